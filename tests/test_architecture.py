@@ -1,0 +1,245 @@
+"""The architecture, as tests: layers, places of imports, sizes, names, and tests that mirror the source.
+
+Each test lists every offender with its line, and says what to do.
+"""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "adjoint"
+TESTS = ROOT / "tests"
+
+# From the ground up. A folder (or file) imports from the rows below its own, never from its neighbours in the row.
+LAYERS = [
+    {"base"},
+    {"tree"},
+    {"program"},
+    {"ops"},
+    {"transform", "simplify", "compile", "numpy", "scipy", "random"},
+    {"api", "pipeline"},
+    {"show", "testing", "compat"},
+    {"linear", "sparse"},
+    {"implicit"},
+    {"optimize"},
+    {"probability", "integrate", "smoothing"},
+    {"nn", "graphical"},
+    {"command"},
+    {"__init__"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+# The two files that tie a knot in this order, each with what it may import out of order, and why.
+KNOTS: dict[str, set[str]] = {}
+
+# Imported inside the functions that need them, so that `import adjoint` stays quick and small.
+LAZY = {"IPython", "attrs", "attr", "llvmlite", "matplotlib", "pandas", "rich", "scipy", "sklearn", "torch"}
+
+LONGEST = 400
+VAGUE = {"util", "utils", "helper", "helpers", "misc", "common", "tools", "stuff", "shared", "extra", "extras"}
+
+# Folders of tests/ with no counterpart in src/adjoint, and tests that look at a whole folder or at several.
+TEST_FOLDERS_OF_THEIR_OWN = {"book", "docs", "examples", "golden"}
+TESTS_ACROSS_FILES = {"ops/test_contract.py", "program/test_random.py"}
+
+
+def python_files(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.py"))
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def within_source(path: Path) -> str:
+    return path.relative_to(SOURCE).as_posix()
+
+
+def part_of(path: Path) -> str:
+    """The folder, or top file, of src/adjoint that a source file belongs to."""
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def refuse(offenders: Iterable[str], remedy: str) -> None:
+    """Fail once, with all offenders."""
+    if listed := list(offenders):
+        pytest.fail(f"{remedy}\n" + "\n".join(f"  {offender}" for offender in listed), pytrace=False)
+
+
+def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """Full dotted names that an import statement brings in."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [f"{node.module}.{alias.name}" for alias in node.names]
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and full name of each import, wherever it stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((node.lineno, name) for name in imported(node))
+
+
+def own_part(name: str) -> str | None:
+    """Which folder or top file of this package a full name belongs to; None for other packages."""
+    package, *rest = name.split(".")
+    if package != "adjoint":
+        return None
+    return rest[0] if rest and rest[0] in LEVEL else "__init__"
+
+
+def imports_out_of_order(path: Path, tree: ast.AST) -> Iterator[str]:
+    here = part_of(path)
+    allowed = KNOTS.get(within_source(path), set())
+    for line, name in imports(tree):
+        there = own_part(name)
+        if there is None or there == here or there in allowed or LEVEL[there] < LEVEL[here]:
+            continue
+        relation = "its neighbour" if LEVEL[there] == LEVEL[here] else "above it"
+        yield f"{shown(path)}:{line} imports {name}: {there} is {relation}"
+
+
+def imports_in_functions(path: Path, tree: ast.AST) -> Iterator[str]:
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        for line, name in imports(function):
+            if name.split(".")[0] not in LAZY:
+                yield f"{shown(path)}:{line} imports {name} inside a function"
+        for call in ast.walk(function):
+            if isinstance(call, ast.Call) and "adjoint" in imported_by_name(call) and path.stem != "__init__":
+                yield f"{shown(path)}:{call.lineno} imports a file of this package by its name as text"
+
+
+def imported_by_name(call: ast.Call) -> str:
+    """The text given to import_module or __import__; empty for other calls."""
+    function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if function not in {"import_module", "__import__"} or not call.args:
+        return ""
+    return ast.unparse(call.args[0])
+
+
+@pytest.fixture(scope="module")
+def modules() -> list[tuple[Path, ast.Module]]:
+    return [(path, ast.parse(path.read_text(encoding="utf-8"), filename=str(path))) for path in python_files(SOURCE)]
+
+
+def test_every_part_has_a_layer(modules: list[tuple[Path, ast.Module]]) -> None:
+    unknown = sorted({part_of(path) for path, _ in modules} - set(LEVEL))
+    refuse(unknown, "Parts of src/adjoint with no layer; give each one its row in LAYERS:")
+
+
+def test_imports_point_downwards(modules: list[tuple[Path, ast.Module]]) -> None:
+    known = [(path, tree) for path, tree in modules if part_of(path) in LEVEL]
+    refuse(
+        (offender for path, tree in known for offender in imports_out_of_order(path, tree)),
+        "Imports point downwards, to a lower row of LAYERS. Move what is shared down to where both can see it, "
+        "or have the upper part hand it over:",
+    )
+
+
+def test_every_knot_is_needed() -> None:
+    stale = [
+        f"{name} may import {there}"
+        for name, allowed in KNOTS.items()
+        for there in sorted(allowed)
+        if not (SOURCE / name).is_file()
+        or there not in {own_part(imp) for _, imp in imports(ast.parse((SOURCE / name).read_text(encoding="utf-8")))}
+    ]
+    refuse(stale, "Exceptions in KNOTS that nothing uses any more; take them out:")
+
+
+def test_imports_stand_at_the_top(modules: list[tuple[Path, ast.Module]]) -> None:
+    refuse(
+        sorted({offender for path, tree in modules for offender in imports_in_functions(path, tree)}),
+        f"Imports stand at the top of the file, except for the lazy packages ({', '.join(sorted(LAZY))}). "
+        "An own file imported in a function is a hidden cycle:",
+    )
+
+
+def test_files_are_short() -> None:
+    lengths = {
+        path: len(path.read_text(encoding="utf-8").splitlines())
+        for folder in (SOURCE, TESTS, ROOT / "examples", ROOT / "benchmarks")
+        for path in python_files(folder)
+    }
+    refuse(
+        (f"{shown(path)} has {length} lines" for path, length in lengths.items() if length > LONGEST),
+        f"Files have at most {LONGEST} lines; split these by subject:",
+    )
+
+
+def test_files_are_named_by_subject() -> None:
+    paths = [path for folder in (SOURCE, TESTS, ROOT / "examples", ROOT / "benchmarks") for path in folder.rglob("*")]
+    refuse(
+        sorted(
+            shown(path)
+            for path in paths
+            if path.stem.strip("_").removeprefix("test_") in VAGUE and "__pycache__" not in path.parts
+        ),
+        "A name says the subject, not the habit; find the subject of these:",
+    )
+
+
+def test_no_paths_of_one_machine() -> None:
+    machine = re.compile(r"(?<![\w.~)\]}])/(?:home|root|Users|work|farm|mnt|tmp)/|\b[A-Z]:\\\\?Users\b")
+    folders = [ROOT / name for name in ("src", "tests", "docs", "examples", "benchmarks", "changelog.d", ".ci")]
+    paths = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    paths += [path for path in ROOT.iterdir() if path.is_file()]
+    offenders = [
+        f"{shown(path)}:{number} {line.strip()[:100]}"
+        for path in sorted(paths)
+        if path.suffix in {".py", ".md", ".toml", ".yml", ".yaml", ".json", ".txt", ".program", ""}
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        if machine.search(line)
+    ]
+    refuse(offenders, "Paths that exist on one machine only; make them relative, or use tmp_path:")
+
+
+def test_tests_mirror_the_source() -> None:
+    refuse(
+        (f"{shown(path)}: {fault}" for path in python_files(TESTS) if (fault := misplaced(path.relative_to(TESTS)))),
+        "tests/<folder>/test_<file>.py tests src/adjoint/<folder>/<file>.py (test_<file>_<aspect>.py for a part of it). "
+        "Rename these, or add them to TESTS_ACROSS_FILES:",
+    )
+
+
+def misplaced(test: Path) -> str | None:
+    """What is wrong with the place of a file below tests/; None when all is well."""
+    folder, name = test.parent, test.stem
+    if folder.parts and folder.parts[0] in TEST_FOLDERS_OF_THEIR_OWN:
+        return None
+    if not (SOURCE / folder).is_dir():
+        return f"there is no folder src/adjoint/{folder.as_posix()}"
+    if not folder.parts or not name.startswith("test_") or test.as_posix() in TESTS_ACROSS_FILES:
+        return None
+    subject = name.removeprefix("test_")
+    sources = {path.stem.removeprefix("_") for path in (SOURCE / folder).glob("*.py")}
+    sources |= {path.name for path in (SOURCE / folder).iterdir() if path.is_dir()}
+    if any(subject == source or subject.startswith(f"{source}_") for source in sources):
+        return None
+    return f"there is no src/adjoint/{(folder / subject).as_posix()}.py"
+
+
+def test_every_folder_has_tests() -> None:
+    folders = {part_of(path) for path in python_files(SOURCE) if path.parent != SOURCE}
+    refuse(
+        sorted(f"src/adjoint/{name}" for name in folders if not list((TESTS / name).glob("test_*.py"))),
+        "Folders of the source with no tests beside them:",
+    )
+
+
+def test_import_is_light() -> None:
+    """`import adjoint` loads none of the lazy packages."""
+    code = f"import sys, adjoint; print(*sorted(sys.modules.keys() & {LAZY!r}))"
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    refuse(run.stdout.split(), "`import adjoint` loads packages that should wait until they are needed:")
