@@ -206,7 +206,7 @@ def test_no_paths_of_one_machine() -> None:
 def test_tests_mirror_the_source() -> None:
     refuse(
         (f"{shown(path)}: {fault}" for path in python_files(TESTS) if (fault := misplaced(path.relative_to(TESTS)))),
-        "tests/<folder>/test_<file>.py tests src/adjoint/<folder>/<file>.py (test_<file>_<aspect>.py for a part of it). "
+        "tests/<folder>/test_<file>.py tests src/adjoint/<folder>/<file>.py (test_<file>_<aspect>.py: a part of it). "
         "Rename these, or add them to TESTS_ACROSS_FILES:",
     )
 

@@ -1,0 +1,30 @@
+"""The documentation runs: every ```python block of README.md and docs/, page by page."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import blocks, page_names, run_page
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.mark.parametrize("name", page_names(ROOT))
+def test_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page((ROOT / name).read_text(encoding="utf-8"), name)
+
+
+def test_the_readme_shows_code() -> None:
+    assert list(blocks((ROOT / "README.md").read_text(encoding="utf-8")))
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    broken = []
+    for name in page_names(ROOT):
+        page = ROOT / name
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            if "://" not in target and not (page.parent / target).exists():
+                broken.append(f"{name}: {target}")
+    assert not broken, "\n".join(["Links to files that are not there:", *broken])
