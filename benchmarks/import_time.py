@@ -1,0 +1,60 @@
+"""How much time `import adjoint` adds to `import numpy`.
+
+Each import runs in a fresh interpreter. The two are timed in turn, many times, so that a busy machine disturbs both
+alike, and the minimum of each is compared: noise only ever adds time.
+
+    python benchmarks/import_time.py [runs]
+"""
+
+import subprocess
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+STATEMENTS = {"import numpy": "import numpy", "import numpy, adjoint": "import numpy, adjoint"}
+LIMIT = 0.15  # seconds that adjoint may add
+TIMED = """
+import time
+start = time.perf_counter()
+{statement}
+print(time.perf_counter() - start)
+"""
+
+
+def seconds(statement: str) -> float:
+    """Time of one import statement in a fresh interpreter, without the start of the interpreter itself."""
+    code = TIMED.format(statement=statement)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return float(run.stdout)
+
+
+def interleaved(runs: int) -> dict[str, list[float]]:
+    """All times, statement by statement, measured in turn."""
+    times: dict[str, list[float]] = {name: [] for name in STATEMENTS}
+    for _ in range(runs):
+        for name, statement in STATEMENTS.items():
+            times[name].append(seconds(statement))
+    return {name: sorted(measured) for name, measured in times.items()}
+
+
+def main(runs: int = 15) -> int:
+    for statement in STATEMENTS.values():
+        seconds(statement)  # once before, so that byte code and files are in the cache
+    times = interleaved(runs)
+
+    table = Table("statement", title=f"Import time, {runs} runs each, in turn")
+    for column in ("minimum", "median"):
+        table.add_column(column, justify="right")
+    for name, measured in times.items():
+        table.add_row(name, f"{1e3 * measured[0]:.1f} ms", f"{1e3 * measured[runs // 2]:.1f} ms")
+    (numpy_alone, *_), (both, *_) = times.values()
+    added = both - numpy_alone
+    table.add_section()
+    table.add_row("what adjoint adds", f"{1e3 * added:.1f} ms", f"at most {1e3 * LIMIT:.0f} ms")
+    Console().print(table)
+    return 0 if added <= LIMIT else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:2])))
