@@ -22,7 +22,7 @@ import numpy as np
 ARROW = re.compile(r"#\s*→\s*(.*)$")
 UNSEEN = re.compile(r"^(\s+```py|```py(?!thon\s*$))")
 CLIPPED = re.compile(r"(\d+(?:\.\d*)?|\.\d+)…(e[+-]?\d+)?")
-RAISES = re.compile(r"^([A-Z]\w*(?:Error|Exception|Warning))(?::\s*(.*))?$")
+RAISES = re.compile(r"^(\w*(?:Error|Exception|Warning))(?::\s*(.*))?$")
 DIGITS = 1e-9
 
 

@@ -28,6 +28,7 @@ def test_blocks_of_a_page_share_a_namespace_and_others_are_left_alone() -> None:
         ("1 + 1  # → ValueError: no", "p.md:6: promised ValueError: no, but nothing was raised"),
         ("int('x')  # → ValueError: another text", "p.md:6: promised ValueError: another text\n  but got ValueError"),
         ("int('x')  # → TypeError: invalid", "p.md:6: promised TypeError"),
+        ("pass  # → Exception: any", "p.md:6: promised Exception: any, but nothing was raised"),
         ("print('one')  # → two", "p.md:6: promised two\n  but got 'one'"),
     ],
 )
