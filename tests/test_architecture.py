@@ -40,7 +40,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 KNOTS: dict[str, set[str]] = {}
 
 # Imported inside the functions that need them, so that `import adjoint` stays quick and small.
-LAZY = {"IPython", "attrs", "attr", "llvmlite", "matplotlib", "pandas", "rich", "scipy", "sklearn", "torch"}
+LAZY = {"IPython", "attrs", "attr", "llvmlite", "matplotlib", "mpmath", "pandas", "rich", "scipy", "sklearn", "torch"}
 
 LONGEST = 400
 VAGUE = {"util", "utils", "helper", "helpers", "misc", "common", "tools", "stuff", "shared", "extra", "extras"}

@@ -1,0 +1,1 @@
+"""Oracles for derivatives: what is needed to believe them, from function values alone."""
