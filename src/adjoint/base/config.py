@@ -1,0 +1,141 @@
+"""Settings: one object, `config`, whose fields are set by name, by environment variable, or for a block of code.
+
+config.progress = False                       for the whole process
+ADJOINT_PROGRESS=0 python fit.py              for one run
+with config.override(progress=False): ...     for one block, in this thread (or asyncio task) alone
+"""
+
+import os
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Generic, TypeVar, cast, final, overload
+
+__all__ = ["Config", "Setting", "config"]
+
+T = TypeVar("T")
+
+# Values for the current context alone, by the name of the setting.
+_overrides: ContextVar[dict[str, object] | None] = ContextVar("adjoint_config", default=None)
+
+
+def _truth(text: str) -> bool:
+    word = text.strip().lower()
+    if word in {"1", "true", "yes", "on"}:
+        return True
+    if word in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError(word)
+
+
+def _truth_or_auto(text: str) -> bool | None:
+    return None if text.strip().lower() in {"", "auto", "none"} else _truth(text)
+
+
+@final
+class Setting(Generic[T]):
+    """One field of `config`: its default, the classes of its values, how text becomes a value, what it means."""
+
+    def __init__(self, default: T, allowed: tuple[type, ...], read: Callable[[str], T], meaning: str) -> None:
+        self.default = default
+        self.allowed = allowed
+        self.read = read
+        self.meaning = meaning
+        self.__doc__ = meaning
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        self.variable = f"ADJOINT_{name.upper()}"
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "Setting[T]": ...
+    @overload
+    def __get__(self, instance: "Config", owner: type) -> T: ...
+    def __get__(self, instance: "Config | None", owner: type) -> "T | Setting[T]":
+        if instance is None:
+            return self
+        overrides = _overrides.get()
+        if overrides is not None and self.name in overrides:
+            return cast(T, overrides[self.name])
+        values = vars(instance)
+        if self.name not in values:
+            values[self.name] = self.from_environment()
+        return cast(T, values[self.name])
+
+    def __set__(self, instance: "Config", value: T) -> None:
+        vars(instance)[self.name] = self.checked(value)
+
+    def checked(self, value: object) -> T:
+        """The value, if the setting can take it."""
+        if not isinstance(value, self.allowed):
+            raise TypeError(f"config.{self.name} cannot be {value!r}. {self.meaning}")
+        return cast(T, value)
+
+    def from_environment(self) -> T:
+        """The value of the environment variable; the default when there is none, or none that can be read."""
+        text = os.environ.get(self.variable)
+        if text is None:
+            return self.default
+        try:
+            return self.read(text)
+        except ValueError:
+            # A warning: settings are read while errors are shown, and must not put another error in their place.
+            warnings.warn(f"{self.variable}={text!r} is not understood and is ignored. {self.meaning}", stacklevel=3)
+            return self.default
+
+
+@final
+class Config:
+    """The settings of the library. Print it to see them all."""
+
+    full_traceback = Setting[bool](
+        False, (bool,), _truth, "Whether tracebacks show the library's own frames: True or False (1 or 0)."
+    )
+    progress = Setting["bool | None"](
+        None,
+        (bool, type(None)),
+        _truth_or_auto,
+        "Progress of loops: None (auto: a bar in a terminal, a few lines elsewhere), True (a bar), False (nothing).",
+    )
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self.setting(name)
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def settings(cls) -> dict[str, Setting[object]]:
+        """All settings by name."""
+        return {name: value for name, value in vars(cls).items() if isinstance(value, Setting)}
+
+    @classmethod
+    def setting(cls, name: str) -> Setting[object]:
+        """The setting of this name, or an error that lists the names there are."""
+        found = cls.settings()
+        if name not in found:
+            raise AttributeError(f"config has no setting {name!r}; it has {', '.join(found)}.")
+        return found[name]
+
+    @contextmanager
+    def override(self, **values: object) -> Generator[None]:
+        """Change settings inside a `with` block, for the current thread or task only."""
+        checked = {name: self.setting(name).checked(value) for name, value in values.items()}
+        token = _overrides.set({**(_overrides.get() or {}), **checked})
+        try:
+            yield
+        finally:
+            _overrides.reset(token)
+
+    def reset(self) -> None:
+        """Forget what was assigned; environment variables are read anew."""
+        vars(self).clear()
+
+    def __repr__(self) -> str:
+        rows = [
+            f"  {name} = {getattr(self, name)!r}  [{setting.variable}]  {setting.meaning}"
+            for name, setting in self.settings().items()
+        ]
+        return "\n".join(["config", *rows])
+
+
+config = Config()

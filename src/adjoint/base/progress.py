@@ -1,0 +1,227 @@
+"""How far a loop is: a bar in a terminal, a few plain lines elsewhere, nothing when switched off."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any, Generic, Protocol, TextIO, TypeVar, final
+
+import numpy as np
+
+from adjoint.base.config import config
+
+__all__ = ["Progress", "progress"]
+
+T = TypeVar("T")
+
+_REDRAW_SECONDS = 0.05
+
+
+class Display(Protocol):
+    """What shows the state of one loop."""
+
+    def update(self, done: int, note: str) -> None:
+        """Called after every item."""
+        ...
+
+    def close(self, done: int, note: str) -> None:
+        """Called once, however the loop ends."""
+        ...
+
+
+@final
+class Silence:
+    """Shows nothing."""
+
+    def update(self, done: int, note: str) -> None:
+        pass
+
+    def close(self, done: int, note: str) -> None:
+        pass
+
+
+@final
+class Lines:
+    """Plain lines: one for each tenth of the way; one for each power of ten when the length is not known."""
+
+    open_here = threading.local()
+
+    def __init__(self, description: str, total: int | None, stream: TextIO) -> None:
+        self.description, self.total, self.stream = description or "progress", total, stream
+        self.start = time.perf_counter()
+        self.shown = -1
+        self.next = self.due_after(0)
+        self.open_here.count = self.depth() + 1
+
+    @classmethod
+    def depth(cls) -> int:
+        """How many loops show lines in this thread now."""
+        return getattr(cls.open_here, "count", 0)
+
+    def due_after(self, done: int) -> int:
+        """The count at which the next line is due."""
+        if self.total is None or done >= self.total:
+            return 10 ** len(str(done)) if done else 1
+        tenth = 10 * done // self.total + 1
+        return -(-tenth * self.total // 10)
+
+    def update(self, done: int, note: str) -> None:
+        if done >= self.next:
+            self.show(done, note)
+            self.next = self.due_after(done)
+
+    def close(self, done: int, note: str) -> None:
+        self.open_here.count = self.depth() - 1
+        if done != self.shown:
+            self.show(done, note)
+
+    def show(self, done: int, note: str) -> None:
+        """Write a line."""
+        self.shown = done
+        count = f"{done}/{self.total} ({100 * done // self.total}%)" if self.total else f"{done}"
+        parts = [f"{self.description}: {count}", f"{time.perf_counter() - self.start:.1f} s", *([note] if note else [])]
+        print(", ".join(parts), file=self.stream, flush=True)
+
+
+@final
+class Screen:
+    """The bars in the terminal: nested loops, and loops of several threads, share one display."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.open = 0
+        self.bars: Any = None  # rich.progress.Progress, imported when the first bar is shown
+
+    def add(self, description: str, total: int | None, stream: TextIO) -> "Bar":
+        """A new line with a bar."""
+        with self.lock:
+            if self.bars is None:
+                self.bars = _bars(stream)
+                self.bars.start()
+            self.open += 1
+            return Bar(self, self.bars, self.bars.add_task(description, total=total, note=""))
+
+    def remove(self) -> None:
+        """One bar less; the display ends with the last."""
+        with self.lock:
+            self.open -= 1
+            if self.open == 0:
+                bars, self.bars = self.bars, None
+                bars.stop()
+
+
+def _bars(stream: TextIO) -> Any:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+        console=Console(file=stream, force_terminal=True if config.progress else None),
+    )
+
+
+@final
+class Bar:
+    """One line of the screen."""
+
+    def __init__(self, screen: Screen, bars: Any, task: Any) -> None:
+        self.screen, self.bars, self.task = screen, bars, task
+        self.drawn = 0.0
+
+    def update(self, done: int, note: str) -> None:
+        now = time.perf_counter()
+        if now - self.drawn > _REDRAW_SECONDS:
+            self.drawn = now
+            self.bars.update(self.task, completed=done, note=note)
+
+    def close(self, done: int, note: str) -> None:
+        self.bars.update(self.task, completed=done, note=note)
+        self.bars.stop_task(self.task)
+        self.screen.remove()
+
+
+_screen = Screen()
+
+
+def _display(description: str, total: int | None) -> Display:
+    wanted = config.progress
+    # Either is None in a Windows program without a console.
+    streams: list[Any] = [stream for stream in (sys.stderr, sys.stdout) if stream is not None]  # pyright: ignore[reportUnnecessaryComparison]
+    terminals = [stream for stream in streams if stream.isatty()]
+    if wanted is False or not streams:
+        return Silence()
+    if terminals or wanted:
+        return _screen.add(description, total, (terminals or streams)[0])
+    # A few lines are good to have in a log; a few for every round of an outer loop are not.
+    return Silence() if Lines.depth() else Lines(description, total, streams[0])
+
+
+def _shown(value: Any) -> str:
+    if type(value) is np.ndarray and np.ndim(value) == 0:
+        value = value.item()
+    return f"{value:.4g}" if isinstance(value, float | complex | np.floating) else str(value)
+
+
+@final
+class Progress(Generic[T]):
+    """An iterable that shows how far it is. Iterate over it once; `note` shows values beside the bar."""
+
+    def __init__(self, items: Iterable[T], description: str, total: int | None) -> None:
+        self._items = items
+        self._description = description
+        self._total = total
+        self._note = ""
+        self._started = False
+
+    def __len__(self) -> int:
+        if self._total is None:
+            raise TypeError("progress(...) does not know how many items there are; give total=.")
+        return self._total
+
+    def __iter__(self) -> Iterator[T]:
+        if self._started:
+            raise RuntimeError("progress(...) is iterated over once; make a new one for a second loop.")
+        self._started = True
+        return self._run()
+
+    def _run(self) -> Iterator[T]:
+        display = _display(self._description, self._total)
+        done = 0
+        try:
+            for item in self._items:
+                yield item
+                done += 1
+                display.update(done, self._note)
+        finally:
+            # Reached after `break` and after an error in the loop, too: this generator is then closed.
+            display.close(done, self._note)
+
+    def note(self, **values: object) -> None:
+        """Show values beside the bar: `bar.note(loss=0.25)`."""
+        self._note = " ".join(f"{name}={_shown(value)}" for name, value in values.items())
+
+
+def progress(iterable: Iterable[T], description: str = "", total: int | None = None) -> Progress[T]:
+    """Iterate over `iterable` and show how far it is.
+
+        for step in (bar := progress(range(1000), "fit")):
+            ...
+            bar.note(loss=loss)
+
+    `total` is the number of items where `iterable` has no length. `config.progress` switches all of it off or on.
+    """
+    if total is None and isinstance(iterable, Sized):
+        total = len(iterable)
+    return Progress(iterable, description, total)

@@ -1,0 +1,156 @@
+"""Where in the user's code: the line that asked for an operation, and tracebacks without our own frames.
+
+A location keeps a code object and the offset of an instruction, never a frame: a frame would keep the user's
+arrays alive. The line is decoded when somebody asks.
+"""
+
+import functools
+import itertools
+import linecache
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType, TracebackType
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+
+from adjoint.base.config import config
+
+__all__ = ["Location", "clean_traceback", "describe", "here", "line", "short", "user_facing", "user_frame"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+E = TypeVar("E", bound=BaseException)
+
+
+class Location(NamedTuple):
+    """An instruction in the user's code: its code object and the offset of the instruction in it."""
+
+    code: CodeType
+    lasti: int
+
+
+# Documented as CPython's own; inspect.currentframe is the same function, but cannot skip frames.
+_frame: Callable[[int], FrameType] = sys._getframe  # pyright: ignore[reportPrivateUsage]
+_new_tuple = cast(Any, tuple).__new__
+
+# The file as frames show it, which may differ from __file__: src/adjoint/base/source.py -> src/adjoint/
+_OURS = os.path.join(os.path.dirname(os.path.dirname(_frame(0).f_code.co_filename)), "")
+_STANDARD = frozenset({functools.wraps.__code__.co_filename, contextmanager.__code__.co_filename})
+
+
+class _Libraries(dict[str, bool]):
+    """Does a code file belong to a library (ours, NumPy, SciPy, functools, contextlib)? Decided once for each file."""
+
+    def __missing__(self, filename: str) -> bool:
+        # A frame of SciPy can exist only when SciPy is imported; it must not be imported for this question.
+        modules = [sys.modules[name] for name in ("numpy", "scipy") if name in sys.modules]
+        folders = [os.path.join(os.path.dirname(module.__file__ or "?"), "") for module in modules]
+        answer = filename in _STANDARD or filename.startswith((_OURS, "<frozen ", *folders))
+        self[filename] = answer
+        return answer
+
+
+_is_library = _Libraries()
+
+
+def user_frame(skip: int = 0) -> FrameType | None:
+    """The innermost frame of user code on the current stack, after `skip` frames; None when there is none."""
+    frame: FrameType | None = _frame(1 + skip)
+    while frame is not None and _is_library[frame.f_code.co_filename]:
+        frame = frame.f_back
+    return frame
+
+
+def here() -> Location | None:
+    """The place in user code that is running now."""
+    frame: FrameType | None = _frame(1)
+    while frame is not None:
+        code = frame.f_code
+        if not _is_library[code.co_filename]:
+            # What Location(code, frame.f_lasti) does, at half the cost: this runs for every recorded operation.
+            return _new_tuple(Location, (code, frame.f_lasti))
+        frame = frame.f_back
+    return None
+
+
+def line(location: Location) -> int:
+    """The number of the line."""
+    code, lasti = location
+    # One entry for each code unit of two bytes; entries without a line belong to instructions that Python added.
+    for start, *_ in itertools.islice(code.co_positions(), max(lasti, 0) // 2, None):
+        if start is not None:
+            return start
+    return code.co_firstlineno
+
+
+def _file_name(filename: str) -> str:
+    return "notebook cell" if f"{os.sep}ipykernel_" in filename else os.path.basename(filename)
+
+
+def short(location: Location | None) -> str:
+    """`model.py:12`."""
+    if location is None:
+        return "unknown line"
+    return f"{_file_name(location.code.co_filename)}:{line(location)}"
+
+
+def describe(location: Location | None) -> str:
+    """`model.py:12, in loss: y = np.sqrt(x)`."""
+    if location is None:
+        return "unknown line"
+    code = location.code
+    function = code.co_qualname.rpartition("<locals>.")[2]
+    text = linecache.getline(code.co_filename, line(location)).strip()
+    where = "" if function == "<module>" else f", in {function}"
+    return f"{short(location)}{where}" + (f": {text}" if text else "")
+
+
+def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _without_our_frames(traceback: TracebackType | None) -> TracebackType | None:
+    kept: TracebackType | None = None
+    for entry in reversed(list(_entries(traceback))):
+        if not entry.tb_frame.f_code.co_filename.startswith(_OURS):
+            kept = TracebackType(kept, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return kept
+
+
+def clean_traceback(error: E) -> E:
+    """Remove this library's frames from the traceback of `error`, and of the errors it is chained to.
+
+    Set ADJOINT_FULL_TRACEBACK=1 (or `config.full_traceback`) to keep them.
+    """
+    if config.full_traceback:
+        return error
+    waiting: list[BaseException] = [error]
+    seen: set[int] = set()
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        current.__traceback__ = _without_our_frames(current.__traceback__)
+        waiting += [linked for linked in (current.__cause__, current.__context__) if linked is not None]
+        if isinstance(current, BaseExceptionGroup):
+            waiting += cast("BaseExceptionGroup[BaseException]", current).exceptions
+    return error
+
+
+def user_facing(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that users call: its errors show their frames, not ours."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            clean_traceback(error)
+            # A bare raise takes the traceback that the error has now, and adds no entry for this frame.
+            raise
+
+    return call

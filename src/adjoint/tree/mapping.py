@@ -1,0 +1,27 @@
+"""Applying a function to every leaf."""
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.tree.compare import leaves_like
+from adjoint.tree.flatten import flatten
+from adjoint.tree.kinds import Tree
+
+__all__ = ["map", "map_with_path"]
+
+
+def map(f: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
+    """f(leaf, leaf of rest[0], ...) for every leaf, in a tree of the same structure.
+
+    The trees in `rest` have the structure of `tree`, or go on where it has a leaf: `f` then gets a whole subtree.
+    """
+    first, structure = flatten(tree)
+    others = [leaves_like("map", structure, other) for other in rest]
+    return structure.unflatten([f(*group) for group in zip(first, *others, strict=True)])
+
+
+def map_with_path(f: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
+    """f(path, leaf, leaf of rest[0], ...) for every leaf: as `map`, with the path of the leaf."""
+    first, structure = flatten(tree)
+    others = [leaves_like("map_with_path", structure, other) for other in rest]
+    return structure.unflatten([f(*group) for group in zip(structure.paths(), first, *others, strict=True)])
