@@ -1,11 +1,12 @@
 """The documentation runs: every ```python block of README.md and docs/, page by page."""
 
 import re
+import traceback
 from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import blocks, page_names, run_page
+from tests.docs.pages import PageError, blocks, page_names, run_page
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -13,7 +14,17 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 @pytest.mark.parametrize("name", page_names(ROOT))
 def test_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run_page((ROOT / name).read_text(encoding="utf-8"), name)
+    if fault := fault_of(name):
+        pytest.fail(fault, pytrace=False)
+
+
+def fault_of(name: str) -> str | None:
+    """What is wrong with a page, with the last lines of the traceback that led there."""
+    try:
+        run_page((ROOT / name).read_text(encoding="utf-8"), name)
+    except PageError as error:
+        return "".join([*traceback.format_exception(error.__cause__)[-4:-1], str(error)])
+    return None
 
 
 def test_the_readme_shows_code() -> None:
