@@ -1,0 +1,6 @@
+"""Differentiate and compile the NumPy code you already have."""
+
+from adjoint import numpy, tree
+from adjoint.api import grad, jet, jvp, linear_transpose, linearize, stop_gradient, value_and_grad, vjp, vmap
+
+__version__ = "0.1.0"

@@ -1,0 +1,295 @@
+"""What users call: derivatives and batching of plain NumPy functions, over trees of arrays."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.source import here, user_facing
+from adjoint.ops.select import StopGradient
+from adjoint.program.trace import bind, running
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.arguments import Argnums, Selection, fresh, plain_value, returned, run, select
+from adjoint.transform.drivers import Linearised, checked_leaf, gradient, outside, push_forward, split_aux, tangent_leaves, transposed
+from adjoint.transform.lanes import run_lanes
+from adjoint.transform.taylor import Known, Taylor, TaylorTracer
+
+Function: TypeAlias = Callable[..., Any]
+
+
+class Transformed:
+    """A function made from another one. It has the other's name and signature, works as a method, and pickles if the other does."""
+
+    def __init__(self, run_: Callable[..., Any], function: Function, options: dict[str, Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"{run_.__name__.strip('_')} needs a function, not {type(function).__name__}. Write grad(f)(x), not grad(f(x)).")
+        functools.update_wrapper(self, function, updated=())
+        self._run, self._function, self._options = run_, function, options
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(self._function, self._options, args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        return Transformed, (self._run, self._function, self._options)
+
+    def __repr__(self) -> str:
+        return f"<{self._run.__name__.strip('_')} of {getattr(self._function, '__qualname__', self._function)}>"
+
+
+def grad(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+    """The gradient of a scalar function: `grad(f)(x)` has the structure, shapes and dtypes of `x`.
+
+    `argnums` names the arguments to differentiate, by position or by name; several give a tuple. With `has_aux` the function returns
+    (value, aux) and the result is (gradient, aux). For complex x and real f it is ∂f/∂x + i ∂f/∂y, the direction of steepest ascent;
+    with `holomorphic` it is f'(z). Integer leaves inside a tree are constants, and their gradient is zero.
+    """
+    return Transformed(_grad, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic})
+
+
+def value_and_grad(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+    """(value, gradient) in one call; ((value, aux), gradient) with `has_aux`. See `grad`."""
+    return Transformed(_value_and_grad, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic})
+
+
+@user_facing
+def _grad(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    _, aux, result = _gradients("grad", function, options, args, kwargs)
+    return (result, aux) if options["has_aux"] else result
+
+
+@user_facing
+def _value_and_grad(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    value, aux, result = _gradients("value_and_grad", function, options, args, kwargs)
+    return ((value, aux) if options["has_aux"] else value), result
+
+
+def _gradients(name: str, function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tuple[Value, Any, Any]:
+    chosen = select(function, options["argnums"], args, kwargs, name)
+    if options["holomorphic"] and any(type_of(v).dtype.kind != "c" for v in chosen.values):
+        raise DtypeError(f"{name}(holomorphic=True) needs complex arguments; {chosen.names[0]} is {type_of(chosen.values[0])}.")
+    value, aux, gs = gradient(
+        lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options["has_aux"], holomorphic=options["holomorphic"], transformation=name
+    )
+    return value, aux, chosen.result(_with_zeros(chosen, gs))
+
+
+def _with_zeros(chosen: Selection, active: Sequence[Value]) -> list[Value]:
+    """Gradients of all leaves: integer leaves have zeros of their own type."""
+    zeros = [None if i in chosen.active else type_of(leaf).zeros() for i, leaf in enumerate(chosen.leaves)]
+    for i, g in zip(chosen.active, active, strict=True):
+        zeros[i] = g
+    return zeros
+
+
+def _all_arguments(function: Function, primals: Sequence[Any], name: str) -> Selection:
+    if not isinstance(primals, tuple | list):
+        raise TypeError(f"{name}: primals must be a tuple with one entry for each argument; got {type(primals).__name__}. Write {name}(f, (x,), …).")
+    return select(function, tuple(range(len(primals))), tuple(primals), {}, name)
+
+
+@user_facing
+def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> tuple[Any, ...]:
+    """(f(x), ∂f(x)[v]): value and directional derivative, by forward mode. `primals` and `tangents` are tuples of trees."""
+    chosen = _all_arguments(function, primals, "jvp")
+    if not isinstance(tangents, tuple | list):
+        raise TypeError(f"jvp: tangents must be a tuple like primals; got {type(tangents).__name__}.")
+    given = _tangents(chosen, tuple(tangents), "jvp tangents")
+    y, dy, aux = push_forward(lambda active: chosen.call(chosen.completed(active)), chosen.values, given, has_aux=has_aux)
+    return (y, dy, aux) if has_aux else (y, dy)
+
+
+def _tangents(chosen: Selection, given: Any, what: str) -> list[Value]:
+    """The tangents of the active leaves; integer leaves must have none that matter."""
+    leaves = tree.leaves_like(what, chosen.structure, given, "the primals", "the tangents")
+    picked = [leaves[i] for i in chosen.active]
+    types = [type_of(v) for v in chosen.values]
+    structure = tree.structure(tuple(picked))
+    return tangent_leaves(tuple(picked), structure, types, what, [chosen.names[i] for i in chosen.active])
+
+
+class LinearMap:
+    """The derivative of a recorded function as a linear map; made by `linearize` (forwards) and `vjp` (backwards)."""
+
+    def __init__(self, recorded: Linearised, chosen: Selection, *, backwards: bool) -> None:
+        self._recorded, self._chosen, self._backwards = recorded, chosen, backwards
+
+    @user_facing
+    def __call__(self, *args: Any) -> Any:
+        recorded, chosen = self._recorded, self._chosen
+        if self._backwards:
+            if len(args) != 1:
+                raise TypeError(f"a pullback takes one cotangent, like the function's result; got {len(args)}.")
+            names = recorded.structure.paths()
+            given = tangent_leaves(args[0], recorded.structure, recorded.output_types, "vjp cotangent", names)
+            return chosen.result(_with_zeros(chosen, fresh(recorded.pull(given))))
+        given = _tangents(chosen, args, "linearize tangents")
+        return tree.unflatten(recorded.structure, fresh(recorded.push(given)))
+
+    def __repr__(self) -> str:
+        kind = "pullback" if self._backwards else "pushforward"
+        return f"<{kind} through {self._recorded.count} recorded values>"
+
+
+@user_facing
+def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """(f(x), pullback): `pullback(u)` is the tuple of ∂f(x)*[u], one for each argument; it can be called many times.
+
+    For complex values it is the adjoint with respect to Re⟨u, v⟩.
+    """
+    chosen = _all_arguments(function, primals, "vjp")
+    recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
+    y = tree.unflatten(recorded.structure, recorded.values)
+    pullback = LinearMap(recorded, chosen, backwards=True)
+    return (y, pullback, recorded.aux) if has_aux else (y, pullback)
+
+
+@user_facing
+def linearize(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """(f(x), f_lin): `f_lin(*tangents)` is ∂f(x)[v], replayed from one recorded run of f."""
+    chosen = _all_arguments(function, primals, "linearize")
+    recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
+    y = tree.unflatten(recorded.structure, recorded.values)
+    pushed = LinearMap(recorded, chosen, backwards=False)
+    return (y, pushed, recorded.aux) if has_aux else (y, pushed)
+
+
+def linear_transpose(function: Function, *primals: Any) -> Transformed:
+    """The transpose of a linear function: `linear_transpose(f, x)(u)` is the tuple of f*[u]; `primals` give shapes and dtypes only."""
+    return Transformed(_linear_transpose, function, {"primals": primals})
+
+
+@user_facing
+def _linear_transpose(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    primals = tuple(tree.map(_example, p) for p in options["primals"])
+    chosen = _all_arguments(function, primals, "linear_transpose")
+
+    def cotangents(structure: Any, types: list[Any]) -> list[Value]:
+        return tangent_leaves(args[0] if len(args) == 1 else args, structure, types, "linear_transpose cotangent", structure.paths())
+
+    found = transposed(lambda active: chosen.call(chosen.completed(active)), chosen.values, cotangents)
+    return chosen.result(_with_zeros(chosen, found))
+
+
+def _example(leaf: Any) -> Value:
+    """A zero of the leaf's type: only shape and dtype matter."""
+    return np.zeros(leaf.shape, leaf.dtype)[()] if isinstance(leaf, ArrayType) else leaf
+
+
+def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None) -> Transformed:
+    """Map a function over an axis of its arguments, all lanes at once.
+
+    `in_axes` is one axis for all arguments, or a tuple with an axis, None (not mapped) or a tree of these for each. Python's own `if` and
+    `while` on mapped values work: lanes that go different ways are run in groups.
+    """
+    return Transformed(_vmap, function, {"in_axes": in_axes, "out_axes": out_axes, "axis_size": axis_size})
+
+
+@user_facing
+def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    in_axes, n = options["in_axes"], len(args)
+    if isinstance(in_axes, list | tuple) and len(in_axes) != n:
+        raise TypeError(f"vmap: in_axes has {len(in_axes)} entries, but the function was called with {n} arguments.")
+    axes = [*in_axes, *[0] * len(kwargs)] if isinstance(in_axes, list | tuple) else [in_axes] * n + [0] * len(kwargs)
+    everything = (*args, *kwargs.values())
+    leaves, structure = tree.flatten(everything)
+    chosen = tree.broadcast_prefix("vmap in_axes", tuple(axes), structure, "in_axes", "the arguments")
+    names = structure.paths()
+    values, mapped, sizes = [], [], {}
+    for leaf, axis, name in zip(leaves, chosen, names, strict=True):
+        if axis is None:
+            values.append(leaf)
+            mapped.append(False)
+            continue
+        value = plain_value(leaf, f"vmap: argument {name}")
+        shape = np.shape(value)
+        if not shape or not -len(shape) <= axis < len(shape):
+            raise ShapeError(f"vmap: argument {name} has shape {shape}, so it has no axis {axis} to map over. Give None in in_axes to pass it to all lanes.")
+        sizes[name] = shape[axis]
+        values.append(np.moveaxis(value, axis, 0) if axis % len(shape) else value)
+        mapped.append(True)
+    size = options["axis_size"] if not sizes else next(iter(sizes.values()))
+    if size is None:
+        raise ShapeError("vmap: no argument is mapped, so the number of lanes is unknown. Give axis_size=…, or map an argument.")
+    if any(found != size for found in sizes.values()) or (options["axis_size"] not in (None, size)):
+        raise ShapeError(f"vmap: the mapped axes have different sizes: {', '.join(f'{k}: {v}' for k, v in sizes.items())}.")
+
+    def call(new: Sequence[Value]) -> Any:
+        made = tree.unflatten(structure, new)
+        return function(*made[:n], **dict(zip(kwargs, made[n:], strict=True)))
+
+    if size == 0:
+        raise ShapeError("vmap: the mapped axis is empty, so there is no lane to learn the result's shape from.")
+    outputs, flags, out_structure = run_lanes(call, values, mapped, size)
+    out_axes = tree.broadcast_prefix("vmap out_axes", options["out_axes"], out_structure, "out_axes", "the result")
+    placed = [_placed(v, f, axis, size, path) for v, f, axis, path in zip(outputs, flags, out_axes, out_structure.paths(), strict=True)]
+    return tree.unflatten(out_structure, fresh(placed))
+
+
+def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) -> Value:
+    """A result with its lanes along the axis asked for."""
+    if axis is None:
+        if mapped:
+            raise ShapeError(f"vmap: out_axes is None for result{path}, but it differs from lane to lane.")
+        return value
+    if not mapped:
+        value = np.broadcast_to(value, (size, *np.shape(value)))
+    return np.moveaxis(value, 0, axis) if axis else value
+
+
+@user_facing
+def jet(function: Function, primals: Sequence[Any], series: Sequence[Any]) -> tuple[Any, Any]:
+    """Taylor mode: derivatives of t ↦ f(x(t)) up to any order, from those of x.
+
+    `series[i]` lists the first, second, … derivatives of argument i at t = 0 (each like primals[i]). Returns (f(x), [first, second, …]).
+    The cost of each product grows with the square of the order.
+    """
+    chosen = _all_arguments(function, primals, "jet")
+    if len(series) != len(primals):
+        raise TypeError(f"jet: {len(primals)} primals but {len(series)} series.")
+    orders = {len(s) for s in series}
+    if len(orders) != 1:
+        raise ShapeError(f"jet: all series must have the same number of terms; got {sorted(orders)}.")
+    order = orders.pop()
+    terms = [_tangents(chosen, tuple(s[k] for s in series), f"jet series of order {k + 1}") for k in range(order)]
+    trace = Taylor(order)
+    with running(trace):
+        trace.started = here()
+        inputs = [
+            TaylorTracer(trace, Known([v, *[None if terms[k][i] is None else terms[k][i] / math.factorial(k + 1) for k in range(order)]]))
+            for i, v in enumerate(chosen.values)
+        ]
+        y = run(trace, lambda: chosen.call(chosen.completed(inputs)))
+        leaves, structure = tree.flatten(y)
+        leaves = [checked_leaf(leaf) for leaf in leaves]
+        found = [trace.coefficients(leaf._series) if _mine(leaf, trace) else [leaf] + [None] * order for leaf in leaves]
+    values = [c[0] for c in found]
+    out = [
+        [type_of(v).zeros() if c[k] is None else c[k] * math.factorial(k) for v, c in zip(values, found, strict=True)] for k in range(1, order + 1)
+    ]
+    result = tree.unflatten(structure, fresh([returned(v, trace, chosen.values) for v in values]))
+    return result, [tree.unflatten(structure, fresh(terms_k)) for terms_k in out]
+
+
+def _mine(leaf: Value, trace: Any) -> bool:
+    return isinstance(leaf, TaylorTracer) and leaf._trace is trace
+
+
+def stop_gradient(x: Any) -> Any:
+    """x, with derivative zero."""
+    return tree.map(lambda leaf: bind(StopGradient(), leaf), x)
+
+
+__all__ = [
+    "LinearMap", "Transformed", "grad", "jet", "jvp", "linear_transpose", "linearize", "outside", "split_aux", "stop_gradient",
+    "value_and_grad", "vjp", "vmap",
+]  # fmt: skip

@@ -1,0 +1,272 @@
+"""Any NumPy index as slices and a gather along the first axes.
+
+    x[i, ..., j, k]  =  move(gather(bring the indexed axes to the front(slice(x))))
+
+Reading and writing share the plan of an index, so both follow NumPy's rules for where the indexed axes go.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.base.errors import ControlFlowError, TraceError
+from adjoint.base.source import describe, here
+from adjoint.numpy.dispatch import implements, normal_axis
+from adjoint.numpy.inplace import settle, viewed
+from adjoint.ops.index import Gather, ScatterSet, Slice
+from adjoint.ops.rearrange import inverse_permutation
+from adjoint.program.trace import Traced, bind
+from adjoint.program.types import Value
+
+
+class Plan(NamedTuple):
+    """How an index is carried out."""
+
+    items: tuple[Any, ...] | None  # slices and new axes, first; None when they change nothing
+    axes: tuple[int, ...]  # then these axes go to the front
+    indices: tuple[Value, ...]  # and are gathered by these
+    order: tuple[int, ...]  # then the axes of the result are put into NumPy's order
+
+
+def _slice_item(s: slice) -> tuple[Any, ...]:
+    return tuple(None if v is None else operator.index(v) for v in (s.start, s.stop, s.step))
+
+
+def _basic_items(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...] | None:
+    """The static items of a basic index, or None if it is not one."""
+    items: list[Any] = []
+    for part in index:
+        kind = type(part)
+        if kind is int:
+            items.append(part)
+        elif kind is slice:
+            items.append(_slice_item(part))
+        elif part is None or part is Ellipsis:
+            items.append(part)
+        elif isinstance(part, np.integer):
+            items.append(int(part))
+        else:
+            return None
+    return tuple(items)
+
+
+def _index_array(part: Any) -> Value:
+    if isinstance(part, Traced):
+        if part.dtype.kind == "b":
+            return _concrete_mask(part)
+        if part.dtype.kind not in "iu":
+            raise IndexError(f"arrays used as indices must be of integer or boolean type, not a traced {part.type}")
+        return part
+    array = np.asarray(part)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.intp)
+    if array.dtype.kind not in "biu":
+        raise IndexError(f"only integers, slices, ellipsis, newaxis and integer or boolean arrays are valid indices, not {part!r}")
+    return array
+
+
+def _concrete_mask(mask: Traced) -> Value:
+    value: Value = mask
+    while isinstance(value, Traced):
+        if hasattr(value._trace, "ask"):
+            raise ControlFlowError(
+                f"x[mask] with a traced mask ({mask.type}), at {describe(here())}: how many elements it selects is not known here. "
+                "Use np.where(mask, x, 0) and keep the shape."
+            )
+        value = value._value
+    return value
+
+
+def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
+    """The plan of an index with at least one array in it."""
+    parts: list[Any] = []
+    for part in index:
+        if part is None or part is Ellipsis or isinstance(part, slice):
+            parts.append(part)
+            continue
+        array = _index_array(part)
+        if array.dtype.kind == "b":
+            if array.ndim == 0:  # a single truth value adds an axis of length 0 or 1
+                parts += [None, np.nonzero(np.reshape(array, (1,)))[0]]
+            else:
+                _check_mask(array, x_shape, parts)
+                parts += list(np.nonzero(array))
+        else:
+            parts.append(array)
+    used = sum(part is not None and part is not Ellipsis for part in parts)
+    if used > len(x_shape):
+        raise IndexError(f"too many indices for array: array is {len(x_shape)}-dimensional, but {used} were indexed")
+    fill = [slice(None)] * (len(x_shape) - used)
+    if any(part is Ellipsis for part in parts):
+        at = next(i for i, part in enumerate(parts) if part is Ellipsis)
+        parts = parts[:at] + (fill or []) + parts[at + 1 :]
+        gap = {at} if not fill else set()  # an ellipsis that stands for nothing still separates index arrays
+    else:
+        parts, gap = parts + fill, set()
+    arrays = [i for i, part in enumerate(parts) if part is not None and not isinstance(part, slice)]
+    items = tuple(None if part is None else _slice_item(part) if isinstance(part, slice) else (None, None, None) for part in parts)
+    trivial = all(item == (None, None, None) for item in items)
+    together = arrays == list(range(arrays[0], arrays[0] + len(arrays))) and not any(arrays[0] < g <= arrays[-1] for g in gap)
+    rest = [i for i in range(len(parts)) if i not in arrays]
+    indices = tuple(parts[i] for i in arrays)
+    width = len(np.broadcast_shapes(*[np.shape(i) for i in indices]))
+    before = arrays[0] if together else 0
+    order = (*range(width, width + before), *range(width), *range(width + before, width + len(rest)))
+    return Plan(None if trivial else items, tuple(arrays + rest), indices, order)
+
+
+def _check_mask(mask: Value, x_shape: Sequence[Any], parts: list[Any]) -> None:
+    if Ellipsis in [p for p in parts if p is Ellipsis]:
+        return
+    start = sum(part is not None for part in parts)
+    if tuple(x_shape[start : start + mask.ndim]) != mask.shape:
+        raise IndexError(f"boolean index of shape {mask.shape} does not match the indexed axes {tuple(x_shape[start : start + mask.ndim])}")
+
+
+def getitem(x: Value, index: Any) -> Value:
+    """x[index]."""
+    if type(index) is int:
+        items: tuple[Any, ...] | None = (index,)
+    else:
+        index = index if isinstance(index, tuple) else (index,)
+        items = _basic_items(index, x.ndim)
+    if items is not None:
+        op = Slice(items)
+        return viewed(bind(op, x), x, op, lambda base, view: ScatterSet(("slice", items))(base, view)) if isinstance(x, Traced) else op(x)
+    plan = plan_of(x.shape, index)
+    if plan.items is not None:
+        x = Slice(plan.items)(x)
+    z = Gather(len(plan.indices))(_transposed(x, plan.axes), *plan.indices)
+    return _transposed(z, plan.order)
+
+
+def _transposed(x: Value, axes: tuple[int, ...]) -> Value:
+    return x if axes == tuple(range(len(axes))) else np.transpose(x, axes)
+
+
+def setitem(x: Traced, index: Any, v: Value) -> None:
+    """x[index] = v."""
+    settle(x, updated(x, index, v))
+
+
+def updated(x: Value, index: Any, v: Value) -> Value:
+    """A copy of x with x[index] = v."""
+    index = index if isinstance(index, tuple) else (index,)
+    if len(index) == 1 and isinstance(index[0], Traced) and index[0].dtype.kind == "b" and np.ndim(v) == 0:
+        return np.where(_spread_mask(index[0], x.ndim), _fitted(v, (), x), x)
+    items = _basic_items(index, x.ndim)
+    if items is not None:
+        target = Slice(items).result_type(x.type)
+        return ScatterSet(("slice", items))(x, _fitted(v, target.shape, x))
+    plan = plan_of(x.shape, index)
+    inner = x if plan.items is None else Slice(plan.items)(x)
+    front = _transposed(inner, plan.axes)
+    gather = Gather(len(plan.indices))
+    shape = gather.result_type(front.type, *[_type(i) for i in plan.indices]).shape
+    value = _transposed(_fitted(v, tuple(shape[a] for a in plan.order), x), inverse_permutation(plan.order))
+    new = ScatterSet(gather.key())(front, value, *plan.indices)
+    new = _transposed(new, inverse_permutation(plan.axes))
+    return new if plan.items is None else ScatterSet(("slice", plan.items))(x, new)
+
+
+def _spread_mask(mask: Value, ndim: int) -> Value:
+    return np.reshape(mask, mask.shape + (1,) * (ndim - mask.ndim))
+
+
+def _type(value: Value) -> Any:
+    return value.type if isinstance(value, Traced) else np.asarray(value)
+
+
+def _fitted(v: Value, shape: tuple[Any, ...], x: Value) -> Value:
+    """What is assigned, in the shape of the place and the dtype of the array."""
+    v = v if isinstance(v, Traced) else np.asarray(v)
+    if v.dtype != x.dtype:
+        if v.dtype.kind == "c" and x.dtype.kind != "c":
+            raise TraceError(f"A complex value was assigned into a {x.type} array, at {describe(here())}: its imaginary part would be lost.")
+        v = v.astype(x.dtype)
+    while v.ndim > len(shape) and v.shape[0] == 1:
+        v = np.reshape(v, v.shape[1:])
+    if v.shape != shape:
+        try:
+            v = np.broadcast_to(v, shape)
+        except ValueError:
+            raise ValueError(f"could not broadcast input array from shape {v.shape} into shape {shape}") from None
+    return v
+
+
+@implements(np.take)
+def take(a: Value, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Value:
+    indices = indices if isinstance(indices, Traced) else np.asarray(indices)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis = normal_axis(axis, np.ndim(a))
+    n = np.shape(a)[axis]
+    if mode == "clip":
+        indices = np.clip(indices, 0, n - 1)
+    elif mode == "wrap":
+        indices = indices % n
+    z = getitem(a, (slice(None),) * axis + (indices,))
+    return _into(out, z)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Value, indices: Any, axis: int | None = -1) -> Value:
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    axis = normal_axis(axis, np.ndim(arr))
+    return getitem(arr, _along(np.shape(arr), np.shape(indices), indices, axis))
+
+
+def _along(shape: Sequence[int], index_shape: Sequence[int], indices: Any, axis: int) -> tuple[Any, ...]:
+    """The full index of take_along_axis."""
+    if len(index_shape) != len(shape):
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    ndim = len(shape)
+    ranges = [np.reshape(np.arange(n), (1,) * a + (-1,) + (1,) * (ndim - a - 1)) for a, n in enumerate(shape)]
+    return tuple(indices if a == axis else ranges[a] for a in range(ndim))
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: Value, indices: Any, values: Any, axis: int | None) -> None:
+    if not isinstance(arr, Traced):
+        from_plain("np.put_along_axis", arr)
+    if axis is None:
+        flat = np.reshape(arr, (-1,))
+        settle(arr, np.reshape(updated(flat, (indices,), values), arr.shape))
+        return
+    axis = normal_axis(axis, arr.ndim)
+    setitem(arr, _along(arr.shape, np.shape(indices), indices, axis), values)
+
+
+def from_plain(call: str, target: Any) -> None:
+    """Refuse to write traced values into a plain array."""
+    raise TraceError(
+        f"{call} would write a traced value into a plain {type(target).__name__}, at {describe(here())}. "
+        "Make the array with adjoint.numpy.zeros, adjoint.numpy.array or np.zeros_like of a traced array."
+    )
+
+
+def _into(out: Any, z: Value) -> Value:
+    if out is None:
+        return z
+    if not isinstance(out, Traced):
+        from_plain("out=", out)
+    setitem(out, Ellipsis, z)
+    return out
+
+
+def install() -> None:
+    """Give traced values `x[…]`, `x[…] = v` and iteration."""
+    Traced.__getitem__ = getitem  # type: ignore[attr-defined]
+    Traced.__setitem__ = setitem  # type: ignore[attr-defined]
+    Traced.__iter__ = _iterate  # type: ignore[attr-defined]
+
+
+def _iterate(self: Traced) -> Any:
+    if not self.shape:
+        raise TypeError("iteration over a 0-d array")
+    return (self[i] for i in range(self.shape[0]))  # type: ignore[index]

@@ -1,0 +1,86 @@
+"""Assignment to traced arrays: recorded as pure updates, seen by every name and every view of the array.
+
+A view knows what it is a view of and how to put itself back. Writing to it writes to its base; writing to the base refreshes its views.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.base.errors import ShapeError, TraceError
+from adjoint.base.source import describe, here
+from adjoint.ops.operators import GENERAL
+from adjoint.program.trace import Traced
+from adjoint.program.types import Value
+
+
+class View(NamedTuple):
+    """How a view is read from its base, and how a changed view is put back."""
+
+    read: Callable[[Value], Value]
+    put: Callable[[Value, Value], Value]
+
+
+def viewed(view: Value, base: Traced, read: Callable[[Value], Value], put: Callable[[Value, Value], Value]) -> Value:
+    """Declare that `view` shares memory with `base`, as NumPy's own result would."""
+    if isinstance(view, Traced) and view.shape:
+        view._base = (base, View(read, put))
+        try:
+            base._views.append(weakref.ref(view))
+        except AttributeError:
+            base._views = [weakref.ref(view)]
+    return view
+
+
+def read_only(value: Value, reason: str) -> Value:
+    """Declare that writing to `value` would have to reach memory that cannot be followed."""
+    if isinstance(value, Traced):
+        value._base = (value, reason)
+    return value
+
+
+def overwrite(x: Traced, new: Value, what: str) -> None:
+    """x[...] = new, with NumPy's rules for shape and dtype."""
+    if np.shape(new) != x.shape:
+        if len(np.shape(new)) > x.ndim or np.broadcast_shapes(np.shape(new), x.shape) != x.shape:
+            raise ShapeError(f"{what}: the result has shape {np.shape(new)}, which does not fit into {x.type}.")
+        new = np.broadcast_to(new, x.shape)
+    if new.dtype != x.dtype:
+        if not np.can_cast(new.dtype, x.dtype, "same_kind"):
+            raise TypeError(f"{what}: cannot cast {new.dtype} to the array's {x.dtype} without losing something; use a new name instead.")
+        new = new.astype(x.dtype)
+    settle(x, new)
+
+
+def settle(x: Traced, new: Value) -> None:
+    """Let x be `new` from now on, for all its names and views."""
+    if isinstance(new, Traced) and new._trace.level > x._trace.level:
+        raise TraceError(
+            f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it would outlive its "
+            "transformation. Make the array inside the inner function, and return it."
+        )
+    base = getattr(x, "_base", None)
+    if base is not None and isinstance(base[1], str):
+        raise TraceError(f"Assignment to {base[1]}, at {describe(here())}. Take a copy first: y = x.copy().")
+    x._adopt(new)
+    if base is not None:
+        settle(base[0], base[1].put(base[0], x))
+    refresh_views(x)
+
+
+def refresh_views(x: Traced) -> None:
+    """Read again every living view of an array that has changed."""
+    references = getattr(x, "_views", None)
+    if references:
+        alive = [view for reference in references if (view := reference()) is not None]
+        x._views = [weakref.ref(view) for view in alive]
+        for view in alive:
+            view._adopt(view._base[1].read(x))
+            refresh_views(view)
+
+
+GENERAL["overwrite"] = overwrite

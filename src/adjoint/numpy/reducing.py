@@ -1,0 +1,202 @@
+"""Reductions, cumulative functions and order: sum, prod, max, sort and what is made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axis, refuse_plain_target
+from adjoint.numpy.shaping import convert, reshape
+from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum
+from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
+from adjoint.program.trace import Traced, bind
+from adjoint.program.types import Value
+
+NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
+
+
+def _kept(z: Value, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Value:
+    if keepdims is NO_VALUE or not keepdims:
+        return z
+    return np.reshape(z, tuple(1 if i in axes else n for i, n in enumerate(shape)))
+
+
+def _out(z: Value, out: Any) -> Value:
+    if out is None or out is NO_VALUE:
+        return z
+    if not isinstance(out, Traced):
+        refuse_plain_target("out=", type(out).__name__)
+    out[...] = z  # type: ignore[index]
+    return out
+
+
+def _chosen(a: Value, where: Any, neutral: Any) -> Value:
+    """a with the elements that `where` leaves out replaced by what changes nothing."""
+    if where is NO_VALUE or where is True:
+        return a
+    return np.where(where, a, np.asarray(neutral, a.dtype))
+
+
+@implements(np.sum)
+def sum(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:  # noqa: A001
+    a = as_array(a)
+    a = convert(_chosen(a, where, 0), dtype) if dtype is not None else _chosen(a, where, 0)
+    axes = normal_axes(axis, a.ndim)
+    z = bind(Sum(axes), a)
+    if initial is not NO_VALUE:
+        z = z + initial
+    return _out(_kept(z, a.shape, axes, keepdims), out)
+
+
+@implements(np.prod)
+def prod(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:
+    a = as_array(a)
+    a = convert(_chosen(a, where, 1), dtype) if dtype is not None else _chosen(a, where, 1)
+    axes = normal_axes(axis, a.ndim)
+    z = bind(Product(axes), a)
+    if initial is not NO_VALUE:
+        z = z * initial
+    return _out(_kept(z, a.shape, axes, keepdims), out)
+
+
+def _extremum(kind: str, a: Value, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Value:
+    a = as_array(a)
+    if where is not NO_VALUE and where is not True:
+        if initial is NO_VALUE:
+            raise ValueError(f"reduction operation '{kind}' does not have an identity, so to use a where mask one has to specify 'initial'")
+        a = _chosen(a, where, -np.inf if kind == "max" else np.inf)
+    axes = normal_axes(axis, a.ndim)
+    if initial is not NO_VALUE and any(a.shape[i] == 0 for i in axes):
+        z = np.full(tuple(n for i, n in enumerate(a.shape) if i not in axes), initial, a.dtype)
+    else:
+        z = bind(Extremum(kind, axes), a)
+        if initial is not NO_VALUE:
+            z = (np.maximum if kind == "max" else np.minimum)(z, initial)
+    return _out(_kept(z, a.shape, axes, keepdims), out)
+
+
+@implements(np.max, np.amax)
+def max(a: Value, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:  # noqa: A001
+    return _extremum("max", a, axis, out, keepdims, initial, where)
+
+
+@implements(np.min, np.amin)
+def min(a: Value, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:  # noqa: A001
+    return _extremum("min", a, axis, out, keepdims, initial, where)
+
+
+@implements(np.mean)
+def mean(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Value:
+    a = as_array(a)
+    axes = normal_axes(axis, a.ndim)
+    if a.dtype.kind in "biu" and dtype is None:
+        dtype = np.float64
+    if where is NO_VALUE or where is True:
+        count: Value = math.prod(a.shape[i] for i in axes)
+    else:
+        count = np.sum(np.broadcast_to(where, a.shape), axis=axes, keepdims=keepdims is not NO_VALUE and keepdims)
+    return _out(sum(a, axis, dtype, None, keepdims, NO_VALUE, where) / count, out)
+
+
+@implements(np.var)
+def var(
+    a: Value, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
+    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> Value:  # fmt: skip
+    a = as_array(a) if dtype is None else convert(as_array(a), dtype)
+    if a.dtype.kind in "biu":
+        a = convert(a, np.float64)
+    if correction is not NO_VALUE:
+        ddof = correction
+    axes = normal_axes(axis, a.ndim)
+    center = _mean(a, axis, dtype, None, True, where=where) if mean is NO_VALUE else mean
+    gap = a - center
+    squares = np.real(gap * np.conjugate(gap)) if a.dtype.kind == "c" else gap * gap
+    keep = keepdims is not NO_VALUE and keepdims
+    if where is NO_VALUE or where is True:
+        count: Value = math.prod(a.shape[i] for i in axes)
+    else:
+        count = np.sum(np.broadcast_to(where, a.shape), axis=axes, keepdims=keep)
+    return _out(sum(squares, axis, None, None, keepdims, NO_VALUE, where) / np.maximum(count - ddof, 0), out)
+
+
+_mean = mean
+
+
+@implements(np.std)
+def std(
+    a: Value, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
+    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> Value:  # fmt: skip
+    return _out(np.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)), out)
+
+
+def _flat(kind: str, a: Value, axis: Any, keepdims: Any, out: Any) -> Value:
+    a = as_array(a)
+    if kind in ("argmax", "argmin") and axis is None:
+        z = bind(FlatReduction(kind, (0,)), np.ravel(a))
+        return np.reshape(z, (1,) * a.ndim) if keepdims is not NO_VALUE and keepdims else _out(z, out)
+    axes = (normal_axis(axis, a.ndim),) if kind in ("argmax", "argmin") else normal_axes(axis, a.ndim)
+    return _out(_kept(bind(FlatReduction(kind, axes), a), a.shape, axes, keepdims), out)
+
+
+@implements(np.any)
+def any(a: Value, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Value:  # noqa: A001
+    return _flat("any", _chosen(as_array(a), where, False), axis, keepdims, out)
+
+
+@implements(np.all)
+def all(a: Value, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Value:  # noqa: A001
+    return _flat("all", _chosen(as_array(a), where, True), axis, keepdims, out)
+
+
+@implements(np.argmax)
+def argmax(a: Value, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Value:
+    return _flat("argmax", a, axis, keepdims, out)
+
+
+@implements(np.argmin)
+def argmin(a: Value, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Value:
+    return _flat("argmin", a, axis, keepdims, out)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Value, axis: Any = None, *, keepdims: bool = False) -> Value:
+    return _flat("count_nonzero", a, axis, keepdims, None)
+
+
+def _along(a: Value, axis: Any) -> tuple[Value, int]:
+    a = as_array(a)
+    return (np.ravel(a), 0) if axis is None else (a, normal_axis(axis, a.ndim))
+
+
+@implements(np.cumsum)
+def cumsum(a: Value, axis: Any = None, dtype: Any = None, out: Any = None) -> Value:
+    a, axis = _along(a, axis)
+    return _out(bind(CumSum(axis), a if dtype is None else convert(a, dtype)), out)
+
+
+@implements(np.cumprod)
+def cumprod(a: Value, axis: Any = None, dtype: Any = None, out: Any = None) -> Value:
+    a, axis = _along(a, axis)
+    return _out(bind(CumProd(axis), a if dtype is None else convert(a, dtype)), out)
+
+
+def cumulative_extremum(kind: str, a: Value, axis: Any) -> Value:
+    """Running maximum or minimum; ties belong to the first."""
+    a, axis = _along(a, axis)
+    return np.take_along_axis(a, bind(ArgCumExtremum(kind, axis), a), axis)
+
+
+@implements(np.argsort)
+def argsort(a: Value, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Value:
+    a, axis = _along(a, axis)
+    return bind(ArgSort(axis), a)
+
+
+@implements(np.sort)
+def sort(a: Value, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Value:
+    a, axis = _along(a, axis)
+    return np.take_along_axis(a, argsort(a, axis), axis) if a.ndim else reshape(a, a.shape)

@@ -1,0 +1,44 @@
+"""Choosing by condition: where, select, clip."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.numpy.dispatch import implements
+from adjoint.ops.operators import coerced
+from adjoint.ops.select import Select
+from adjoint.program.trace import Traced, bind
+from adjoint.program.types import Value
+
+
+@implements(np.where)
+def where(condition: Value, x: Any = None, y: Any = None, /) -> Value:
+    if x is None and y is None:
+        return np.nonzero(condition)
+    condition = condition if isinstance(condition, Traced) else np.asarray(condition)
+    if condition.dtype.kind != "b":
+        condition = np.not_equal(condition, 0)
+    return bind(Select(), coerced("where", x), coerced("where", y), condition)
+
+
+@implements(np.clip)
+def clip(a: Value, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any) -> Value:  # noqa: A002
+    low, high = a_min if min is None else min, a_max if max is None else max
+    z = a if low is None else np.maximum(a, low)
+    z = z if high is None else np.minimum(z, high)
+    if out is not None:
+        out[...] = z
+        return out
+    return +z if z is a else z
+
+
+@implements(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Value:
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    result = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = np.where(condition, choice, result)
+    return result

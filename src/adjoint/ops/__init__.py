@@ -1,0 +1,1 @@
+"""The primitives, each with all of its rules, by subject."""

@@ -1,0 +1,145 @@
+"""Sums, products, quotients, powers, remainders, and the piecewise linear functions beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.pointwise import Factor, LinearUfunc, ProductUfunc, SmoothUfunc, Ufunc, smooth
+from adjoint.program.types import Value
+
+ONE: Factor | None = None  # the partial 1: nothing to multiply with, nothing to keep
+
+
+def _minus_one() -> float:
+    return -1.0
+
+
+def _zero() -> float:
+    return 0.0
+
+
+def _power_base(x: Value, y: Value) -> Value:
+    """∂/∂x xʸ = y xʸ⁻¹, and 0 for y = 0, also at x = 0."""
+    if type(y) in (int, float):
+        return y * x ** (y - 1) if y not in (0, 1) else np.full_like(x, y)
+    safe = np.where(np.equal(y, 0), 1, y)
+    return np.where(np.equal(y, 0), 0.0, y * np.power(x, safe - 1))
+
+
+def _power_exponent(x: Value, z: Value) -> Value:
+    """∂/∂y xʸ = xʸ log x, and 0 where xʸ = 0 (so at x = 0 for y > 0)."""
+    return np.where(np.equal(z, 0), 0.0, z * np.log(np.where(np.equal(z, 0), 1.0, x)))
+
+
+def _larger(x: Value, y: Value) -> Value:
+    """1 where x > y, ½ at ties: what `maximum` passes to x."""
+    return np.where(np.equal(x, y), 0.5, np.where(np.greater(x, y), 1.0, 0.0))
+
+
+def _smaller(x: Value, y: Value) -> Value:
+    return np.where(np.equal(x, y), 0.5, np.where(np.less(x, y), 1.0, 0.0))
+
+
+def _chosen(x: Value, z: Value) -> Value:
+    """1 where x alone is the result of fmax or fmin (which pass over NaN)."""
+    return np.where(np.equal(x, z), 1.0, 0.0)
+
+
+def _by_distance(x: Value, z: Value) -> Value:
+    """x / z for a norm z, and 0 at the origin."""
+    return x / np.where(np.equal(z, 0), 1.0, z)
+
+
+class AbsoluteUfunc(SmoothUfunc):
+    """z = |x|, also of complex x: ż = Re(conj(s) ẋ) and x̄ = s z̄ with s = x/|x|, 0 at 0."""
+
+    own_push = True
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        (x,), (dx,) = xs, dxs
+        if dx is None:
+            return None
+        return np.real(np.conjugate(unit(x)) * dx) if x.dtype.kind == "c" else np.sign(x) * dx
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False) -> Sequence[Value]:
+        (x,) = xs
+        return [ct * (unit(x) if x.dtype.kind == "c" else np.sign(x))]
+
+
+def unit(x: Value) -> Value:
+    """x / |x| of complex x, and 0 at 0."""
+    size = np.abs(x)
+    return x / np.where(np.equal(size, 0), 1.0, size)
+
+
+class ConjugateUfunc(LinearUfunc):
+    """z = conj x: linear over the reals, its own adjoint."""
+
+    own_push = True
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        return None if dxs[0] is None else np.conjugate(dxs[0])
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False) -> Sequence[Value]:
+        return [np.conjugate(ct)]
+
+    def coefficient(self, k: int, xs: Sequence[Any], z: Any) -> Value:
+        term = xs[0].get(k)
+        return None if term is None else np.conjugate(term)
+
+
+add = LinearUfunc(np.add, [ONE, ONE])
+subtract = LinearUfunc(np.subtract, [ONE, _minus_one])
+negative = LinearUfunc(np.negative, [_minus_one])
+positive = LinearUfunc(np.positive, [ONE])
+conjugate = ConjugateUfunc(np.conjugate, [ONE])
+degrees = smooth(np.degrees, lambda: 180.0 / np.pi)
+radians = smooth(np.radians, lambda: np.pi / 180.0)
+rad2deg = smooth(np.rad2deg, lambda: 180.0 / np.pi)
+deg2rad = smooth(np.deg2rad, lambda: np.pi / 180.0)
+
+multiply = ProductUfunc(np.multiply, [lambda y: y, lambda x: x])
+divide = smooth(np.divide, lambda y: 1.0 / y, lambda y, z: -z / y, singular=True)
+power = smooth(np.power, _power_base, _power_exponent, singular=True)
+float_power = smooth(np.float_power, _power_base, _power_exponent, singular=True)
+square = smooth(np.square, lambda x: 2.0 * x)
+reciprocal = smooth(np.reciprocal, lambda z: -z * z, singular=True)
+sqrt = smooth(np.sqrt, lambda z: 0.5 / z, singular=True)
+cbrt = smooth(np.cbrt, lambda z: 1.0 / (3.0 * z * z), singular=True)
+hypot = smooth(np.hypot, _by_distance, lambda y, z: _by_distance(y, z))
+ldexp = smooth(np.ldexp, lambda y: 2.0**y, _zero)
+
+absolute = AbsoluteUfunc(np.absolute, [lambda x: np.sign(x)])
+fabs = smooth(np.fabs, lambda x: np.sign(x))
+maximum = smooth(np.maximum, _larger, lambda x, y: _larger(y, x))
+minimum = smooth(np.minimum, _smaller, lambda x, y: _smaller(y, x))
+# a tie splits equally; where one side is NaN the other is chosen
+fmax = smooth(
+    np.fmax,
+    lambda x, y, z: np.where(np.equal(x, y), 0.5, _chosen(x, z)),
+    lambda x, y, z: np.where(np.equal(x, y), 0.5, _chosen(y, z)),
+)
+fmin = smooth(
+    np.fmin,
+    lambda x, y, z: np.where(np.equal(x, y), 0.5, _chosen(x, z)),
+    lambda x, y, z: np.where(np.equal(x, y), 0.5, _chosen(y, z)),
+)
+remainder = smooth(np.remainder, ONE, lambda x, y: -np.floor(x / y))
+fmod = smooth(np.fmod, ONE, lambda x, y: -np.trunc(x / y))
+copysign = smooth(np.copysign, lambda x, z: np.where(np.signbit(x) == np.signbit(z), 1.0, -1.0), _zero)
+nextafter = smooth(np.nextafter, ONE, _zero)
+heaviside = smooth(np.heaviside, _zero, lambda x: np.where(np.equal(x, 0), 1.0, 0.0))
+logaddexp = smooth(np.logaddexp, lambda x, z: _weight(x, z), lambda y, z: _weight(y, z))
+logaddexp2 = smooth(np.logaddexp2, lambda x, z: _weight(x, z, 2.0), lambda y, z: _weight(y, z, 2.0))
+
+
+def _weight(x: Value, z: Value, base: float | None = None) -> Value:
+    """exp(x - z): the share of x in a logarithm of a sum; 0 when nothing was added (z = -inf)."""
+    gap = np.where(np.isneginf(z), 0.0, x - z) if base is None else np.where(np.isneginf(z), 0.0, x - z)
+    return np.where(np.isneginf(x), 0.0, np.exp(gap) if base is None else np.exp2(gap))
+
+
+INTERNED: tuple[Ufunc, ...] = (add, subtract, multiply, divide)

@@ -1,0 +1,30 @@
+"""Exponentials, logarithms, trigonometric and hyperbolic functions: each is its ufunc and its partial."""
+
+import numpy as np
+
+from adjoint.ops.pointwise import smooth
+
+LOG2, LOG10 = float(np.log(2.0)), float(np.log(10.0))
+
+exp = smooth(np.exp, lambda z: z)
+exp2 = smooth(np.exp2, lambda z: LOG2 * z)
+expm1 = smooth(np.expm1, lambda z: z + 1.0)
+log = smooth(np.log, lambda x: 1.0 / x, singular=True)
+log2 = smooth(np.log2, lambda x: 1.0 / (LOG2 * x), singular=True)
+log10 = smooth(np.log10, lambda x: 1.0 / (LOG10 * x), singular=True)
+log1p = smooth(np.log1p, lambda x: 1.0 / (1.0 + x), singular=True)
+
+sin = smooth(np.sin, lambda x: np.cos(x))
+cos = smooth(np.cos, lambda x: -np.sin(x))
+tan = smooth(np.tan, lambda z: 1.0 + z * z)
+arcsin = smooth(np.arcsin, lambda x: 1.0 / np.sqrt((1.0 - x) * (1.0 + x)), singular=True)
+arccos = smooth(np.arccos, lambda x: -1.0 / np.sqrt((1.0 - x) * (1.0 + x)), singular=True)
+arctan = smooth(np.arctan, lambda x: 1.0 / (1.0 + x * x))
+arctan2 = smooth(np.arctan2, lambda x, y: y / (x * x + y * y), lambda x, y: -x / (x * x + y * y), singular=True)
+
+sinh = smooth(np.sinh, lambda x: np.cosh(x))
+cosh = smooth(np.cosh, lambda x: np.sinh(x))
+tanh = smooth(np.tanh, lambda z: 1.0 - z * z)
+arcsinh = smooth(np.arcsinh, lambda x: 1.0 / np.sqrt(x * x + 1.0))
+arccosh = smooth(np.arccosh, lambda x: 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0)), singular=True)
+arctanh = smooth(np.arctanh, lambda x: 1.0 / ((1.0 - x) * (1.0 + x)), singular=True)

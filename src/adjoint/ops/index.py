@@ -1,0 +1,249 @@
+"""Reading and writing parts of arrays. Any NumPy index becomes slices, then a gather along the first axes (see `adjoint.numpy.indexing`).
+
+Keys are static and hashable: `("slice", items)` with items int | None | (start, stop, step), or `("gather", n)` for n index arrays that
+stand for the first n axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adjoint.ops.calculus import Flat, Linear, fit
+from adjoint.program.op import primitive
+from adjoint.program.types import ArrayType, Value, type_of
+
+Key: TypeAlias = tuple[Any, ...]
+
+
+def subscript(key: Key, indices: Sequence[Value]) -> tuple[Any, ...]:
+    """The NumPy index of a key."""
+    if key[0] == "gather":
+        return tuple(indices)
+    return tuple(slice(*item) if type(item) is tuple else item for item in key[1])
+
+
+def arity(key: Key) -> int:
+    """How many index arrays a key takes."""
+    return key[1] if key[0] == "gather" else 0
+
+
+def reader(key: Key) -> Slice | Gather:
+    """The primitive that reads what a key names."""
+    return Gather(key[1]) if key[0] == "gather" else Slice(key[1])
+
+
+def stacked(key: Key, indices: Sequence[Value], mapped: Sequence[bool], size: int) -> tuple[Key, list[Value]]:
+    """The key for arrays with a stack in front: everything for slices, the lane's own number for gathers."""
+    if key[0] == "slice":
+        return ("slice", ((None, None, None), *key[1])), []
+    inner = max(np.ndim(i) - m for i, m in zip(indices, mapped, strict=True)) if indices else 0
+    lanes = np.reshape(np.arange(size), (size,) + (1,) * inner)
+    fitted = [
+        np.reshape(i, (np.shape(i)[0] if m else 1,) + (1,) * (inner - np.ndim(i) + m) + np.shape(i)[m:])
+        for i, m in zip(indices, mapped, strict=True)
+    ]
+    return ("gather", key[1] + 1), [lanes, *fitted]
+
+
+@primitive
+class Slice(Linear):
+    """x[items] for integers, slices and new axes."""
+
+    items: tuple[Any, ...]
+    sparse = True
+
+    def key(self) -> Key:
+        return ("slice", self.items)
+
+    def evaluate(self, *xs: Value) -> Value:
+        return xs[0][subscript(self.key(), ())]
+
+    def result_type(self, *types: ArrayType) -> Any:
+        probe = np.broadcast_to(np.empty((), types[0].dtype), types[0].shape)
+        return ArrayType(np.shape(probe[subscript(self.key(), ())]), types[0].dtype)
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (ScatterSum(xs[0].shape, xs[0].dtype, (self.key(),))(ct),)
+
+    def pull_into(self, buffer: Value, ct: Value, xs: Sequence[Any]) -> None:
+        """buffer[items] += ct: no index occurs twice in slices."""
+        buffer[subscript(self.key(), ())] += ct
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return Slice(((None, None, None), *self.items))(xs[0])
+
+
+@primitive
+class Gather(Linear):
+    """x[i₁, …, iₙ, ...]: elements of the first n axes, named by index arrays that broadcast together."""
+
+    count: int
+    sparse = True
+
+    @property
+    def parameters(self) -> int:
+        return self.count
+
+    def key(self) -> Key:
+        return ("gather", self.count)
+
+    def evaluate(self, *xs: Value) -> Value:
+        return xs[0][tuple(xs[1:])]
+
+    def result_type(self, *types: ArrayType) -> Any:
+        x, *indices = types
+        return ArrayType(np.broadcast_shapes(*[i.shape for i in indices]) + tuple(x.shape[self.count :]), x.dtype)
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (ScatterSum(xs[0].shape, xs[0].dtype, (self.key(),))(ct, *xs[1:]),)
+
+    def pull_into(self, buffer: Value, ct: Value, xs: Sequence[Any]) -> None:
+        """buffer[i₁ … iₙ] += ct, also where an index occurs twice."""
+        add_at(buffer, xs[1:], ct)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        if mapped[0]:
+            key, indices = stacked(self.key(), xs[1:], mapped[1:], size)
+            return reader(key)(xs[0], *indices)
+        inner = max(np.ndim(i) - m for i, m in zip(xs[1:], mapped[1:], strict=True))
+        fitted = [
+            np.reshape(i, (size,) + (1,) * (inner + 1 - np.ndim(i)) + i.shape[1:]) if m else i
+            for i, m in zip(xs[1:], mapped[1:], strict=True)
+        ]
+        return self(xs[0], *fitted)
+
+
+def add_at(buffer: Value, indices: Sequence[Value], ct: Value) -> None:
+    """buffer[indices] += ct with repetition; one index array into few rows goes through a faster sum."""
+    if all(np.size(i) == 1 for i in indices):
+        buffer[tuple(indices)] += ct
+    elif len(indices) == 1 and buffer.ndim == 1 and np.ndim(ct) == 1 and buffer.dtype == np.float64:
+        positions = np.where(indices[0] < 0, indices[0] + buffer.shape[0], indices[0])
+        buffer += np.bincount(positions, weights=ct, minlength=buffer.shape[0])
+    else:
+        np.add.at(buffer, tuple(indices), ct)
+
+
+@primitive
+class ScatterSum(Linear):
+    """Zeros of a type, with each part added at the place that its key names; the arguments are the parts, then all index arrays."""
+
+    shape: tuple[Any, ...]
+    dtype: np.dtype[Any]
+    keys: tuple[Key, ...]
+
+    @property
+    def parameters(self) -> int:
+        return sum(map(arity, self.keys))
+
+    def _places(self, indices: Sequence[Value]) -> list[tuple[Key, Sequence[Value]]]:
+        places: list[tuple[Key, Sequence[Value]]] = []
+        start = 0
+        for key in self.keys:
+            places.append((key, indices[start : start + arity(key)]))
+            start += arity(key)
+        return places
+
+    def evaluate(self, *xs: Value) -> Value:
+        n = len(self.keys)
+        out = np.zeros(self.shape, self.dtype)
+        for part, (key, indices) in zip(xs[:n], self._places(xs[n:]), strict=True):
+            if key[0] == "slice":
+                out[subscript(key, ())] += part
+            else:
+                add_at(out, indices, part)
+        return out[()]
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(self.shape, self.dtype)
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        n = len(self.keys)
+        return [
+            fit(reader(key)(ct, *indices), part) for part, (key, indices) in zip(xs[:n], self._places(xs[n:]), strict=True)
+        ]
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        n = len(self.keys)
+        parts = [x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs[:n], mapped[:n], strict=True)]
+        flags = self._places(mapped[n:])
+        moved = [
+            stacked(key, indices, flag, size)
+            for (key, indices), (_, flag) in zip(self._places(xs[n:]), flags, strict=True)
+        ]
+        out = ScatterSum((size, *self.shape), self.dtype, tuple(key for key, _ in moved))
+        return out(*parts, *[i for _, indices in moved for i in indices])
+
+
+@primitive
+class ScatterSet(Linear):
+    """x with x[key] = v: linear in x and v together. Where an index occurs twice, the last v stays, and only it has a derivative."""
+
+    place: Key
+    masks = True
+
+    @property
+    def parameters(self) -> int:
+        return arity(self.place)
+
+    def key(self) -> Key:
+        return self.place
+
+    def evaluate(self, *xs: Value) -> Value:
+        out = np.array(xs[0])
+        out[subscript(self.place, xs[2:])] = xs[1]
+        return out
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(types[0].shape, types[0].dtype)
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        x, v, *indices = xs
+        rest = self(ct, np.zeros(v.shape, ct.dtype), *indices)
+        return rest, fit(self.read(ct, x, indices), v)
+
+    def read(self, ct: Value, x: Any, indices: Sequence[Value]) -> Value:
+        """The cotangent of what was written: zero for values that a later one with the same index replaced."""
+        part = reader(self.place)(ct, *indices)
+        if self.place[0] == "slice" or all(np.size(i) <= 1 for i in indices):
+            return part
+        last = LastWrite(tuple(x.shape[: len(indices)]))(*indices)
+        return np.where(np.reshape(last, last.shape + (1,) * (part.ndim - last.ndim)), part, part.dtype.type(0))
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        x, v = (a if m else np.broadcast_to(a, (size, *np.shape(a))) for a, m in zip(xs[:2], mapped[:2], strict=True))
+        key, indices = stacked(self.place, xs[2:], mapped[2:], size)
+        return ScatterSet(key)(x, v, *indices)
+
+
+@primitive
+class LastWrite(Flat):
+    """Which elements of an index are the last to name their place, in an array of this shape."""
+
+    shape: tuple[Any, ...]
+
+    @property
+    def title(self) -> str:
+        return "last_write"
+
+    def evaluate(self, *xs: Value) -> Value:
+        index = np.broadcast_arrays(*xs)
+        order = np.reshape(np.arange(index[0].size), index[0].shape)
+        owner = np.zeros(self.shape, int)
+        owner[tuple(index)] = order
+        return owner[tuple(index)] == order
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(np.broadcast_shapes(*[t.shape for t in types]), np.dtype(bool))
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        _, indices = stacked(("gather", len(xs)), xs, mapped, size)
+        return LastWrite((size, *self.shape))(*indices)
+
+
+def slice_type(x: Value, items: tuple[Any, ...]) -> ArrayType:
+    """The type of x[items]."""
+    return Slice(items).result_type(type_of(x))

@@ -1,0 +1,246 @@
+"""Gives traced values their operators: the one file, with `adjoint.numpy.dispatch`, that installs anything from outside.
+
+The rules of all primitives use `+`, `*`, `np.sin` … on values; on traced values these arrive here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import DtypeError, TraceError
+from adjoint.base.source import describe, here
+from adjoint.ops import arithmetic, compare, contract, elementary  # noqa: F401  (fills UFUNCS)
+from adjoint.ops.pointwise import BY_NAME, UFUNCS
+from adjoint.program.op import Op
+from adjoint.program.trace import Traced, concrete, refuse_conversion
+from adjoint.program.types import Value, check_supported
+
+UFUNCS[np.matmul] = contract.MatMul()
+
+PLAIN = frozenset({bool, int, float, complex, np.ndarray, *np.sctypeDict.values()})
+
+# np function -> ours, filled by adjoint.numpy; behind __array_function__
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+# (ufunc, method, args, kwargs) for everything but the plain call, filled by adjoint.numpy; behind __array_ufunc__
+GENERAL: dict[str, Callable[..., Any]] = {}
+
+
+def coerced(what: str, value: Value) -> Value:
+    """A plain array or number from whatever an operator was given beside a traced value; nothing is lost on the way."""
+    if type(value) in PLAIN or isinstance(value, Traced):
+        return value
+    if isinstance(value, list | tuple):
+        if _holds_traced(value):
+            raise TraceError(
+                f"{what} was given a {type(value).__name__} that holds traced values, at {describe(here())}. "
+                "NumPy would make an array of objects of it: build the array with np.stack or adjoint.numpy.array."
+            )
+        return np.asarray(value)
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.is_masked(value):
+            raise DtypeError(f"{what} was given a masked array with masked elements, which would be lost. Use .filled(value) first.")
+        return np.asarray(value)
+    if type(value).__module__.partition(".")[0] == "pandas" or isinstance(value, np.ndarray):
+        array = np.asarray(value)
+        check_supported(array.dtype, f"an operand of {what}")
+        return array
+    if hasattr(value, "__array__"):
+        return np.asarray(value)
+    raise DtypeError(f"{what} cannot combine a traced array with {type(value).__name__}: it needs a number or an array.")
+
+
+def _holds_traced(value: Any) -> bool:
+    return isinstance(value, Traced) or (isinstance(value, list | tuple) and any(_holds_traced(v) for v in value))
+
+
+def apply_two(op: Op, x: Value, y: Value) -> Value:
+    """A primitive of two arguments, at least one of them traced."""
+    if isinstance(x, Traced):
+        trace = x._trace
+        if isinstance(y, Traced):
+            if y._trace.level > trace.level:
+                trace = y._trace
+        elif type(y) not in PLAIN:
+            y = coerced(op.title, y)
+    else:
+        trace = y._trace
+        if type(x) not in PLAIN:
+            x = coerced(op.title, x)
+    return trace.apply_two(op, x, y)
+
+
+def apply_one(op: Op, x: Traced) -> Value:
+    """A primitive of one traced argument."""
+    return x._trace.apply_one(op, x)
+
+
+def _array_ufunc(self: Traced, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    if method == "__call__" and not kwargs:
+        op = UFUNCS.get(ufunc)
+        if op is not None:
+            if len(inputs) == 2:
+                return apply_two(op, *inputs)
+            if len(inputs) == 1:
+                x = inputs[0]
+                return x._trace.apply_one(op, x)
+    return GENERAL["ufunc"](ufunc, method, inputs, kwargs)
+
+
+def _array_function(self: Traced, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    ours = FUNCTIONS.get(func)
+    return ours(*args, **kwargs) if ours is not None else GENERAL["function"](func, args, kwargs)
+
+
+def _forward(op: Op) -> Callable[[Traced, Any], Any]:
+    def method(self: Traced, other: Any) -> Any:
+        if type(other) in PLAIN:
+            return self._trace.apply_two(op, self, other)
+        if other is None or isinstance(other, str):
+            return NotImplemented
+        return apply_two(op, self, other)
+
+    return method
+
+
+def _backward(op: Op) -> Callable[[Traced, Any], Any]:
+    def method(self: Traced, other: Any) -> Any:
+        if type(other) in PLAIN:
+            return self._trace.apply_two(op, other, self)
+        if other is None or isinstance(other, str):
+            return NotImplemented
+        return apply_two(op, other, self)
+
+    return method
+
+
+def _power(self: Traced, other: Any) -> Any:
+    if type(other) in (int, float):
+        if other == 2:
+            return self._trace.apply_one(BY_NAME["square"], self)
+        if other == 1:
+            return self._trace.apply_one(BY_NAME["positive"], self)
+        if other == 0.5 and self.dtype.kind == "f":
+            return self._trace.apply_one(BY_NAME["sqrt"], self)
+    return apply_two(BY_NAME["power"], self, other)
+
+
+def _in_place(name: str, op: Op) -> Callable[[Traced, Any], Any]:
+    def method(self: Traced, other: Any) -> Any:
+        z = _power(self, other) if name == "power" else apply_two(op, self, other)
+        if self.ndim == 0:  # a scalar is rebound, as in NumPy
+            return z
+        GENERAL["overwrite"](self, z, f"{name} in place")
+        return self
+
+    return method
+
+
+def _truth(self: Traced) -> bool:
+    if self.shape and self.type.size != 1:
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use np.any or np.all, or np.where to choose by element."
+        )
+    return _ask(self, "bool", bool)
+
+
+def _ask(x: Traced, question: str, answer: Callable[[Value], Any]) -> Any:
+    """Python asks for a plain answer. Stacked and recorded values have their own ways to give one."""
+    trace = x._trace
+    if hasattr(trace, "ask"):
+        return trace.ask(x, question, answer)  # type: ignore[attr-defined]
+    value = x._value
+    return _ask(value, question, answer) if isinstance(value, Traced) else answer(value)
+
+
+def _integer(self: Traced) -> int:
+    return _ask(self, "int", int)
+
+
+def _index(self: Traced) -> int:
+    if self.dtype.kind not in "iu" or self.shape:
+        raise TraceError(f"A traced {self.type} cannot be an index, at {describe(here())}: only integers can. Use int(x) to truncate it.")
+    return _ask(self, "index", int)
+
+
+def _hash(self: Traced) -> int:
+    if self.shape:
+        raise TypeError(f"unhashable: a traced {self.type}, like any array")
+    return _ask(self, "hash", hash)
+
+
+def _refuse(call: str, remedy: str) -> Callable[..., Any]:
+    def method(self: Traced, *args: Any, **kwargs: Any) -> Any:
+        refuse_conversion(self, call, remedy)
+
+    return method
+
+
+def _length(self: Traced) -> int:
+    if not self.shape:
+        raise TypeError("len() of a 0-d array")
+    return self.shape[0]
+
+
+def _text(self: Traced) -> str:
+    return f"Traced({self.type}, {self._trace.title}{_shown_value(self)})"
+
+
+def _shown_value(self: Traced) -> str:
+    try:
+        value = concrete(self)
+    except TraceError:
+        return ""
+    if value is None:
+        return ""
+    return ": " + np.array2string(np.asarray(value), threshold=8, edgeitems=2, precision=6, separator=", ").replace("\n", "")
+
+
+def _format(self: Traced, spec: str) -> str:
+    return format(concrete(self), spec) if spec else _text(self)
+
+
+def install() -> None:
+    """Put the operators on `Traced`. Called once, when the package is imported."""
+    binary = {
+        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
+        "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift",
+    }  # fmt: skip
+    methods: dict[str, Any] = {}
+    for short, name in binary.items():
+        op = BY_NAME[name]
+        methods[f"__{short}__"], methods[f"__r{short}__"] = _forward(op), _backward(op)
+        methods[f"__i{short}__"] = _in_place(name, op)
+    matmul = UFUNCS[np.matmul]
+    methods["__matmul__"], methods["__rmatmul__"], methods["__imatmul__"] = _forward(matmul), _backward(matmul), _in_place("matmul", matmul)
+    methods["__pow__"], methods["__rpow__"] = _power, _backward(BY_NAME["power"])
+    methods["__ipow__"] = _in_place("power", BY_NAME["power"])
+    for short, name in {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}.items():
+        methods[f"__{short}__"] = _forward(BY_NAME[name])
+    for short, name in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
+        methods[f"__{short}__"] = lambda self, op=BY_NAME[name]: self._trace.apply_one(op, self)
+    divmod_ufunc = np.divmod
+    methods["__divmod__"] = lambda self, other: divmod_ufunc(self, other)
+    methods["__rdivmod__"] = lambda self, other: divmod_ufunc(other, self)
+    methods |= {
+        "__array_ufunc__": _array_ufunc,
+        "__array_function__": _array_function,
+        "__bool__": _truth,
+        "__int__": _integer,
+        "__index__": _index,
+        "__hash__": _hash,
+        "__len__": _length,
+        "__repr__": _text,
+        "__str__": _text,
+        "__format__": _format,
+        "__float__": _refuse("float()", "Keep it traced: use NumPy functions (np.sin, not math.sin), and np.stack or adjoint.numpy.array to build arrays; "
+                             "to assign into an array, make it with adjoint.numpy.zeros (or np.zeros_like of a traced array)."),
+        "__complex__": _refuse("complex()", "Keep it traced, and use NumPy functions instead of cmath."),
+        "__array__": _refuse("np.asarray()", "Keep it traced: NumPy's functions take it as it is; np.stack or adjoint.numpy.array build arrays; "
+                             "assignment goes into arrays made with adjoint.numpy.zeros."),
+        "__contains__": lambda self, item: bool(np.any(self == item)),
+    }  # fmt: skip
+    for name, method in methods.items():
+        setattr(Traced, name, method)

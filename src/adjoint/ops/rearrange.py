@@ -1,0 +1,196 @@
+"""Reshape, transpose, broadcast, join, pad, convert: linear maps that move elements about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import ShapeError
+from adjoint.ops.calculus import Linear, fit
+from adjoint.program.op import primitive
+from adjoint.program.types import ArrayType, Value, real_dtype, result_dtype
+
+
+@primitive
+class Reshape(Linear):
+    """The same elements in C order, in another shape."""
+
+    shape: tuple[Any, ...]
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.reshape(xs[0], self.shape)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (x,) = types
+        if x.size != np.prod(self.shape, dtype=int):
+            raise ShapeError(f"reshape: {x} has {x.size} elements, which do not fill shape {self.shape}.")
+        return ArrayType(self.shape, x.dtype)
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (np.reshape(ct, xs[0].shape),)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return np.reshape(xs[0], (size, *self.shape))
+
+
+@primitive
+class Transpose(Linear):
+    """Axis i of the result is axis axes[i] of x."""
+
+    axes: tuple[int, ...]
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.transpose(xs[0], self.axes)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (x,) = types
+        return ArrayType(tuple(x.shape[a] for a in self.axes), x.dtype)
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (np.transpose(ct, inverse_permutation(self.axes)),)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return np.transpose(xs[0], (0, *[a + 1 for a in self.axes]))
+
+
+def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
+    """The permutation that undoes another."""
+    inverse = [0] * len(axes)
+    for position, axis in enumerate(axes):
+        inverse[axis] = position
+    return tuple(inverse)
+
+
+@primitive
+class Broadcast(Linear):
+    """x repeated along new axes and axes of size one."""
+
+    shape: tuple[Any, ...]
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.broadcast_to(xs[0], self.shape)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (x,) = types
+        tail = self.shape[len(self.shape) - x.ndim :]
+        if x.ndim > len(self.shape) or any(n not in (1, m) for n, m in zip(x.shape, tail, strict=True)):
+            raise ShapeError(f"broadcast_to: {x} does not broadcast to shape {self.shape}.")
+        return ArrayType(self.shape, x.dtype)
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (fit(ct, xs[0]),)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        x = xs[0]
+        x = np.reshape(x, (size,) + (1,) * (len(self.shape) + 1 - x.ndim) + x.shape[1:])
+        return np.broadcast_to(x, (size, *self.shape))
+
+
+@primitive
+class Concatenate(Linear):
+    """The arguments one after another along an axis."""
+
+    axis: int
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.concatenate(xs, axis=self.axis)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        first = types[0]
+        for t in types[1:]:
+            if t.ndim != first.ndim or any(t.shape[a] != first.shape[a] for a in range(first.ndim) if a != self.axis):
+                raise ShapeError(f"concatenate: {first} and {t} differ in an axis other than axis {self.axis}.")
+        shape = list(first.shape)
+        shape[self.axis] = sum(t.shape[self.axis] for t in types)
+        return ArrayType(tuple(shape), result_dtype(*types))
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        parts: list[Value] = []
+        start, before = 0, (slice(None),) * self.axis
+        for x in xs:
+            stop = start + x.shape[self.axis]
+            parts.append(fit(ct[(*before, slice(start, stop))], x))
+            start = stop
+        return parts
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        full = [x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)]
+        return np.concatenate(full, axis=self.axis + 1)
+
+
+@primitive
+class Pad(Linear):
+    """x with zeros before and after it along each axis."""
+
+    widths: tuple[tuple[int, int], ...]
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.pad(xs[0], self.widths)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (x,) = types
+        return ArrayType(tuple(a + n + b for n, (a, b) in zip(x.shape, self.widths, strict=True)), x.dtype)
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (ct[tuple(slice(a, a + n) for n, (a, _) in zip(xs[0].shape, self.widths, strict=True))],)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return Pad(((0, 0), *self.widths))(xs[0])
+
+
+@primitive
+class Convert(Linear):
+    """x in another dtype; to an integer dtype it truncates and has no derivative."""
+
+    dtype: np.dtype[Any]
+
+    def evaluate(self, *xs: Value) -> Value:
+        x = xs[0]
+        if np.iscomplexobj(x) and self.dtype.kind != "c":
+            x = np.real(x)
+        return np.asarray(x).astype(self.dtype)[()] if np.ndim(x) == 0 else x.astype(self.dtype)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(types[0].shape, self.dtype)
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (fit(ct, xs[0]),)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return self(xs[0])
+
+
+@primitive
+class Real(Linear):
+    """The real part; its adjoint puts a real cotangent into the complex plane."""
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.real(xs[0]).copy() if np.ndim(xs[0]) else np.real(xs[0])
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(types[0].shape, real_dtype(types[0].dtype))
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (ct.astype(xs[0].dtype),)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return self(xs[0])
+
+
+@primitive
+class Imag(Linear):
+    """The imaginary part: Im z = Re(-i z), so its adjoint multiplies by i."""
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.imag(xs[0]).copy() if np.ndim(xs[0]) else np.imag(xs[0])
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(types[0].shape, real_dtype(types[0].dtype))
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (ct.astype(xs[0].dtype) * 1j,) if xs[0].dtype.kind == "c" else (ct * 0.0,)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return self(xs[0])

@@ -1,0 +1,177 @@
+"""Reductions over axes: sums, products, extrema. Axes are non-negative and sorted; the front keeps or drops the reduced ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import ShapeError
+from adjoint.ops.calculus import Differential, Flat, Linear
+from adjoint.program.op import Op, primitive
+from adjoint.program.types import ArrayType, Value
+
+Axes = tuple[int, ...]
+
+
+class Reduction(Op):
+    """How a reduction treats axes."""
+
+    axes: Axes
+
+    def _reduced(self, x: ArrayType) -> tuple[Any, ...]:
+        return tuple(n for a, n in enumerate(x.shape) if a not in self.axes)
+
+    def _dtype(self, x: ArrayType) -> np.dtype[Any]:
+        return x.dtype
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(self._reduced(types[0]), self._dtype(types[0]))
+
+    def moved(self) -> Axes:
+        """The axes when a stack stands in front."""
+        return tuple(a + 1 for a in self.axes)
+
+
+def expand(z: Value, axes: Axes) -> Value:
+    """Put axes of size one back where a reduction dropped them."""
+    return np.expand_dims(z, axes) if axes else z
+
+
+@primitive
+class Sum(Reduction, Linear):
+    """z = Σ x over the axes."""
+
+    axes: Axes
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.add.reduce(xs[0], axis=self.axes)
+
+    def _dtype(self, x: ArrayType) -> np.dtype[Any]:
+        return np.add.reduce(np.zeros(1, x.dtype)).dtype
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (np.broadcast_to(expand(ct, self.axes), xs[0].shape),)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return Sum(self.moved())(xs[0])
+
+
+@primitive
+class Product(Reduction, Differential):
+    """z = Π x over the axes; ż = Σ ẋⱼ Πᵢ≠ⱼ xᵢ, exact also where elements are zero."""
+
+    axes: Axes
+
+    @property
+    def title(self) -> str:
+        return "prod"
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.multiply.reduce(xs[0], axis=self.axes)
+
+    def _dtype(self, x: ArrayType) -> np.dtype[Any]:
+        return np.multiply.reduce(np.ones(1, x.dtype)).dtype
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        return None if dxs[0] is None else np.sum(self.others(xs[0]) * dxs[0], axis=self.axes)
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        return (expand(ct, self.axes) * np.conjugate(self.others(xs[0])),)
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (True,), False
+
+    def others(self, x: Value) -> Value:
+        """For each element the product of all others: what stands before it times what stands after it."""
+        rest = [a for a in range(x.ndim) if a not in self.axes]
+        lead = tuple(x.shape[a] for a in rest)
+        flat = np.reshape(np.transpose(x, (*rest, *self.axes)), (*lead, -1))
+        one = np.ones((*lead, 1), x.dtype)
+        before = np.cumprod(np.concatenate([one, flat[..., :-1]], axis=-1), axis=-1)
+        after = np.flip(np.cumprod(np.concatenate([one, np.flip(flat, axis=-1)[..., :-1]], axis=-1), axis=-1), axis=-1)
+        product = np.reshape(before * after, (*lead, *[x.shape[a] for a in self.axes]))
+        order = (*rest, *self.axes)
+        return np.transpose(product, tuple(order.index(a) for a in range(x.ndim)))
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return Product(self.moved())(xs[0])
+
+
+@primitive
+class Extremum(Reduction, Differential):
+    """z = max x (or min x) over the axes. Ties share the derivative equally: ż = Σ w ẋ with w = [x = z] / (number of ties)."""
+
+    kind: str  # "max" or "min"
+    axes: Axes
+
+    @property
+    def title(self) -> str:
+        return self.kind
+
+    def evaluate(self, *xs: Value) -> Value:
+        return (np.maximum if self.kind == "max" else np.minimum).reduce(xs[0], axis=self.axes)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (x,) = types
+        if any(x.shape[a] == 0 for a in self.axes):
+            raise ShapeError(f"{self.kind}: {x} has no elements along axes {self.axes}; give initial=… or reduce another axis.")
+        return ArrayType(self._reduced(x), x.dtype)
+
+    def weights(self, x: Value, z: Value) -> Value:
+        """The share of each element in the extremum."""
+        ties = np.equal(x, expand(z, self.axes)).astype(x.dtype)
+        return ties / expand(np.sum(ties, axis=self.axes), self.axes)
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        return None if dxs[0] is None else np.sum(self.weights(xs[0], z) * dxs[0], axis=self.axes)
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        return (expand(ct, self.axes) * self.weights(xs[0], z),)
+
+    masks = True
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (True,), True
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return Extremum(self.kind, self.moved())(xs[0])
+
+
+@primitive
+class FlatReduction(Reduction, Flat):
+    """any, all, argmax, argmin, count_nonzero: no derivative."""
+
+    kind: str
+    axes: Axes
+
+    @property
+    def title(self) -> str:
+        return self.kind
+
+    def evaluate(self, *xs: Value) -> Value:
+        axis = self.axes[0] if self.kind in ("argmax", "argmin") else self.axes
+        return getattr(np, self.kind)(xs[0], axis=axis)
+
+    def _dtype(self, x: ArrayType) -> np.dtype[Any]:
+        return np.dtype(bool if self.kind in ("any", "all") else np.intp)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return FlatReduction(self.kind, self.moved())(xs[0])
+
+
+@primitive
+class ArgSort(Flat):
+    """The order of the elements along an axis; stable, so that ties keep theirs."""
+
+    axis: int
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.argsort(xs[0], axis=self.axis, kind="stable")
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(types[0].shape, np.dtype(np.intp))
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return ArgSort(self.axis + 1)(xs[0])

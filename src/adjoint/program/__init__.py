@@ -1,0 +1,1 @@
+"""What a program is: types, primitives, equations, and the traces that give primitives a meaning."""

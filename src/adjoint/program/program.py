@@ -1,0 +1,184 @@
+"""Programs: typed equations in single-assignment form. They print, compare, hash, and are read by one loop."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adjoint.base.source import Location
+from adjoint.program.op import Op
+from adjoint.program.types import ArrayType, Value, type_of
+
+
+class Var:
+    """A variable: bound once, by an input, a constant or an equation."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, kind: ArrayType) -> None:
+        self.type = kind
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A number written into an equation."""
+
+    value: Value
+
+    @property
+    def type(self) -> ArrayType:
+        return type_of(self.value)
+
+    def key(self) -> Any:
+        """What makes two literals equal: NaN equals itself, 0.0 is not -0.0, 1 is not 1.0."""
+        return (type(self.value).__name__, np.asarray(self.value).tobytes())
+
+
+Atom: TypeAlias = Var | Literal
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """outputs = op(inputs), where the user wrote it."""
+
+    op: Op
+    inputs: tuple[Atom, ...]
+    outputs: tuple[Var, ...]
+    location: Location | None = None
+    scope: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """inputs, constants, equations, outputs. Two programs are equal when they compute the same thing in the same way."""
+
+    inputs: tuple[Var, ...]
+    equations: tuple[Equation, ...]
+    outputs: tuple[Atom, ...]
+    constants: dict[Var, Value] = field(default_factory=dict[Var, Value])
+
+    @property
+    def input_types(self) -> tuple[ArrayType, ...]:
+        return tuple(v.type for v in self.inputs)
+
+    @property
+    def output_types(self) -> tuple[ArrayType, ...]:
+        return tuple(a.type for a in self.outputs)
+
+    def canonical(self) -> tuple[Any, ...]:
+        """The program as plain values, with variables numbered in order."""
+        cached = self.__dict__.get("_canonical")
+        if cached is None:
+            cached = self.__dict__["_canonical"] = tuple(self._canonical_parts())
+        return cached
+
+    def _canonical_parts(self) -> Iterator[Any]:
+        number: dict[Var, int] = {v: i for i, v in enumerate((*self.inputs, *self.constants))}
+        yield self.input_types
+        yield tuple(_digest(value) for value in self.constants.values())
+        for eq in self.equations:
+            key = tuple(number[a] if isinstance(a, Var) else a.key() for a in eq.inputs)
+            for v in eq.outputs:
+                number[v] = len(number)
+            yield eq.op, key, tuple(v.type for v in eq.outputs)
+        yield tuple(number[a] if isinstance(a, Var) else a.key() for a in self.outputs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Program) and (self is other or self.canonical() == other.canonical())
+
+    def __hash__(self) -> int:
+        return hash(self.canonical())
+
+    def __str__(self) -> str:
+        return "\n".join(printed(self))
+
+    def __repr__(self) -> str:
+        return f"<Program of {len(self.equations)} equations>"
+
+    def _repr_html_(self) -> str:
+        text = str(self).replace("&", "&amp;").replace("<", "&lt;")
+        return f"<pre>{text}</pre>"
+
+    def __call__(self, *args: Value) -> tuple[Value, ...]:
+        return tuple(interpret(self, args))
+
+
+def _digest(value: Value) -> Any:
+    array = np.ascontiguousarray(value)
+    return str(array.dtype), array.shape, hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def interpret(program: Program, args: Sequence[Value]) -> list[Value]:
+    """Read a program: every primitive acts under whatever trace is live among its arguments. Values are dropped after their last use."""
+    env: dict[Var, Value] = dict(zip(program.inputs, args, strict=True))
+    env.update(program.constants)
+    last = _last_uses(program)
+    for position, eq in enumerate(program.equations):
+        results = eq.op(*[env[a] if isinstance(a, Var) else a.value for a in eq.inputs])
+        if eq.op.several:
+            env.update(zip(eq.outputs, results, strict=True))
+        else:
+            env[eq.outputs[0]] = results
+        for v in last.get(position, ()):
+            del env[v]
+    return [env[a] if isinstance(a, Var) else a.value for a in program.outputs]
+
+
+def _last_uses(program: Program) -> dict[int, list[Var]]:
+    """After which equation each variable is not read any more."""
+    cached = program.__dict__.get("_last_uses")
+    if cached is None:
+        cached = program.__dict__["_last_uses"] = {}
+        seen: set[Var] = {a for a in program.outputs if isinstance(a, Var)}
+        for position in range(len(program.equations) - 1, -1, -1):
+            eq = program.equations[position]
+            used = {a for a in eq.inputs if isinstance(a, Var)} | set(eq.outputs)
+            if used - seen:
+                cached[position] = list(used - seen)
+                seen |= used
+    return cached
+
+
+def names() -> Iterator[str]:
+    """a, b, …, z, aa, ab, …"""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    number = 0
+    while True:
+        text, rest = "", number
+        while True:
+            text = letters[rest % 26] + text
+            rest = rest // 26 - 1
+            if rest < 0:
+                break
+        yield text
+        number += 1
+
+
+def printed(program: Program, indent: str = "") -> Iterator[str]:
+    """The lines of a program; sub-programs of control flow stand indented below their equation."""
+    name: dict[Var, str] = {}
+    supply = names()
+
+    def show(atom: Atom) -> str:
+        return name[atom] if isinstance(atom, Var) else repr(atom.value)
+
+    def declare(v: Var) -> str:
+        name[v] = next(supply)
+        return f"{name[v]}: {v.type}"
+
+    yield f"{indent}({', '.join(declare(v) for v in program.inputs)}) {{"
+    for v, value in program.constants.items():
+        shown = np.array2string(np.asarray(value), threshold=6, edgeitems=2, precision=6).replace("\n", "")
+        yield f"{indent}  {declare(v)} = {shown}"
+    for eq in program.equations:
+        inputs = " ".join(show(a) for a in eq.inputs)
+        outputs = ", ".join(declare(v) for v in eq.outputs)
+        yield f"{indent}  {outputs} = {eq.op} {inputs}".rstrip()
+        for title, sub in getattr(eq.op, "programs", dict)().items():
+            yield f"{indent}    {title}"
+            yield from printed(sub, indent + "    ")
+    yield f"{indent}}} -> {', '.join(show(a) for a in program.outputs)}"

@@ -1,0 +1,156 @@
+"""Recording a program: every primitive that touches a recorded value becomes an equation.
+
+A recorded value is symbolic (its type alone is known: bodies of loops and branches, compilation) or concrete (its value is known too, so
+that Python's own control flow just runs; each question that Python asks is noted as a guard).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import get_ident
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.base.errors import ControlFlowError
+from adjoint.base.scopes import current_scope
+from adjoint.base.source import describe, here
+from adjoint.program.op import Op
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.trace import Trace, Traced, running
+from adjoint.program.types import ArrayType, Value, type_of
+
+
+class RecordTracer(Traced):
+    """A variable of a program being recorded; `_value` is None when it is symbolic."""
+
+    __slots__ = ("_var",)
+
+    def __init__(self, trace: Record, var: Var, value: Value = None) -> None:
+        self._trace = trace
+        self._var = var
+        self._value = value
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return self._var.type.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._var.type.dtype
+
+    @property
+    def type(self) -> ArrayType:
+        return self._var.type
+
+    def snapshot(self) -> RecordTracer:
+        return RecordTracer(self._trace, self._var, self._value)  # type: ignore[arg-type]
+
+    def _adopt(self, other: Value) -> None:
+        trace = self._trace
+        assert isinstance(trace, Record)
+        if not (isinstance(other, RecordTracer) and other._trace is trace):
+            other = trace.constant(other)
+        self._var, self._value = other._var, other._value
+
+
+class Guard(NamedTuple):
+    """A question that Python asked of a recorded value, and the answer that the rest of the record depends on."""
+
+    position: int  # how many equations stand before it
+    atom: Atom
+    question: str  # "bool", "int", "index", "hash"
+    answer: Any
+
+
+class Record(Trace):
+    """Writes down equations. `concrete` carries values along."""
+
+    title = "the trace of a program"
+
+    def __init__(self, *, concrete: bool = False, purpose: str = "this function") -> None:
+        super().__init__()
+        self.is_concrete = concrete
+        self.purpose = purpose
+        self.equations: list[Equation] = []
+        self.constants: dict[Var, Value] = {}
+        self.captured: dict[Var, Traced] = {}  # values of outer traces that the function closes over
+        self.guards: list[Guard] = []
+        self._known: dict[int, tuple[Value, Var]] = {}  # by identity; the value is held so that its id stays its own
+
+    def input(self, kind: ArrayType, value: Value = None) -> RecordTracer:
+        """A new input variable."""
+        return RecordTracer(self, Var(kind), value)
+
+    def constant(self, value: Value) -> RecordTracer:
+        atom = self.atom(value)
+        if isinstance(atom, Literal):
+            var = Var(type_of(value))
+            self.constants[var] = value
+            atom = var
+        return RecordTracer(self, atom, value if self.is_concrete else None)
+
+    def atom(self, value: Value) -> Atom:
+        """How a value is written into an equation."""
+        if isinstance(value, RecordTracer) and value._trace is self:
+            return value._var
+        if isinstance(value, int | float | complex | np.generic):
+            return Literal(value)
+        known = self._known.get(id(value))
+        if known is not None and not isinstance(value, Traced):
+            return known[1]
+        var = Var(type_of(value))
+        if isinstance(value, Traced):
+            self.captured[var] = value.snapshot()  # type: ignore[attr-defined]
+        else:
+            self.constants[var] = np.array(value)  # a copy: the caller may write to it later
+            self._known[id(value)] = (value, var)
+        return var
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        if get_ident() != self.thread:
+            self.wrong_thread()
+        atoms = tuple(self.atom(a) for a in args)
+        types: Any
+        if self.is_concrete:
+            values = [a._value if isinstance(a, RecordTracer) and a._trace is self else a for a in args]
+            z = op(*values)
+            types = tuple(map(type_of, z)) if op.several else type_of(z)
+        else:
+            z = None
+            types = op.result_type(*[a.type for a in atoms])
+        outputs = tuple(Var(t) for t in (types if op.several else (types,)))
+        self.equations.append(Equation(op, atoms, outputs, here(), current_scope()))
+        if not op.several:
+            return RecordTracer(self, outputs[0], z)
+        return tuple(RecordTracer(self, v, None if z is None else z[j]) for j, v in enumerate(outputs))
+
+    def ask(self, x: RecordTracer, question: str, answer: Callable[[Value], Any]) -> Any:
+        """Python asks for a plain answer: give it and note the guard, or say what to use instead."""
+        if x._value is None:
+            raise ControlFlowError(
+                f"{question}() of a traced {x.type} inside {self.purpose}, at {describe(here())}: its value is not known while the program "
+                "is being traced. Use ad.cond(predicate, f, g, *args) for a branch, ad.while_loop for a loop, np.where for a choice by element."
+            )
+        result = answer(x._value)
+        self.guards.append(Guard(len(self.equations), x._var, question, result))
+        return result
+
+    def program(self, inputs: Sequence[RecordTracer], outputs: Sequence[Value]) -> tuple[Program, list[Traced]]:
+        """The program from inputs (and captured values, which follow them) to outputs; and the captured values."""
+        atoms = tuple(self.atom(v) for v in outputs)
+        variables = tuple(v._var for v in inputs) + tuple(self.captured)
+        return Program(variables, tuple(self.equations), atoms, dict(self.constants)), list(self.captured.values())
+
+
+def record_program(
+    function: Callable[..., Sequence[Value]], types: Sequence[ArrayType], *, values: Sequence[Value] | None = None, purpose: str = "this function"
+) -> tuple[Program, list[Traced]]:
+    """The program of a function of flat values, and the outer traced values that it closes over (its last inputs)."""
+    with running(Record(concrete=values is not None, purpose=purpose)) as record:
+        record.started = here()
+        given = [None] * len(types) if values is None else values
+        # an argument may be assigned to inside: the variables are noted before
+        inputs = [record.input(t, v) for t, v in zip(types, given, strict=True)]
+        outputs = function(*[x.snapshot() for x in inputs])
+        return record.program(inputs, outputs)

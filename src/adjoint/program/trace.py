@@ -1,0 +1,152 @@
+"""Traces give primitives a meaning on values; levels keep nested transformations apart.
+
+A `Trace` is one running transformation. A `Traced` is a value that belongs to it: a pair (value, tangent), a stack of lanes, a place in a
+record. Its `_value` belongs to the level below and may itself be traced: so transformations nest in any order and depth, and the innermost
+one always acts first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import numpy as np
+
+from adjoint.base.errors import LeakError, TraceError
+from adjoint.base.source import Location, describe, here
+from adjoint.program.types import ArrayType, Value
+
+if TYPE_CHECKING:
+    from adjoint.program.op import Op
+
+_live: ContextVar[Trace | None] = ContextVar("adjoint_live_trace", default=None)
+_serial = itertools.count()
+
+
+class Trace:
+    """One running transformation."""
+
+    title = "a transformation"
+
+    def __init__(self) -> None:
+        outer = _live.get()
+        self.outer = outer
+        self.level: int = 1 if outer is None else outer.level + 1
+        self.thread = get_ident()
+        self.started: Location | None = None
+        self.serial = next(_serial)
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        """The meaning of `op` on values, at least one of which belongs to this trace."""
+        raise NotImplementedError
+
+    def constant(self, value: Value) -> Traced:
+        """A traced value of this trace that depends on nothing (so that it can be assigned to)."""
+        raise NotImplementedError
+
+    def apply_one(self, op: Op, x: Traced) -> Value:
+        """`apply` of one argument."""
+        return self.apply(op, (x,))
+
+    def apply_two(self, op: Op, x: Value, y: Value) -> Value:
+        """`apply` of two arguments."""
+        return self.apply(op, (x, y))
+
+    def end(self) -> None:
+        """From now on, a value of this trace that has leaked raises when it is used."""
+        self.apply = self.apply_one = self.apply_two = self.constant = self._refuse  # type: ignore[method-assign]
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        begun = f" (called at {describe(self.started)})" if self.started is not None else ""
+        raise LeakError(
+            f"A traced value outlived {self.title}{begun}: it was stored somewhere and used at {describe(here())}. "
+            "Return it from the function instead of storing it (has_aux=True returns extra values)."
+        )
+
+    def wrong_thread(self) -> NoReturn:
+        """A traced value has crossed into another thread."""
+        raise LeakError(
+            f"A traced value of {self.title} (called at {describe(self.started)}) was used in another thread, at {describe(here())}. "
+            "Start threads around the transformation, not inside the function that is transformed."
+        )
+
+
+class Traced:
+    """A value under a trace. Operators and NumPy's protocols are given to it by `adjoint.ops.operators` and `adjoint.numpy`."""
+
+    __slots__ = ("__weakref__", "_base", "_trace", "_value", "_views")
+    _trace: Trace
+    _value: Value
+    _base: tuple[Traced, Any]  # what this is a view of, and how; unset unless it is a view
+    _views: list[Any]  # weak references to views of this; unset unless there are some
+
+    # NumPy must not try to convert us element by element; conversions are refused with a remedy.
+    __array_priority__ = 1000.0
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return np.shape(self._value) if type(self._value) in (float, int) else self._value.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._value.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def type(self) -> ArrayType:
+        return ArrayType(self.shape, self.dtype)
+
+    def _adopt(self, other: Value) -> None:
+        """Become `other` in place: what an assignment does to a traced array."""
+        raise NotImplementedError
+
+
+def bind(op: Op, *args: Value) -> Value:
+    """Apply a primitive under the innermost trace among its arguments; on plain values, evaluate it."""
+    top = None
+    for arg in args:
+        if isinstance(arg, Traced):
+            trace = arg._trace
+            if top is None or trace.level > top.level:
+                top = trace
+    return op.evaluate(*args) if top is None else top.apply(op, args)
+
+
+T = TypeVar("T", bound=Trace)
+
+
+@contextmanager
+def running(trace: T) -> Iterator[T]:
+    """Make `trace` the innermost live one; end it afterwards."""
+    token = _live.set(trace)
+    try:
+        yield trace
+    finally:
+        _live.reset(token)
+        trace.end()
+
+
+def live_trace() -> Trace | None:
+    """The innermost transformation that is running in this thread, if any."""
+    return _live.get()
+
+
+def concrete(x: Value) -> Value:
+    """The plain value underneath all traces, where there is exactly one; raises for stacked or symbolic values."""
+    while isinstance(x, Traced):
+        x = x._trace.concrete(x) if hasattr(x._trace, "concrete") else x._value  # type: ignore[attr-defined]
+    return x
+
+
+def refuse_conversion(x: Traced, call: str, remedy: str) -> NoReturn:
+    """Python or NumPy asks for a plain number where a traced value stands."""
+    raise TraceError(
+        f"{call} was asked for the plain value of a traced {x.type}, at {describe(here())}. Its derivative would be lost. {remedy}"
+    )

@@ -1,0 +1,116 @@
+"""Types of values: shape and dtype, known before the value is; sizes may be symbolic."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adjoint.base.errors import DtypeError
+
+# What flows through a program: an ndarray, a NumPy scalar, a Python number, or a traced value that stands for one.
+Value: TypeAlias = Any
+
+_fresh = itertools.count()
+
+
+@dataclass(frozen=True)
+class Size:
+    """A length that is known only when the program runs (the number of turns of a while loop, say)."""
+
+    name: str
+
+    @staticmethod
+    def fresh(hint: str = "n") -> Size:
+        """A size different from all others."""
+        return Size(f"{hint}{next(_fresh)}")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Shape: TypeAlias = tuple[Any, ...]  # of int | Size
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """Shape and dtype of an array; `weak` marks a Python number, which gives way in promotion (NEP 50)."""
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    weak: bool = False
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether values of this type have tangents: real and complex floats do, integers and booleans do not."""
+        return self.dtype.kind in "fc"
+
+    def zeros(self) -> Value:
+        """The zero of this type."""
+        return np.zeros(self.shape, self.dtype) if self.shape else self.dtype.type(0)
+
+    def __str__(self) -> str:
+        sizes = ",".join(str(s) for s in self.shape)
+        return f"{self.dtype.name}[{sizes}]" if not self.weak else f"{self.dtype.name}[{sizes}]~"
+
+    __repr__ = __str__
+
+
+_PYTHON_NUMBERS: dict[type, ArrayType] = {
+    bool: ArrayType((), np.dtype(np.bool_)),
+    int: ArrayType((), np.dtype(np.int64), weak=True),
+    float: ArrayType((), np.dtype(np.float64), weak=True),
+    complex: ArrayType((), np.dtype(np.complex128), weak=True),
+}
+
+
+def type_of(value: Value) -> ArrayType:
+    """The type of an array, number or traced value."""
+    known = _PYTHON_NUMBERS.get(type(value))
+    return known if known is not None else ArrayType(value.shape, value.dtype)
+
+
+def is_differentiable(value: Value) -> bool:
+    """Whether a value has tangents (see ArrayType.differentiable)."""
+    kind = type(value)
+    return kind is float or kind is complex or (hasattr(value, "dtype") and value.dtype.kind in "fc")
+
+
+def promotion_token(kind: ArrayType) -> Any:
+    """What NumPy's promotion functions take for this type: the dtype, or int/float/complex for weak numbers."""
+    if not kind.weak:
+        return kind.dtype
+    return {"i": int, "f": float, "c": complex}[kind.dtype.kind]
+
+
+def result_dtype(*types: ArrayType) -> np.dtype[Any]:
+    """NumPy's common dtype of several types (NEP 50)."""
+    strong = [t.dtype for t in types if not t.weak]
+    weak: list[Any] = [promotion_token(t)(0) for t in types if t.weak]
+    return np.result_type(*strong, *weak)
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the real part."""
+    return np.finfo(dtype).dtype if dtype.kind == "c" else dtype
+
+
+def check_supported(dtype: np.dtype[Any], what: str) -> None:
+    """Refuse dtypes that cannot be computed with here, with the remedy."""
+    if dtype.kind not in "biufc":
+        raise DtypeError(
+            f"{what} has dtype {dtype}, which has no arithmetic here. Convert it to numbers first, e.g. with .astype(float)."
+        )
+    if dtype.char in "gG":
+        raise DtypeError(f"{what} has dtype {dtype.name}; extended precision is not supported: use .astype(np.float64).")

@@ -1,0 +1,203 @@
+"""Arguments of transformations: which ones are meant, what their leaves are, and how values go back to the caller."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import DtypeError, TraceError
+from adjoint.program.trace import Trace, Traced
+from adjoint.program.types import Value, check_supported
+
+Argnums: TypeAlias = int | str | Sequence[int | str]
+SCALARS = (bool, int, float, complex)
+
+
+def plain_value(leaf: Any, name: str) -> Value:
+    """A leaf as a number, an ndarray of native byte order or a traced value; refused when something would be lost."""
+    kind = type(leaf)
+    if isinstance(leaf, Traced):
+        return leaf
+    if kind is np.ndarray:
+        array = leaf
+    elif kind in SCALARS or isinstance(leaf, np.generic):
+        if kind is float or kind is np.float64:
+            return np.float64(leaf)
+        if kind is complex:
+            return np.complex128(leaf)
+        if kind in SCALARS:
+            return leaf
+        check_supported(leaf.dtype, name)
+        return leaf
+    elif isinstance(leaf, np.ma.MaskedArray):
+        if np.ma.is_masked(leaf):
+            raise DtypeError(f"{name} is a masked array with masked elements, which would be lost. Use .filled(value), or select the rest.")
+        array = np.array(leaf)
+    elif isinstance(leaf, np.ndarray) or hasattr(leaf, "__array__") or hasattr(leaf, "__dlpack__"):
+        array = _converted(leaf, name)
+    else:
+        raise DtypeError(f"{name} is a {kind.__name__}: only numbers, arrays and containers of them can be transformed.")
+    check_supported(array.dtype, name)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def _converted(leaf: Any, name: str) -> Any:
+    if isinstance(leaf, np.matrix):
+        raise DtypeError(f"{name} is a np.matrix, whose * means something else. Convert it with np.asarray first.")
+    try:
+        return np.asarray(leaf) if hasattr(leaf, "__array__") else np.from_dlpack(leaf)
+    except (TypeError, ValueError, BufferError) as problem:
+        raise DtypeError(f"{name} is a {type(leaf).__name__} that does not convert to an array: {problem}") from problem
+
+
+class Selection(NamedTuple):
+    """The leaves that a transformation is about, and how to call the function with others in their places."""
+
+    leaves: list[Value]  # of all selected arguments
+    active: list[int]  # which of them are differentiated; the others are integers and stay constant
+    structure: Any  # of the tuple of selected arguments
+    call: Callable[[Sequence[Value]], Any]  # the function, given new leaves
+    single: bool  # argnums was one argument, not a tuple
+    names: list[str]
+
+    @property
+    def values(self) -> list[Value]:
+        return [self.leaves[i] for i in self.active]
+
+    def completed(self, active: Sequence[Value]) -> list[Value]:
+        """All leaves, with the active ones replaced."""
+        full = list(self.leaves)
+        for i, value in zip(self.active, active, strict=True):
+            full[i] = value
+        return full
+
+    def result(self, leaves: Sequence[Value]) -> Any:
+        """A tree like the selected argument, or a tuple of such trees."""
+        made = tree.unflatten(self.structure, leaves)
+        return made[0] if self.single else made
+
+
+def select(function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any], transformation: str) -> Selection:
+    """Find the arguments that `argnums` names, and their leaves."""
+    single = isinstance(argnums, int | str)
+    wanted = [argnums] if single else list(argnums)  # type: ignore[arg-type]
+    keys = [_place(function, w, args, kwargs, transformation) for w in wanted]  # type: ignore[arg-type]
+    chosen = tuple(args[k] if isinstance(k, int) else kwargs[k] for k in keys)
+    leaves, structure = tree.flatten(chosen)
+    names = [_leaf_name(function, keys, path) for path in structure.paths()]
+    values = [plain_value(leaf, f"{transformation}: argument {name}") for leaf, name in zip(leaves, names, strict=True)]
+    whole_argument = _whole_arguments(chosen)
+    active: list[int] = []
+    for i, value in enumerate(values):
+        whole = whole_argument[i]
+        if type(value) is int and whole:
+            value = values[i] = np.float64(value)
+        if isinstance(value, SCALARS):
+            kind = "f" if isinstance(value, float) else "c" if isinstance(value, complex) else "i"
+        else:
+            kind = value.dtype.kind
+        if kind in "fc":
+            active.append(i)
+        elif whole:
+            raise DtypeError(
+                f"{transformation}: argument {names[i]} has dtype {np.asarray(leaves[i]).dtype if not isinstance(leaves[i], Traced) else value.dtype}, "
+                "and whole numbers have no derivative. Convert it with .astype(float), or differentiate another argument (argnums=…)."
+            )
+
+    def call(new: Sequence[Value]) -> Any:
+        trees = tree.unflatten(structure, new)
+        positional, named = list(args), dict(kwargs)
+        for key, made in zip(keys, trees, strict=True):
+            if isinstance(key, int):
+                positional[key] = made
+            else:
+                named[key] = made
+        return function(*positional, **named)
+
+    return Selection(values, active, structure, call, single, names)
+
+
+def _whole_arguments(chosen: tuple[Any, ...]) -> list[bool]:
+    """For each leaf, whether it is an argument by itself, not part of a container."""
+    flags: list[bool] = []
+    for argument in chosen:
+        leaves = tree.leaves(argument)
+        flags += [True] if len(leaves) == 1 and leaves[0] is argument else [False] * len(leaves)
+    return flags
+
+
+def _place(function: Callable[..., Any], which: int | str, args: tuple[Any, ...], kwargs: dict[str, Any], transformation: str) -> int | str:
+    """Where an argument stands: a position, or a keyword."""
+    if isinstance(which, str):
+        if which in kwargs:
+            return which
+        names = _parameter_names(function)
+        if which not in names:
+            raise TypeError(f"{transformation}: the function has no argument called {which!r}; it has {', '.join(names) or 'none by name'}.")
+        which = names.index(which)
+    position = which + len(args) if which < 0 else which
+    if not 0 <= position < len(args):
+        names = _parameter_names(function)
+        if position < len(names) and names[position] in kwargs:
+            return names[position]
+        raise TypeError(f"{transformation}: argnums={which}, but the function was called with {len(args)} positional arguments.")
+    return position
+
+
+def _parameter_names(function: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def _leaf_name(function: Callable[..., Any], keys: list[int | str], path: str) -> str:
+    """The user's word for a leaf: the parameter's name and the path inside it."""
+    number, _, rest = path[1:].partition("]")
+    key = keys[int(number)] if number.isdigit() else keys[0]
+    if isinstance(key, str):
+        return key + rest
+    names = _parameter_names(function)
+    return (names[key] if key < len(names) else str(key)) + rest
+
+
+def run(trace: Trace, call: Callable[..., Any], *args: Any) -> Any:
+    """Call the user's function; NumPy's 'setting an array element with a sequence' and 'read-only' become our own errors."""
+    try:
+        return call(*args)
+    except (TypeError, ValueError) as problem:
+        cause = problem.__cause__
+        if isinstance(cause, TraceError):
+            raise cause from None
+        raise
+
+
+def returned(value: Value, trace: Trace, foreign: Sequence[Any] = ()) -> Value:
+    """What a value of `trace` is outside of it: plain and new, never memory that the caller already has."""
+    if isinstance(value, Traced) and value._trace is trace:
+        value = value._value
+    if isinstance(value, np.ndarray):
+        if value.base is not None or not value.flags.writeable or any(value is f for f in foreign):
+            value = value.copy()
+        return value if value.ndim else value[()]
+    return value
+
+
+def fresh(values: Sequence[Value]) -> list[Value]:
+    """Results that share no memory with each other or with anything the caller has."""
+    seen: set[int] = set()
+    out: list[Value] = []
+    for value in values:
+        if isinstance(value, np.ndarray):
+            if value.base is not None or not value.flags.writeable or id(value) in seen:
+                value = value.copy()
+            seen.add(id(value))
+            value = value if value.ndim else value[()]
+        out.append(value)
+    return out

@@ -1,0 +1,66 @@
+"""Batching: a value that stands for a stack of lanes; the stack is always the first axis of what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import get_ident
+from typing import Any
+
+import numpy as np
+
+from adjoint.program.op import Op
+from adjoint.program.trace import Trace, Traced
+from adjoint.program.types import ArrayType, Value
+
+
+class BatchTracer(Traced):
+    """One lane of a stack, as the mapped function sees it. `_mapped` is False for a value that is the same in all lanes."""
+
+    __slots__ = ("_mapped",)
+
+    def __init__(self, trace: Batch, value: Value, mapped: bool = True) -> None:
+        self._trace = trace
+        self._value = value
+        self._mapped = mapped
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return self._value.shape[1:] if self._mapped else np.shape(self._value)
+
+    @property
+    def type(self) -> ArrayType:
+        return ArrayType(self.shape, self._value.dtype)
+
+    def snapshot(self) -> BatchTracer:
+        return BatchTracer(self._trace, self._value, self._mapped)  # type: ignore[arg-type]
+
+    def _adopt(self, other: Value) -> None:
+        mine = isinstance(other, BatchTracer) and other._trace is self._trace
+        self._value, self._mapped = (other._value, other._mapped) if mine else (other, False)
+
+
+class Batch(Trace):
+    """Applies each primitive to all lanes at once."""
+
+    title = "vmap"
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def constant(self, value: Value) -> BatchTracer:
+        return BatchTracer(self, value, False)
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        if get_ident() != self.thread:
+            self.wrong_thread()
+        mine = [isinstance(a, BatchTracer) and a._trace is self for a in args]
+        xs = [a._value if m else a for a, m in zip(args, mine, strict=True)]
+        mapped = [m and a._mapped for a, m in zip(args, mine, strict=True)]
+        if not any(mapped):
+            z = op(*xs)
+            return tuple(BatchTracer(self, part, False) for part in z) if op.several else BatchTracer(self, z, False)
+        if hasattr(op, "vmap"):  # control flow maps batching over its own programs, and knows which results are stacked
+            return tuple(BatchTracer(self, part, m) for part, m in op.vmap(xs, mapped, self))  # type: ignore[attr-defined]
+        z = op.batch(xs, mapped, self.size)
+        return tuple(BatchTracer(self, part) for part in z) if op.several else BatchTracer(self, z)

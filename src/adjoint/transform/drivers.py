@@ -1,0 +1,165 @@
+"""Running a function under a trace, on flat lists of leaves: what the functions that users call are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.source import here
+from adjoint.program.trace import Traced, running
+from adjoint.program.types import Value, type_of
+from adjoint.transform.arguments import fresh, plain_value, returned, run
+from adjoint.transform.forward import Forward, ForwardTracer
+from adjoint.transform.reverse import LinearTape, Tape, TapeTracer, replay, sweep
+
+Function = Callable[[Sequence[Value]], Any]
+
+
+class Linearised:
+    """A recorded function: its value, and its derivative there as a linear map, forwards (`push`) and backwards (`pull`)."""
+
+    def __init__(self, call: Function, values: Sequence[Value], *, has_aux: bool = False, tape: Tape | None = None) -> None:
+        tape = Tape(outlives_call=True) if tape is None else tape
+        with running(tape):
+            tape.started = here()
+            inputs = [tape.input(v) for v in values]
+            result = run(tape, call, inputs)
+            y, aux = split_aux(result, has_aux, tape)
+            leaves, self.structure = tree.flatten(y)
+            leaves = [checked_leaf(leaf) for leaf in leaves]
+        self.entries, self.count = tape.entries, tape.count
+        self.input_types = [type_of(v) for v in values]
+        self.places = [leaf._index if isinstance(leaf, TapeTracer) and leaf._trace is tape else -1 for leaf in leaves]
+        self.values = [_copied(returned(leaf, tape)) for leaf in leaves]
+        self.output_types = [type_of(v) for v in self.values]
+        self.aux = aux
+
+    def push(self, tangents: Sequence[Value]) -> list[Value]:
+        """Tangents of the outputs."""
+        ds = replay(self.entries, self.count, tangents)
+        found = [ds[p] if p >= 0 else None for p in self.places]
+        return [np.zeros(t.shape, t.dtype)[()] if d is None else d for d, t in zip(found, self.output_types, strict=True)]
+
+    def pull(self, cotangents: Sequence[Value]) -> list[Value]:
+        """Cotangents of the inputs."""
+        seeds: dict[int, Value] = {}
+        for place, ct in zip(self.places, cotangents, strict=True):
+            if place >= 0 and ct is not None:
+                seeds[place] = ct if place not in seeds else seeds[place] + ct
+        found = sweep(self.entries, self.count, len(self.input_types), seeds, consume=False)
+        return [t.zeros() if ct is None else ct for ct, t in zip(found, self.input_types, strict=True)]
+
+
+def _copied(value: Value) -> Value:
+    """The record holds its own values: the caller may write to what it is given."""
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def split_aux(result: Any, has_aux: bool, trace: Any) -> tuple[Any, Any]:
+    """(value, aux) of a function's result; aux leaves the trace."""
+    if not has_aux:
+        return result, None
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise TypeError(f"has_aux=True needs a function that returns a pair (value, aux); it returned {type(result).__name__}.")
+    value, aux = result
+    return value, outside(aux, trace)
+
+
+def outside(value: Any, trace: Any) -> Any:
+    """A tree of results of `trace` as the caller sees it."""
+    leaves, structure = tree.flatten(value)
+    return tree.unflatten(structure, [returned(leaf, trace) for leaf in leaves])
+
+
+def checked_leaf(leaf: Any) -> Value:
+    """An output must be a number or an array."""
+    return leaf if isinstance(leaf, Traced) else plain_value(leaf, "the function's result")
+
+
+def gradient(call: Function, values: Sequence[Value], *, has_aux: bool, holomorphic: bool, transformation: str) -> tuple[Value, Any, list[Value]]:
+    """(value, aux, gradient) of a scalar function; the record is taken apart on the way back."""
+    tape = Tape()
+    with running(tape):
+        tape.started = here()
+        inputs = [tape.input(v) for v in values]
+        y, aux = split_aux(run(tape, call, inputs), has_aux, tape)
+        y = _scalar(y, holomorphic, transformation)
+        value = returned(y, tape)
+        cts: list[Value] = [None] * len(inputs)
+        if isinstance(y, TapeTracer) and y._trace is tape and y._index >= 0:
+            entries, tape.entries = tape.entries, []
+            seed = np.ones((), value.dtype)[()]
+            cts = sweep(entries, tape.count, len(inputs), {y._index: seed}, consume=True)
+    filled = [type_of(v).zeros() if ct is None else ct for ct, v in zip(cts, values, strict=True)]
+    return value, aux, fresh([np.conjugate(g) for g in filled] if holomorphic else filled)
+
+
+def _scalar(y: Any, holomorphic: bool, transformation: str) -> Value:
+    leaves, _ = tree.flatten(y)
+    if len(leaves) != 1 or leaves[0] is not y:
+        raise ShapeError(
+            f"{transformation} needs a function with one scalar output; it returned a {type(y).__name__}. "
+            "Return extra values with has_aux=True, or use jacobian or vjp for several outputs."
+        )
+    y = checked_leaf(y)
+    if np.shape(y) != ():
+        raise ShapeError(
+            f"{transformation} needs a scalar output; the function returned {type_of(y)}. Sum it, or use jacobian (all derivatives) or vjp (a product)."
+        )
+    kind = type_of(y).dtype.kind
+    if kind == "c" and not holomorphic:
+        raise DtypeError(
+            f"{transformation} needs a real output; the function returned {type_of(y)}. Take np.real or np.abs of it, or give holomorphic=True for f'(z)."
+        )
+    if holomorphic and kind != "c":
+        raise DtypeError(f"{transformation}(holomorphic=True) needs a complex output; the function returned {type_of(y)}.")
+    return np.float64(y) if kind in "biu" and not isinstance(y, Traced) else y
+
+
+def push_forward(call: Function, values: Sequence[Value], tangents: Sequence[Value], *, has_aux: bool) -> tuple[Any, Any, Any]:
+    """(y, ẏ, aux), both trees."""
+    trace = Forward()
+    with running(trace):
+        trace.started = here()
+        inputs = [ForwardTracer(trace, v, t) for v, t in zip(values, tangents, strict=True)]
+        y, aux = split_aux(run(trace, call, inputs), has_aux, trace)
+        leaves, structure = tree.flatten(y)
+        leaves = [checked_leaf(leaf) for leaf in leaves]
+        primals, slopes = [], []
+        for leaf in leaves:
+            mine = isinstance(leaf, ForwardTracer) and leaf._trace is trace
+            primals.append(returned(leaf, trace, values))
+            slope = leaf._tangent if mine else None
+            slopes.append(type_of(primals[-1]).zeros() if slope is None else slope)
+    return tree.unflatten(structure, fresh(primals)), tree.unflatten(structure, fresh(slopes)), aux
+
+
+def transposed(call: Function, values: Sequence[Value], cotangents: Callable[[Any, list[Any]], Sequence[Value]]) -> list[Value]:
+    """The transpose of a linear function applied to cotangents."""
+    map_ = Linearised(call, values, tape=LinearTape(outlives_call=True))
+    return fresh(map_.pull(cotangents(map_.structure, map_.output_types)))
+
+
+def tangent_leaves(given: Any, structure: Any, types: Sequence[Any], what: str, names: Sequence[str]) -> list[Value]:
+    """The leaves of a tangent or cotangent tree, checked against what it belongs to."""
+    leaves = tree.leaves_like(what, structure, given)
+    out: list[Value] = []
+    for leaf, kind, name in zip(leaves, types, names, strict=True):
+        if leaf is None:
+            out.append(None)
+            continue
+        value = plain_value(leaf, f"{what}: {name}")
+        if isinstance(value, int | bool | float | complex):
+            value = np.asarray(value)[()]
+        if np.shape(value) != kind.shape:
+            raise ShapeError(f"{what}: {name or 'it'} has shape {np.shape(value)}, but belongs to a value of type {kind}.")
+        if value.dtype != kind.dtype:
+            if value.dtype.kind == "c" and kind.dtype.kind != "c":
+                raise DtypeError(f"{what}: {name or 'it'} is complex, but belongs to a real value of type {kind}.")
+            value = value.astype(kind.dtype)
+        out.append(value)
+    return out

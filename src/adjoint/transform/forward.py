@@ -1,0 +1,59 @@
+"""Forward mode: pairs (value, tangent), pushed through each primitive as it runs; nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import get_ident
+
+import numpy as np
+
+from adjoint.program.op import Op
+from adjoint.program.trace import Trace, Traced
+from adjoint.program.types import Value
+
+
+class ForwardTracer(Traced):
+    """A value and its tangent; None for a tangent that is zero."""
+
+    __slots__ = ("_tangent",)
+
+    def __init__(self, trace: Forward, value: Value, tangent: Value) -> None:
+        self._trace = trace
+        self._value = value
+        self._tangent = tangent
+
+    def snapshot(self) -> ForwardTracer:
+        return ForwardTracer(self._trace, self._value, self._tangent)  # type: ignore[arg-type]
+
+    def _adopt(self, other: Value) -> None:
+        mine = isinstance(other, ForwardTracer) and other._trace is self._trace
+        self._value, self._tangent = (other._value, other._tangent) if mine else (other, None)
+
+
+class Forward(Trace):
+    """ż = push(x, z, ẋ) beside z = f(x)."""
+
+    title = "forward mode"
+
+    def constant(self, value: Value) -> ForwardTracer:
+        return ForwardTracer(self, value, None)
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        if get_ident() != self.thread:
+            self.wrong_thread()
+        mine = [isinstance(a, ForwardTracer) and a._trace is self for a in args]
+        xs = [a._value if m else a for a, m in zip(args, mine, strict=True)]
+        dxs = [a._tangent if m else None for a, m in zip(args, mine, strict=True)]
+        if op.flat or all(dx is None for dx in dxs):
+            z = op(*xs)
+            dz = (None,) * len(z) if op.several else None
+        elif hasattr(op, "jvp"):  # control flow maps forward mode over its own programs
+            z, dz = op.jvp(xs, dxs, self)  # type: ignore[attr-defined]
+        else:
+            z = op(*xs)
+            with np.errstate(all="ignore"):
+                dz = op.push(xs, z, dxs)
+        return tuple(map(self._paired, z, dz)) if op.several else self._paired(z, dz)
+
+    def _paired(self, z: Value, dz: Value) -> Value:
+        return ForwardTracer(self, z, dz) if hasattr(z, "dtype") and z.dtype.kind in "fc" else z

@@ -1,0 +1,96 @@
+"""vmap over leaves, and Python's own `if` under it: lanes that disagree are run again, each group along its own path.
+
+When Python asks a stacked value for its truth and the lanes disagree, the run is given up and the function is run again for each group of
+lanes that agree. Lanes are gathered and put back together by primitives, so outer transformations see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.source import here
+from adjoint.program.trace import Traced, running
+from adjoint.program.types import Value
+from adjoint.transform.arguments import run
+from adjoint.transform.batch import Batch, BatchTracer
+from adjoint.transform.drivers import checked_leaf
+
+Function = Callable[[Sequence[Value]], Any]
+
+
+class Disagreement(BaseException):
+    """Lanes answer a question differently. Not an Exception: the user's `except` must not catch it."""
+
+    def __init__(self, trace: LaneBatch, groups: list[Any]) -> None:
+        self.trace, self.groups = trace, groups
+
+
+class LaneBatch(Batch):
+    """A batch that can split by what Python asks."""
+
+    def ask(self, x: BatchTracer, question: str, answer: Callable[[Value], Any]) -> Any:
+        """The common answer of all lanes, or a split into groups of lanes that agree."""
+        value = x._value
+        if not x._mapped:
+            return _ask_below(value, question, answer)
+        answers = _answers(value, self.size, question, answer)
+        distinct = list(dict.fromkeys(answers))
+        if len(distinct) == 1:
+            return distinct[0]
+        raise Disagreement(self, [np.flatnonzero([a == d for a in answers]) for d in distinct])
+
+
+def _ask_below(value: Value, question: str, answer: Callable[[Value], Any]) -> Any:
+    if not isinstance(value, Traced):
+        return answer(value)
+    trace = value._trace
+    return trace.ask(value, question, answer) if hasattr(trace, "ask") else _ask_below(value._value, question, answer)  # type: ignore[attr-defined]
+
+
+def _answers(value: Value, size: int, question: str, answer: Callable[[Value], Any]) -> list[Any]:
+    """Each lane's answer; a value that is itself traced below is asked lane by lane."""
+    flat = np.reshape(value, (size,))
+    while isinstance(flat, Traced) and not hasattr(flat._trace, "ask"):
+        flat = flat._value
+    return [_ask_below(flat[i], question, answer) for i in range(size)]
+
+
+def run_lanes(call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int) -> tuple[list[Value], list[bool], Any]:
+    """Outputs (stacked first where flagged), flags, and the structure of the result."""
+    trace = LaneBatch(size)
+    try:
+        with running(trace):
+            trace.started = here()
+            inputs = [BatchTracer(trace, v, True) if m else v for v, m in zip(values, mapped, strict=True)]
+            leaves, structure = tree.flatten(run(trace, call, inputs))
+            leaves = [checked_leaf(leaf) for leaf in leaves]
+        outputs = [leaf._value if _mine(leaf, trace) else leaf for leaf in leaves]
+        return outputs, [_mine(leaf, trace) and leaf._mapped for leaf in leaves], structure
+    except Disagreement as split:
+        if split.trace is not trace:
+            raise
+        groups = split.groups
+    return _run_groups(call, values, mapped, size, groups)
+
+
+def _mine(leaf: Value, trace: Batch) -> bool:
+    return isinstance(leaf, BatchTracer) and leaf._trace is trace
+
+
+def _run_groups(call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int, groups: list[Any]) -> tuple[list[Value], list[bool], Any]:
+    parts: list[list[Value]] = []
+    structure: Any = None
+    for lanes in groups:
+        gathered = [np.take(v, lanes, axis=0) if m else v for v, m in zip(values, mapped, strict=True)]
+        outputs, flags, found = run_lanes(call, gathered, mapped, len(lanes))
+        if structure is not None:
+            tree.check_same_structure("vmap: the lanes took different branches, and these returned different trees", structure, found)
+        structure = found
+        parts.append([o if f else np.broadcast_to(o, (len(lanes), *np.shape(o))) for o, f in zip(outputs, flags, strict=True)])
+    order = np.argsort(np.concatenate(groups), kind="stable")
+    merged = [np.take(np.concatenate(column, axis=0), order, axis=0) for column in zip(*parts, strict=True)]
+    return merged, [True] * len(merged), structure

@@ -1,0 +1,357 @@
+"""Reverse mode: a flat record of what was computed, read backwards.
+
+The record of one run is a list with seven entries for each equation, so that a million of them are not a million objects:
+
+    op, ix, iy, x, y, z, types          for pointwise primitives of one or two arguments
+    op, indices, -, xs, -, z, -         for all others
+
+ix, iy are the places of the inputs in the record (-1: a constant); x, y, z the values that the rules will read again, or None.
+The order of the record is topological by construction: reading it backwards, the cotangent of a variable is complete when it is reached.
+`sweep` reads it backwards (vjp), `replay` forwards (the jvp at the recorded point).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import get_ident
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import NotLinear
+from adjoint.ops.calculus import fit, total
+from adjoint.ops.index import ScatterSum
+from adjoint.ops.pointwise import masked_multiply, spread
+from adjoint.program.op import Op
+from adjoint.program.trace import Trace, Traced
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.capture import Captured
+
+STRIDE = 7
+FLOAT64 = np.dtype(np.float64)
+
+
+class _Marker:
+    """An entry of the record that is not an equation."""
+
+    pointwise = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+INPUT, PART = _Marker("input"), _Marker("part of a tuple")
+
+
+class TapeTracer(Traced):
+    """A value on a tape: its place in the record, or -1 for one that depends on no input."""
+
+    __slots__ = ("_index",)
+    _index: int
+
+    def __init__(self, trace: Tape, value: Value, index: int) -> None:
+        self._trace = trace
+        self._value = value
+        self._index = index
+
+    def snapshot(self) -> TapeTracer:
+        return TapeTracer(self._trace, self._value, self._index)  # type: ignore[arg-type]
+
+    def _adopt(self, other: Value) -> None:
+        if isinstance(other, TapeTracer) and other._trace is self._trace:
+            self._value, self._index = other._value, other._index
+        else:
+            self._value, self._index = other, -1
+
+
+class Tape(Trace):
+    """Records each equation with the values that its pull needs."""
+
+    title = "reverse mode"
+
+    def __init__(self, *, outlives_call: bool = False) -> None:
+        super().__init__()
+        self.entries: list[Any] = []
+        self.count = 0
+        self.captured = Captured(outlives_call)
+
+    def input(self, value: Value) -> TapeTracer:
+        """A variable to differentiate with respect to."""
+        return self._new(self.captured.hold(value), (INPUT, -1, -1, None, None, None, None))
+
+    def constant(self, value: Value) -> TapeTracer:
+        return TapeTracer(self, value, -1)
+
+    def _new(self, value: Value, entry: tuple[Any, ...]) -> TapeTracer:
+        index = self.count
+        self.count = index + 1
+        self.entries += entry
+        return TapeTracer(self, value, index)
+
+    def apply_one(self, op: Op, x: Traced) -> Value:
+        if not op.pointwise:
+            return self.apply(op, (x,))
+        if get_ident() != self.thread:
+            self.wrong_thread()
+        xv, ix = x._value, x._index  # type: ignore[attr-defined]
+        z = op.function(xv)  # type: ignore[attr-defined]
+        if ix < 0:
+            return TapeTracer(self, z, -1)
+        kx, _, kz = op.keep_first  # type: ignore[attr-defined]
+        dtype = z.dtype
+        types = None if dtype is FLOAT64 and xv.dtype is FLOAT64 else (type_of(xv), None, type_of(z))
+        index = self.count
+        self.count = index + 1
+        self.entries += (op, ix, -1, xv if kx else None, None, z if kz else None, types)
+        return TapeTracer(self, z, index)
+
+    def apply_two(self, op: Op, x: Value, y: Value) -> Value:
+        if not op.pointwise:
+            return self.apply(op, (x, y))
+        if get_ident() != self.thread:
+            self.wrong_thread()
+        if type(x) is TapeTracer and x._trace is self:
+            xv, ix = x._value, x._index
+        else:
+            xv, ix = x, -1
+        if type(y) is TapeTracer and y._trace is self:
+            yv, iy = y._value, y._index
+        else:
+            yv, iy = y, -1
+        z = op.function(xv, yv)  # type: ignore[attr-defined]
+        if iy < 0:
+            if ix < 0:
+                return TapeTracer(self, z, -1)
+            kx, ky, kz = op.keep_first  # type: ignore[attr-defined]
+            if ky and type(yv) is not float and type(yv) is not int:
+                yv = self.captured.hold(yv)
+            plain = z.dtype is FLOAT64 and xv.dtype is FLOAT64 and xv.shape == z.shape
+        elif ix < 0:
+            kx, ky, kz = op.keep_second  # type: ignore[attr-defined]
+            if kx and type(xv) is not float and type(xv) is not int:
+                xv = self.captured.hold(xv)
+            plain = z.dtype is FLOAT64 and yv.dtype is FLOAT64 and yv.shape == z.shape
+        else:
+            kx, ky, kz = op.keep_both  # type: ignore[attr-defined]
+            shape = z.shape
+            plain = z.dtype is FLOAT64 and xv.dtype is FLOAT64 and yv.dtype is FLOAT64 and xv.shape == shape and yv.shape == shape
+        types = None if plain else (type_of(xv) if ix >= 0 else None, type_of(yv) if iy >= 0 else None, type_of(z))
+        index = self.count
+        self.count = index + 1
+        self.entries += (op, ix, iy, xv if kx else None, yv if ky else None, z if kz else None, types)
+        return TapeTracer(self, z, index)
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        if op.pointwise and len(args) < 3:
+            return self.apply_one(op, args[0]) if len(args) == 1 else self.apply_two(op, *args)
+        if get_ident() != self.thread:
+            self.wrong_thread()
+        mine = [type(a) is TapeTracer and a._trace is self for a in args]
+        values = [a._value if m else a for a, m in zip(args, mine, strict=True)]
+        indices = tuple(a._index if m else -1 for a, m in zip(args, mine, strict=True))
+        wanted = [i >= 0 for i in indices]
+        if op.flat or not any(wanted):
+            z = op(*values)
+            return tuple(map(self._settled, z)) if op.several else self._settled(z)
+        z, kept_z, xs = self._evaluate(op, values, mine, wanted)
+        return self._record(op, indices, xs, z, kept_z)
+
+    def _evaluate(self, op: Op, values: list[Value], mine: list[bool], wanted: list[bool]) -> tuple[Value, Value, tuple[Value, ...]]:
+        """z, what is kept of it, and of the inputs (types stand for those that are not kept)."""
+        if hasattr(op, "save"):  # control flow decides itself what it keeps
+            z, residuals = op.save(values, wanted, self)  # type: ignore[attr-defined]
+            return z, None, residuals
+        z = op(*values)
+        keep_xs, keep_z = op.keep(wanted)
+        xs = tuple(
+            type_of(v) if not k else v if m else self.captured.hold(v) for v, k, m in zip(values, keep_xs, mine, strict=True)
+        )
+        return z, z if keep_z else None, xs
+
+    def _record(self, op: Op, indices: tuple[int, ...], xs: tuple[Value, ...], z: Value, kept_z: Value) -> Value:
+        entry = (op, indices, -1, xs, None, kept_z, None)
+        if not op.several:
+            return self._new(z, entry) if z.dtype.kind in "fc" else z
+        whole = self._new(None, entry)._index
+        return tuple(
+            self._new(part, (PART, whole, j, len(z), None, None, None)) if part.dtype.kind in "fc" else part for j, part in enumerate(z)
+        )
+
+    def _settled(self, z: Value) -> Value:
+        """A result without derivative: plain if it is an integer or a truth value, else a constant that can be assigned to."""
+        return TapeTracer(self, z, -1) if type(z) is not bool and z.dtype.kind in "fc" else z
+
+    def end(self) -> None:
+        super().end()
+        self.captured.release()
+
+
+class Pending:
+    """The cotangent of a variable that was only indexed: the parts are added into one dense array when it is read."""
+
+    __slots__ = ("dense", "kind", "parts")
+
+    def __init__(self, kind: ArrayType) -> None:
+        self.kind = kind
+        self.parts: list[tuple[Any, Value, Sequence[Value]]] = []
+        self.dense: Value = None
+
+    def assembled(self) -> Value:
+        cts = [ct for _, ct, _ in self.parts]
+        keys = tuple(op.key() for op, _, _ in self.parts)
+        indices = [i for _, _, xs in self.parts for i in xs[1:]]
+        return total(self.dense, ScatterSum(self.kind.shape, self.kind.dtype, keys)(*cts, *indices))
+
+
+def _accumulate(cts: list[Any], i: int, g: Value, owned: set[int]) -> None:
+    """cts[i] += g, in place once the sum is an array of our own."""
+    old = cts[i]
+    if old is None:
+        cts[i] = g
+    elif type(old) is Pending:
+        old.dense = total(old.dense, g)
+    elif i in owned and type(g) is np.ndarray:
+        np.add(old, g, out=old)
+    else:
+        new = cts[i] = old + g
+        if type(new) is np.ndarray:
+            owned.add(i)
+
+
+def _scatter(cts: list[Any], i: int, op: Any, ct: Value, xs: Sequence[Any], owned: set[int]) -> None:
+    """Add the cotangent of x[index] to that of x without making a dense array each time."""
+    old = cts[i]
+    if isinstance(ct, Traced) or isinstance(old, Traced) or type(old) is Pending or any(isinstance(x, Traced) for x in xs[1:]):
+        if type(old) is not Pending:
+            cts[i] = pending = Pending(xs[0] if isinstance(xs[0], ArrayType) else type_of(xs[0]))
+            pending.dense = old
+        cts[i].parts.append((op, ct, xs))
+        return
+    if old is None:
+        cts[i] = np.zeros(xs[0].shape, xs[0].dtype)
+        owned.add(i)
+    elif i not in owned:
+        cts[i] = np.array(old)
+        owned.add(i)
+    op.pull_into(cts[i], ct, xs)
+
+
+def sweep(entries: list[Any], count: int, inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
+    """Read a record backwards: cotangents of the first `inputs` variables from those of some others (None: zero).
+
+    With `consume` the record is taken apart on the way, so that memory falls as the sweep goes back.
+    """
+    cts: list[Any] = [None] * count
+    owned: set[int] = set()
+    for index, seed in seeds.items():
+        cts[index] = seed
+    masked = False
+    with np.errstate(all="ignore"):  # singular partials are infinite, and zero cotangents win over them
+        for k in range(count - 1, inputs - 1, -1):
+            ct = cts.pop()
+            base = STRIDE * k
+            if ct is None:
+                if consume:
+                    del entries[base:]
+                continue
+            op, ix, iy, x, y, z, types = entries[base : base + STRIDE]
+            if consume:
+                del entries[base:]
+            if type(ct) is Pending:
+                ct, masked = ct.assembled(), True
+            if op.pointwise:
+                if types is not None:
+                    _pull_fitted(cts, op, (ix, iy), (x, y), z, types, ct, masked, owned)
+                    continue
+                first, second = op.factors if iy != -1 or op.arity == 2 else (op.factors[0], None)
+                guarded = masked or op.singular
+                if ix >= 0:
+                    if first is None:
+                        g = ct
+                    else:
+                        d = first(x, y, z)
+                        g = masked_multiply(ct, d) if guarded and type(d) is not float else ct * d
+                    if cts[ix] is None:
+                        cts[ix] = g
+                    else:
+                        _accumulate(cts, ix, g, owned)
+                if iy >= 0:
+                    if second is None:
+                        g = ct
+                    else:
+                        d = second(x, y, z)
+                        g = masked_multiply(ct, d) if guarded and type(d) is not float else ct * d
+                    if cts[iy] is None:
+                        cts[iy] = g
+                    else:
+                        _accumulate(cts, iy, g, owned)
+            elif op is PART:
+                if cts[ix] is None:
+                    cts[ix] = [None] * x
+                cts[ix][iy] = ct
+            elif op.sparse:
+                masked = True
+                _scatter(cts, ix[0], op, ct, x, owned)
+            else:
+                masked = masked or op.masks
+                for i, g in zip(ix, op.pull(ct, x, z, [i >= 0 for i in ix]), strict=True):
+                    if i >= 0 and g is not None:
+                        _accumulate(cts, i, g, owned)
+        return [ct.assembled() if type(ct) is Pending else ct for ct in cts]
+
+
+def _pull_fitted(
+    cts: list[Any], op: Any, places: tuple[int, int], xy: tuple[Value, Value], z: Value, types: Any, ct: Value, masked: bool, owned: set[int]
+) -> None:
+    """The general pull of a pointwise primitive: arguments were broadcast or promoted, or are complex."""
+    arity = op.arity
+    wanted = [place >= 0 for place in places[:arity]]
+    xs = [types[i] if v is None else v for i, v in enumerate(xy[:arity])]
+    for place, kind, g in zip(places, types, op.pull(ct, xs, z, wanted, masked), strict=False):
+        if place >= 0 and g is not None:
+            _accumulate(cts, place, fit(g, kind), owned)
+
+
+def replay(entries: list[Any], count: int, tangents: Sequence[Value]) -> list[Value]:
+    """Read a record forwards: the tangent of every variable from those of the inputs (None: zero)."""
+    ds: list[Any] = list(tangents)
+    with np.errstate(all="ignore"):
+        for k in range(len(ds), count):
+            op, ix, iy, x, y, z, types = entries[STRIDE * k : STRIDE * k + STRIDE]
+            if op.pointwise:
+                dxs = [ds[i] if i >= 0 else None for i in (ix, iy)[: op.arity]]
+                if op.own_push:
+                    dz = op.push([types[0] if x is None and types else x], z, dxs)
+                else:
+                    dz = total(*[op.term(i, dx, (x, y), z) for i, dx in enumerate(dxs) if dx is not None])
+                ds.append(dz if dz is None or types is None else spread(dz, types[2]))
+            elif op is PART:
+                ds.append(None if ds[ix] is None else ds[ix][iy])
+            else:
+                dxs = [ds[i] if i >= 0 else None for i in ix]
+                ds.append(None if all(dx is None for dx in dxs) else op.push(x, z, dxs))
+    return ds
+
+
+class LinearTape(Tape):
+    """A tape that takes only what is linear in its inputs: what `linear_transpose` reads backwards."""
+
+    title = "linear_transpose"
+
+    def apply_one(self, op: Op, x: Traced) -> Value:
+        return self.apply(op, (x,))
+
+    def apply_two(self, op: Op, x: Value, y: Value) -> Value:
+        return self.apply(op, (x, y))
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        tracked = [isinstance(a, TapeTracer) and a._trace is self and a._index >= 0 for a in args]
+        divisor = op.title == "divide" and tracked == [True, False]
+        if any(tracked) and not (op.linear or divisor or (op.multilinear and sum(tracked) == 1) or getattr(op, "maps_programs", False)):
+            raise NotLinear(
+                f"{op.title} is not linear in {'its argument' if len(args) == 1 else 'what it is given here'}, so the function has no "
+                "transpose. Linearise it first: linearize(f, x), or vjp(f, x)."
+            )
+        if op.pointwise and len(args) < 3:
+            return Tape.apply_one(self, op, args[0]) if len(args) == 1 else Tape.apply_two(self, op, *args)
+        return Tape.apply(self, op, args)

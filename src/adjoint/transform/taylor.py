@@ -1,0 +1,202 @@
+"""Taylor mode: power series instead of numbers, x(t) = x₀ + x₁ t + x₂ t² + …, pushed through each primitive.
+
+Linear maps act on each coefficient, products are Cauchy products. Everything else states ż = push(x, z)·ẋ, and that is a differential
+equation for the series of z: k zₖ = [push(x, z)·ẋ]ₖ₋₁. The right side is built once, out of *lazy* series whose coefficients are computed
+on demand from lower ones and remembered, so a primitive of order K costs O(K²) products. Equal expressions share one node: the partial of
+sin is cos, whose partial is minus the *same* sin, and the recurrence closes by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import get_ident
+from typing import Any
+
+import numpy as np
+
+from adjoint.program.op import Op
+from adjoint.program.trace import Trace, Traced
+from adjoint.program.types import Value
+
+
+class Known:
+    """A series whose coefficients are given; None is zero, and so is everything beyond."""
+
+    __slots__ = ("coefficients",)
+
+    def __init__(self, coefficients: list[Value]) -> None:
+        self.coefficients = coefficients
+
+    def get(self, k: int) -> Value:
+        return self.coefficients[k] if k < len(self.coefficients) else None
+
+
+class Slope:
+    """The series of ẋ: its k-th coefficient is (k+1) xₖ₊₁."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def get(self, k: int) -> Value:
+        term = self.of.get(k + 1)
+        return None if term is None else term * (k + 1)
+
+
+class Part:
+    """One of the several results of a node."""
+
+    __slots__ = ("of", "position")
+
+    def __init__(self, of: Node, position: int) -> None:
+        self.of, self.position = of, position
+
+    def get(self, k: int) -> Value:
+        terms = self.of.get(k)
+        return None if terms is None else terms[self.position]
+
+
+class Node:
+    """The lazy series of op(xs)."""
+
+    __slots__ = ("_rates", "coefficients", "op", "trace", "xs")
+
+    def __init__(self, trace: Taylor, op: Op, xs: Sequence[Any]) -> None:
+        self.trace, self.op, self.xs = trace, op, xs
+        self.coefficients: list[Value] = [op(*[x.get(0) for x in xs])]
+        self._rates: Any = None
+
+    def get(self, k: int) -> Value:
+        known = self.coefficients
+        while len(known) <= k:
+            known.append(self.op.coefficient(len(known), self.xs, self))
+        return known[k]
+
+    def rate(self, k: int) -> Value:
+        """The k-th coefficient of ż = push(x, z)·ẋ."""
+        if self._rates is None:
+            self._rates = self.trace.rates_of(self)
+        if self.op.several:
+            return tuple(None if r is None else r.get(k) for r in self._rates)
+        return self._rates[0].get(k) if self._rates[0] is not None else None
+
+
+class TaylorTracer(Traced):
+    """A power series; `_value` is its constant term."""
+
+    __slots__ = ("_series",)
+
+    def __init__(self, trace: Taylor, series: Any) -> None:
+        self._trace = trace
+        self._series = series
+        self._value = series.get(0)
+
+    def snapshot(self) -> TaylorTracer:
+        return TaylorTracer(self._trace, self._series)  # type: ignore[arg-type]
+
+    def _adopt(self, other: Value) -> None:
+        mine = isinstance(other, TaylorTracer) and other._trace is self._trace
+        self._series = other._series if mine else Known([other])
+        self._value = self._series.get(0)
+
+
+class Taylor(Trace):
+    """Series up to and including t**order."""
+
+    title = "Taylor mode"
+
+    def __init__(self, order: int) -> None:
+        super().__init__()
+        self.order = order
+        self._shared: dict[Any, Any] | None = None  # nodes made while a rule is being built, by expression
+
+    def constant(self, value: Value) -> TaylorTracer:
+        return TaylorTracer(self, Known([value]))
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        if get_ident() != self.thread:
+            self.wrong_thread()
+        xs = [a._series if isinstance(a, TaylorTracer) and a._trace is self else self._constant_series(a) for a in args]
+        if op.flat:
+            z = op(*[x.get(0) for x in xs])
+            return tuple(map(self._settled, z)) if op.several else self._settled(z)
+        if hasattr(op, "jet"):  # control flow maps Taylor mode over its own programs
+            return tuple(map(self._settled_series, op.jet([self.coefficients(x) for x in xs], self)))  # type: ignore[attr-defined]
+        if self._shared is not None:
+            return self._lazily(op, xs)
+        self._shared = {}
+        try:
+            node = self._node(op, xs)
+            node.get(self.order)
+            parts = node.coefficients
+        finally:
+            self._shared = None
+        if not op.several:
+            return self._settled_series(parts)
+        return tuple(self._settled_series([None if c is None else c[j] for c in parts]) for j in range(len(parts[0])))
+
+    def _constant_series(self, value: Value) -> Any:
+        """A constant; equal numbers share a node while a rule is being built."""
+        if self._shared is None or type(value) not in (int, float, complex):
+            return Known([value])
+        return self._shared.setdefault((type(value), value), Known([value]))
+
+    def _node(self, op: Op, xs: Sequence[Any]) -> Node:
+        assert self._shared is not None
+        key = (op, tuple(map(id, xs)))
+        node = self._shared.get(key)
+        if node is None:
+            node = self._shared[key] = Node(self, op, xs)
+        return node
+
+    def _lazily(self, op: Op, xs: Sequence[Any]) -> Value:
+        node = self._node(op, xs)
+        if op.several:
+            return tuple(TaylorTracer(self, Part(node, j)) for j in range(len(node.get(0))))
+        return TaylorTracer(self, node)
+
+    def rates_of(self, node: Node) -> Sequence[Any]:
+        """The series of ż, lazily, from the push of the node's primitive."""
+        xs = [TaylorTracer(self, x) for x in node.xs]
+        several = node.op.several
+        z = tuple(TaylorTracer(self, Part(node, j)) for j in range(len(node.get(0)))) if several else TaylorTracer(self, node)
+        moving = [x.dtype.kind in "fc" and not (isinstance(x._series, Known) and len(x._series.coefficients) == 1) for x in xs]
+        slopes = [self._slope(x) if m else None for x, m in zip(xs, moving, strict=True)]
+        with np.errstate(all="ignore"):
+            dz = node.op.push(xs, z, slopes)
+        return [self._rate_series(d) for d in (dz if several else (dz,))]
+
+    def _slope(self, x: TaylorTracer) -> Value:
+        slope = Slope(x._series)
+        if slope.get(0) is None:  # a tracer needs a constant term
+            return TaylorTracer(self, _Padded(slope, np.zeros(x.shape, x.dtype)))
+        return TaylorTracer(self, slope)
+
+    def _rate_series(self, d: Value) -> Any:
+        if d is None:
+            return None
+        return d._series if isinstance(d, TaylorTracer) and d._trace is self else Known([d])
+
+    def _settled(self, z: Value) -> Value:
+        return TaylorTracer(self, Known([z])) if type(z) is not bool and z.dtype.kind in "fc" else z
+
+    def _settled_series(self, coefficients: list[Value]) -> Value:
+        z = coefficients[0]
+        return TaylorTracer(self, Known(coefficients)) if type(z) is not bool and z.dtype.kind in "fc" else z
+
+    def coefficients(self, series: Any) -> list[Value]:
+        """All coefficients up to the order; None is zero."""
+        return [series.get(k) for k in range(self.order + 1)]
+
+
+class _Padded:
+    """A series whose constant term is written out although it is zero."""
+
+    __slots__ = ("of", "zero")
+
+    def __init__(self, of: Slope, zero: Value) -> None:
+        self.of, self.zero = of, zero
+
+    def get(self, k: int) -> Value:
+        return self.zero if k == 0 else self.of.get(k)
