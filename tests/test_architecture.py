@@ -36,8 +36,12 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
-# The two files that tie a knot in this order, each with what it may import out of order, and why.
-KNOTS: dict[str, set[str]] = {}
+# The two files that tie a knot in this order. They alone may import out of order, import an own file when it is first
+# needed, and give attributes to a class of another file.
+KNOTS = {
+    "ops/operators.py": "gives traced values the operators whose primitives are defined above them",
+    "numpy/dispatch.py": "the table behind __array_function__, which fetches the rules of SciPy's ufuncs on first use",
+}
 
 # Imported inside the functions that need them, so that `import adjoint` stays quick and small.
 LAZY = {"IPython", "attrs", "attr", "llvmlite", "matplotlib", "mpmath", "pandas", "rich", "scipy", "sklearn", "torch"}
@@ -97,10 +101,9 @@ def own_part(name: str) -> str | None:
 
 def imports_out_of_order(path: Path, tree: ast.AST) -> Iterator[str]:
     here = part_of(path)
-    allowed = KNOTS.get(within_source(path), set())
     for line, name in imports(tree):
         there = own_part(name)
-        if there is None or there == here or there in allowed or LEVEL[there] < LEVEL[here]:
+        if there is None or there == here or LEVEL[there] < LEVEL[here]:
             continue
         relation = "its neighbour" if LEVEL[there] == LEVEL[here] else "above it"
         yield f"{shown(path)}:{line} imports {name}: {there} is {relation}"
@@ -114,8 +117,25 @@ def imports_in_functions(path: Path, tree: ast.AST) -> Iterator[str]:
             if name.split(".")[0] not in LAZY:
                 yield f"{shown(path)}:{line} imports {name} inside a function"
         for call in ast.walk(function):
-            if isinstance(call, ast.Call) and "adjoint" in imported_by_name(call) and path.stem != "__init__":
+            if isinstance(call, ast.Call) and "adjoint" in imported_by_name(call) and path != SOURCE / "__init__.py":
                 yield f"{shown(path)}:{call.lineno} imports a file of this package by its name as text"
+
+
+def attributes_given_from_outside(path: Path, tree: ast.AST) -> Iterator[str]:
+    """`Other.name = ...` and `setattr(Other, ...)`, where Other is a class that another file of ours defines."""
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    own = [node for node in statements if (node.module or "").split(".")[0] == "adjoint"]
+    foreign = {alias.asname or alias.name for node in own for alias in node.names if alias.name[:1].isupper()}
+    foreign = {name for name in foreign if not name.isupper()}  # tables are there to be filled
+    for node in ast.walk(tree):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = [target.value for target in node.targets if isinstance(target, ast.Attribute)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr":
+            targets = node.args[:1]
+        for target in targets:
+            if isinstance(target, ast.Name) and target.id in foreign:
+                yield f"{shown(path)}:{target.lineno} gives an attribute to {target.id}"
 
 
 def imported_by_name(call: ast.Call) -> str:
@@ -136,8 +156,12 @@ def test_every_part_has_a_layer(modules: list[tuple[Path, ast.Module]]) -> None:
     refuse(unknown, "Parts of src/adjoint with no layer; give each one its row in LAYERS:")
 
 
+def unless_a_knot(modules: list[tuple[Path, ast.Module]]) -> list[tuple[Path, ast.Module]]:
+    return [(path, tree) for path, tree in modules if within_source(path) not in KNOTS]
+
+
 def test_imports_point_downwards(modules: list[tuple[Path, ast.Module]]) -> None:
-    known = [(path, tree) for path, tree in modules if part_of(path) in LEVEL]
+    known = [(path, tree) for path, tree in unless_a_knot(modules) if part_of(path) in LEVEL]
     refuse(
         (offender for path, tree in known for offender in imports_out_of_order(path, tree)),
         "Imports point downwards, to a lower row of LAYERS. Move what is shared down to where both can see it, "
@@ -145,23 +169,26 @@ def test_imports_point_downwards(modules: list[tuple[Path, ast.Module]]) -> None
     )
 
 
-def test_every_knot_is_needed() -> None:
-    stale = [
-        f"{name} may import {there}"
-        for name, allowed in KNOTS.items()
-        for there in sorted(allowed)
-        if not (SOURCE / name).is_file()
-        or there not in {own_part(imp) for _, imp in imports(ast.parse((SOURCE / name).read_text(encoding="utf-8")))}
-    ]
-    refuse(stale, "Exceptions in KNOTS that nothing uses any more; take them out:")
-
-
 def test_imports_stand_at_the_top(modules: list[tuple[Path, ast.Module]]) -> None:
     refuse(
-        sorted({offender for path, tree in modules for offender in imports_in_functions(path, tree)}),
+        sorted({offender for path, tree in unless_a_knot(modules) for offender in imports_in_functions(path, tree)}),
         f"Imports stand at the top of the file, except for the lazy packages ({', '.join(sorted(LAZY))}). "
         "An own file imported in a function is a hidden cycle:",
     )
+
+
+def test_classes_get_their_attributes_where_they_are_defined(modules: list[tuple[Path, ast.Module]]) -> None:
+    refuse(
+        (fault for path, tree in unless_a_knot(modules) for fault in attributes_given_from_outside(path, tree)),
+        f"Only {' and '.join(KNOTS)} give attributes to a class of another file; register with their tables instead:",
+    )
+
+
+def test_every_knot_is_needed(modules: list[tuple[Path, ast.Module]]) -> None:
+    trees = {within_source(path): (path, tree) for path, tree in modules}
+    rules = (imports_out_of_order, imports_in_functions, attributes_given_from_outside)
+    stale = [name for name in KNOTS if name not in trees or not any(list(rule(*trees[name])) for rule in rules)]
+    refuse(stale, "Files in KNOTS that are gone, or need no exception any more; take them out:")
 
 
 def test_files_are_short() -> None:
