@@ -47,7 +47,7 @@ def is_array_type(cls: Any) -> bool:
     """Is this a class of arrays: NumPy's, or one that speaks one of NumPy's protocols?"""
     if issubclass(cls, str | bytes | type):  # np.str_ is a str
         return False
-    return issubclass(cls, np.ndarray | np.generic) or any(hasattr(cls, name) for name in ARRAY_PROTOCOLS)
+    return issubclass(cls, np.ndarray | np.generic) or _speaks(cls, *ARRAY_PROTOCOLS)
 
 
 def is_static_type(cls: type) -> bool:
@@ -56,8 +56,14 @@ def is_static_type(cls: type) -> bool:
 
 
 def is_record_type(cls: Any) -> bool:
-    """A dataclass or an attrs class."""
-    return hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__")
+    """A dataclass or an attrs class, unless it is an array to NumPy."""
+    is_record = hasattr(cls, "__dataclass_fields__") or hasattr(cls, "__attrs_attrs__")
+    return is_record and not _speaks(cls, "__array_function__", "__array_ufunc__")
+
+
+def _speaks(cls: type, *protocols: str) -> bool:
+    # `__array_ufunc__ = None` says that NumPy's operators are to leave the object alone.
+    return any(getattr(cls, name, None) is not None for name in protocols)
 
 
 def _slots(cls: type) -> list[str]:

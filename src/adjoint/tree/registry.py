@@ -84,7 +84,7 @@ def _classify_outside(cls: Any) -> Kind | None:
         return None
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):  # pyright: ignore[reportUnknownArgumentType]
         return NamedTupleKind(cls)
-    if is_record_type(cls) and not is_array_type(cls):
+    if is_record_type(cls):
         return RecordKind(cls, contains_arrays)
     return None
 
