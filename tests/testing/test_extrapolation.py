@@ -38,6 +38,19 @@ def test_extrapolation_passes_over_steps_outside_the_domain():
     assert error < 1e-3
 
 
+def test_steps_beyond_a_pole_are_not_believed():
+    """1/x at 3e-4: the first steps are far beyond the pole, where the differences look like 1/δ²."""
+    value, error = richardson(lambda x: 1 / x, 3e-4, 1.0, ratio=4.0, levels=10)
+    assert_allclose(value, -1 / 9e-8, rtol=1e-6)
+    assert error < 1e-4 / 9e-8
+
+
+def test_a_derivative_of_zero_is_found_beside_the_noise():
+    value, error = richardson(np.cos, 0.0, 1.0)
+    assert abs(value) < 1e-14
+    assert error < 1e-12
+
+
 def test_extrapolation_over_trees_treats_each_element_alone():
     point = {"a": np.array([0.02, 3.0]), "b": 1.5}
     result = richardson(lambda t: (np.log(t["a"]), t["b"] ** 2), point, {"a": np.ones(2), "b": 1.0}, levels=10)

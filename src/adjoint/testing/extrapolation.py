@@ -42,8 +42,8 @@ def richardson(
 
     If D(δ) = D + c₁ δ^{q₁} + c₂ δ^{q₂} + …, then (r^{q₁} D(δ/r) - D(δ)) / (r^{q₁} - 1) is free of the first term; and
     so on down the tableau. Powers rise by 2 for central stencils, by 1 for one-sided ones. The error of an entry is how
-    far it lies from the two it was made from, and the rounding that its smallest step magnifies; each element of the
-    result is the entry with the least. `step` is the largest step (0.1 at unit scale by default). A step that leaves
+    far it lies from the two it was made from, and the rounding that its smallest step magnifies; the result is, element
+    by element, the entry with the least. `step` is the largest step (0.1 at unit scale by default). A step that leaves
     the domain of f (NaN) is passed over.
     """
     if ratio <= 1 or levels < 2:
@@ -67,20 +67,31 @@ def richardson(
 
 
 def extrapolated_leaf(estimates: tuple[Any, ...], roundings: tuple[Any, ...], factors: list[float]) -> tuple[Any, Any]:
-    """The best entry of the tableau for each element of one leaf, and its error."""
-    best = np.array(estimates[0])
-    error = np.full(best.shape, np.inf)
-    above: list[Array] = [best.copy()]
+    """The best entry of the tableau for each element of one leaf, and its error.
+
+    Best is the entry with the least error; but where that is large against the entry itself, an entry that is sure of
+    four digits and disagrees is believed instead: steps beyond a pole agree among each other on something small.
+    """
+    first = np.asarray(estimates[0])
+    nearest, nearest_error = first, np.full(first.shape, np.inf)
+    surest, surest_error = first, np.full(first.shape, np.inf)
+    above: list[Array] = [first]
     for estimate, rounding in zip(estimates[1:], roundings[1:], strict=True):
         row: list[Array] = [np.asarray(estimate)]
         for column, previous in enumerate(above):
             entry = (factors[column] * row[column] - previous) / (factors[column] - 1.0)
-            moved = np.maximum(np.abs(entry - row[column]), np.abs(entry - previous)) + rounding
-            better = moved < error  # false for NaN
-            best, error = np.where(better, entry, best), np.where(better, moved, error)
+            error = np.maximum(np.abs(entry - row[column]), np.abs(entry - previous)) + rounding
+            better = error < nearest_error  # false for NaN
+            nearest, nearest_error = np.where(better, entry, nearest), np.where(better, error, nearest_error)
+            better = error * np.abs(surest) < surest_error * np.abs(entry)
+            better |= np.isinf(surest_error) & np.isfinite(error)
+            surest, surest_error = np.where(better, entry, surest), np.where(better, error, surest_error)
             row.append(entry)
         above = row
-    return best[()], error[()]
+    vague = nearest_error > 1e-3 * np.abs(nearest)
+    disagree = np.abs(surest - nearest) > surest_error + nearest_error
+    other = vague & disagree & (surest_error < 1e-4 * np.abs(surest))
+    return np.where(other, surest, nearest)[()], np.where(other, surest_error, nearest_error)[()]
 
 
 def magnified_rounding(stencil: Stencil, δ: float, values: dict[int, Tree]) -> Tree:
