@@ -77,7 +77,8 @@ class Linear(Op):
         return self(*operands, *xs[n:])
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        return self.transpose(ct, xs)
+        cts = self.transpose(ct, xs)
+        return (*cts, *[None] * self.parameters) if self.parameters else cts
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         n = len(wanted) - self.parameters
