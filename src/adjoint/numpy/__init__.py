@@ -1,9 +1,10 @@
 """NumPy's functions for traced values. Importing this package gives traced values their protocols."""
 
-from adjoint.numpy import indexing, reducing, selecting, shaping
+import sys
+
+from adjoint.numpy import accumulating, indexing, methods, reducing, selecting, shaping, ufuncs
 from adjoint.ops import operators
 
 operators.install()
 indexing.install()
-
-__all__ = ["indexing", "reducing", "selecting", "shaping"]
+methods.install(lambda: sys.modules[__name__])

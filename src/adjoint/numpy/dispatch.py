@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -12,10 +13,11 @@ from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.ops.operators import FUNCTIONS, GENERAL
 from adjoint.ops.pointwise import UFUNCS
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
+NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  (NumPy's own mark for an argument that was not given)
 
 
 def implements(*functions: Any) -> Callable[[F], F]:
@@ -49,6 +51,8 @@ def load_rules_of(ufunc: Any) -> bool:
     """Load the rules of a ufunc that lives in SciPy; they wait until the first one is used."""
     if ufunc in UFUNCS:
         return True
+    if "scipy.special" not in sys.modules:  # then it cannot be one of SciPy's
+        return False
     if "adjoint.ops.special" not in _loaded:
         _loaded.add("adjoint.ops.special")
         importlib.import_module("adjoint.ops.special")
@@ -64,6 +68,39 @@ def refuse_plain_target(call: str, target: str) -> Any:
         f"{call} would write a traced value into a plain array ({target}), at {describe(here())}: the derivative would be lost and other names "
         "of the array would not see it. Make the array with adjoint.numpy.zeros, adjoint.numpy.array or np.zeros_like of a traced array."
     )
+
+
+def into(out: Any, z: Value, call: str = "out=") -> Value:
+    """Put a result where the caller asked for it; z itself when nowhere."""
+    if isinstance(out, tuple):
+        if len(out) != 1:
+            raise ValueError(f"{call}: expected one array for one output, got {len(out)}")
+        out = out[0]
+    if out is None or out is NO_VALUE:
+        return z
+    if isinstance(out, Traced):
+        GENERAL["overwrite"](out, z, call)
+    elif is_traced(z):
+        refuse_plain_target(call, type(out).__name__)
+    else:
+        np.copyto(out, z, casting="same_kind")
+    return out
+
+
+def refuse_keywords(call: str, given: dict[str, Any], **neutral: Any) -> None:
+    """Raise for a keyword that would change the result and is not supported; neutral ones (name=value that changes nothing) may pass."""
+    for name, value in given.items():
+        if value is NO_VALUE or (name in neutral and (neutral[name] is Ellipsis or value is neutral[name] or value == neutral[name])):
+            continue
+        raise UnsupportedError(
+            f"{call} was called with {name}={value!r}, at {describe(here())}, which has no meaning on traced values. Leave it out."
+        )
+
+
+def give(methods: dict[str, Any]) -> None:
+    """Put methods and properties on traced values."""
+    for name, method in methods.items():
+        setattr(Traced, name, method)
 
 
 def normal_axis(axis: Any, ndim: int, name: str = "axis") -> int:
@@ -83,6 +120,18 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     if len(set(found)) != len(found):
         raise ValueError(f"duplicate value in 'axis': {axis}")
     return found
+
+
+def constant(value: Value) -> Value:
+    """A new array inside a running transformation: a traced constant, so that traced values can be assigned into it.
+
+    Whole numbers have no derivative: they are traced only where values are stacked or recorded.
+    """
+    trace = live_trace()
+    if value.dtype.kind not in "fc":
+        while trace is not None and not hasattr(trace, "ask"):
+            trace = trace.outer
+    return value if trace is None else trace.constant(value)
 
 
 def as_array(value: Any) -> Value:

@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, here
-from adjoint.numpy.dispatch import implements, normal_axis
+from adjoint.numpy.dispatch import give, implements, into, normal_axis
 from adjoint.numpy.inplace import settle, viewed
 from adjoint.ops.index import Gather, ScatterSet, Slice
 from adjoint.ops.rearrange import inverse_permutation
@@ -210,7 +210,7 @@ def take(a: Value, indices: Any, axis: Any = None, out: Any = None, mode: str = 
     elif mode == "wrap":
         indices = indices % n
     z = getitem(a, (slice(None),) * axis + (indices,))
-    return _into(out, z)
+    return into(out, z)
 
 
 @implements(np.take_along_axis)
@@ -230,40 +230,9 @@ def _along(shape: Sequence[int], index_shape: Sequence[int], indices: Any, axis:
     return tuple(indices if a == axis else ranges[a] for a in range(ndim))
 
 
-@implements(np.put_along_axis)
-def put_along_axis(arr: Value, indices: Any, values: Any, axis: int | None) -> None:
-    if not isinstance(arr, Traced):
-        from_plain("np.put_along_axis", arr)
-    if axis is None:
-        flat = np.reshape(arr, (-1,))
-        settle(arr, np.reshape(updated(flat, (indices,), values), arr.shape))
-        return
-    axis = normal_axis(axis, arr.ndim)
-    setitem(arr, _along(arr.shape, np.shape(indices), indices, axis), values)
-
-
-def from_plain(call: str, target: Any) -> None:
-    """Refuse to write traced values into a plain array."""
-    raise TraceError(
-        f"{call} would write a traced value into a plain {type(target).__name__}, at {describe(here())}. "
-        "Make the array with adjoint.numpy.zeros, adjoint.numpy.array or np.zeros_like of a traced array."
-    )
-
-
-def _into(out: Any, z: Value) -> Value:
-    if out is None:
-        return z
-    if not isinstance(out, Traced):
-        from_plain("out=", out)
-    setitem(out, Ellipsis, z)
-    return out
-
-
 def install() -> None:
     """Give traced values `x[…]`, `x[…] = v` and iteration."""
-    Traced.__getitem__ = getitem  # type: ignore[attr-defined]
-    Traced.__setitem__ = setitem  # type: ignore[attr-defined]
-    Traced.__iter__ = _iterate  # type: ignore[attr-defined]
+    give({"__getitem__": getitem, "__setitem__": setitem, "__iter__": _iterate})
 
 
 def _iterate(self: Traced) -> Any:

@@ -63,6 +63,8 @@ def settle(x: Traced, new: Value) -> None:
             f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it would outlive its "
             "transformation. Make the array inside the inner function, and return it."
         )
+    if type(new) is np.ndarray:
+        new = new.copy()  # the caller may write to it later
     base = getattr(x, "_base", None)
     if base is not None and isinstance(base[1], str):
         raise TraceError(f"Assignment to {base[1]}, at {describe(here())}. Take a copy first: y = x.copy().")

@@ -7,29 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axis, refuse_plain_target
+from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, normal_axes, normal_axis
 from adjoint.numpy.shaping import convert, reshape
 from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import bind
 from adjoint.program.types import Value
 
-NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
 
 
 def _kept(z: Value, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Value:
     if keepdims is NO_VALUE or not keepdims:
         return z
     return np.reshape(z, tuple(1 if i in axes else n for i, n in enumerate(shape)))
-
-
-def _out(z: Value, out: Any) -> Value:
-    if out is None or out is NO_VALUE:
-        return z
-    if not isinstance(out, Traced):
-        refuse_plain_target("out=", type(out).__name__)
-    out[...] = z  # type: ignore[index]
-    return out
 
 
 def _chosen(a: Value, where: Any, neutral: Any) -> Value:
@@ -47,7 +37,7 @@ def sum(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdims
     z = bind(Sum(axes), a)
     if initial is not NO_VALUE:
         z = z + initial
-    return _out(_kept(z, a.shape, axes, keepdims), out)
+    return into(out, _kept(z, a.shape, axes, keepdims))
 
 
 @implements(np.prod)
@@ -58,7 +48,7 @@ def prod(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdim
     z = bind(Product(axes), a)
     if initial is not NO_VALUE:
         z = z * initial
-    return _out(_kept(z, a.shape, axes, keepdims), out)
+    return into(out, _kept(z, a.shape, axes, keepdims))
 
 
 def _extremum(kind: str, a: Value, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Value:
@@ -74,7 +64,7 @@ def _extremum(kind: str, a: Value, axis: Any, out: Any, keepdims: Any, initial: 
         z = bind(Extremum(kind, axes), a)
         if initial is not NO_VALUE:
             z = (np.maximum if kind == "max" else np.minimum)(z, initial)
-    return _out(_kept(z, a.shape, axes, keepdims), out)
+    return into(out, _kept(z, a.shape, axes, keepdims))
 
 
 @implements(np.max, np.amax)
@@ -97,7 +87,7 @@ def mean(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdim
         count: Value = math.prod(a.shape[i] for i in axes)
     else:
         count = np.sum(np.broadcast_to(where, a.shape), axis=axes, keepdims=keepdims is not NO_VALUE and keepdims)
-    return _out(sum(a, axis, dtype, None, keepdims, NO_VALUE, where) / count, out)
+    return into(out, sum(a, axis, dtype, None, keepdims, NO_VALUE, where) / count)
 
 
 @implements(np.var)
@@ -119,7 +109,7 @@ def var(
         count: Value = math.prod(a.shape[i] for i in axes)
     else:
         count = np.sum(np.broadcast_to(where, a.shape), axis=axes, keepdims=keep)
-    return _out(sum(squares, axis, None, None, keepdims, NO_VALUE, where) / np.maximum(count - ddof, 0), out)
+    return into(out, sum(squares, axis, None, None, keepdims, NO_VALUE, where) / np.maximum(count - ddof, 0))
 
 
 _mean = mean
@@ -130,16 +120,16 @@ def std(
     a: Value, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
     where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
 ) -> Value:  # fmt: skip
-    return _out(np.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)), out)
+    return into(out, np.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)))
 
 
 def _flat(kind: str, a: Value, axis: Any, keepdims: Any, out: Any) -> Value:
     a = as_array(a)
     if kind in ("argmax", "argmin") and axis is None:
         z = bind(FlatReduction(kind, (0,)), np.ravel(a))
-        return np.reshape(z, (1,) * a.ndim) if keepdims is not NO_VALUE and keepdims else _out(z, out)
+        return np.reshape(z, (1,) * a.ndim) if keepdims is not NO_VALUE and keepdims else into(out, z)
     axes = (normal_axis(axis, a.ndim),) if kind in ("argmax", "argmin") else normal_axes(axis, a.ndim)
-    return _out(_kept(bind(FlatReduction(kind, axes), a), a.shape, axes, keepdims), out)
+    return into(out, _kept(bind(FlatReduction(kind, axes), a), a.shape, axes, keepdims))
 
 
 @implements(np.any)
@@ -175,13 +165,13 @@ def _along(a: Value, axis: Any) -> tuple[Value, int]:
 @implements(np.cumsum)
 def cumsum(a: Value, axis: Any = None, dtype: Any = None, out: Any = None) -> Value:
     a, axis = _along(a, axis)
-    return _out(bind(CumSum(axis), a if dtype is None else convert(a, dtype)), out)
+    return into(out, bind(CumSum(axis), a if dtype is None else convert(a, dtype)))
 
 
 @implements(np.cumprod)
 def cumprod(a: Value, axis: Any = None, dtype: Any = None, out: Any = None) -> Value:
     a, axis = _along(a, axis)
-    return _out(bind(CumProd(axis), a if dtype is None else convert(a, dtype)), out)
+    return into(out, bind(CumProd(axis), a if dtype is None else convert(a, dtype)))
 
 
 def cumulative_extremum(kind: str, a: Value, axis: Any) -> Value:

@@ -1,8 +1,13 @@
 """Comparisons, rounding, tests and bit operations: piecewise constant, so their derivative is zero."""
 
+from typing import Any
+
 import numpy as np
 
-from adjoint.ops.pointwise import FlatUfunc
+from adjoint.ops.calculus import Flat
+from adjoint.ops.pointwise import FlatUfunc, Pointwise
+from adjoint.program.op import primitive
+from adjoint.program.types import Value
 
 for _function in (
     *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
@@ -13,3 +18,15 @@ for _function in (
     *(np.gcd, np.lcm),
 ):
     FlatUfunc(_function)
+
+
+@primitive
+class Exponent(Pointwise, Flat):
+    """The e of x = m 2ᵉ with ½ ≤ |m| < 1: the second output of frexp."""
+
+    @property
+    def ufunc(self) -> Any:
+        return np.frexp
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.frexp(xs[0])[1]

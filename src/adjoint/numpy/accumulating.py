@@ -1,0 +1,162 @@
+"""The methods of ufuncs: reduce, accumulate, reduceat, at. Sums, products and extrema are primitives; any other ufunc is folded.
+
+    reduce       z  = f(… f(f(x₀, x₁), x₂) …, xₙ)         (as a tree when f is associative)
+    accumulate   zₖ = f(zₖ₋₁, xₖ)
+    at           x[i] = f(x[i], v) once for each time that i occurs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.numpy import reducing
+from adjoint.numpy.dispatch import NO_VALUE, as_array, is_traced, normal_axes, normal_axis, refuse_plain_target
+from adjoint.numpy.indexing import getitem, updated
+from adjoint.numpy.inplace import settle
+from adjoint.numpy.shaping import convert
+from adjoint.ops.index import ScatterSum
+from adjoint.program.trace import Traced
+from adjoint.program.types import Value
+
+REDUCTIONS: dict[Any, Callable[..., Value]] = {
+    np.add: reducing.sum,
+    np.multiply: reducing.prod,
+    np.maximum: reducing.max,
+    np.minimum: reducing.min,
+}
+RUNNING: dict[Any, Callable[..., Value]] = {
+    np.add: reducing.cumsum,
+    np.multiply: reducing.cumprod,
+    np.maximum: lambda a, axis: reducing.cumulative_extremum("max", a, axis),
+    np.minimum: lambda a, axis: reducing.cumulative_extremum("min", a, axis),
+}
+ASSOCIATIVE = {
+    np.logaddexp, np.logaddexp2, np.fmax, np.fmin, np.hypot, np.gcd, np.lcm, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_xor,
+}  # fmt: skip
+
+
+def reduce(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> Value:
+    """ufunc.reduce."""
+    array = as_array(array)
+    if ufunc in (np.logical_and, np.logical_or) and initial in (NO_VALUE, None):
+        return (reducing.all if ufunc is np.logical_and else reducing.any)(array, axis, None, keepdims, where=where)
+    if dtype is not None:
+        array = convert(array, dtype)
+    if initial is None:
+        initial = NO_VALUE
+    if ufunc in REDUCTIONS:
+        return REDUCTIONS[ufunc](array, axis, keepdims=keepdims, initial=initial, where=where)
+    axes = normal_axes(axis, array.ndim)
+    if len(axes) > 1 and ufunc not in ASSOCIATIVE and ufunc not in (np.logical_and, np.logical_or):
+        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
+    z = _folded(ufunc, _front(array, axes), initial, True if where is True else _front(np.broadcast_to(as_array(where), array.shape), axes))
+    return np.expand_dims(z, axes) if keepdims else z
+
+
+def _front(x: Value, axes: tuple[int, ...]) -> Value:
+    """The axes to reduce as one axis, in front of the others."""
+    rest = [a for a in range(x.ndim) if a not in axes]
+    return np.reshape(np.transpose(x, (*axes, *rest)), (-1, *[x.shape[a] for a in rest]))
+
+
+def _folded(ufunc: Any, x: Value, initial: Any, where: Value) -> Value:
+    """f over the first axis."""
+    start = initial if initial is not NO_VALUE else ufunc.identity
+    if where is not True and start is None:
+        raise ValueError(
+            f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'"
+        )
+    if x.shape[0] == 0:
+        if start is None:
+            raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+        return np.full(x.shape[1:], start, ufunc.resolve_dtypes((x.dtype, x.dtype, None))[2])
+    if where is True and ufunc in ASSOCIATIVE:
+        z = _tree(ufunc, x)
+        return z if initial is NO_VALUE else ufunc(initial, z)
+    if where is True and initial is NO_VALUE:
+        z, first = x[0], 1
+    else:
+        z, first = np.full(x.shape[1:], start, x.dtype) if np.ndim(start) == 0 and not is_traced(start) else start, 0
+    for k in range(first, x.shape[0]):
+        next_ = ufunc(z, x[k])
+        z = next_ if where is True else np.where(where[k], next_, z)
+    return z
+
+
+def _tree(ufunc: Any, x: Value) -> Value:
+    """f over the first axis of an associative f: neighbours first."""
+    while (n := x.shape[0]) > 1:
+        pairs = ufunc(x[0 : n - n % 2 : 2], x[1 : n - n % 2 : 2])
+        x = pairs if n % 2 == 0 else np.concatenate([pairs, x[n - 1 :].astype(pairs.dtype)])
+    return x[0]
+
+
+def accumulate(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None) -> Value:
+    """ufunc.accumulate."""
+    array = as_array(array)
+    if dtype is not None:
+        array = convert(array, dtype)
+    axis = normal_axis(axis, array.ndim)
+    if ufunc in RUNNING:
+        return RUNNING[ufunc](array, axis)
+    x = np.moveaxis(array, axis, 0)
+    if x.shape[0] == 0:
+        return +array
+    parts = [x[0]]
+    for k in range(1, x.shape[0]):
+        parts.append(ufunc(parts[-1], x[k]))
+    return np.stack(parts, axis=axis)
+
+
+def reduceat(ufunc: Any, array: Any, indices: Any, axis: Any = 0, dtype: Any = None) -> Value:
+    """ufunc.reduceat: the reduction of x[iₖ : iₖ₊₁], or x[iₖ] itself when the next index is not larger."""
+    array = as_array(array)
+    axis = normal_axis(axis, array.ndim)
+    places = [int(i) for i in as_array(indices)]
+    n = array.shape[axis]
+    for place in places:
+        if not 0 <= place < n:
+            raise IndexError(f"index {place} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
+    x = np.moveaxis(array, axis, 0)
+    parts = [
+        reduce(ufunc, x[start : stop if stop > start else start + 1], 0, dtype)
+        for start, stop in zip(places, [*places[1:], n], strict=True)
+    ]
+    return np.stack(parts, axis=axis)
+
+
+def at(ufunc: Any, a: Any, indices: Any, *operands: Any) -> None:
+    """ufunc.at: in place, and right where an index occurs several times."""
+    if not isinstance(a, Traced):
+        refuse_plain_target(f"np.{ufunc.__name__}.at", type(a).__name__)
+    places = getitem(np.reshape(np.arange(a.type.size), a.shape), indices)  # of the elements in C order
+    values = [np.reshape(np.broadcast_to(as_array(v), places.shape), (-1,)) for v in operands]
+    flat, places = np.reshape(a, (-1,), copy=True), np.reshape(places, (-1,))
+    if ufunc in (np.add, np.subtract):
+        total = ScatterSum(flat.shape, np.result_type(flat.dtype, values[0].dtype), (("gather", 1),))(values[0], places)
+        new = ufunc(flat, total)
+    elif isinstance(places, Traced):  # which places are equal is not known: one after another
+        new = flat
+        for k in range(places.shape[0]):
+            new = updated(new, (places[k : k + 1],), ufunc(new[places[k : k + 1]], *[v[k : k + 1] for v in values]))
+    else:
+        new = flat
+        for turn in _turns(places):
+            new = updated(new, (places[turn],), ufunc(new[places[turn]], *[v[turn] for v in values]))
+    if not np.can_cast(new.dtype, a.dtype, "same_kind"):
+        raise TypeError(f"np.{ufunc.__name__}.at: cannot cast {new.dtype} to the array's {a.dtype}")
+    settle(a, convert(np.reshape(new, a.shape), a.dtype))
+
+
+def _turns(places: Value) -> list[Value]:
+    """Groups of elements in which no place occurs twice, in the order of occurrence."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    new = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, bool)
+    first = np.maximum.accumulate(np.where(new, np.arange(len(ordered)), 0))
+    occurrence = np.empty(len(places), int)
+    occurrence[order] = np.arange(len(ordered)) - first
+    return [np.flatnonzero(occurrence == k) for k in range(int(occurrence.max(initial=-1)) + 1)]

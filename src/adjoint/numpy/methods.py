@@ -1,0 +1,295 @@
+"""The methods and attributes of ndarray on traced values: each is NumPy's function of the same name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from adjoint.base.errors import TraceError, UnsupportedError
+from adjoint.base.source import describe, here
+from adjoint.numpy.dispatch import as_array, give, normal_axis, refuse_keywords
+from adjoint.numpy.indexing import getitem, updated
+from adjoint.numpy.inplace import overwrite, read_only
+from adjoint.numpy.shaping import convert
+from adjoint.ops.operators import _ask as ask
+from adjoint.program.trace import Traced, refuse_conversion
+from adjoint.program.types import Value
+
+
+def _same_name(name: str) -> Callable[..., Any]:
+    """x.name(…) = np.name(x, …)."""
+    function = getattr(np, name)
+
+    def method(self: Traced, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"np.{name} of this array."
+    return method
+
+
+# methods whose arguments are those of NumPy's function, in the same order
+SAME = (
+    *("sum", "mean", "prod", "max", "min", "std", "var", "argmax", "argmin", "argsort", "cumsum", "cumprod", "any", "all", "round"),
+    *("swapaxes", "squeeze", "repeat", "take", "diagonal", "trace", "nonzero", "searchsorted", "choose", "argpartition", "dot", "ravel"),
+)
+
+
+def _varargs(args: tuple[Any, ...]) -> Any:
+    """x.reshape(2, 3) and x.reshape((2, 3)) mean the same."""
+    return args[0] if len(args) == 1 else args
+
+
+def reshape(self: Traced, *shape: Any, order: str = "C", copy: bool | None = None) -> Value:
+    return np.reshape(self, _varargs(shape), order=order, copy=copy)  # type: ignore[call-overload]
+
+
+def transpose(self: Traced, *axes: Any) -> Value:
+    return np.transpose(self, None if not axes else _varargs(axes))
+
+
+def flatten(self: Traced, order: str = "C") -> Value:
+    return np.reshape(self, (-1,), order="F" if order == "F" else "C", copy=True)  # type: ignore[call-overload]
+
+
+def astype(self: Traced, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Value:
+    dtype = np.dtype(dtype)
+    if not np.can_cast(self.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(f"Cannot cast array data from {self.dtype} to {dtype} according to the rule {casting!r}")
+    if self.dtype == dtype:
+        return copied(self) if copy else self
+    return convert(self, dtype)
+
+
+def copied(self: Traced, *_: Any) -> Value:
+    """A traced array of its own: writing to it does not write here."""
+    return self.snapshot()  # type: ignore[attr-defined]
+
+
+def clip(self: Traced, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Value:  # noqa: A002
+    return np.clip(self, min, max, out=out, **kwargs)
+
+
+def compress(self: Traced, condition: Any, axis: Any = None, out: Any = None) -> Value:
+    return np.compress(condition, self, axis=axis, out=out)
+
+
+def conjugate(self: Traced) -> Value:
+    return np.conjugate(self)
+
+
+def fill(self: Traced, value: Any) -> None:
+    self[...] = value  # type: ignore[index]
+
+
+def put(self: Traced, indices: Any, values: Any, mode: str = "raise") -> None:
+    np.put(self, indices, values, mode=mode)  # type: ignore[call-overload]
+
+
+def sort(self: Traced, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """In place, as ndarray.sort."""
+    overwrite(self, np.sort(self, axis=axis, kind=kind, order=order, stable=stable), "x.sort()")
+
+
+def partition(self: Traced, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    """In place, as ndarray.partition."""
+    overwrite(self, np.partition(self, kth, axis=axis, kind=kind, order=order), "x.partition()")  # type: ignore[call-overload]
+
+
+def item(self: Traced, *args: Any) -> Any:
+    """A whole number or truth value, by asking; a float keeps its derivative only as a traced value."""
+    if self.dtype.kind in "fc":
+        refuse_conversion(self, ".item()", "Use it as it is, or x[i] for one element; stop_gradient(x) if the derivative is not wanted.")
+    chosen = getitem(np.ravel(self), args[0]) if len(args) == 1 and not isinstance(args[0], tuple) else getitem(self, _varargs(args) if args else ())
+    if np.size(chosen) != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    one = np.reshape(chosen, ())
+    return ask(one, "int", lambda v: v.item() if hasattr(v, "item") else v) if isinstance(one, Traced) else one.item()
+
+
+def tolist(self: Traced) -> Any:
+    if self.dtype.kind in "fc":
+        refuse_conversion(self, ".tolist()", "list(x) gives its traced parts; np.stack puts them together again.")
+    return [row.tolist() if hasattr(row, "tolist") else row for row in self] if self.shape else item(self)  # type: ignore[attr-defined]
+
+
+def _refused(call: str, why: str) -> Callable[..., NoReturn]:
+    def method(self: Traced, *args: Any, **kwargs: Any) -> NoReturn:
+        raise UnsupportedError(f"{call} of a traced {self.type}, at {describe(here())}: {why}")
+
+    return method
+
+
+def _real(self: Traced) -> Value:
+    return np.real(self)
+
+
+def _set_real(self: Traced, value: Any) -> None:
+    value = as_array(value)
+    overwrite(self, value + 1j * np.imag(self) if self.dtype.kind == "c" else value, "x.real = …")
+
+
+def _set_imag(self: Traced, value: Any) -> None:
+    if self.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    overwrite(self, np.real(self) + 1j * as_array(value), "x.imag = …")
+
+
+def _flat(self: Traced) -> Value:
+    """The elements in C order, to read; writing goes through x[…] or np.put."""
+    return read_only(np.reshape(self, (-1,), copy=True), "x.flat; use np.put or x.reshape(-1)[…]")  # type: ignore[call-overload]
+
+
+def _set_flat(self: Traced, value: Any) -> None:
+    values = np.reshape(as_array(value), (-1,))
+    overwrite(self, np.resize(values, self.shape), "x.flat = …")
+
+
+class Places:
+    """x.at: updates that give a new array and leave x as it is."""
+
+    __slots__ = ("_x",)
+
+    def __init__(self, x: Traced) -> None:
+        self._x = x
+
+    def __getitem__(self, index: Any) -> Place:
+        return Place(self._x, index)
+
+
+class Place:
+    """x.at[index]: what is to be changed in a copy of x."""
+
+    __slots__ = ("_index", "_x")
+
+    def __init__(self, x: Traced, index: Any) -> None:
+        self._x, self._index = x, index
+
+    def get(self, **kwargs: Any) -> Value:
+        """x[index], as a copy."""
+        refuse_keywords("x.at[…].get", kwargs)
+        return +getitem(self._x, self._index)
+
+    def set(self, values: Any, **kwargs: Any) -> Value:
+        """A copy with x[index] = values."""
+        refuse_keywords("x.at[…].set", kwargs)
+        return updated(self._x, self._index, values)
+
+    def apply(self, ufunc: Any, *operands: Any) -> Value:
+        """A copy with x[index] = ufunc(x[index], …), once for each time an index occurs."""
+        new = copied(self._x)
+        ufunc.at(new, self._index, *operands)
+        return new
+
+    def add(self, values: Any) -> Value:
+        """A copy with values added; repeated indices add repeatedly."""
+        return self.apply(np.add, values)
+
+    def subtract(self, values: Any) -> Value:
+        """A copy with values subtracted."""
+        return self.apply(np.subtract, values)
+
+    def multiply(self, values: Any) -> Value:
+        """A copy multiplied by values."""
+        return self.apply(np.multiply, values)
+
+    mul = multiply
+
+    def divide(self, values: Any) -> Value:
+        """A copy divided by values."""
+        return self.apply(np.divide, values)
+
+    def power(self, values: Any) -> Value:
+        """A copy raised to the power of values."""
+        return self.apply(np.power, values)
+
+    def min(self, values: Any) -> Value:
+        """A copy with the smaller of x[index] and values."""
+        return self.apply(np.minimum, values)
+
+    def max(self, values: Any) -> Value:
+        """A copy with the larger of x[index] and values."""
+        return self.apply(np.maximum, values)
+
+
+def _to_device(self: Traced, device: Any, /, *, stream: Any = None) -> Value:
+    if device != "cpu":
+        raise ValueError(f"Unsupported device {device!r}: arrays live on 'cpu'.")
+    return self
+
+
+def _deepcopy(self: Traced, memo: Any) -> Value:
+    return copied(self)
+
+
+def _size(self: Traced) -> int:
+    return math.prod(self.shape)
+
+
+def _matrix_transpose(self: Traced) -> Value:
+    if self.ndim < 2:
+        raise ValueError("matrix transpose with ndim < 2 is undefined")
+    return np.swapaxes(self, normal_axis(-1, self.ndim), normal_axis(-2, self.ndim))
+
+
+def _no_memory(name: str) -> property:
+    def read(self: Traced) -> Any:
+        # an AttributeError, so that hasattr and getattr with a default work
+        raise NoMemory(f"x.{name} of a traced {self.type}, at {describe(here())}: it stands for a computation and has no memory of its own.")
+
+    return property(read)
+
+
+class NoMemory(TraceError, AttributeError):
+    """An attribute about memory was asked of a traced value."""
+
+
+def install(namespace: Callable[[], Any]) -> None:
+    """Give traced values ndarray's methods."""
+
+    def array_namespace(self: Traced, *, api_version: str | None = None) -> Any:
+        return namespace()
+
+    methods: dict[str, Any] = {name: _same_name(name) for name in SAME}
+    methods |= {
+        f.__name__: f for f in (reshape, transpose, flatten, astype, clip, compress, conjugate, fill, put, sort, partition, item, tolist)
+    }
+    methods |= {"copy": copied, "__copy__": copied, "__deepcopy__": _deepcopy, "conj": conjugate, "to_device": _to_device}
+    methods |= {
+        "T": property(transpose),
+        "mT": property(_matrix_transpose),
+        "real": property(_real, _set_real),
+        "imag": property(lambda self: np.imag(self), _set_imag),
+        "flat": property(_flat, _set_flat),
+        "size": property(_size),
+        "itemsize": property(lambda self: self.dtype.itemsize),
+        "nbytes": property(lambda self: _size(self) * self.dtype.itemsize),
+        "device": property(lambda self: "cpu"),
+        "at": property(Places),
+        "__array_namespace__": array_namespace,
+        "__round__": lambda self, ndigits=None: np.round(self, ndigits or 0),
+    }
+    methods |= {name: _no_memory(name) for name in ("strides", "flags", "data", "ctypes", "base", "__array_interface__", "__array_struct__")}
+    view_remedy = "bits cannot be read in another way. Use .astype(dtype) to convert, .reshape for another shape."
+    export_remedy = "its derivative would be lost. Return it from the function and export the result, or use stop_gradient outside."
+    methods |= {
+        "view": _refused(".view()", view_remedy),
+        "resize": _refused(".resize()", "it would change the array's own memory. Use np.resize(x, shape) or x.reshape(shape)."),
+        "byteswap": _refused(".byteswap()", view_remedy),
+        "getfield": _refused(".getfield()", view_remedy),
+        "setfield": _refused(".setfield()", view_remedy),
+        "setflags": _refused(".setflags()", "it has no memory of its own."),
+        "tobytes": _refused(".tobytes()", export_remedy),
+        "tofile": _refused(".tofile()", export_remedy),
+        "dump": _refused(".dump()", export_remedy),
+        "dumps": _refused(".dumps()", export_remedy),
+        "__dlpack__": _refused("__dlpack__()", export_remedy),
+        "__dlpack_device__": lambda self: (1, 0),
+        "__reduce_ex__": _refused("pickling", export_remedy),
+    }
+    give(methods)
+
+
