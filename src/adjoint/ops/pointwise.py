@@ -135,7 +135,7 @@ class Ufunc(Pointwise):
         d = self.factor(i, xs, z)
         if d is None:
             return tangent
-        return masked_multiply(tangent, d) if self.singular else tangent * d
+        return masked_multiply(tangent, d) if self.singular and type(d) is not float else tangent * d
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         dz = total(*[self.term(i, dx, xs, z) for i, dx in enumerate(dxs) if dx is not None])
@@ -150,6 +150,9 @@ class Ufunc(Pointwise):
             d = self.factor(i, xs, z)
             if d is None:
                 out.append(ct)
+                continue
+            if type(d) is float:  # a constant factor, such as -1
+                out.append(ct * d)
                 continue
             d = np.conjugate(d) if d.dtype.kind == "c" else d
             out.append(masked_multiply(ct, d) if masked or self.singular else ct * d)
