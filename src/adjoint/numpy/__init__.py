@@ -2,7 +2,7 @@
 
 import sys
 
-from adjoint.numpy import accumulating, indexing, methods, reducing, selecting, shaping, ufuncs
+from adjoint.numpy import accumulating, indexing, joining, methods, moving, padding, products, reducing, selecting, shaping, ufuncs
 from adjoint.ops import operators
 
 operators.install()
