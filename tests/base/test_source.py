@@ -77,7 +77,7 @@ def test_here_follows_the_line_inside_one_function():
 
     found.append(here())
     first = line(found[0])
-    assert [line(location) - first for location in found] == [0, 1, 4]
+    assert [line(location) - first for location in found] == [0, 1, 3]
 
 
 def test_here_agrees_with_the_traceback_on_every_instruction():

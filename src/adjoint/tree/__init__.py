@@ -9,9 +9,9 @@ from adjoint.tree.kinds import Leaf, Tree
 from adjoint.tree.mapping import map, map_with_path
 from adjoint.tree.paths import get, paths, replace
 from adjoint.tree.ravel import Unravel, ravel
-from adjoint.tree.records import static
 from adjoint.tree.registry import register, register_leaf
 from adjoint.tree.spaces import add, basis, norm, scale, size, subtract, vdot, zeros_like
+from adjoint.tree.static_values import static
 from adjoint.tree.structure import Structure
 
 __all__ = [

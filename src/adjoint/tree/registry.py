@@ -24,8 +24,9 @@ from adjoint.tree.containers import (
     TupleKind,
 )
 from adjoint.tree.kinds import Kind, Static
-from adjoint.tree.records import CallableKind, RecordKind, is_array_type, is_record_type, is_static_type
+from adjoint.tree.records import RecordKind, is_record_type
 from adjoint.tree.registered import RegisteredKind
+from adjoint.tree.static_values import CallableKind, is_array_type, is_static_type
 
 __all__ = ["inside", "kind_of", "outside", "register", "register_leaf"]
 
