@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.calculus import Differential
 from adjoint.ops.pointwise import Factor, LinearUfunc, ProductUfunc, SmoothUfunc, Ufunc, smooth
 from adjoint.program.types import Value
 
@@ -24,7 +25,7 @@ def _zero() -> float:
 def _power_base(x: Value, y: Value) -> Value:
     """∂/∂x xʸ = y xʸ⁻¹, and 0 for y = 0, also at x = 0."""
     if type(y) in (int, float):
-        return y * x ** (y - 1) if y not in (0, 1) else np.full_like(x, y)
+        return y * x ** (y - 1) if y not in (0, 1) else float(y)
     safe = np.where(np.equal(y, 0), 1, y)
     return np.where(np.equal(y, 0), 0.0, y * np.power(x, safe - 1))
 
@@ -67,6 +68,26 @@ class AbsoluteUfunc(SmoothUfunc):
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False) -> Sequence[Value]:
         (x,) = xs
         return [ct * (unit(x) if x.dtype.kind == "c" else np.sign(x))]
+
+
+class SignUfunc(Ufunc, Differential):
+    """z = sign x: flat on the real line. Of complex x it is x/|x|, which turns with x: ż = (ẋ - z Re(conj(z) ẋ)) / |x|, its own adjoint."""
+
+    pointwise = False  # the fast paths are for factors, and this has none
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        return self._turned(xs[0], dxs[0])
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False) -> Sequence[Value]:
+        return [self._turned(xs[0], ct)]
+
+    def _turned(self, x: Value, v: Value) -> Value:
+        if v is None or x.dtype.kind != "c":
+            return None
+        size = np.abs(x)
+        z = unit(x)
+        zero = np.equal(size, 0)
+        return np.where(zero, 0, v - z * np.real(np.conjugate(z) * v)) / np.where(zero, 1, size)
 
 
 def unit(x: Value) -> Value:
@@ -113,6 +134,7 @@ hypot = smooth(np.hypot, _by_distance, lambda y, z: _by_distance(y, z))
 ldexp = smooth(np.ldexp, lambda y: 2.0**y, _zero)
 
 absolute = AbsoluteUfunc(np.absolute, [lambda x: np.sign(x)])
+sign = SignUfunc(np.sign, [lambda x: 0.0 * x])
 fabs = smooth(np.fabs, lambda x: np.sign(x))
 maximum = smooth(np.maximum, _larger, lambda x, y: _larger(y, x))
 minimum = smooth(np.minimum, _smaller, lambda x, y: _smaller(y, x))
@@ -138,8 +160,8 @@ logaddexp2 = smooth(np.logaddexp2, lambda x, z: _weight(x, z, 2.0), lambda y, z:
 
 def _weight(x: Value, z: Value, base: float | None = None) -> Value:
     """exp(x - z): the share of x in a logarithm of a sum; 0 when nothing was added (z = -inf)."""
-    gap = np.where(np.isneginf(z), 0.0, x - z) if base is None else np.where(np.isneginf(z), 0.0, x - z)
-    return np.where(np.isneginf(x), 0.0, np.exp(gap) if base is None else np.exp2(gap))
+    gap = np.where(np.equal(z, -np.inf), 0.0, x - z)
+    return np.where(np.equal(x, -np.inf), 0.0, np.exp(gap) if base is None else np.exp2(gap))
 
 
 INTERNED: tuple[Ufunc, ...] = (add, subtract, multiply, divide)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.program.op import Op
-from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.program.types import ArrayType, Value, promotion_token
 
 
 def total(*terms: Value) -> Value:
@@ -53,8 +53,10 @@ def fit(ct: Value, target: ArrayType | Value) -> Value:
 
 
 def zeros_for(x: Value) -> Value:
-    """The zero tangent of a value, or of a type."""
-    return np.zeros(x.shape, x.dtype) if hasattr(x, "shape") else type_of(x).zeros()
+    """The zero tangent of a value, or of a type; that of a Python number is one too, and gives way in promotion."""
+    if isinstance(x, ArrayType) and x.weak:
+        return promotion_token(x)(0)
+    return np.zeros(x.shape, x.dtype) if hasattr(x, "shape") else type(x)(0)
 
 
 class Linear(Op):

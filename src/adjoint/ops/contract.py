@@ -127,7 +127,8 @@ class Einsum(Multilinear):
         sizes = dict(zip(inputs[i], xs[i].shape, strict=True))
         if missing:
             part = np.reshape(part, tuple(part.shape[letters.index(c)] if c in letters else 1 for c in inputs[i]))
-            part = np.broadcast_to(part, tuple(sizes[c] if c in missing else n for c, n in zip(inputs[i], part.shape, strict=True)))
+        if any(n == 1 and sizes[c] != 1 for c, n in zip(inputs[i], part.shape, strict=True)):  # also where the others have size one
+            part = np.broadcast_to(part, tuple(sizes[c] if n == 1 else n for c, n in zip(inputs[i], part.shape, strict=True)))
         return fit(part, xs[i])
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.calculus import Differential, Flat, Linear, total
+from adjoint.ops.calculus import Differential, Flat, Linear, fit, total
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
 
@@ -105,7 +105,7 @@ class LinearRecurrence(Differential):
         follows = shifted(np.conjugate(xs[0]), self.axis, 0, backwards=not self.reverse)
         adjoint = LinearRecurrence(self.axis, not self.reverse)(follows, ct)
         previous = shifted(z, self.axis, 0, backwards=self.reverse)
-        return (adjoint * np.conjugate(previous) if wanted[0] else None), adjoint
+        return (fit(adjoint * np.conjugate(previous), xs[0]) if wanted[0] else None), fit(adjoint, xs[1]) if wanted[1] else None
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return (True, False), True

@@ -151,12 +151,17 @@ class Ufunc(Pointwise):
             if d is None:
                 out.append(ct)
                 continue
-            if type(d) is float:  # a constant factor, such as -1
+            if type(d) is float or type(d) is int:  # a constant factor, such as -1
                 out.append(ct * d)
                 continue
-            d = np.conjugate(d) if d.dtype.kind == "c" else d
+            d = conjugated(d)
             out.append(masked_multiply(ct, d) if masked or self.singular else ct * d)
         return out
+
+
+def conjugated(d: Value) -> Value:
+    """The complex conjugate; a real array or a Python number is itself."""
+    return np.conjugate(d) if type(d) is complex or (hasattr(d, "dtype") and d.dtype.kind == "c") else d
 
 
 def spread(dz: Value, z: Value) -> Value:
@@ -195,8 +200,7 @@ class ProductUfunc(Ufunc, Multilinear):
     """The product of two arguments."""
 
     def adjoint(self, i: int, ct: Value, xs: Sequence[Value]) -> Value:
-        other = xs[1 - i]
-        return fit(ct * (np.conjugate(other) if other.dtype.kind == "c" else other), xs[i])
+        return fit(ct * conjugated(xs[1 - i]), xs[i])
 
 
 class FlatUfunc(Ufunc, Flat):
@@ -233,7 +237,7 @@ class MaskedProduct(Pointwise, Multilinear):
         return out[()]
 
     def adjoint(self, i: int, ct: Value, xs: Sequence[Value]) -> Value:
-        other = np.conjugate(xs[1 - i]) if xs[1 - i].dtype.kind == "c" else xs[1 - i]
+        other = conjugated(xs[1 - i])
         return fit(self(ct, other) if i == 0 else self(other, ct), xs[i])
 
 

@@ -127,7 +127,7 @@ class Pad(Linear):
     widths: tuple[tuple[int, int], ...]
 
     def evaluate(self, *xs: Value) -> Value:
-        return np.pad(xs[0], self.widths)
+        return np.pad(xs[0], self.widths) if self.widths else xs[0]  # NumPy's pad does not take a 0-d array
 
     def result_type(self, *types: ArrayType) -> Any:
         (x,) = types

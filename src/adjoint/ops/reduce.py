@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -87,8 +88,9 @@ class Product(Reduction, Differential):
         """For each element the product of all others: what stands before it times what stands after it."""
         rest = [a for a in range(x.ndim) if a not in self.axes]
         lead = tuple(x.shape[a] for a in rest)
-        flat = np.reshape(np.transpose(x, (*rest, *self.axes)), (*lead, -1))
-        one = np.ones((*lead, 1), x.dtype)
+        n = math.prod(x.shape[a] for a in self.axes)
+        flat = np.reshape(np.transpose(x, (*rest, *self.axes)), (*lead, n))
+        one = np.ones((*lead, min(1, n)), x.dtype)
         before = np.cumprod(np.concatenate([one, flat[..., :-1]], axis=-1), axis=-1)
         after = np.flip(np.cumprod(np.concatenate([one, np.flip(flat, axis=-1)[..., :-1]], axis=-1), axis=-1), axis=-1)
         product = np.reshape(before * after, (*lead, *[x.shape[a] for a in self.axes]))
