@@ -2,5 +2,6 @@
 
 from adjoint import numpy, tree
 from adjoint.api import grad, jet, jvp, linear_transpose, linearize, stop_gradient, value_and_grad, vjp, vmap
+from adjoint.flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
 
 __version__ = "0.1.0"

@@ -18,6 +18,7 @@ from adjoint.program.trace import bind, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, plain_value, returned, run, select
 from adjoint.transform.drivers import Linearised, checked_leaf, gradient, outside, push_forward, split_aux, tangent_leaves, transposed
+from adjoint.transform import subprograms  # noqa: F401  (gives traces their transformations of programs)
 from adjoint.transform.lanes import run_lanes
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 

@@ -117,17 +117,17 @@ class Taylor(Trace):
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if get_ident() != self.thread:
             self.wrong_thread()
-        xs = [a._series if isinstance(a, TaylorTracer) and a._trace is self else self._constant_series(a) for a in args]
-        if op.flat:
-            z = op(*[x.get(0) for x in xs])
-            return tuple(map(self._settled, z)) if op.several else self._settled(z)
         if hasattr(op, "jet"):  # control flow maps Taylor mode over its own programs
-            return tuple(map(self._settled_series, op.jet([self.coefficients(x) for x in xs], self)))  # type: ignore[attr-defined]
+            found = op.jet([self.coefficients(self._series_of(a)) for a in args], self)  # type: ignore[attr-defined]
+            return tuple(map(self._settled_series, found))
+        if op.flat:
+            z = op(*[self._series_of(a).get(0) for a in args])
+            return tuple(map(self._settled, z)) if op.several else self._settled(z)
         if self._shared is not None:
-            return self._lazily(op, xs)
+            return self._lazily(op, [self._series_of(a) for a in args])
         self._shared = {}
         try:
-            node = self._node(op, xs)
+            node = self._node(op, [self._series_of(a) for a in args])
             node.get(self.order)
             parts = node.coefficients
         finally:
@@ -136,11 +136,14 @@ class Taylor(Trace):
             return self._settled_series(parts)
         return tuple(self._settled_series([None if c is None else c[j] for c in parts]) for j in range(len(parts[0])))
 
-    def _constant_series(self, value: Value) -> Any:
-        """A constant; equal numbers share a node while a rule is being built."""
-        if self._shared is None or type(value) not in (int, float, complex):
+    def _series_of(self, value: Value) -> Any:
+        """The series of an argument; equal constants share one while a rule is being built."""
+        if isinstance(value, TaylorTracer) and value._trace is self:
+            return value._series
+        if self._shared is None:
             return Known([value])
-        return self._shared.setdefault((type(value), value), Known([value]))
+        key = (type(value), value) if type(value) in (int, float, complex) else ("constant", id(value))
+        return self._shared.setdefault(key, Known([value]))
 
     def _node(self, op: Op, xs: Sequence[Any]) -> Node:
         assert self._shared is not None
@@ -158,14 +161,19 @@ class Taylor(Trace):
 
     def rates_of(self, node: Node) -> Sequence[Any]:
         """The series of ż, lazily, from the push of the node's primitive."""
-        xs = [TaylorTracer(self, x) for x in node.xs]
+        fixed = [isinstance(x, Known) and len(x.coefficients) == 1 for x in node.xs]
+        xs = [x.get(0) if f else TaylorTracer(self, x) for x, f in zip(node.xs, fixed, strict=True)]
         several = node.op.several
         z = tuple(TaylorTracer(self, Part(node, j)) for j in range(len(node.get(0)))) if several else TaylorTracer(self, node)
-        moving = [x.dtype.kind in "fc" and not (isinstance(x._series, Known) and len(x._series.coefficients) == 1) for x in xs]
-        slopes = [self._slope(x) if m else None for x, m in zip(xs, moving, strict=True)]
+        slopes = [None if f or x.dtype.kind not in "fc" else self._slope(x) for x, f in zip(xs, fixed, strict=True)]
         with np.errstate(all="ignore"):
             dz = node.op.push(xs, z, slopes)
         return [self._rate_series(d) for d in (dz if several else (dz,))]
+
+    def _operand(self, series: Any) -> Value:
+        """What a rule sees of an argument: a series, or the Python number that was given."""
+        number = isinstance(series, Known) and type(series.coefficients[0]) in (bool, int, float, complex)
+        return series.get(0) if number else TaylorTracer(self, series)
 
     def _slope(self, x: TaylorTracer) -> Value:
         slope = Slope(x._series)

@@ -1,0 +1,251 @@
+"""Control flow as functions: cond, switch, scan, while_loop, fori_loop, map, associative_scan. All transformations pass through them.
+
+Plain Python control flow works too in every eager transformation; these are for loops that should stay loops, and for traced programs.
+Bodies are traced once, so a value-dependent `if` inside them has to be a `cond`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import DtypeError, ShapeError, TreeError
+from adjoint.base.source import user_facing
+from adjoint.ops.control import Cond
+from adjoint.ops.loops import While
+from adjoint.ops.scan import Scan, inner
+from adjoint.program.program import Program
+from adjoint.program.record import record_program
+from adjoint.program.trace import Traced
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.arguments import plain_value
+from adjoint.transform.drivers import checked_leaf
+
+__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+
+
+class _Traced:
+    """A function as a program over leaves: the program, the values it closes over, and the structure of its result."""
+
+    def __init__(self, function: Callable[..., Any], structure: Any, types: Sequence[ArrayType], purpose: str) -> None:
+        found: list[Any] = []
+
+        def flat(*leaves: Value) -> list[Value]:
+            out, made = tree.flatten(function(*tree.unflatten(structure, leaves)))
+            found.append(made)
+            return [checked_leaf(leaf) for leaf in out]
+
+        self.program, self.captured = record_program(flat, types, purpose=purpose)
+        self.result = found[0]
+
+
+def _leaves(value: Any, what: str) -> tuple[list[Value], Any]:
+    """Leaves as arrays: Python numbers become NumPy scalars of the usual types."""
+    leaves, structure = tree.flatten(value)
+    names = structure.paths()
+    out = [plain_value(leaf, f"{what}{name}") for leaf, name in zip(leaves, names, strict=True)]
+    return [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in out], structure
+
+
+def _types(values: Sequence[Value]) -> list[ArrayType]:
+    return [ArrayType(t.shape, t.dtype) for t in [type_of(v) for v in values]]
+
+
+@user_facing
+def cond(predicate: Any, true_branch: Callable[..., Any], false_branch: Callable[..., Any], *operands: Any) -> Any:
+    """true_branch(*operands) if predicate else false_branch(*operands).
+
+    With a plain predicate only the chosen branch runs. With a traced one both are traced; under `vmap` each lane takes its own branch.
+    """
+    if np.shape(predicate) != ():
+        raise ShapeError(f"cond: the predicate must be one truth value; it has shape {np.shape(predicate)}. Use np.where to choose by element.")
+    if not isinstance(predicate, Traced):
+        return (true_branch if predicate else false_branch)(*operands)
+    index = np.where(predicate if predicate.dtype.kind == "b" else np.not_equal(predicate, 0), 0, 1)
+    return _choose("cond", index, [true_branch, false_branch], operands)
+
+
+@user_facing
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """branches[index](*operands); the index is clipped to the number of branches."""
+    if not branches:
+        raise ValueError("switch: needs at least one branch.")
+    if np.shape(index) != ():
+        raise ShapeError(f"switch: the index must be one integer; it has shape {np.shape(index)}.")
+    if not isinstance(index, Traced):
+        return branches[min(max(operator.index(index), 0), len(branches) - 1)](*operands)
+    if index.dtype.kind not in "iu":
+        raise DtypeError(f"switch: the index must be an integer, not {index.type}.")
+    return _choose("switch", index, branches, operands)
+
+
+def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
+    values, structure = _leaves(operands, f"{name}: operand")
+    types = _types(values)
+    traced = [_Traced(b, structure, types, f"a branch of {name}") for b in branches]
+    for other in traced[1:]:
+        tree.check_same_structure(f"{name}: the branches return different trees", traced[0].result, other.result)
+        for path, a, b in zip(traced[0].result.paths(), traced[0].program.output_types, other.program.output_types, strict=True):
+            if (a.shape, a.dtype) != (b.shape, b.dtype):
+                raise ShapeError(f"{name}: one branch returns {a} for result{path}, another {b}. Make them agree, e.g. with .astype or np.broadcast_to.")
+    captured = [c for t in traced for c in t.captured]
+    programs, start = [], 0
+    for t in traced:
+        programs.append(_with_inputs(t.program, len(values), start, captured))
+        start += len(t.captured)
+    out = Cond(tuple(programs))(index, *values, *captured)
+    return tree.unflatten(traced[0].result, out)
+
+
+def _with_inputs(program: Program, own: int, start: int, captured: Sequence[Value]) -> Program:
+    """The program with the captured values of all branches as inputs, of which it reads its own."""
+    kinds = _types(captured)
+    mine = range(start, start + len(program.inputs) - own)
+    return record_program(
+        lambda *flat: program(*flat[:own], *[flat[own + i] for i in mine]), [*program.input_types[:own], *kinds]
+    )[0]
+
+
+def _check_carry(name: str, before: Any, types: Sequence[ArrayType], after: Any, found: Sequence[ArrayType]) -> None:
+    try:
+        tree.check_same_structure(f"{name}: the carry changes its structure", before, after, "the initial carry", "what the body returns")
+    except TreeError:
+        raise
+    for path, a, b in zip(before.paths(), types, found, strict=True):
+        if (a.shape, a.dtype) != (b.shape, b.dtype):
+            raise ShapeError(
+                f"{name}: carry{path} enters the body as {a} and leaves it as {b}. The carry must keep its type: start with a value of "
+                f"type {b} (e.g. {_suggested(b)}), or convert in the body."
+            )
+
+
+def _suggested(kind: ArrayType) -> str:
+    return f"np.zeros({kind.shape}, {kind.dtype})" if kind.shape else {"f": "0.0", "c": "0j", "i": "0", "b": "False"}.get(kind.dtype.kind, "0")
+
+
+@user_facing
+def scan(body: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, *, reverse: bool = False) -> tuple[Any, Any]:
+    """carry, y = body(carry, x) for each x along the first axis of `xs`; returns (last carry, ys stacked).
+
+    Both are trees. `xs` may be None when `length` is given. With `reverse` the loop runs from the last x to the first.
+    """
+    carry, carry_structure = _leaves(init, "scan: init")
+    arrays, xs_structure = _leaves(xs, "scan: xs")
+    sizes = {np.shape(a)[0] if np.ndim(a) else None for a in arrays}
+    if None in sizes:
+        raise ShapeError("scan: every array in xs needs a first axis to walk along; one of them is a number. Put it into the carry, or close over it.")
+    if len(sizes) > 1 or (length is not None and sizes and sizes != {length}):
+        raise ShapeError(f"scan: the first axes of xs have sizes {sorted(sizes)}{f', but length is {length}' if length is not None else ''}.")
+    if length is None and not sizes:
+        raise ShapeError("scan: without xs, give length=… (the number of turns).")
+    turns = length if length is not None else sizes.pop()
+    structure = tree.structure((tree.unflatten(carry_structure, carry), tree.unflatten(xs_structure, arrays)))
+    types, kinds = _types(carry), [inner(t) for t in _types(arrays)]
+    traced = _Traced(body, structure, [*types, *kinds], "the body of scan")
+    n = len(carry)
+    try:
+        out_carry, out_ys = _pair_structure(traced.result)
+    except TreeError:
+        raise TreeError(f"scan: the body must return a pair (carry, y); it returned {traced.result}.") from None
+    outs = traced.program.output_types
+    _check_carry("scan", carry_structure, types, out_carry, outs[:n])
+    program = _captured_first(traced.program, n + len(arrays), len(traced.captured))
+    out = Scan(program, len(traced.captured), n, turns, reverse)(*traced.captured, *carry, *arrays)
+    return tree.unflatten(carry_structure, out[:n]), tree.unflatten(out_ys, out[n:])
+
+
+def _pair_structure(structure: Any) -> tuple[Any, Any]:
+    """The structures of the two parts of a pair."""
+    probe = tree.unflatten(structure, list(range(structure.num_leaves)))
+    if not isinstance(probe, tuple) or len(probe) != 2:
+        raise TreeError("not a pair")
+    return tree.structure(probe[0]), tree.structure(probe[1])
+
+
+def _captured_first(program: Program, own: int, captured: int) -> Program:
+    return Program(program.inputs[own : own + captured] + program.inputs[:own], program.equations, program.outputs, program.constants)
+
+
+@user_facing
+def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
+    """value = init; while condition(value): value = body(value); return value. Differentiable in both modes, to any order."""
+    carry, structure = _leaves(init, "while_loop: init")
+    types = _types(carry)
+    single = tree.structure((tree.unflatten(structure, carry),))
+    test = _Traced(condition, single, types, "the condition of while_loop")
+    turn = _Traced(body, single, types, "the body of while_loop")
+    if len(test.program.outputs) != 1 or test.program.output_types[0].shape != ():
+        raise ShapeError(f"while_loop: the condition must return one truth value; it returned {', '.join(str(t) for t in test.program.output_types)}.")
+    _check_carry("while_loop", structure, types, turn.result, turn.program.output_types)
+    n = len(carry)
+    loop = While(
+        _captured_first(test.program, n, len(test.captured)), _captured_first(turn.program, n, len(turn.captured)), len(test.captured), len(turn.captured)
+    )
+    return tree.unflatten(structure, loop(*test.captured, *turn.captured, *carry))
+
+
+@user_facing
+def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+    """value = init; for i in range(lower, upper): value = body(i, value); return value. The bounds may be traced."""
+    if not isinstance(lower, Traced) and not isinstance(upper, Traced):
+        start, stop = operator.index(lower), operator.index(upper)
+        return scan(lambda value, i: (body(i, value), None), init, np.arange(start, max(start, stop)))[0]
+    first = lower if isinstance(lower, Traced) else np.int64(lower)
+    _, result = while_loop(lambda state: state[0] < upper, lambda state: (state[0] + 1, body(state[0], state[1])), (first, init))
+    return result
+
+
+@user_facing
+def map(function: Callable[[Any], Any], xs: Any) -> Any:  # noqa: A001
+    """function(x) for each x along the first axis of `xs`, one after the other, stacked. `vmap` does all at once."""
+    return scan(lambda _, x: (None, function(x)), None, xs)[1]
+
+
+@user_facing
+def associative_scan(function: Callable[[Any, Any], Any], elems: Any, *, reverse: bool = False, axis: int = 0) -> Any:
+    """Running combinations e₀, e₀∘e₁, e₀∘e₁∘e₂, … of an associative function, in O(log n) steps over whole arrays.
+
+    `function(a, b)` combines trees of stacked elements (it is given many pairs at once, along `axis`).
+    """
+    leaves, structure = _leaves(elems, "associative_scan: elems")
+    if any(not np.ndim(x) for x in leaves):
+        raise ShapeError("associative_scan: every element needs an axis to scan along; one of them is a number.")
+    sizes = {np.shape(x)[axis] for x in leaves}
+    if len(sizes) != 1:
+        raise ShapeError(f"associative_scan: the arrays have different sizes along axis {axis}: {sorted(sizes)}.")
+    moved = [np.moveaxis(x, axis, 0) for x in leaves]
+    moved = [np.flip(x, 0) for x in moved] if reverse else moved
+
+    def combine(a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
+        ours = [tree.unflatten(structure, [np.moveaxis(x, 0, axis) for x in side]) for side in (a, b)]
+        out = tree.leaves_like("associative_scan", structure, function(*ours))
+        return [np.moveaxis(x, axis, 0) for x in out]
+
+    found = _prefixes(combine, moved)
+    found = [np.flip(x, 0) for x in found] if reverse else found
+    return tree.unflatten(structure, [np.moveaxis(x, 0, axis) for x in found])
+
+
+def _prefixes(combine: Callable[..., list[Value]], xs: list[Value]) -> list[Value]:
+    """All prefixes by pairing neighbours, scanning the half, and filling in between."""
+    n = np.shape(xs[0])[0]
+    if n < 2:
+        return xs
+    pairs = combine([x[0 : n - 1 : 2] for x in xs], [x[1::2] for x in xs])
+    odd = _prefixes(combine, pairs)
+    even_tail = combine([x[: (n - 1) // 2] for x in odd], [x[2::2] for x in xs]) if n > 2 else None
+    out: list[Value] = []
+    for j, x in enumerate(xs):
+        even = x[0:1] if even_tail is None else np.concatenate([x[0:1], even_tail[j]])
+        out.append(_interleaved(even, odd[j], n))
+    return out
+
+
+def _interleaved(even: Value, odd: Value, n: int) -> Value:
+    """even[0], odd[0], even[1], odd[1], …"""
+    order = np.argsort(np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)]), kind="stable")
+    return np.take(np.concatenate([even, odd]), order, axis=0)

@@ -1,0 +1,260 @@
+"""Transformations of programs: what loops, branches and other primitives with programs inside are given by their traces.
+
+Each re-reads the program under the transformation's own trace while a symbolic record writes the result down. Programs are values, so
+results are remembered on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from adjoint.program.program import Program, interpret
+from adjoint.program.record import Record, RecordTracer, record_program
+from adjoint.program.trace import Traced, running
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.batch import Batch, BatchTracer
+from adjoint.transform.forward import Forward, ForwardTracer
+from adjoint.transform.reverse import Tape, TapeTracer, replay, sweep
+from adjoint.transform.taylor import Known, Taylor, TaylorTracer
+
+Flags = tuple[bool, ...]
+R = TypeVar("R")
+
+
+def remembered(program: Program, key: Any, make: Callable[[], R]) -> R:
+    """Compute once for each program and key."""
+    store = program.__dict__.setdefault("_derived", {})
+    if key not in store:
+        store[key] = make()
+    return store[key]
+
+
+def _settle(value: Value) -> Value:
+    """A value to write into a program's outputs."""
+    return value
+
+
+def jvp_program(program: Program, active: Flags, forced: Flags) -> tuple[Program, Flags]:
+    """(x…, ẋ of the active…) → (z…, ż of those flagged…), and the flags; `forced` outputs get a tangent even if it is zero."""
+
+    def make() -> tuple[Program, Flags]:
+        n = len(program.inputs)
+        flags: list[bool] = []
+
+        def both(*flat: Value) -> list[Value]:
+            slopes = iter(flat[n:])
+            with running(Forward()) as trace:
+                inputs = [ForwardTracer(trace, x, next(slopes)) if a else x for x, a in zip(flat[:n], active, strict=True)]
+                results = interpret(program, inputs)
+            mine = [isinstance(z, ForwardTracer) and z._trace is trace for z in results]
+            zs = [z._value if m else z for z, m in zip(results, mine, strict=True)]
+            dzs = [z._tangent if m else None for z, m in zip(results, mine, strict=True)]
+            flags.extend(dz is not None or f for dz, f in zip(dzs, forced, strict=True))
+            return zs + [_zeros(z) if dz is None else dz for z, dz, f in zip(zs, dzs, flags, strict=True) if f]
+
+        tangent_types = [strong(t) for t, a in zip(program.input_types, active, strict=True) if a]
+        made, _ = record_program(both, [*program.input_types, *tangent_types])
+        return made, tuple(flags)
+
+    return remembered(program, ("jvp", active, forced), make)
+
+
+def strong(kind: ArrayType) -> ArrayType:
+    """The type of tangents: never weak."""
+    return ArrayType(kind.shape, kind.dtype)
+
+
+def _zeros(z: Value) -> Value:
+    kind = type_of(z)
+    return np.zeros(kind.shape, kind.dtype)
+
+
+def batched_program(program: Program, mapped: Flags, size: int, forced: Flags) -> tuple[Program, Flags]:
+    """The program on stacked inputs where flagged, and which outputs are stacked; `forced` ones are stacked in any case."""
+
+    def make() -> tuple[Program, Flags]:
+        flags: list[bool] = []
+
+        def lanes(*flat: Value) -> list[Value]:
+            with running(Batch(size)) as trace:
+                inputs = [BatchTracer(trace, x) if m else x for x, m in zip(flat, mapped, strict=True)]
+                results = interpret(program, inputs)
+            out: list[Value] = []
+            for z, force in zip(results, forced, strict=True):
+                mine = isinstance(z, BatchTracer) and z._trace is trace
+                stacked, value = mine and z._mapped, z._value if mine else z
+                flags.append(stacked or force)
+                out.append(np.broadcast_to(_traced_array(value), (size, *np.shape(value))) if force and not stacked else value)
+            return out
+
+        types = [ArrayType((size, *t.shape), t.dtype) if m else t for t, m in zip(program.input_types, mapped, strict=True)]
+        made, _ = record_program(lanes, types)
+        return made, tuple(flags)
+
+    return remembered(program, ("batch", mapped, size, forced), make)
+
+
+def _traced_array(value: Value) -> Value:
+    return value if isinstance(value, Traced) else np.asarray(value)
+
+
+def jet_program(program: Program, active: Flags, order: int, forced: Flags) -> tuple[Program, Flags]:
+    """(x…, then x₁ … x_order of each active input) → (z…, then z₁ … z_order of each flagged output), coefficients of powers."""
+
+    def make() -> tuple[Program, Flags]:
+        n = len(program.inputs)
+        flags: list[bool] = []
+
+        def series(*flat: Value) -> list[Value]:
+            higher = iter(flat[n:])
+            with running(Taylor(order)) as trace:
+                inputs = [
+                    TaylorTracer(trace, Known([x, *[next(higher) for _ in range(order)]])) if a else x
+                    for x, a in zip(flat[:n], active, strict=True)
+                ]
+                results = interpret(program, inputs)
+                mine = [isinstance(z, TaylorTracer) and z._trace is trace for z in results]
+                found = [trace.coefficients(z._series) if m else [z] for z, m in zip(results, mine, strict=True)]
+            out = [c[0] for c in found]
+            for c, force in zip(found, forced, strict=True):
+                moving = force or any(term is not None for term in c[1:])
+                flags.append(moving)
+                if moving:
+                    out += [_zeros(c[0]) if k >= len(c) or c[k] is None else c[k] for k in range(1, order + 1)]
+            return out
+
+        higher_types = [strong(t) for t, a in zip(program.input_types, active, strict=True) if a for _ in range(order)]
+        made, _ = record_program(series, [*program.input_types, *higher_types])
+        return made, tuple(flags)
+
+    return remembered(program, ("jet", active, order, forced), make)
+
+
+class Slot:
+    """The place of a residual in the pattern of a record."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Split:
+    """A program cut in two for reverse mode: `forward` computes the outputs and the residuals, `backward` reads residuals and cotangents.
+
+    `sources[i]` says where residual i comes from: ("input", j) is input j itself, ("output", j) the j-th extra output of `forward`.
+    """
+
+    def __init__(self, program: Program, wanted: Flags) -> None:
+        self.wanted = wanted
+        with running(Record(purpose="the body of a loop or branch")) as record:
+            inputs = [record.input(t) for t in program.input_types]
+            with running(Tape(outlives_call=True)) as tape:
+                places = [tape.input(x) if w else x for x, w in zip(inputs, wanted, strict=True)]
+                results = interpret(program, places)
+            mine = [isinstance(z, TapeTracer) and z._trace is tape for z in results]
+            values = [z._value if m else z for z, m in zip(results, mine, strict=True)]
+            self.places = [z._index if m else -1 for z, m in zip(results, mine, strict=True)]
+            self.active: Flags = tuple(p >= 0 for p in self.places)
+            self.sources: list[tuple[str, int]] = []
+            self.residual_types: list[ArrayType] = []
+            extra: list[Value] = []
+            known: dict[Any, Slot] = {}
+            variables = {x._var: j for j, x in enumerate(inputs)}
+
+            def slot(value: RecordTracer) -> Slot:
+                found = known.get(value._var)
+                if found is None:
+                    found = known[value._var] = Slot(len(self.sources))
+                    at = variables.get(value._var)
+                    self.sources.append(("output", len(extra)) if at is None else ("input", at))
+                    self.residual_types.append(value.type)
+                    if at is None:
+                        extra.append(value)
+                return found
+
+            self.entries = [substituted(e, RecordTracer, slot) for e in tape.entries]
+            self.count = tape.count
+            self.forward, _ = record.program(inputs, [*values, *extra])
+        self.input_types = program.input_types
+        self.output_types = program.output_types
+        self._backward: Program | None = None
+        self._push: dict[Flags, tuple[Program, Flags]] = {}
+
+    @property
+    def extra(self) -> int:
+        """How many extra outputs `forward` has."""
+        return sum(kind == "output" for kind, _ in self.sources)
+
+    def backward(self) -> Program:
+        """(residuals…, cotangents of the active outputs…) → cotangents of the wanted inputs…"""
+        if self._backward is None:
+            count = len(self.residual_types)
+
+            def pulled(*flat: Value) -> list[Value]:
+                cts = iter(flat[count:])
+                seeds: dict[int, Value] = {}
+                for place in self.places:
+                    if place >= 0:
+                        ct = next(cts)
+                        seeds[place] = ct if place not in seeds else seeds[place] + ct
+                found = sweep(self._filled(flat), self.count, sum(self.wanted), seeds, consume=True)
+                types = [t for t, w in zip(self.input_types, self.wanted, strict=True) if w]
+                return [np.zeros(t.shape, t.dtype) if ct is None else ct for ct, t in zip(found, types, strict=True)]
+
+            ct_types = [strong(t) for t, a in zip(self.output_types, self.active, strict=True) if a]
+            self._backward, _ = record_program(pulled, [*self.residual_types, *ct_types])
+        return self._backward
+
+    def push(self) -> Program:
+        """(residuals…, tangents of the wanted inputs…) → tangents of the active outputs…"""
+        key: Flags = ()
+        if key not in self._push:
+            count = len(self.residual_types)
+
+            def pushed(*flat: Value) -> list[Value]:
+                ds = replay(self._filled(flat), self.count, flat[count:])
+                types = self.output_types
+                return [
+                    np.zeros(t.shape, t.dtype) if ds[p] is None else ds[p] for p, t in zip(self.places, types, strict=True) if p >= 0
+                ]
+
+            tangent_types = [strong(t) for t, w in zip(self.input_types, self.wanted, strict=True) if w]
+            made, _ = record_program(pushed, [*self.residual_types, *tangent_types])
+            self._push[key] = made, self.active
+        return self._push[key][0]
+
+    def _filled(self, residuals: Sequence[Value]) -> list[Any]:
+        return [substituted(e, Slot, lambda s: residuals[s.number]) for e in self.entries]
+
+
+def substituted(entry: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
+    """An entry of a record with all objects of a kind replaced, inside tuples and lists too."""
+    if isinstance(entry, kind):
+        return replace(entry)
+    if type(entry) is tuple:
+        return tuple(substituted(e, kind, replace) for e in entry)
+    if type(entry) is list:
+        return [substituted(e, kind, replace) for e in entry]
+    return entry
+
+
+def split_program(program: Program, wanted: Flags) -> Split:
+    """The forward and backward halves of a program, for cotangents of the wanted inputs."""
+    return remembered(program, ("split", wanted), lambda: Split(program, wanted))
+
+
+class Transformations:
+    """What a trace hands to primitives with programs inside."""
+
+    jvp = staticmethod(jvp_program)
+    batched = staticmethod(batched_program)
+    jet = staticmethod(jet_program)
+    split = staticmethod(split_program)
+
+
+for _trace in (Tape, Forward, Batch, Taylor):
+    _trace.programs = Transformations  # type: ignore[attr-defined]
