@@ -17,7 +17,7 @@ from adjoint.base.scopes import current_scope
 from adjoint.base.source import describe, here
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
-from adjoint.program.trace import Trace, Traced, running
+from adjoint.program.trace import Trace, Traced, primal, running
 from adjoint.program.types import ArrayType, Value, type_of
 
 
@@ -42,6 +42,9 @@ class RecordTracer(Traced):
     @property
     def type(self) -> ArrayType:
         return self._var.type
+
+    def primal(self) -> Value:
+        return self
 
     def snapshot(self) -> RecordTracer:
         return RecordTracer(self._trace, self._var, self._value)  # type: ignore[arg-type]
@@ -113,7 +116,7 @@ class Record(Trace):
         atoms = tuple(self.atom(a) for a in args)
         types: Any
         if self.is_concrete:
-            values = [a._value if isinstance(a, RecordTracer) and a._trace is self else a for a in args]
+            values = [a._value if isinstance(a, RecordTracer) and a._trace is self else primal(a) for a in args]
             z = op(*values)
             types = tuple(map(type_of, z)) if op.several else type_of(z)
         else:

@@ -103,6 +103,14 @@ class Traced:
     def type(self) -> ArrayType:
         return ArrayType(self.shape, self.dtype)
 
+    def primal(self) -> Value:
+        """The value without derivatives: what differentiation adds is stripped, lanes and recorded variables stay."""
+        return primal(self._value)
+
+    def snapshot(self) -> Traced:
+        """Another object with the same content: what a record keeps, since this one may be assigned to."""
+        raise NotImplementedError
+
     def _adopt(self, other: Value) -> None:
         """Become `other` in place: what an assignment does to a traced array."""
         raise NotImplementedError
@@ -136,6 +144,11 @@ def running(trace: T) -> Iterator[T]:
 def live_trace() -> Trace | None:
     """The innermost transformation that is running in this thread, if any."""
     return _live.get()
+
+
+def primal(x: Value) -> Value:
+    """A value without derivatives, at all levels; see `Traced.primal`."""
+    return x.primal() if isinstance(x, Traced) else x
 
 
 def concrete(x: Value) -> Value:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.program.op import Op
-from adjoint.program.trace import Trace, Traced
+from adjoint.program.trace import Trace, Traced, primal
 from adjoint.program.types import ArrayType, Value
 
 
@@ -30,6 +30,9 @@ class BatchTracer(Traced):
     @property
     def type(self) -> ArrayType:
         return ArrayType(self.shape, self._value.dtype)
+
+    def primal(self) -> Value:
+        return BatchTracer(self._trace, primal(self._value), self._mapped)  # type: ignore[arg-type]
 
     def snapshot(self) -> BatchTracer:
         return BatchTracer(self._trace, self._value, self._mapped)  # type: ignore[arg-type]

@@ -32,11 +32,6 @@ def remembered(program: Program, key: Any, make: Callable[[], R]) -> R:
     return store[key]
 
 
-def _settle(value: Value) -> Value:
-    """A value to write into a program's outputs."""
-    return value
-
-
 def jvp_program(program: Program, active: Flags, forced: Flags) -> tuple[Program, Flags]:
     """(x…, ẋ of the active…) → (z…, ż of those flagged…), and the flags; `forced` outputs get a tangent even if it is zero."""
 
@@ -247,8 +242,24 @@ def split_program(program: Program, wanted: Flags) -> Split:
     return remembered(program, ("split", wanted), lambda: Split(program, wanted))
 
 
+def pulled(program: Program, xs: Sequence[Value], wanted: Sequence[bool], cts: Sequence[Value]) -> list[Value]:
+    """Run a program again at xs and pull cotangents of its outputs back to the wanted inputs (None: zero)."""
+    with running(Tape()) as tape:
+        inputs = [tape.input(x) if w else x for x, w in zip(xs, wanted, strict=True)]
+        results = interpret(program, inputs)
+        seeds: dict[int, Value] = {}
+        for z, ct in zip(results, cts, strict=True):
+            if ct is not None and isinstance(z, TapeTracer) and z._trace is tape and z._index >= 0:
+                seeds[z._index] = seeds[z._index] + ct if z._index in seeds else ct
+        entries, tape.entries = tape.entries, []
+        found = iter(sweep(entries, tape.count, sum(wanted), seeds, consume=True))
+    return [next(found) if w else None for w in wanted]
+
+
 class Transformations:
     """What a trace hands to primitives with programs inside."""
+
+    pulled = staticmethod(pulled)
 
     jvp = staticmethod(jvp_program)
     batched = staticmethod(batched_program)

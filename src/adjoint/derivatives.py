@@ -1,0 +1,157 @@
+"""Whole derivatives: Jacobians, Hessians, and products with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api import Function, Transformed, grad, jvp, linearize, vjp
+from adjoint.base.errors import DtypeError
+from adjoint.base.source import user_facing
+from adjoint.program.types import Value, type_of
+from adjoint.transform.arguments import Argnums, Selection, fresh, select
+from adjoint.transform.drivers import Linearised
+from adjoint.transform.lanes import run_lanes
+
+__all__ = ["hessian", "hvp", "jacfwd", "jacobian", "jacrev"]
+
+HVP_MODES = ("forward-over-reverse", "reverse-over-reverse", "reverse-over-forward", "forward-over-forward")
+
+
+def jacfwd(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+    """The Jacobian by forward mode: one pushed direction for each input element. A tree of outputs, each with the tree of inputs:
+    every leaf has shape output.shape + input.shape."""
+    return Transformed(_jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "forward"})
+
+
+def jacrev(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+    """The Jacobian by reverse mode: one pulled direction for each output element. Laid out as by `jacfwd`."""
+    return Transformed(_jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "reverse"})
+
+
+def jacobian(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+    """The Jacobian by whichever mode needs fewer directions: reverse when there are fewer outputs than inputs, else forward."""
+    return Transformed(_jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "auto"})
+
+
+@user_facing
+def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    name = {"forward": "jacfwd", "reverse": "jacrev", "auto": "jacobian"}[options["mode"]]
+    chosen = select(function, options["argnums"], args, kwargs, name)
+    if any(type_of(v).dtype.kind == "c" for v in chosen.values) and not options["holomorphic"]:
+        raise DtypeError(f"{name} of complex arguments needs holomorphic=True: a function of z and conj(z) has no single complex Jacobian. Use jvp or vjp.")
+    recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options["has_aux"])
+    inputs = sum(math.prod(t.shape) for t in recorded.input_types)
+    outputs = sum(math.prod(t.shape) for t in recorded.output_types)
+    mode = options["mode"] if options["mode"] != "auto" else ("reverse" if outputs < inputs else "forward")
+    blocks = _columns(recorded) if mode == "forward" else _rows(recorded, conjugate=options["holomorphic"])
+    result = tree.unflatten(recorded.structure, [chosen.result(_with_integers(chosen, fresh(row), t)) for row, t in zip(blocks, recorded.output_types, strict=True)])
+    return (result, recorded.aux) if options["has_aux"] else result
+
+
+def _with_integers(chosen: Selection, row: Sequence[Value], out: Any) -> list[Value]:
+    full: list[Any] = [np.zeros((*out.shape, *np.shape(leaf)), type_of(leaf).dtype) for leaf in chosen.leaves]
+    for i, block in zip(chosen.active, row, strict=True):
+        full[i] = block
+    return full
+
+
+def _basis(types: Sequence[Any]) -> list[Value]:
+    """For each leaf a stack of tangents that together run through all unit vectors."""
+    total = sum(math.prod(t.shape) for t in types)
+    stacks, start = [], 0
+    for t in types:
+        n = math.prod(t.shape)
+        stack = np.zeros((total, n), t.dtype)
+        stack[np.arange(start, start + n), np.arange(n)] = 1
+        stacks.append(stack.reshape(total, *t.shape))
+        start += n
+    return stacks
+
+
+def _mapped(function: Callable[[Sequence[Value]], Sequence[Value]], stacks: list[Value], size: int) -> list[Value]:
+    out, flags, _ = run_lanes(lambda lanes: list(function(lanes)), stacks, [True] * len(stacks), size)
+    return [z if f else np.broadcast_to(z, (size, *np.shape(z))) for z, f in zip(out, flags, strict=True)]
+
+
+def _columns(recorded: Linearised) -> list[list[Value]]:
+    """blocks[output][input] from one pushed direction per input element."""
+    stacks = _basis(recorded.input_types)
+    size = sum(math.prod(t.shape) for t in recorded.input_types)
+    pushed = _mapped(recorded.push, stacks, size) if size else [np.zeros((0, *t.shape), t.dtype) for t in recorded.output_types]
+    blocks: list[list[Value]] = []
+    for column in pushed:
+        row, start = [], 0
+        for t in recorded.input_types:
+            n = math.prod(t.shape)
+            part = np.moveaxis(column[start : start + n], 0, -1)
+            row.append(np.reshape(part, (*part.shape[:-1], *t.shape)))
+            start += n
+        blocks.append(row)
+    return blocks
+
+
+def _rows(recorded: Linearised, *, conjugate: bool) -> list[list[Value]]:
+    """blocks[output][input] from one pulled direction per output element."""
+    stacks = _basis(recorded.output_types)
+    size = sum(math.prod(t.shape) for t in recorded.output_types)
+    pulled = _mapped(recorded.pull, stacks, size) if size else [np.zeros((0, *t.shape), t.dtype) for t in recorded.input_types]
+    blocks: list[list[Value]] = []
+    start = 0
+    for t in recorded.output_types:
+        n = math.prod(t.shape)
+        parts = [np.reshape(p[start : start + n], (*t.shape, *np.shape(p)[1:])) for p in pulled]
+        blocks.append([np.conjugate(p) for p in parts] if conjugate else parts)
+        start += n
+    return blocks
+
+
+def hessian(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+    """The matrix of second derivatives (forward over reverse). For trees: a tree of trees, each leaf of shape
+    output.shape + input.shape + input.shape; for a scalar function of one array x: x.shape + x.shape."""
+    inner = jacrev(function, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic)
+
+
+@user_facing
+def hvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], mode: str = "auto") -> Any:
+    """The Hessian of a scalar function times a vector, without the matrix: ∇²f(x)[v], a tree like x (a tuple for several arguments).
+
+    Modes: "forward-over-reverse" (the default), "reverse-over-reverse", "reverse-over-forward", "forward-over-forward" (one second
+    derivative for each input element: memory of forward mode).
+    """
+    mode = "forward-over-reverse" if mode == "auto" else mode
+    if mode not in HVP_MODES:
+        raise ValueError(f"hvp: mode {mode!r} is none of auto, {', '.join(HVP_MODES)}.")
+    primals, tangents = tuple(primals), tuple(tangents)
+    every = tuple(range(len(primals)))
+    gradient = grad(function, every)
+    if mode == "forward-over-reverse":
+        result = jvp(gradient, primals, tangents)[1]
+    elif mode == "reverse-over-reverse":
+        _, pullback = vjp(gradient, *primals)
+        result = pullback(tangents)
+    elif mode == "reverse-over-forward":
+        result = grad(lambda *xs: jvp(function, xs, tangents)[1], every)(*primals)
+    else:
+        result = _forward_over_forward(function, primals, tangents)
+    return result if len(primals) > 1 else result[0]
+
+
+def _forward_over_forward(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
+    """∂²f(x)[v, eᵢ] for every i."""
+    _, along = linearize(lambda *xs: jvp(function, xs, tangents)[1], *primals)
+    leaves, structure = tree.flatten(primals)
+    types = [type_of(leaf) for leaf in leaves]
+    size = sum(math.prod(t.shape) for t in types)
+    (found,) = _mapped(lambda basis: [along(*tree.unflatten(structure, basis))], _basis(types), size)
+    out, start = [], 0
+    for t in types:
+        n = math.prod(t.shape)
+        out.append(np.reshape(found[start : start + n], t.shape))
+        start += n
+    return tree.unflatten(structure, fresh(out))

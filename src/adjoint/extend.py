@@ -1,0 +1,177 @@
+"""Functions with rules of their own, and functions that forget: custom_rule, checkpoint."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api import Transformed
+from adjoint.base.errors import RuleError, TraceError
+from adjoint.base.source import user_facing
+from adjoint.ops.custom import Attach, OpaqueCall
+from adjoint.ops.recompute import Checkpoint
+from adjoint.program.record import RecordTracer, record_program
+from adjoint.program.trace import Traced, primal
+from adjoint.program.types import Value, type_of
+from adjoint.transform.arguments import plain_value
+from adjoint.transform.custom import UserRule
+from adjoint.transform.drivers import checked_leaf
+
+__all__ = ["checkpoint", "custom_rule"]
+
+
+def custom_rule(
+    function: Callable[..., Any] | None = None, *, jvp: Callable[..., Any] | None = None, vjp: Callable[..., Any] | None = None,
+    batch: Callable[..., Any] | None = None, static: Sequence[str] = (), nondiff: Sequence[str] = (),
+) -> Any:  # fmt: skip
+    """Give a function its own derivative.
+
+    `jvp(primals, tangents)` returns (y, dy); `vjp(*args)` returns (y, pullback), and `pullback(ct)` a cotangent (or None) for each argument.
+    One of them is enough: the other is derived by transposition. Neither: the derivative comes from differences, with a warning.
+    `static` names arguments that are any Python objects, `nondiff` names array arguments without derivative; the rules are given all arguments
+    in their usual places. `batch(*stacked_args)` maps the function itself over a first axis of all array arguments at once; without it lanes
+    are mapped as usual, or one by one if the function is a black box.
+
+    The function may call anything that takes arrays: SciPy, C, Fortran, numba. What it closes over is differentiated as usual.
+    """
+    if function is None:
+        return functools.partial(custom_rule, jvp=jvp, vjp=vjp, batch=batch, static=tuple(static), nondiff=tuple(nondiff))
+    for name in (*static, *nondiff):
+        if name not in inspect.signature(function).parameters:
+            raise RuleError(f"custom_rule: {getattr(function, '__name__', function)} has no argument called {name!r}.")
+    options = {"jvp": jvp, "vjp": vjp, "batch": batch, "static": tuple(static), "nondiff": tuple(nondiff)}
+    return Transformed(_custom_rule, function, options)
+
+
+class _PutBack:
+    """Calls a function of all arguments with the static ones put back in their places."""
+
+    def __init__(self, names: Sequence[str], static: dict[str, Any], keyword: Sequence[str]) -> None:
+        self.names, self.static, self.keyword = names, static, frozenset(keyword)
+
+    def __call__(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+        given = iter(arrays)
+        values = {n: self.static[n] if n in self.static else next(given) for n in self.names}
+        positional = [v for n, v in values.items() if n not in self.keyword]
+        return function(*positional, **{n: v for n, v in values.items() if n in self.keyword})
+
+
+@user_facing
+def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    title = getattr(function, "__name__", "function")
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    named: dict[str, Any] = {}
+    keyword: list[str] = []
+    for name, parameter in bound.signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            named.update({f"{name}[{i}]": v for i, v in enumerate(bound.arguments[name])})
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            named.update(bound.arguments[name])
+            keyword += list(bound.arguments[name])
+        else:
+            named[name] = bound.arguments[name]
+            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+                keyword.append(name)
+    static = {n: v for n, v in named.items() if n in options["static"] or _is_static(v)}
+    arrays = tuple(v for n, v in named.items() if n not in static)
+    names = [n for n in named if n not in static]
+    put_back = _PutBack(list(named), static, keyword)
+    leaves, structure = tree.flatten(arrays)
+    values = [plain_value(leaf, f"{title}: argument {path}") for leaf, path in zip(leaves, structure.paths(), strict=True)]
+    if not any(isinstance(v, Traced) for v in values):
+        return put_back(function, arrays)
+    stripped = [primal(v) for v in values]
+    memo = None
+    if options["vjp"] is not None and not any(isinstance(v, Traced) for v in stripped):
+        memo = put_back(options["vjp"], tree.unflatten(structure, stripped))
+        y = memo[0] if isinstance(memo, tuple) and len(memo) == 2 else put_back(function, tree.unflatten(structure, stripped))
+    else:
+        y = _run(function, options, put_back, structure, stripped)
+    outputs, result = tree.flatten(y)
+    outputs = [checked_leaf(leaf) for leaf in outputs]
+    outputs = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in outputs]
+    nondiff = [n in options["nondiff"] for n in names]
+    rule = UserRule(function, options["jvp"], options["vjp"], structure, put_back, nondiff, result, title)
+    if isinstance(memo, tuple) and len(memo) == 2:
+        rule.memo = (stripped, memo)  # type: ignore[assignment]
+    frozen = _frozen(nondiff, arrays, values)
+    out = Attach(rule, len(outputs))(*outputs, *frozen)
+    return tree.unflatten(result, out)
+
+
+def _frozen(nondiff: Sequence[bool], arrays: tuple[Any, ...], values: list[Value]) -> list[Value]:
+    """The inputs; those declared without derivative are stripped of it."""
+    out: list[Value] = []
+    rest = iter(values)
+    for part, flag in zip(arrays, nondiff, strict=True):
+        for _ in tree.leaves(part):
+            value = next(rest)
+            out.append(primal(value) if flag else value)
+    return out
+
+
+def _is_static(value: Any) -> bool:
+    return isinstance(value, str | bytes) or (callable(value) and not isinstance(value, Traced))
+
+
+def _run(function: Callable[..., Any], options: dict[str, Any], put_back: _PutBack, structure: Any, values: list[Value]) -> Any:
+    """The function on values without derivatives: under the traces that remain (lanes, recorded variables), or as a black box."""
+    try:
+        if options["batch"] is None:
+            return put_back(function, tree.unflatten(structure, values))
+    except TraceError:
+        pass
+    found: list[Any] = []
+
+    def flat(*leaves: Value) -> list[Value]:
+        out, made = tree.flatten(put_back(function, tree.unflatten(structure, leaves)))
+        found.append(made)
+        return [np.asarray(v)[()] for v in out]
+
+    def stacked(*leaves: Value) -> list[Value]:
+        out, made = tree.flatten(put_back(options["batch"], tree.unflatten(structure, leaves)))
+        found.append(made)
+        return [np.asarray(v) for v in out]
+
+    out = OpaqueCall(flat, None if options["batch"] is None else stacked)(*values)
+    return tree.unflatten(found[0], out)
+
+
+def checkpoint(function: Callable[..., Any]) -> Transformed:
+    """The same function, whose intermediate values reverse mode does not keep: it is run again on the way back.
+
+    Costs one more evaluation, saves the memory of everything between its arguments and its results.
+    """
+    return Transformed(_checkpoint, function, {})
+
+
+@user_facing
+def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    leaves, structure = tree.flatten((args, kwargs))
+    arrays = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced | np.ndarray | np.generic | float | complex) and not isinstance(leaf, bool)]
+    values = [plain_value(leaves[i], "checkpoint: an argument") for i in arrays]
+    found: list[Any] = []
+
+    def flat(*given: Value) -> list[Value]:
+        full = list(leaves)
+        for i, value in zip(arrays, given, strict=True):
+            full[i] = value
+        positional, named = tree.unflatten(structure, full)
+        out, made = tree.flatten(function(*positional, **named))
+        out = [checked_leaf(leaf) for leaf in out]
+        found.append((made, out))
+        return out
+
+    stripped = [primal(v) for v in values]
+    program, captured = record_program(flat, [type_of(v) for v in values], values=stripped, purpose="a checkpointed function")
+    made, outputs = found[0]
+    op = Checkpoint(program)
+    plain = [o._value if isinstance(o, RecordTracer) else primal(o) for o in outputs]
+    op.remember([*stripped, *[primal(c) for c in captured]], [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in plain])
+    return tree.unflatten(made, op(*values, *captured))
