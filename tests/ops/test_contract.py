@@ -1,0 +1,58 @@
+"""Every primitive keeps every promise: the checks of `tests/ops/contract.py` on all of `tests/ops/examples.py`."""
+
+import importlib
+import pkgutil
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import adjoint.ops
+from adjoint.ops.pointwise import BY_NAME, Ufunc
+from adjoint.program.op import PRIMITIVES
+from tests.ops.contract_list import CHECKS
+from tests.ops.examples import TESTED_ELSEWHERE, examples
+from tests.ops.samples import Example
+
+for module in pkgutil.iter_modules(adjoint.ops.__path__):
+    importlib.import_module(f"adjoint.ops.{module.name}")
+
+BY_PRIMITIVE: dict[str, list[Example]] = defaultdict(list)
+for example in examples():
+    op = example.op
+    BY_PRIMITIVE[op.title if isinstance(op, Ufunc) else type(op).__name__].append(example)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("name", sorted(BY_PRIMITIVE))
+def test_contract(name, check) -> None:
+    for example in BY_PRIMITIVE[name]:
+        try:
+            check(example)
+        except Exception as problem:
+            problem.add_note(f"in the example {example}")
+            raise
+
+
+def test_every_primitive_has_examples() -> None:
+    missing = (set(PRIMITIVES) | set(BY_NAME)) - set(BY_PRIMITIVE) - set(TESTED_ELSEWHERE)
+    assert not missing, f"give these examples in tests/ops/examples.py: {sorted(missing)}"
+
+
+def test_what_is_tested_elsewhere_exists() -> None:
+    root = Path(__file__).resolve().parent.parent
+    for name, place in TESTED_ELSEWHERE.items():
+        assert name in PRIMITIVES
+        assert name not in BY_PRIMITIVE
+        assert (root / place).is_file(), f"{name}: there is no tests/{place}"
+
+
+@pytest.mark.parametrize("name", sorted(BY_PRIMITIVE))
+def test_examples_reach_every_kind_of_argument(name) -> None:
+    """Each primitive that takes floats is seen in more than one shape."""
+    found = BY_PRIMITIVE[name]
+    assert len(found) >= 2
+    if not any(e.active for e in found):
+        return
+    shapes = {tuple(e.args[i].shape) for e in found for i in e.active}
+    assert len(shapes) >= 2, f"{name}: one shape only"
