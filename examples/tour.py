@@ -122,7 +122,7 @@ w = w - np.linalg.solve(ad.hessian(loss)(w), ad.grad(loss)(w))
     verdict("31 coefficients against scikit-learn's own solver, largest difference", np.max(np.abs(w - theirs)), 1e-3)
     deviation = np.sqrt(np.diag(np.linalg.inv(curvature(w))))
     names = load_breast_cancer().feature_names
-    strongest = np.argsort(-np.abs(w[:-1] / deviation[:-1]))[:3]
+    strongest = np.argsort(-np.abs(w[:-1] / deviation[:-1]))[:2]
     listed = ", ".join(f"{names[k]} {w[k]:+.2f} ± {deviation[k]:.2f}" for k in strongest)
     console.print(f"  Error bars from the inverse Hessian: {listed}")
 

@@ -25,6 +25,7 @@ LAYERS = [
     {"ops"},
     {"transform", "simplify", "compile", "numpy", "scipy", "random"},
     {"api", "pipeline"},
+    {"derivatives", "extend", "flow"},
     {"show", "testing", "compat"},
     {"linear", "sparse"},
     {"implicit"},
