@@ -210,7 +210,7 @@ def fit(train, test, train_labels, test_labels, epochs=60, batch=64):
     state = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in params.items()}
     loss_and_slopes = ad.value_and_grad(cross_entropy)
     losses, accuracies, step = [], [], 0
-    for _ in ad.progress(range(epochs), "Fitting 4,810 weights to handwritten digits"):
+    for _ in ad.progress(range(epochs), "Fitting 4,810 weights"):
         order, total = rng.permutation(len(train)), 0.0
         for start in range(0, len(train), batch):
             chosen = order[start : start + batch]
