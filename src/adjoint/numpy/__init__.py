@@ -2,7 +2,26 @@
 
 import sys
 
-from adjoint.numpy import accumulating, indexing, joining, methods, moving, padding, products, reducing, selecting, shaping, ufuncs
+from adjoint.numpy import (
+    accumulating,
+    creating,
+    elementwise,
+    indexing,
+    joining,
+    methods,
+    missing_values,
+    moving,
+    padding,
+    products,
+    reducing,
+    sampling,
+    searching,
+    selecting,
+    shaping,
+    statistics,
+    ufuncs,
+    writing,
+)
 from adjoint.ops import operators
 
 operators.install()

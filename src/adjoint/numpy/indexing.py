@@ -57,7 +57,7 @@ def _basic_items(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...] | None:
 def _index_array(part: Any) -> Value:
     if isinstance(part, Traced):
         if part.dtype.kind == "b":
-            return _concrete_mask(part)
+            return plain_mask(part, "x[mask]")
         if part.dtype.kind not in "iu":
             raise IndexError(f"arrays used as indices must be of integer or boolean type, not a traced {part.type}")
         return part
@@ -69,12 +69,13 @@ def _index_array(part: Any) -> Value:
     return array
 
 
-def _concrete_mask(mask: Traced) -> Value:
+def plain_mask(mask: Value, call: str) -> Value:
+    """A mask as truth values that are known, so that a shape can depend on them."""
     value: Value = mask
     while isinstance(value, Traced):
         if hasattr(value._trace, "ask"):
             raise ControlFlowError(
-                f"x[mask] with a traced mask ({mask.type}), at {describe(here())}: how many elements it selects is not known here. "
+                f"{call} with a traced mask ({mask.type}), at {describe(here())}: how many elements it selects is not known here. "
                 "Use np.where(mask, x, 0) and keep the shape."
             )
         value = value._value
@@ -218,10 +219,10 @@ def take_along_axis(arr: Value, indices: Any, axis: int | None = -1) -> Value:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = normal_axis(axis, np.ndim(arr))
-    return getitem(arr, _along(np.shape(arr), np.shape(indices), indices, axis))
+    return getitem(arr, along(np.shape(arr), np.shape(indices), indices, axis))
 
 
-def _along(shape: Sequence[int], index_shape: Sequence[int], indices: Any, axis: int) -> tuple[Any, ...]:
+def along(shape: Sequence[int], index_shape: Sequence[int], indices: Any, axis: int) -> tuple[Any, ...]:
     """The full index of take_along_axis."""
     if len(index_shape) != len(shape):
         raise ValueError("`indices` and `arr` must have the same number of dimensions")

@@ -33,15 +33,6 @@ def composed(ufunc: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return register
 
 
-@composed(np.sign)
-def sign(x: Value) -> Value:
-    """x / |x|: flat for real x, the direction of a complex one."""
-    if x.dtype.kind != "c":
-        return bind(BY_NAME["sign"], x)
-    size = np.absolute(x)
-    return x / np.where(np.equal(size, 0), 1.0, size).astype(size.dtype)
-
-
 @composed(np.divmod)
 def divmod_(x: Value, y: Value) -> tuple[Value, Value]:
     return np.floor_divide(x, y), np.remainder(x, y)

@@ -1,0 +1,35 @@
+"""Searching a sorted array: a count, so without derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.calculus import Flat
+from adjoint.program.op import primitive
+from adjoint.program.types import ArrayType, Value
+
+
+@primitive
+class SearchSorted(Flat):
+    """How many elements of the sorted vector a are smaller than each element of v (side left), or not larger (right)."""
+
+    side: str
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.searchsorted(xs[0], xs[1], side=self.side)  # type: ignore[call-overload]
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(types[1].shape, np.dtype(np.intp))
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        a, v = xs
+        if not mapped[0]:
+            return self(a, v)
+        inner = np.ndim(v) - mapped[1]
+        v = v if mapped[1] else np.broadcast_to(v, (size, *np.shape(v)))
+        a = np.reshape(a, (size,) + (1,) * inner + (a.shape[1],))
+        below = np.less if self.side == "left" else np.less_equal
+        return np.sum(below(a, np.expand_dims(v, -1)), axis=-1)
