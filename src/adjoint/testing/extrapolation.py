@@ -14,7 +14,7 @@ from adjoint.testing.differences import (
     unit_step,
 )
 from adjoint.testing.stencils import Kind, Stencil
-from adjoint.testing.vectors import Array, line
+from adjoint.testing.vectors import Array, epsilon, line
 from adjoint.tree import Tree, flatten, unflatten
 
 
@@ -50,7 +50,8 @@ def richardson(
         raise ValueError(f"richardson: needs ratio > 1 and levels >= 2, got ratio={ratio} and levels={levels}.")
     stencil = chosen_stencil(kind, derivative, points, accuracy)
     along = line(x, direction)
-    first = 0.1 * unit_step(x, direction) if step is None else checked_step(step)
+    unit = unit_step(x, direction)
+    first = 0.1 * unit if step is None else checked_step(step)
     estimates: list[list[Any]] = []
     roundings: list[list[Any]] = []
     structure: Any = None
@@ -59,7 +60,10 @@ def richardson(
             values = {i: f(along(i * δ)) for i in active_offsets(stencil)}
             leaves, structure = flatten(combined(stencil, δ, values))
             estimates.append(leaves)
-            roundings.append(flatten(magnified_rounding(stencil, δ, values))[0])
+            # Rounding of the values, and of the points themselves: a relative error ε of x is one of ε/δ of the slope.
+            noise = epsilon(x) * unit / δ
+            rounding = flatten(magnified_rounding(stencil, δ, values))[0]
+            roundings.append([r + noise * np.abs(leaf) for r, leaf in zip(rounding, leaves, strict=True)])
         powers = [stencil.order + column * (2 if kind == "central" else 1) for column in range(levels)]
         columns = zip(zip(*estimates, strict=True), zip(*roundings, strict=True), strict=True)
         best = [extrapolated_leaf(values, rounding, [ratio**q for q in powers]) for values, rounding in columns]
