@@ -58,7 +58,7 @@ def _extremum(kind: str, a: Value, axis: Any, out: Any, keepdims: Any, initial: 
             raise ValueError(f"reduction operation '{kind}' does not have an identity, so to use a where mask one has to specify 'initial'")
         a = _chosen(a, where, -np.inf if kind == "max" else np.inf)
     axes = normal_axes(axis, a.ndim)
-    if initial is not NO_VALUE and any(a.shape[i] == 0 for i in axes):
+    if initial is not NO_VALUE and 0 in [a.shape[i] for i in axes]:
         z = np.full(tuple(n for i, n in enumerate(a.shape) if i not in axes), initial, a.dtype)
     else:
         z = bind(Extremum(kind, axes), a)
