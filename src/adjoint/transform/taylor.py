@@ -105,6 +105,7 @@ class Taylor(Trace):
     """Series up to and including t**order."""
 
     title = "Taylor mode"
+    differentiates = True
 
     def __init__(self, order: int) -> None:
         super().__init__()
@@ -166,6 +167,8 @@ class Taylor(Trace):
         several = node.op.several
         z = tuple(TaylorTracer(self, Part(node, j)) for j in range(len(node.get(0)))) if several else TaylorTracer(self, node)
         slopes = [None if f or x.dtype.kind not in "fc" else self._slope(x) for x, f in zip(xs, fixed, strict=True)]
+        if all(slope is None for slope in slopes):  # rules may count on a tangent that is there
+            return [None] * (len(z) if several else 1)
         with np.errstate(all="ignore"):
             dz = node.op.push(xs, z, slopes)
         return [self._rate_series(d) for d in (dz if several else (dz,))]
