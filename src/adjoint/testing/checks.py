@@ -97,13 +97,13 @@ def check_level(check: Check, order: int, rng: np.random.Generator) -> None:
     if "forward" in check.modes:
         value, forward = jvp(flat.call, point, v)
         check_value(check, "forward", value, y)
-        check_types(check.title("forward"), "jvp", forward, y, flat.outputs)
+        check_types(check.title("forward"), "tangent", forward, y, flat.outputs)
         compare_forward(check, forward, differences)
     if "reverse" in check.modes:
         value, pullback = vjp(flat.call, *point)
         backward = pullback(u)
         check_value(check, "reverse", value, y)
-        check_types(check.title("reverse"), "vjp", backward, point, flat.inputs)
+        check_types(check.title("reverse"), "cotangent", backward, point, flat.inputs)
         compare_reverse(check, backward, u, differences)
         if forward:
             compare_adjoint(check.title("reverse"), (u, forward), (backward, v), y, None)
@@ -223,7 +223,7 @@ def absolute_inner(u: Leaves, v: Leaves) -> float:
 
 def check_value(check: Check, mode: Mode, found: Leaves, expected: Leaves) -> None:
     """The value that comes with a derivative is the value of f."""
-    check_types(check.title(mode), "the value", found, expected, check.flat.outputs)
+    check_types(check.title(mode), "differentiated value", found, expected, check.flat.outputs)
     for ours, theirs, path in zip(found, expected, check.flat.outputs, strict=True):
         if not np.allclose(ours, theirs, rtol=check.rtol, atol=check.atol, equal_nan=True):
             raise MismatchError(
@@ -238,8 +238,8 @@ def check_types(title: str, name: str, found: Leaves, expected: Leaves, paths: t
         a, b = np.asarray(ours), np.asarray(theirs)
         if a.shape != b.shape or a.dtype != b.dtype:
             raise MismatchError(
-                f"{title}: {name} gives {described(a)} for {path}, which is {described(b)}; "
-                "a derivative has the shape and the dtype of what it belongs to."
+                f"{title}: the {name} of {path} is {described(a)}, but {path} itself is {described(b)}; "
+                "both must have one shape and one dtype."
             )
 
 
