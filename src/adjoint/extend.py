@@ -15,11 +15,12 @@ from adjoint.base.errors import RuleError, TraceError
 from adjoint.base.source import user_facing
 from adjoint.ops.custom import Attach, OpaqueCall
 from adjoint.ops.recompute import Checkpoint
+from adjoint.program.program import Program
 from adjoint.program.record import RecordTracer, record_program
 from adjoint.program.trace import Traced, primal
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
-from adjoint.transform.custom import UserRule
+from adjoint.transform.custom import ClosureRule, UserRule
 from adjoint.transform.drivers import checked_leaf
 
 __all__ = ["checkpoint", "custom_rule"]
@@ -81,6 +82,7 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
     static = {n: v for n, v in named.items() if n in options["static"] or _is_static(v)}
     arrays = tuple(v for n, v in named.items() if n not in static)
     names = [n for n in named if n not in static]
+    y: Any = None
     put_back = _PutBack(list(named), static, keyword)
     leaves, structure = tree.flatten(arrays)
     values = [plain_value(leaf, f"{title}: argument {path}") for leaf, path in zip(leaves, structure.paths(), strict=True)]
@@ -88,21 +90,50 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
         return put_back(function, arrays)
     stripped = [primal(v) for v in values]
     memo = None
-    if options["vjp"] is not None and not any(isinstance(v, Traced) for v in stripped):
+    program: Program | None = None
+    captured: list[Traced] = []
+    plain = not any(isinstance(v, Traced) for v in stripped)
+    if _may_close(function):
+        y, program, captured = _recorded(function, put_back, structure, stripped)
+    if program is None and options["vjp"] is not None and plain:
         memo = put_back(options["vjp"], tree.unflatten(structure, stripped))
         y = memo[0] if isinstance(memo, tuple) and len(memo) == 2 else put_back(function, tree.unflatten(structure, stripped))
-    else:
+    elif program is None:
         y = _run(function, options, put_back, structure, stripped)
     outputs, result = tree.flatten(y)
     outputs = [checked_leaf(leaf) for leaf in outputs]
     outputs = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in outputs]
     nondiff = [n in options["nondiff"] for n in names]
-    rule = UserRule(function, options["jvp"], options["vjp"], structure, put_back, nondiff, result, title)
+    rule: Any = UserRule(function, options["jvp"], options["vjp"], structure, put_back, nondiff, result, title)
     if isinstance(memo, tuple) and len(memo) == 2:
-        rule.memo = (stripped, memo)  # type: ignore[assignment]
-    frozen = _frozen(nondiff, arrays, values)
-    out = Attach(rule, len(outputs))(*outputs, *frozen)
+        rule.memo = (stripped, memo)
+    if program is not None and captured:
+        rule = ClosureRule(rule, program, len(values))
+    out = Attach(rule, len(outputs))(*outputs, *_frozen(nondiff, arrays, values), *captured)
     return tree.unflatten(result, out)
+
+
+def _may_close(function: Callable[..., Any]) -> bool:
+    """Whether a function can hold traced values of its own: a closure, a bound object, or something that is not a plain function."""
+    return not inspect.isfunction(function) or function.__closure__ is not None
+
+
+def _recorded(function: Callable[..., Any], put_back: _PutBack, structure: Any, values: list[Value]) -> tuple[Any, Program | None, list[Traced]]:
+    """(result, program, captured values) of a run on values without derivatives; no program for a black box."""
+    found: list[Any] = []
+
+    def flat(*leaves: Value) -> list[Value]:
+        out, made = tree.flatten(put_back(function, tree.unflatten(structure, leaves)))
+        out = [checked_leaf(leaf) for leaf in out]
+        found.extend((made, out))
+        return out
+
+    try:
+        program, captured = record_program(flat, [type_of(v) for v in values], values=values, purpose="a function with a custom rule")
+    except TraceError:
+        return None, None, []
+    made, out = found
+    return tree.unflatten(made, [o._value if isinstance(o, RecordTracer) else primal(o) for o in out]), program, captured
 
 
 def _frozen(nondiff: Sequence[bool], arrays: tuple[Any, ...], values: list[Value]) -> list[Value]:

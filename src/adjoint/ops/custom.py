@@ -33,6 +33,7 @@ class Attach(Differential):
     rule: Any
     count: int
     several = True
+    closes = True
 
     @property
     def title(self) -> str:

@@ -38,6 +38,7 @@ class Op(ABC):
     masks: ClassVar[bool] = False  # its pull makes cotangents with structural zeros (select, scatter)
     sparse: ClassVar[bool] = False  # its pull touches few elements (indexing): see `pull_into`
     effect: ClassVar[bool] = False  # must run, and in order, even when nothing reads its result
+    closes: ClassVar[bool] = False  # its rules are the user's functions, which may close over traced values
     linear: ClassVar[bool] = False  # linear in its differentiable arguments together
     multilinear: ClassVar[bool] = False  # linear in each of them
 

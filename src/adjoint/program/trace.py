@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from adjoint.program.op import Op
 
 _live: ContextVar[Trace | None] = ContextVar("adjoint_live_trace", default=None)
+_reading: ContextVar[bool] = ContextVar("adjoint_reading", default=False)
 _serial = itertools.count()
 
 
@@ -31,6 +32,7 @@ class Trace:
     """One running transformation."""
 
     title = "a transformation"
+    differentiates = False  # its values are a value with derivatives beside it
 
     def __init__(self) -> None:
         outer = _live.get()
@@ -58,7 +60,36 @@ class Trace:
 
     def end(self) -> None:
         """From now on, a value of this trace that has leaked raises when it is used."""
-        self.apply = self.apply_one = self.apply_two = self.constant = self._refuse  # type: ignore[method-assign]
+        self.apply = self._late  # type: ignore[method-assign]
+        self.apply_one = lambda op, x: self._late(op, (x,))  # type: ignore[method-assign]
+        self.apply_two = lambda op, x, y: self._late(op, (x, y))  # type: ignore[method-assign]
+        self.constant = self._refuse  # type: ignore[method-assign]
+
+    def _late(self, op: Op, args: Sequence[Value]) -> Value:
+        # a rule of the user's may close over values of a transformation that has ended inside the one whose record is being read
+        if self.differentiates and _reading.get():
+            return op(*[self._stripped(a) for a in args])
+        self._refuse()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """While a record is read or a rule of the user's runs, values of this trace that it closes over are what they stand for."""
+        names = ("apply", "apply_one", "apply_two")
+        before = {name: self.__dict__[name] for name in names if name in self.__dict__}
+        self.apply = lambda op, args: op(*[self._stripped(a) for a in args])  # type: ignore[method-assign]
+        self.apply_one = lambda op, x: op(self._stripped(x))  # type: ignore[method-assign]
+        self.apply_two = lambda op, x, y: op(self._stripped(x), self._stripped(y))  # type: ignore[method-assign]
+        token = _reading.set(True)
+        try:
+            yield
+        finally:
+            _reading.reset(token)
+            for name in names:
+                self.__dict__.pop(name, None)
+            self.__dict__.update(before)
+
+    def _stripped(self, x: Value) -> Value:
+        return x._value if isinstance(x, Traced) and x._trace is self else x
 
     def _refuse(self, *_: Any) -> NoReturn:
         begun = f" (called at {describe(self.started)})" if self.started is not None else ""

@@ -10,11 +10,14 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import RuleError, TraceError
+from adjoint.ops.calculus import total
+from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.drivers import Linearised
 from adjoint.transform.lanes import run_lanes
 from adjoint.transform.reverse import LinearTape
+from adjoint.transform.subprograms import jvp_program, pulled
 
 
 class UserRule:
@@ -186,6 +189,32 @@ def _by_columns(linear: Callable[[Sequence[Value]], Sequence[Value]], zeros: lis
         column = linear(basis)
         found[position] = sum(np.real(np.vdot(z, ct)) for z, ct in zip(column, cts, strict=True) if z is not None and ct is not None)
     return found
+
+
+class ClosureRule:
+    """A rule of the user's for the arguments of a function, beside the usual derivative for the traced values that it closes over."""
+
+    def __init__(self, inner: UserRule, program: Program, count: int) -> None:
+        self.inner, self.program, self.count = inner, program, count  # the program's inputs: `count` arguments, then the captured values
+        self.title = inner.title
+
+    def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
+        n, m = self.count, len(self.program.outputs)
+        mine: Sequence[Value] = [None] * m
+        if any(dx is not None for dx in dxs[:n]):
+            mine = self.inner.push(xs[:n], dxs[:n])
+        active = (False,) * n + tuple(dx is not None for dx in dxs[n:])
+        made, flags = jvp_program(self.program, active, (False,) * m)
+        slopes = iter(interpret(made, [*xs, *[dx for dx in dxs[n:] if dx is not None]])[m:])
+        return [total(a, next(slopes) if f else None) for a, f in zip(mine, flags, strict=True)]
+
+    def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
+        n = self.count
+        mine = self.inner.pull(xs[:n], cts, wanted[:n]) if any(wanted[:n]) else [None] * n
+        return [*mine, *pulled(self.program, xs, [False] * n + list(wanted[n:]), cts)[n:]]
+
+    def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:
+        return BatchedRule(self, tuple(mapped), size)
 
 
 class BatchedRule:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from threading import get_ident
 
 import numpy as np
@@ -10,6 +11,9 @@ import numpy as np
 from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Traced
 from adjoint.program.types import Value
+
+
+_NOTHING = nullcontext()
 
 
 class ForwardTracer(Traced):
@@ -34,6 +38,7 @@ class Forward(Trace):
     """ż = push(x, z, ẋ) beside z = f(x)."""
 
     title = "forward mode"
+    differentiates = True
 
     def constant(self, value: Value) -> ForwardTracer:
         return ForwardTracer(self, value, None)
@@ -51,7 +56,7 @@ class Forward(Trace):
             z, dz = op.jvp(xs, dxs, self)  # type: ignore[attr-defined]
         else:
             z = op(*xs)
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), self.reading() if op.closes else _NOTHING:
                 dz = op.push(xs, z, dxs)
         return tuple(map(self._paired, z, dz)) if op.several else self._paired(z, dz)
 

@@ -68,6 +68,7 @@ class Tape(Trace):
     """Records each equation with the values that its pull needs."""
 
     title = "reverse mode"
+    differentiates = True
 
     def __init__(self, *, outlives_call: bool = False) -> None:
         super().__init__()
