@@ -240,6 +240,16 @@ def test_nested_bars_and_bars_of_threads_share_the_screen(terminal):
     assert all(f"thread {i} inner" in text for i in range(4))
 
 
+def test_inner_bars_leave_no_trail(terminal):
+    for _ in progress(range(30), "outer"):
+        for _ in progress(range(2), "inner"):
+            pass
+    # What the screen shows in the end is written after the last time that lines above were erased.
+    last = terminal.getvalue().rpartition("\x1b[2K")[2]
+    assert "30/30" in last
+    assert "inner" not in last
+
+
 @pytest.mark.parametrize("ending", ["break", "error"])
 def test_the_cursor_comes_back_however_the_loop_ends(terminal, ending):
     def loop():

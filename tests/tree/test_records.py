@@ -189,6 +189,18 @@ def test_cached_properties_are_computed_anew():
     assert len(tree.leaves(model)) == 1
 
 
+@pytest.mark.parametrize("slots", [True, False])
+def test_cached_hashes_are_computed_anew(slots):
+    @attrs.define(frozen=True, slots=slots, cache_hash=True)
+    class Model:
+        w: Any
+
+    hashed = Model(1.0)
+    assert hash(hashed) == hash(Model(1.0))
+    assert hash(tree.map(lambda x: x + 1, hashed)) == hash(Model(2.0))
+    assert tree.structure(hashed) == tree.structure(Model(1.0))
+
+
 def test_attributes_that_are_no_fields_are_kept_when_they_hold_no_numbers():
     @dataclass
     class Model:

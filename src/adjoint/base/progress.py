@@ -101,11 +101,13 @@ class Screen:
             self.open += 1
             return Bar(self, self.bars, self.bars.add_task(description, total=total, note=""))
 
-    def remove(self) -> None:
-        """One bar less; the display ends with the last."""
+    def remove(self, task: Any) -> None:
+        """One bar less: it goes while others are open, so that inner loops leave no trail; the last one stays."""
         with self.lock:
             self.open -= 1
-            if self.open == 0:
+            if self.open:
+                self.bars.remove_task(task)
+            else:
                 bars, self.bars = self.bars, None
                 bars.stop()
 
@@ -149,7 +151,7 @@ class Bar:
     def close(self, done: int, note: str) -> None:
         self.bars.update(self.task, completed=done, note=note)
         self.bars.stop_task(self.task)
-        self.screen.remove()
+        self.screen.remove(self.task)
 
 
 _screen = Screen()

@@ -76,6 +76,8 @@ class RecordKind(Kind):
         for name, held in found.items():
             if isinstance(getattr(self.container, name, None), functools.cached_property):
                 continue  # computed again when somebody asks
+            if name == "_attrs_cached_hash":
+                held = None  # so is this, of other fields
             if isinstance(held, float | complex) or self.contains_arrays(held):
                 raise TreeError(
                     f"{self.container.__name__} has an attribute {name!r} that is not one of its fields and holds "
