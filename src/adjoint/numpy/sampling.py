@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, normal_axis
+from adjoint.numpy.indexing import getitem
 from adjoint.numpy.shaping import convert
 from adjoint.program.types import Value
 
@@ -110,7 +111,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         left = right = None
         x, xp = x % period, xp % period
         order = np.argsort(xp)
-        xp, fp = xp[order], fp[order]
+        xp, fp = getitem(xp, order), getitem(fp, order)
         xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = np.concatenate([fp[-1:], fp, fp[:1]])
     n = xp.shape[0]
@@ -119,9 +120,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         inside = np.broadcast_to(fp[0], x.shape)
     else:
         i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
-        width = xp[i + 1] - xp[i]
+        start, stop, low, high = getitem(xp, i), getitem(xp, i + 1), getitem(fp, i), getitem(fp, i + 1)
+        width = stop - start
         empty = np.equal(width, 0)
-        inside = fp[i] + np.where(empty, 0.0, (x - xp[i]) / np.where(empty, 1.0, width)) * (fp[i + 1] - fp[i])
+        inside = low + np.where(empty, 0.0, (x - start) / np.where(empty, 1.0, width)) * (high - low)
     return np.where(np.less(x, xp[0]), left, np.where(np.greater(x, xp[-1]), right, inside))
 
 

@@ -154,7 +154,8 @@ def _as_loop(ufunc: Any, inputs: Sequence[Any], dtype: Any, signature: Any, cast
         signature = tuple(np.dtype(c) for c in codes) if "->" in signature else (None,) * ufunc.nin + (np.dtype(codes),) * ufunc.nout
     else:
         signature = tuple(None if d is None else np.dtype(d) for d in np.atleast_1d(np.asarray(signature, object)))
-    loop = ufunc.resolve_dtypes(tokens, signature=signature, casting=casting)
+    chosen = {} if signature is None else {"signature": signature}
+    loop = ufunc.resolve_dtypes(tokens, casting=casting, **chosen)
     return [convert(v if hasattr(v, "dtype") else np.asarray(v), d) for v, d in zip(inputs, loop, strict=False)]
 
 
