@@ -138,7 +138,7 @@ class LinearMap:
 
     def __repr__(self) -> str:
         kind = "pullback" if self._backwards else "pushforward"
-        return f"<{kind} through {self._recorded.count} recorded values>"
+        return f"<{kind} through {len(self._recorded.entries)} recorded values>"
 
 
 @user_facing

@@ -96,8 +96,9 @@ def _array_function(self: Traced, func: Any, types: Any, args: Any, kwargs: Any)
 
 def _forward(op: Op) -> Callable[[Traced, Any], Any]:
     def method(self: Traced, other: Any) -> Any:
-        if type(other) in PLAIN:
-            return self._trace.apply_two(op, self, other)
+        trace = self._trace
+        if type(other) in PLAIN or (type(other) is type(self) and other._trace is trace):
+            return trace.apply_two(op, self, other)
         if other is None or isinstance(other, str):
             return NotImplemented
         return apply_two(op, self, other)

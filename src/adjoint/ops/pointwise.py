@@ -95,6 +95,10 @@ class Ufunc(Pointwise):
         self.keep_first = reads[0]
         self.keep_second = reads[1] if self.arity > 1 else (False, False, False)
         self.keep_both: Any = tuple(a or b for a, b in zip(self.keep_first, self.keep_second, strict=True))
+        # the same as the tape wants it: what to keep, and the head of the entry (partials, whether to guard them, the primitive)
+        second = self.factors[1] if self.arity > 1 else None
+        head = (self.factors[0], second, singular, self)
+        self.plan_first, self.plan_second, self.plan_both = ((*k, head) for k in (self.keep_first, self.keep_second, self.keep_both))
         UFUNCS[function] = self
         BY_NAME[self.name] = self
 
@@ -246,6 +250,8 @@ _masked_product = MaskedProduct()
 
 def masked_multiply(ct: Value, d: Value) -> Value:
     """ct · d, and zero wherever ct is zero. On plain arrays the masked product runs only when the plain one is not finite."""
+    if type(d) is float:
+        return ct * d
     if isinstance(ct, np.ndarray) and isinstance(d, np.ndarray | np.generic):
         product = ct * d
         return product if np.isfinite(np.vdot(product, product)) else _masked_product.evaluate(ct, d)

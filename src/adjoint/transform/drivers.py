@@ -31,7 +31,7 @@ class Linearised:
             y, aux = split_aux(result, has_aux, tape)
             leaves, self.structure = tree.flatten(y)
             leaves = [checked_leaf(leaf) for leaf in leaves]
-        self.tape, self.entries, self.count = tape, tape.entries, tape.count
+        self.tape, self.entries = tape, tape.entries
         self.input_types = [type_of(v) for v in values]
         self.places = [leaf._index if isinstance(leaf, TapeTracer) and leaf._trace is tape else -1 for leaf in leaves]
         self.values = [_copied(returned(leaf, tape)) for leaf in leaves]
@@ -41,7 +41,7 @@ class Linearised:
     def push(self, tangents: Sequence[Value]) -> list[Value]:
         """Tangents of the outputs."""
         with self.tape.reading():
-            ds = replay(self.entries, self.count, tangents)
+            ds = replay(self.entries, tangents)
         found = [ds[p] if p >= 0 else None for p in self.places]
         return [np.zeros(t.shape, t.dtype)[()] if d is None else d for d, t in zip(found, self.output_types, strict=True)]
 
@@ -52,7 +52,7 @@ class Linearised:
             if place >= 0 and ct is not None:
                 seeds[place] = ct if place not in seeds else seeds[place] + ct
         with self.tape.reading():
-            found = sweep(self.entries, self.count, len(self.input_types), seeds, consume=False)
+            found = sweep(self.entries, len(self.input_types), seeds, consume=False)
         return [t.zeros() if ct is None else ct for ct, t in zip(found, self.input_types, strict=True)]
 
 
@@ -96,7 +96,7 @@ def gradient(call: Function, values: Sequence[Value], *, has_aux: bool, holomorp
             entries, tape.entries = tape.entries, []
             seed = np.ones((), value.dtype)[()]
             with tape.reading():
-                cts = sweep(entries, tape.count, len(inputs), {y._index: seed}, consume=True)
+                cts = sweep(entries, len(inputs), {y._index: seed}, consume=True)
     filled = [type_of(v).zeros() if ct is None else ct for ct, v in zip(cts, values, strict=True)]
     return value, aux, fresh([np.conjugate(g) for g in filled] if holomorphic else filled)
 

@@ -1,12 +1,12 @@
-"""Reverse mode: a flat record of what was computed, read backwards.
+"""Reverse mode: a record of what was computed, read backwards.
 
-The record of one run is a list with seven entries for each equation, so that a million of them are not a million objects:
+The record of one run is a list with one entry for each variable, in the order in which they were computed:
 
-    op, ix, iy, x, y, z, types          for pointwise primitives of one or two arguments
-    op, indices, -, xs, -, z, -         for all others
+    head, ix, iy, x, y, z, types        for pointwise primitives of one or two arguments; head holds the partials
+    op, indices, None, xs, None, z, None        for all others
 
 ix, iy are the places of the inputs in the record (-1: a constant); x, y, z the values that the rules will read again, or None.
-The order of the record is topological by construction: reading it backwards, the cotangent of a variable is complete when it is reached.
+The order is topological by construction: reading it backwards, the cotangent of a variable is complete when it is reached.
 `sweep` reads it backwards (vjp), `replay` forwards (the jvp at the recorded point).
 """
 
@@ -27,14 +27,11 @@ from adjoint.program.trace import Trace, Traced
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.capture import Captured
 
-STRIDE = 7
 FLOAT64 = np.dtype(np.float64)
 
 
 class _Marker:
     """An entry of the record that is not an equation."""
-
-    pointwise = False
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -46,22 +43,27 @@ INPUT, PART = _Marker("input"), _Marker("part of a tuple")
 class TapeTracer(Traced):
     """A value on a tape: its place in the record, or -1 for one that depends on no input."""
 
-    __slots__ = ("_index",)
+    __slots__ = ("_extent", "_index")
     _index: int
+    _extent: Any  # the shape, if the dtype is float64; else None: what the fast path compares
 
     def __init__(self, trace: Tape, value: Value, index: int) -> None:
         self._trace = trace
         self._value = value
         self._index = index
+        self._extent = value.shape if index >= 0 and value.dtype is FLOAT64 else None
 
     def snapshot(self) -> TapeTracer:
         return TapeTracer(self._trace, self._value, self._index)  # type: ignore[arg-type]
 
     def _adopt(self, other: Value) -> None:
         if isinstance(other, TapeTracer) and other._trace is self._trace:
-            self._value, self._index = other._value, other._index
+            self._value, self._index, self._extent = other._value, other._index, other._extent
         else:
-            self._value, self._index = other, -1
+            self._value, self._index, self._extent = other, -1, None
+
+
+_bare = object.__new__  # a tracer without its __init__, which the fast path does itself
 
 
 class Tape(Trace):
@@ -73,7 +75,6 @@ class Tape(Trace):
     def __init__(self, *, outlives_call: bool = False) -> None:
         super().__init__()
         self.entries: list[Any] = []
-        self.count = 0
         self.captured = Captured(outlives_call)
 
     def input(self, value: Value) -> TapeTracer:
@@ -84,29 +85,37 @@ class Tape(Trace):
         return TapeTracer(self, value, -1)
 
     def _new(self, value: Value, entry: tuple[Any, ...]) -> TapeTracer:
-        index = self.count
-        self.count = index + 1
-        self.entries += entry
+        index = len(self.entries)
+        self.entries.append(entry)
         return TapeTracer(self, value, index)
 
-    def apply_one(self, op: Op, x: Traced) -> Value:
+    def _slot(self, entry: tuple[Any, ...]) -> int:
+        self.entries.append(entry)
+        return len(self.entries) - 1
+
+    def apply_one(self, op: Any, x: Any) -> Value:
         if not op.pointwise:
             return self.apply(op, (x,))
         if get_ident() != self.thread:
             self.wrong_thread()
-        xv, ix = x._value, x._index  # type: ignore[attr-defined]
-        z = op.function(xv)  # type: ignore[attr-defined]
+        xv, ix = x._value, x._index
+        z = op.function(xv)
         if ix < 0:
             return TapeTracer(self, z, -1)
-        kx, _, kz = op.keep_first  # type: ignore[attr-defined]
-        dtype = z.dtype
-        types = None if dtype is FLOAT64 and xv.dtype is FLOAT64 else (type_of(xv), None, type_of(z))
-        index = self.count
-        self.count = index + 1
-        self.entries += (op, ix, -1, xv if kx else None, None, z if kz else None, types)
-        return TapeTracer(self, z, index)
+        kx, _, kz, head = op.plan_first
+        t = _bare(TapeTracer)
+        t._trace, t._value, t._extent = self, z, x._extent
+        if t._extent is not None and z.dtype is FLOAT64:
+            types = None
+        else:
+            types = (type_of(xv), None, type_of(z))
+            t._extent = z.shape if z.dtype is FLOAT64 else None
+        entries = self.entries
+        t._index = len(entries)
+        entries.append((head, ix, -1, xv if kx else None, None, z if kz else None, types))
+        return t
 
-    def apply_two(self, op: Op, x: Value, y: Value) -> Value:
+    def apply_two(self, op: Any, x: Value, y: Value) -> Value:
         if not op.pointwise:
             return self.apply(op, (x, y))
         if get_ident() != self.thread:
@@ -119,28 +128,31 @@ class Tape(Trace):
             yv, iy = y._value, y._index
         else:
             yv, iy = y, -1
-        z = op.function(xv, yv)  # type: ignore[attr-defined]
+        z = op.function(xv, yv)
+        t = _bare(TapeTracer)
+        t._trace, t._value = self, z
+        t._extent = extent = z.shape if z.dtype is FLOAT64 else None
         if iy < 0:
             if ix < 0:
-                return TapeTracer(self, z, -1)
-            kx, ky, kz = op.keep_first  # type: ignore[attr-defined]
+                t._index = -1
+                return t
+            kx, ky, kz, head = op.plan_first
             if ky and type(yv) is not float and type(yv) is not int:
                 yv = self.captured.hold(yv)
-            plain = z.dtype is FLOAT64 and xv.dtype is FLOAT64 and xv.shape == z.shape
+            plain = extent is not None and x._extent == extent
         elif ix < 0:
-            kx, ky, kz = op.keep_second  # type: ignore[attr-defined]
+            kx, ky, kz, head = op.plan_second
             if kx and type(xv) is not float and type(xv) is not int:
                 xv = self.captured.hold(xv)
-            plain = z.dtype is FLOAT64 and yv.dtype is FLOAT64 and yv.shape == z.shape
+            plain = extent is not None and y._extent == extent
         else:
-            kx, ky, kz = op.keep_both  # type: ignore[attr-defined]
-            shape = z.shape
-            plain = z.dtype is FLOAT64 and xv.dtype is FLOAT64 and yv.dtype is FLOAT64 and xv.shape == shape and yv.shape == shape
+            kx, ky, kz, head = op.plan_both
+            plain = extent is not None and x._extent == extent and y._extent == extent
         types = None if plain else (type_of(xv) if ix >= 0 else None, type_of(yv) if iy >= 0 else None, type_of(z))
-        index = self.count
-        self.count = index + 1
-        self.entries += (op, ix, iy, xv if kx else None, yv if ky else None, z if kz else None, types)
-        return TapeTracer(self, z, index)
+        entries = self.entries
+        t._index = len(entries)
+        entries.append((head, ix, iy, xv if kx else None, yv if ky else None, z if kz else None, types))
+        return t
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if op.pointwise and len(args) < 3:
@@ -173,7 +185,7 @@ class Tape(Trace):
         entry = (op, indices, -1, xs, None, kept_z, None)
         if not op.several:
             return self._new(z, entry) if z.dtype.kind in "fc" else z
-        whole = self._new(None, entry)._index
+        whole = self._slot(entry)
         return tuple(
             self._new(part, (PART, whole, j, len(z), None, None, None)) if part.dtype.kind in "fc" else part for j, part in enumerate(z)
         )
@@ -237,41 +249,39 @@ def _scatter(cts: list[Any], i: int, op: Any, ct: Value, xs: Sequence[Any], owne
     op.pull_into(cts[i], ct, xs)
 
 
-def sweep(entries: list[Any], count: int, inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
+def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
     """Read a record backwards: cotangents of the first `inputs` variables from those of some others (None: zero).
 
     With `consume` the record is taken apart on the way, so that memory falls as the sweep goes back.
     """
+    count = len(entries)
     cts: list[Any] = [None] * count
     owned: set[int] = set()
     for index, seed in seeds.items():
         cts[index] = seed
     masked = False
+    take = entries.pop if consume else None
     with np.errstate(all="ignore"):  # singular partials are infinite, and zero cotangents win over them
         for k in range(count - 1, inputs - 1, -1):
             ct = cts.pop()
-            base = STRIDE * k
+            op, ix, iy, x, y, z, types = entries[k] if take is None else take()
             if ct is None:
-                if consume:
-                    del entries[base:]
                 continue
-            op, ix, iy, x, y, z, types = entries[base : base + STRIDE]
-            if consume:
-                del entries[base:]
             if type(ct) is Pending:
                 ct, masked = ct.assembled(), True
-            if op.pointwise:
+            if type(op) is tuple:
+                first, second, guarded, op = op
                 if types is not None:
                     _pull_fitted(cts, op, (ix, iy), (x, y), z, types, ct, masked, owned)
                     continue
-                first, second = op.factors if iy != -1 or op.arity == 2 else (op.factors[0], None)
-                guarded = masked or op.singular
+                guarded = guarded or masked
                 if ix >= 0:
                     if first is None:
                         g = ct
+                    elif guarded:
+                        g = masked_multiply(ct, first(x, y, z))
                     else:
-                        d = first(x, y, z)
-                        g = masked_multiply(ct, d) if guarded and type(d) is not float else ct * d
+                        g = ct * first(x, y, z)
                     if cts[ix] is None:
                         cts[ix] = g
                     else:
@@ -279,9 +289,10 @@ def sweep(entries: list[Any], count: int, inputs: int, seeds: dict[int, Value], 
                 if iy >= 0:
                     if second is None:
                         g = ct
+                    elif guarded:
+                        g = masked_multiply(ct, second(x, y, z))
                     else:
-                        d = second(x, y, z)
-                        g = masked_multiply(ct, d) if guarded and type(d) is not float else ct * d
+                        g = ct * second(x, y, z)
                     if cts[iy] is None:
                         cts[iy] = g
                     else:
@@ -313,13 +324,14 @@ def _pull_fitted(
             _accumulate(cts, place, fit(g, kind), owned)
 
 
-def replay(entries: list[Any], count: int, tangents: Sequence[Value]) -> list[Value]:
+def replay(entries: list[Any], tangents: Sequence[Value]) -> list[Value]:
     """Read a record forwards: the tangent of every variable from those of the inputs (None: zero)."""
     ds: list[Any] = list(tangents)
     with np.errstate(all="ignore"):
-        for k in range(len(ds), count):
-            op, ix, iy, x, y, z, types = entries[STRIDE * k : STRIDE * k + STRIDE]
-            if op.pointwise:
+        for k in range(len(ds), len(entries)):
+            op, ix, iy, x, y, z, types = entries[k]
+            if type(op) is tuple:
+                op = op[3]
                 dxs = [ds[i] if i >= 0 else None for i in (ix, iy)[: op.arity]]
                 if op.own_push:
                     dz = op.push([types[0] if x is None and types else x], z, dxs)

@@ -172,7 +172,6 @@ class Split:
                 return found
 
             self.entries = [substituted(e, RecordTracer, slot) for e in tape.entries]
-            self.count = tape.count
             self.forward, _ = record.program(inputs, [*values, *extra])
         self.input_types = program.input_types
         self.output_types = program.output_types
@@ -196,7 +195,7 @@ class Split:
                     if place >= 0:
                         ct = next(cts)
                         seeds[place] = ct if place not in seeds else seeds[place] + ct
-                found = sweep(self._filled(flat), self.count, sum(self.wanted), seeds, consume=True)
+                found = sweep(self._filled(flat), sum(self.wanted), seeds, consume=True)
                 types = [t for t, w in zip(self.input_types, self.wanted, strict=True) if w]
                 return [np.zeros(t.shape, t.dtype) if ct is None else ct for ct, t in zip(found, types, strict=True)]
 
@@ -211,7 +210,7 @@ class Split:
             count = len(self.residual_types)
 
             def pushed(*flat: Value) -> list[Value]:
-                ds = replay(self._filled(flat), self.count, flat[count:])
+                ds = replay(self._filled(flat), flat[count:])
                 types = self.output_types
                 return [
                     np.zeros(t.shape, t.dtype) if ds[p] is None else ds[p] for p, t in zip(self.places, types, strict=True) if p >= 0
@@ -252,7 +251,7 @@ def pulled(program: Program, xs: Sequence[Value], wanted: Sequence[bool], cts: S
             if ct is not None and isinstance(z, TapeTracer) and z._trace is tape and z._index >= 0:
                 seeds[z._index] = seeds[z._index] + ct if z._index in seeds else ct
         entries, tape.entries = tape.entries, []
-        found = iter(sweep(entries, tape.count, sum(wanted), seeds, consume=True))
+        found = iter(sweep(entries, sum(wanted), seeds, consume=True))
     return [next(found) if w else None for w in wanted]
 
 
