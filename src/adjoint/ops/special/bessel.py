@@ -1,0 +1,135 @@
+"""Bessel functions in their argument, of any fixed order; Airy, Kelvin, Struve and parabolic cylinder functions.
+
+The recurrences that stay regular at zero are preferred: 2 J′ᵥ = Jᵥ₋₁ - Jᵥ₊₁.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import special
+from scipy.special import _ufuncs
+
+from adjoint.base.errors import UnsupportedError
+from adjoint.ops.special.declare import SQRT_PI, named, removable, several, unary
+from adjoint.program.types import Value
+
+
+def _half_difference(f: Any) -> Callable[..., Value]:
+    return lambda v, x: 0.5 * (f(v - 1.0, x) - f(v + 1.0, x))
+
+
+def _real(name: str, x: Value) -> Value:
+    """The scaled functions have |Re x| or |Im x| in their scale, so they are not holomorphic."""
+    if x.dtype.kind == "c":
+        raise UnsupportedError(
+            f"{name} is not holomorphic (its scale is the exponential of an absolute value), so there is no rule for complex arguments. "
+            "Use the function without scale."
+        )
+    return x
+
+
+for _f in (special.jv, special.yv, special.hankel1, special.hankel2):
+    named(_f, "v x", x=_half_difference(_f))
+named(special.jve, "v x", x=lambda v, x: _half_difference(special.jve)(v, _real("jve", x)))
+named(special.yve, "v x", x=lambda v, x: _half_difference(special.yve)(v, _real("yve", x)))
+named(special.hankel1e, "v x", x=lambda v, x, z: _half_difference(special.hankel1e)(v, x) - 1j * z)
+named(special.hankel2e, "v x", x=lambda v, x, z: _half_difference(special.hankel2e)(v, x) + 1j * z)
+named(special.iv, "v x", x=lambda v, x: 0.5 * (special.iv(v - 1.0, x) + special.iv(v + 1.0, x)))
+named(special.kv, "v x", x=lambda v, x: -0.5 * (special.kv(v - 1.0, x) + special.kv(v + 1.0, x)))
+named(
+    special.ive,
+    "v x",
+    x=lambda v, x, z: 0.5 * (special.ive(v - 1.0, x) + special.ive(v + 1.0, x)) - np.sign(_real("ive", x)) * z,
+)
+named(special.kve, "v x", x=lambda v, x, z: z - 0.5 * (special.kve(v - 1.0, x) + special.kve(v + 1.0, x)))
+named(special.yn, "n x", x=lambda n, x: 0.5 * (special.yn(n - 1, x) - special.yn(n + 1, x)))
+named(special.kn, "n x", x=lambda n, x: -0.5 * (special.kn(np.abs(n - 1), x) + special.kn(n + 1, x)))
+
+unary(special.j0, lambda x: -special.j1(x))
+unary(special.j1, lambda x: 0.5 * (special.j0(x) - special.jv(2.0, x)))
+unary(special.y0, lambda x: -special.y1(x))
+unary(special.y1, lambda x, z: special.y0(x) - z / x)
+unary(special.i0, lambda x: special.i1(x))
+unary(special.i1, lambda x: 0.5 * (special.i0(x) + special.iv(2.0, x)))
+unary(special.i0e, lambda x, z: special.i1e(x) - np.sign(x) * z)
+unary(special.i1e, lambda x, z: 0.5 * (special.i0e(x) + special.ive(2.0, x)) - np.sign(x) * z)
+unary(special.k0, lambda x: -special.k1(x))
+unary(special.k1, lambda x, z: -special.k0(x) - z / x)
+unary(special.k0e, lambda x, z: z - special.k1e(x))
+unary(special.k1e, lambda x, z: z - special.k0e(x) - z / x)
+
+
+def _spherical(f: Any, below: float, above: float) -> Callable[..., Value]:
+    """(2n+1) fₙ′ = ±n fₙ₋₁ ± (n+1) fₙ₊₁."""
+
+    def slope(n: Value, x: Value) -> Value:
+        weight = 1.0 / (2 * n + 1)
+        return (below * n * weight) * f(np.abs(n - 1), x) + (above * (n + 1) * weight) * f(n + 1, x)
+
+    return slope
+
+
+named(_ufuncs._spherical_jn, "n x", x=_spherical(_ufuncs._spherical_jn, 1.0, -1.0))
+named(_ufuncs._spherical_yn, "n x", x=_spherical(_ufuncs._spherical_yn, 1.0, -1.0))
+named(_ufuncs._spherical_in, "n x", x=_spherical(_ufuncs._spherical_in, 1.0, 1.0))
+named(_ufuncs._spherical_kn, "n x", x=_spherical(_ufuncs._spherical_kn, -1.0, -1.0))
+
+several(special.airy, "x", x=lambda x, z: (z[1], x * z[0], z[3], x * z[2]))
+
+
+def _scaled_airy(x: Value, z: Value) -> tuple[Value, ...]:
+    """Ai and Ai′ are scaled by exp(⅔ x √x), Bi and Bi′ by its inverse, right of 0; left of it Bi has no scale, and Ai is not real."""
+    rate = np.sqrt(np.where(_real("airye", x) > 0, x, 0.0))
+    left = np.where(x < 0, np.nan, 0.0)
+    ai, aip, bi, bip = z
+    return aip + rate * ai + left, x * ai + rate * aip + left, bip - rate * bi, x * bi - rate * bip
+
+
+several(special.airye, "x", x=_scaled_airy)
+
+
+# Kelvin's functions: ber + i bei = J₀(x exp(3πi/4)), so f″ = i f - f′/x
+_BER_BY_X = [0.0 if k % 4 != 2 else (-1.0) ** ((k + 2) // 4) * (k + 2) / (2.0 ** (k + 2) * math.factorial((k + 2) // 2) ** 2) for k in range(30)]
+_BEI_BY_X = [0.0 if k % 4 != 0 else (-1.0) ** (k // 4) * (k + 2) / (2.0 ** (k + 2) * math.factorial((k + 2) // 2) ** 2) for k in range(30)]
+
+
+def _berp_by_x(x: Value) -> Value:
+    return removable(x, _BER_BY_X, lambda u: special.berp(u) / u, 1.0)
+
+
+def _beip_by_x(x: Value) -> Value:
+    return removable(x, _BEI_BY_X, lambda u: special.beip(u) / u, 1.0)
+
+
+unary(special.ber, lambda x: special.berp(x))
+unary(special.bei, lambda x: special.beip(x))
+unary(special.ker, lambda x: special.kerp(x))
+unary(special.kei, lambda x: special.keip(x))
+unary(special.berp, lambda x: -special.bei(x) - _berp_by_x(x))
+unary(special.beip, lambda x: special.ber(x) - _beip_by_x(x))
+unary(special.kerp, lambda x, z: -special.kei(x) - z / x)
+unary(special.keip, lambda x, z: special.ker(x) - z / x)
+several(
+    special.kelvin,
+    "x",
+    x=lambda x, z: (z[2], z[3], 1j * z[0] - _berp_by_x(x) - 1j * _beip_by_x(x), 1j * z[1] - z[3] / x),
+)
+
+
+def _struve_term(v: Value, x: Value) -> Value:
+    """(x/2)ᵛ / (√π Γ(v + 3/2))."""
+    return np.power(0.5 * x, v) * special.rgamma(v + 1.5) / SQRT_PI
+
+
+named(special.struve, "v x", x=lambda v, x: 0.5 * (special.struve(v - 1.0, x) - special.struve(v + 1.0, x) + _struve_term(v, x)))
+named(special.modstruve, "v x", x=lambda v, x: 0.5 * (special.modstruve(v - 1.0, x) + special.modstruve(v + 1.0, x) + _struve_term(v, x)))
+
+for _f in (special.pbdv, special.pbvv):
+    several(_f, "v x", x=lambda v, x, z: (z[1], (0.25 * x * x - v - 0.5) * z[0]))
+several(special.pbwa, "a x", x=lambda a, x, z: (z[1], (a - 0.25 * x * x) * z[0]))
+named(special.wright_bessel, "a b x", x=lambda a, b, x: special.wright_bessel(a, a + b, x))
+named(special.log_wright_bessel, "a b x", x=lambda a, b, x, z: np.exp(special.log_wright_bessel(a, a + b, x) - z))

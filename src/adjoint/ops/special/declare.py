@@ -1,0 +1,93 @@
+"""How the rules of scipy.special's ufuncs are declared, and series for what has a removable singularity.
+
+The instances are interned; their names are those of SciPy, with `special.` before a name that NumPy has too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.named import NamedUfunc, SeveralUfunc
+from adjoint.ops.pointwise import BY_NAME, Factor, FlatUfunc, Pointwise, SmoothUfunc
+from adjoint.program.types import Value
+
+RULES: dict[str, Pointwise] = {}  # name -> primitive
+
+SQRT_PI = math.sqrt(math.pi)
+SQRT_2 = math.sqrt(2.0)
+SQRT_2PI = math.sqrt(2.0 * math.pi)
+
+
+def by_name(name: str) -> Pointwise:
+    """The interned primitive of this name; loads all rules of scipy.special."""
+    importlib.import_module(__package__)
+    return RULES[name]
+
+
+class SpecialUfunc(SmoothUfunc):
+    """A smooth ufunc of one argument."""
+
+    def __reduce__(self) -> Any:
+        return (by_name, (self.name,))
+
+
+class SpecialNamed(NamedUfunc):
+    """A ufunc of several arguments."""
+
+    def __reduce__(self) -> Any:
+        return (by_name, (self.name,))
+
+
+class SpecialSeveral(SeveralUfunc):
+    """A ufunc with several results."""
+
+    def __reduce__(self) -> Any:
+        return (by_name, (self.name,))
+
+
+def _free(function: Any) -> str:
+    name = function.__name__.removeprefix("_")
+    return f"special.{name}" if name in BY_NAME else name
+
+
+def unary(function: Any, slope: Factor, *, singular: bool = True) -> None:
+    """Declare z = f(x) by its slope, an expression in x and z."""
+    op = SpecialUfunc(function, [slope], name=_free(function), singular=singular)
+    RULES[op.name] = op
+
+
+def named(function: Any, arguments: str, **partials: Callable[..., Value]) -> None:
+    """Declare z = f(a, b, …) by its partials, expressions in the arguments and z."""
+    op = SpecialNamed(function, arguments, partials, name=_free(function))
+    RULES[op.name] = op
+
+
+def several(function: Any, arguments: str, **partials: Callable[..., Sequence[Value]]) -> None:
+    """Declare a ufunc with several results z by tuples of partials."""
+    op = SpecialSeveral(function, arguments, partials, name=_free(function))
+    RULES[op.name] = op
+
+
+def flat(function: Any) -> None:
+    """Declare a piecewise constant ufunc."""
+    op = FlatUfunc(function, name=_free(function))
+    RULES[op.name] = op
+
+
+def polynomial(coefficients: Sequence[float], u: Value) -> Value:
+    """Σ cₙ uⁿ, by Horner's rule."""
+    result: Value = coefficients[-1] + 0.0 * u
+    for c in reversed(coefficients[:-1]):
+        result = result * u + c
+    return result
+
+
+def removable(u: Value, coefficients: Sequence[float], formula: Callable[[Value], Value], radius: float) -> Value:
+    """An analytic function whose formula is 0/0 at u = 0: its power series for |u| < radius, the formula elsewhere."""
+    near = np.abs(u) < radius
+    return np.where(near, polynomial(coefficients, np.where(near, u, 0.0)), formula(np.where(near, 2.0 * radius, u)))

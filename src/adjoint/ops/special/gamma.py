@@ -1,0 +1,153 @@
+"""The gamma function and its relatives: log Γ, 1/Γ, polygamma of any order, beta, binomials, incomplete gamma and beta, Hurwitz's ζ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import special
+from scipy.special import _ufuncs
+
+from adjoint.ops.calculus import Differential
+from adjoint.ops.named import adjoint_product, product
+from adjoint.ops.pointwise import Pointwise
+from adjoint.ops.special.declare import SQRT_2PI, flat, named, polynomial, unary
+from adjoint.program.op import primitive
+from adjoint.program.types import Value
+
+_BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330]  # B₂, B₄, …
+
+
+def polygamma(n: int, x: Value) -> Value:
+    """ψ⁽ⁿ⁾(x), the (n+1)-th derivative of log Γ."""
+    return special.psi(x) if n == 0 else Polygamma(n)(x)
+
+
+@primitive
+class Polygamma(Pointwise, Differential):
+    """ψ⁽ⁿ⁾, a family closed under differentiation; real x by Hurwitz's ζ: (-1)ⁿ⁺¹ n! ζ(n+1, x)."""
+
+    n: int
+
+    @property
+    def ufunc(self) -> Any:
+        return special.psi
+
+    def evaluate(self, *xs: Value) -> Value:
+        x = np.asarray(xs[0])[()]
+        if x.dtype.kind == "c":
+            return _complex_polygamma(self.n, x)
+        x = x if x.dtype.kind == "f" else x.astype(np.float64)
+        return (-1.0) ** (self.n + 1) * math.factorial(self.n) * _ufuncs._zeta(self.n + 1.0, x)
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        return None if dxs[0] is None else product(dxs[0], Polygamma(self.n + 1)(xs[0]))
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        return [adjoint_product(ct, Polygamma(self.n + 1)(xs[0]))]
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return [True], False
+
+
+def _complex_polygamma(n: int, z: Value) -> Value:
+    """Reflection into the right half plane, recurrence upwards, then the asymptotic series with Bernoulli numbers."""
+    kind = z.dtype
+    z = np.asarray(z, np.complex128)
+    left = z.real < 0.5
+    w = np.where(left, 1.0 - z, z)
+    steps = 15 + n
+    sign = (-1.0) ** (n + 1)
+    total = sum(1.0 / (w + k) ** (n + 1) for k in range(steps)) * math.factorial(n)
+    v = w + steps
+    total = total + math.factorial(n - 1) / v**n + math.factorial(n) / (2.0 * v ** (n + 1))
+    for k, b in enumerate(_BERNOULLI, 1):
+        total = total + b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) / v ** (2 * k + n)
+    right = sign * total
+    return np.where(left, (-1.0) ** n * right - np.pi * _cotangent_derivative(n, np.where(left, z, 0.25)), right).astype(kind)[()]
+
+
+def _cotangent_derivative(n: int, z: Value) -> Value:
+    """dⁿ cot(πz)/dzⁿ, n ≥ 1: near the real axis a polynomial in c = cot(πz), as c′ = -π (1 + c²); off it cot(πz) = -i (1 + 2 Σ exp(2πikz))."""
+    near = np.abs(z.imag) < 0.5
+    c = 1.0 / np.tan(np.pi * np.where(near, z, 0.25))
+    p = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        p = p.deriv() * np.polynomial.Polynomial([-np.pi, 0.0, -np.pi])
+    upper = np.where(near, 1j, np.where(z.imag < 0, np.conj(z), z))
+    turns = -2j * sum((2j * np.pi * k) ** n * np.exp(2j * np.pi * k * upper) for k in range(1, 24))
+    return np.where(near, p(c), np.where(z.imag < 0, np.conj(turns), turns))
+
+
+def _reciprocal_slope(x: Value, z: Value) -> Value:
+    """d(1/Γ)/dx = -ψ(x)/Γ(x); left of ½ by 1/Γ(x) = Γ(1-x) sin(πx)/π, which is smooth at the poles of Γ."""
+    left = np.real(x) < 0.5
+    low, high = np.where(left, x, 0.0), np.where(left, 1.0, x)
+    n = np.rint(np.real(low))
+    turn = math.pi * (low - n)
+    parity = 1.0 - 2.0 * np.abs(np.remainder(n, 2.0))
+    mirrored = special.gamma(1.0 - low) * parity * (np.cos(turn) - np.sin(turn) / math.pi * special.psi(1.0 - low))
+    return np.where(left, mirrored, -special.psi(high) * np.where(left, 1.0, z))
+
+
+unary(special.gamma, lambda x, z: z * special.psi(x))
+unary(special.gammaln, lambda x: special.psi(x))
+unary(special.loggamma, lambda x: special.psi(x))
+unary(special.rgamma, _reciprocal_slope)
+unary(special.psi, lambda x: Polygamma(1)(x))
+flat(special.gammasgn)
+named(_ufuncs._zeta, "s q", q=lambda s, q: -s * _ufuncs._zeta(s + 1.0, q))
+
+named(
+    special.beta,
+    "a b",
+    a=lambda a, b, z: z * (special.psi(a) - special.psi(a + b)),
+    b=lambda a, b, z: z * (special.psi(b) - special.psi(a + b)),
+)
+named(special.betaln, "a b", a=lambda a, b: special.psi(a) - special.psi(a + b), b=lambda a, b: special.psi(b) - special.psi(a + b))
+named(special.poch, "a m", a=lambda a, m, z: z * (special.psi(a + m) - special.psi(a)), m=lambda a, m, z: z * special.psi(a + m))
+named(
+    special.binom,
+    "n k",
+    n=lambda n, k, z: z * (special.psi(n + 1.0) - special.psi(n - k + 1.0)),
+    k=lambda n, k, z: z * (special.psi(n - k + 1.0) - special.psi(k + 1.0)),
+)
+
+_STIRLING = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156]  # log Γ(b+1) - (b+½) log b + b - ½ log 2π, in 1/b, 1/b³ …
+
+
+def gamma_density(a: Value, x: Value) -> Value:
+    """xᵃ⁻¹ e⁻ˣ / Γ(a) for x ≥ 0. For large b = a-1 as exp(b (log(x/b) - x/b + 1) - …)/√(2πb), where nothing large cancels."""
+    b = a - 1.0
+    large = b > 10.0
+    wide, narrow = np.where(large, b, 10.0), np.where(large, 0.0, b)
+    inside = x > 0
+    gap = (np.where(inside, x, 1.0) - wide) / wide
+    inverse = 1.0 / wide
+    correction = inverse * polynomial(_STIRLING, inverse * inverse)
+    saddle = np.exp(wide * (np.log1p(gap) - gap) - correction) / np.sqrt(wide) / SQRT_2PI
+    near = np.where(x > 800.0, 800.0, x)  # beyond, the density is zero, and the power would overflow
+    direct = np.power(near, narrow) * np.exp(-near) * special.rgamma(narrow + 1.0)
+    return np.where(large, np.where(inside, saddle, 0.0), direct)
+
+
+def beta_density(a: Value, b: Value, x: Value) -> Value:
+    """xᵃ⁻¹ (1-x)ᵇ⁻¹ / B(a, b) for 0 ≤ x ≤ 1; through logarithms when a or b is large."""
+    logarithmic = (np.maximum(a, b) > 20.0) & (x > 0) & (x < 1)
+    u, v = np.where(logarithmic, x, 0.5), np.where(logarithmic, 0.5, x)
+    large = np.exp((a - 1.0) * np.log(u) + (b - 1.0) * np.log1p(-u) - special.betaln(a, b))
+    p, q = np.where(logarithmic, 1.0, a), np.where(logarithmic, 1.0, b)
+    small = np.power(v, p - 1.0) * np.power(1.0 - v, q - 1.0) / special.beta(p, q)
+    return np.where(logarithmic, large, small)
+
+
+named(special.gammainc, "a x", x=gamma_density)
+named(special.gammaincc, "a x", x=lambda a, x: -gamma_density(a, x))
+named(special.gammaincinv, "a y", y=lambda a, z: 1.0 / gamma_density(a, z))
+named(special.gammainccinv, "a y", y=lambda a, z: -1.0 / gamma_density(a, z))
+named(special.betainc, "a b x", x=beta_density)
+named(special.betaincc, "a b x", x=lambda a, b, x: -beta_density(a, b, x))
+named(special.betaincinv, "a b y", y=lambda a, b, z: 1.0 / beta_density(a, b, z))
+named(special.betainccinv, "a b y", y=lambda a, b, z: -1.0 / beta_density(a, b, z))
