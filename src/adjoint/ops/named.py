@@ -1,7 +1,8 @@
 """Elementwise functions of several named arguments, with one result or several.
 
-The partials are written in the function's own letters: `betainc(a, b, x)` declares `x=lambda a, b, x: …`, and the parameter names say what
-is kept. An argument without a partial may be a constant; differentiating with respect to it is an error that names it.
+The partials are written in the function's own letters: `betainc(a, b, x)` declares `x=lambda a, b, x: …`, and the
+parameter names say what is kept. An argument without a partial may be a constant; differentiating with respect to it is
+an error that names it.
 """
 
 from __future__ import annotations
@@ -22,27 +23,31 @@ def product(ct: Value, d: Value) -> Value:
     """ct · d; zero where ct is, whatever d. None is zero."""
     if ct is None or d is None:
         return None
-    return ct * d if isinstance(d, float | complex) and type(d) in (float, complex) else masked_multiply(ct, d)
+    return ct * d if type(d) in (float, complex) else masked_multiply(ct, d)
 
 
 def adjoint_product(ct: Value, d: Value) -> Value:
     """ct · conj(d)."""
-    if isinstance(d, complex) and type(d) is complex:
-        return product(ct, d.conjugate())
-    return product(ct, np.conjugate(d) if d is not None and type(d) is not float and d.dtype.kind == "c" else d)
+    return product(ct, d if d is None or type(d) is float else np.conjugate(d))
 
 
 class NamedUfunc(Pointwise, Differential):
-    """z = f(a, b, …) by a ufunc with one result; `partials` gives ∂z/∂a … as functions of arguments by name, and of z."""
+    """z = f(a, b, …) by a ufunc with one result; `partials` gives ∂z/∂a … as functions of arguments and z by name."""
 
-    def __init__(self, function: Any, arguments: str, partials: dict[str, Callable[..., Any]], *, name: str | None = None) -> None:
+    def __init__(
+        self, function: Any, arguments: str, partials: dict[str, Callable[..., Any]], *, name: str | None = None
+    ) -> None:
         self.function = function  # type: ignore[misc]
         self.name: str = name or function.__name__
         self.arguments = tuple(arguments.split())
         self.partials = partials
         self.reads = {argument: tuple(inspect.signature(f).parameters) for argument, f in partials.items()}
         known = {*self.arguments, "z"}
-        if len(self.arguments) != function.nin or not set(partials) <= known or not all(set(r) <= known for r in self.reads.values()):
+        if (
+            len(self.arguments) != function.nin
+            or not set(partials) <= known
+            or not all(set(r) <= known for r in self.reads.values())
+        ):
             raise TypeError(f"{self.name}: the partials name arguments that it does not have")
         UFUNCS[function] = self
 
@@ -72,7 +77,7 @@ class NamedUfunc(Pointwise, Differential):
         argument = self.arguments[i]
         if argument not in self.partials:
             raise UnsupportedError(
-                f"{self.name}({', '.join(self.arguments)}) has no rule for the derivative with respect to its argument {argument!r}. "
+                f"{self.name}({', '.join(self.arguments)}) has no derivative rule for its argument {argument!r}. "
                 f"Keep it constant (ad.stop_gradient), or give the function a rule: @ad.custom_rule(jvp=…, vjp=…)."
             )
         return self.partials[argument](*[z if n == "z" else xs[self.arguments.index(n)] for n in self.reads[argument]])
@@ -82,7 +87,9 @@ class NamedUfunc(Pointwise, Differential):
         return None if dz is None else spread(dz, z)
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        return [fit(adjoint_product(ct, self.partial(i, xs, z)), xs[i]) if want else None for i, want in enumerate(wanted)]
+        return [
+            fit(adjoint_product(ct, self.partial(i, xs, z)), xs[i]) if want else None for i, want in enumerate(wanted)
+        ]
 
 
 class SeveralUfunc(NamedUfunc):
@@ -93,7 +100,10 @@ class SeveralUfunc(NamedUfunc):
     def result_type(self, *types: ArrayType) -> Any:
         shape = broadcast_shapes(self.title, types)
         tokens = tuple(promotion_token(t) for t in types)
-        return tuple(ArrayType(shape, d) for d in self.function.resolve_dtypes((*tokens, *[None] * self.function.nout))[len(types) :])
+        return tuple(
+            ArrayType(shape, d)
+            for d in self.function.resolve_dtypes((*tokens, *[None] * self.function.nout))[len(types) :]
+        )
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         rows = [[product(dx, d) for d in self.partial(i, xs, z)] for i, dx in enumerate(dxs) if dx is not None]

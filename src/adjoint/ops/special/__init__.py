@@ -1,8 +1,19 @@
 """The rules of scipy.special's ufuncs. Loaded when the first of them meets a traced value."""
 
-from adjoint.ops.special import bessel, distributions, elliptic, errors, gamma, hypergeometric, information, integrals, polynomials
+from adjoint.ops.special import (
+    bessel,
+    distributions,
+    elliptic,
+    errors,
+    gamma,
+    hypergeometric,
+    information,
+    integrals,
+    polynomials,
+)
 from adjoint.ops.special.declare import RULES, by_name
 
 __all__ = [
-    "RULES", "bessel", "by_name", "distributions", "elliptic", "errors", "gamma", "hypergeometric", "information", "integrals", "polynomials",
+    "RULES", "bessel", "by_name", "distributions", "elliptic", "errors", "gamma", "hypergeometric", "information",
+    "integrals", "polynomials",
 ]  # fmt: skip

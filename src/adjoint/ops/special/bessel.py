@@ -3,6 +3,9 @@
 The recurrences that stay regular at zero are preferred: 2 J′ᵥ = Jᵥ₋₁ - Jᵥ₊₁.
 """
 
+# The rules are a table of lambdas, whose letters have no types.
+# pyright: basic
+
 from __future__ import annotations
 
 import math
@@ -26,7 +29,7 @@ def _real(name: str, x: Value) -> Value:
     """The scaled functions have |Re x| or |Im x| in their scale, so they are not holomorphic."""
     if x.dtype.kind == "c":
         raise UnsupportedError(
-            f"{name} is not holomorphic (its scale is the exponential of an absolute value), so there is no rule for complex arguments. "
+            f"{name} is not holomorphic (its scale is an absolute value), so it has no rule for complex arguments. "
             "Use the function without scale."
         )
     return x
@@ -82,7 +85,7 @@ several(special.airy, "x", x=lambda x, z: (z[1], x * z[0], z[3], x * z[2]))
 
 
 def _scaled_airy(x: Value, z: Value) -> tuple[Value, ...]:
-    """Ai and Ai′ are scaled by exp(⅔ x √x), Bi and Bi′ by its inverse, right of 0; left of it Bi has no scale, and Ai is not real."""
+    """Right of 0, Ai and Ai′ are scaled by exp(⅔ x √x), Bi and Bi′ by its inverse; left of it only Bi is real."""
     rate = np.sqrt(np.where(_real("airye", x) > 0, x, 0.0))
     left = np.where(x < 0, np.nan, 0.0)
     ai, aip, bi, bip = z
@@ -93,8 +96,14 @@ several(special.airye, "x", x=_scaled_airy)
 
 
 # Kelvin's functions: ber + i bei = J₀(x exp(3πi/4)), so f″ = i f - f′/x
-_BER_BY_X = [0.0 if k % 4 != 2 else (-1.0) ** ((k + 2) // 4) * (k + 2) / (2.0 ** (k + 2) * math.factorial((k + 2) // 2) ** 2) for k in range(30)]
-_BEI_BY_X = [0.0 if k % 4 != 0 else (-1.0) ** (k // 4) * (k + 2) / (2.0 ** (k + 2) * math.factorial((k + 2) // 2) ** 2) for k in range(30)]
+_BER_BY_X = [
+    0.0 if k % 4 != 2 else (-1.0) ** ((k + 2) // 4) * (k + 2) / (2.0 ** (k + 2) * math.factorial((k + 2) // 2) ** 2)
+    for k in range(30)
+]
+_BEI_BY_X = [
+    0.0 if k % 4 != 0 else (-1.0) ** (k // 4) * (k + 2) / (2.0 ** (k + 2) * math.factorial((k + 2) // 2) ** 2)
+    for k in range(30)
+]
 
 
 def _berp_by_x(x: Value) -> Value:
@@ -125,8 +134,16 @@ def _struve_term(v: Value, x: Value) -> Value:
     return np.power(0.5 * x, v) * special.rgamma(v + 1.5) / SQRT_PI
 
 
-named(special.struve, "v x", x=lambda v, x: 0.5 * (special.struve(v - 1.0, x) - special.struve(v + 1.0, x) + _struve_term(v, x)))
-named(special.modstruve, "v x", x=lambda v, x: 0.5 * (special.modstruve(v - 1.0, x) + special.modstruve(v + 1.0, x) + _struve_term(v, x)))
+named(
+    special.struve,
+    "v x",
+    x=lambda v, x: 0.5 * (special.struve(v - 1.0, x) - special.struve(v + 1.0, x) + _struve_term(v, x)),
+)
+named(
+    special.modstruve,
+    "v x",
+    x=lambda v, x: 0.5 * (special.modstruve(v - 1.0, x) + special.modstruve(v + 1.0, x) + _struve_term(v, x)),
+)
 
 for _f in (special.pbdv, special.pbvv):
     several(_f, "v x", x=lambda v, x, z: (z[1], (0.25 * x * x - v - 0.5) * z[0]))

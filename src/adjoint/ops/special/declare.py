@@ -25,7 +25,7 @@ SQRT_2PI = math.sqrt(2.0 * math.pi)
 
 def by_name(name: str) -> Pointwise:
     """The interned primitive of this name; loads all rules of scipy.special."""
-    importlib.import_module(__package__)
+    importlib.import_module("adjoint.ops.special")
     return RULES[name]
 
 
@@ -89,5 +89,6 @@ def polynomial(coefficients: Sequence[float], u: Value) -> Value:
 
 def removable(u: Value, coefficients: Sequence[float], formula: Callable[[Value], Value], radius: float) -> Value:
     """An analytic function whose formula is 0/0 at u = 0: its power series for |u| < radius, the formula elsewhere."""
-    near = np.abs(u) < radius
-    return np.where(near, polynomial(coefficients, np.where(near, u, 0.0)), formula(np.where(near, 2.0 * radius, u)))
+    near: Value = np.abs(u) < radius
+    series, rest = polynomial(coefficients, np.where(near, u, 0.0)), formula(np.where(near, 2.0 * radius, u))
+    return np.where(near, series, rest)

@@ -1,4 +1,7 @@
-"""Distribution functions in their variable (the slope is the density) and quantiles in the probability (its reciprocal)."""
+"""Distribution functions in their variable (slope: the density), quantiles in the probability (its reciprocal)."""
+
+# The rules are a table of lambdas, whose letters have no types.
+# pyright: basic
 
 from __future__ import annotations
 
@@ -28,8 +31,15 @@ named(special.pdtr, "k m", m=_poisson)
 named(special.pdtrc, "k m", m=lambda k, m: -_poisson(k, m))
 named(special.pdtri, "k y", y=lambda k, z: 1.0 / _poisson(k, z))
 
-named(special.gdtr, "a b x", a=lambda a, b, x: x * gamma_density(b, a * x), x=lambda a, b, x: a * gamma_density(b, a * x))
-named(special.gdtrc, "a b x", a=lambda a, b, x: -x * gamma_density(b, a * x), x=lambda a, b, x: -a * gamma_density(b, a * x))
+named(
+    special.gdtr, "a b x", a=lambda a, b, x: x * gamma_density(b, a * x), x=lambda a, b, x: a * gamma_density(b, a * x)
+)
+named(
+    special.gdtrc,
+    "a b x",
+    a=lambda a, b, x: -x * gamma_density(b, a * x),
+    x=lambda a, b, x: -a * gamma_density(b, a * x),
+)
 named(special.gdtria, "p b x", p=lambda b, x, z: 1.0 / (x * gamma_density(b, z * x)), x=lambda x, z: -z / x)
 named(special.gdtrix, "a b p", a=lambda a, z: -z / a, p=lambda a, b, z: 1.0 / (a * gamma_density(b, a * z)))
 

@@ -1,4 +1,7 @@
-"""Elliptic integrals (Legendre's and Carlson's), Jacobi's elliptic functions, the arithmetic-geometric mean. m is the parameter k²."""
+"""Elliptic integrals, Jacobi's functions, the arithmetic-geometric mean. m is the parameter k²."""
+
+# The rules are a table of lambdas, whose letters have no types.
+# pyright: basic
 
 from __future__ import annotations
 
@@ -134,7 +137,7 @@ named(
 
 
 def _d_slope(x: Value, y: Value, w: Value, z: Value) -> Value:
-    """∂R_D(x, y, w)/∂x = (R_D(x, y, w) - R_D(y, w, x)) / (2 (w - x)); NaN where w and x are too close for the difference."""
+    """∂R_D(x, y, w)/∂x = (R_D(x, y, w) - R_D(y, w, x)) / (2 (w - x)); NaN where w and x are too close."""
     gap = w - x
     safe = np.where(np.abs(gap) > 1e-5 * np.abs(w), gap, np.nan)
     return (z - special.elliprd(y, w, x)) / (2.0 * safe)

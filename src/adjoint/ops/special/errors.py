@@ -1,7 +1,11 @@
 """The error function and its relatives, and the normal distribution.
 
-Where the textbook formula of a slope is a difference of two equal numbers (erfcx, dawsn and wofz far out), the asymptotic series takes over.
+Where the textbook formula of a slope is a difference of nearly equal numbers (erfcx, dawsn and wofz far out), the
+asymptotic series takes over.
 """
+
+# The rules are a table of lambdas, whose letters have no types.
+# pyright: basic
 
 from __future__ import annotations
 
@@ -30,7 +34,10 @@ def normal_density(x: Value) -> Value:
 
 
 def erfcx_slope(x: Value, z: Value) -> Value:
-    """d erfcx/dx = 2 x z - 2/√π; for large |x| in the right half plane -Σ (-1)ᵏ (2k+1)!!/2ᵏ x⁻²ᵏ⁻² / √π; erfcx(-x) = 2 exp(x²) - erfcx(x)."""
+    """d erfcx/dx = 2 x z - 2/√π; for large |x| in the right half plane -Σ (-1)ᵏ (2k+1)!!/2ᵏ x⁻²ᵏ⁻² / √π.
+
+    In the left one by erfcx(-x) = 2 exp(x²) - erfcx(x).
+    """
     far = np.abs(x) > FAR
     left = np.real(x) < 0
     y = np.where(far, np.where(left, -x, x), FAR)
@@ -54,7 +61,9 @@ def hazard(x: Value) -> Value:
     """φ(x) / Φ(x) = √(2/π) / erfcx(-x/√2), the slope of log Φ; right of 0 as it stands, since erfcx overflows there."""
     right = np.real(x) > 0
     low, high = np.where(right, 0.0, x), np.where(right, x, 0.0)
-    return np.where(right, normal_density(high) / special.ndtr(high), math.sqrt(2.0 / math.pi) / special.erfcx(-low / SQRT_2))
+    return np.where(
+        right, normal_density(high) / special.ndtr(high), math.sqrt(2.0 / math.pi) / special.erfcx(-low / SQRT_2)
+    )
 
 
 unary(special.erf, bell, singular=False)

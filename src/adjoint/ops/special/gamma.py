@@ -1,4 +1,7 @@
-"""The gamma function and its relatives: log Γ, 1/Γ, polygamma of any order, beta, binomials, incomplete gamma and beta, Hurwitz's ζ."""
+"""The gamma function and its relatives: log Γ, 1/Γ, polygamma, beta, incomplete gamma and beta, Hurwitz's ζ."""
+
+# The rules are a table of lambdas, whose letters have no types.
+# pyright: basic
 
 from __future__ import annotations
 
@@ -17,7 +20,18 @@ from adjoint.ops.special.declare import SQRT_2PI, flat, named, polynomial, unary
 from adjoint.program.op import primitive
 from adjoint.program.types import Value
 
-_BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330]  # B₂, B₄, …
+_BERNOULLI = [
+    1 / 6,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    5 / 66,
+    -691 / 2730,
+    7 / 6,
+    -3617 / 510,
+    43867 / 798,
+    -174611 / 330,
+]  # B₂, B₄, …
 
 
 def polygamma(n: int, x: Value) -> Value:
@@ -66,11 +80,16 @@ def _complex_polygamma(n: int, z: Value) -> Value:
     for k, b in enumerate(_BERNOULLI, 1):
         total = total + b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) / v ** (2 * k + n)
     right = sign * total
-    return np.where(left, (-1.0) ** n * right - np.pi * _cotangent_derivative(n, np.where(left, z, 0.25)), right).astype(kind)[()]
+    return np.where(
+        left, (-1.0) ** n * right - np.pi * _cotangent_derivative(n, np.where(left, z, 0.25)), right
+    ).astype(kind)[()]
 
 
 def _cotangent_derivative(n: int, z: Value) -> Value:
-    """dⁿ cot(πz)/dzⁿ, n ≥ 1: near the real axis a polynomial in c = cot(πz), as c′ = -π (1 + c²); off it cot(πz) = -i (1 + 2 Σ exp(2πikz))."""
+    """dⁿ cot(πz)/dzⁿ, n ≥ 1: near the real axis a polynomial in c = cot(πz), as c′ = -π (1 + c²).
+
+    Above it from cot(πz) = -i (1 + 2 Σ exp(2πikz)), below it from the conjugate.
+    """
     near = np.abs(z.imag) < 0.5
     c = 1.0 / np.tan(np.pi * np.where(near, z, 0.25))
     p = np.polynomial.Polynomial([0.0, 1.0])
@@ -106,8 +125,18 @@ named(
     a=lambda a, b, z: z * (special.psi(a) - special.psi(a + b)),
     b=lambda a, b, z: z * (special.psi(b) - special.psi(a + b)),
 )
-named(special.betaln, "a b", a=lambda a, b: special.psi(a) - special.psi(a + b), b=lambda a, b: special.psi(b) - special.psi(a + b))
-named(special.poch, "a m", a=lambda a, m, z: z * (special.psi(a + m) - special.psi(a)), m=lambda a, m, z: z * special.psi(a + m))
+named(
+    special.betaln,
+    "a b",
+    a=lambda a, b: special.psi(a) - special.psi(a + b),
+    b=lambda a, b: special.psi(b) - special.psi(a + b),
+)
+named(
+    special.poch,
+    "a m",
+    a=lambda a, m, z: z * (special.psi(a + m) - special.psi(a)),
+    m=lambda a, m, z: z * special.psi(a + m),
+)
 named(
     special.binom,
     "n k",
@@ -115,11 +144,19 @@ named(
     k=lambda n, k, z: z * (special.psi(n - k + 1.0) - special.psi(k + 1.0)),
 )
 
-_STIRLING = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156]  # log Γ(b+1) - (b+½) log b + b - ½ log 2π, in 1/b, 1/b³ …
+_STIRLING = [
+    1 / 12,
+    -1 / 360,
+    1 / 1260,
+    -1 / 1680,
+    1 / 1188,
+    -691 / 360360,
+    1 / 156,
+]  # log Γ(b+1) - (b+½) log b + b - ½ log 2π, in 1/b, 1/b³ …
 
 
 def gamma_density(a: Value, x: Value) -> Value:
-    """xᵃ⁻¹ e⁻ˣ / Γ(a) for x ≥ 0. For large b = a-1 as exp(b (log(x/b) - x/b + 1) - …)/√(2πb), where nothing large cancels."""
+    """xᵃ⁻¹ e⁻ˣ / Γ(a) for x ≥ 0; for large b = a-1 as exp(b (log(x/b) - x/b + 1) - …)/√(2πb): nothing large cancels."""
     b = a - 1.0
     large = b > 10.0
     wide, narrow = np.where(large, b, 10.0), np.where(large, 0.0, b)

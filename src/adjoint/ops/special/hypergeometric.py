@@ -1,5 +1,8 @@
 """Hypergeometric functions in their argument: each slope is the same function with every parameter raised by one."""
 
+# The rules are a table of lambdas, whose letters have no types.
+# pyright: basic
+
 from __future__ import annotations
 
 from scipy import special

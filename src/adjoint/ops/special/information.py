@@ -1,4 +1,7 @@
-"""Logistic functions, entropies and divergences, Box-Cox, Huber's losses, and the elementary functions that SciPy has beside NumPy's."""
+"""Logistic functions, entropies and divergences, Box-Cox, Huber's losses, and SciPy's own elementary functions."""
+
+# The rules are a table of lambdas, whose letters have no types.
+# pyright: basic
 
 from __future__ import annotations
 
@@ -96,7 +99,12 @@ def _log_squared(log_x: Value, lam: Value) -> Value:
 
 
 named(special.boxcox, "x lam", x=lambda x, lam: np.power(x, lam - 1.0), lam=lambda x, lam: _log_squared(np.log(x), lam))
-named(special.boxcox1p, "x lam", x=lambda x, lam: np.power(1.0 + x, lam - 1.0), lam=lambda x, lam: _log_squared(np.log1p(x), lam))
+named(
+    special.boxcox1p,
+    "x lam",
+    x=lambda x, lam: np.power(1.0 + x, lam - 1.0),
+    lam=lambda x, lam: _log_squared(np.log1p(x), lam),
+)
 named(special.inv_boxcox, "y lam", y=lambda lam, z: np.power(z, 1.0 - lam), lam=_inverse_parameter)
 named(
     special.inv_boxcox1p,

@@ -1,4 +1,7 @@
-"""Functions that are integrals: exponential, sine and cosine, Fresnel's, the dilogarithm, integrals of Bessel and Airy functions; Lambert's W."""
+"""Integrals: exponential, sine, Fresnel's, the dilogarithm, those of Bessel and Airy functions; Lambert's W."""
+
+# The rules are a table of lambdas, whose letters have no types.
+# pyright: basic
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ from adjoint.program.types import Value
 _SINC = [0.0 if n % 2 else (-1.0) ** (n // 2) / math.factorial(n + 1) for n in range(24)]
 _SINHC = [abs(c) for c in _SINC]
 _LOG_QUOTIENT = [(-1.0) ** n / (n + 1.0) for n in range(40)]  # log(1+u)/u
-_I0_QUOTIENT = [0.0 if n % 2 == 0 else 1.0 / (2.0 ** (n + 1) * math.factorial((n + 1) // 2) ** 2) for n in range(30)]  # (I₀(x) - 1)/x
+_I0_QUOTIENT = [
+    0.0 if n % 2 == 0 else 1.0 / (2.0 ** (n + 1) * math.factorial((n + 1) // 2) ** 2) for n in range(30)
+]  # (I₀(x) - 1)/x
 _J0_QUOTIENT = [(-1.0) ** ((n - 1) // 2) * c for n, c in enumerate(_I0_QUOTIENT)]  # (1 - J₀(x))/x
 
 

@@ -1,4 +1,7 @@
-"""Orthogonal polynomials in their argument; the families of Gegenbauer, Jacobi and Laguerre are closed under differentiation."""
+"""Orthogonal polynomials in their argument; Gegenbauer's, Jacobi's and Laguerre's are closed under differentiation."""
+
+# The rules are a table of lambdas, whose letters have no types.
+# pyright: basic
 
 from __future__ import annotations
 
