@@ -132,9 +132,9 @@ class LinearMap:
                 raise TypeError(f"a pullback takes one cotangent, like the function's result; got {len(args)}.")
             names = recorded.structure.paths()
             given = tangent_leaves(args[0], recorded.structure, recorded.output_types, "vjp cotangent", names)
-            return chosen.result(_with_zeros(chosen, fresh(recorded.pull(given))))
+            return chosen.result(_with_zeros(chosen, fresh(recorded.pull(given), given)))
         given = _tangents(chosen, args, "linearize tangents")
-        return tree.unflatten(recorded.structure, fresh(recorded.push(given)))
+        return tree.unflatten(recorded.structure, fresh(recorded.push(given), given))
 
     def __repr__(self) -> str:
         kind = "pullback" if self._backwards else "pushforward"
@@ -233,7 +233,7 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
     outputs, flags, out_structure = run_lanes(call, values, mapped, size)
     out_axes = tree.broadcast_prefix("vmap out_axes", options["out_axes"], out_structure, "out_axes", "the result")
     placed = [_placed(v, f, axis, size, path) for v, f, axis, path in zip(outputs, flags, out_axes, out_structure.paths(), strict=True)]
-    return tree.unflatten(out_structure, fresh(placed))
+    return tree.unflatten(out_structure, fresh(placed, leaves))
 
 
 def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) -> Value:
@@ -241,7 +241,7 @@ def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) 
     if axis is None:
         if mapped:
             raise ShapeError(f"vmap: out_axes is None for result{path}, but it differs from lane to lane.")
-        return value
+        return value.copy() if isinstance(value, np.ndarray) else value
     if not mapped:
         value = np.broadcast_to(value, (size, *np.shape(value)))
     return np.moveaxis(value, 0, axis) if axis else value

@@ -15,18 +15,20 @@ from adjoint.program.types import Value, check_supported
 
 Argnums: TypeAlias = int | str | Sequence[int | str]
 SCALARS = (bool, int, float, complex)
+FLOAT64 = np.dtype(np.float64)
 
 
-def plain_value(leaf: Any, name: str) -> Value:
+def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
     """A leaf as a number, an ndarray of native byte order or a traced value; refused when something would be lost."""
     kind = type(leaf)
     if isinstance(leaf, Traced):
         return leaf
+    if kind is float or kind is np.float64:
+        return np.float64(leaf)
+    name = name if isinstance(name, str) else name()
     if kind is np.ndarray:
         array = leaf
     elif kind in SCALARS or isinstance(leaf, np.generic):
-        if kind is float or kind is np.float64:
-            return np.float64(leaf)
         if kind is complex:
             return np.complex128(leaf)
         if kind in SCALARS:
@@ -64,7 +66,11 @@ class Selection(NamedTuple):
     structure: Any  # of the tuple of selected arguments
     call: Callable[[Sequence[Value]], Any]  # the function, given new leaves
     single: bool  # argnums was one argument, not a tuple
-    names: list[str]
+    naming: Callable[[], list[str]]  # the user's words for the leaves: asked for in errors alone
+
+    @property
+    def names(self) -> list[str]:
+        return self.naming()
 
     @property
     def values(self) -> list[Value]:
@@ -90,8 +96,14 @@ def select(function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...]
     keys = [_place(function, w, args, kwargs, transformation) for w in wanted]  # type: ignore[arg-type]
     chosen = tuple(args[k] if isinstance(k, int) else kwargs[k] for k in keys)
     leaves, structure = tree.flatten(chosen)
-    names = [_leaf_name(function, keys, path) for path in structure.paths()]
-    values = [plain_value(leaf, f"{transformation}: argument {name}") for leaf, name in zip(leaves, names, strict=True)]
+
+    def naming() -> list[str]:
+        return [_leaf_name(function, keys, path) for path in structure.paths()]
+
+    values = [
+        leaf if type(leaf) is np.ndarray and leaf.dtype is FLOAT64 else plain_value(leaf, lambda i=i: f"{transformation}: argument {naming()[i]}")
+        for i, leaf in enumerate(leaves)
+    ]
     whole_argument = _whole_arguments(chosen)
     active: list[int] = []
     for i, value in enumerate(values):
@@ -106,7 +118,7 @@ def select(function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...]
             active.append(i)
         elif whole:
             raise DtypeError(
-                f"{transformation}: argument {names[i]} has dtype {np.asarray(leaves[i]).dtype if not isinstance(leaves[i], Traced) else value.dtype}, "
+                f"{transformation}: argument {naming()[i]} has dtype {np.asarray(leaves[i]).dtype if not isinstance(leaves[i], Traced) else value.dtype}, "
                 "and whole numbers have no derivative. Convert it with .astype(float), or differentiate another argument (argnums=…)."
             )
 
@@ -120,7 +132,7 @@ def select(function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...]
                 named[key] = made
         return function(*positional, **named)
 
-    return Selection(values, active, structure, call, single, names)
+    return Selection(values, active, structure, call, single, naming)
 
 
 def _whole_arguments(chosen: tuple[Any, ...]) -> list[bool]:
@@ -180,18 +192,19 @@ def run(trace: Trace, call: Callable[..., Any], *args: Any) -> Any:
 
 def returned(value: Value, trace: Trace, foreign: Sequence[Any] = ()) -> Value:
     """What a value of `trace` is outside of it: plain and new, never memory that the caller already has."""
+    outer = True  # what the function returns without computing it may be anybody's
     if isinstance(value, Traced) and value._trace is trace:
-        value = value._value
+        value, outer = value._value, False
     if isinstance(value, np.ndarray):
-        if value.base is not None or not value.flags.writeable or any(value is f for f in foreign):
+        if outer or value.base is not None or not value.flags.writeable or any(value is f for f in foreign):
             value = value.copy()
         return value if value.ndim else value[()]
     return value
 
 
-def fresh(values: Sequence[Value]) -> list[Value]:
-    """Results that share no memory with each other or with anything the caller has."""
-    seen: set[int] = set()
+def fresh(values: Sequence[Value], foreign: Sequence[Any] = ()) -> list[Value]:
+    """Results that share no memory with each other or with anything the caller has, `foreign` above all."""
+    seen: set[int] = {id(f) for f in foreign}
     out: list[Value] = []
     for value in values:
         if isinstance(value, np.ndarray):

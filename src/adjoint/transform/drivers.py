@@ -36,7 +36,7 @@ class Linearised:
         self.places = [leaf._index if isinstance(leaf, TapeTracer) and leaf._trace is tape else -1 for leaf in leaves]
         self.values = [_copied(returned(leaf, tape)) for leaf in leaves]
         self.output_types = [type_of(v) for v in self.values]
-        self.aux = aux
+        self.aux = tree.map(_copied, aux)
 
     def push(self, tangents: Sequence[Value]) -> list[Value]:
         """Tangents of the outputs."""
@@ -61,20 +61,20 @@ def _copied(value: Value) -> Value:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def split_aux(result: Any, has_aux: bool, trace: Any) -> tuple[Any, Any]:
+def split_aux(result: Any, has_aux: bool, trace: Any, foreign: Sequence[Any] = ()) -> tuple[Any, Any]:
     """(value, aux) of a function's result; aux leaves the trace."""
     if not has_aux:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
         raise TypeError(f"has_aux=True needs a function that returns a pair (value, aux); it returned {type(result).__name__}.")
     value, aux = result
-    return value, outside(aux, trace)
+    return value, outside(aux, trace, foreign)
 
 
-def outside(value: Any, trace: Any) -> Any:
+def outside(value: Any, trace: Any, foreign: Sequence[Any] = ()) -> Any:
     """A tree of results of `trace` as the caller sees it."""
     leaves, structure = tree.flatten(value)
-    return tree.unflatten(structure, [returned(leaf, trace) for leaf in leaves])
+    return tree.unflatten(structure, fresh([returned(leaf, trace, foreign) for leaf in leaves]))
 
 
 def checked_leaf(leaf: Any) -> Value:
@@ -129,7 +129,7 @@ def push_forward(call: Function, values: Sequence[Value], tangents: Sequence[Val
     with running(trace):
         trace.started = here()
         inputs = [ForwardTracer(trace, v, t) for v, t in zip(values, tangents, strict=True)]
-        y, aux = split_aux(run(trace, call, inputs), has_aux, trace)
+        y, aux = split_aux(run(trace, call, inputs), has_aux, trace, values)
         leaves, structure = tree.flatten(y)
         leaves = [checked_leaf(leaf) for leaf in leaves]
         primals, slopes = [], []
@@ -138,13 +138,14 @@ def push_forward(call: Function, values: Sequence[Value], tangents: Sequence[Val
             primals.append(returned(leaf, trace, values))
             slope = leaf._tangent if mine else None
             slopes.append(type_of(primals[-1]).zeros() if slope is None else slope)
-    return tree.unflatten(structure, fresh(primals)), tree.unflatten(structure, fresh(slopes)), aux
+    return tree.unflatten(structure, fresh(primals)), tree.unflatten(structure, fresh(slopes, tangents)), aux
 
 
 def transposed(call: Function, values: Sequence[Value], cotangents: Callable[[Any, list[Any]], Sequence[Value]]) -> list[Value]:
     """The transpose of a linear function applied to cotangents."""
     map_ = Linearised(call, values, tape=LinearTape(outlives_call=True))
-    return fresh(map_.pull(cotangents(map_.structure, map_.output_types)))
+    given = cotangents(map_.structure, map_.output_types)
+    return fresh(map_.pull(given), given)
 
 
 def tangent_leaves(given: Any, structure: Any, types: Sequence[Any], what: str, names: Sequence[str]) -> list[Value]:
