@@ -52,7 +52,12 @@ VAGUE = {"util", "utils", "helper", "helpers", "misc", "common", "tools", "stuff
 
 # Folders of tests/ with no counterpart in src/adjoint, and tests that look at a whole folder or at several.
 TEST_FOLDERS_OF_THEIR_OWN = {"book", "docs", "examples", "golden"}
-TESTS_ACROSS_FILES = {"ops/test_contract.py", "program/test_random.py"}
+TESTS_ACROSS_FILES = {
+    "ops/test_contract.py",
+    "program/test_random.py",
+    "transform/test_nesting.py",
+    "transform/test_kinks.py",
+}
 
 
 def python_files(folder: Path) -> list[Path]:
