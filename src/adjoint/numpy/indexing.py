@@ -151,7 +151,20 @@ def _transposed(x: Value, axes: tuple[int, ...]) -> Value:
 
 def setitem(x: Traced, index: Any, v: Value) -> None:
     """x[index] = v."""
-    settle(x, updated(x, index, v))
+    if not _in_place(x, index, v):
+        settle(x, updated(x, index, v))
+
+
+def _in_place(x: Traced, index: Any, v: Value) -> bool:
+    """Write into the memory of x itself where the trace allows it: a loop of n writes then costs O(n)."""
+    if hasattr(x, "_base") or getattr(x, "_views", None) or (isinstance(v, Traced) and v._trace.level > x._trace.level):
+        return False
+    items = _basic_items(index if isinstance(index, tuple) else (index,), x.ndim)
+    if items is None:
+        return False
+    op = ScatterSet(("slice", items))
+    shape = () if len(items) == x.ndim and all(type(i) is int for i in items) else Slice(items).result_type(x.type).shape
+    return x._trace.assign(x, op, _fitted(v, shape, x), ())
 
 
 def updated(x: Value, index: Any, v: Value) -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import Differential
-from adjoint.ops.pointwise import Factor, LinearUfunc, ProductUfunc, SmoothUfunc, Ufunc, smooth
+from adjoint.ops.pointwise import Factor, LinearUfunc, ProductUfunc, SmoothUfunc, Ufunc, itself, other, smooth
 from adjoint.program.types import Value
 
 ONE: Factor | None = None  # the partial 1: nothing to multiply with, nothing to keep
@@ -122,7 +122,7 @@ radians = smooth(np.radians, lambda: np.pi / 180.0)
 rad2deg = smooth(np.rad2deg, lambda: 180.0 / np.pi)
 deg2rad = smooth(np.deg2rad, lambda: np.pi / 180.0)
 
-multiply = ProductUfunc(np.multiply, [lambda y: y, lambda x: x])
+multiply = ProductUfunc(np.multiply, [other, itself])
 divide = smooth(np.divide, lambda y: 1.0 / y, lambda y, z: -z / y, singular=True)
 power = smooth(np.power, _power_base, _power_exponent, singular=True)
 float_power = smooth(np.float_power, _power_base, _power_exponent, singular=True)

@@ -184,6 +184,11 @@ class ScatterSet(Linear):
 
     place: Key
     masks = True
+    overwrites = True
+
+    def subscript(self, indices: Sequence[Value]) -> tuple[Any, ...]:
+        """The NumPy index of the place."""
+        return subscript(self.place, indices)
 
     @property
     def parameters(self) -> int:

@@ -7,6 +7,7 @@ parameter names of the expression say what must be kept for the way back; so `ta
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
@@ -20,12 +21,30 @@ from adjoint.program.types import ArrayType, Value, promotion_token
 Factor: TypeAlias = Callable[..., Value]  # called with (x, y, z); reads those it names
 
 
+def itself(x: Value) -> Value:
+    """The partial x."""
+    return x
+
+
+def other(y: Value) -> Value:
+    """The partial y."""
+    return y
+
+
+def _pick_x(x: Value, y: Value, z: Value) -> Value:
+    return x
+
+
+def _pick_y(x: Value, y: Value, z: Value) -> Value:
+    return y
+
+
 def _reads(*names: str) -> Callable[[Factor], Factor]:
     """Adapters from an expression in some of x, y, z to a function of all three."""
     table: dict[tuple[str, ...], Callable[[Factor], Factor]] = {
         (): lambda f: lambda x, y, z: f(),
-        ("x",): lambda f: lambda x, y, z: f(x),
-        ("y",): lambda f: lambda x, y, z: f(y),
+        ("x",): lambda f: _pick_x if f is itself else lambda x, y, z: f(x),
+        ("y",): lambda f: _pick_y if f is other else lambda x, y, z: f(y),
         ("z",): lambda f: lambda x, y, z: f(z),
         ("x", "y"): lambda f: lambda x, y, z: f(x, y),
         ("x", "z"): lambda f: lambda x, y, z: f(x, z),
@@ -254,7 +273,7 @@ def masked_multiply(ct: Value, d: Value) -> Value:
         return ct * d
     if isinstance(ct, np.ndarray) and isinstance(d, np.ndarray | np.generic):
         product = ct * d
-        return product if np.isfinite(np.vdot(product, product)) else _masked_product.evaluate(ct, d)
+        return product if math.isfinite(np.vdot(product, product).real) else _masked_product.evaluate(ct, d)
     if isinstance(ct, np.generic) and isinstance(d, np.generic):
         return ct * d if ct != 0 else ct
     return _masked_product(ct, d)

@@ -37,6 +37,7 @@ class Op(ABC):
     flat: ClassVar[bool] = False  # derivative zero everywhere
     masks: ClassVar[bool] = False  # its pull makes cotangents with structural zeros (select, scatter)
     sparse: ClassVar[bool] = False  # its pull touches few elements (indexing): see `pull_into`
+    overwrites: ClassVar[bool] = False  # it is x[…] = v, whose pull can reuse the memory of the cotangent
     effect: ClassVar[bool] = False  # must run, and in order, even when nothing reads its result
     closes: ClassVar[bool] = False  # its rules are the user's functions, which may close over traced values
     linear: ClassVar[bool] = False  # linear in its differentiable arguments together

@@ -8,6 +8,7 @@ one always acts first.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -49,6 +50,10 @@ class Trace:
     def constant(self, value: Value) -> Traced:
         """A traced value of this trace that depends on nothing (so that it can be assigned to)."""
         raise NotImplementedError
+
+    def assign(self, x: Traced, op: Op, v: Value, indices: Sequence[Value]) -> bool:
+        """x[…] = v without a copy, where the trace can; says whether it did."""
+        return False
 
     def apply_one(self, op: Op, x: Traced) -> Value:
         """`apply` of one argument."""
@@ -175,6 +180,14 @@ def running(trace: T) -> Iterator[T]:
 def live_trace() -> Trace | None:
     """The innermost transformation that is running in this thread, if any."""
     return _live.get()
+
+
+def exclusive(x: Traced) -> bool:
+    """Whether the memory of a traced value is plain, its own, and referred to by nobody else: then it may be written to."""
+    value = x._value
+    if type(value) is not np.ndarray or value.base is not None or not value.flags.writeable:
+        return False
+    return sys.getrefcount(value) == 3  # the traced value, the name here, the argument of getrefcount
 
 
 def primal(x: Value) -> Value:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from threading import get_ident
+from typing import Any
 
 import numpy as np
 
 from adjoint.program.op import Op
-from adjoint.program.trace import Trace, Traced
+from adjoint.program.trace import Trace, Traced, exclusive
 from adjoint.program.types import Value
 
 
@@ -59,6 +61,21 @@ class Forward(Trace):
             with np.errstate(all="ignore"), self.reading() if op.closes else _NOTHING:
                 dz = op.push(xs, z, dxs)
         return tuple(map(self._paired, z, dz)) if op.several else self._paired(z, dz)
+
+    def assign(self, x: Any, op: Any, v: Value, indices: Sequence[Value]) -> bool:
+        """x[…] = v in place, in value and tangent, when nobody else refers to their memory."""
+        mine = isinstance(v, ForwardTracer) and v._trace is self
+        new, slope = (v._value, v._tangent) if mine else (v, None)
+        if not exclusive(x) or any(isinstance(i, Traced) for i in (new, slope, x._tangent, *indices)):
+            return False
+        if x._tangent is not None or slope is not None:
+            x._tangent = np.zeros(x.shape, x.dtype) if x._tangent is None else np.array(x._tangent) if x._tangent.base is not None else x._tangent
+            tangent = x._tangent
+            if sys.getrefcount(tangent) > 3:
+                tangent = x._tangent = tangent.copy()
+            tangent[op.subscript(indices)] = 0 if slope is None else slope
+        x._value[op.subscript(indices)] = new
+        return True
 
     def _paired(self, z: Value, dz: Value) -> Value:
         return ForwardTracer(self, z, dz) if hasattr(z, "dtype") and z.dtype.kind in "fc" else z

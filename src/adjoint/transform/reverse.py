@@ -23,7 +23,7 @@ from adjoint.ops.calculus import fit, total
 from adjoint.ops.index import ScatterSum
 from adjoint.ops.pointwise import masked_multiply, spread
 from adjoint.program.op import Op
-from adjoint.program.trace import Trace, Traced
+from adjoint.program.trace import Trace, Traced, exclusive
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.capture import Captured
 
@@ -190,6 +190,21 @@ class Tape(Trace):
             self._new(part, (PART, whole, j, len(z), None, None, None)) if part.dtype.kind in "fc" else part for j, part in enumerate(z)
         )
 
+    def assign(self, x: Any, op: Any, v: Value, indices: Sequence[Value]) -> bool:
+        """x[…] = v in place, when nobody else refers to the memory of x; says whether it was."""
+        tracked = type(v) is TapeTracer and v._trace is self
+        new = v._value if tracked else v
+        if not (exclusive(x) and not isinstance(new, Traced) and not any(isinstance(i, Traced) for i in indices)):
+            return False
+        x._value[op.subscript(indices)] = new
+        iv = v._index if tracked else -1
+        if x._index >= 0 or iv >= 0:
+            held = [self.captured.hold(i) for i in indices]
+            entry = (op, (x._index, iv, *[-1] * len(indices)), None, (type_of(x._value), type_of(new), *held), None, None, None)
+            x._index = self._slot(entry)
+            x._extent = x._value.shape if x._value.dtype is FLOAT64 else None
+        return True
+
     def _settled(self, z: Value) -> Value:
         """A result without derivative: plain if it is an integer or a truth value, else a constant that can be assigned to."""
         return TapeTracer(self, z, -1) if type(z) is not bool and z.dtype.kind in "fc" else z
@@ -223,7 +238,7 @@ def _accumulate(cts: list[Any], i: int, g: Value, owned: set[int]) -> None:
         cts[i] = g
     elif type(old) is Pending:
         old.dense = total(old.dense, g)
-    elif i in owned and type(g) is np.ndarray:
+    elif i in owned and type(old) is np.ndarray and type(g) is np.ndarray:
         np.add(old, g, out=old)
     else:
         new = cts[i] = old + g
@@ -247,6 +262,19 @@ def _scatter(cts: list[Any], i: int, op: Any, ct: Value, xs: Sequence[Any], owne
         cts[i] = np.array(old)
         owned.add(i)
     op.pull_into(cts[i], ct, xs)
+
+
+def _unwrite(cts: list[Any], ix: Sequence[int], op: Any, ct: Value, xs: Sequence[Any], owned: set[int]) -> None:
+    """Undo x[…] = v in a cotangent of our own: what was written takes its part, and x keeps the rest."""
+    if ix[1] >= 0:
+        _accumulate(cts, ix[1], fit(np.array(op.read(ct, xs[0], xs[2:])), xs[1]), owned)
+    if ix[0] >= 0:
+        ct[op.subscript(xs[2:])] = 0
+        if cts[ix[0]] is None:
+            cts[ix[0]] = ct
+            owned.add(ix[0])
+        else:
+            _accumulate(cts, ix[0], ct, owned)
 
 
 def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
@@ -282,10 +310,14 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                         g = masked_multiply(ct, first(x, y, z))
                     else:
                         g = ct * first(x, y, z)
-                    if cts[ix] is None:
+                    old = cts[ix]
+                    if old is None:
                         cts[ix] = g
-                    else:
+                    elif ix in owned or type(old) is Pending:
                         _accumulate(cts, ix, g, owned)
+                    else:
+                        cts[ix] = old + g
+                        owned.add(ix)
                 if iy >= 0:
                     if second is None:
                         g = ct
@@ -293,10 +325,14 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                         g = masked_multiply(ct, second(x, y, z))
                     else:
                         g = ct * second(x, y, z)
-                    if cts[iy] is None:
+                    old = cts[iy]
+                    if old is None:
                         cts[iy] = g
-                    else:
+                    elif iy in owned or type(old) is Pending:
                         _accumulate(cts, iy, g, owned)
+                    else:
+                        cts[iy] = old + g
+                        owned.add(iy)
             elif op is PART:
                 if cts[ix] is None:
                     cts[ix] = [None] * x
@@ -304,6 +340,9 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
             elif op.sparse:
                 masked = True
                 _scatter(cts, ix[0], op, ct, x, owned)
+            elif op.overwrites and type(ct) is np.ndarray and not any(isinstance(i, Traced) for i in x[2:]):
+                masked = True
+                _unwrite(cts, ix, op, ct if k in owned else ct.copy(), x, owned)
             else:
                 masked = masked or op.masks
                 for i, g in zip(ix, op.pull(ct, x, z, [i >= 0 for i in ix]), strict=True):
