@@ -1,6 +1,12 @@
-"""NumPy's functions for traced values. Importing this package gives traced values their protocols."""
+"""NumPy's functions for traced values, and NumPy's names as a namespace: `import adjoint.numpy as np` works where NumPy does.
+
+Importing this package gives traced values their protocols, so that NumPy's own functions take them.
+"""
 
 import sys
+from typing import Any
+
+import numpy as _numpy
 
 from adjoint.numpy import (
     accumulating,
@@ -12,6 +18,7 @@ from adjoint.numpy import (
     methods,
     missing_values,
     moving,
+    namespace,
     norms,
     padding,
     products,
@@ -29,3 +36,16 @@ from adjoint.ops import operators
 operators.install()
 indexing.install()
 methods.install(lambda: sys.modules[__name__])
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        value = namespace.lookup(name)
+    except AttributeError:
+        raise AttributeError(f"adjoint.numpy has no {name!r}; neither has NumPy.") from None
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*_numpy.__all__, *namespace.OWN, *globals()})

@@ -38,6 +38,11 @@ def divmod_(x: Value, y: Value) -> tuple[Value, Value]:
     return np.floor_divide(x, y), np.remainder(x, y)
 
 
+@composed(np._core.umath.clip)  # type: ignore[attr-defined]  (what plain.clip(low, x) calls)
+def clip(x: Value, low: Value, high: Value) -> Value:
+    return np.minimum(np.maximum(x, low), high)
+
+
 @composed(np.modf)
 def modf(x: Value) -> tuple[Value, Value]:
     """(fractional part, whole part), both with the sign of x."""

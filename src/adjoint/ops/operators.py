@@ -5,13 +5,14 @@ The rules of all primitives use `+`, `*`, `np.sin` … on values; on traced valu
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adjoint.base.errors import DtypeError, TraceError
-from adjoint.base.source import describe, here
+from adjoint.base.source import describe, here, user_frame
 from adjoint.ops import arithmetic, compare, contract, elementary  # noqa: F401  (fills UFUNCS)
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
 from adjoint.program.op import Op
@@ -179,6 +180,33 @@ def _refuse(call: str, remedy: str) -> Callable[..., Any]:
     return method
 
 
+def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
+    """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods of plain arrays)."""
+    if self.dtype.kind in "biu":
+        remedy = "Read a plain array at traced places with adjoint.numpy.take(plain, x), or make it adjoint.numpy.array(plain) first."
+    elif _asking_function() is not None or not self.shape:
+        remedy = (
+            "A list of traced values becomes an array with np.stack or adjoint.numpy.array (adjoint.numpy has all of NumPy's functions, also for lists); "
+            "to assign into an array, make it with adjoint.numpy.zeros."
+        )
+    else:
+        remedy = (
+            "NumPy's functions take it as it is: np.dot(a, x) instead of a.dot(x), np.stack instead of np.array; "
+            "to assign into an array, make it with adjoint.numpy.zeros."
+        )
+    refuse_conversion(self, _asking_function() or "NumPy (np.asarray, np.array, or a method of a plain array)", remedy)
+
+
+def _asking_function() -> str | None:
+    """The function of NumPy that the user's code called, if it is one that is written in Python."""
+    user, frame, name = user_frame(), sys._getframe(1), None
+    while frame is not None and frame is not user:
+        if str(frame.f_globals.get("__name__")).startswith("numpy"):
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return None if name is None else "np.r_" if name == "__getitem__" else f"np.{name}" if hasattr(np, name) else "A function of NumPy"
+
+
 def _length(self: Traced) -> int:
     if not self.shape:
         raise TypeError("len() of a 0-d array")
@@ -236,11 +264,11 @@ def install() -> None:
         "__repr__": _text,
         "__str__": _text,
         "__format__": _format,
-        "__float__": _refuse("float()", "Keep it traced: use NumPy functions (np.sin, not math.sin), and np.stack or adjoint.numpy.array to build arrays; "
-                             "to assign into an array, make it with adjoint.numpy.zeros (or np.zeros_like of a traced array)."),
-        "__complex__": _refuse("complex()", "Keep it traced, and use NumPy functions instead of cmath."),
-        "__array__": _refuse("np.asarray()", "Keep it traced: NumPy's functions take it as it is; np.stack or adjoint.numpy.array build arrays; "
-                             "assignment goes into arrays made with adjoint.numpy.zeros."),
+        "__float__": _refuse("float() (or a function of math, or z[i] = x with a plain array z)",
+                             "Use NumPy's functions (np.sin, not math.sin); to assign into an array, make it with adjoint.numpy.zeros."),
+        "__complex__": _refuse("complex() (or a function of cmath, or z[i] = x with a plain array z)",
+                               "Use NumPy's functions; to assign into an array, make it with adjoint.numpy.zeros."),
+        "__array__": _refuse_array,
         "__contains__": lambda self, item: bool(np.any(self == item)),
     }  # fmt: skip
     for name, method in methods.items():
