@@ -1,0 +1,249 @@
+"""Determinants: det, whose derivative exists for singular matrices too, and sign and logarithm of its size.
+
+    d det(A) = Σ C ∘ Ȧ   with the cofactors   C = det(A) A⁻ᵀ
+
+C is a polynomial in A, but the formula divides by zero when A is singular. So singular directions are taken apart
+first. With the singular value decomposition A₀ = U Σ Vᴴ of the *value* of A (constants!), B = Uᴴ A V + c P, where P
+has ones at the k vanishing singular values and c is the largest one, is regular, and
+
+    det(A) = det(U) det(Vᴴ) det(B) e(R),    R = P - c P B⁻¹ P,
+
+where e is the k-th elementary symmetric polynomial of the eigenvalues. R is zero outside a k × k block, where it is
+small, and e(R) is that block's determinant. Differentiated as they stand, these formulas give derivatives of any order,
+at any rank.
+"""
+
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# (NumPy types the results of linear algebra by their arguments, which may be anything here.)
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.calculus import Differential, Flat
+from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.matrices import Stacked, check_square, diagonal, factor_dtype, is_plain
+from adjoint.ops.pointwise import masked_multiply
+from adjoint.ops.solving import Inverse
+from adjoint.program.op import primitive
+from adjoint.program.record import RecordTracer
+from adjoint.program.trace import Traced
+from adjoint.program.types import ArrayType, Value, real_dtype
+
+
+def small_fraction(dtype: Any) -> float:
+    """Singular values below this fraction of the largest are taken apart; where the line is only changes rounding."""
+    return float(np.finfo(dtype).eps) ** 0.2
+
+
+class Scalar(Stacked):
+    """How a number per matrix treats axes."""
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (a,) = types
+        check_square(self.title, a)
+        return ArrayType(a.shape[:-2], factor_dtype(self.title, a))
+
+
+def per_matrix(number: Value) -> Value:
+    """A number per matrix, with two axes to multiply matrices by it."""
+    return np.expand_dims(number, (-2, -1))
+
+
+def trace_of_product(x: Value, y: Value) -> Value:
+    """Σᵢⱼ xᵢⱼ yᵢⱼ."""
+    return np.sum(x * y, axis=(-2, -1))
+
+
+def transposed(x: Value) -> Value:
+    """The transpose, without conjugation."""
+    return np.swapaxes(x, -1, -2)
+
+
+@primitive
+class RegularDeterminant(Scalar, Differential):
+    """z = det(A) of matrices known to be regular: ż = z tr(A⁻¹ Ȧ)."""
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.linalg.det(xs[0])
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (True,), True
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        return z * trace_of_product(transposed(Inverse()(xs[0])), dxs[0])
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        return (per_matrix(ct * np.conjugate(z)) * adjoint_matrix(Inverse()(xs[0])),)
+
+
+@primitive
+class SingularFrame(Stacked, Flat):
+    """(U, Vᴴ, p, c, φ, k), constants of a point A₀ = U Σ Vᴴ.
+
+    p has ones at small singular values, c is the largest one, φ = det(U) det(Vᴴ), and k says how many are small.
+    """
+
+    several = True
+
+    def evaluate(self, *xs: Value) -> Value:
+        u, s, vh = np.linalg.svd(xs[0])
+        top = np.max(s, axis=-1, keepdims=True, initial=0)
+        small = s <= small_fraction(s.dtype) * top
+        scale = np.where(top == 0, 1, top)[..., 0].astype(u.dtype)
+        return (
+            u,
+            vh,
+            small.astype(u.dtype),
+            scale,
+            np.linalg.det(u) * np.linalg.det(vh),
+            np.asarray(np.sum(small, axis=-1, dtype=np.int64)),
+        )
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (a,) = types
+        check_square("det", a)
+        dtype = factor_dtype("det", a)
+        matrix, vector, number = a.shape, a.shape[:-1], a.shape[:-2]
+        return (
+            ArrayType(matrix, dtype), ArrayType(matrix, dtype), ArrayType(vector, dtype), ArrayType(number, dtype),
+            ArrayType(number, dtype), ArrayType(number, np.dtype(np.int64)),
+        )  # fmt: skip
+
+
+@primitive
+class Determinant(Scalar, Differential):
+    """z = det(A), with derivatives at singular matrices: ż = Σ C ∘ Ȧ."""
+
+    @property
+    def title(self) -> str:
+        return "det"
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.linalg.det(xs[0])
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (True,), True
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        return trace_of_product(cofactors(xs[0], z), dxs[0])
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        return (per_matrix(ct) * np.conjugate(cofactors(xs[0], z)),)
+
+
+def cofactors(a: Value, z: Value) -> Value:
+    """C with d det(A) = Σ C ∘ Ȧ; z = det(A)."""
+    if is_plain(a):
+        c = _cofactors_of_regular(a, z)
+        if c is not None:
+            return c
+    u, vh, p, c, phase, k = SingularFrame()(a)
+    most = _upper_bound(k, a.shape[-1])
+    if most == 0:
+        return per_matrix(z) * transposed(Inverse()(a))
+    ones = np.expand_dims(p, -1) * np.eye(a.shape[-1], dtype=p.dtype)
+    mask = per_matrix(c) * np.expand_dims(p, -1) * np.expand_dims(p, -2)  # c P x P = mask ∘ x
+    b = np.matmul(np.matmul(adjoint_matrix(u), a), adjoint_matrix(vh)) + per_matrix(c) * ones
+    x = Inverse()(b)
+    e, gradient = _symmetric_polynomial(ones - mask * x, ones, k, most)
+    # d det(B) = det(B) tr(B⁻¹ Ḃ)   and   Ṙ = c P B⁻¹ Ḃ B⁻¹ P
+    inner = per_matrix(e) * x + np.matmul(np.matmul(x, mask * gradient), x)
+    adjugate = np.matmul(
+        adjoint_matrix(vh), np.matmul(per_matrix(phase * RegularDeterminant()(b)) * inner, adjoint_matrix(u))
+    )
+    return transposed(adjugate)
+
+
+def _cofactors_of_regular(a: Value, z: Value) -> Value:
+    """det(A) A⁻ᵀ for plain matrices, all of them well conditioned; None otherwise."""
+    try:
+        inverse = np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return None
+    with np.errstate(all="ignore"):
+        condition = np.max(np.abs(a), axis=(-2, -1), initial=0) * np.max(np.abs(inverse), axis=(-2, -1), initial=0)
+    regular = np.all(
+        condition < small_fraction(inverse.dtype) ** -2
+    )  # no derivative of this is taken: rounding matters less
+    return per_matrix(z) * transposed(inverse) if regular else None
+
+
+def _upper_bound(k: Value, n: int) -> int:
+    """How many singular values vanish at most; n where it is not known yet."""
+    while isinstance(k, Traced):
+        if isinstance(k, RecordTracer):  # a program must serve other values too
+            return n
+        k = k._value  # pyright: ignore[reportPrivateUsage]  (of a stack of lanes, the most in any of them)
+    return int(np.max(k, initial=0))
+
+
+def _symmetric_polynomial(r: Value, one: Value, k: Value, most: int) -> tuple[Value, Value]:
+    """e = the k-th elementary symmetric polynomial of the eigenvalues of r, and G with de = tr(G Ṙ), for the k of
+    each matrix.
+
+    Newton's identities in matrix form (Faddeev and LeVerrier): G₁ = 1, eⱼ = tr(R Gⱼ) / j, Gⱼ₊₁ = eⱼ - R Gⱼ.
+    """
+    gradient: Value = one
+    e = np.ones(r.shape[:-2], r.dtype)
+    chosen, chosen_gradient = e, np.zeros(r.shape, r.dtype)
+    for j in range(1, most + 1):
+        product = np.matmul(r, gradient)
+        e = np.sum(diagonal(product), axis=-1) / j
+        here = np.equal(k, j)
+        chosen = np.where(here, e, chosen)
+        chosen_gradient = np.where(per_matrix(here), gradient, chosen_gradient)
+        gradient = per_matrix(e) * one - product
+    return chosen, chosen_gradient
+
+
+@primitive
+class SignLogDeterminant(Stacked, Differential):
+    """(s, l) with det(A) = s eˡ and |s| = 1. With t = tr(A⁻¹ Ȧ): l̇ = Re t, ṡ = i s Im t.
+
+    Where det(A) = 0 the derivative does not exist: it is NaN.
+    """
+
+    several = True
+
+    @property
+    def title(self) -> str:
+        return "slogdet"
+
+    def evaluate(self, *xs: Value) -> Value:
+        return tuple(np.linalg.slogdet(xs[0]))
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (a,) = types
+        check_square(self.title, a)
+        dtype = factor_dtype(self.title, a)
+        return ArrayType(a.shape[:-2], dtype), ArrayType(a.shape[:-2], real_dtype(dtype))
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (True,), True
+
+    def inverse(self, a: Value, sign: Value) -> Value:
+        """A⁻¹, and NaN instead of an error for a singular matrix of a stack."""
+        singular = per_matrix(np.equal(sign, 0))
+        if is_plain(singular) and not np.any(singular):
+            return Inverse()(a)
+        inverse = Inverse()(np.where(singular, np.eye(a.shape[-1], dtype=a.dtype), a))
+        return np.where(singular, inverse.dtype.type(np.nan), inverse)
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        sign, _ = z
+        t = trace_of_product(transposed(self.inverse(xs[0], sign)), dxs[0])
+        return (None, t) if t.dtype.kind != "c" else (sign * np.imag(t) * 1j, np.real(t))
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        (sign_bar, log_bar), (sign, _) = ct, z
+        weight = log_bar
+        if sign.dtype.kind == "c" and sign_bar is not None:
+            turn = 1j * np.imag(np.conjugate(sign) * sign_bar)  # Re⟨s̄, i s Im t⟩ = Re⟨i Im(s* s̄), t⟩
+            weight = turn if weight is None else weight + turn
+        if weight is None:
+            return (None,)
+        return (masked_multiply(per_matrix(weight), adjoint_matrix(self.inverse(xs[0], sign))),)

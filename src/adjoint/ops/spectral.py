@@ -1,0 +1,233 @@
+"""Eigenvalues and singular values, and their vectors.
+
+Where two eigenvalues or singular values coincide, single vectors have no derivative. The rules then take the smallest
+change of the vectors, so gradients are right for every function that does not depend on the choice of vectors inside
+such a space: sums over equal values, projectors onto whole eigenspaces, the polar factor U Vᴴ. The same holds for the
+columns that complete U and V to square ones. (A function of the matrix that gives equal eigenvalues different slopes in
+different directions, like V g(w) Vᴴ, has a derivative there that values and vectors alone do not determine.)
+"""
+
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# (NumPy types the results of linear algebra by their arguments, which may be anything here.)
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.calculus import Implicit, total
+from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.matrices import (
+    Stacked,
+    check_matrix,
+    check_square,
+    complement_pull,
+    complement_push,
+    diagonal,
+    factor_dtype,
+    hermitian,
+    largest,
+    real_diagonal,
+    reciprocal_of,
+    skew,
+    spread_diagonal,
+)
+from adjoint.ops.solving import Solve
+from adjoint.program.op import primitive
+from adjoint.program.types import ArrayType, Value, real_dtype
+
+ROUNDING = 8  # gaps below this many roundings per row count as none
+
+
+def inverse_gaps(w: Value) -> Value:
+    """F[i, j] = 1 / (wⱼ - wᵢ), and 0 where they coincide."""
+    gap = np.expand_dims(w, -2) - np.expand_dims(w, -1)
+    return reciprocal_of(gap, np.expand_dims(largest(w), -1) * (ROUNDING * w.shape[-1]))
+
+
+@primitive
+class Eigh(Stacked, Implicit):
+    """A V = V diag(w) for Hermitian A; w ascending, Vᴴ V = 1.
+
+    With M = Vᴴ Ȧ V: ẇ = diag(M), V̇ = V (F ∘ M), F[i, j] = 1 / (wⱼ - wᵢ) off the diagonal. (Each vector keeps its
+    phase: Vᴴ V̇ has a zero diagonal.) NumPy reads one triangle of A; the derivative is that for the Hermitian part of
+    A, so gradients are Hermitian.
+    """
+
+    lower: bool = True
+    several = True
+
+    def evaluate(self, *xs: Value) -> Value:
+        return tuple(np.linalg.eigh(xs[0], "L" if self.lower else "U"))
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (a,) = types
+        check_square(self.title, a)
+        dtype = factor_dtype(self.title, a)
+        return ArrayType(a.shape[:-1], real_dtype(dtype)), ArrayType(a.shape, dtype)
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (False,), True
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        w, v = z
+        m = np.matmul(adjoint_matrix(v), np.matmul(hermitian(dxs[0]), v))
+        return real_diagonal(m), np.matmul(v, inverse_gaps(w) * m)
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        (w_bar, v_bar), (w, v) = ct, z
+        vh = adjoint_matrix(v)
+        if v_bar is None:
+            return (hermitian(np.matmul(v * np.expand_dims(w_bar, -2), vh)),)
+        inner = inverse_gaps(w) * np.matmul(vh, v_bar)
+        if w_bar is not None:
+            inner = inner + spread_diagonal(w_bar)
+        return (hermitian(np.matmul(v, np.matmul(inner, vh))),)
+
+
+@primitive
+class SVD(Stacked, Implicit):
+    """A = U diag(s) Vᴴ for A[m, n]: U[m, k], Vᴴ[k, n], s ≥ 0 descending, k = min(m, n). If `full`, U and V are
+    completed to square ones.
+
+    With X = Uᴴ Ȧ V = H + K, its Hermitian and skew parts, Uᴴ U̇ = M + D and Vᴴ V̇ = M - D:
+
+        ṡ = diag(H),   M[i, j] = H[i, j] / (sⱼ - sᵢ),   D[i, j] = K[i, j] / (sⱼ + sᵢ)
+
+    and outside the spaces of U and V: (1 - U Uᴴ) U̇ = (1 - U Uᴴ) Ȧ V / s, likewise V. For complex A the phase that U
+    and V share on each singular value does not change (M has no diagonal); what is left of it is divided evenly
+    between them (D).
+    """
+
+    full: bool = False
+    several = True
+
+    def evaluate(self, *xs: Value) -> Value:
+        return tuple(np.linalg.svd(xs[0], full_matrices=self.full))
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (a,) = types
+        check_matrix(self.title, a)
+        *stack, m, n = a.shape
+        k, dtype = min(m, n), factor_dtype(self.title, a)
+        rows, columns = (m, n) if self.full else (k, k)
+        return (
+            ArrayType((*stack, m, rows), dtype),
+            ArrayType((*stack, k), real_dtype(dtype)),
+            ArrayType((*stack, columns, n), dtype),
+        )
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (False,), True
+
+    def inverse_values(self, s: Value) -> tuple[Value, Value]:
+        """E[i, j] = 1 / (sᵢ + sⱼ) and 1 / s, with 0 where there is nothing to divide by."""
+        scale = largest(s) * (ROUNDING * s.shape[-1])
+        return reciprocal_of(np.expand_dims(s, -2) + np.expand_dims(s, -1), np.expand_dims(scale, -1)), reciprocal_of(
+            s, scale
+        )
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        (all_u, s, all_vh), da = z, dxs[0]
+        k, (u, u_rest), (v, v_rest) = s.shape[-1], split(all_u, s), split(adjoint_matrix(all_vh), s)
+        right = np.matmul(da, v)
+        x = np.matmul(adjoint_matrix(u), right)
+        sums, inverse = self.inverse_values(s)
+        m, d = inverse_gaps(s) * hermitian(x), sums * skew(x)
+        du, dv = np.matmul(u, m + d), np.matmul(v, m - d)
+        if u.shape[-2] > k:
+            du = du + (right - np.matmul(u, x)) * np.expand_dims(inverse, -2)
+        if v.shape[-2] > k:
+            dv = dv + (np.matmul(adjoint_matrix(da), u) - np.matmul(v, adjoint_matrix(x))) * np.expand_dims(inverse, -2)
+        if u_rest is not None:
+            du = np.concatenate([du, complement_push(du, u, u_rest)], axis=-1)
+        if v_rest is not None:
+            dv = np.concatenate([dv, complement_push(dv, v, v_rest)], axis=-1)
+        return du, real_diagonal(x), adjoint_matrix(dv)
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        (u_bar, s_bar, vh_bar), (all_u, s, all_vh) = ct, z
+        k, (u, u_rest), (v, v_rest) = s.shape[-1], split(all_u, s), split(adjoint_matrix(all_vh), s)
+        vh = adjoint_matrix(v)
+        if u_bar is None and vh_bar is None:
+            return (np.matmul(u * np.expand_dims(s_bar, -2), vh),)
+        u_bar = merged(u_bar, u, u_rest)
+        v_bar: Value = None if vh_bar is None else merged(adjoint_matrix(vh_bar), v, v_rest)
+        left: Value = None if u_bar is None else np.matmul(adjoint_matrix(u), u_bar)
+        right: Value = None if v_bar is None else np.matmul(vh, v_bar)
+        sums, inverse = self.inverse_values(s)
+        x_bar = hermitian(inverse_gaps(s) * total(left, right)) + skew(
+            sums * total(left, None if right is None else -right)
+        )
+        if s_bar is not None:
+            x_bar = x_bar + spread_diagonal(s_bar)
+        a_bar = np.matmul(u, np.matmul(x_bar, vh))
+        if left is not None and u.shape[-2] > k:
+            a_bar = a_bar + np.matmul((u_bar - np.matmul(u, left)) * np.expand_dims(inverse, -2), vh)
+        if right is not None and v.shape[-2] > k:
+            a_bar = a_bar + np.matmul(u, adjoint_matrix((v_bar - np.matmul(v, right)) * np.expand_dims(inverse, -2)))
+        return (a_bar,)
+
+
+def split(q: Value, s: Value) -> tuple[Value, Value]:
+    """The columns that belong to singular values, and those that complete them; None for none."""
+    k = s.shape[-1]
+    return (q, None) if q.shape[-1] == k else (q[..., :k], q[..., k:])
+
+
+def merged(q_bar: Value, q: Value, rest: Value) -> Value:
+    """The cotangent of the columns that belong to singular values, that of the completing ones included."""
+    if q_bar is None or rest is None:
+        return q_bar
+    k = q.shape[-1]
+    return q_bar[..., :k] + complement_pull(q_bar[..., k:], q, rest)
+
+
+@primitive
+class Eig(Stacked, Implicit):
+    """A V = V diag(w) for any square A, in complex numbers; the columns of V have length one.
+
+    With M = V⁻¹ Ȧ V: ẇ = diag(M), and V̇ = V (F ∘ M) up to a multiple of each vector, which keeps its length: Re(vᴴ
+    v̇) = 0.
+    """
+
+    several = True
+
+    def evaluate(self, *xs: Value) -> Value:
+        w, v = np.linalg.eig(xs[0])
+        dtype = np.result_type(w.dtype, np.complex64)
+        return w.astype(dtype), v.astype(dtype)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (a,) = types
+        check_square(self.title, a)
+        dtype = np.result_type(factor_dtype(self.title, a), np.complex64)
+        return ArrayType(a.shape[:-1], dtype), ArrayType(a.shape, dtype)
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (False,), True
+
+    def inverse_gaps(self, w: Value) -> Value:
+        """F[i, j] = 1 / (wⱼ - wᵢ), and 0 where they coincide."""
+        gap = np.expand_dims(w, -2) - np.expand_dims(w, -1)
+        none = np.abs(gap) <= np.expand_dims(largest(w), -1) * (ROUNDING * w.shape[-1] * np.finfo(w.dtype).eps)
+        return np.where(none, w.dtype.type(0), 1 / np.where(none, w.dtype.type(1), gap))
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        w, v = z
+        m = Solve()(v, np.matmul(dxs[0], v))
+        dv = np.matmul(v, self.inverse_gaps(w) * m)
+        growth = np.sum(np.real(np.conjugate(v) * dv), axis=-2, keepdims=True)
+        return diagonal(m), dv - v * growth
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        (w_bar, v_bar), (w, v) = ct, z
+        vh = adjoint_matrix(v)
+        inner: Value = None if w_bar is None else spread_diagonal(w_bar)
+        if v_bar is not None:
+            along = v_bar - v * np.sum(np.real(np.conjugate(v) * v_bar), axis=-2, keepdims=True)
+            inner = total(inner, np.conjugate(self.inverse_gaps(w)) * np.matmul(vh, along))
+        a_bar = Solve()(vh, np.matmul(inner, vh))  # M = V⁻¹ Ȧ V  gives  Ā = V⁻ᴴ M̄ Vᴴ
+        return (a_bar if xs[0].dtype.kind == "c" else np.real(a_bar),)
