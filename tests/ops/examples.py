@@ -37,12 +37,16 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     "log1p": ((0.0, 1.0),),
     **dict.fromkeys(["tan", "arcsin", "arccos", "arctanh"], (INNER,)),
     "arccosh": ((1.8, 3.0),),
+    "logit": ((0.45, 0.55),),
+    "ndtri": ((0.4, 0.6),),
+    "ndtri_exp": ((-1.5, -0.5),),
+    "cotdg": ((30.0, 60.0),),
     **dict.fromkeys(["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"], (STEPS, "halves")),
     **dict.fromkeys(["logical_and", "logical_or", "logical_xor"], (STEPS, STEPS)),
     **dict.fromkeys(
         ["logical_not", "isnan", "isinf", "isfinite", "signbit", "floor", "ceil", "rint", "trunc"], (STEPS,)
     ),
-    **dict.fromkeys(["sign"], (STEPS,)),
+    **dict.fromkeys(["sign", "round"], (STEPS,)),
     **dict.fromkeys(["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"], ("integers",) * 2),
     **dict.fromkeys(["gcd", "lcm"], ("integers",) * 2),
     **dict.fromkeys(["invert", "bitwise_count"], ("integers",)),

@@ -42,6 +42,7 @@ def array_examples() -> Iterator[Example]:
         for target in (FLOAT, SINGLE, COMPLEX):
             yield Example(Convert(target), (x,))
         if dtype.kind == "f":
+            yield Example(Exponent(), (dtype.type(1.3),))
             yield Example(Exponent(), (1.3 * np.exp2(np.arange(-3, 3)).astype(dtype),))
     x = normal(2, 3)
     # axis and shape forms, 0-d and empty, orders of memory
