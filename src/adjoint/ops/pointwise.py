@@ -249,6 +249,8 @@ def smooth(function: Any, *factors: Factor | None, name: str | None = None, sing
 class MaskedProduct(Pointwise, Multilinear):
     """ct · d, and zero wherever ct is zero, even where d is infinite or NaN: what lets no NaN out of a branch not taken."""
 
+    masks = True
+
     @property
     def ufunc(self) -> Any:
         return np.multiply
@@ -261,7 +263,9 @@ class MaskedProduct(Pointwise, Multilinear):
 
     def adjoint(self, i: int, ct: Value, xs: Sequence[Value]) -> Value:
         other = conjugated(xs[1 - i])
-        return fit(self(ct, other) if i == 0 else self(other, ct), xs[i])
+        if i == 0:
+            return fit(self(ct, other), xs[i])
+        return fit(np.where(np.equal(ct, 0), ct.dtype.type(0), self(other, ct)), xs[i])  # zero where either is
 
 
 _masked_product = MaskedProduct()

@@ -129,7 +129,8 @@ class Taylor(Trace):
         self._shared = {}
         try:
             node = self._node(op, [self._series_of(a) for a in args])
-            node.get(self.order)
+            with np.errstate(all="ignore"):  # of the terms beyond the value, which NumPy has already commented on
+                node.get(self.order)
             parts = node.coefficients
         finally:
             self._shared = None
