@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-# Two workers share the machine; BLAS must not start threads of its own in each.
+# Small matrices gain nothing from BLAS's own threads, and lose much when the machine is busy or tests run side by side.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 TESTS ?= tests
@@ -20,7 +20,7 @@ help:
 	@echo "make clean   remove .venv, caches and what was built"
 
 demo: $(VENV)/demo.stamp
-	@$(BIN)/python examples/tour.py
+	@$(ONE_THREAD) $(BIN)/python examples/tour.py
 
 test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
