@@ -90,7 +90,8 @@ def into(out: Any, z: Value, call: str = "out=") -> Value:
 def refuse_keywords(call: str, given: dict[str, Any], **neutral: Any) -> None:
     """Raise for a keyword that would change the result and is not supported; neutral ones (name=value that changes nothing) may pass."""
     for name, value in given.items():
-        if value is NO_VALUE or (name in neutral and (neutral[name] is Ellipsis or value is neutral[name] or value == neutral[name])):
+        same = value is neutral.get(name, NO_VALUE) or (isinstance(value, str | int | float) and value == neutral.get(name, NO_VALUE))
+        if value is NO_VALUE or same:
             continue
         raise UnsupportedError(
             f"{call} was called with {name}={value!r}, at {describe(here())}, which has no meaning on traced values. Leave it out."

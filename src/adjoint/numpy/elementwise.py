@@ -33,7 +33,8 @@ def fix(x: Any, out: Any = None) -> Value:
 @implements(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Value:
     a, b = as_array(a), as_array(b)
-    near = np.less_equal(np.abs(a - b), atol + rtol * np.abs(b))
+    with np.errstate(invalid="ignore"):  # inf - inf is decided by equality
+        near = np.less_equal(np.abs(a - b), atol + rtol * np.abs(b))
     close = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
     return np.logical_or(close, np.logical_and(np.isnan(a), np.isnan(b))) if equal_nan else close
 
