@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.ops.pointwise import BY_NAME, Ufunc
 from tests.ops.examples_arrays import array_examples
+from tests.ops.examples_matrices import matrix_examples
 from tests.ops.samples import COMPLEX, SINGLE, SINGLE_COMPLEX, Example, strided
 
 WHOLE, SIGNED, INNER = (0.7, 1.8), (-1.8, 1.8), (-0.4, 0.4)
@@ -156,4 +157,4 @@ TESTED_ELSEWHERE: dict[str, str] = {}
 def examples() -> list[Example]:
     """All of them."""
     found = [e for op in BY_NAME.values() for e in ufunc_examples(op)]
-    return found + list(array_examples())
+    return found + list(array_examples()) + list(matrix_examples())

@@ -23,6 +23,7 @@ from adjoint.ops.matrices import (
     hermitian,
     real_diagonal,
     spread_diagonal,
+    to_factor_dtype,
 )
 from adjoint.ops.solving import TriangularSolve
 from adjoint.program.op import primitive
@@ -177,18 +178,17 @@ class LU(Stacked, Implicit):
         return "lu_factor"
 
     def evaluate(self, *xs: Value) -> Value:
-        import scipy.linalg
+        import scipy.linalg.lapack
 
-        a = xs[0]
-        k = min(a.shape[-2:])
-        if not a.size:
-            return (
-                np.array(a),
-                np.zeros((*a.shape[:-2], k), np.int32),
-                np.broadcast_to(np.arange(a.shape[-2]), a.shape[:-1]).copy(),
-            )
-        packed, pivots = scipy.linalg.lu_factor(a, check_finite=False)
-        return packed, pivots, row_order(pivots, a.shape[-2])
+        packed = np.array(to_factor_dtype(self.title, xs[0]))
+        pivots = np.zeros((*packed.shape[:-2], min(packed.shape[-2:])), np.int32)
+        if packed.size:
+            (getrf,) = scipy.linalg.lapack.get_lapack_funcs(("getrf",), (packed,))
+            for at in np.ndindex(
+                *packed.shape[:-2]
+            ):  # LAPACK takes one matrix at a time, and NumPy has no stacked form
+                packed[at], pivots[at], _ = getrf(packed[at])
+        return packed, pivots, row_order(pivots, packed.shape[-2])
 
     def result_type(self, *types: ArrayType) -> Any:
         (a,) = types

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.ops.calculus import Differential
 from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.matrices import Stacked, check_square, factor_dtype
+from adjoint.ops.matrices import Stacked, check_square, factor_dtype, to_factor_dtype
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
@@ -32,7 +32,7 @@ class MatrixExponential(Stacked, Differential):
     def evaluate(self, *xs: Value) -> Value:
         import scipy.linalg
 
-        a = xs[0] if xs[0].dtype.kind in "fc" else xs[0].astype(np.float64)
+        a = to_factor_dtype(self.title, xs[0])
         return scipy.linalg.expm(a) if a.size else a.copy()
 
     def result_type(self, *types: ArrayType) -> Any:

@@ -16,7 +16,7 @@ from adjoint.ops.calculus import fit
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.program.op import Op
 from adjoint.program.trace import Traced
-from adjoint.program.types import ArrayType, Value, result_dtype
+from adjoint.program.types import ArrayType, Value, result_dtype, type_of
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -31,6 +31,11 @@ def factor_dtype(title: str, *types: ArrayType) -> np.dtype[Any]:
             f"{title}: there are no matrix factorisations in {dtype.name}. Use .astype(np.float32) or float64."
         )
     return dtype
+
+
+def to_factor_dtype(title: str, x: Value) -> Value:
+    """A plain array in the dtype in which LAPACK computes; SciPy would choose single precision for small integers."""
+    return x.astype(factor_dtype(title, type_of(x)), copy=False)
 
 
 def check_matrix(title: str, a: ArrayType) -> None:

@@ -27,13 +27,13 @@ class Length(Reduction, Implicit):
         return "norm"
 
     def evaluate(self, *xs: Value) -> Value:
-        x = xs[0]
+        x = xs[0] if xs[0].dtype.kind in "fc" else xs[0].astype(np.float64)
         if x.dtype.kind == "c":
             return np.sqrt(np.add.reduce(x.real * x.real + x.imag * x.imag, axis=self.axes))
         return np.sqrt(np.add.reduce(x * x, axis=self.axes))
 
     def _dtype(self, x: ArrayType) -> np.dtype[Any]:
-        return real_dtype(x.dtype)
+        return real_dtype(x.dtype) if x.dtype.kind in "fc" else np.dtype(np.float64)
 
     def inverse(self, z: Value) -> Value:
         """1 / z, and 0 where z = 0."""

@@ -24,6 +24,7 @@ from adjoint.ops.matrices import (
     from_columns,
     hermitian,
     stack_shape,
+    to_factor_dtype,
 )
 from adjoint.ops.pointwise import aligned
 from adjoint.program.op import primitive
@@ -126,6 +127,7 @@ class TriangularSolve(Equations):
         if a.ndim == 2 and b.ndim == 2 and a.size and b.size:
             import scipy.linalg
 
+            a, b = to_factor_dtype(self.title, a), to_factor_dtype(self.title, b)
             return scipy.linalg.solve_triangular(a, b, lower=self.lower, unit_diagonal=self.unit, check_finite=False)
         part = self.read(a)
         return np.linalg.solve(part + np.eye(a.shape[-1], dtype=part.dtype) if self.unit else part, b)
