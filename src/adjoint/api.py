@@ -16,9 +16,18 @@ from adjoint.base.source import here, user_facing
 from adjoint.ops.select import StopGradient
 from adjoint.program.trace import bind, running
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.transform.arguments import Argnums, Selection, fresh, plain_value, returned, run, select
-from adjoint.transform.drivers import Linearised, checked_leaf, gradient, outside, push_forward, split_aux, tangent_leaves, transposed
 from adjoint.transform import subprograms  # noqa: F401  (gives traces their transformations of programs)
+from adjoint.transform.arguments import Argnums, Selection, fresh, plain_value, returned, run, select
+from adjoint.transform.drivers import (
+    Linearised,
+    checked_leaf,
+    gradient,
+    outside,
+    push_forward,
+    split_aux,
+    tangent_leaves,
+    transposed,
+)
 from adjoint.transform.lanes import run_lanes
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 
@@ -30,7 +39,9 @@ class Transformed:
 
     def __init__(self, run_: Callable[..., Any], function: Function, options: dict[str, Any]) -> None:
         if not callable(function):
-            raise TypeError(f"{run_.__name__.strip('_')} needs a function, not {type(function).__name__}. Write grad(f)(x), not grad(f(x)).")
+            raise TypeError(
+                f"{run_.__name__.strip('_')} needs a function, not {type(function).__name__}. Write grad(f)(x), not grad(f(x))."
+            )
         functools.update_wrapper(self, function, updated=())
         self._run, self._function, self._options = run_, function, options
 
@@ -57,7 +68,9 @@ def grad(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, hol
     return Transformed(_grad, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic})
 
 
-def value_and_grad(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+def value_and_grad(
+    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+) -> Transformed:
     """(value, gradient) in one call; ((value, aux), gradient) with `has_aux`. See `grad`."""
     return Transformed(_value_and_grad, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic})
 
@@ -74,12 +87,20 @@ def _value_and_grad(function: Function, options: dict[str, Any], args: Any, kwar
     return ((value, aux) if options["has_aux"] else value), result
 
 
-def _gradients(name: str, function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tuple[Value, Any, Any]:
+def _gradients(
+    name: str, function: Function, options: dict[str, Any], args: Any, kwargs: Any
+) -> tuple[Value, Any, Any]:
     chosen = select(function, options["argnums"], args, kwargs, name)
     if options["holomorphic"] and any(type_of(v).dtype.kind != "c" for v in chosen.values):
-        raise DtypeError(f"{name}(holomorphic=True) needs complex arguments; {chosen.names[0]} is {type_of(chosen.values[0])}.")
+        raise DtypeError(
+            f"{name}(holomorphic=True) needs complex arguments; {chosen.names[0]} is {type_of(chosen.values[0])}."
+        )
     value, aux, gs = gradient(
-        lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options["has_aux"], holomorphic=options["holomorphic"], transformation=name
+        lambda active: chosen.call(chosen.completed(active)),
+        chosen.values,
+        has_aux=options["has_aux"],
+        holomorphic=options["holomorphic"],
+        transformation=name,
     )
     return value, aux, chosen.result(_with_zeros(chosen, gs))
 
@@ -94,18 +115,24 @@ def _with_zeros(chosen: Selection, active: Sequence[Value]) -> list[Value]:
 
 def _all_arguments(function: Function, primals: Sequence[Any], name: str) -> Selection:
     if not isinstance(primals, tuple | list):
-        raise TypeError(f"{name}: primals must be a tuple with one entry for each argument; got {type(primals).__name__}. Write {name}(f, (x,), …).")
+        raise TypeError(
+            f"{name}: primals must be a tuple with one entry for each argument; got {type(primals).__name__}. Write {name}(f, (x,), …)."
+        )
     return select(function, tuple(range(len(primals))), tuple(primals), {}, name)
 
 
 @user_facing
-def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False) -> tuple[Any, ...]:
+def jvp(
+    function: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
+) -> tuple[Any, ...]:
     """(f(x), ∂f(x)[v]): value and directional derivative, by forward mode. `primals` and `tangents` are tuples of trees."""
     chosen = _all_arguments(function, primals, "jvp")
     if not isinstance(tangents, tuple | list):
         raise TypeError(f"jvp: tangents must be a tuple like primals; got {type(tangents).__name__}.")
     given = _tangents(chosen, tuple(tangents), "jvp tangents")
-    y, dy, aux = push_forward(lambda active: chosen.call(chosen.completed(active)), chosen.values, given, has_aux=has_aux)
+    y, dy, aux = push_forward(
+        lambda active: chosen.call(chosen.completed(active)), chosen.values, given, has_aux=has_aux
+    )
     return (y, dy, aux) if has_aux else (y, dy)
 
 
@@ -175,7 +202,9 @@ def _linear_transpose(function: Function, options: dict[str, Any], args: Any, kw
     chosen = _all_arguments(function, primals, "linear_transpose")
 
     def cotangents(structure: Any, types: list[Any]) -> list[Value]:
-        return tangent_leaves(args[0] if len(args) == 1 else args, structure, types, "linear_transpose cotangent", structure.paths())
+        return tangent_leaves(
+            args[0] if len(args) == 1 else args, structure, types, "linear_transpose cotangent", structure.paths()
+        )
 
     found = transposed(lambda active: chosen.call(chosen.completed(active)), chosen.values, cotangents)
     return chosen.result(_with_zeros(chosen, found))
@@ -214,15 +243,21 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
         value = plain_value(leaf, f"vmap: argument {name}")
         shape = np.shape(value)
         if not shape or not -len(shape) <= axis < len(shape):
-            raise ShapeError(f"vmap: argument {name} has shape {shape}, so it has no axis {axis} to map over. Give None in in_axes to pass it to all lanes.")
+            raise ShapeError(
+                f"vmap: argument {name} has shape {shape}, so it has no axis {axis} to map over. Give None in in_axes to pass it to all lanes."
+            )
         sizes[name] = shape[axis]
         values.append(np.moveaxis(value, axis, 0) if axis % len(shape) else value)
         mapped.append(True)
     size = options["axis_size"] if not sizes else next(iter(sizes.values()))
     if size is None:
-        raise ShapeError("vmap: no argument is mapped, so the number of lanes is unknown. Give axis_size=…, or map an argument.")
+        raise ShapeError(
+            "vmap: no argument is mapped, so the number of lanes is unknown. Give axis_size=…, or map an argument."
+        )
     if any(found != size for found in sizes.values()) or (options["axis_size"] not in (None, size)):
-        raise ShapeError(f"vmap: the mapped axes have different sizes: {', '.join(f'{k}: {v}' for k, v in sizes.items())}.")
+        raise ShapeError(
+            f"vmap: the mapped axes have different sizes: {', '.join(f'{k}: {v}' for k, v in sizes.items())}."
+        )
 
     def call(new: Sequence[Value]) -> Any:
         made = tree.unflatten(structure, new)
@@ -232,7 +267,10 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
         raise ShapeError("vmap: the mapped axis is empty, so there is no lane to learn the result's shape from.")
     outputs, flags, out_structure = run_lanes(call, values, mapped, size)
     out_axes = tree.broadcast_prefix("vmap out_axes", options["out_axes"], out_structure, "out_axes", "the result")
-    placed = [_placed(v, f, axis, size, path) for v, f, axis, path in zip(outputs, flags, out_axes, out_structure.paths(), strict=True)]
+    placed = [
+        _placed(v, f, axis, size, path)
+        for v, f, axis, path in zip(outputs, flags, out_axes, out_structure.paths(), strict=True)
+    ]
     return tree.unflatten(out_structure, fresh(placed, leaves))
 
 
@@ -266,7 +304,12 @@ def jet(function: Function, primals: Sequence[Any], series: Sequence[Any]) -> tu
     with running(trace):
         trace.started = here()
         inputs = [
-            TaylorTracer(trace, Known([v, *[None if terms[k][i] is None else terms[k][i] / math.factorial(k + 1) for k in range(order)]]))
+            TaylorTracer(
+                trace,
+                Known(
+                    [v, *[None if terms[k][i] is None else terms[k][i] / math.factorial(k + 1) for k in range(order)]]
+                ),
+            )
             for i, v in enumerate(chosen.values)
         ]
         y = run(trace, lambda: chosen.call(chosen.completed(inputs)))
@@ -275,7 +318,8 @@ def jet(function: Function, primals: Sequence[Any], series: Sequence[Any]) -> tu
         found = [trace.coefficients(leaf._series) if _mine(leaf, trace) else [leaf] + [None] * order for leaf in leaves]
     values = [c[0] for c in found]
     out = [
-        [type_of(v).zeros() if c[k] is None else c[k] * math.factorial(k) for v, c in zip(values, found, strict=True)] for k in range(1, order + 1)
+        [type_of(v).zeros() if c[k] is None else c[k] * math.factorial(k) for v, c in zip(values, found, strict=True)]
+        for k in range(1, order + 1)
     ]
     result = tree.unflatten(structure, fresh([returned(v, trace, chosen.values) for v in values]))
     return result, [tree.unflatten(structure, fresh(terms_k)) for terms_k in out]

@@ -22,20 +22,32 @@ __all__ = ["hessian", "hvp", "jacfwd", "jacobian", "jacrev"]
 HVP_MODES = ("forward-over-reverse", "reverse-over-reverse", "reverse-over-forward", "forward-over-forward")
 
 
-def jacfwd(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+def jacfwd(
+    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+) -> Transformed:
     """The Jacobian by forward mode: one pushed direction for each input element. A tree of outputs, each with the tree of inputs:
     every leaf has shape output.shape + input.shape."""
-    return Transformed(_jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "forward"})
+    return Transformed(
+        _jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "forward"}
+    )
 
 
-def jacrev(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+def jacrev(
+    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+) -> Transformed:
     """The Jacobian by reverse mode: one pulled direction for each output element. Laid out as by `jacfwd`."""
-    return Transformed(_jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "reverse"})
+    return Transformed(
+        _jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "reverse"}
+    )
 
 
-def jacobian(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+def jacobian(
+    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+) -> Transformed:
     """The Jacobian by whichever mode needs fewer directions: reverse when there are fewer outputs than inputs, else forward."""
-    return Transformed(_jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "auto"})
+    return Transformed(
+        _jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "auto"}
+    )
 
 
 @user_facing
@@ -43,13 +55,23 @@ def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: An
     name = {"forward": "jacfwd", "reverse": "jacrev", "auto": "jacobian"}[options["mode"]]
     chosen = select(function, options["argnums"], args, kwargs, name)
     if any(type_of(v).dtype.kind == "c" for v in chosen.values) and not options["holomorphic"]:
-        raise DtypeError(f"{name} of complex arguments needs holomorphic=True: a function of z and conj(z) has no single complex Jacobian. Use jvp or vjp.")
-    recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options["has_aux"])
+        raise DtypeError(
+            f"{name} of complex arguments needs holomorphic=True: a function of z and conj(z) has no single complex Jacobian. Use jvp or vjp."
+        )
+    recorded = Linearised(
+        lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options["has_aux"]
+    )
     inputs = sum(math.prod(t.shape) for t in recorded.input_types)
     outputs = sum(math.prod(t.shape) for t in recorded.output_types)
     mode = options["mode"] if options["mode"] != "auto" else ("reverse" if outputs < inputs else "forward")
     blocks = _columns(recorded) if mode == "forward" else _rows(recorded, conjugate=options["holomorphic"])
-    result = tree.unflatten(recorded.structure, [chosen.result(_with_integers(chosen, fresh(row), t)) for row, t in zip(blocks, recorded.output_types, strict=True)])
+    result = tree.unflatten(
+        recorded.structure,
+        [
+            chosen.result(_with_integers(chosen, fresh(row), t))
+            for row, t in zip(blocks, recorded.output_types, strict=True)
+        ],
+    )
     return (result, recorded.aux) if options["has_aux"] else result
 
 
@@ -82,7 +104,11 @@ def _columns(recorded: Linearised) -> list[list[Value]]:
     """blocks[output][input] from one pushed direction per input element."""
     stacks = _basis(recorded.input_types)
     size = sum(math.prod(t.shape) for t in recorded.input_types)
-    pushed = _mapped(recorded.push, stacks, size) if size else [np.zeros((0, *t.shape), t.dtype) for t in recorded.output_types]
+    pushed = (
+        _mapped(recorded.push, stacks, size)
+        if size
+        else [np.zeros((0, *t.shape), t.dtype) for t in recorded.output_types]
+    )
     blocks: list[list[Value]] = []
     for column in pushed:
         row, start = [], 0
@@ -99,7 +125,11 @@ def _rows(recorded: Linearised, *, conjugate: bool) -> list[list[Value]]:
     """blocks[output][input] from one pulled direction per output element."""
     stacks = _basis(recorded.output_types)
     size = sum(math.prod(t.shape) for t in recorded.output_types)
-    pulled = _mapped(recorded.pull, stacks, size) if size else [np.zeros((0, *t.shape), t.dtype) for t in recorded.input_types]
+    pulled = (
+        _mapped(recorded.pull, stacks, size)
+        if size
+        else [np.zeros((0, *t.shape), t.dtype) for t in recorded.input_types]
+    )
     blocks: list[list[Value]] = []
     start = 0
     for t in recorded.output_types:
@@ -110,7 +140,9 @@ def _rows(recorded: Linearised, *, conjugate: bool) -> list[list[Value]]:
     return blocks
 
 
-def hessian(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+def hessian(
+    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+) -> Transformed:
     """The matrix of second derivatives (forward over reverse). For trees: a tree of trees, each leaf of shape
     output.shape + input.shape + input.shape; for a scalar function of one array x: x.shape + x.shape."""
     inner = jacrev(function, argnums, has_aux=has_aux, holomorphic=holomorphic)

@@ -41,7 +41,9 @@ def custom_rule(
     The function may call anything that takes arrays: SciPy, C, Fortran, numba. What it closes over is differentiated as usual.
     """
     if function is None:
-        return functools.partial(custom_rule, jvp=jvp, vjp=vjp, batch=batch, static=tuple(static), nondiff=tuple(nondiff))
+        return functools.partial(
+            custom_rule, jvp=jvp, vjp=vjp, batch=batch, static=tuple(static), nondiff=tuple(nondiff)
+        )
     for name in (*static, *nondiff):
         if name not in inspect.signature(function).parameters:
             raise RuleError(f"custom_rule: {getattr(function, '__name__', function)} has no argument called {name!r}.")
@@ -85,7 +87,9 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
     y: Any = None
     put_back = _PutBack(list(named), static, keyword)
     leaves, structure = tree.flatten(arrays)
-    values = [plain_value(leaf, f"{title}: argument {path}") for leaf, path in zip(leaves, structure.paths(), strict=True)]
+    values = [
+        plain_value(leaf, f"{title}: argument {path}") for leaf, path in zip(leaves, structure.paths(), strict=True)
+    ]
     if not any(isinstance(v, Traced) for v in values):
         return put_back(function, arrays)
     stripped = [primal(v) for v in values]
@@ -97,7 +101,11 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
         y, program, captured = _recorded(function, put_back, structure, stripped)
     if program is None and options["vjp"] is not None and plain:
         memo = put_back(options["vjp"], tree.unflatten(structure, stripped))
-        y = memo[0] if isinstance(memo, tuple) and len(memo) == 2 else put_back(function, tree.unflatten(structure, stripped))
+        y = (
+            memo[0]
+            if isinstance(memo, tuple) and len(memo) == 2
+            else put_back(function, tree.unflatten(structure, stripped))
+        )
     elif program is None:
         y = _run(function, options, put_back, structure, stripped)
     outputs, result = tree.flatten(y)
@@ -118,7 +126,9 @@ def _may_close(function: Callable[..., Any]) -> bool:
     return not inspect.isfunction(function) or function.__closure__ is not None
 
 
-def _recorded(function: Callable[..., Any], put_back: _PutBack, structure: Any, values: list[Value]) -> tuple[Any, Program | None, list[Traced]]:
+def _recorded(
+    function: Callable[..., Any], put_back: _PutBack, structure: Any, values: list[Value]
+) -> tuple[Any, Program | None, list[Traced]]:
     """(result, program, captured values) of a run on values without derivatives; no program for a black box."""
     found: list[Any] = []
 
@@ -129,11 +139,17 @@ def _recorded(function: Callable[..., Any], put_back: _PutBack, structure: Any, 
         return out
 
     try:
-        program, captured = record_program(flat, [type_of(v) for v in values], values=values, purpose="a function with a custom rule")
+        program, captured = record_program(
+            flat, [type_of(v) for v in values], values=values, purpose="a function with a custom rule"
+        )
     except TraceError:
         return None, None, []
     made, out = found
-    return tree.unflatten(made, [o._value if isinstance(o, RecordTracer) else primal(o) for o in out]), program, captured
+    return (
+        tree.unflatten(made, [o._value if isinstance(o, RecordTracer) else primal(o) for o in out]),
+        program,
+        captured,
+    )
 
 
 def _frozen(nondiff: Sequence[bool], arrays: tuple[Any, ...], values: list[Value]) -> list[Value]:
@@ -151,7 +167,9 @@ def _is_static(value: Any) -> bool:
     return isinstance(value, str | bytes) or (callable(value) and not isinstance(value, Traced))
 
 
-def _run(function: Callable[..., Any], options: dict[str, Any], put_back: _PutBack, structure: Any, values: list[Value]) -> Any:
+def _run(
+    function: Callable[..., Any], options: dict[str, Any], put_back: _PutBack, structure: Any, values: list[Value]
+) -> Any:
     """The function on values without derivatives: under the traces that remain (lanes, recorded variables), or as a black box."""
     try:
         if options["batch"] is None:
@@ -185,7 +203,11 @@ def checkpoint(function: Callable[..., Any]) -> Transformed:
 @user_facing
 def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     leaves, structure = tree.flatten((args, kwargs))
-    arrays = [i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced | np.ndarray | np.generic | float | complex) and not isinstance(leaf, bool)]
+    arrays = [
+        i
+        for i, leaf in enumerate(leaves)
+        if isinstance(leaf, Traced | np.ndarray | np.generic | float | complex) and not isinstance(leaf, bool)
+    ]
     values = [plain_value(leaves[i], "checkpoint: an argument") for i in arrays]
     found: list[Any] = []
 
@@ -200,9 +222,14 @@ def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any
         return out
 
     stripped = [primal(v) for v in values]
-    program, captured = record_program(flat, [type_of(v) for v in values], values=stripped, purpose="a checkpointed function")
+    program, captured = record_program(
+        flat, [type_of(v) for v in values], values=stripped, purpose="a checkpointed function"
+    )
     made, outputs = found[0]
     op = Checkpoint(program)
     plain = [o._value if isinstance(o, RecordTracer) else primal(o) for o in outputs]
-    op.remember([*stripped, *[primal(c) for c in captured]], [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in plain])
+    op.remember(
+        [*stripped, *[primal(c) for c in captured]],
+        [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in plain],
+    )
     return tree.unflatten(made, op(*values, *captured))

@@ -62,7 +62,9 @@ def cond(predicate: Any, true_branch: Callable[..., Any], false_branch: Callable
     With a plain predicate only the chosen branch runs. With a traced one both are traced; under `vmap` each lane takes its own branch.
     """
     if np.shape(predicate) != ():
-        raise ShapeError(f"cond: the predicate must be one truth value; it has shape {np.shape(predicate)}. Use np.where to choose by element.")
+        raise ShapeError(
+            f"cond: the predicate must be one truth value; it has shape {np.shape(predicate)}. Use np.where to choose by element."
+        )
     if not isinstance(predicate, Traced):
         return (true_branch if predicate else false_branch)(*operands)
     index = np.where(predicate if predicate.dtype.kind == "b" else np.not_equal(predicate, 0), 0, 1)
@@ -89,9 +91,13 @@ def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], ope
     traced = [_Traced(b, structure, types, f"a branch of {name}") for b in branches]
     for other in traced[1:]:
         tree.check_same_structure(f"{name}: the branches return different trees", traced[0].result, other.result)
-        for path, a, b in zip(traced[0].result.paths(), traced[0].program.output_types, other.program.output_types, strict=True):
+        for path, a, b in zip(
+            traced[0].result.paths(), traced[0].program.output_types, other.program.output_types, strict=True
+        ):
             if (a.shape, a.dtype) != (b.shape, b.dtype):
-                raise ShapeError(f"{name}: one branch returns {a} for result{path}, another {b}. Make them agree, e.g. with .astype or np.broadcast_to.")
+                raise ShapeError(
+                    f"{name}: one branch returns {a} for result{path}, another {b}. Make them agree, e.g. with .astype or np.broadcast_to."
+                )
     captured = [c for t in traced for c in t.captured]
     programs, start = [], 0
     for t in traced:
@@ -112,7 +118,9 @@ def _with_inputs(program: Program, own: int, start: int, captured: Sequence[Valu
 
 def _check_carry(name: str, before: Any, types: Sequence[ArrayType], after: Any, found: Sequence[ArrayType]) -> None:
     try:
-        tree.check_same_structure(f"{name}: the carry changes its structure", before, after, "the initial carry", "what the body returns")
+        tree.check_same_structure(
+            f"{name}: the carry changes its structure", before, after, "the initial carry", "what the body returns"
+        )
     except TreeError:
         raise
     for path, a, b in zip(before.paths(), types, found, strict=True):
@@ -124,11 +132,17 @@ def _check_carry(name: str, before: Any, types: Sequence[ArrayType], after: Any,
 
 
 def _suggested(kind: ArrayType) -> str:
-    return f"np.zeros({kind.shape}, {kind.dtype})" if kind.shape else {"f": "0.0", "c": "0j", "i": "0", "b": "False"}.get(kind.dtype.kind, "0")
+    return (
+        f"np.zeros({kind.shape}, {kind.dtype})"
+        if kind.shape
+        else {"f": "0.0", "c": "0j", "i": "0", "b": "False"}.get(kind.dtype.kind, "0")
+    )
 
 
 @user_facing
-def scan(body: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, *, reverse: bool = False) -> tuple[Any, Any]:
+def scan(
+    body: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, *, reverse: bool = False
+) -> tuple[Any, Any]:
     """carry, y = body(carry, x) for each x along the first axis of `xs`; returns (last carry, ys stacked).
 
     Both are trees. `xs` may be None when `length` is given. With `reverse` the loop runs from the last x to the first.
@@ -137,9 +151,13 @@ def scan(body: Callable[..., Any], init: Any, xs: Any = None, length: int | None
     arrays, xs_structure = _leaves(xs, "scan: xs")
     sizes = {np.shape(a)[0] if np.ndim(a) else None for a in arrays}
     if None in sizes:
-        raise ShapeError("scan: every array in xs needs a first axis to walk along; one of them is a number. Put it into the carry, or close over it.")
+        raise ShapeError(
+            "scan: every array in xs needs a first axis to walk along; one of them is a number. Put it into the carry, or close over it."
+        )
     if len(sizes) > 1 or (length is not None and sizes and sizes != {length}):
-        raise ShapeError(f"scan: the first axes of xs have sizes {sorted(sizes)}{f', but length is {length}' if length is not None else ''}.")
+        raise ShapeError(
+            f"scan: the first axes of xs have sizes {sorted(sizes)}{f', but length is {length}' if length is not None else ''}."
+        )
     if length is None and not sizes:
         raise ShapeError("scan: without xs, give length=… (the number of turns).")
     turns = length if length is not None else sizes.pop()
@@ -167,7 +185,12 @@ def _pair_structure(structure: Any) -> tuple[Any, Any]:
 
 
 def _captured_first(program: Program, own: int, captured: int) -> Program:
-    return Program(program.inputs[own : own + captured] + program.inputs[:own], program.equations, program.outputs, program.constants)
+    return Program(
+        program.inputs[own : own + captured] + program.inputs[:own],
+        program.equations,
+        program.outputs,
+        program.constants,
+    )
 
 
 @user_facing
@@ -179,11 +202,16 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
     test = _Traced(condition, single, types, "the condition of while_loop")
     turn = _Traced(body, single, types, "the body of while_loop")
     if len(test.program.outputs) != 1 or test.program.output_types[0].shape != ():
-        raise ShapeError(f"while_loop: the condition must return one truth value; it returned {', '.join(str(t) for t in test.program.output_types)}.")
+        raise ShapeError(
+            f"while_loop: the condition must return one truth value; it returned {', '.join(str(t) for t in test.program.output_types)}."
+        )
     _check_carry("while_loop", structure, types, turn.result, turn.program.output_types)
     n = len(carry)
     loop = While(
-        _captured_first(test.program, n, len(test.captured)), _captured_first(turn.program, n, len(turn.captured)), len(test.captured), len(turn.captured)
+        _captured_first(test.program, n, len(test.captured)),
+        _captured_first(turn.program, n, len(turn.captured)),
+        len(test.captured),
+        len(turn.captured),
     )
     return tree.unflatten(structure, loop(*test.captured, *turn.captured, *carry))
 
@@ -195,12 +223,14 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
         start, stop = operator.index(lower), operator.index(upper)
         return scan(lambda value, i: (body(i, value), None), init, np.arange(start, max(start, stop)))[0]
     first = lower if isinstance(lower, Traced) else np.int64(lower)
-    _, result = while_loop(lambda state: state[0] < upper, lambda state: (state[0] + 1, body(state[0], state[1])), (first, init))
+    _, result = while_loop(
+        lambda state: state[0] < upper, lambda state: (state[0] + 1, body(state[0], state[1])), (first, init)
+    )
     return result
 
 
 @user_facing
-def map(function: Callable[[Any], Any], xs: Any) -> Any:  # noqa: A001
+def map(function: Callable[[Any], Any], xs: Any) -> Any:
     """function(x) for each x along the first axis of `xs`, one after the other, stacked. `vmap` does all at once."""
     return scan(lambda _, x: (None, function(x)), None, xs)[1]
 

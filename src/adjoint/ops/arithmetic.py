@@ -65,7 +65,9 @@ class AbsoluteUfunc(SmoothUfunc):
             return None
         return np.real(np.conjugate(unit(x)) * dx) if x.dtype.kind == "c" else np.sign(x) * dx
 
-    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False) -> Sequence[Value]:
+    def pull(
+        self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False
+    ) -> Sequence[Value]:
         (x,) = xs
         return [ct * (unit(x) if x.dtype.kind == "c" else np.sign(x))]
 
@@ -78,7 +80,9 @@ class SignUfunc(Ufunc, Differential):
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         return self._turned(xs[0], dxs[0])
 
-    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False) -> Sequence[Value]:
+    def pull(
+        self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False
+    ) -> Sequence[Value]:
         return [self._turned(xs[0], ct)]
 
     def _turned(self, x: Value, v: Value) -> Value:
@@ -104,7 +108,9 @@ class ConjugateUfunc(LinearUfunc):
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         return None if dxs[0] is None else np.conjugate(dxs[0])
 
-    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False) -> Sequence[Value]:
+    def pull(
+        self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False
+    ) -> Sequence[Value]:
         return [np.conjugate(ct)]
 
     def coefficient(self, k: int, xs: Sequence[Any], z: Any) -> Value:

@@ -42,9 +42,7 @@ def fit(ct: Value, target: ArrayType | Value) -> Value:
             ct = ct.astype(dtype)
     if ct.shape != shape:
         lead = len(ct.shape) - len(shape)
-        axes = tuple(range(lead)) + tuple(
-            lead + i for i, n in enumerate(shape) if n == 1 and ct.shape[lead + i] != 1
-        )
+        axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and ct.shape[lead + i] != 1)
         if axes:
             ct = np.sum(ct, axis=axes, dtype=dtype)
         if ct.shape != shape:

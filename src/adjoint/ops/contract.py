@@ -68,7 +68,8 @@ class MatMul(Multilinear):
         b = np.expand_dims(b, -1) if vector_b else b
         inner = max(np.ndim(a) - mapped[0], np.ndim(b) - mapped[1])
         a, b = (
-            np.reshape(x, (size,) + (1,) * (inner + 1 - x.ndim) + x.shape[1:]) if m else x for x, m in zip((a, b), mapped, strict=True)
+            np.reshape(x, (size,) + (1,) * (inner + 1 - x.ndim) + x.shape[1:]) if m else x
+            for x, m in zip((a, b), mapped, strict=True)
         )
         c = np.matmul(a, b)
         if vector_a:
@@ -119,7 +120,9 @@ class Einsum(Multilinear):
         inputs, output = self._parts()
         others = [j for j in range(len(xs)) if j != i]
         known = output + "".join(inputs[j] for j in others)
-        missing = [letter for letter in inputs[i] if letter not in known]  # summed over xᵢ alone: the cotangent is spread along them
+        missing = [
+            letter for letter in inputs[i] if letter not in known
+        ]  # summed over xᵢ alone: the cotangent is spread along them
         letters = [letter for letter in inputs[i] if letter in known]
         spec = f"{','.join([output, *[inputs[j] for j in others]])}->{''.join(letters)}"
         factors = [np.conjugate(xs[j]) if xs[j].dtype.kind == "c" else xs[j] for j in others]
@@ -127,8 +130,12 @@ class Einsum(Multilinear):
         sizes = dict(zip(inputs[i], xs[i].shape, strict=True))
         if missing:
             part = np.reshape(part, tuple(part.shape[letters.index(c)] if c in letters else 1 for c in inputs[i]))
-        if any(n == 1 and sizes[c] != 1 for c, n in zip(inputs[i], part.shape, strict=True)):  # also where the others have size one
-            part = np.broadcast_to(part, tuple(sizes[c] if n == 1 else n for c, n in zip(inputs[i], part.shape, strict=True)))
+        if any(
+            n == 1 and sizes[c] != 1 for c, n in zip(inputs[i], part.shape, strict=True)
+        ):  # also where the others have size one
+            part = np.broadcast_to(
+                part, tuple(sizes[c] if n == 1 else n for c, n in zip(inputs[i], part.shape, strict=True))
+            )
         return fit(part, xs[i])
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:

@@ -35,7 +35,11 @@ class CumSum(Linear):
 
     def evaluate(self, *xs: Value) -> Value:
         (x,) = xs
-        return reversed_along(np.cumsum(reversed_along(x, self.axis), self.axis), self.axis) if self.reverse else np.cumsum(x, self.axis)
+        return (
+            reversed_along(np.cumsum(reversed_along(x, self.axis), self.axis), self.axis)
+            if self.reverse
+            else np.cumsum(x, self.axis)
+        )
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(types[0].shape, np.cumsum(np.zeros(1, types[0].dtype)).dtype)
@@ -63,7 +67,9 @@ class CumProd(Differential):
         return None if dxs[0] is None else LinearRecurrence(self.axis)(xs[0], shifted(z, self.axis, 1) * dxs[0])
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        after = LinearRecurrence(self.axis, reverse=True)(shifted(np.conjugate(xs[0]), self.axis, 0, backwards=True), ct)
+        after = LinearRecurrence(self.axis, reverse=True)(
+            shifted(np.conjugate(xs[0]), self.axis, 0, backwards=True), ct
+        )
         return (after * np.conjugate(shifted(z, self.axis, 1)),)
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
@@ -105,7 +111,9 @@ class LinearRecurrence(Differential):
         follows = shifted(np.conjugate(xs[0]), self.axis, 0, backwards=not self.reverse)
         adjoint = LinearRecurrence(self.axis, not self.reverse)(follows, ct)
         previous = shifted(z, self.axis, 0, backwards=self.reverse)
-        return (fit(adjoint * np.conjugate(previous), xs[0]) if wanted[0] else None), fit(adjoint, xs[1]) if wanted[1] else None
+        return (fit(adjoint * np.conjugate(previous), xs[0]) if wanted[0] else None), fit(adjoint, xs[1]) if wanted[
+            1
+        ] else None
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return (True, False), True
@@ -125,7 +133,9 @@ class ArgCumExtremum(Flat):
     def evaluate(self, *xs: Value) -> Value:
         x = np.moveaxis(xs[0], self.axis, -1)
         best = (np.maximum if self.kind == "max" else np.minimum).accumulate(x, axis=-1)
-        new = np.concatenate([np.ones((*x.shape[:-1], min(1, x.shape[-1])), bool), best[..., 1:] != best[..., :-1]], axis=-1)
+        new = np.concatenate(
+            [np.ones((*x.shape[:-1], min(1, x.shape[-1])), bool), best[..., 1:] != best[..., :-1]], axis=-1
+        )
         places = np.where(new, np.arange(x.shape[-1]), 0)
         return np.moveaxis(np.maximum.accumulate(places, axis=-1), -1, self.axis)
 

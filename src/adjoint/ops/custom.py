@@ -65,7 +65,9 @@ class Attach(Differential):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         n = self.count
-        results = [x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs[:n], mapped[:n], strict=True)]
+        results = [
+            x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs[:n], mapped[:n], strict=True)
+        ]
         return Attach(self.rule.batched(mapped[n:], size), n)(*results, *xs[n:])
 
 
@@ -93,7 +95,9 @@ class OpaqueCall(Flat):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         if self.batched_function is not None:
-            return OpaqueCall(self.batched_function)(*[x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)])
+            return OpaqueCall(self.batched_function)(
+                *[x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)]
+            )
         return OpaqueCall(_Lanes(self.function, tuple(mapped), size))(*xs)
 
 
@@ -105,5 +109,7 @@ class _Lanes:
         self.__name__ = getattr(function, "__name__", "function")
 
     def __call__(self, *xs: Value) -> Sequence[Value]:
-        rows = [self.function(*[x[i] if m else x for x, m in zip(xs, self.mapped, strict=True)]) for i in range(self.size)]
+        rows = [
+            self.function(*[x[i] if m else x for x, m in zip(xs, self.mapped, strict=True)]) for i in range(self.size)
+        ]
         return [np.stack(column) for column in zip(*rows, strict=True)]

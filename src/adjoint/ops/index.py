@@ -163,7 +163,8 @@ class ScatterSum(Linear):
     def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
         n = len(self.keys)
         return [
-            fit(reader(key)(ct, *indices), part) for part, (key, indices) in zip(xs[:n], self._places(xs[n:]), strict=True)
+            fit(reader(key)(ct, *indices), part)
+            for part, (key, indices) in zip(xs[:n], self._places(xs[n:]), strict=True)
         ]
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:

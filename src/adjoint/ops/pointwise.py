@@ -91,7 +91,9 @@ def broadcast_shapes(title: str, types: Sequence[ArrayType]) -> tuple[Any, ...]:
         sizes = {t.shape[axis] for t in types if t.ndim >= -axis} - {1}
         if len(sizes) > 1:
             listed = ", ".join(map(str, types))
-            raise ShapeError(f"{title}: the shapes of {listed} do not broadcast: axis {axis} has sizes {sorted(map(str, sizes))}.")
+            raise ShapeError(
+                f"{title}: the shapes of {listed} do not broadcast: axis {axis} has sizes {sorted(map(str, sizes))}."
+            )
         shape.append(sizes.pop() if sizes else 1)
     return tuple(shape)
 
@@ -102,7 +104,9 @@ class Ufunc(Pointwise):
     pointwise = True
     own_push: ClassVar[bool] = False  # push is not the sum of partial times tangent (|x| and conj of complex x)
 
-    def __init__(self, function: Any, factors: Sequence[Factor | None], *, name: str | None = None, singular: bool = False) -> None:
+    def __init__(
+        self, function: Any, factors: Sequence[Factor | None], *, name: str | None = None, singular: bool = False
+    ) -> None:
         self.function = function  # type: ignore[misc]
         self.name = name or function.__name__
         self.singular = singular  # a partial may be infinite: zero tangents must win over it
@@ -117,7 +121,9 @@ class Ufunc(Pointwise):
         # the same as the tape wants it: what to keep, and the head of the entry (partials, whether to guard them, the primitive)
         second = self.factors[1] if self.arity > 1 else None
         head = (self.factors[0], second, singular, self)
-        self.plan_first, self.plan_second, self.plan_both = ((*k, head) for k in (self.keep_first, self.keep_second, self.keep_both))
+        self.plan_first, self.plan_second, self.plan_both = (
+            (*k, head) for k in (self.keep_first, self.keep_second, self.keep_both)
+        )
         UFUNCS[function] = self
         BY_NAME[self.name] = self
 
@@ -164,7 +170,9 @@ class Ufunc(Pointwise):
         dz = total(*[self.term(i, dx, xs, z) for i, dx in enumerate(dxs) if dx is not None])
         return dz if dz is None else spread(dz, z)
 
-    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False) -> Sequence[Value]:
+    def pull(
+        self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False
+    ) -> Sequence[Value]:
         out: list[Value] = []
         for i, want in enumerate(wanted):
             if not want:

@@ -118,7 +118,9 @@ class Extremum(Reduction, Differential):
     def result_type(self, *types: ArrayType) -> Any:
         (x,) = types
         if any(x.shape[a] == 0 for a in self.axes):
-            raise ShapeError(f"{self.kind}: {x} has no elements along axes {self.axes}; give initial=… or reduce another axis.")
+            raise ShapeError(
+                f"{self.kind}: {x} has no elements along axes {self.axes}; give initial=… or reduce another axis."
+            )
         return ArrayType(self._reduced(x), x.dtype)
 
     def weights(self, x: Value, z: Value) -> Value:

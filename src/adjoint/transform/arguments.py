@@ -37,12 +37,16 @@ def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
         return leaf
     elif isinstance(leaf, np.ma.MaskedArray):
         if np.ma.is_masked(leaf):
-            raise DtypeError(f"{name} is a masked array with masked elements, which would be lost. Use .filled(value), or select the rest.")
+            raise DtypeError(
+                f"{name} is a masked array with masked elements, which would be lost. Use .filled(value), or select the rest."
+            )
         array = np.array(leaf)
     elif isinstance(leaf, np.ndarray) or hasattr(leaf, "__array__") or hasattr(leaf, "__dlpack__"):
         array = _converted(leaf, name)
     else:
-        raise DtypeError(f"{name} is a {kind.__name__}: only numbers, arrays and containers of them can be transformed.")
+        raise DtypeError(
+            f"{name} is a {kind.__name__}: only numbers, arrays and containers of them can be transformed."
+        )
     check_supported(array.dtype, name)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
@@ -89,7 +93,9 @@ class Selection(NamedTuple):
         return made[0] if self.single else made
 
 
-def select(function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any], transformation: str) -> Selection:
+def select(
+    function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any], transformation: str
+) -> Selection:
     """Find the arguments that `argnums` names, and their leaves."""
     single = isinstance(argnums, int | str)
     wanted = [argnums] if single else list(argnums)  # type: ignore[arg-type]
@@ -101,7 +107,9 @@ def select(function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...]
         return [_leaf_name(function, keys, path) for path in structure.paths()]
 
     values = [
-        leaf if type(leaf) is np.ndarray and leaf.dtype is FLOAT64 else plain_value(leaf, lambda i=i: f"{transformation}: argument {naming()[i]}")
+        leaf
+        if type(leaf) is np.ndarray and leaf.dtype is FLOAT64
+        else plain_value(leaf, lambda i=i: f"{transformation}: argument {naming()[i]}")
         for i, leaf in enumerate(leaves)
     ]
     whole_argument = _whole_arguments(chosen)
@@ -144,21 +152,27 @@ def _whole_arguments(chosen: tuple[Any, ...]) -> list[bool]:
     return flags
 
 
-def _place(function: Callable[..., Any], which: int | str, args: tuple[Any, ...], kwargs: dict[str, Any], transformation: str) -> int | str:
+def _place(
+    function: Callable[..., Any], which: int | str, args: tuple[Any, ...], kwargs: dict[str, Any], transformation: str
+) -> int | str:
     """Where an argument stands: a position, or a keyword."""
     if isinstance(which, str):
         if which in kwargs:
             return which
         names = _parameter_names(function)
         if which not in names:
-            raise TypeError(f"{transformation}: the function has no argument called {which!r}; it has {', '.join(names) or 'none by name'}.")
+            raise TypeError(
+                f"{transformation}: the function has no argument called {which!r}; it has {', '.join(names) or 'none by name'}."
+            )
         which = names.index(which)
     position = which + len(args) if which < 0 else which
     if not 0 <= position < len(args):
         names = _parameter_names(function)
         if position < len(names) and names[position] in kwargs:
             return names[position]
-        raise TypeError(f"{transformation}: argnums={which}, but the function was called with {len(args)} positional arguments.")
+        raise TypeError(
+            f"{transformation}: argnums={which}, but the function was called with {len(args)} positional arguments."
+        )
     return position
 
 

@@ -57,7 +57,12 @@ class Captured:
             if id(value) in self._locked:
                 return value
             own = value.base is None and value.flags.owndata
-            if self._outlives or not own or value.nbytes <= COPY_BELOW or (not value.flags.writeable and id(value) not in _locks):
+            if (
+                self._outlives
+                or not own
+                or value.nbytes <= COPY_BELOW
+                or (not value.flags.writeable and id(value) not in _locks)
+            ):
                 # a read-only array cannot be locked again: someone else may make it writeable
                 return value.copy()
             lock(value)

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import RuleError, TraceError
 from adjoint.ops.calculus import total
+from adjoint.ops.effects import silent
 from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
@@ -35,7 +36,13 @@ class UserRule:
         title: str,
     ) -> None:
         self.function, self._jvp, self._vjp = function, jvp, vjp
-        self.structure, self.call, self.nondiff, self.result, self.title = structure, call, tuple(nondiff), result, title
+        self.structure, self.call, self.nondiff, self.result, self.title = (
+            structure,
+            call,
+            tuple(nondiff),
+            result,
+            title,
+        )
         self.memo: tuple[Sequence[Value], Callable[..., Any]] | None = None
 
     def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
@@ -73,7 +80,9 @@ class UserRule:
         assert self._vjp is not None
         made = self.call(self._vjp, tree.unflatten(self.structure, xs))
         if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
-            raise RuleError(f"custom_rule of {self.title}: vjp must return (y, pullback); it returned {type(made).__name__}.")
+            raise RuleError(
+                f"custom_rule of {self.title}: vjp must return (y, pullback); it returned {type(made).__name__}."
+            )
         return made
 
     def _pull_by_vjp(self, xs: Sequence[Value], cts: Sequence[Value]) -> list[Value]:
@@ -83,7 +92,9 @@ class UserRule:
         if not isinstance(found, tuple):
             found = (found,)
         if len(found) != len(parts):
-            raise RuleError(f"custom_rule of {self.title}: the pullback returned {len(found)} cotangents for {len(parts)} arguments (None stands for zero).")
+            raise RuleError(
+                f"custom_rule of {self.title}: the pullback returned {len(found)} cotangents for {len(parts)} arguments (None stands for zero)."
+            )
         out: list[Value] = []
         for part, ct, nondiff in zip(parts, found, self.nondiff, strict=True):
             leaves, structure = tree.flatten(part)
@@ -114,15 +125,22 @@ class UserRule:
                 f"{self.title} is a black box without a rule: its derivative comes from differences, which cannot be differentiated again. "
                 "Give jvp=… or vjp=…."
             )
-        warnings.warn(f"{self.title} has no rule: its derivative is computed by central differences. Give jvp=… or vjp=….", stacklevel=2)
+        warnings.warn(
+            f"{self.title} has no rule: its derivative is computed by central differences. Give jvp=… or vjp=….",
+            stacklevel=2,
+        )
         if not any(isinstance(dx, Traced) for dx in dxs):
             return self._difference(xs, dxs)
         moving = [i for i, dx in enumerate(dxs) if dx is not None]
         totals: list[Value] = [None] * len(self._values(xs))
         for i in moving:
-            columns = [self._difference(xs, [unit if j == i else None for j in range(len(xs))]) for unit in _units(xs[i])]
+            columns = [
+                self._difference(xs, [unit if j == i else None for j in range(len(xs))]) for unit in _units(xs[i])
+            ]
             for k in range(len(totals)):
-                matrix = np.reshape(np.stack([c[k] for c in columns], axis=-1), (*np.shape(columns[0][k]), *np.shape(xs[i])))
+                matrix = np.reshape(
+                    np.stack([c[k] for c in columns], axis=-1), (*np.shape(columns[0][k]), *np.shape(xs[i]))
+                )
                 term = np.tensordot(matrix, dxs[i], axes=np.ndim(xs[i]))
                 totals[k] = term if totals[k] is None else totals[k] + term
         return totals
@@ -132,9 +150,14 @@ class UserRule:
         scale = max([float(np.max(np.abs(dx), initial=0.0)) for dx in dxs if dx is not None], default=0.0)
         if scale == 0.0:
             return [_zero(v) for v in self._values(xs)]
-        size = max([float(np.max(np.abs(x), initial=0.0)) for x, dx in zip(xs, dxs, strict=True) if dx is not None], default=1.0)
+        size = max(
+            [float(np.max(np.abs(x), initial=0.0)) for x, dx in zip(xs, dxs, strict=True) if dx is not None],
+            default=1.0,
+        )
         h = float(np.cbrt(np.finfo(np.float64).eps)) * max(size, 1.0) / scale
-        up, down = (self._values([x if dx is None else x + s * h * dx for x, dx in zip(xs, dxs, strict=True)]) for s in (1, -1))
+        up, down = (
+            self._values([x if dx is None else x + s * h * dx for x, dx in zip(xs, dxs, strict=True)]) for s in (1, -1)
+        )
         return [(a - b) / (2 * h) for a, b in zip(up, down, strict=True)]
 
     def _values(self, xs: Sequence[Value]) -> list[Value]:
@@ -143,7 +166,9 @@ class UserRule:
 
 def _units(x: Value) -> list[Value]:
     """All unit vectors of the space of x."""
-    return [np.reshape(row, np.shape(x)) for row in np.eye(int(np.prod(np.shape(x), dtype=int)), dtype=type_of(x).dtype)]
+    return [
+        np.reshape(row, np.shape(x)) for row in np.eye(int(np.prod(np.shape(x), dtype=int)), dtype=type_of(x).dtype)
+    ]
 
 
 def _zero(x: Value) -> Value:
@@ -158,7 +183,9 @@ def _checked(title: str, what: str, given: Value, target: Value) -> Value:
     kind = type_of(target)
     given = given if isinstance(given, Traced) else np.asarray(given)
     if given.shape != kind.shape:
-        raise RuleError(f"custom_rule of {title}: {what} has shape {given.shape}, but belongs to a value of type {kind}.")
+        raise RuleError(
+            f"custom_rule of {title}: {what} has shape {given.shape}, but belongs to a value of type {kind}."
+        )
     if given.dtype != kind.dtype:
         if given.dtype.kind == "c" and kind.dtype.kind != "c":
             given = np.real(given)
@@ -166,7 +193,9 @@ def _checked(title: str, what: str, given: Value, target: Value) -> Value:
     return given
 
 
-def _transposed(linear: Callable[[Sequence[Value]], Sequence[Value]], types: Sequence[ArrayType], cts: Sequence[Value], _: Any) -> list[Value]:
+def _transposed(
+    linear: Callable[[Sequence[Value]], Sequence[Value]], types: Sequence[ArrayType], cts: Sequence[Value], _: Any
+) -> list[Value]:
     """The transpose of a linear function, applied: by reading its record backwards, or column by column if it is a black box."""
     zeros = [np.zeros(t.shape, t.dtype) for t in types]
 
@@ -181,13 +210,17 @@ def _transposed(linear: Callable[[Sequence[Value]], Sequence[Value]], types: Seq
         return [_by_columns(linear, zeros, i, cts) for i in range(len(zeros))]
 
 
-def _by_columns(linear: Callable[[Sequence[Value]], Sequence[Value]], zeros: list[Any], i: int, cts: Sequence[Value]) -> Value:
+def _by_columns(
+    linear: Callable[[Sequence[Value]], Sequence[Value]], zeros: list[Any], i: int, cts: Sequence[Value]
+) -> Value:
     found = np.zeros_like(zeros[i])
     for position in np.ndindex(zeros[i].shape):
         basis = [z.copy() for z in zeros]
         basis[i][position] = 1.0
         column = linear(basis)
-        found[position] = sum(np.real(np.vdot(z, ct)) for z, ct in zip(column, cts, strict=True) if z is not None and ct is not None)
+        found[position] = sum(
+            np.real(np.vdot(z, ct)) for z, ct in zip(column, cts, strict=True) if z is not None and ct is not None
+        )
     return found
 
 
@@ -195,7 +228,11 @@ class ClosureRule:
     """A rule of the user's for the arguments of a function, beside the usual derivative for the traced values that it closes over."""
 
     def __init__(self, inner: UserRule, program: Program, count: int) -> None:
-        self.inner, self.program, self.count = inner, program, count  # the program's inputs: `count` arguments, then the captured values
+        self.inner, self.program, self.count = (
+            inner,
+            silent(program),
+            count,
+        )  # the program's inputs: `count` arguments, then the captured values
         self.title = inner.title
 
     def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
@@ -254,7 +291,9 @@ class BatchedRule:
     def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:
         return BatchedRule(self, tuple(mapped), size)
 
-    def _lanes(self, one: Callable[[Sequence[Value]], list[Value]], values: list[Value], flags: list[bool]) -> list[Value]:
+    def _lanes(
+        self, one: Callable[[Sequence[Value]], list[Value]], values: list[Value], flags: list[bool]
+    ) -> list[Value]:
         try:
             out, stacked, _ = run_lanes(one, values, flags, self.size)
         except TraceError:  # a black box inside: lane by lane

@@ -22,7 +22,9 @@ Function = Callable[[Sequence[Value]], Any]
 class Linearised:
     """A recorded function: its value, and its derivative there as a linear map, forwards (`push`) and backwards (`pull`)."""
 
-    def __init__(self, call: Function, values: Sequence[Value], *, has_aux: bool = False, tape: Tape | None = None) -> None:
+    def __init__(
+        self, call: Function, values: Sequence[Value], *, has_aux: bool = False, tape: Tape | None = None
+    ) -> None:
         tape = Tape(outlives_call=True) if tape is None else tape
         with running(tape):
             tape.started = here()
@@ -43,7 +45,9 @@ class Linearised:
         with self.tape.reading():
             ds = replay(self.entries, tangents)
         found = [ds[p] if p >= 0 else None for p in self.places]
-        return [np.zeros(t.shape, t.dtype)[()] if d is None else d for d, t in zip(found, self.output_types, strict=True)]
+        return [
+            np.zeros(t.shape, t.dtype)[()] if d is None else d for d, t in zip(found, self.output_types, strict=True)
+        ]
 
     def pull(self, cotangents: Sequence[Value]) -> list[Value]:
         """Cotangents of the inputs."""
@@ -66,7 +70,9 @@ def split_aux(result: Any, has_aux: bool, trace: Any, foreign: Sequence[Any] = (
     if not has_aux:
         return result, None
     if not (isinstance(result, tuple) and len(result) == 2):
-        raise TypeError(f"has_aux=True needs a function that returns a pair (value, aux); it returned {type(result).__name__}.")
+        raise TypeError(
+            f"has_aux=True needs a function that returns a pair (value, aux); it returned {type(result).__name__}."
+        )
     value, aux = result
     return value, outside(aux, trace, foreign)
 
@@ -82,7 +88,9 @@ def checked_leaf(leaf: Any) -> Value:
     return leaf if isinstance(leaf, Traced) else plain_value(leaf, "the function's result")
 
 
-def gradient(call: Function, values: Sequence[Value], *, has_aux: bool, holomorphic: bool, transformation: str) -> tuple[Value, Any, list[Value]]:
+def gradient(
+    call: Function, values: Sequence[Value], *, has_aux: bool, holomorphic: bool, transformation: str
+) -> tuple[Value, Any, list[Value]]:
     """(value, aux, gradient) of a scalar function; the record is taken apart on the way back."""
     tape = Tape()
     with running(tape):
@@ -119,11 +127,15 @@ def _scalar(y: Any, holomorphic: bool, transformation: str) -> Value:
             f"{transformation} needs a real output; the function returned {type_of(y)}. Take np.real or np.abs of it, or give holomorphic=True for f'(z)."
         )
     if holomorphic and kind != "c":
-        raise DtypeError(f"{transformation}(holomorphic=True) needs a complex output; the function returned {type_of(y)}.")
+        raise DtypeError(
+            f"{transformation}(holomorphic=True) needs a complex output; the function returned {type_of(y)}."
+        )
     return np.float64(y) if kind in "biu" and not isinstance(y, Traced) else y
 
 
-def push_forward(call: Function, values: Sequence[Value], tangents: Sequence[Value], *, has_aux: bool) -> tuple[Any, Any, Any]:
+def push_forward(
+    call: Function, values: Sequence[Value], tangents: Sequence[Value], *, has_aux: bool
+) -> tuple[Any, Any, Any]:
     """(y, ẏ, aux), both trees."""
     trace = Forward()
     with running(trace):
@@ -141,7 +153,9 @@ def push_forward(call: Function, values: Sequence[Value], tangents: Sequence[Val
     return tree.unflatten(structure, fresh(primals)), tree.unflatten(structure, fresh(slopes, tangents)), aux
 
 
-def transposed(call: Function, values: Sequence[Value], cotangents: Callable[[Any, list[Any]], Sequence[Value]]) -> list[Value]:
+def transposed(
+    call: Function, values: Sequence[Value], cotangents: Callable[[Any, list[Any]], Sequence[Value]]
+) -> list[Value]:
     """The transpose of a linear function applied to cotangents."""
     map_ = Linearised(call, values, tape=LinearTape(outlives_call=True))
     given = cotangents(map_.structure, map_.output_types)
@@ -160,7 +174,9 @@ def tangent_leaves(given: Any, structure: Any, types: Sequence[Any], what: str, 
         if isinstance(value, int | bool | float | complex):
             value = np.asarray(value)[()]
         if np.shape(value) != kind.shape:
-            raise ShapeError(f"{what}: {name or 'it'} has shape {np.shape(value)}, but belongs to a value of type {kind}.")
+            raise ShapeError(
+                f"{what}: {name or 'it'} has shape {np.shape(value)}, but belongs to a value of type {kind}."
+            )
         if value.dtype != kind.dtype:
             if value.dtype.kind == "c" and kind.dtype.kind != "c":
                 raise DtypeError(f"{what}: {name or 'it'} is complex, but belongs to a real value of type {kind}.")

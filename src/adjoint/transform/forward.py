@@ -14,7 +14,6 @@ from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Traced, exclusive
 from adjoint.program.types import Value
 
-
 _NOTHING = nullcontext()
 
 
@@ -69,7 +68,13 @@ class Forward(Trace):
         if not exclusive(x) or any(isinstance(i, Traced) for i in (new, slope, x._tangent, *indices)):
             return False
         if x._tangent is not None or slope is not None:
-            x._tangent = np.zeros(x.shape, x.dtype) if x._tangent is None else np.array(x._tangent) if x._tangent.base is not None else x._tangent
+            x._tangent = (
+                np.zeros(x.shape, x.dtype)
+                if x._tangent is None
+                else np.array(x._tangent)
+                if x._tangent.base is not None
+                else x._tangent
+            )
             tangent = x._tangent
             if sys.getrefcount(tangent) > 3:
                 tangent = x._tangent = tangent.copy()

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.errors import CheckError
 from adjoint.base.source import here
+from adjoint.program.op import Op
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import run
@@ -32,6 +34,25 @@ class Disagreement(BaseException):
 class LaneBatch(Batch):
     """A batch that can split by what Python asks."""
 
+    defers = True
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.waiting: list[
+            tuple[Op, list[Value]]
+        ] = []  # effects, until it is known that the function need not run again
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        if op.effect and op.deferred:  # type: ignore[attr-defined]
+            self.waiting.append((op, [_kept(a) for a in args]))
+            return ()
+        return super().apply(op, args)
+
+    def perform(self) -> None:
+        """Run the effects that have waited, in order."""
+        for op, args in self.waiting:
+            Batch.apply(self, op, args)
+
     def ask(self, x: BatchTracer, question: str, answer: Callable[[Value], Any]) -> Any:
         """The common answer of all lanes, or a split into groups of lanes that agree."""
         value = x._value
@@ -42,6 +63,11 @@ class LaneBatch(Batch):
         if len(distinct) == 1:
             return distinct[0]
         raise Disagreement(self, [np.flatnonzero([a == d for a in answers]) for d in distinct])
+
+
+def _kept(value: Value) -> Value:
+    """The value as it is now: the function may write to it before the effect runs."""
+    return value.snapshot() if isinstance(value, Traced) else np.array(value)[()]
 
 
 def _ask_below(value: Value, question: str, answer: Callable[[Value], Any]) -> Any:
@@ -59,7 +85,9 @@ def _answers(value: Value, size: int, question: str, answer: Callable[[Value], A
     return [_ask_below(flat[i], question, answer) for i in range(size)]
 
 
-def run_lanes(call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int) -> tuple[list[Value], list[bool], Any]:
+def run_lanes(
+    call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int
+) -> tuple[list[Value], list[bool], Any]:
     """Outputs (stacked first where flagged), flags, and the structure of the result."""
     trace = LaneBatch(size)
     try:
@@ -68,12 +96,16 @@ def run_lanes(call: Function, values: Sequence[Value], mapped: Sequence[bool], s
             inputs = [BatchTracer(trace, v, True) if m else v for v, m in zip(values, mapped, strict=True)]
             leaves, structure = tree.flatten(run(trace, call, inputs))
             leaves = [checked_leaf(leaf) for leaf in leaves]
+        trace.perform()
         outputs = [leaf._value if _mine(leaf, trace) else leaf for leaf in leaves]
         return outputs, [_mine(leaf, trace) and leaf._mapped for leaf in leaves], structure
     except Disagreement as split:
         if split.trace is not trace:
             raise
         groups = split.groups
+    except Exception:
+        trace.perform()  # what was to be printed before an error helps to find it
+        raise
     return _run_groups(call, values, mapped, size, groups)
 
 
@@ -81,16 +113,25 @@ def _mine(leaf: Value, trace: Batch) -> bool:
     return isinstance(leaf, BatchTracer) and leaf._trace is trace
 
 
-def _run_groups(call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int, groups: list[Any]) -> tuple[list[Value], list[bool], Any]:
+def _run_groups(
+    call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int, groups: list[Any]
+) -> tuple[list[Value], list[bool], Any]:
     parts: list[list[Value]] = []
     structure: Any = None
     for lanes in groups:
         gathered = [np.take(v, lanes, axis=0) if m else v for v, m in zip(values, mapped, strict=True)]
-        outputs, flags, found = run_lanes(call, gathered, mapped, len(lanes))
+        try:
+            outputs, flags, found = run_lanes(call, gathered, mapped, len(lanes))
+        except CheckError as problem:
+            raise problem.among(lanes) from None
         if structure is not None:
-            tree.check_same_structure("vmap: the lanes took different branches, and these returned different trees", structure, found)
+            tree.check_same_structure(
+                "vmap: the lanes took different branches, and these returned different trees", structure, found
+            )
         structure = found
-        parts.append([o if f else np.broadcast_to(o, (len(lanes), *np.shape(o))) for o, f in zip(outputs, flags, strict=True)])
+        parts.append(
+            [o if f else np.broadcast_to(o, (len(lanes), *np.shape(o))) for o, f in zip(outputs, flags, strict=True)]
+        )
     order = np.argsort(np.concatenate(groups), kind="stable")
     merged = [np.take(np.concatenate(column, axis=0), order, axis=0) for column in zip(*parts, strict=True)]
     return merged, [True] * len(merged), structure

@@ -20,12 +20,12 @@ import numpy as np
 
 from adjoint.base.errors import NotLinear
 from adjoint.ops.calculus import fit, total
-from adjoint.ops.index import ScatterSum
 from adjoint.ops.pointwise import masked_multiply, spread
 from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Traced, exclusive
-from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.program.types import Value, type_of
 from adjoint.transform.capture import Captured
+from adjoint.transform.cotangents import Pending, accumulate, scatter, unwrite
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -169,7 +169,9 @@ class Tape(Trace):
         z, kept_z, xs = self._evaluate(op, values, mine, wanted)
         return self._record(op, indices, xs, z, kept_z)
 
-    def _evaluate(self, op: Op, values: list[Value], mine: list[bool], wanted: list[bool]) -> tuple[Value, Value, tuple[Value, ...]]:
+    def _evaluate(
+        self, op: Op, values: list[Value], mine: list[bool], wanted: list[bool]
+    ) -> tuple[Value, Value, tuple[Value, ...]]:
         """z, what is kept of it, and of the inputs (types stand for those that are not kept)."""
         if hasattr(op, "save"):  # control flow decides itself what it keeps
             z, residuals = op.save(values, wanted, self)  # type: ignore[attr-defined]
@@ -177,7 +179,8 @@ class Tape(Trace):
         z = op(*values)
         keep_xs, keep_z = op.keep(wanted)
         xs = tuple(
-            type_of(v) if not k else v if m else self.captured.hold(v) for v, k, m in zip(values, keep_xs, mine, strict=True)
+            type_of(v) if not k else v if m else self.captured.hold(v)
+            for v, k, m in zip(values, keep_xs, mine, strict=True)
         )
         return z, z if keep_z else None, xs
 
@@ -187,7 +190,8 @@ class Tape(Trace):
             return self._new(z, entry) if z.dtype.kind in "fc" else z
         whole = self._slot(entry)
         return tuple(
-            self._new(part, (PART, whole, j, len(z), None, None, None)) if part.dtype.kind in "fc" else part for j, part in enumerate(z)
+            self._new(part, (PART, whole, j, len(z), None, None, None)) if part.dtype.kind in "fc" else part
+            for j, part in enumerate(z)
         )
 
     def assign(self, x: Any, op: Any, v: Value, indices: Sequence[Value]) -> bool:
@@ -200,7 +204,15 @@ class Tape(Trace):
         iv = v._index if tracked else -1
         if x._index >= 0 or iv >= 0:
             held = [self.captured.hold(i) for i in indices]
-            entry = (op, (x._index, iv, *[-1] * len(indices)), None, (type_of(x._value), type_of(new), *held), None, None, None)
+            entry = (
+                op,
+                (x._index, iv, *[-1] * len(indices)),
+                None,
+                (type_of(x._value), type_of(new), *held),
+                None,
+                None,
+                None,
+            )
             x._index = self._slot(entry)
             x._extent = x._value.shape if x._value.dtype is FLOAT64 else None
         return True
@@ -212,69 +224,6 @@ class Tape(Trace):
     def end(self) -> None:
         super().end()
         self.captured.release()
-
-
-class Pending:
-    """The cotangent of a variable that was only indexed: the parts are added into one dense array when it is read."""
-
-    __slots__ = ("dense", "kind", "parts")
-
-    def __init__(self, kind: ArrayType) -> None:
-        self.kind = kind
-        self.parts: list[tuple[Any, Value, Sequence[Value]]] = []
-        self.dense: Value = None
-
-    def assembled(self) -> Value:
-        cts = [ct for _, ct, _ in self.parts]
-        keys = tuple(op.key() for op, _, _ in self.parts)
-        indices = [i for _, _, xs in self.parts for i in xs[1:]]
-        return total(self.dense, ScatterSum(self.kind.shape, self.kind.dtype, keys)(*cts, *indices))
-
-
-def _accumulate(cts: list[Any], i: int, g: Value, owned: set[int]) -> None:
-    """cts[i] += g, in place once the sum is an array of our own."""
-    old = cts[i]
-    if old is None:
-        cts[i] = g
-    elif type(old) is Pending:
-        old.dense = total(old.dense, g)
-    elif i in owned and type(old) is np.ndarray and type(g) is np.ndarray:
-        np.add(old, g, out=old)
-    else:
-        new = cts[i] = old + g
-        if type(new) is np.ndarray:
-            owned.add(i)
-
-
-def _scatter(cts: list[Any], i: int, op: Any, ct: Value, xs: Sequence[Any], owned: set[int]) -> None:
-    """Add the cotangent of x[index] to that of x without making a dense array each time."""
-    old = cts[i]
-    if isinstance(ct, Traced) or isinstance(old, Traced) or type(old) is Pending or any(isinstance(x, Traced) for x in xs[1:]):
-        if type(old) is not Pending:
-            cts[i] = pending = Pending(xs[0] if isinstance(xs[0], ArrayType) else type_of(xs[0]))
-            pending.dense = old
-        cts[i].parts.append((op, ct, xs))
-        return
-    if old is None:
-        cts[i] = np.zeros(xs[0].shape, xs[0].dtype)
-        owned.add(i)
-    elif i not in owned:
-        cts[i] = np.array(old)
-        owned.add(i)
-    op.pull_into(cts[i], ct, xs)
-
-
-def _unwrite(cts: list[Any], ix: Sequence[int], op: Any, ct: Value, xs: Sequence[Any], owned: set[int]) -> None:
-    """Undo x[…] = v in a cotangent of our own: what was written takes its part, and x keeps the rest."""
-    if ix[1] >= 0:
-        _accumulate(cts, ix[1], fit(np.array(op.read(ct, xs[0], xs[2:])), xs[1]), owned)
-    if ix[0] >= 0:
-        ct[op.subscript(xs[2:])] = 0
-        if cts[ix[0]] is None:
-            cts[ix[0]] = ct
-            owned.add(ix[0])
-        else:
-            _accumulate(cts, ix[0], ct, owned)
 
 
 def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
@@ -314,7 +263,7 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                     if old is None:
                         cts[ix] = g
                     elif ix in owned or type(old) is Pending:
-                        _accumulate(cts, ix, g, owned)
+                        accumulate(cts, ix, g, owned)
                     else:
                         cts[ix] = old + g
                         owned.add(ix)
@@ -329,7 +278,7 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                     if old is None:
                         cts[iy] = g
                     elif iy in owned or type(old) is Pending:
-                        _accumulate(cts, iy, g, owned)
+                        accumulate(cts, iy, g, owned)
                     else:
                         cts[iy] = old + g
                         owned.add(iy)
@@ -339,20 +288,28 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                 cts[ix][iy] = ct
             elif op.sparse:
                 masked = True
-                _scatter(cts, ix[0], op, ct, x, owned)
+                scatter(cts, ix[0], op, ct, x, owned)
             elif op.overwrites and type(ct) is np.ndarray and not any(isinstance(i, Traced) for i in x[2:]):
                 masked = True
-                _unwrite(cts, ix, op, ct if k in owned else ct.copy(), x, owned)
+                unwrite(cts, ix, op, ct if k in owned else ct.copy(), x, owned)
             else:
                 masked = masked or op.masks
                 for i, g in zip(ix, op.pull(ct, x, z, [i >= 0 for i in ix]), strict=True):
                     if i >= 0 and g is not None:
-                        _accumulate(cts, i, g, owned)
+                        accumulate(cts, i, g, owned)
         return [ct.assembled() if type(ct) is Pending else ct for ct in cts]
 
 
 def _pull_fitted(
-    cts: list[Any], op: Any, places: tuple[int, int], xy: tuple[Value, Value], z: Value, types: Any, ct: Value, masked: bool, owned: set[int]
+    cts: list[Any],
+    op: Any,
+    places: tuple[int, int],
+    xy: tuple[Value, Value],
+    z: Value,
+    types: Any,
+    ct: Value,
+    masked: bool,
+    owned: set[int],
 ) -> None:
     """The general pull of a pointwise primitive: arguments were broadcast or promoted, or are complex."""
     arity = op.arity
@@ -360,7 +317,7 @@ def _pull_fitted(
     xs = [types[i] if v is None else v for i, v in enumerate(xy[:arity])]
     for place, kind, g in zip(places, types, op.pull(ct, xs, z, wanted, masked), strict=False):
         if place >= 0 and g is not None:
-            _accumulate(cts, place, fit(g, kind), owned)
+            accumulate(cts, place, fit(g, kind), owned)
 
 
 def replay(entries: list[Any], tangents: Sequence[Value]) -> list[Value]:
@@ -399,7 +356,13 @@ class LinearTape(Tape):
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         tracked = [isinstance(a, TapeTracer) and a._trace is self and a._index >= 0 for a in args]
         divisor = op.title == "divide" and tracked == [True, False]
-        if any(tracked) and not (op.linear or divisor or (op.multilinear and sum(tracked) == 1) or getattr(op, "maps_programs", False)):
+        if any(tracked) and not (
+            op.linear
+            or divisor
+            or (op.multilinear and sum(tracked) == 1)
+            or op.effect
+            or getattr(op, "maps_programs", False)
+        ):
             raise NotLinear(
                 f"{op.title} is not linear in {'its argument' if len(args) == 1 else 'what it is given here'}, so the function has no "
                 "transpose. Linearise it first: linearize(f, x), or vjp(f, x)."

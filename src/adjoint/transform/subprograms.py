@@ -42,7 +42,9 @@ def jvp_program(program: Program, active: Flags, forced: Flags) -> tuple[Program
         def both(*flat: Value) -> list[Value]:
             slopes = iter(flat[n:])
             with running(Forward()) as trace:
-                inputs = [ForwardTracer(trace, x, next(slopes)) if a else x for x, a in zip(flat[:n], active, strict=True)]
+                inputs = [
+                    ForwardTracer(trace, x, next(slopes)) if a else x for x, a in zip(flat[:n], active, strict=True)
+                ]
                 results = interpret(program, inputs)
             mine = [isinstance(z, ForwardTracer) and z._trace is trace for z in results]
             zs = [z._value if m else z for z, m in zip(results, mine, strict=True)]
@@ -82,10 +84,14 @@ def batched_program(program: Program, mapped: Flags, size: int, forced: Flags) -
                 mine = isinstance(z, BatchTracer) and z._trace is trace
                 stacked, value = mine and z._mapped, z._value if mine else z
                 flags.append(stacked or force)
-                out.append(np.broadcast_to(_traced_array(value), (size, *np.shape(value))) if force and not stacked else value)
+                out.append(
+                    np.broadcast_to(_traced_array(value), (size, *np.shape(value))) if force and not stacked else value
+                )
             return out
 
-        types = [ArrayType((size, *t.shape), t.dtype) if m else t for t, m in zip(program.input_types, mapped, strict=True)]
+        types = [
+            ArrayType((size, *t.shape), t.dtype) if m else t for t, m in zip(program.input_types, mapped, strict=True)
+        ]
         made, _ = record_program(lanes, types)
         return made, tuple(flags)
 
@@ -213,7 +219,9 @@ class Split:
                 ds = replay(self._filled(flat), flat[count:])
                 types = self.output_types
                 return [
-                    np.zeros(t.shape, t.dtype) if ds[p] is None else ds[p] for p, t in zip(self.places, types, strict=True) if p >= 0
+                    np.zeros(t.shape, t.dtype) if ds[p] is None else ds[p]
+                    for p, t in zip(self.places, types, strict=True)
+                    if p >= 0
                 ]
 
             tangent_types = [strong(t) for t, w in zip(self.input_types, self.wanted, strict=True) if w]

@@ -166,7 +166,11 @@ class Taylor(Trace):
         fixed = [isinstance(x, Known) and len(x.coefficients) == 1 for x in node.xs]
         xs = [x.get(0) if f else TaylorTracer(self, x) for x, f in zip(node.xs, fixed, strict=True)]
         several = node.op.several
-        z = tuple(TaylorTracer(self, Part(node, j)) for j in range(len(node.get(0)))) if several else TaylorTracer(self, node)
+        z = (
+            tuple(TaylorTracer(self, Part(node, j)) for j in range(len(node.get(0))))
+            if several
+            else TaylorTracer(self, node)
+        )
         slopes = [None if f or x.dtype.kind not in "fc" else self._slope(x) for x, f in zip(xs, fixed, strict=True)]
         if all(slope is None for slope in slopes):  # rules may count on a tangent that is there
             return [None] * (len(z) if several else 1)
