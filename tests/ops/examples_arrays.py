@@ -8,10 +8,12 @@ from adjoint.ops.compare import Exponent
 from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum, LinearRecurrence
 from adjoint.ops.index import Gather, LastWrite, ScatterSet, ScatterSum, Slice
+from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.pointwise import MaskedProduct
 from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
 from adjoint.ops.select import Select, StopGradient
+from adjoint.ops.special.gamma import Polygamma
 from tests.ops.samples import ALL, COMPLEX, FLOAT, SINGLE, Example, apart, normal, strided
 
 
@@ -38,16 +40,22 @@ def array_examples() -> Iterator[Example]:
         yield Example(Sum((0,)), (x,))
         yield Example(Product((1,)), (x,))
         yield Example(Select(), (x, normal(2, 3, dtype=dtype, seed=1), x.real > 0))
+        yield Example(LogSumExp((1,)), (x,))
+        yield Example(Polygamma(2), (np.abs(x.real).astype(dtype) + dtype.type(0.5 + 0.25j if dtype.kind == "c" else 0.5),))
         yield Example(StopGradient(), (x,), smooth=False)
         for target in (FLOAT, SINGLE, COMPLEX):
             yield Example(Convert(target), (x,))
         if dtype.kind == "f":
             yield Example(Exponent(), (dtype.type(1.3),))
             yield Example(Exponent(), (1.3 * np.exp2(np.arange(-3, 3)).astype(dtype),))
+    yield Example(Polygamma(1), (np.float64(1.7),))
+    yield Example(LogSumExp((0, 2)), (normal(2, 1, 3),))
     x = normal(2, 3)
     # axis and shape forms, 0-d and empty, orders of memory
     for y in (x, strided(x), np.asfortranarray(x), normal(0, 3), normal(2, 0)):
         for axes in ((), (0,), (1,), (0, 1)):
+            if y.size:
+                yield Example(LogSumExp(axes), (y,))
             yield Example(Sum(axes), (y,))
             yield Example(Product(axes), (y,))
         for axis in (0, 1):

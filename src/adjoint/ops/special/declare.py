@@ -3,6 +3,8 @@
 The instances are interned; their names are those of SciPy, with `special.` before a name that NumPy has too.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import importlib

@@ -18,7 +18,7 @@ from adjoint.ops.named import adjoint_product, product
 from adjoint.ops.pointwise import Pointwise
 from adjoint.ops.special.declare import SQRT_2PI, flat, named, polynomial, unary
 from adjoint.program.op import primitive
-from adjoint.program.types import Value
+from adjoint.program.types import Value, type_of
 
 _BERNOULLI = [
     1 / 6,
@@ -53,7 +53,7 @@ class Polygamma(Pointwise, Differential):
         x = np.asarray(xs[0])[()]
         if x.dtype.kind == "c":
             return _complex_polygamma(self.n, x)
-        x = x if x.dtype.kind == "f" else x.astype(np.float64)
+        x = x.astype(self._dtype([type_of(x)]))
         return (-1.0) ** (self.n + 1) * math.factorial(self.n) * _ufuncs._zeta(self.n + 1.0, x)
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
