@@ -65,7 +65,9 @@ def _index_array(part: Any) -> Value:
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.intp)
     if array.dtype.kind not in "biu":
-        raise IndexError(f"only integers, slices, ellipsis, newaxis and integer or boolean arrays are valid indices, not {part!r}")
+        raise IndexError(
+            f"only integers, slices, ellipsis, newaxis and integer or boolean arrays are valid indices, not {part!r}"
+        )
     return array
 
 
@@ -109,9 +111,13 @@ def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
     else:
         parts, gap = parts + fill, set()
     arrays = [i for i, part in enumerate(parts) if part is not None and not isinstance(part, slice)]
-    items = tuple(None if part is None else _slice_item(part) if isinstance(part, slice) else (None, None, None) for part in parts)
+    items = tuple(
+        None if part is None else _slice_item(part) if isinstance(part, slice) else (None, None, None) for part in parts
+    )
     trivial = all(item == (None, None, None) for item in items)
-    together = arrays == list(range(arrays[0], arrays[0] + len(arrays))) and not any(arrays[0] < g <= arrays[-1] for g in gap)
+    together = arrays == list(range(arrays[0], arrays[0] + len(arrays))) and not any(
+        arrays[0] < g <= arrays[-1] for g in gap
+    )
     rest = [i for i in range(len(parts)) if i not in arrays]
     indices = tuple(parts[i] for i in arrays)
     width = len(np.broadcast_shapes(*[np.shape(i) for i in indices]))
@@ -125,7 +131,9 @@ def _check_mask(mask: Value, x_shape: Sequence[Any], parts: list[Any]) -> None:
         return
     start = sum(part is not None for part in parts)
     if tuple(x_shape[start : start + mask.ndim]) != mask.shape:
-        raise IndexError(f"boolean index of shape {mask.shape} does not match the indexed axes {tuple(x_shape[start : start + mask.ndim])}")
+        raise IndexError(
+            f"boolean index of shape {mask.shape} does not match the indexed axes {tuple(x_shape[start : start + mask.ndim])}"
+        )
 
 
 def getitem(x: Value, index: Any) -> Value:
@@ -137,7 +145,12 @@ def getitem(x: Value, index: Any) -> Value:
         items = _basic_items(index, x.ndim)
     if items is not None:
         op = Slice(items)
-        return viewed(bind(op, x), x, op, lambda base, view: ScatterSet(("slice", items))(base, view)) if isinstance(x, Traced) else op(x)
+        if not isinstance(x, Traced):
+            return op(x)
+        z = x._trace.apply_one(op, x)
+        if not z.shape:  # a number is a copy, not a view
+            return z
+        return viewed(z, x, op, lambda base, view: ScatterSet(("slice", items))(base, view))
     plan = plan_of(x.shape, index)
     if plan.items is not None:
         x = Slice(plan.items)(x)
@@ -163,7 +176,9 @@ def _in_place(x: Traced, index: Any, v: Value) -> bool:
     if items is None:
         return False
     op = ScatterSet(("slice", items))
-    shape = () if len(items) == x.ndim and all(type(i) is int for i in items) else Slice(items).result_type(x.type).shape
+    shape = (
+        () if len(items) == x.ndim and all(type(i) is int for i in items) else Slice(items).result_type(x.type).shape
+    )
     return x._trace.assign(x, op, _fitted(v, shape, x), ())
 
 
@@ -200,7 +215,9 @@ def _fitted(v: Value, shape: tuple[Any, ...], x: Value) -> Value:
     v = v if isinstance(v, Traced) else np.asarray(v)
     if v.dtype != x.dtype:
         if v.dtype.kind == "c" and x.dtype.kind != "c":
-            raise TraceError(f"A complex value was assigned into a {x.type} array, at {describe(here())}: its imaginary part would be lost.")
+            raise TraceError(
+                f"A complex value was assigned into a {x.type} array, at {describe(here())}: its imaginary part would be lost."
+            )
         v = v.astype(x.dtype)
     while v.ndim > len(shape) and v.shape[0] == 1:
         v = np.reshape(v, v.shape[1:])

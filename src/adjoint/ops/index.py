@@ -22,7 +22,11 @@ def subscript(key: Key, indices: Sequence[Value]) -> tuple[Any, ...]:
     """The NumPy index of a key."""
     if key[0] == "gather":
         return tuple(indices)
-    return tuple(slice(*item) if type(item) is tuple else item for item in key[1])
+    items = key[1]
+    if len(items) == 1:
+        item = items[0]
+        return (slice(*item),) if type(item) is tuple else items
+    return tuple([slice(*item) if type(item) is tuple else item for item in items])
 
 
 def arity(key: Key) -> int:

@@ -75,10 +75,21 @@ _PYTHON_NUMBERS: dict[type, ArrayType] = {
 }
 
 
+_known_types: dict[tuple[Shape, np.dtype[Any]], ArrayType] = {}  # making one costs more than finding it
+
+
 def type_of(value: Value) -> ArrayType:
     """The type of an array, number or traced value."""
     known = _PYTHON_NUMBERS.get(type(value))
-    return known if known is not None else ArrayType(value.shape, value.dtype)
+    if known is not None:
+        return known
+    key = (value.shape, value.dtype)
+    known = _known_types.get(key)
+    if known is None:
+        if len(_known_types) >= 4096:
+            _known_types.clear()
+        known = _known_types[key] = ArrayType(*key)
+    return known
 
 
 def is_differentiable(value: Value) -> bool:
@@ -113,4 +124,6 @@ def check_supported(dtype: np.dtype[Any], what: str) -> None:
             f"{what} has dtype {dtype}, which has no arithmetic here. Convert it to numbers first, e.g. with .astype(float)."
         )
     if dtype.char in "gG":
-        raise DtypeError(f"{what} has dtype {dtype.name}; extended precision is not supported: use .astype(np.float64).")
+        raise DtypeError(
+            f"{what} has dtype {dtype.name}; extended precision is not supported: use .astype(np.float64)."
+        )

@@ -95,7 +95,7 @@ class Tape(Trace):
 
     def apply_one(self, op: Any, x: Any) -> Value:
         if not op.pointwise:
-            return self.apply(op, (x,))
+            return self._apply_linear(op, x) if op.linear and not op.several else self.apply(op, (x,))
         if get_ident() != self.thread:
             self.wrong_thread()
         xv, ix = x._value, x._index
@@ -114,6 +114,16 @@ class Tape(Trace):
         t._index = len(entries)
         entries.append((head, ix, -1, xv if kx else None, None, z if kz else None, types))
         return t
+
+    def _apply_linear(self, op: Any, x: Any) -> Value:
+        """A linear map of one argument: nothing is kept but its type."""
+        if get_ident() != self.thread:
+            self.wrong_thread()
+        xv, ix = x._value, x._index
+        z = op(xv) if isinstance(xv, Traced) else op.evaluate(xv)
+        if ix < 0 or z.dtype.kind not in "fc":
+            return self._settled(z)
+        return self._new(z, (op, (ix,), None, (type_of(xv),), None, None, None))
 
     def apply_two(self, op: Any, x: Value, y: Value) -> Value:
         if not op.pointwise:
@@ -196,6 +206,8 @@ class Tape(Trace):
 
     def assign(self, x: Any, op: Any, v: Value, indices: Sequence[Value]) -> bool:
         """x[…] = v in place, when nobody else refers to the memory of x; says whether it was."""
+        if get_ident() != self.thread:
+            self.wrong_thread()
         tracked = type(v) is TapeTracer and v._trace is self
         new = v._value if tracked else v
         if not (exclusive(x) and not isinstance(new, Traced) and not any(isinstance(i, Traced) for i in indices)):
