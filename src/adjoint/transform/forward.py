@@ -63,6 +63,8 @@ class Forward(Trace):
 
     def assign(self, x: Any, op: Any, v: Value, indices: Sequence[Value]) -> bool:
         """x[…] = v in place, in value and tangent, when nobody else refers to their memory."""
+        if get_ident() != self.thread:
+            self.wrong_thread()
         mine = isinstance(v, ForwardTracer) and v._trace is self
         new, slope = (v._value, v._tangent) if mine else (v, None)
         if not exclusive(x) or any(isinstance(i, Traced) for i in (new, slope, x._tangent, *indices)):
