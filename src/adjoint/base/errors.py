@@ -1,6 +1,9 @@
 """The errors of the library, each also the built-in error that a NumPy user would expect."""
 
+from collections.abc import Sequence
+
 __all__ = [
+    "CaptureError",
     "AdjointError",
     "CheckError",
     "ControlFlowError",
@@ -54,7 +57,21 @@ class RuleError(AdjointError, TypeError):
 
 
 class CheckError(AdjointError, ValueError):
-    """A condition that the program states about its values does not hold."""
+    """A condition that the program states about its values does not hold; `lanes` says where under vmap, outermost axis first."""
+
+    def __init__(self, message: str, lanes: Sequence[tuple[int, ...]] = ()) -> None:
+        super().__init__(message, tuple(lanes))
+        self.message, self.lanes = message, tuple(lanes)
+
+    def __str__(self) -> str:
+        if not self.lanes:
+            return self.message
+        shown = [str(lane[0] if len(lane) == 1 else lane) for lane in self.lanes[:8]] + ["…"] * (len(self.lanes) > 8)
+        return f"{self.message}, in {'lane' if len(self.lanes) == 1 else 'lanes'} {', '.join(shown)} of vmap"
+
+    def among(self, lanes: Sequence[int]) -> "CheckError":
+        """The same error when the lanes it knows are only some of all."""
+        return CheckError(self.message, [(int(lanes[first]), *rest) for first, *rest in self.lanes])
 
 
 class NonFiniteError(AdjointError, FloatingPointError):
@@ -67,3 +84,7 @@ class UnsupportedError(AdjointError, TypeError):
 
 class IndexBoundsError(AdjointError, IndexError):
     """An index lies outside its axis."""
+
+
+class CaptureError(AdjointError, ValueError):
+    """An array that a record refers to was written to, or an attempt was made."""

@@ -12,6 +12,7 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.program.trace import Trace, Traced
 from adjoint.program.types import Value, check_supported
+from adjoint.transform.capture import explain_lock
 from adjoint.transform.capture import any_locked
 
 Argnums: TypeAlias = int | str | Sequence[int | str]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.errors import CaptureError
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
@@ -37,9 +38,13 @@ def unlock(array: np.ndarray[Any, Any]) -> None:
             array.flags.writeable = True
 
 
-def any_locked() -> bool:
-    """Whether some record holds a lock now (to explain NumPy's 'read-only' errors)."""
-    return bool(_locks)
+def explain_lock(problem: ValueError) -> None:
+    """Say why an array is read-only, when a record has locked it."""
+    if _locks and "read-only" in str(problem):
+        raise CaptureError(
+            "An array that the function has used is locked until its derivative is complete, since the way back reads it again; "
+            "it was about to be written to. Write to a copy of it instead."
+        ) from problem
 
 
 class Captured:
@@ -48,7 +53,7 @@ class Captured:
     __slots__ = ("_locked", "_outlives")
 
     def __init__(self, outlives_call: bool) -> None:
-        self._locked: dict[int, np.ndarray[Any, Any]] = {}
+        self._locked: dict[int, tuple[np.ndarray[Any, Any], bytes]] = {}  # with a sample of the elements
         self._outlives = outlives_call  # the record lives on after the call (vjp, linearize): only copies are safe then
 
     def hold(self, value: Value) -> Value:
@@ -66,11 +71,26 @@ class Captured:
                 # a read-only array cannot be locked again: someone else may make it writeable
                 return value.copy()
             lock(value)
-            self._locked[id(value)] = value
+            self._locked[id(value)] = (value, _sample(value))
             return value
         return value.snapshot() if isinstance(value, Traced) else value
 
     def release(self) -> None:
         """Unlock everything."""
         while self._locked:
-            unlock(self._locked.popitem()[1])
+            unlock(self._locked.popitem()[1][0])
+
+    def verify(self) -> None:
+        """Raise if a locked array was changed all the same: views made before the lock can still write."""
+        for array, sample in self._locked.values():
+            if _sample(array) != sample:
+                raise CaptureError(
+                    f"An array of shape {array.shape} that the function had used was written to, through an older view of it, before the "
+                    "derivative was complete. Write to a copy instead."
+                )
+
+
+def _sample(array: np.ndarray[Any, Any]) -> bytes:
+    """Some thousand elements spread over an array: cheap beside any work on it, and changed by any write to much of it."""
+    flat = array.reshape(-1, order="A")
+    return flat[:: max(1, flat.size // 4096)].tobytes()

@@ -15,6 +15,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import fresh, plain_value, returned, run
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.reverse import LinearTape, Tape, TapeTracer, replay, sweep
+from adjoint.transform.watch import lifted, new_tape, watching
 
 Function = Callable[[Sequence[Value]], Any]
 
@@ -25,7 +26,9 @@ class Linearised:
     def __init__(
         self, call: Function, values: Sequence[Value], *, has_aux: bool = False, tape: Tape | None = None
     ) -> None:
-        tape = Tape(outlives_call=True) if tape is None else tape
+        tape = new_tape(outlives_call=True) if tape is None else tape
+        values = lifted(values)
+        self.watched = watching()
         with running(tape):
             tape.started = here()
             inputs = [tape.input(v) for v in values]
@@ -92,7 +95,8 @@ def gradient(
     call: Function, values: Sequence[Value], *, has_aux: bool, holomorphic: bool, transformation: str
 ) -> tuple[Value, Any, list[Value]]:
     """(value, aux, gradient) of a scalar function; the record is taken apart on the way back."""
-    tape = Tape()
+    tape = new_tape()
+    values = lifted(values)
     with running(tape):
         tape.started = here()
         inputs = [tape.input(v) for v in values]
@@ -105,6 +109,7 @@ def gradient(
             seed = np.ones((), value.dtype)[()]
             with tape.reading():
                 cts = sweep(entries, len(inputs), {y._index: seed}, consume=True)
+            tape.captured.verify()
     filled = [type_of(v).zeros() if ct is None else ct for ct, v in zip(cts, values, strict=True)]
     return value, aux, fresh([np.conjugate(g) for g in filled] if holomorphic else filled)
 
@@ -138,6 +143,7 @@ def push_forward(
 ) -> tuple[Any, Any, Any]:
     """(y, ẏ, aux), both trees."""
     trace = Forward()
+    values = lifted(values)
     with running(trace):
         trace.started = here()
         inputs = [ForwardTracer(trace, v, t) for v, t in zip(values, tangents, strict=True)]

@@ -20,6 +20,7 @@ from adjoint.program.types import Value
 from adjoint.transform.arguments import run
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.watch import lifted
 
 Function = Callable[[Sequence[Value]], Any]
 
@@ -90,6 +91,7 @@ def run_lanes(
 ) -> tuple[list[Value], list[bool], Any]:
     """Outputs (stacked first where flagged), flags, and the structure of the result."""
     trace = LaneBatch(size)
+    values = lifted(values)
     try:
         with running(trace):
             trace.started = here()

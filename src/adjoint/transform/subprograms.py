@@ -19,6 +19,7 @@ from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.reverse import Tape, TapeTracer, replay, sweep
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
+from adjoint.transform.watch import new_tape, watching
 
 Flags = tuple[bool, ...]
 R = TypeVar("R")
@@ -153,7 +154,7 @@ class Split:
         self.wanted = wanted
         with running(Record(purpose="the body of a loop or branch")) as record:
             inputs = [record.input(t) for t in program.input_types]
-            with running(Tape(outlives_call=True)) as tape:
+            with running(new_tape(outlives_call=True)) as tape:
                 places = [tape.input(x) if w else x for x, w in zip(inputs, wanted, strict=True)]
                 results = interpret(program, places)
             mine = [isinstance(z, TapeTracer) and z._trace is tape for z in results]
@@ -246,12 +247,12 @@ def substituted(entry: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
 
 def split_program(program: Program, wanted: Flags) -> Split:
     """The forward and backward halves of a program, for cotangents of the wanted inputs."""
-    return remembered(program, ("split", wanted), lambda: Split(program, wanted))
+    return remembered(program, ("split", wanted, watching()), lambda: Split(program, wanted))
 
 
 def pulled(program: Program, xs: Sequence[Value], wanted: Sequence[bool], cts: Sequence[Value]) -> list[Value]:
     """Run a program again at xs and pull cotangents of its outputs back to the wanted inputs (None: zero)."""
-    with running(Tape()) as tape:
+    with running(new_tape()) as tape:
         inputs = [tape.input(x) if w else x for x, w in zip(xs, wanted, strict=True)]
         results = interpret(program, inputs)
         seeds: dict[int, Value] = {}
