@@ -13,7 +13,6 @@ from adjoint.base.errors import DtypeError, TraceError
 from adjoint.program.trace import Trace, Traced
 from adjoint.program.types import Value, check_supported
 from adjoint.transform.capture import explain_lock
-from adjoint.transform.capture import any_locked
 
 Argnums: TypeAlias = int | str | Sequence[int | str]
 SCALARS = (bool, int, float, complex)
@@ -203,11 +202,8 @@ def run(trace: Trace, call: Callable[..., Any], *args: Any) -> Any:
         cause = problem.__cause__
         if isinstance(cause, TraceError):
             raise cause from None
-        if isinstance(problem, ValueError) and "read-only" in str(problem) and any_locked():
-            raise ValueError(
-                f"{problem}, while {trace.title} runs: it was given this array, or has read it, and will read it again "
-                "on the way back, so writing to it would change the derivative. Write to a copy: w = w.copy()."
-            ) from problem
+        if isinstance(problem, ValueError):
+            explain_lock(problem)
         raise
 
 
