@@ -301,6 +301,10 @@ def counted_square(seen):
     return ad.custom_rule(lambda x: x**2, jvp=lambda xs, vs: (xs[0] ** 2, push(xs[0], vs[0])), vjp=vjp)
 
 
+def composed(B, g, A):
+    return lambda x: B @ g(A @ x)
+
+
 @pytest.mark.row("L9.b")
 @pytest.mark.parametrize("n, m", [(2, 5), (5, 2), (3, 3)])
 def test_a_jacobian_takes_n_pushforwards_or_m_pullbacks(n, m):
@@ -309,7 +313,7 @@ def test_a_jacobian_takes_n_pushforwards_or_m_pullbacks(n, m):
     found = {}
     for transform in (ad.jacfwd, ad.jacrev, ad.jacobian):
         seen = {"pushed": 0, "pulled": 0}
-        f = lambda x, square=counted_square(seen): B @ square(A @ x)
+        f = composed(B, counted_square(seen), A)
         assert_allclose(transform(f)(x), B @ np.diag(2 * A @ x) @ A, rtol=1e-14)
         found[transform] = seen
     assert found[ad.jacfwd] == {"pushed": n, "pulled": 0}
