@@ -203,7 +203,7 @@ def run(trace: Trace, call: Callable[..., Any], *args: Any) -> Any:
         if isinstance(cause, TraceError):
             raise cause from None
         if isinstance(problem, ValueError):
-            explain_lock(problem)
+            explain_lock(problem, trace.title)
         raise
 
 

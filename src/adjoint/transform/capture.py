@@ -38,12 +38,17 @@ def unlock(array: np.ndarray[Any, Any]) -> None:
             array.flags.writeable = True
 
 
-def explain_lock(problem: ValueError) -> None:
+def any_locked() -> bool:
+    """Whether some record holds a lock now."""
+    return bool(_locks)
+
+
+def explain_lock(problem: ValueError, title: str) -> None:
     """Say why an array is read-only, when a record has locked it."""
     if _locks and "read-only" in str(problem):
         raise CaptureError(
-            "An array that the function has used is locked until its derivative is complete, since the way back reads it again; "
-            "it was about to be written to. Write to a copy of it instead."
+            f"{problem}, while {title} runs: it was given this array, or has read it, and will read it again on the way back, "
+            "so writing to it would change the derivative. Write to a copy: w = w.copy()."
         ) from problem
 
 
