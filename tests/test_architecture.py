@@ -25,7 +25,7 @@ LAYERS = [
     {"ops"},
     {"transform", "simplify", "compile", "numpy", "scipy", "random"},
     {"api", "pipeline"},
-    {"derivatives", "extend", "flow"},
+    {"debug", "derivatives", "extend", "flow", "tracing"},
     {"show", "testing", "compat"},
     {"linear", "sparse"},
     {"implicit"},

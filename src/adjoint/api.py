@@ -30,6 +30,7 @@ from adjoint.transform.drivers import (
 )
 from adjoint.transform.lanes import run_lanes
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
+from adjoint.transform.watch import lifted, settled, watched
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -76,12 +77,14 @@ def value_and_grad(
 
 
 @user_facing
+@watched
 def _grad(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     _, aux, result = _gradients("grad", function, options, args, kwargs)
     return (result, aux) if options["has_aux"] else result
 
 
 @user_facing
+@watched
 def _value_and_grad(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     value, aux, result = _gradients("value_and_grad", function, options, args, kwargs)
     return ((value, aux) if options["has_aux"] else value), result
@@ -122,6 +125,7 @@ def _all_arguments(function: Function, primals: Sequence[Any], name: str) -> Sel
 
 
 @user_facing
+@watched
 def jvp(
     function: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
 ) -> tuple[Any, ...]:
@@ -159,9 +163,11 @@ class LinearMap:
                 raise TypeError(f"a pullback takes one cotangent, like the function's result; got {len(args)}.")
             names = recorded.structure.paths()
             given = tangent_leaves(args[0], recorded.structure, recorded.output_types, "vjp cotangent", names)
-            return chosen.result(_with_zeros(chosen, fresh(recorded.pull(given), given)))
-        given = _tangents(chosen, args, "linearize tangents")
-        return tree.unflatten(recorded.structure, fresh(recorded.push(given), given))
+            result = chosen.result(_with_zeros(chosen, fresh(recorded.pull(given), given)))
+        else:
+            given = _tangents(chosen, args, "linearize tangents")
+            result = tree.unflatten(recorded.structure, fresh(recorded.push(given), given))
+        return settled(result) if recorded.watched else result
 
     def __repr__(self) -> str:
         kind = "pullback" if self._backwards else "pushforward"
@@ -169,6 +175,7 @@ class LinearMap:
 
 
 @user_facing
+@watched
 def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """(f(x), pullback): `pullback(u)` is the tuple of ∂f(x)*[u], one for each argument; it can be called many times.
 
@@ -182,6 +189,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, 
 
 
 @user_facing
+@watched
 def linearize(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """(f(x), f_lin): `f_lin(*tangents)` is ∂f(x)[v], replayed from one recorded run of f."""
     chosen = _all_arguments(function, primals, "linearize")
@@ -197,6 +205,7 @@ def linear_transpose(function: Function, *primals: Any) -> Transformed:
 
 
 @user_facing
+@watched
 def _linear_transpose(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     primals = tuple(tree.map(_example, p) for p in options["primals"])
     chosen = _all_arguments(function, primals, "linear_transpose")
@@ -225,6 +234,7 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0, *, axis_size: 
 
 
 @user_facing
+@watched
 def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     in_axes, n = options["in_axes"], len(args)
     if isinstance(in_axes, list | tuple) and len(in_axes) != n:
@@ -286,6 +296,7 @@ def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) 
 
 
 @user_facing
+@watched
 def jet(function: Function, primals: Sequence[Any], series: Sequence[Any]) -> tuple[Any, Any]:
     """Taylor mode: derivatives of t ↦ f(x(t)) up to any order, from those of x.
 
@@ -310,7 +321,7 @@ def jet(function: Function, primals: Sequence[Any], series: Sequence[Any]) -> tu
                     [v, *[None if terms[k][i] is None else terms[k][i] / math.factorial(k + 1) for k in range(order)]]
                 ),
             )
-            for i, v in enumerate(chosen.values)
+            for i, v in enumerate(lifted(chosen.values))
         ]
         y = run(trace, lambda: chosen.call(chosen.completed(inputs)))
         leaves, structure = tree.flatten(y)

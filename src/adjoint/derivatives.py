@@ -16,6 +16,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
 from adjoint.transform.drivers import Linearised
 from adjoint.transform.lanes import run_lanes
+from adjoint.transform.watch import watched
 
 __all__ = ["hessian", "hvp", "jacfwd", "jacobian", "jacrev"]
 
@@ -51,6 +52,7 @@ def jacobian(
 
 
 @user_facing
+@watched
 def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     name = {"forward": "jacfwd", "reverse": "jacrev", "auto": "jacobian"}[options["mode"]]
     chosen = select(function, options["argnums"], args, kwargs, name)

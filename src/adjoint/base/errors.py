@@ -60,7 +60,7 @@ class CheckError(AdjointError, ValueError):
     """A condition that the program states about its values does not hold; `lanes` says where under vmap, outermost axis first."""
 
     def __init__(self, message: str, lanes: Sequence[tuple[int, ...]] = ()) -> None:
-        super().__init__(message, tuple(lanes))
+        super().__init__(message, *((tuple(lanes),) if lanes else ()))
         self.message, self.lanes = message, tuple(lanes)
 
     def __str__(self) -> str:

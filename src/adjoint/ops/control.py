@@ -7,11 +7,13 @@ A control primitive states how a transformation is mapped over its programs. The
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.errors import CheckError
+from adjoint.ops.effects import guarded, has_effects
 from adjoint.program.op import Op, primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
@@ -19,6 +21,7 @@ from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 
 Flags = tuple[bool, ...]
+Guard = Callable[[Program], Program]
 
 
 class Control(Op):
@@ -28,7 +31,9 @@ class Control(Op):
     maps_programs = True
 
     @abstractmethod
-    def save(self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
+    def save(
+        self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
+    ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
         """(outputs, residuals for `pull` and `push`)."""
 
     @abstractmethod
@@ -47,6 +52,10 @@ class Control(Op):
     def programs(self) -> dict[str, Program]:
         """The programs inside, by title, for printing and saving."""
 
+    @abstractmethod
+    def guarded(self, guard: Guard) -> tuple[Control, int | None]:
+        """The same with one more argument, a truth value that says whether effects inside happen; and its place (None: last)."""
+
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         raise TypeError(f"{self.title} answers vmap itself")
 
@@ -63,7 +72,10 @@ class Control(Op):
 def rearranged(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> Program:
     """The same program with inputs and outputs in another order."""
     return Program(
-        tuple(program.inputs[i] for i in inputs), program.equations, tuple(program.outputs[i] for i in outputs), program.constants
+        tuple(program.inputs[i] for i in inputs),
+        program.equations,
+        tuple(program.outputs[i] for i in outputs),
+        program.constants,
     )
 
 
@@ -91,7 +103,10 @@ def grouped_series(flat: Sequence[Value], flags: Flags, order: int) -> list[list
     """The inverse of `flat_series` for outputs."""
     n = len(flags)
     higher = iter(flat[n:])
-    return [[z, *([next(higher) for _ in range(order)] if f else [None] * order)] for z, f in zip(flat[:n], flags, strict=True)]
+    return [
+        [z, *([next(higher) for _ in range(order)] if f else [None] * order)]
+        for z, f in zip(flat[:n], flags, strict=True)
+    ]
 
 
 @primitive
@@ -102,6 +117,9 @@ class Cond(Control):
 
     def programs(self) -> dict[str, Program]:
         return {f"branch {i}": p for i, p in enumerate(self.branches)}
+
+    def guarded(self, guard: Guard) -> tuple[Control, int | None]:
+        return Cond(tuple(map(guard, self.branches))), None
 
     def evaluate(self, *xs: Value) -> Value:
         index, *operands = xs
@@ -143,19 +161,34 @@ class Cond(Control):
             if len(lanes):
                 forced = (True,) * len(program.outputs)
                 made, _ = trace.programs.batched(program, mapped, len(lanes), forced)
-                parts.append(interpret(made, [np.take(x, lanes, axis=0) if m else x for x, m in zip(operands, mapped, strict=True)]))
+                try:
+                    parts.append(
+                        interpret(
+                            made, [np.take(x, lanes, axis=0) if m else x for x, m in zip(operands, mapped, strict=True)]
+                        )
+                    )
+                except CheckError as problem:
+                    raise problem.among(lanes) from None
         order = np.argsort(np.concatenate(groups), kind="stable")
         return [np.take(np.concatenate(column, axis=0), order, axis=0) for column in zip(*parts, strict=True)]
 
     def _by_select(self, index: Value, operands: list[Value], mapped: Flags, trace: Any) -> list[Value]:
         """Every branch runs on all lanes; the results are selected, so nothing leaks out of the branches not taken."""
         forced = (True,) * len(self.branches[0].outputs)
-        results = [interpret(trace.programs.batched(p, mapped, trace.size, forced)[0], operands) for p in self.branches]
+        results: list[list[Value]] = []
+        for i, p in enumerate(self.branches):
+            mine, flags, values = p, mapped, operands
+            if has_effects(p):
+                last = len(self.branches) - 1
+                taken = np.equal(np.clip(index, 0, last), i)
+                mine, flags, values = guarded(p), (*mapped, True), [*operands, taken]
+            results.append(interpret(trace.programs.batched(mine, flags, trace.size, forced)[0], values))
         out = list(results[-1])
         for i in reversed(range(len(results) - 1)):
             chosen = np.less_equal(index, i)
             out = [
-                np.where(np.reshape(chosen, chosen.shape + (1,) * (np.ndim(a) - 1)), a, b) for a, b in zip(results[i], out, strict=True)
+                np.where(np.reshape(chosen, chosen.shape + (1,) * (np.ndim(a) - 1)), a, b)
+                for a, b in zip(results[i], out, strict=True)
             ]
         return out
 
@@ -168,7 +201,9 @@ class Cond(Control):
         flat = Cond(tuple(p for p, _ in made))(series[0][0], *flat_series(series[1:], active))
         return grouped_series(flat, forced, trace.order)
 
-    def save(self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
+    def save(
+        self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
+    ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
         index, *operands = xs
         splits = [trace.programs.split(p, tuple(wanted[1:])) for p in self.branches]
         n = len(self.branches[0].outputs)
@@ -180,7 +215,9 @@ class Cond(Control):
 
             def filled(*args: Value, s: Any = s, start: int = start, stop: int = stop) -> list[Value]:
                 results = interpret(s.forward, args)
-                return results[:n] + [results[n + j - start] if start <= j < stop else zeros(t) for j, t in enumerate(slots)]
+                return results[:n] + [
+                    results[n + j - start] if start <= j < stop else zeros(t) for j, t in enumerate(slots)
+                ]
 
             forwards.append(record_program(filled, self.branches[0].input_types)[0])
             start = stop
@@ -206,7 +243,9 @@ class CondRecord:
         self.wanted: Flags = splits[0].wanted
         self.active = tuple(map(any, zip(*[s.active for s in splits], strict=True)))
 
-    def run(self, half: str, index: Value, operands: tuple[Value, ...], residuals: tuple[Value, ...], given: Sequence[Value]) -> list[Value]:
+    def run(
+        self, half: str, index: Value, operands: tuple[Value, ...], residuals: tuple[Value, ...], given: Sequence[Value]
+    ) -> list[Value]:
         """Cotangents of all operands from those of the outputs (backward), or tangents of the outputs from those of the operands (push)."""
         into, out_of = (self.active, self.wanted) if half == "backward" else (self.wanted, self.active)
         in_types = self.cond.branches[0].output_types if half == "backward" else self.cond.branches[0].input_types
@@ -221,9 +260,13 @@ class CondRecord:
                 values = [flat[at] if kind == "input" else flat[n + start + at] for kind, at in s.sources]
                 mine_in, mine_out = (s.active, s.wanted) if half == "backward" else (s.wanted, s.active)
                 moving = iter(flat[n + r :])
-                kept = [m for f, own in zip(into, mine_in, strict=True) if f and ((m := next(moving)) is not None) and own]
+                kept = [
+                    m for f, own in zip(into, mine_in, strict=True) if f and ((m := next(moving)) is not None) and own
+                ]
                 found = iter(interpret(s.backward() if half == "backward" else s.push(), [*values, *kept]))
-                return [next(found) if own else zeros(t) for f, own, t in zip(out_of, mine_out, out_types, strict=True) if f]
+                return [
+                    next(found) if own else zeros(t) for f, own, t in zip(out_of, mine_out, out_types, strict=True) if f
+                ]
 
             types = [*map(type_of, operands), *map(type_of, residuals), *map(type_of, movers)]
             programs.append(record_program(one, types)[0])

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.control import Control, Flags, active_series, rearranged, zeros
+from adjoint.ops.control import Control, Flags, Guard, active_series, rearranged, zeros
+from adjoint.ops.effects import guarded, has_effects, silent
 from adjoint.ops.scan import Scan, ScanRecord, inner
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
@@ -30,6 +31,12 @@ class While(Control):
 
     def programs(self) -> dict[str, Program]:
         return {"condition": self.condition, "body": self.body}
+
+    def guarded(self, guard: Guard) -> tuple[Control, int | None]:
+        body = guard(self.body)
+        n = len(body.inputs) - 1
+        body = rearranged(body, [n, *range(n)], range(len(body.outputs)))
+        return While(self.condition, body, self.condition_constants, self.body_constants + 1), self.condition_constants
 
     @property
     def carries(self) -> int:
@@ -69,15 +76,29 @@ class While(Control):
     def _widened_condition(self, extra: Sequence[ArrayType]) -> Program:
         """The condition, which does not look at the derivatives in the carry."""
         return record_program(
-            lambda *flat: interpret(self.condition, flat[: len(self.condition.inputs)]), [*self.condition.input_types, *extra]
+            lambda *flat: interpret(self.condition, flat[: len(self.condition.inputs)]),
+            [*self.condition.input_types, *extra],
         )[0]
 
-    def _derived(self, made: Program, active: Flags, flags: Flags, order: int, values: list[Value], higher: dict[int, list[Value]]) -> tuple[list[Value], list[Any]]:
+    def _derived(
+        self,
+        made: Program,
+        active: Flags,
+        flags: Flags,
+        order: int,
+        values: list[Value],
+        higher: dict[int, list[Value]],
+    ) -> tuple[list[Value], list[Any]]:
         """Run the loop with derivatives behind constants and carry; (values, derivatives) of the outputs."""
         a, n, m = self.body_constants, len(active), len(flags)
         movers = [i for i, f in enumerate(active) if f]
         place = {i: list(range(n + order * j, n + order * (j + 1))) for j, i in enumerate(movers)}
-        inputs = [*range(a), *[e for i in movers if i < a for e in place[i]], *range(a, n), *[e for i in movers if i >= a for e in place[i]]]
+        inputs = [
+            *range(a),
+            *[e for i in movers if i < a for e in place[i]],
+            *range(a, n),
+            *[e for i in movers if i >= a for e in place[i]],
+        ]
         out_movers = [j for j, f in enumerate(flags) if f]
         out_place = {j: list(range(m + order * k, m + order * (k + 1))) for k, j in enumerate(out_movers)}
         outputs = [
@@ -88,7 +109,9 @@ class While(Control):
         test, constants, carry = self._split(values)
         d_constants = [d for i in movers if i < a for d in higher[i]]
         d_carry = [d for i in movers if i >= a for d in higher[i]]
-        loop = While(self._widened_condition([type_of(d) for d in d_carry]), body, self.condition_constants, a + len(d_constants))
+        loop = While(
+            self._widened_condition([type_of(d) for d in d_carry]), body, self.condition_constants, a + len(d_constants)
+        )
         out = list(loop(*test, *constants, *d_constants, *carry, *d_carry))
         width = self.carries + order * sum(flags[: self.carries])
         head, tail = out[:width], out[width:]
@@ -100,7 +123,9 @@ class While(Control):
         start = self.condition_constants
         active = tuple(dx is not None for dx in dxs[start:])
         made, active, flags = self._closed(active, lambda a, f: trace.programs.jvp(self.body, a, f))
-        higher = {i: [zeros(xs[start + i]) if dxs[start + i] is None else dxs[start + i]] for i, f in enumerate(active) if f}
+        higher = {
+            i: [zeros(xs[start + i]) if dxs[start + i] is None else dxs[start + i]] for i, f in enumerate(active) if f
+        }
         values, found = self._derived(made, active, flags, 1, list(xs), higher)
         return values, [None if d is None else d[0] for d in found]
 
@@ -109,7 +134,9 @@ class While(Control):
         active = active_series(series[start:])
         made, active, flags = self._closed(active, lambda a, f: trace.programs.jet(self.body, a, order, f))
         higher = {
-            i: [zeros(series[start + i][0]) if c is None else c for c in series[start + i][1 : order + 1]] for i, f in enumerate(active) if f
+            i: [zeros(series[start + i][0]) if c is None else c for c in series[start + i][1 : order + 1]]
+            for i, f in enumerate(active)
+            if f
         }
         values, found = self._derived(made, active, flags, order, [s[0] for s in series], higher)
         return [[v, *([None] * order if d is None else d)] for v, d in zip(values, found, strict=True)]
@@ -117,15 +144,22 @@ class While(Control):
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
         size = trace.size
         test_mapped, constants_mapped, carry_mapped = (tuple(m) for m in self._split(mapped))
-        made, closed, flags = self._closed((*constants_mapped, *carry_mapped), lambda m, f: trace.programs.batched(self.body, m, size, f))
+        made, closed, flags = self._closed(
+            (*constants_mapped, *carry_mapped), lambda m, f: trace.programs.batched(self.body, m, size, f)
+        )
         lanes_test = (*test_mapped, *closed[self.body_constants :])
         condition, (lanes_differ,) = trace.programs.batched(self.condition, lanes_test, size, (False,))
         if lanes_differ:
             return [(z, True) for z in self._masked(xs, mapped, trace)]
         test, constants, carry = self._split(xs)
-        grown = [_stacked(x, m, c, size) for x, m, c in zip(carry, carry_mapped, closed[self.body_constants :], strict=True)]
+        grown = [
+            _stacked(x, m, c, size) for x, m, c in zip(carry, carry_mapped, closed[self.body_constants :], strict=True)
+        ]
         out = While(condition, made, self.condition_constants, self.body_constants)(*test, *constants, *grown)
-        return [(np.moveaxis(z, 1, 0) if f and j >= self.carries else z, f) for j, (z, f) in enumerate(zip(out, flags, strict=True))]
+        return [
+            (np.moveaxis(z, 1, 0) if f and j >= self.carries else z, f)
+            for j, (z, f) in enumerate(zip(out, flags, strict=True))
+        ]
 
     def _masked(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> list[Value]:
         """Lanes finish at different turns: the loop runs while any goes on, and the others keep what they have."""
@@ -134,24 +168,34 @@ class While(Control):
         every = (True,) * self.carries
         outputs = len(self.body.outputs)
         condition, _ = trace.programs.batched(self.condition, (*test_mapped, *every), size, (True,))
-        body, _ = trace.programs.batched(self.body, (*constants_mapped, *every), size, (True,) * outputs)
+        watched = has_effects(self.body)
+        mine, flags = (guarded(self.body), (True,)) if watched else (self.body, ())
+        body, _ = trace.programs.batched(mine, (*constants_mapped, *every, *flags), size, (True,) * outputs)
+        again, _ = trace.programs.batched(silent(self.condition), (*test_mapped, *every), size, (True,))
         a, b = self.condition_constants, self.body_constants
 
         def step(*flat: Value) -> list[Value]:
-            going = interpret(condition, [*flat[:a], *flat[a + b :]])[0]
-            out = interpret(body, flat[a:])
+            going = interpret(again, [*flat[:a], *flat[a + b :]])[0]
+            out = interpret(body, [*flat[a:], going] if watched else flat[a:])
             old = [*flat[a + b :], *[np.zeros(np.shape(y), type_of(y).dtype) for y in out[self.carries :]]]
-            return [np.where(np.reshape(going, (size,) + (1,) * (np.ndim(o) - 1)), y, o) for y, o in zip(out, old, strict=True)]
+            return [
+                np.where(np.reshape(going, (size,) + (1,) * (np.ndim(o) - 1)), y, o)
+                for y, o in zip(out, old, strict=True)
+            ]
 
         test, constants, carry = self._split(xs)
         stacked = [_stacked(x, m, True, size) for x, m in zip(carry, self._split(mapped)[2], strict=True)]
         carry_types = [type_of(c) for c in stacked]
-        any_lane, _ = record_program(lambda *flat: [np.any(interpret(condition, flat)[0])], [*map(type_of, test), *carry_types])
+        any_lane, _ = record_program(
+            lambda *flat: [np.any(interpret(condition, flat)[0])], [*map(type_of, test), *carry_types]
+        )
         masked, _ = record_program(step, [*map(type_of, test), *map(type_of, constants), *carry_types])
         out = While(any_lane, masked, a, a + b)(*test, *test, *constants, *stacked)
         return [np.moveaxis(z, 1, 0) if j >= self.carries else z for j, z in enumerate(out)]
 
-    def save(self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
+    def save(
+        self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
+    ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
         record = WhileRecord(self, tuple(wanted), trace)
         out, going, stacked = record.run_forward(xs)
         residuals = record.gather(xs[self.condition_constants :], stacked)
@@ -171,7 +215,9 @@ class While(Control):
 
 
 def _stacked(x: Value, mapped: bool, want: bool, size: int) -> Value:
-    return x if mapped or not want else np.broadcast_to(x if hasattr(x, "shape") else np.asarray(x), (size, *np.shape(x)))
+    return (
+        x if mapped or not want else np.broadcast_to(x if hasattr(x, "shape") else np.asarray(x), (size, *np.shape(x)))
+    )
 
 
 class WhileRecord(ScanRecord):
@@ -179,7 +225,9 @@ class WhileRecord(ScanRecord):
 
     def __init__(self, loop: While, wanted: Flags, trace: Any) -> None:
         self.loop = loop
-        super().__init__(Scan(loop.body, loop.body_constants, loop.carries, None), wanted[loop.condition_constants :], trace)
+        super().__init__(
+            Scan(loop.body, loop.body_constants, loop.carries, None), wanted[loop.condition_constants :], trace
+        )
 
     def run_forward(self, xs: Sequence[Value]) -> tuple[list[Value], Value, list[Value]]:
         """(outputs, the flag of each turn, stacked residuals)."""
@@ -192,14 +240,18 @@ class WhileRecord(ScanRecord):
         out = While(loop.condition, program, loop.condition_constants, loop.body_constants)(*xs)
         return list(out[:n]), out[-1], list(out[n:-1])
 
-    def backward(self, residuals: Any, types: Sequence[ArrayType], out_types: Sequence[ArrayType], ct: Sequence[Value]) -> list[Value]:
+    def backward(
+        self, residuals: Any, types: Sequence[ArrayType], out_types: Sequence[ArrayType], ct: Sequence[Value]
+    ) -> list[Value]:
         """Turns that a lane did not take pass its cotangents on unchanged."""
         scan, split, wanted = self.scan, self.split, self.wanted
         a, b = scan.constants, scan.constants + scan.carries
         constant, walked = residuals
         carry_in, const_in = [i for i in range(a, b) if wanted[i]], [i for i in range(a) if wanted[i]]
         ys = [j for j in range(scan.carries, len(out_types)) if split.active[j]]
-        start = [zeros(types[i]) if ct[i - a] is None else ct[i - a] for i in carry_in] + [zeros(types[i]) for i in const_in]
+        start = [zeros(types[i]) if ct[i - a] is None else ct[i - a] for i in carry_in] + [
+            zeros(types[i]) for i in const_in
+        ]
         if any(ct[j] is not None for j in ys):
             ct_ys = [zeros(out_types[j]) if ct[j] is None else ct[j] for j in ys]
         else:
@@ -212,9 +264,14 @@ class WhileRecord(ScanRecord):
             by_place = dict(zip(carry_in, carry, strict=False))
             seeds = [by_place[a + j] for j in range(scan.carries) if split.active[j]] + list(flat[k + c + w :])
             names = [i for i, f in enumerate(wanted) if f]
-            found = dict(zip(names, interpret(split.backward(), [*self._residuals(flat[:k], walk[:-1]), *seeds]), strict=True))
+            found = dict(
+                zip(names, interpret(split.backward(), [*self._residuals(flat[:k], walk[:-1]), *seeds]), strict=True)
+            )
             new = [np.where(going, found[i], by_place[i]) for i in carry_in]
-            sums = [s + np.where(going, found[i], np.zeros((), found[i].dtype)) for s, i in zip(carry[len(carry_in) :], const_in, strict=True)]
+            sums = [
+                s + np.where(going, found[i], np.zeros((), found[i].dtype))
+                for s, i in zip(carry[len(carry_in) :], const_in, strict=True)
+            ]
             return [*new, *sums]
 
         kinds = [*map(type_of, constant), *map(type_of, start), *[inner(type_of(x)) for x in (*walked, *ct_ys)]]
@@ -239,7 +296,10 @@ class WhileRecord(ScanRecord):
             found = interpret(split.push(), [*values, *flat[len(constant) : k], *old])
             by_place = dict(zip([j for j, f in enumerate(split.active) if f], found, strict=True))
             new = [by_place[j] if j in by_place else np.zeros_like(d) for j, d in zip(carry_in, old, strict=True)]
-            return [*[np.where(walk[-1], n, o) for n, o in zip(new, old, strict=True)], *[by_place[j] for j in by_place if j >= scan.carries]]
+            return [
+                *[np.where(walk[-1], n, o) for n, o in zip(new, old, strict=True)],
+                *[by_place[j] for j in by_place if j >= scan.carries],
+            ]
 
         kinds = [*map(type_of, (*constant, *d_const, *d_carry)), *[inner(type_of(x)) for x in walked]]
         program, _ = record_program(body, kinds)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.ops.control import Control, active_series, flat_series, grouped_series
+from adjoint.ops.control import Control, Guard, active_series, flat_series, grouped_series
+from adjoint.ops.effects import silent
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.types import ArrayType, Value
@@ -19,6 +20,9 @@ class Checkpoint(Control):
 
     def programs(self) -> dict[str, Program]:
         return {"program": self.program}
+
+    def guarded(self, guard: Guard) -> tuple[Control, int | None]:
+        return Checkpoint(guard(self.program)), None
 
     def remember(self, xs: Sequence[Value], outputs: Sequence[Value]) -> Checkpoint:
         """The outputs for these very inputs are known already: the next evaluation takes them."""
@@ -43,7 +47,9 @@ class Checkpoint(Control):
         return out[:n], [next(slopes) if f else None for f in flags]
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
-        made, flags = trace.programs.batched(self.program, tuple(mapped), trace.size, (False,) * len(self.program.outputs))
+        made, flags = trace.programs.batched(
+            self.program, tuple(mapped), trace.size, (False,) * len(self.program.outputs)
+        )
         return list(zip(Checkpoint(made)(*xs), flags, strict=True))
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
@@ -51,18 +57,20 @@ class Checkpoint(Control):
         made, flags = trace.programs.jet(self.program, active, trace.order, (False,) * len(self.program.outputs))
         return grouped_series(Checkpoint(made)(*flat_series(series, active)), flags, trace.order)
 
-    def save(self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
+    def save(
+        self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
+    ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
         held = tuple(trace.captured.hold(x) for x in xs)
         return tuple(self(*xs)), (held, trace.programs)
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         values, programs = xs
-        return programs.pulled(self.program, values, wanted, ct)
+        return programs.pulled(silent(self.program), values, wanted, ct)
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         values, programs = xs
         active = tuple(dx is not None for dx in dxs)
         n = len(self.program.outputs)
-        made, flags = programs.jvp(self.program, active, (False,) * n)
+        made, flags = programs.jvp(silent(self.program), active, (False,) * n)
         slopes = iter(interpret(made, [*values, *[dx for dx in dxs if dx is not None]])[n:])
         return [next(slopes) if f else None for f in flags]

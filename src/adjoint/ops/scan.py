@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.control import Control, Flags, active_series, rearranged, zeros
+from adjoint.ops.control import Control, Flags, Guard, active_series, rearranged, zeros
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
@@ -33,6 +33,12 @@ class Scan(Control):
 
     def __str__(self) -> str:
         return f"scan[length={self.length}{', reverse' if self.reverse else ''}]"
+
+    def guarded(self, guard: Guard) -> tuple[Control, int | None]:
+        body = guard(self.body)
+        n = len(body.inputs) - 1
+        body = rearranged(body, [n, *range(n)], range(len(body.outputs)))
+        return Scan(body, self.constants + 1, self.carries, self.length, self.reverse), 0
 
     def _split(self, values: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         a, b = self.constants, self.constants + self.carries
@@ -57,7 +63,10 @@ class Scan(Control):
         _, carry, arrays = self._split(types)
         length = self.length if self.length is not None else arrays[0].shape[0]
         outs = self.body.output_types
-        return (*[ArrayType(c.shape, c.dtype) for c in carry], *[ArrayType((length, *t.shape), t.dtype) for t in outs[self.carries :]])
+        return (
+            *[ArrayType(c.shape, c.dtype) for c in carry],
+            *[ArrayType((length, *t.shape), t.dtype) for t in outs[self.carries :]],
+        )
 
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
         active = tuple(dx is not None for dx in dxs)
@@ -69,7 +78,13 @@ class Scan(Control):
         for flagged, positions in zip(*groups, strict=True):
             values += [xs[i] for i in positions]
             values += [zeros(xs[i]) if dxs[i] is None else dxs[i] for i, f in zip(positions, flagged, strict=True) if f]
-        scan = Scan(body, self.constants + sum(active[: self.constants]), self.carries + sum(flags[: self.carries]), self.length, self.reverse)
+        scan = Scan(
+            body,
+            self.constants + sum(active[: self.constants]),
+            self.carries + sum(flags[: self.carries]),
+            self.length,
+            self.reverse,
+        )
         return self._separated(scan(*values), flags, 1)
 
     def _closed(self, active: Flags, make: Any) -> tuple[Program, Flags, Flags]:
@@ -121,15 +136,21 @@ class Scan(Control):
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
         order = trace.order
-        made, active, flags = self._closed(active_series(series), lambda a, f: trace.programs.jet(self.body, a, order, f))
+        made, active, flags = self._closed(
+            active_series(series), lambda a, f: trace.programs.jet(self.body, a, order, f)
+        )
         body = self._interleaved(made, active, flags, order)
         values: list[Value] = []
         for positions in self._split(range(len(active))):
             values += [series[i][0] for i in positions]
-            values += [zeros(series[i][0]) if c is None else c for i in positions if active[i] for c in _full(series[i], order)]
+            values += [
+                zeros(series[i][0]) if c is None else c for i in positions if active[i] for c in _full(series[i], order)
+            ]
         constants = self.constants + order * sum(active[: self.constants])
         carries = self.carries + order * sum(flags[: self.carries])
-        values_out, higher = self._separated(Scan(body, constants, carries, self.length, self.reverse)(*values), flags, order)
+        values_out, higher = self._separated(
+            Scan(body, constants, carries, self.length, self.reverse)(*values), flags, order
+        )
         if order == 1:
             higher = [None if h is None else [h] for h in higher]
         return [[v, *([None] * order if h is None else h)] for v, h in zip(values_out, higher, strict=True)]
@@ -140,13 +161,18 @@ class Scan(Control):
         constants, carry, arrays = self._split(list(zip(xs, mapped, closed, strict=True)))
         values = [x for x, _, _ in constants]
         values += [x if m or not c else np.broadcast_to(_array(x), (size, *np.shape(x))) for x, m, c in carry]
-        values += [np.moveaxis(x, 1, 0) if m else x for x, m, _ in arrays]  # lanes stand behind the axis that is walked along
+        values += [
+            np.moveaxis(x, 1, 0) if m else x for x, m, _ in arrays
+        ]  # lanes stand behind the axis that is walked along
         out = Scan(made, self.constants, self.carries, self.length, self.reverse)(*values)
         return [
-            (np.moveaxis(z, 1, 0) if f and i >= self.carries else z, f) for i, (z, f) in enumerate(zip(out, flags, strict=True))
+            (np.moveaxis(z, 1, 0) if f and i >= self.carries else z, f)
+            for i, (z, f) in enumerate(zip(out, flags, strict=True))
         ]
 
-    def save(self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
+    def save(
+        self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
+    ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
         record = ScanRecord(self, tuple(wanted), trace)
         out, stacked = record.forward(xs)
         residuals = record.gather(xs, stacked)
@@ -177,7 +203,11 @@ class ScanRecord:
         a, b = scan.constants, scan.constants + scan.carries
         while True:  # a carry is differentiated as soon as anything differentiated flows into it
             split = trace.programs.split(scan.body, wanted)
-            grown = wanted[:a] + tuple(w or o for w, o in zip(wanted[a:b], split.active[: scan.carries], strict=True)) + wanted[b:]
+            grown = (
+                wanted[:a]
+                + tuple(w or o for w, o in zip(wanted[a:b], split.active[: scan.carries], strict=True))
+                + wanted[b:]
+            )
             if grown == wanted:
                 break
             wanted = grown
@@ -213,9 +243,14 @@ class ScanRecord:
     def _residuals(self, constant: Sequence[Value], walked: Sequence[Value]) -> list[Value]:
         """The residuals of one turn, in the order of the split's sources."""
         first, second = iter(constant), iter(walked)
-        return [next(first) if kind == "input" and at < self.scan.constants else next(second) for kind, at in self.split.sources]
+        return [
+            next(first) if kind == "input" and at < self.scan.constants else next(second)
+            for kind, at in self.split.sources
+        ]
 
-    def backward(self, residuals: Any, types: Sequence[ArrayType], out_types: Sequence[ArrayType], ct: Sequence[Value]) -> list[Value]:
+    def backward(
+        self, residuals: Any, types: Sequence[ArrayType], out_types: Sequence[ArrayType], ct: Sequence[Value]
+    ) -> list[Value]:
         """Cotangents of all arguments: a scan the other way round."""
         scan, split, wanted = self.scan, self.split, self.wanted
         a, b = scan.constants, scan.constants + scan.carries
@@ -223,7 +258,9 @@ class ScanRecord:
         carry_in = [i for i in range(a, b) if wanted[i]]
         const_in = [i for i in range(a) if wanted[i]]
         ys = [j for j in range(scan.carries, len(out_types)) if split.active[j]]
-        start = [zeros(types[i]) if ct[i - a] is None else ct[i - a] for i in carry_in] + [zeros(types[i]) for i in const_in]
+        start = [zeros(types[i]) if ct[i - a] is None else ct[i - a] for i in carry_in] + [
+            zeros(types[i]) for i in const_in
+        ]
         ct_ys = [zeros(out_types[j]) if ct[j] is None else ct[j] for j in ys]
         k, c, w = len(constant), len(start), len(walked)
 
@@ -231,7 +268,13 @@ class ScanRecord:
             carry, walk = flat[k : k + c], flat[k + c : k + c + w]
             by_place = dict(zip(carry_in, carry, strict=False))
             seeds = [by_place[a + j] for j in range(scan.carries) if split.active[j]] + list(flat[k + c + w :])
-            found = dict(zip([i for i, f in enumerate(wanted) if f], interpret(split.backward(), [*self._residuals(flat[:k], walk), *seeds]), strict=True))
+            found = dict(
+                zip(
+                    [i for i, f in enumerate(wanted) if f],
+                    interpret(split.backward(), [*self._residuals(flat[:k], walk), *seeds]),
+                    strict=True,
+                )
+            )
             new = [found[i] for i in carry_in]
             sums = [s + found[i] for s, i in zip(carry[len(carry_in) :], const_in, strict=True)]
             return [*new, *sums, *[found[i] for i in range(b, len(wanted)) if wanted[i]]]
@@ -259,7 +302,10 @@ class ScanRecord:
             values = self._residuals(flat[: len(constant)], walk)
             found = interpret(split.push(), [*values, *flat[len(constant) : k], *flat[k : k + c], *flat[k + c + w :]])
             by_place = dict(zip([j for j, f in enumerate(split.active) if f], found, strict=True))
-            carry = [by_place[j] if j in by_place else np.zeros_like(d) for j, d in zip(carry_in, flat[k : k + c], strict=True)]
+            carry = [
+                by_place[j] if j in by_place else np.zeros_like(d)
+                for j, d in zip(carry_in, flat[k : k + c], strict=True)
+            ]
             return [*carry, *[by_place[j] for j in range(scan.carries, len(split.active)) if split.active[j]]]
 
         kinds = [*map(type_of, (*constant, *d_const, *d_carry)), *[inner(type_of(x)) for x in (*walked, *d_xs)]]
@@ -273,4 +319,3 @@ class ScanRecord:
 def inner(kind: ArrayType) -> ArrayType:
     """The type of one element along the first axis."""
     return ArrayType(kind.shape[1:], kind.dtype)
-

@@ -26,7 +26,9 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 from adjoint.program.trace import bind
 from adjoint.program.types import ArrayType, Value
 
-PRIMITIVES: dict[str, type[Op]] = {}  # name of the class -> class, for saved programs, documentation and the contract test
+PRIMITIVES: dict[
+    str, type[Op]
+] = {}  # name of the class -> class, for saved programs, documentation and the contract test
 
 
 class Op(ABC):
@@ -73,7 +75,11 @@ class Op(ABC):
         return bind(self, *xs)
 
     def __str__(self) -> str:
-        fields = [f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self)] if dataclasses.is_dataclass(self) else []
+        fields = (
+            [f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self)]
+            if dataclasses.is_dataclass(self)
+            else []
+        )
         return self.title + (f"[{', '.join(fields)}]" if fields else "")
 
 

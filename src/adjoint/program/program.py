@@ -9,8 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from adjoint.base.origins import Origin, pin, unpin
 from adjoint.base.source import Location
 from adjoint.program.op import Op
+from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 
 
@@ -50,6 +52,7 @@ class Equation:
     outputs: tuple[Var, ...]
     location: Location | None = None
     scope: tuple[str, ...] = ()
+    pulled: str | None = None  # on the way back: the name of the operation that is being pulled through
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +120,12 @@ def interpret(program: Program, args: Sequence[Value]) -> list[Value]:
     env: dict[Var, Value] = dict(zip(program.inputs, args, strict=True))
     env.update(program.constants)
     last = _last_uses(program)
+    located = any(isinstance(a, Traced) for a in args)  # then somebody may want to know for which line this is done
     for position, eq in enumerate(program.equations):
+        token = pin(Origin(eq.location, eq.scope, eq.pulled)) if located and eq.location is not None else None
         results = eq.op(*[env[a] if isinstance(a, Var) else a.value for a in eq.inputs])
+        if token is not None:
+            unpin(token)
         if eq.op.several:
             env.update(zip(eq.outputs, results, strict=True))
         else:
@@ -177,7 +184,7 @@ def printed(program: Program, indent: str = "") -> Iterator[str]:
     for eq in program.equations:
         inputs = " ".join(show(a) for a in eq.inputs)
         outputs = ", ".join(declare(v) for v in eq.outputs)
-        yield f"{indent}  {outputs} = {eq.op} {inputs}".rstrip()
+        yield f"{indent}  {outputs}{' = ' if outputs else ''}{eq.op} {inputs}".rstrip()
         for title, sub in getattr(eq.op, "programs", dict)().items():
             yield f"{indent}    {title}"
             yield from printed(sub, indent + "    ")

@@ -7,17 +7,18 @@ that Python's own control flow just runs; each question that Python asks is note
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from threading import get_ident
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.base.errors import ControlFlowError
-from adjoint.base.scopes import current_scope
+from adjoint.base.errors import ControlFlowError, TraceError
+from adjoint.base.origins import origin
 from adjoint.base.source import describe, here
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
-from adjoint.program.trace import Trace, Traced, primal, running
+from adjoint.program.trace import Trace, Traced, outside_of, primal, running
 from adjoint.program.types import ArrayType, Value, type_of
 
 
@@ -70,6 +71,7 @@ class Record(Trace):
     """Writes down equations. `concrete` carries values along."""
 
     title = "the trace of a program"
+    records = True
 
     def __init__(self, *, concrete: bool = False, purpose: str = "this function") -> None:
         super().__init__()
@@ -117,13 +119,14 @@ class Record(Trace):
         types: Any
         if self.is_concrete:
             values = [a._value if isinstance(a, RecordTracer) and a._trace is self else primal(a) for a in args]
-            z = op(*values)
+            with outside_of(self) if op.effect else nullcontext():
+                z = op(*values)
             types = tuple(map(type_of, z)) if op.several else type_of(z)
         else:
             z = None
             types = op.result_type(*[a.type for a in atoms])
         outputs = tuple(Var(t) for t in (types if op.several else (types,)))
-        self.equations.append(Equation(op, atoms, outputs, here(), current_scope()))
+        self.equations.append(Equation(op, atoms, outputs, *origin()))
         if not op.several:
             return RecordTracer(self, outputs[0], z)
         return tuple(RecordTracer(self, v, None if z is None else z[j]) for j, v in enumerate(outputs))
@@ -147,7 +150,11 @@ class Record(Trace):
 
 
 def record_program(
-    function: Callable[..., Sequence[Value]], types: Sequence[ArrayType], *, values: Sequence[Value] | None = None, purpose: str = "this function"
+    function: Callable[..., Sequence[Value]],
+    types: Sequence[ArrayType],
+    *,
+    values: Sequence[Value] | None = None,
+    purpose: str = "this function",
 ) -> tuple[Program, list[Traced]]:
     """The program of a function of flat values, and the outer traced values that it closes over (its last inputs)."""
     with running(Record(concrete=values is not None, purpose=purpose)) as record:
@@ -155,5 +162,13 @@ def record_program(
         given = [None] * len(types) if values is None else values
         # an argument may be assigned to inside: the variables are noted before
         inputs = [record.input(t, v) for t, v in zip(types, given, strict=True)]
-        outputs = function(*[x.snapshot() for x in inputs])
+        try:
+            outputs = function(*[x.snapshot() for x in inputs])
+        except (
+            TypeError,
+            ValueError,
+        ) as problem:  # NumPy hides our refusal behind "setting an array element with a sequence"
+            if isinstance(problem.__cause__, TraceError):
+                raise problem.__cause__ from None
+            raise
         return record.program(inputs, outputs)

@@ -34,6 +34,8 @@ class Trace:
 
     title = "a transformation"
     differentiates = False  # its values are a value with derivatives beside it
+    records = False  # writes a program: an effect inside it is written down, whatever it reads
+    defers = False  # may have to run the function again: effects wait until it has run
 
     def __init__(self) -> None:
         outer = _live.get()
@@ -68,7 +70,7 @@ class Trace:
         self.apply = self._late  # type: ignore[method-assign]
         self.apply_one = lambda op, x: self._late(op, (x,))  # type: ignore[method-assign]
         self.apply_two = lambda op, x, y: self._late(op, (x, y))  # type: ignore[method-assign]
-        self.constant = self._refuse  # type: ignore[method-assign]
+        self.constant = self.assign = self._refuse  # type: ignore[method-assign]
 
     def _late(self, op: Op, args: Sequence[Value]) -> Value:
         # a rule of the user's may close over values of a transformation that has ended inside the one whose record is being read
@@ -161,6 +163,27 @@ def bind(op: Op, *args: Value) -> Value:
             if top is None or trace.level > top.level:
                 top = trace
     return op.evaluate(*args) if top is None else top.apply(op, args)
+
+
+def perform(op: Op, *args: Value) -> Value:
+    """Apply an effect: under the innermost trace among its arguments or among those that write programs, even if it reads nothing of them."""
+    top = max((a._trace for a in args if isinstance(a, Traced)), key=lambda trace: trace.level, default=None)
+    keeper = _live.get()
+    while keeper is not None and not (keeper.records or (keeper.defers and op.deferred)):  # type: ignore[attr-defined]
+        keeper = keeper.outer
+    if keeper is not None and (top is None or keeper.level > top.level):
+        top = keeper
+    return op.evaluate(*args) if top is None else top.apply(op, args)
+
+
+@contextmanager
+def outside_of(trace: Trace) -> Iterator[None]:
+    """While inside, `trace` and what runs in it are not live."""
+    token = _live.set(trace.outer)
+    try:
+        yield
+    finally:
+        _live.reset(token)
 
 
 T = TypeVar("T", bound=Trace)

@@ -1,0 +1,48 @@
+"""What an operation is done for: the user's line and scope, also while a program is read again or a record is read backwards."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from typing import NamedTuple
+
+from adjoint.base.scopes import current_scope
+from adjoint.base.source import Location, here
+
+__all__ = ["Origin", "at", "origin", "pin", "unpin"]
+
+
+class Origin(NamedTuple):
+    """The line and the scope that asked for an operation; and, on the way back, the name of the operation that is being pulled through."""
+
+    location: Location | None
+    scope: tuple[str, ...]
+    pulled: str | None = None
+
+
+_pinned: ContextVar[Origin | None] = ContextVar("adjoint_origin", default=None)
+
+
+def origin() -> Origin:
+    """The origin that is pinned, else the place in user code that is running now."""
+    pinned = _pinned.get()
+    return Origin(here(), current_scope()) if pinned is None else pinned
+
+
+def pin(place: Origin) -> Token[Origin | None]:
+    """From now on everything is done for `place`, until `unpin`; what `at` does, for inner loops."""
+    return _pinned.set(place)
+
+
+def unpin(token: Token[Origin | None]) -> None:
+    """Go back to before `pin`."""
+    _pinned.reset(token)
+
+
+@contextmanager
+def at(place: Origin) -> Iterator[None]:
+    """What is done inside is done for `place`."""
+    token = _pinned.set(place)
+    try:
+        yield
+    finally:
+        _pinned.reset(token)

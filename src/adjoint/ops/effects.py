@@ -1,0 +1,234 @@
+"""Effects: primitives that do something when they run and give nothing back: print, call, check.
+
+They run once for each lane that is alive, in the order in which they stand. Their first `guards` arguments are truth values; a lane for
+which one of them is false does nothing: so branches not taken and loops that have ended, which under vmap run beside the others, stay quiet.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import CheckError, ControlFlowError
+from adjoint.ops.calculus import Flat
+from adjoint.program.op import primitive
+from adjoint.program.program import Equation, Program, Var
+from adjoint.program.trace import perform
+from adjoint.program.types import ArrayType, Value
+
+Lanes = tuple[tuple[tuple[bool, ...], int], ...]  # for each stack, outermost first: which arguments have it, and its size
+
+
+class Effect(Flat):
+    """Acts on each lane. Every effect has the fields `lanes` and `guards`."""
+
+    several = True
+    effect = True
+    deferred: ClassVar[bool] = False  # waits until the mapped function has run: lanes that disagree make it run again
+    lanes: Lanes
+    guards: int
+
+    def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
+        """Do it, for each (position of the lane, its arguments)."""
+        raise NotImplementedError
+
+    def __call__(self, *xs: Value) -> Value:
+        return perform(self, *xs)
+
+    def evaluate(self, *xs: Value) -> Value:
+        self.act(self._alive(self.lanes, list(xs), ()))
+        return ()
+
+    def _alive(self, lanes: Lanes, xs: list[Value], at: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], list[Value]]]:
+        if lanes:
+            flags, size = lanes[0]
+            for i in range(size):
+                yield from self._alive(lanes[1:], [x[i] if f else x for x, f in zip(xs, flags, strict=True)], (*at, i))
+        elif all(bool(x) for x in xs[: self.guards]):
+            yield at, xs[self.guards :]
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ()
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return self._with(lanes=((tuple(mapped), size), *self.lanes))(*xs)
+
+    def guarded(self) -> Effect:
+        """The same with one more truth value before its arguments."""
+        return self._with(lanes=tuple(((False, *flags), size) for flags, size in self.lanes), guards=self.guards + 1)
+
+    def _with(self, **changes: Any) -> Any:
+        replace: Any = dataclasses.replace
+        return replace(self, **changes)
+
+    def __str__(self) -> str:
+        return f"{self.title}[{self.label}]"
+
+    @property
+    def label(self) -> str:
+        """What is printed of it in a program."""
+        return ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """Positional and named arguments of a call: numbers and arrays are operands of the primitive, all else stands here."""
+
+    structure: Any  # of (args, kwargs)
+    fixed: tuple[tuple[int, Any], ...] = ()  # (number of the leaf, value)
+
+    @staticmethod
+    def of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, list[Value]]:
+        """The arguments of a call, and its operands."""
+        leaves, structure = tree.flatten((args, kwargs))
+        operands = [leaf for leaf in leaves if _is_operand(leaf)]
+        return Arguments(structure, tuple((i, leaf) for i, leaf in enumerate(leaves) if not _is_operand(leaf))), operands
+
+    def put_back(self, operands: Sequence[Value]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """(args, kwargs) with these operands."""
+        fixed, rest = dict(self.fixed), iter(operands)
+        leaves = [fixed[i] if i in fixed else next(rest) for i in range(self.structure.num_leaves)]
+        return self.structure.unflatten(leaves)
+
+
+def _is_operand(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype") or (isinstance(leaf, int | float | complex) and not isinstance(leaf, bool))
+
+
+@primitive
+class Print(Effect):
+    """Prints text with its arguments filled in."""
+
+    text: str
+    arguments: Arguments
+    lanes: Lanes = ()
+    guards: int = 0
+    deferred = True
+
+    @property
+    def label(self) -> str:
+        return repr(self.text)
+
+    def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
+        for _, xs in found:
+            args, kwargs = self.arguments.put_back(xs)
+            print(self.text.format(*args, **kwargs))
+
+
+@primitive
+class Callback(Effect):
+    """Calls a function with plain arrays; what it returns is ignored."""
+
+    function: Callable[..., object]
+    arguments: Arguments
+    lanes: Lanes = ()
+    guards: int = 0
+    deferred = True
+
+    @property
+    def label(self) -> str:
+        return getattr(self.function, "__name__", "function")
+
+    def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
+        for _, xs in found:
+            args, kwargs = self.arguments.put_back([np.array(x)[()] for x in xs])  # its own: it may keep them or write to them
+            self.function(*args, **kwargs)
+
+
+@primitive
+class Check(Effect):
+    """Raises unless its first argument is true everywhere; under vmap it names the lanes where it is not."""
+
+    message: str
+    place: str
+    arguments: Arguments
+    lanes: Lanes = ()
+    guards: int = 0
+
+    @property
+    def label(self) -> str:
+        return repr(self.message)
+
+    def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
+        failed = [(at, xs) for at, xs in found if not np.all(xs[0])]
+        if failed:
+            args, kwargs = self.arguments.put_back(failed[0][1][1:])
+            text = self.message.format(*args, **kwargs) if args or kwargs else self.message
+            raise CheckError(f"{text} (checked at {self.place})", [at for at, _ in failed if at])
+
+
+QUESTIONS: dict[str, Callable[[Any], Any]] = {"bool": bool, "int": int, "index": int, "hash": hash}
+
+
+@primitive
+class Expect(Effect):
+    """Python asked its argument a question while the program was traced; what follows holds for the same answer alone."""
+
+    question: str
+    answer: Any
+    place: str
+    lanes: Lanes = ()
+    guards: int = 0
+
+    @property
+    def label(self) -> str:
+        return f"{self.question} is {self.answer}"
+
+    def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
+        for _, (x,) in found:
+            given = QUESTIONS[self.question](x)
+            if given != self.answer:
+                raise ControlFlowError(
+                    f"This program was traced for {self.question}(…) = {self.answer} at {self.place}, and these arguments give {given}: they "
+                    "take another way through the function. Trace it again with them, or write the branch as ad.cond."
+                )
+
+
+def has_effects(program: Program) -> bool:
+    """Whether a program, or one inside it, has an effect."""
+    cached = program.__dict__.get("_has_effects")
+    if cached is None:
+        cached = any(eq.op.effect or any(map(has_effects, _inner(eq.op))) for eq in program.equations)
+        program.__dict__["_has_effects"] = cached
+    return cached
+
+
+def _inner(op: Any) -> list[Program]:
+    return list(op.programs().values()) if hasattr(op, "programs") else []
+
+
+def silent(program: Program) -> Program:
+    """The program without its effects: what is run again must not print again."""
+    if not has_effects(program):
+        return program
+    kept = [dataclasses.replace(eq, op=_silent_op(eq.op)) for eq in program.equations if not eq.op.effect]
+    return Program(program.inputs, tuple(kept), program.outputs, program.constants)
+
+
+def _silent_op(op: Any) -> Any:
+    changes: dict[str, Any] = {}
+    for name, value in ((f.name, getattr(op, f.name)) for f in dataclasses.fields(op)) if _inner(op) else ():
+        if isinstance(value, Program):
+            changes[name] = silent(value)
+        elif isinstance(value, tuple) and any(isinstance(part, Program) for part in value):  # type: ignore[reportUnknownVariableType]
+            changes[name] = tuple(silent(part) for part in value)  # type: ignore[reportUnknownVariableType]
+    return dataclasses.replace(op, **changes) if changes else op
+
+
+def guarded(program: Program) -> Program:
+    """The program with one more input, a truth value: its effects, at any depth, happen only where it is true."""
+    guard = Var(ArrayType((), np.dtype(bool)))
+    equations: list[Equation] = []
+    for eq in program.equations:
+        if isinstance(eq.op, Effect):
+            eq = dataclasses.replace(eq, op=eq.op.guarded(), inputs=(guard, *eq.inputs))
+        elif any(map(has_effects, _inner(eq.op))):
+            op, at = eq.op.guarded(guarded)  # type: ignore[attr-defined]
+            at = len(eq.inputs) if at is None else at
+            eq = dataclasses.replace(eq, op=op, inputs=(*eq.inputs[:at], guard, *eq.inputs[at:]))
+        equations.append(eq)
+    return Program((*program.inputs, guard), tuple(equations), program.outputs, program.constants)

@@ -1,0 +1,306 @@
+"""Where a NaN or an infinity came from: a trace below all others that remembers how each value was computed.
+
+While it watches, the arguments of transformations are lifted into it, so that every primitive that runs, forwards or on the way back, leaves
+a node behind. Nothing is judged until a result is handed to the caller. If it is not finite, the nodes are walked back to where the first
+such value arose; what a select, a cond or a mask has discarded is not on the way.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import NonFiniteError
+from adjoint.base.origins import Origin, at, origin
+from adjoint.base.source import describe
+from adjoint.ops.calculus import fit
+from adjoint.ops.control import Cond
+from adjoint.ops.loops import While
+from adjoint.ops.recompute import Checkpoint
+from adjoint.ops.scan import Scan
+from adjoint.program.op import Op
+from adjoint.program.program import interpret
+from adjoint.program.trace import Trace, Traced, live_trace
+from adjoint.program.types import Value
+from adjoint.transform.reverse import Tape, TapeTracer
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_watch: ContextVar[Watch | None] = ContextVar("adjoint_watch", default=None)
+
+
+class Node:
+    """How a value was computed."""
+
+    __slots__ = ("inputs", "op", "origin", "position", "serial", "value")
+    _serial = itertools.count()
+
+    def __init__(self, value: Value, op: Op | None, inputs: Sequence[Value], position: int | None = None) -> None:
+        self.value, self.op, self.inputs, self.position = value, op, inputs, position  # inputs: nodes, and plain values
+        self.origin: Origin = origin()
+        self.serial = next(Node._serial)
+
+    def again(self, inputs: Sequence[Value]) -> Value:
+        """The value for other inputs."""
+        assert self.op is not None
+        with np.errstate(all="ignore"):
+            z = self.op.evaluate(*inputs)
+        return z if self.position is None else z[self.position]
+
+
+class WatchTracer(Traced):
+    """A plain value with its history."""
+
+    __slots__ = ("_node",)
+
+    def __init__(self, trace: Watch, node: Node) -> None:
+        self._trace, self._value, self._node = trace, node.value, node
+
+    def primal(self) -> Value:
+        return self
+
+    def snapshot(self) -> WatchTracer:
+        return WatchTracer(self._trace, self._node)  # type: ignore[arg-type]
+
+    def _adopt(self, other: Value) -> None:
+        node = other._node if isinstance(other, WatchTracer) else Node(other, None, ())
+        self._node, self._value = node, node.value
+
+
+class Watch(Trace):
+    """Evaluates, and remembers."""
+
+    title = "debug.nans"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = live_trace()  # what runs when the watch begins; results are judged when they come back to it
+        self.level = 0
+
+    def constant(self, value: Value) -> WatchTracer:
+        return WatchTracer(self, Node(value, None, ()))
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        if isinstance(op, Cond | Scan | While | Checkpoint):
+            return tuple(_unrolled(op, args))
+        values = [a._value if isinstance(a, WatchTracer) else a for a in args]
+        with np.errstate(all="ignore"):
+            z = op.evaluate(*values)
+        inputs = [a._node if isinstance(a, WatchTracer) else a for a in args]
+        if op.several:
+            return tuple(self._remembered(part, op, inputs, j) for j, part in enumerate(z))
+        return self._remembered(z, op, inputs, None)
+
+    def _remembered(self, z: Value, op: Op, inputs: list[Any], position: int | None) -> Value:
+        if type(z) is bool or z.dtype.kind not in "fc":
+            return z
+        return WatchTracer(self, Node(z, op, inputs, position))
+
+
+def _unrolled(op: Any, xs: Sequence[Value]) -> list[Value]:
+    """Control flow step by step, so that what happens inside is seen too."""
+    if isinstance(op, Checkpoint):
+        return interpret(op.program, xs)
+    if isinstance(op, Cond):
+        return interpret(op.branches[min(max(int(_plain(xs[0])), 0), len(op.branches) - 1)], xs[1:])
+    rows: list[list[Value]] = []
+    if isinstance(op, Scan):
+        a, b = op.constants, op.constants + op.carries
+        carry, arrays, types = list(xs[a:b]), xs[b:], op.body.output_types[op.carries :]
+        length = op.length if op.length is not None else len(arrays[0])
+        for t in reversed(range(length)) if op.reverse else range(length):
+            out = interpret(op.body, [*xs[:a], *carry, *[x[t] for x in arrays]])
+            carry = out[: op.carries]
+            rows.append(out[op.carries :])
+        rows = rows[::-1] if op.reverse else rows
+    else:
+        a, b = op.condition_constants, op.condition_constants + op.body_constants
+        carry, types = list(xs[b:]), op.body.output_types[op.carries :]
+        while bool(_plain(interpret(op.condition, [*xs[:a], *carry])[0])):
+            out = interpret(op.body, [*xs[a:b], *carry])
+            carry = out[: op.carries]
+            rows.append(out[op.carries :])
+    return [*carry, *[np.stack([r[j] for r in rows]) if rows else np.empty((0, *t.shape), t.dtype) for j, t in enumerate(types)]]
+
+
+def _plain(x: Value) -> Value:
+    return x._value if isinstance(x, WatchTracer) else x
+
+
+class Located:
+    """A primitive on a record that knows for whom it was recorded."""
+
+    pointwise = sparse = overwrites = False
+
+    def __init__(self, op: Any) -> None:
+        self.op, self.several, self.masks = op, op.several, op.masks
+        self.origin = origin()
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        with at(self.origin._replace(pulled=self.op.title)):
+            if not self.op.pointwise:
+                return self.op.pull(ct, xs, z, wanted)
+            found = self.op.pull(ct, xs, z, wanted, True)  # zero cotangents win in any case
+            return [None if g is None else fit(g, x) for g, x in zip(found, xs, strict=True)]
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        with at(self.origin):
+            return self.op.push(xs, z, dxs)
+
+
+class LocatedTape(Tape):
+    """A tape that keeps every value and the line of every operation."""
+
+    def apply_one(self, op: Any, x: Any) -> Value:
+        return self.apply(op, (x,))
+
+    def apply_two(self, op: Any, x: Value, y: Value) -> Value:
+        return self.apply(op, (x, y))
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        mine = [type(a) is TapeTracer and a._trace is self for a in args]
+        values = [a._value if m else a for a, m in zip(args, mine, strict=True)]
+        indices = tuple(a._index if m else -1 for a, m in zip(args, mine, strict=True))
+        wanted = [i >= 0 for i in indices]
+        if op.flat or not any(wanted):
+            z = op(*values)
+            return tuple(map(self._settled, z)) if op.several else self._settled(z)
+        located: Any = Located(op)
+        if hasattr(op, "save"):
+            z, kept = op.save(values, wanted, self)  # type: ignore[attr-defined]
+            return self._record(located, indices, kept, z, None)
+        z = op(*values)
+        kept = tuple(v if m else self.captured.hold(v) for v, m in zip(values, mine, strict=True))
+        return self._record(located, indices, kept, z, z)
+
+    def assign(self, x: Any, op: Any, v: Value, indices: Sequence[Value]) -> bool:
+        return False
+
+
+def watching() -> bool:
+    """Whether non-finite values are watched for."""
+    return _watch.get() is not None
+
+
+def new_tape(*, outlives_call: bool = False) -> Tape:
+    """A tape; one that knows lines while non-finite values are watched for."""
+    return (Tape if _watch.get() is None else LocatedTape)(outlives_call=outlives_call)
+
+
+def lifted(values: Sequence[Value]) -> Sequence[Value]:
+    """Plain arguments of a transformation, with a history from here on while non-finite values are watched for."""
+    watch = _watch.get()
+    if watch is None:
+        return values
+    return [watch.constant(v) if isinstance(v, np.ndarray | np.inexact) and v.dtype.kind in "fc" else v for v in values]
+
+
+def watched(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate what users call: its results are judged, and leave the watch."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        watch = _watch.get()
+        result = function(*args, **kwargs)
+        return result if watch is None or live_trace() is not watch.base else settled(result)
+
+    return call
+
+
+def settled(result: Any) -> Any:
+    """A tree of results without histories; raises when one of them is not finite."""
+    leaves, structure = tree.flatten(result)
+    return tree.unflatten(structure, [_judged(leaf) if isinstance(leaf, WatchTracer) else leaf for leaf in leaves])
+
+
+def _judged(leaf: WatchTracer) -> Value:
+    if not _finite(leaf._value):
+        raise NonFiniteError(_told(_first(leaf._node)))
+    return np.array(leaf._value)[()]
+
+
+def _finite(value: Value) -> bool:
+    array = np.asarray(_value(value))
+    return array.dtype.kind not in "fc" or bool(np.all(np.isfinite(array)))
+
+
+def _value(entry: Any) -> Value:
+    return entry.value if isinstance(entry, Node) else entry
+
+
+def _first(bad: Node) -> Node:
+    """The earliest node among those that made `bad` what it is, and that had nothing but finite inputs."""
+    found, waiting, seen = bad, [bad], {bad.serial}
+    origins: list[Node] = []
+    while waiting:
+        node = waiting.pop()
+        culprits = [i for i in _culprits(node) if isinstance(i, Node)]
+        if not culprits:
+            origins.append(node)
+        for culprit in culprits:
+            if culprit.serial not in seen:
+                seen.add(culprit.serial)
+                waiting.append(culprit)
+    return min(origins, key=lambda node: node.serial, default=found)
+
+
+def _culprits(node: Node) -> list[Any]:
+    """The inputs that are not finite and without which the value would be: asked by computing it again with ones in their place."""
+    suspects = [i for i, entry in enumerate(node.inputs) if not _finite(entry)]
+    if not suspects:
+        return []
+    bad = ~np.isfinite(node.value)
+
+    def guilty(of: Sequence[int]) -> bool:
+        values = [_repaired(_value(entry)) if i in of else _value(entry) for i, entry in enumerate(node.inputs)]
+        return bool(np.any(bad & np.isfinite(node.again(values))))
+
+    found = [i for i in suspects if guilty([i])]
+    if not found and guilty(suspects):
+        found = suspects
+    return [node.inputs[i] for i in found]
+
+
+def _repaired(value: Value) -> Value:
+    array = np.asarray(value)
+    return np.where(np.isfinite(array), array, array.dtype.type(1))[()]
+
+
+def _told(node: Node) -> str:
+    what = "NaN" if np.any(np.isnan(node.value)) else "inf"
+    where = describe(node.origin.location)
+    if node.op is None:
+        return f"The result is not finite because an argument is {what} already: {_short(node.value)}."
+    given = " and ".join(_short(_value(i)) for i in node.inputs)
+    suspect = next((i for i in _culprits(node)), None)
+    constant = f" It was given a constant that is not finite: {_short(suspect)}." if suspect is not None else ""
+    if node.origin.pulled is None:
+        return f"Forward: {node.op.title} gave {what} at {where}. Its operands: {given}.{constant}"
+    return f"Backward: the derivative of {node.origin.pulled} gave {what}; the operation was done at {where}. It came from {node.op.title} of {given}.{constant}"
+
+
+def _short(value: Value) -> str:
+    return np.array2string(np.asarray(value), threshold=6, edgeitems=2, precision=6, separator=", ").replace("\n", "")
+
+
+@contextmanager
+def nans() -> Iterator[None]:
+    """While active, a transformation whose result has a NaN or an infinity raises NonFiniteError instead: it names the primitive and the
+    line of the user's where the first one arose, forwards or on the way back, and shows the operands.
+
+    Values that do not reach a result (the branch not taken of `np.where` or `ad.cond`) raise nothing. Costs time and memory while active,
+    and nothing otherwise.
+    """
+    token = _watch.set(Watch())
+    try:
+        yield
+    finally:
+        _watch.reset(token)
