@@ -102,7 +102,7 @@ class Record(Trace):
         if isinstance(value, int | float | complex | np.generic):
             return Literal(value)
         known = self._known.get(id(value))
-        if known is not None and not isinstance(value, Traced):
+        if known is not None and not isinstance(value, Traced) and _unchanged(value, self.constants[known[1]]):
             return known[1]
         var = Var(type_of(value))
         if isinstance(value, Traced):
@@ -147,6 +147,11 @@ class Record(Trace):
         atoms = tuple(self.atom(v) for v in outputs)
         variables = tuple(v._var for v in inputs) + tuple(self.captured)
         return Program(variables, tuple(self.equations), atoms, dict(self.constants)), list(self.captured.values())
+
+
+def _unchanged(value: Value, copy: Value) -> bool:
+    """Whether an array still is what it was when it was first used: the user may have written to it since."""
+    return value.dtype == copy.dtype and value.shape == copy.shape and value.tobytes() == copy.tobytes()
 
 
 def record_program(
