@@ -10,7 +10,9 @@ from adjoint.testing.differences import finite_difference
 
 
 class Case(NamedTuple):
-    """A function written in plain NumPy, and where to look at it. `lanes` is False where its shape depends on values."""
+    """A function written in plain NumPy, and where to look at it. `lanes` is False where its shape depends on
+    values.
+    """
 
     name: str
     function: Callable[..., Any]
@@ -22,7 +24,9 @@ def array(*shape: int, seed: int = 0, low: float = 0.2, high: float = 1.7) -> np
     """Numbers far enough apart that nothing kinks within a difference step."""
     size = int(np.prod(shape))
     rng = np.random.default_rng(seed + size)
-    return (low + (high - low) * rng.permutation(size + 1)[:size] / max(size, 1) + 0.01 * rng.random(size)).reshape(shape)
+    return (low + (high - low) * rng.permutation(size + 1)[:size] / max(size, 1) + 0.01 * rng.random(size)).reshape(
+        shape
+    )
 
 
 def signed(*shape: int, seed: int = 0) -> np.ndarray:
@@ -94,12 +98,16 @@ def check_first_order(case: Case) -> None:
 
 
 def check_second_order(case: Case) -> None:
-    """The Hessian along a direction, forward over reverse and reverse over reverse, against differences of the gradient."""
+    """The Hessian along a direction, forward over reverse and reverse over reverse, against differences of the
+    gradient.
+    """
     wide = [np.cos(np.arange(np.size(p))).reshape(np.shape(p)) for p in floats(case.function(*case.inputs))]
 
     def scalar(*xs: Any) -> Any:
         parts = floats(case.function(*xs))
-        return sum(np.sum(w * (np.abs(p) ** 2 if p.dtype.kind == "c" else p**2)) for w, p in zip(wide, parts, strict=True))
+        return sum(
+            np.sum(w * (np.abs(p) ** 2 if p.dtype.kind == "c" else p**2)) for w, p in zip(wide, parts, strict=True)
+        )
 
     vs = directions(case.inputs, 4)
     gradient = ad.grad(scalar, tuple(range(len(case.inputs))))
@@ -116,7 +124,10 @@ def check_lanes(case: Case) -> None:
     if not case.lanes:
         return
     rng = np.random.default_rng(5)
-    stacks = [np.stack([np.asarray(x) + (1e-3 * rng.standard_normal(np.shape(x)) if moves(x) else 0) for _ in range(3)]) for x in case.inputs]
+    stacks = [
+        np.stack([np.asarray(x) + (1e-3 * rng.standard_normal(np.shape(x)) if moves(x) else 0) for _ in range(3)])
+        for x in case.inputs
+    ]
     f = lambda *xs: floats(case.function(*xs))
     found = ad.vmap(f)(*stacks)
     loop = [f(*[np.array(s[k])[()] for s in stacks]) for k in range(3)]

@@ -25,24 +25,55 @@ def negated(x):
 REPEATED = np.array([0, 2, 2, 0, 2])
 MASK = np.array([[True, False, True], [False, True, True]])
 CASES = [
-    *[Case(f"{u.__name__}.reduce", lambda x, u=u: u.reduce(x, axis=0), (array(4, 3),))
-      for u in (np.add, np.multiply, np.maximum, np.minimum, np.logaddexp, np.logaddexp2, np.fmax, np.fmin, np.hypot, np.subtract, np.divide, np.power, np.arctan2)],
-    Case("add.reduce options", lambda x: np.add.reduce(x, axis=(0, 2), keepdims=True, initial=2.0, where=x > 0.5), (array(2, 3, 2),)),
+    *[
+        Case(f"{u.__name__}.reduce", lambda x, u=u: u.reduce(x, axis=0), (array(4, 3),))
+        for u in (
+            np.add,
+            np.multiply,
+            np.maximum,
+            np.minimum,
+            np.logaddexp,
+            np.logaddexp2,
+            np.fmax,
+            np.fmin,
+            np.hypot,
+            np.subtract,
+            np.divide,
+            np.power,
+            np.arctan2,
+        )
+    ],
+    Case(
+        "add.reduce options",
+        lambda x: np.add.reduce(x, axis=(0, 2), keepdims=True, initial=2.0, where=x > 0.5),
+        (array(2, 3, 2),),
+    ),
     Case("multiply.reduce where", lambda x: np.multiply.reduce(x, axis=None, where=x > 0.5), (array(2, 3),)),
     Case("maximum.reduce initial", lambda x: np.maximum.reduce(x, axis=1, initial=0.9, where=x > 0.4), (array(2, 3),)),
     Case("logaddexp.reduce all axes", lambda x: np.logaddexp.reduce(x, axis=None), (array(3, 5),)),
-    Case("logaddexp.reduce initial", lambda x: np.logaddexp.reduce(x, axis=-1, initial=0.3, keepdims=True), (array(3, 5),)),
+    Case(
+        "logaddexp.reduce initial",
+        lambda x: np.logaddexp.reduce(x, axis=-1, initial=0.3, keepdims=True),
+        (array(3, 5),),
+    ),
     Case("subtract.reduce where", lambda x: np.subtract.reduce(x, axis=0, initial=1.0, where=x > 0.5), (array(4, 2),)),
-    *[Case(f"{u.__name__}.accumulate", lambda x, u=u: u.accumulate(x, axis=1), (array(2, 4),))
-      for u in (np.add, np.multiply, np.maximum, np.minimum, np.logaddexp, np.subtract, np.divide)],
-    *[Case(f"{u.__name__}.reduceat", lambda x, u=u: u.reduceat(x, [0, 3, 1, 2], axis=0), (array(4, 2),)) for u in (np.add, np.multiply, np.maximum)],
-    *[Case(f"{u.__name__}.at", at(u, REPEATED), (array(3), array(5, seed=1)))
-      for u in (np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.power, np.logaddexp)],
+    *[
+        Case(f"{u.__name__}.accumulate", lambda x, u=u: u.accumulate(x, axis=1), (array(2, 4),))
+        for u in (np.add, np.multiply, np.maximum, np.minimum, np.logaddexp, np.subtract, np.divide)
+    ],
+    *[
+        Case(f"{u.__name__}.reduceat", lambda x, u=u: u.reduceat(x, [0, 3, 1, 2], axis=0), (array(4, 2),))
+        for u in (np.add, np.multiply, np.maximum)
+    ],
+    *[
+        Case(f"{u.__name__}.at", at(u, REPEATED), (array(3), array(5, seed=1)))
+        for u in (np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.power, np.logaddexp)
+    ],
     Case("add.at rows", at(np.add, ([1, 1, 0],)), (array(2, 3), array(3, 3, seed=1))),
     Case("multiply.at mixed", at(np.multiply, (slice(None), [1, 1])), (array(2, 3), array(2, seed=1))),
     Case("add.at mask", at(np.add, MASK), (array(2, 3), array(4, seed=1))),
     Case("negative.at", negated, (signed(3),)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -55,6 +86,7 @@ def test_at_with_mapped_places() -> None:
     places = np.array([[0, 0, 1], [2, 1, 2]])
     x, v = array(2, 3), array(2, 3, seed=1)
     for ufunc in (np.add, np.multiply, np.maximum):
+
         def f(x, i, v, ufunc=ufunc):
             y = +x
             ufunc.at(y, i, v)

@@ -21,15 +21,22 @@ def filled(x):
 
 
 CASES = [
-    Case("zeros_like", zeros, (array(4),)), Case("empty_like", filled, (array(4),)), Case("ones_like", lambda x: np.ones_like(x) * x, (array(2, 2),)),
-    Case("full_like", lambda x: np.full_like(x, 3.5) * x, (array(3),)), Case("full_like traced", lambda x: np.full_like(x, x[0] * 2, shape=(2, 2)), (array(3),)),
-    Case("linspace", lambda a, b: np.linspace(a, b, 5), (0.3, 2.1)), Case("linspace open", lambda a, b: np.linspace(a, b, 4, endpoint=False, retstep=True), (0.3, 2.1)),
-    Case("linspace of arrays", lambda a, b: np.linspace(a, b, 3, axis=-1), (array(2), array(2, seed=1))), Case("linspace of one", lambda a, b: np.linspace(a, b, 1), (0.3, 2.1)),
-    Case("logspace", lambda a, b: np.logspace(a, b, 4), (0.3, 1.1)), Case("logspace base", lambda a, b, c: np.logspace(a, b, 4, base=c), (0.3, 1.1, 2.5)),
-    Case("geomspace", lambda a, b: np.geomspace(a, b, 4), (0.3, 2.1)), Case("geomspace negative", lambda a, b: np.geomspace(a, b, 4, endpoint=False), (-0.3, -2.1)),
+    Case("zeros_like", zeros, (array(4),)),
+    Case("empty_like", filled, (array(4),)),
+    Case("ones_like", lambda x: np.ones_like(x) * x, (array(2, 2),)),
+    Case("full_like", lambda x: np.full_like(x, 3.5) * x, (array(3),)),
+    Case("full_like traced", lambda x: np.full_like(x, x[0] * 2, shape=(2, 2)), (array(3),)),
+    Case("linspace", lambda a, b: np.linspace(a, b, 5), (0.3, 2.1)),
+    Case("linspace open", lambda a, b: np.linspace(a, b, 4, endpoint=False, retstep=True), (0.3, 2.1)),
+    Case("linspace of arrays", lambda a, b: np.linspace(a, b, 3, axis=-1), (array(2), array(2, seed=1))),
+    Case("linspace of one", lambda a, b: np.linspace(a, b, 1), (0.3, 2.1)),
+    Case("logspace", lambda a, b: np.logspace(a, b, 4), (0.3, 1.1)),
+    Case("logspace base", lambda a, b, c: np.logspace(a, b, 4, base=c), (0.3, 1.1, 2.5)),
+    Case("geomspace", lambda a, b: np.geomspace(a, b, 4), (0.3, 2.1)),
+    Case("geomspace negative", lambda a, b: np.geomspace(a, b, 4, endpoint=False), (-0.3, -2.1)),
     Case("geomspace of arrays", lambda a, b: np.geomspace(a, b, 3), (array(2), array(2, seed=1))),
     Case("linspace complex", lambda a, b: np.linspace(a, b, 3), (complex_array(2), complex_array(2, seed=1))),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -4,18 +4,29 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
+from tests.numpy.checking import CHECKS, Case, complex_array, signed
 
 V, Z = signed(5), complex_array(4)
 CASES = [
-    Case("round", lambda x: np.round(x, 1) * x, (V,)), Case("round negative", lambda x: np.around(x * 100, -1) + x, (V,)), Case("round complex", lambda x: np.round(x * 3) * x, (Z,)), Case("fix", lambda x: np.fix(x * 3) * x, (V,)),
-    Case("angle", np.angle, (Z,)), Case("angle deg", lambda z: np.angle(z, deg=True), (Z,)), Case("angle of reals", lambda x: np.angle(x) + x, (V,)),
-    Case("real_if_close", lambda x: np.real_if_close(x * x), (V,)), Case("real_if_close complex", lambda x: np.real_if_close(x), (Z,)),
-    Case("sinc", np.sinc, (signed(6) * 1.3,)), Case("sinc at zero", np.sinc, (np.array([0.0, 0.25, -0.31, 1.0]),)), Case("i0", np.i0, (V,)),
+    Case("round", lambda x: np.round(x, 1) * x, (V,)),
+    Case("round negative", lambda x: np.around(x * 100, -1) + x, (V,)),
+    Case("round complex", lambda x: np.round(x * 3) * x, (Z,)),
+    Case("fix", lambda x: np.fix(x * 3) * x, (V,)),
+    Case("angle", np.angle, (Z,)),
+    Case("angle deg", lambda z: np.angle(z, deg=True), (Z,)),
+    Case("angle of reals", lambda x: np.angle(x) + x, (V,)),
+    Case("real_if_close", lambda x: np.real_if_close(x * x), (V,)),
+    Case("real_if_close complex", lambda x: np.real_if_close(x), (Z,)),
+    Case("sinc", np.sinc, (signed(6) * 1.3,)),
+    Case("sinc at zero", np.sinc, (np.array([0.0, 0.25, -0.31, 1.0]),)),
+    Case("i0", np.i0, (V,)),
     Case("piecewise", lambda x: np.piecewise(x, [x < 0, x > 0.8], [lambda t: -t * t, lambda t: np.exp(t), 3.0]), (V,)),
     Case("piecewise number", lambda x: np.piecewise(x, [x > 0], [lambda t, a: a * t**3, 0.0], 2.0), (0.7,)),
-    Case("nan_to_num", lambda x: np.nan_to_num(x) * x, (V,)), Case("real", lambda z: np.real(z) * 2, (Z,)), Case("imag", np.imag, (Z,)), Case("imag of reals", lambda x: np.imag(x) + x, (V,)),
-]  # fmt: skip
+    Case("nan_to_num", lambda x: np.nan_to_num(x) * x, (V,)),
+    Case("real", lambda z: np.real(z) * 2, (Z,)),
+    Case("imag", np.imag, (Z,)),
+    Case("imag of reals", lambda x: np.imag(x) + x, (V,)),
+]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -26,10 +37,31 @@ def test_elementwise(case, check) -> None:
 
 def answers(x):
     return [
-        np.isclose(x, x + 1e-9), np.isclose(x, np.nan, equal_nan=True), np.allclose(x, x), np.allclose(x, 2 * x), np.array_equal(x, x), np.array_equal(x, x[:1]), np.array_equiv(x, x[0]),
-        np.isneginf(x), np.isposinf(x), np.isreal(x), np.iscomplex(x), np.iscomplexobj(x), np.isrealobj(x), np.result_type(x, np.float32(1)), np.result_type(x, 1j),
-        np.can_cast(np.result_type(x), np.float32), np.common_type(x), np.ndim(x), np.shape(x), np.size(x), np.min_scalar_type(x), np.signbit(x), np.isnan(x), np.isfinite(x),
-    ]  # fmt: skip
+        np.isclose(x, x + 1e-9),
+        np.isclose(x, np.nan, equal_nan=True),
+        np.allclose(x, x),
+        np.allclose(x, 2 * x),
+        np.array_equal(x, x),
+        np.array_equal(x, x[:1]),
+        np.array_equiv(x, x[0]),
+        np.isneginf(x),
+        np.isposinf(x),
+        np.isreal(x),
+        np.iscomplex(x),
+        np.iscomplexobj(x),
+        np.isrealobj(x),
+        np.result_type(x, np.float32(1)),
+        np.result_type(x, 1j),
+        np.can_cast(np.result_type(x), np.float32),
+        np.common_type(x),
+        np.ndim(x),
+        np.shape(x),
+        np.size(x),
+        np.min_scalar_type(x),
+        np.signbit(x),
+        np.isnan(x),
+        np.isfinite(x),
+    ]
 
 
 def test_answers_are_those_of_numpy() -> None:
@@ -54,7 +86,7 @@ def test_shared_memory() -> None:
 def test_sinc_keeps_all_derivatives_at_zero() -> None:
     # sinc(x) = 1 - (pi x)^2/6 + (pi x)^4/120 - ...
     _, series = ad.jet(np.sinc, (0.0,), [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]])
-    np.testing.assert_allclose(series, [0, -np.pi**2 / 3, 0, np.pi**4 / 5, 0, -np.pi**6 / 7], atol=1e-10)
+    np.testing.assert_allclose(series, [0, -(np.pi**2) / 3, 0, np.pi**4 / 5, 0, -(np.pi**6) / 7], atol=1e-10)
 
 
 def test_nan_to_num_of_bad_numbers() -> None:
@@ -69,5 +101,7 @@ def test_nan_to_num_of_bad_numbers() -> None:
 
 def test_text_of_traced_values() -> None:
     shown = []
-    ad.grad(lambda x: shown.append(np.array2string(x) + np.array_repr(x) + f"{x[0]:.2f}") or np.sum(x))(np.array([1.5, 2.5]))
+    ad.grad(lambda x: shown.append(np.array2string(x) + np.array_repr(x) + f"{x[0]:.2f}") or np.sum(x))(
+        np.array([1.5, 2.5])
+    )
     assert "1.5" in shown[0]

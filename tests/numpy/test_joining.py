@@ -75,12 +75,21 @@ def test_pieces_of_a_split_are_views() -> None:
     np.testing.assert_allclose(ad.grad(f)(np.ones(4)), [6.0, 1.0, 0.0, 1.0])
 
 
-@pytest.mark.parametrize("call", [
-    lambda x: np.split(x, 3), lambda x: np.vsplit(x, 2), lambda x: np.array_split(x, 0), lambda x: np.concatenate([x, np.ones((2, 2))]),
-    lambda x: np.stack([x, np.ones(3)]), lambda x: np.repeat(x, [1, 2]), lambda x: np.block([x, [x]]), lambda x: np.concatenate([x[0], x[1]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.split(x, 3),
+        lambda x: np.vsplit(x, 2),
+        lambda x: np.array_split(x, 0),
+        lambda x: np.concatenate([x, np.ones((2, 2))]),
+        lambda x: np.stack([x, np.ones(3)]),
+        lambda x: np.repeat(x, [1, 2]),
+        lambda x: np.block([x, [x]]),
+        lambda x: np.concatenate([x[0], x[1]]),
+    ],
+)
 def test_wrong_shapes_raise(call) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError):
         ad.grad(lambda x: np.sum(call(x)[0]))(np.ones(4))
 
 

@@ -22,17 +22,49 @@ def assigned_parts(z):
 
 
 CASES = [
-    *[Case(name, lambda x, name=name: getattr(x, name)(axis=1), (X,)) for name in ("sum", "mean", "prod", "max", "min", "std", "var", "cumsum", "cumprod")],
-    *[Case(name, lambda x, name=name: x * getattr(x, name)(axis=0), (X,)) for name in ("argmax", "argmin", "argsort", "any", "all")],
-    Case("sum positional", lambda x: x.sum(0), (X,)), Case("clip", lambda x: x.clip(0.5, max=1.0), (X,)), Case("round", lambda x: x.round() * x, (X,)), Case("conj", lambda z: z.conj() * z.conjugate(), (Z,)),
-    Case("real and imag", lambda z: z.real * z.imag, (Z,)), Case("assigned parts", assigned_parts, (Z,)), Case("T", lambda x: x.T @ x, (X,)), Case("mT", lambda x: x.mT, (T,)), Case("flat", lambda x: x.flat[3] * x.flat[1:4], (X,)),
-    Case("reshape", lambda x: x.reshape(2, -1), (X,)), Case("reshape tuple", lambda x: x.reshape((4, 3), order="F"), (X,)), Case("ravel", lambda x: x.ravel(), (X,)), Case("flatten", lambda x: x.flatten("F"), (X,)),
-    Case("transpose", lambda x: x.transpose(2, 0, 1), (T,)), Case("transpose tuple", lambda x: x.transpose((1, 0, 2)), (T,)), Case("transpose none", lambda x: x.transpose(), (T,)), Case("swapaxes", lambda x: x.swapaxes(0, 2), (T,)),
-    Case("squeeze", lambda x: x.squeeze(), (array(1, 3),)), Case("repeat", lambda x: x.repeat(2, axis=0), (X,)), Case("take", lambda x: x.take([0, 2], axis=1), (X,)), Case("astype", lambda x: x.astype(complex), (X,)), Case("dot", lambda x: x.dot(np.ones(4)), (X,)),
-    Case("diagonal", lambda x: x.diagonal(1), (X,)), Case("trace", lambda x: x.trace(), (X,)), Case("compress", lambda x: x.compress([True, False, True], axis=0), (X,)), Case("nonzero", lambda x: x[(x > 1).nonzero()], (X,), False),
-    Case("choose", lambda x: np.array([0, 1, 1, 0]).choose([1, 2]) * x, (X,)), Case("searchsorted", lambda x: x * np.sort(x).searchsorted(0.7), (array(5),)), Case("copy", lambda x: copy.deepcopy(x) + copy.copy(x) * x.copy(), (X,)),
-    Case("at set", lambda x: x.at[1:].set(5.0) if hasattr(x, "at") else np.concatenate([x[:1], np.full((2, 4), 5.0)]), (X,)),
-]  # fmt: skip
+    *[
+        Case(name, lambda x, name=name: getattr(x, name)(axis=1), (X,))
+        for name in ("sum", "mean", "prod", "max", "min", "std", "var", "cumsum", "cumprod")
+    ],
+    *[
+        Case(name, lambda x, name=name: x * getattr(x, name)(axis=0), (X,))
+        for name in ("argmax", "argmin", "argsort", "any", "all")
+    ],
+    Case("sum positional", lambda x: x.sum(0), (X,)),
+    Case("clip", lambda x: x.clip(0.5, max=1.0), (X,)),
+    Case("round", lambda x: x.round() * x, (X,)),
+    Case("conj", lambda z: z.conj() * z.conjugate(), (Z,)),
+    Case("real and imag", lambda z: z.real * z.imag, (Z,)),
+    Case("assigned parts", assigned_parts, (Z,)),
+    Case("T", lambda x: x.T @ x, (X,)),
+    Case("mT", lambda x: x.mT, (T,)),
+    Case("flat", lambda x: x.flat[3] * x.flat[1:4], (X,)),
+    Case("reshape", lambda x: x.reshape(2, -1), (X,)),
+    Case("reshape tuple", lambda x: x.reshape((4, 3), order="F"), (X,)),
+    Case("ravel", lambda x: x.ravel(), (X,)),
+    Case("flatten", lambda x: x.flatten("F"), (X,)),
+    Case("transpose", lambda x: x.transpose(2, 0, 1), (T,)),
+    Case("transpose tuple", lambda x: x.transpose((1, 0, 2)), (T,)),
+    Case("transpose none", lambda x: x.transpose(), (T,)),
+    Case("swapaxes", lambda x: x.swapaxes(0, 2), (T,)),
+    Case("squeeze", lambda x: x.squeeze(), (array(1, 3),)),
+    Case("repeat", lambda x: x.repeat(2, axis=0), (X,)),
+    Case("take", lambda x: x.take([0, 2], axis=1), (X,)),
+    Case("astype", lambda x: x.astype(complex), (X,)),
+    Case("dot", lambda x: x.dot(np.ones(4)), (X,)),
+    Case("diagonal", lambda x: x.diagonal(1), (X,)),
+    Case("trace", lambda x: x.trace(), (X,)),
+    Case("compress", lambda x: x.compress([True, False, True], axis=0), (X,)),
+    Case("nonzero", lambda x: x[(x > 1).nonzero()], (X,), False),
+    Case("choose", lambda x: np.array([0, 1, 1, 0]).choose([1, 2]) * x, (X,)),
+    Case("searchsorted", lambda x: x * np.sort(x).searchsorted(0.7), (array(5),)),
+    Case("copy", lambda x: copy.deepcopy(x) + copy.copy(x) * x.copy(), (X,)),
+    Case(
+        "at set",
+        lambda x: x.at[1:].set(5.0) if hasattr(x, "at") else np.concatenate([x[:1], np.full((2, 4), 5.0)]),
+        (X,),
+    ),
+]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -43,7 +75,15 @@ def test_methods(case, check) -> None:
 
 def test_attributes() -> None:
     def f(x):
-        assert (x.size, x.ndim, x.itemsize, x.nbytes, x.shape, x.dtype, x.device) == (12, 2, 8, 96, (3, 4), np.float64, "cpu")
+        assert (x.size, x.ndim, x.itemsize, x.nbytes, x.shape, x.dtype, x.device) == (
+            12,
+            2,
+            8,
+            96,
+            (3, 4),
+            np.float64,
+            "cpu",
+        )
         assert x.to_device("cpu") is x
         assert x.__array_namespace__() is adn
         assert not hasattr(x, "strides")
@@ -63,7 +103,10 @@ def test_pure_updates() -> None:
         assert y.at[1:].get().shape == (2,)
         return np.sum(y), x
 
-    (value, same), slope = ad.value_and_grad(lambda x: f(x), has_aux=True)(x)[0], ad.jvp(lambda x: f(x)[0], (x,), (np.ones(3),))[1]
+    (value, same), slope = (
+        ad.value_and_grad(lambda x: f(x), has_aux=True)(x)[0],
+        ad.jvp(lambda x: f(x)[0], (x,), (np.ones(3),))[1],
+    )
     np.testing.assert_array_equal(same, x)
     assert value == (1 + 10 + 20 - 1) ** 2 + 7.0 + 3.0
     step = 1e-6
@@ -86,9 +129,20 @@ def test_sort_and_partition_act_in_place() -> None:
     np.testing.assert_array_equal(ad.grad(f)(np.array([3.0, 1.0, 2.0])), [2.0, 0.0, 2.0])
 
 
-@pytest.mark.parametrize("call", [
-    lambda x: x.view(int), lambda x: x.tobytes(), lambda x: x.__dlpack__(), lambda x: np.from_dlpack(x), lambda x: x.resize(2), lambda x: pickle.dumps(x), lambda x: x.byteswap(), lambda x: x.dumps(), lambda x: x.setflags(write=False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.view(int),
+        lambda x: x.tobytes(),
+        lambda x: x.__dlpack__(),
+        lambda x: np.from_dlpack(x),
+        lambda x: x.resize(2),
+        lambda x: pickle.dumps(x),
+        lambda x: x.byteswap(),
+        lambda x: x.dumps(),
+        lambda x: x.setflags(write=False),
+    ],
+)
 def test_what_needs_memory_is_refused(call) -> None:
     with pytest.raises(UnsupportedError, match="traced float64"):
         ad.grad(lambda x: np.sum(x) + 0 * len(call(x)))(np.ones(3))
@@ -101,6 +155,8 @@ def test_items() -> None:
     with pytest.raises(AttributeError, match="strides"):
         ad.grad(lambda x: x.strides[0] * x[0])(np.ones(1))
     # whole numbers may be asked
-    np.testing.assert_array_equal(ad.vmap(lambda i: 2 * i.item() + len(i.reshape(1).tolist()))(np.array([1, 2, 1])), [3, 5, 3])
+    np.testing.assert_array_equal(
+        ad.vmap(lambda i: 2 * i.item() + len(i.reshape(1).tolist()))(np.array([1, 2, 1])), [3, 5, 3]
+    )
     with pytest.raises(ValueError, match="device"):
         ad.grad(lambda x: x.to_device("gpu"))(1.0)

@@ -9,7 +9,11 @@ from tests.numpy.checking import array
 HOLES = array(4, 5)
 HOLES[0, 1] = HOLES[2, 0] = HOLES[2, 4] = np.nan
 FUNCTIONS = [
-    *[(f.__name__, lambda x, f=f, axis=axis: f(x, axis=axis)) for f in (np.nansum, np.nanprod, np.nanmean, np.nanmax, np.nanmin, np.nanstd, np.nanvar, np.nanmedian) for axis in (None, 0, 1)],
+    *[
+        (f.__name__, lambda x, f=f, axis=axis: f(x, axis=axis))
+        for f in (np.nansum, np.nanprod, np.nanmean, np.nanmax, np.nanmin, np.nanstd, np.nanvar, np.nanmedian)
+        for axis in (None, 0, 1)
+    ],
     ("nanmean keepdims", lambda x: np.nanmean(x, axis=0, keepdims=True, where=np.arange(4)[:, None] != 1)),
     ("nanvar ddof", lambda x: np.nanvar(x, axis=1, ddof=1)),
     ("nanmax initial", lambda x: np.nanmax(x, axis=1, initial=1.1)),
@@ -32,11 +36,15 @@ def test_nan_functions(f) -> None:
     gradient = ad.grad(lambda x: np.sum(f(x) * np.sin(1.0 + np.arange(np.size(y))).reshape(np.shape(y))))(HOLES)
     assert np.all(np.isfinite(gradient))
     np.testing.assert_array_equal(gradient[~present], 0.0)
-    np.testing.assert_allclose(np.sum(gradient * v), np.sum(slope * np.sin(1.0 + np.arange(np.size(y))).reshape(np.shape(y))))
+    np.testing.assert_allclose(
+        np.sum(gradient * v), np.sum(slope * np.sin(1.0 + np.arange(np.size(y))).reshape(np.shape(y)))
+    )
     lanes = np.stack([HOLES, HOLES[::-1]])
     np.testing.assert_allclose(ad.vmap(f)(lanes), np.stack([f(lanes[0]), f(lanes[1])]))
     curve = ad.jet(f, (HOLES,), [[v, 0 * v]])[1]
-    np.testing.assert_allclose(curve[1], ad.jvp(lambda t: ad.jvp(lambda s: f(HOLES + s * v), (t,), (1.0,))[1], (0.0,), (1.0,))[1], atol=1e-9)
+    np.testing.assert_allclose(
+        curve[1], ad.jvp(lambda t: ad.jvp(lambda s: f(HOLES + s * v), (t,), (1.0,))[1], (0.0,), (1.0,))[1], atol=1e-9
+    )
 
 
 def test_places_of_extrema() -> None:

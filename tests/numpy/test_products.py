@@ -8,29 +8,62 @@ from tests.numpy.checking import CHECKS, Case, array, complex_array
 
 A, B, C = array(2, 3), array(3, 4, seed=1), array(4, 2, seed=2)
 CASES = [
-    *[Case(f"einsum {spec}", lambda *xs, spec=spec: np.einsum(spec, *xs), inputs) for spec, inputs in (
-        ("ij,jk->ik", (A, B)), ("ij,jk", (A, B)), ("ij->ji", (A,)), ("ij->", (A,)), ("ij->j", (A,)), ("ii", (array(3, 3),)), ("ii->i", (array(3, 3),)),
-        ("iij->j", (array(2, 2, 3),)), ("iijj->ij", (array(2, 2, 3, 3),)), ("...ij,...jk->...ik", (array(2, 2, 3), B)), ("i...->...", (array(2, 3),)),
-        ("ij,jk,kl->il", (A, B, C)), ("ij,jk,ki->", (A, B, C)), ("a,b,c,d->abcd", (array(2), array(2, seed=1), array(2, seed=2), array(2, seed=3))),
-        ("ij,j", (A, array(3))), ("i,i->", (array(3), array(3, seed=1))), ("ij,ij->ij", (A, A + 1)), ("i,j", (array(2), array(3))), ("ba,cb", (A, array(2, 2))),
-        ("ij,kj->ik", (array(2, 1), array(2, 3, seed=1))), (" i j , j k -> k i ", (A, B)),
-    )],
+    *[
+        Case(f"einsum {spec}", lambda *xs, spec=spec: np.einsum(spec, *xs), inputs)
+        for spec, inputs in (
+            ("ij,jk->ik", (A, B)),
+            ("ij,jk", (A, B)),
+            ("ij->ji", (A,)),
+            ("ij->", (A,)),
+            ("ij->j", (A,)),
+            ("ii", (array(3, 3),)),
+            ("ii->i", (array(3, 3),)),
+            ("iij->j", (array(2, 2, 3),)),
+            ("iijj->ij", (array(2, 2, 3, 3),)),
+            ("...ij,...jk->...ik", (array(2, 2, 3), B)),
+            ("i...->...", (array(2, 3),)),
+            ("ij,jk,kl->il", (A, B, C)),
+            ("ij,jk,ki->", (A, B, C)),
+            ("a,b,c,d->abcd", (array(2), array(2, seed=1), array(2, seed=2), array(2, seed=3))),
+            ("ij,j", (A, array(3))),
+            ("i,i->", (array(3), array(3, seed=1))),
+            ("ij,ij->ij", (A, A + 1)),
+            ("i,j", (array(2), array(3))),
+            ("ba,cb", (A, array(2, 2))),
+            ("ij,kj->ik", (array(2, 1), array(2, 3, seed=1))),
+            (" i j , j k -> k i ", (A, B)),
+        )
+    ],
     Case("einsum of lists of indices", lambda a, b: np.einsum(a, [0, 1], b, [1, 2], [2, 0]), (A, B)),
     Case("einsum of lists, ellipsis", lambda a, b: np.einsum(a, [..., 0], b, [0, 1]), (A, B)),
     Case("einsum with options", lambda a, b: np.einsum("ij,jk->ik", a, b, optimize=True, dtype=np.float64), (A, B)),
     Case("einsum with out", lambda a, b: np.einsum("ij,jk->ik", a, b, out=np.zeros_like(a, shape=(2, 4))), (A, B)),
-    Case("einsum complex", lambda a, b: np.einsum("ij,jk->ki", a, b), (complex_array(2, 3), complex_array(3, 2, seed=1))),
+    Case(
+        "einsum complex", lambda a, b: np.einsum("ij,jk->ki", a, b), (complex_array(2, 3), complex_array(3, 2, seed=1))
+    ),
     Case("einsum same operand", lambda a: np.einsum("ij,kj->ik", a, a), (A,)),
-    *[Case(f"dot {np.shape(a)} {np.shape(b)}", np.dot, (a, b)) for a, b in (
-        (array(3), array(3, seed=1)), (A, B), (A, array(3)), (array(2), A), (1.5, A), (A, 2.5), (array(2, 2, 3), array(2, 3, 4, seed=1)), (array(3), array(2, 3, 4)),
-    )],
+    *[
+        Case(f"dot {np.shape(a)} {np.shape(b)}", np.dot, (a, b))
+        for a, b in (
+            (array(3), array(3, seed=1)),
+            (A, B),
+            (A, array(3)),
+            (array(2), A),
+            (1.5, A),
+            (A, 2.5),
+            (array(2, 2, 3), array(2, 3, 4, seed=1)),
+            (array(3), array(2, 3, 4)),
+        )
+    ],
     Case("vdot", np.vdot, (complex_array(2, 2), complex_array(2, 2, seed=1))),
     Case("inner", np.inner, (array(2, 3), array(4, 3, seed=1))),
     Case("inner of numbers", lambda a, b: np.inner(a, b), (1.5, A)),
     Case("outer", np.outer, (array(2, 2), array(3, seed=1))),
     Case("tensordot", np.tensordot, (array(2, 3, 4), array(3, 4, 2, seed=1))),
     Case("tensordot 1", lambda a, b: np.tensordot(a, b, 1), (A, B)),
-    Case("tensordot axes", lambda a, b: np.tensordot(a, b, axes=((0, -1), (1, 0))), (array(2, 3, 4), array(4, 2, seed=1))),
+    Case(
+        "tensordot axes", lambda a, b: np.tensordot(a, b, axes=((0, -1), (1, 0))), (array(2, 3, 4), array(4, 2, seed=1))
+    ),
     Case("kron", np.kron, (A, array(2, 2, seed=1))),
     Case("kron of other ndim", np.kron, (array(2), array(2, 3, seed=1))),
     Case("trace", lambda a: np.trace(a, offset=1), (array(3, 4),)),
@@ -39,7 +72,7 @@ CASES = [
     Case("cross stack", lambda a, b: np.cross(a, b, axis=0), (array(3, 2), array(3, 2, seed=1))),
     Case("matmul", np.matmul, (array(2, 2, 3), array(3, 2, seed=1))),
     Case("matmul operator", lambda a, b: a @ b @ a, (array(2, 2), array(2, 2, seed=1))),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -48,16 +81,19 @@ def test_products(case, check) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("call", [
-    lambda x: np.einsum("ij,jk", x, np.ones((4, 2))),
-    lambda x: np.einsum("ijk->i", x),
-    lambda x: np.einsum("ij->ii", x),
-    lambda x: np.einsum("ij->k", x),
-    lambda x: np.einsum("ij,jk->ik", x),
-    lambda x: np.tensordot(x, np.ones((2, 2)), 1),
-    lambda x: np.dot(x, np.ones((4, 2, 2))),
-    lambda x: np.cross(x, np.ones((2, 5))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.einsum("ij,jk", x, np.ones((4, 2))),
+        lambda x: np.einsum("ijk->i", x),
+        lambda x: np.einsum("ij->ii", x),
+        lambda x: np.einsum("ij->k", x),
+        lambda x: np.einsum("ij,jk->ik", x),
+        lambda x: np.tensordot(x, np.ones((2, 2)), 1),
+        lambda x: np.dot(x, np.ones((4, 2, 2))),
+        lambda x: np.cross(x, np.ones((2, 5))),
+    ],
+)
 def test_wrong_shapes_raise(call) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError):
         ad.grad(lambda x: np.sum(call(x)))(np.ones((2, 3)))

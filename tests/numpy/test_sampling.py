@@ -9,25 +9,50 @@ from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
 X, V, W = array(3, 4), array(5), array(3, seed=1)
 GRID = np.array([0.0, 0.4, 0.9, 1.3, 2.0])
 CASES = [
-    Case("diff", np.diff, (X,)), Case("diff n", lambda x: np.diff(x, n=2, axis=0), (X,)), Case("diff edges", lambda x, p: np.diff(x, prepend=p, append=[[1.0], [2], [3]]), (X, 0.3)),
+    Case("diff", np.diff, (X,)),
+    Case("diff n", lambda x: np.diff(x, n=2, axis=0), (X,)),
+    Case("diff edges", lambda x, p: np.diff(x, prepend=p, append=[[1.0], [2], [3]]), (X, 0.3)),
     Case("ediff1d", lambda x: np.ediff1d(x, to_begin=[1.0, 2.0], to_end=0.5), (V,)),
-    Case("gradient", np.gradient, (V,)), Case("gradient 2d", np.gradient, (X,)), Case("gradient spacing", lambda x, h: np.gradient(x, h), (V, 0.3)),
-    Case("gradient grid", lambda x, g: np.gradient(x, g), (V, GRID)), Case("gradient edge_order", lambda x: np.gradient(x, 0.5, edge_order=2), (V,)),
-    Case("gradient grid edge_order", lambda x, g: np.gradient(x, g, edge_order=2), (V, GRID)), Case("gradient axis", lambda x: np.gradient(x, 2.0, axis=0), (X,)),
-    Case("trapezoid", np.trapezoid, (X,)), Case("trapezoid x", lambda y, x: np.trapezoid(y, x), (V, GRID)), Case("trapezoid dx", lambda y, d: np.trapezoid(y, dx=d, axis=0), (X, 0.3)),
-    Case("interp", lambda x, f: np.interp(x, GRID, f), (array(6, low=0.12, high=1.9), V)), Case("interp all", np.interp, (array(6, low=0.12, high=1.9), GRID, V)),
+    Case("gradient", np.gradient, (V,)),
+    Case("gradient 2d", np.gradient, (X,)),
+    Case("gradient spacing", lambda x, h: np.gradient(x, h), (V, 0.3)),
+    Case("gradient grid", lambda x, g: np.gradient(x, g), (V, GRID)),
+    Case("gradient edge_order", lambda x: np.gradient(x, 0.5, edge_order=2), (V,)),
+    Case("gradient grid edge_order", lambda x, g: np.gradient(x, g, edge_order=2), (V, GRID)),
+    Case("gradient axis", lambda x: np.gradient(x, 2.0, axis=0), (X,)),
+    Case("trapezoid", np.trapezoid, (X,)),
+    Case("trapezoid x", lambda y, x: np.trapezoid(y, x), (V, GRID)),
+    Case("trapezoid dx", lambda y, d: np.trapezoid(y, dx=d, axis=0), (X, 0.3)),
+    Case("interp", lambda x, f: np.interp(x, GRID, f), (array(6, low=0.12, high=1.9), V)),
+    Case("interp all", np.interp, (array(6, low=0.12, high=1.9), GRID, V)),
     Case("interp outside", lambda x, f: np.interp(x, GRID, f, left=-1.0), (array(6, low=-1, high=3), V)),
     Case("interp period", lambda x, f: np.interp(x, GRID, f, period=2.5), (array(6, low=-3, high=4), V)),
-    *[Case(f"convolve {mode}", lambda a, v, mode=mode: np.convolve(a, v, mode), (V, W)) for mode in ("full", "same", "valid")],
-    Case("convolve short first", lambda a, v: np.convolve(a, v, "same"), (W, V)), Case("convolve even", lambda a, v: np.convolve(a, v, "same"), (V, array(4))),
-    *[Case(f"correlate {mode} {n} {m}", lambda a, v, mode=mode: np.correlate(a, v, mode), (array(n), array(m, seed=3)))
-      for mode in ("full", "same", "valid") for n, m in ((5, 3), (3, 5), (5, 4), (4, 5), (6, 2), (2, 6), (4, 4))],
+    *[
+        Case(f"convolve {mode}", lambda a, v, mode=mode: np.convolve(a, v, mode), (V, W))
+        for mode in ("full", "same", "valid")
+    ],
+    Case("convolve short first", lambda a, v: np.convolve(a, v, "same"), (W, V)),
+    Case("convolve even", lambda a, v: np.convolve(a, v, "same"), (V, array(4))),
+    *[
+        Case(
+            f"correlate {mode} {n} {m}", lambda a, v, mode=mode: np.correlate(a, v, mode), (array(n), array(m, seed=3))
+        )
+        for mode in ("full", "same", "valid")
+        for n, m in ((5, 3), (3, 5), (5, 4), (4, 5), (6, 2), (2, 6), (4, 4))
+    ],
     Case("correlate complex", lambda a, v: np.correlate(a, v, "full"), (complex_array(4), complex_array(2, seed=1))),
-    Case("unwrap", np.unwrap, (signed(6) * 5,)), Case("unwrap period", lambda x: np.unwrap(x, period=1.0, axis=0), (X * 3,)), Case("unwrap discont", lambda x: np.unwrap(x, discont=5.0), (signed(6) * 5,)),
-    Case("cumulative_sum", lambda x: np.cumulative_sum(x, axis=1, include_initial=True), (X,)), Case("cumulative_prod", lambda x: np.cumulative_prod(x), (V,)),
+    Case("unwrap", np.unwrap, (signed(6) * 5,)),
+    Case("unwrap period", lambda x: np.unwrap(x, period=1.0, axis=0), (X * 3,)),
+    Case("unwrap discont", lambda x: np.unwrap(x, discont=5.0), (signed(6) * 5,)),
+    Case("cumulative_sum", lambda x: np.cumulative_sum(x, axis=1, include_initial=True), (X,)),
+    Case("cumulative_prod", lambda x: np.cumulative_prod(x), (V,)),
     Case("cumulative_prod initial", lambda x: np.cumulative_prod(x, axis=0, include_initial=True), (X,)),
-    Case("polyval", np.polyval, (W, X)), Case("polyder", lambda p: np.polyder(p, 2), (V,)), Case("polyadd", np.polyadd, (V, W)), Case("polysub", np.polysub, (W, V)), Case("polymul", np.polymul, (V, W)),
-]  # fmt: skip
+    Case("polyval", np.polyval, (W, X)),
+    Case("polyder", lambda p: np.polyder(p, 2), (V,)),
+    Case("polyadd", np.polyadd, (V, W)),
+    Case("polysub", np.polysub, (W, V)),
+    Case("polymul", np.polymul, (V, W)),
+]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -36,10 +61,18 @@ def test_sampling(case, check) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("call", [
-    lambda x: np.diff(x, -1), lambda x: np.gradient(x[:1]), lambda x: np.gradient(x, np.ones(7)), lambda x: np.interp(x, np.ones(2), np.ones(3)),
-    lambda x: np.convolve(x, x, "other"), lambda x: np.convolve(x, x[:0]), lambda x: np.gradient(x, edge_order=3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.diff(x, -1),
+        lambda x: np.gradient(x[:1]),
+        lambda x: np.gradient(x, np.ones(7)),
+        lambda x: np.interp(x, np.ones(2), np.ones(3)),
+        lambda x: np.convolve(x, x, "other"),
+        lambda x: np.convolve(x, x[:0]),
+        lambda x: np.gradient(x, edge_order=3),
+    ],
+)
 def test_wrong_arguments_raise(call) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError):
         ad.grad(lambda x: np.sum(call(x)))(np.ones(4))

@@ -10,17 +10,28 @@ from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
 V, EDGES = signed(6), np.array([-1.0, 0.0, 0.6, 1.1])
 BINS = np.array([0, 2, 2, 1, 0, 5])
 CASES = [
-    Case("sort_complex", lambda x: np.sort_complex(x), (complex_array(4),)), Case("sort of reals as complex", lambda x: np.sort_complex(x), (V,)),
-    Case("searchsorted", lambda x: x * np.searchsorted(EDGES, x), (V,)), Case("searchsorted right", lambda x, e: x * np.searchsorted(e, x, side="right"), (V, EDGES)),
-    Case("searchsorted sorter", lambda x, e: x * np.searchsorted(e, x, sorter=[3, 2, 1, 0]), (V, EDGES[::-1].copy())), Case("digitize", lambda x: x * np.digitize(x, EDGES), (V,)),
-    Case("digitize falling", lambda x: x * np.digitize(x, EDGES[::-1], right=True), (V,)), Case("bincount", lambda w: np.bincount(BINS, weights=w, minlength=8), (array(6),)),
-    Case("partition", lambda x: np.partition(x, 2)[..., 2], (array(2, 5),)), Case("argpartition", lambda x: x[np.argpartition(x, 1)[1]], (V,)),
-    Case("lexsort", lambda x: x[np.lexsort((x, np.array([1, 0, 1, 0, 1, 0])))], (V,)), Case("isin", lambda x: x * np.isin(x, [x[0], 7.0]), (V,)),
-    Case("nonzero", lambda x: x[np.nonzero(x > 0)], (V,), False), Case("flatnonzero", lambda x: x[np.flatnonzero(x > 0)], (V,), False), Case("argwhere", lambda x: x[np.argwhere(x > 0)], (V,), False),
-    Case("nonzero of floats", lambda x: x[np.nonzero(np.maximum(x, 0))], (V,), False), Case("where of one", lambda x: x[np.where(x > 0)], (V,), False),
-    Case("unique", lambda x: np.unique(x), (V,), False), Case("union1d", lambda x: np.union1d(x, [0.05, 3.0]), (V,), False), Case("setdiff1d", lambda x: np.setdiff1d(x, [5.0]), (V,), False),
+    Case("sort_complex", lambda x: np.sort_complex(x), (complex_array(4),)),
+    Case("sort of reals as complex", lambda x: np.sort_complex(x), (V,)),
+    Case("searchsorted", lambda x: x * np.searchsorted(EDGES, x), (V,)),
+    Case("searchsorted right", lambda x, e: x * np.searchsorted(e, x, side="right"), (V, EDGES)),
+    Case("searchsorted sorter", lambda x, e: x * np.searchsorted(e, x, sorter=[3, 2, 1, 0]), (V, EDGES[::-1].copy())),
+    Case("digitize", lambda x: x * np.digitize(x, EDGES), (V,)),
+    Case("digitize falling", lambda x: x * np.digitize(x, EDGES[::-1], right=True), (V,)),
+    Case("bincount", lambda w: np.bincount(BINS, weights=w, minlength=8), (array(6),)),
+    Case("partition", lambda x: np.partition(x, 2)[..., 2], (array(2, 5),)),
+    Case("argpartition", lambda x: x[np.argpartition(x, 1)[1]], (V,)),
+    Case("lexsort", lambda x: x[np.lexsort((x, np.array([1, 0, 1, 0, 1, 0])))], (V,)),
+    Case("isin", lambda x: x * np.isin(x, [x[0], 7.0]), (V,)),
+    Case("nonzero", lambda x: x[np.nonzero(x > 0)], (V,), False),
+    Case("flatnonzero", lambda x: x[np.flatnonzero(x > 0)], (V,), False),
+    Case("argwhere", lambda x: x[np.argwhere(x > 0)], (V,), False),
+    Case("nonzero of floats", lambda x: x[np.nonzero(np.maximum(x, 0))], (V,), False),
+    Case("where of one", lambda x: x[np.where(x > 0)], (V,), False),
+    Case("unique", lambda x: np.unique(x), (V,), False),
+    Case("union1d", lambda x: np.union1d(x, [0.05, 3.0]), (V,), False),
+    Case("setdiff1d", lambda x: np.setdiff1d(x, [5.0]), (V,), False),
     Case("trim_zeros", lambda x: np.trim_zeros(np.maximum(x - 1.05, 0)), (array(6),), False),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -32,14 +43,32 @@ def test_searching(case, check) -> None:
 def test_unique_with_everything() -> None:
     x = np.array([[2.0, 1.0], [2.0, 3.0]])
     found = []
-    ad.grad(lambda x: found.append(np.unique(x, True, True, True)[1:]) or found.append(np.unique_all(x)[1:]) or np.sum(np.unique(x)))(x)
+    ad.grad(
+        lambda x: (
+            found.append(np.unique(x, True, True, True)[1:])
+            or found.append(np.unique_all(x)[1:])
+            or np.sum(np.unique(x))
+        )
+    )(x)
     for mine, numpys in zip(found[0], np.unique(x, True, True, True)[1:], strict=True):
         np.testing.assert_array_equal(mine, numpys)
     # the first of equal elements has the derivative
     np.testing.assert_array_equal(ad.grad(lambda x: np.sum(np.unique(x) ** 2))(x), [[4.0, 2.0], [0.0, 6.0]])
 
 
-@pytest.mark.parametrize("call", [np.nonzero, np.flatnonzero, np.argwhere, np.unique, lambda x: x[x > 0], lambda x: np.extract(x > 0, x), lambda x: np.where(x > 0), lambda x: np.place(+x, x > 0, [1.0])])
+@pytest.mark.parametrize(
+    "call",
+    [
+        np.nonzero,
+        np.flatnonzero,
+        np.argwhere,
+        np.unique,
+        lambda x: x[x > 0],
+        lambda x: np.extract(x > 0, x),
+        lambda x: np.where(x > 0),
+        lambda x: np.place(+x, x > 0, [1.0]),
+    ],
+)
 def test_shapes_that_depend_on_lanes_are_refused(call) -> None:
     with pytest.raises(ControlFlowError, match="keep the shape"):
         ad.vmap(lambda x: np.sum(x) + 0 * np.size(call(x)))(np.ones((2, 3)))

@@ -20,18 +20,31 @@ def into_copy(write):
 X, V = array(3, 4), array(3, seed=1)
 MASK = np.arange(12).reshape(3, 4) % 3 == 0
 CASES = [
-    Case("copyto", into_copy(lambda y, v: np.copyto(y, v[:, None])), (X, V)), Case("copyto where", into_copy(lambda y, v: np.copyto(y, v[0], where=MASK)), (X, V)),
-    Case("put", into_copy(lambda y, v: np.put(y, [0, 5, 5], v)), (X, V)), Case("put cycles", into_copy(lambda y, v: np.put(y, [1, 2, 3, 4, 9], v)), (X, V)),
-    Case("put clip", into_copy(lambda y, v: np.put(y, [99, -99], v, mode="clip")), (X, V)), Case("put wrap", into_copy(lambda y, v: np.put(y, [13, -1], v, mode="wrap")), (X, V)),
-    Case("place", into_copy(lambda y, v: np.place(y, MASK, v)), (X, V)), Case("putmask", into_copy(lambda y, v: np.putmask(y, MASK, v)), (X, V)),
-    Case("fill_diagonal", into_copy(lambda y, v: np.fill_diagonal(y, v[0])), (X, V)), Case("fill_diagonal wrap", into_copy(lambda y, v: np.fill_diagonal(y, v, wrap=True)), (array(7, 2), V)),
+    Case("copyto", into_copy(lambda y, v: np.copyto(y, v[:, None])), (X, V)),
+    Case("copyto where", into_copy(lambda y, v: np.copyto(y, v[0], where=MASK)), (X, V)),
+    Case("put", into_copy(lambda y, v: np.put(y, [0, 5, 5], v)), (X, V)),
+    Case("put cycles", into_copy(lambda y, v: np.put(y, [1, 2, 3, 4, 9], v)), (X, V)),
+    Case("put clip", into_copy(lambda y, v: np.put(y, [99, -99], v, mode="clip")), (X, V)),
+    Case("put wrap", into_copy(lambda y, v: np.put(y, [13, -1], v, mode="wrap")), (X, V)),
+    Case("place", into_copy(lambda y, v: np.place(y, MASK, v)), (X, V)),
+    Case("putmask", into_copy(lambda y, v: np.putmask(y, MASK, v)), (X, V)),
+    Case("fill_diagonal", into_copy(lambda y, v: np.fill_diagonal(y, v[0])), (X, V)),
+    Case("fill_diagonal wrap", into_copy(lambda y, v: np.fill_diagonal(y, v, wrap=True)), (array(7, 2), V)),
     Case("fill_diagonal cube", into_copy(lambda y, v: np.fill_diagonal(y, v)), (array(3, 3, 3), V)),
-    Case("put_along_axis", into_copy(lambda y, v: np.put_along_axis(y, np.array([[1], [0], [3]]), v[:, None], axis=1)), (X, V)),
-    Case("put_along_axis flat", into_copy(lambda y, v: np.put_along_axis(y, np.array([1, 7, 4]), v, axis=None)), (X, V)),
-    Case("nan_to_num in place", into_copy(lambda y, v: np.nan_to_num(y, copy=False)), (X, V)), Case("fill", into_copy(lambda y, v: y.fill(v[1])), (X, V)),
-    Case("sort in place", into_copy(lambda y, v: y.sort(axis=0)), (X, V)), Case("put method", into_copy(lambda y, v: y.put([3], v[0])), (X, V)),
+    Case(
+        "put_along_axis",
+        into_copy(lambda y, v: np.put_along_axis(y, np.array([[1], [0], [3]]), v[:, None], axis=1)),
+        (X, V),
+    ),
+    Case(
+        "put_along_axis flat", into_copy(lambda y, v: np.put_along_axis(y, np.array([1, 7, 4]), v, axis=None)), (X, V)
+    ),
+    Case("nan_to_num in place", into_copy(lambda y, v: np.nan_to_num(y, copy=False)), (X, V)),
+    Case("fill", into_copy(lambda y, v: y.fill(v[1])), (X, V)),
+    Case("sort in place", into_copy(lambda y, v: y.sort(axis=0)), (X, V)),
+    Case("put method", into_copy(lambda y, v: y.put([3], v[0])), (X, V)),
     Case("flat", into_copy(lambda y, v: setattr(y, "flat", v)), (X, V)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -40,12 +53,29 @@ def test_writing(case, check) -> None:
     check(case)
 
 
-@pytest.mark.parametrize("write", [
-    lambda a, x: np.copyto(a, x), lambda a, x: np.put(a, [0], x[0]), lambda a, x: np.place(a, a > 1, x), lambda a, x: np.putmask(a, a > 1, x),
-    lambda a, x: np.put_along_axis(a, np.array([0]), x[:1], 0), lambda a, x: np.add.at(a, [0], x[0]), lambda a, x: np.full_like(a, x[0]), lambda a, x: np.nan_to_num(a * np.nan, nan=x[0]),
-    lambda a, x: np.fill_diagonal(np.eye(2), x[0]), lambda a, x: a.fill(x[0]), lambda a, x: a.put([0], x[0]), lambda a, x: np.concatenate([x], out=a), lambda a, x: np.sum(x, out=np.array(0.0)),
-    lambda a, x: np.cumsum(x, out=a), lambda a, x: np.clip(x, 0, 1, out=a), lambda a, x: np.einsum("i->i", x, out=a), lambda a, x: np.take(x, [0, 1, 2], out=a), lambda a, x: np.dot(np.eye(3), x, out=a),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda a, x: np.copyto(a, x),
+        lambda a, x: np.put(a, [0], x[0]),
+        lambda a, x: np.place(a, a > 1, x),
+        lambda a, x: np.putmask(a, a > 1, x),
+        lambda a, x: np.put_along_axis(a, np.array([0]), x[:1], 0),
+        lambda a, x: np.add.at(a, [0], x[0]),
+        lambda a, x: np.full_like(a, x[0]),
+        lambda a, x: np.nan_to_num(a * np.nan, nan=x[0]),
+        lambda a, x: np.fill_diagonal(np.eye(2), x[0]),
+        lambda a, x: a.fill(x[0]),
+        lambda a, x: a.put([0], x[0]),
+        lambda a, x: np.concatenate([x], out=a),
+        lambda a, x: np.sum(x, out=np.array(0.0)),
+        lambda a, x: np.cumsum(x, out=a),
+        lambda a, x: np.clip(x, 0, 1, out=a),
+        lambda a, x: np.einsum("i->i", x, out=a),
+        lambda a, x: np.take(x, [0, 1, 2], out=a),
+        lambda a, x: np.dot(np.eye(3), x, out=a),
+    ],
+)
 def test_plain_arrays_are_never_written_to(write) -> None:
     plain = np.array([0.0, 1.0, 2.0])
 

@@ -1,4 +1,5 @@
-"""NumPy's functions for traced values, and NumPy's names as a namespace: `import adjoint.numpy as np` works where NumPy does.
+"""NumPy's functions for traced values, and NumPy's names as a namespace: `import adjoint.numpy as np` works where
+NumPy does.
 
 Importing this package gives traced values their protocols, so that NumPy's own functions take them.
 """

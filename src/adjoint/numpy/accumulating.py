@@ -1,8 +1,9 @@
-"""The methods of ufuncs: reduce, accumulate, reduceat, at. Sums, products and extrema are primitives; any other ufunc is folded.
+"""The methods of ufuncs: reduce, accumulate, reduceat, at. Sums, products and extrema are primitives; any other
+ufunc is folded.
 
-    reduce       z  = f(… f(f(x₀, x₁), x₂) …, xₙ)         (as a tree when f is associative)
-    accumulate   zₖ = f(zₖ₋₁, xₖ)
-    at           x[i] = f(x[i], v) once for each time that i occurs
+reduce       z  = f(… f(f(x₀, x₁), x₂) …, xₙ)         (as a tree when f is associative)
+accumulate   zₖ = f(zₖ₋₁, xₖ)
+at           x[i] = f(x[i], v) once for each time that i occurs
 """
 
 from __future__ import annotations
@@ -34,11 +35,29 @@ RUNNING: dict[Any, Callable[..., Value]] = {
     np.minimum: lambda a, axis: reducing.cumulative_extremum("min", a, axis),
 }
 ASSOCIATIVE = {
-    np.logaddexp, np.logaddexp2, np.fmax, np.fmin, np.hypot, np.gcd, np.lcm, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_xor,
-}  # fmt: skip
+    np.logaddexp,
+    np.logaddexp2,
+    np.fmax,
+    np.fmin,
+    np.hypot,
+    np.gcd,
+    np.lcm,
+    np.bitwise_and,
+    np.bitwise_or,
+    np.bitwise_xor,
+    np.logical_xor,
+}
 
 
-def reduce(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None, keepdims: bool = False, initial: Any = NO_VALUE, where: Any = True) -> Value:
+def reduce(
+    ufunc: Any,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
+) -> Value:
     """ufunc.reduce."""
     array = as_array(array)
     if ufunc in (np.logical_and, np.logical_or) and initial in (NO_VALUE, None):
@@ -51,8 +70,15 @@ def reduce(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None, keepdims: b
         return REDUCTIONS[ufunc](array, axis, keepdims=keepdims, initial=initial, where=where)
     axes = normal_axes(axis, array.ndim)
     if len(axes) > 1 and ufunc not in ASSOCIATIVE and ufunc not in (np.logical_and, np.logical_or):
-        raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
-    z = _folded(ufunc, _front(array, axes), initial, True if where is True else _front(np.broadcast_to(as_array(where), array.shape), axes))
+        raise ValueError(
+            f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
+        )
+    z = _folded(
+        ufunc,
+        _front(array, axes),
+        initial,
+        True if where is True else _front(np.broadcast_to(as_array(where), array.shape), axes),
+    )
     return np.expand_dims(z, axes) if keepdims else z
 
 
@@ -67,7 +93,8 @@ def _folded(ufunc: Any, x: Value, initial: Any, where: Value) -> Value:
     start = initial if initial is not NO_VALUE else ufunc.identity
     if where is not True and start is None:
         raise ValueError(
-            f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'"
+            f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to "
+            "specify 'initial'"
         )
     if x.shape[0] == 0:
         if start is None:

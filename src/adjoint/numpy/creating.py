@@ -22,20 +22,31 @@ def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype[Any
 
 
 @implements(np.zeros_like, np.empty_like)
-def zeros_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Value:
+def zeros_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Value:
     refuse_keywords("np.zeros_like", {"device": device}, device=None if device is None else "cpu")
     return constant(np.zeros(*_like(a, dtype, shape)))
 
 
 @implements(np.ones_like)
-def ones_like(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None) -> Value:
+def ones_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Value:
     refuse_keywords("np.ones_like", {"device": device}, device=None if device is None else "cpu")
     return constant(np.ones(*_like(a, dtype, shape)))
 
 
 @implements(np.full_like)
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> Value:
     refuse_keywords("np.full_like", {"device": device}, device=None if device is None else "cpu")
     return filled(*_like(a, dtype, shape), fill_value)
@@ -51,7 +62,15 @@ def filled(shape: tuple[int, ...], dtype: Any, value: Any) -> Value:
 
 @implements(np.linspace)
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, *, device: Any = None
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
 ) -> Any:
     num = operator.index(num)
     if num < 0:
@@ -75,11 +94,15 @@ def linspace(
 
 
 @implements(np.logspace)
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Value:
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Value:
     z = linspace(start, stop, num, endpoint, axis=axis)
     base = as_array(base)
     if base.ndim:
-        base = np.expand_dims(np.broadcast_to(base, np.broadcast_shapes(base.shape, np.shape(start), np.shape(stop))), axis)
+        base = np.expand_dims(
+            np.broadcast_to(base, np.broadcast_shapes(base.shape, np.shape(start), np.shape(stop))), axis
+        )
     z = np.power(base, z)
     return z if dtype is None else convert(z, dtype)
 
@@ -87,7 +110,7 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
 @implements(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Value:
     start, stop = as_array(start), as_array(stop)
-    if not is_traced(start) and np.any(start == 0) or not is_traced(stop) and np.any(stop == 0):
+    if (not is_traced(start) and np.any(start == 0)) or (not is_traced(stop) and np.any(stop == 0)):
         raise ValueError("Geometric sequence cannot include zero")
     wide = result_dtype(type_of(start), type_of(stop), type_of(1.0))
     start, stop = convert(start, wide), convert(stop, wide)
@@ -95,7 +118,11 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     if wide.kind != "c" and not _all(np.equal(direction, np.sign(stop))):
         raise ValueError("np.geomspace of traced ends: start and stop must have the same sign (or be complex).")
     exponent = linspace(np.log(start / direction), np.log(stop / direction), num, endpoint, axis=axis)
-    z = direction * np.exp(exponent) if np.ndim(direction) == 0 else np.expand_dims(direction, normal_axis(axis, exponent.ndim)) * np.exp(exponent)
+    z = (
+        direction * np.exp(exponent)
+        if np.ndim(direction) == 0
+        else np.expand_dims(direction, normal_axis(axis, exponent.ndim)) * np.exp(exponent)
+    )
     return z if dtype is None else convert(z, dtype)
 
 

@@ -34,7 +34,8 @@ def implements(*functions: Any) -> Callable[[F], F]:
 def _unknown_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}"
     raise UnsupportedError(
-        f"{name} has no derivative rule here, at {describe(here())}. Write it with functions that have one, or give it a rule: "
+        f"{name} has no derivative rule here, at {describe(here())}. Write it with functions that have one, or give "
+        "it a rule: "
         "@ad.custom_rule(jvp=…, vjp=…)."
     )
 
@@ -65,8 +66,10 @@ _loaded: set[str] = set()
 def refuse_plain_target(call: str, target: str) -> Any:
     """Writing traced values into a plain array would lose them."""
     raise TraceError(
-        f"{call} would write a traced value into a plain array ({target}), at {describe(here())}: the derivative would be lost and other names "
-        "of the array would not see it. Make the array with adjoint.numpy.zeros, adjoint.numpy.array or np.zeros_like of a traced array."
+        f"{call} would write a traced value into a plain array ({target}), at {describe(here())}: the derivative "
+        "would be lost and other names "
+        "of the array would not see it. Make the array with adjoint.numpy.zeros, adjoint.numpy.array or "
+        "np.zeros_like of a traced array."
     )
 
 
@@ -88,13 +91,18 @@ def into(out: Any, z: Value, call: str = "out=") -> Value:
 
 
 def refuse_keywords(call: str, given: dict[str, Any], **neutral: Any) -> None:
-    """Raise for a keyword that would change the result and is not supported; neutral ones (name=value that changes nothing) may pass."""
+    """Raise for a keyword that would change the result and is not supported; neutral ones (name=value that changes
+    nothing) may pass.
+    """
     for name, value in given.items():
-        same = value is neutral.get(name, NO_VALUE) or (isinstance(value, str | int | float) and value == neutral.get(name, NO_VALUE))
+        same = value is neutral.get(name, NO_VALUE) or (
+            isinstance(value, str | int | float) and value == neutral.get(name, NO_VALUE)
+        )
         if value is NO_VALUE or same:
             continue
         raise UnsupportedError(
-            f"{call} was called with {name}={value!r}, at {describe(here())}, which has no meaning on traced values. Leave it out."
+            f"{call} was called with {name}={value!r}, at {describe(here())}, which has no meaning on traced values. "
+            "Leave it out."
         )
 
 

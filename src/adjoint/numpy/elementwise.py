@@ -14,7 +14,7 @@ from adjoint.program.types import Value
 
 
 @implements(np.round, np.around)
-def round(a: Any, decimals: int = 0, out: Any = None) -> Value:  # noqa: A001
+def round(a: Any, decimals: int = 0, out: Any = None) -> Value:
     a = as_array(a)
     if a.dtype.kind in "biu" and decimals >= 0:
         return into(out, +a)
@@ -127,7 +127,10 @@ def i0(x: Value) -> Value:
 @implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Value:
     x = as_array(x)
-    single = isinstance(condlist, bool | np.bool_) or (not isinstance(condlist, list | tuple) and np.ndim(condlist) <= max(x.ndim, 1) - (x.ndim > 0 and np.ndim(condlist) > x.ndim))
+    single = isinstance(condlist, bool | np.bool_) or (
+        not isinstance(condlist, list | tuple)
+        and np.ndim(condlist) <= max(x.ndim, 1) - (x.ndim > 0 and np.ndim(condlist) > x.ndim)
+    )
     conditions = [as_array(c) for c in ([condlist] if single else condlist)]
     if len(funclist) == len(conditions) + 1:
         rest = np.logical_not(conditions[0])
@@ -135,7 +138,10 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Va
             rest = np.logical_and(rest, np.logical_not(c))
         conditions.append(rest)
     elif len(funclist) != len(conditions):
-        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
+        raise ValueError(
+            f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are "
+            "expected"
+        )
     y = np.zeros_like(x)
     for condition, function in zip(conditions, funclist, strict=True):
         condition = np.broadcast_to(condition, x.shape)
@@ -179,7 +185,12 @@ def min_scalar_type(a: Any, /) -> Any:
 
 
 def _root(x: Any) -> Any:
-    while isinstance(x, Traced) and isinstance(getattr(x, "_base", None), tuple) and isinstance(x._base[0], Traced) and x._base[0] is not x:
+    while (
+        isinstance(x, Traced)
+        and isinstance(getattr(x, "_base", None), tuple)
+        and isinstance(x._base[0], Traced)
+        and x._base[0] is not x
+    ):
         x = x._base[0]
     return x
 

@@ -19,7 +19,7 @@ from adjoint.numpy.dispatch import give, implements, into, normal_axis
 from adjoint.numpy.inplace import settle, viewed
 from adjoint.ops.index import Gather, ScatterSet, Slice
 from adjoint.ops.rearrange import inverse_permutation
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
 
@@ -30,6 +30,12 @@ class Plan(NamedTuple):
     axes: tuple[int, ...]  # then these axes go to the front
     indices: tuple[Value, ...]  # and are gathered by these
     order: tuple[int, ...]  # then the axes of the result are put into NumPy's order
+
+
+class Added(NamedTuple):
+    """An index into an axis of length one that the index itself adds: what a single truth value is."""
+
+    places: Value
 
 
 def _slice_item(s: slice) -> tuple[Any, ...]:
@@ -77,7 +83,8 @@ def plain_mask(mask: Value, call: str) -> Value:
     while isinstance(value, Traced):
         if hasattr(value._trace, "ask"):
             raise ControlFlowError(
-                f"{call} with a traced mask ({mask.type}), at {describe(here())}: how many elements it selects is not known here. "
+                f"{call} with a traced mask ({mask.type}), at {describe(here())}: how many elements it selects is "
+                "not known here. "
                 "Use np.where(mask, x, 0) and keep the shape."
             )
         value = value._value
@@ -94,13 +101,13 @@ def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
         array = _index_array(part)
         if array.dtype.kind == "b":
             if array.ndim == 0:  # a single truth value adds an axis of length 0 or 1
-                parts += [None, np.nonzero(np.reshape(array, (1,)))[0]]
+                parts.append(Added(np.nonzero(np.reshape(array, (1,)))[0]))
             else:
                 _check_mask(array, x_shape, parts)
                 parts += list(np.nonzero(array))
         else:
             parts.append(array)
-    used = sum(part is not None and part is not Ellipsis for part in parts)
+    used = sum(part is not None and part is not Ellipsis and not isinstance(part, Added) for part in parts)
     if used > len(x_shape):
         raise IndexError(f"too many indices for array: array is {len(x_shape)}-dimensional, but {used} were indexed")
     fill = [slice(None)] * (len(x_shape) - used)
@@ -112,14 +119,19 @@ def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
         parts, gap = parts + fill, set()
     arrays = [i for i, part in enumerate(parts) if part is not None and not isinstance(part, slice)]
     items = tuple(
-        None if part is None else _slice_item(part) if isinstance(part, slice) else (None, None, None) for part in parts
+        None
+        if part is None or isinstance(part, Added)
+        else _slice_item(part)
+        if isinstance(part, slice)
+        else (None, None, None)
+        for part in parts
     )
     trivial = all(item == (None, None, None) for item in items)
     together = arrays == list(range(arrays[0], arrays[0] + len(arrays))) and not any(
         arrays[0] < g <= arrays[-1] for g in gap
     )
     rest = [i for i in range(len(parts)) if i not in arrays]
-    indices = tuple(parts[i] for i in arrays)
+    indices = tuple(part.places if isinstance(part, Added) else part for part in (parts[i] for i in arrays))
     width = len(np.broadcast_shapes(*[np.shape(i) for i in indices]))
     before = arrays[0] if together else 0
     order = (*range(width, width + before), *range(width), *range(width + before, width + len(rest)))
@@ -129,10 +141,11 @@ def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
 def _check_mask(mask: Value, x_shape: Sequence[Any], parts: list[Any]) -> None:
     if Ellipsis in [p for p in parts if p is Ellipsis]:
         return
-    start = sum(part is not None for part in parts)
+    start = sum(part is not None and not isinstance(part, Added) for part in parts)
     if tuple(x_shape[start : start + mask.ndim]) != mask.shape:
         raise IndexError(
-            f"boolean index of shape {mask.shape} does not match the indexed axes {tuple(x_shape[start : start + mask.ndim])}"
+            f"boolean index of shape {mask.shape} does not match the indexed axes "
+            f"{tuple(x_shape[start : start + mask.ndim])}"
         )
 
 
@@ -148,9 +161,10 @@ def getitem(x: Value, index: Any) -> Value:
         if not isinstance(x, Traced):
             return op(x)
         z = x._trace.apply_one(op, x)
-        if not z.shape:  # a number is a copy, not a view
+        if not z.shape and Ellipsis not in items:  # a number is a copy, not a view
             return z
-        return viewed(z, x, op, lambda base, view: ScatterSet(("slice", items))(base, view))
+        put = ScatterSet(("slice", items))
+        return viewed(z, x, op, put, key=items, scalar=True)
     plan = plan_of(x.shape, index)
     if plan.items is not None:
         x = Slice(plan.items)(x)
@@ -164,8 +178,16 @@ def _transposed(x: Value, axes: tuple[int, ...]) -> Value:
 
 def setitem(x: Traced, index: Any, v: Value) -> None:
     """x[index] = v."""
-    if not _in_place(x, index, v):
+    if not (_already_there(x, index, v) or _in_place(x, index, v)):
         settle(x, updated(x, index, v))
+
+
+def _already_there(x: Traced, index: Any, v: Value) -> bool:
+    """`x[i] += v` reads a view, changes it (and so x), and assigns it to its own place."""
+    view = getattr(v, "_base", None) if isinstance(v, Traced) else None
+    if view is None or view[0] is not x or isinstance(view[1], str) or view[1].key is None:
+        return False
+    return view[1].key == _basic_items(index if isinstance(index, tuple) else (index,), x.ndim)
 
 
 def _in_place(x: Traced, index: Any, v: Value) -> bool:
@@ -216,7 +238,8 @@ def _fitted(v: Value, shape: tuple[Any, ...], x: Value) -> Value:
     if v.dtype != x.dtype:
         if v.dtype.kind == "c" and x.dtype.kind != "c":
             raise TraceError(
-                f"A complex value was assigned into a {x.type} array, at {describe(here())}: its imaginary part would be lost."
+                f"A complex value was assigned into a {x.type} array, at {describe(here())}: its imaginary part "
+                "would be lost."
             )
         v = v.astype(x.dtype)
     while v.ndim > len(shape) and v.shape[0] == 1:

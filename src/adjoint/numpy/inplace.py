@@ -1,6 +1,7 @@
 """Assignment to traced arrays: recorded as pure updates, seen by every name and every view of the array.
 
-A view knows what it is a view of and how to put itself back. Writing to it writes to its base; writing to the base refreshes its views.
+A view knows what it is a view of and how to put itself back. Writing to it writes to its base; writing to the base
+refreshes its views.
 """
 
 from __future__ import annotations
@@ -23,17 +24,45 @@ class View(NamedTuple):
 
     read: Callable[[Value], Value]
     put: Callable[[Value, Value], Value]
+    key: Any = None  # of a slice: so that `x[key] += v` writes once
 
 
-def viewed(view: Value, base: Traced, read: Callable[[Value], Value], put: Callable[[Value, Value], Value]) -> Value:
-    """Declare that `view` shares memory with `base`, as NumPy's own result would."""
-    if isinstance(view, Traced) and view.shape:
-        view._base = (base, View(read, put))
+def viewed(
+    view: Value,
+    base: Traced,
+    read: Callable[[Value], Value],
+    put: Callable[[Value, Value], Value],
+    *,
+    key: Any = None,
+    scalar: bool = False,
+) -> Value:
+    """Declare that `view` shares memory with `base`, as NumPy's own result would. A scalar is a copy, unless it is
+    a 0-d array (`scalar`).
+    """
+    if isinstance(view, Traced) and (view.shape or scalar):
+        view._base = (base, View(read, put, key))
         try:
             base._views.append(weakref.ref(view))
         except AttributeError:
             base._views = [weakref.ref(view)]
     return view
+
+
+def shares_memory(z: Value, a: Value) -> bool | None:
+    """Whether NumPy's result would be a view of `a`: the values underneath tell; None when they are not known."""
+    while isinstance(z, Traced) and isinstance(a, Traced) and z._trace is a._trace:
+        z, a = z._value, a._value
+    return np.may_share_memory(z, a) if isinstance(z, np.ndarray) and isinstance(a, np.ndarray) else None
+
+
+def layout(x: Value) -> Any:
+    """The flags of the array that NumPy would have here (c_contiguous, f_contiguous); None when they are not known."""
+    while isinstance(x, Traced):
+        lanes = getattr(x, "_mapped", False)
+        x = x._value
+        if lanes:
+            return x[0].flags if isinstance(x, np.ndarray) and x.ndim > 1 else None
+    return x.flags if isinstance(x, np.ndarray) else None
 
 
 def read_only(value: Value, reason: str) -> Value:
@@ -51,7 +80,10 @@ def overwrite(x: Traced, new: Value, what: str) -> None:
         new = np.broadcast_to(new, x.shape)
     if new.dtype != x.dtype:
         if not np.can_cast(new.dtype, x.dtype, "same_kind"):
-            raise TypeError(f"{what}: cannot cast {new.dtype} to the array's {x.dtype} without losing something; use a new name instead.")
+            raise TypeError(
+                f"{what}: cannot cast {new.dtype} to the array's {x.dtype} without losing something; use a new name "
+                "instead."
+            )
         new = new.astype(x.dtype)
     settle(x, new)
 
@@ -60,7 +92,8 @@ def settle(x: Traced, new: Value) -> None:
     """Let x be `new` from now on, for all its names and views."""
     if isinstance(new, Traced) and new._trace.level > x._trace.level:
         raise TraceError(
-            f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it would outlive its "
+            f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it "
+            "would outlive its "
             "transformation. Make the array inside the inner function, and return it."
         )
     if type(new) is np.ndarray:

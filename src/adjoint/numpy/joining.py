@@ -1,4 +1,6 @@
-"""Joining, splitting and repeating arrays: the stack and split families, tile, repeat, append, insert, delete, block."""
+"""Joining, splitting and repeating arrays: the stack and split families, tile, repeat, append, insert, delete,
+block.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,9 @@ def array_split(ary: Value, indices_or_sections: Any, axis: int = 0) -> list[Val
 
 @implements(np.split)
 def split(ary: Value, indices_or_sections: Any, axis: int = 0) -> list[Value]:
-    if np.ndim(indices_or_sections) == 0 and ary.shape[normal_axis(axis, ary.ndim)] % operator.index(indices_or_sections):
+    if np.ndim(indices_or_sections) == 0 and ary.shape[normal_axis(axis, ary.ndim)] % operator.index(
+        indices_or_sections
+    ):
         raise ValueError("array split does not result in an equal division")
     return array_split(ary, indices_or_sections, axis)
 
@@ -132,7 +136,10 @@ def tile(A: Any, reps: Any) -> Value:  # noqa: N803
     ndim = max(a.ndim, len(counts))
     counts = (1,) * (ndim - len(counts)) + counts
     shape = (1,) * (ndim - a.ndim) + a.shape
-    wide = np.broadcast_to(np.reshape(a, tuple(itertools.chain(*[(1, n) for n in shape]))), tuple(itertools.chain(*zip(counts, shape, strict=True))))
+    wide = np.broadcast_to(
+        np.reshape(a, tuple(itertools.chain(*[(1, n) for n in shape]))),
+        tuple(itertools.chain(*zip(counts, shape, strict=True))),
+    )
     return np.reshape(wide, tuple(r * n for r, n in zip(counts, shape, strict=True)), copy=True)  # type: ignore[call-overload]
 
 
@@ -157,7 +164,8 @@ def static(call: str, name: str, value: Any) -> np.ndarray[Any, Any]:
     """An argument that decides a shape: it must be plain."""
     if is_traced(value):
         raise UnsupportedError(
-            f"{call} was given a traced {name}, at {describe(here())}: it decides the shape of the result, which must be known. "
+            f"{call} was given a traced {name}, at {describe(here())}: it decides the shape of the result, which "
+            "must be known. "
             "Give plain whole numbers."
         )
     return np.asarray(value)
@@ -184,7 +192,9 @@ def _removed(obj: Any, n: int) -> np.ndarray[Any, Any]:
     places = static("np.delete", "index", obj)
     if places.dtype.kind == "b":
         if places.shape != (n,):
-            raise ValueError(f"boolean array argument obj to delete must be one dimensional and match the axis length of {n}")
+            raise ValueError(
+                f"boolean array argument obj to delete must be one dimensional and match the axis length of {n}"
+            )
         return places
     if places.size == 0:
         places = places.astype(np.intp)

@@ -13,7 +13,7 @@ from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, give, normal_axis, refuse_keywords
 from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import overwrite, read_only
-from adjoint.numpy.shaping import convert
+from adjoint.numpy.shaping import convert, settled_order
 from adjoint.ops.operators import _ask as ask
 from adjoint.program.trace import Traced, refuse_conversion
 from adjoint.program.types import Value
@@ -33,8 +33,37 @@ def _same_name(name: str) -> Callable[..., Any]:
 
 # methods whose arguments are those of NumPy's function, in the same order
 SAME = (
-    *("sum", "mean", "prod", "max", "min", "std", "var", "argmax", "argmin", "argsort", "cumsum", "cumprod", "any", "all", "round"),
-    *("swapaxes", "squeeze", "repeat", "take", "diagonal", "trace", "nonzero", "searchsorted", "choose", "argpartition", "dot", "ravel"),
+    *(
+        "sum",
+        "mean",
+        "prod",
+        "max",
+        "min",
+        "std",
+        "var",
+        "argmax",
+        "argmin",
+        "argsort",
+        "cumsum",
+        "cumprod",
+        "any",
+        "all",
+        "round",
+    ),
+    *(
+        "swapaxes",
+        "squeeze",
+        "repeat",
+        "take",
+        "diagonal",
+        "trace",
+        "nonzero",
+        "searchsorted",
+        "choose",
+        "argpartition",
+        "dot",
+        "ravel",
+    ),
 )
 
 
@@ -52,10 +81,12 @@ def transpose(self: Traced, *axes: Any) -> Value:
 
 
 def flatten(self: Traced, order: str = "C") -> Value:
-    return np.reshape(self, (-1,), order="F" if order == "F" else "C", copy=True)  # type: ignore[call-overload]
+    return np.reshape(self, (-1,), order=settled_order(self, order), copy=True)  # type: ignore[call-overload]
 
 
-def astype(self: Traced, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Value:
+def astype(
+    self: Traced, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Value:
     dtype = np.dtype(dtype)
     if not np.can_cast(self.dtype, dtype, casting):  # type: ignore[arg-type]
         raise TypeError(f"Cannot cast array data from {self.dtype} to {dtype} according to the rule {casting!r}")
@@ -69,7 +100,7 @@ def copied(self: Traced, *_: Any) -> Value:
     return self.snapshot()  # type: ignore[attr-defined]
 
 
-def clip(self: Traced, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Value:  # noqa: A002
+def clip(self: Traced, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Value:
     return np.clip(self, min, max, out=out, **kwargs)
 
 
@@ -102,8 +133,16 @@ def partition(self: Traced, kth: Any, axis: int = -1, kind: str = "introselect",
 def item(self: Traced, *args: Any) -> Any:
     """A whole number or truth value, by asking; a float keeps its derivative only as a traced value."""
     if self.dtype.kind in "fc":
-        refuse_conversion(self, ".item()", "Use it as it is, or x[i] for one element; stop_gradient(x) if the derivative is not wanted.")
-    chosen = getitem(np.ravel(self), args[0]) if len(args) == 1 and not isinstance(args[0], tuple) else getitem(self, _varargs(args) if args else ())
+        refuse_conversion(
+            self,
+            ".item()",
+            "Use it as it is, or x[i] for one element; stop_gradient(x) if the derivative is not wanted.",
+        )
+    chosen = (
+        getitem(np.ravel(self), args[0])
+        if len(args) == 1 and not isinstance(args[0], tuple)
+        else getitem(self, _varargs(args) if args else ())
+    )
     if np.size(chosen) != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     one = np.reshape(chosen, ())
@@ -238,7 +277,10 @@ def _matrix_transpose(self: Traced) -> Value:
 def _no_memory(name: str) -> property:
     def read(self: Traced) -> Any:
         # an AttributeError, so that hasattr and getattr with a default work
-        raise NoMemory(f"x.{name} of a traced {self.type}, at {describe(here())}: it stands for a computation and has no memory of its own.")
+        raise NoMemory(
+            f"x.{name} of a traced {self.type}, at {describe(here())}: it stands for a computation and has no memory "
+            "of its own."
+        )
 
     return property(read)
 
@@ -255,9 +297,30 @@ def install(namespace: Callable[[], Any]) -> None:
 
     methods: dict[str, Any] = {name: _same_name(name) for name in SAME}
     methods |= {
-        f.__name__: f for f in (reshape, transpose, flatten, astype, clip, compress, conjugate, fill, put, sort, partition, item, tolist)
+        f.__name__: f
+        for f in (
+            reshape,
+            transpose,
+            flatten,
+            astype,
+            clip,
+            compress,
+            conjugate,
+            fill,
+            put,
+            sort,
+            partition,
+            item,
+            tolist,
+        )
     }
-    methods |= {"copy": copied, "__copy__": copied, "__deepcopy__": _deepcopy, "conj": conjugate, "to_device": _to_device}
+    methods |= {
+        "copy": copied,
+        "__copy__": copied,
+        "__deepcopy__": _deepcopy,
+        "conj": conjugate,
+        "to_device": _to_device,
+    }
     methods |= {
         "T": property(transpose),
         "mT": property(_matrix_transpose),
@@ -272,12 +335,19 @@ def install(namespace: Callable[[], Any]) -> None:
         "__array_namespace__": array_namespace,
         "__round__": lambda self, ndigits=None: np.round(self, ndigits or 0),
     }
-    methods |= {name: _no_memory(name) for name in ("strides", "flags", "data", "ctypes", "base", "__array_interface__", "__array_struct__")}
+    methods |= {
+        name: _no_memory(name)
+        for name in ("strides", "flags", "data", "ctypes", "base", "__array_interface__", "__array_struct__")
+    }
     view_remedy = "bits cannot be read in another way. Use .astype(dtype) to convert, .reshape for another shape."
-    export_remedy = "its derivative would be lost. Return it from the function and export the result, or use stop_gradient outside."
+    export_remedy = (
+        "its derivative would be lost. Return it from the function and export the result, or use stop_gradient outside."
+    )
     methods |= {
         "view": _refused(".view()", view_remedy),
-        "resize": _refused(".resize()", "it would change the array's own memory. Use np.resize(x, shape) or x.reshape(shape)."),
+        "resize": _refused(
+            ".resize()", "it would change the array's own memory. Use np.resize(x, shape) or x.reshape(shape)."
+        ),
         "byteswap": _refused(".byteswap()", view_remedy),
         "getfield": _refused(".getfield()", view_remedy),
         "setfield": _refused(".setfield()", view_remedy),
@@ -291,5 +361,3 @@ def install(namespace: Callable[[], Any]) -> None:
         "__reduce_ex__": _refused("pickling", export_remedy),
     }
     give(methods)
-
-

@@ -1,4 +1,6 @@
-"""The nan-functions: reductions that pass over NaN. An element that is NaN has no derivative: nothing leaks out of it."""
+"""The nan-functions: reductions that pass over NaN. An element that is NaN has no derivative: nothing leaks out of
+it.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,28 @@ def _replaced(a: Value, value: float) -> Value:
 
 
 @implements(np.nansum)
-def nansum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Value:
     return np.sum(_replaced(as_array(a), 0), axis, dtype, out, given(keepdims), initial, where)
 
 
 @implements(np.nanprod)
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Value:
     return np.prod(_replaced(as_array(a), 1), axis, dtype, out, given(keepdims), initial, where)
 
 
@@ -45,7 +63,9 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 
 
 @implements(np.nanmean)
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Value:
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+) -> Value:
     a = floating(a) if dtype is None else convert(as_array(a), dtype)
     total = np.sum(_replaced(a, 0), axis=axis, keepdims=given(keepdims), where=where)
     return into(out, total / _count(_present(a, where), axis, keepdims, a.dtype))
@@ -60,7 +80,9 @@ def _count(present: Value, axis: Any, keepdims: Any, dtype: Any) -> Value:
     return np.where(np.equal(count, 0), np.nan, count).astype(real)
 
 
-def _extremum(of: Callable[..., Value], worst: float, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Value:
+def _extremum(
+    of: Callable[..., Value], worst: float, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any
+) -> Value:
     a = as_array(a)
     if a.dtype.kind not in "fc":
         return of(a, axis=axis, keepdims=given(keepdims), initial=initial, where=where)
@@ -72,12 +94,16 @@ def _extremum(of: Callable[..., Value], worst: float, a: Any, axis: Any, keepdim
 
 
 @implements(np.nanmax)
-def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:
+def nanmax(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
+) -> Value:
     return into(out, _extremum(np.max, -np.inf, a, axis, keepdims, initial, where))
 
 
 @implements(np.nanmin)
-def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:
+def nanmin(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
+) -> Value:
     return into(out, _extremum(np.min, np.inf, a, axis, keepdims, initial, where))
 
 
@@ -100,9 +126,17 @@ def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_V
 
 @implements(np.nanvar)
 def nanvar(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE,
-    mean: Any = NO_VALUE, correction: Any = NO_VALUE,
-) -> Value:  # fmt: skip
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Value:
     a = floating(a) if dtype is None else convert(as_array(a), dtype)
     ddof = ddof if correction is NO_VALUE else correction
     present = _present(a, where)
@@ -118,18 +152,38 @@ def nanvar(
 
 @implements(np.nanstd)
 def nanstd(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE,
-    mean: Any = NO_VALUE, correction: Any = NO_VALUE,
-) -> Value:  # fmt: skip
-    return into(out, np.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)))
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Value:
+    return into(
+        out, np.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
+    )
 
 
 @implements(np.nanquantile)
 def nanquantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = NO_VALUE, *,
-    weights: Any = None, interpolation: Any = None,
-) -> Value:  # fmt: skip
-    refuse_keywords("np.nanquantile", {"weights": weights, "interpolation": interpolation}, weights=None, interpolation=None)
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = NO_VALUE,
+    *,
+    weights: Any = None,
+    interpolation: Any = None,
+) -> Value:
+    refuse_keywords(
+        "np.nanquantile", {"weights": weights, "interpolation": interpolation}, weights=None, interpolation=None
+    )
     a, q = floating(a), as_array(q)
     x, axes = to_front(a, axis)
     ordered = np.sort(x, axis=0)  # NaN stands last
@@ -145,18 +199,33 @@ def nanquantile(
 def _one_quantile(ordered: Value, count: Value, q: Value, method: str) -> Value:
     """One quantile of each column, of which the first `count` elements are numbers."""
     first, second, share = places(np.maximum(count, 1), q, method)
-    below, above = (np.take_along_axis(ordered, np.expand_dims(i, 0), 0)[0] if ordered.ndim > 1 else ordered[i] for i in (first, second))
+    below, above = (
+        np.take_along_axis(ordered, np.expand_dims(i, 0), 0)[0] if ordered.ndim > 1 else ordered[i]
+        for i in (first, second)
+    )
     return convert(below + (above - below) * share, ordered.dtype)
 
 
 @implements(np.nanpercentile)
 def nanpercentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = NO_VALUE, *,
-    weights: Any = None, interpolation: Any = None,
-) -> Value:  # fmt: skip
-    return nanquantile(a, as_array(q) / 100, axis, out, overwrite_input, method, keepdims, weights=weights, interpolation=interpolation)
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = NO_VALUE,
+    *,
+    weights: Any = None,
+    interpolation: Any = None,
+) -> Value:
+    return nanquantile(
+        a, as_array(q) / 100, axis, out, overwrite_input, method, keepdims, weights=weights, interpolation=interpolation
+    )
 
 
 @implements(np.nanmedian)
-def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE) -> Value:
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE
+) -> Value:
     return nanquantile(a, 0.5, axis, out, keepdims=keepdims)

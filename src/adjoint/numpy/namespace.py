@@ -1,7 +1,9 @@
 """What `adjoint.numpy` offers: NumPy's names, for what NumPy itself does not pass on to traced values.
 
-NumPy looks for traced values in some arguments only, never inside lists, and its creation functions never ask. Here lists of traced values
-are arrays, and inside a running transformation a new array is a traced constant that can be assigned to. Ufuncs, dtypes and constants are
+NumPy looks for traced values in some arguments only, never inside lists, and its creation functions never ask. Here
+lists of traced values
+are arrays, and inside a running transformation a new array is a traced constant that can be assigned to. Ufuncs,
+dtypes and constants are
 NumPy's own.
 """
 
@@ -26,11 +28,34 @@ from adjoint.program.types import Value
 
 # functions whose first argument is a list of arrays, not an array
 TAKES_LISTS = frozenset(
-    (np.concatenate, np.concat, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block, np.lexsort, np.select, np.einsum, np.choose, np.piecewise)
-)  # fmt: skip
+    (
+        np.concatenate,
+        np.concat,
+        np.stack,
+        np.hstack,
+        np.vstack,
+        np.dstack,
+        np.column_stack,
+        np.block,
+        np.lexsort,
+        np.select,
+        np.einsum,
+        np.choose,
+        np.piecewise,
+    )
+)
 
 
-def array(object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0, like: Any = None) -> Value:  # noqa: A002
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    like: Any = None,
+) -> Value:
     """np.array, also of traced values and of nested lists that hold them."""
     refuse_keywords("adjoint.numpy.array", {"like": like}, like=None)
     if not is_traced(object):
@@ -48,13 +73,20 @@ def _stacked(value: Any) -> Value:
     parts = [_stacked(v) for v in value]
     shapes = {np.shape(p) for p in parts}
     if len(shapes) > 1:
-        raise ShapeError(f"adjoint.numpy.array: a list with parts of different shapes, {sorted(shapes)}, is not an array, at {describe(here())}.")
+        raise ShapeError(
+            f"adjoint.numpy.array: a list with parts of different shapes, {sorted(shapes)}, is not an array, at "
+            f"{describe(here())}."
+        )
     return np.stack(parts) if is_traced(parts) else np.asarray(parts)
 
 
-def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None) -> Value:
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+) -> Value:
     """An array as it is (a plain array stays plain, as nothing is copied); lists and numbers as `array` makes them."""
-    refuse_keywords("adjoint.numpy.asarray", {"like": like, "device": device}, like=None, device=None if device is None else "cpu")
+    refuse_keywords(
+        "adjoint.numpy.asarray", {"like": like, "device": device}, like=None, device=None if device is None else "cpu"
+    )
     if isinstance(a, Traced | np.ndarray) and not copy:
         if dtype is None or a.dtype == np.dtype(dtype):
             return a
@@ -92,7 +124,8 @@ def _made(name: str) -> Callable[..., Value]:
             asked = [operator.index(v) if isinstance(v, Traced) and v.dtype.kind in "iu" else v for v in args]
             if is_traced(asked) or is_traced(list(kwargs.values())):
                 raise UnsupportedError(
-                    f"adjoint.numpy.{name} was given a traced number, at {describe(here())}: it decides the shape of the result, which must be known. "
+                    f"adjoint.numpy.{name} was given a traced number, at {describe(here())}: it decides the shape of "
+                    "the result, which must be known. "
                     "Give plain numbers; adjoint.numpy.linspace takes traced ends."
                 )
             args = tuple(asked)
@@ -107,7 +140,22 @@ def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return function
 
 
-CREATION = ("empty", "eye", "identity", "tri", "arange", "linspace", "logspace", "geomspace", "zeros_like", "ones_like", "empty_like", "full_like", "fromiter", "indices")
+CREATION = (
+    "empty",
+    "eye",
+    "identity",
+    "tri",
+    "arange",
+    "linspace",
+    "logspace",
+    "geomspace",
+    "zeros_like",
+    "ones_like",
+    "empty_like",
+    "full_like",
+    "fromiter",
+    "indices",
+)
 
 
 class Rows:
@@ -121,7 +169,9 @@ class Rows:
         if not is_traced(parts):
             return constant((np.c_ if self._columns else np.r_)[key])
         if any(isinstance(p, str) for p in parts):
-            raise UnsupportedError("adjoint.numpy.r_ with traced values takes no string: use np.concatenate(…, axis=…) or np.stack.")
+            raise UnsupportedError(
+                "adjoint.numpy.r_ with traced values takes no string: use np.concatenate(…, axis=…) or np.stack."
+            )
         arrays = [np.r_[p] if isinstance(p, slice) else np.atleast_1d(as_array(p)) for p in parts]
         return np.column_stack(arrays) if self._columns else np.concatenate(arrays, axis=0)
 
@@ -137,7 +187,10 @@ class vectorize:  # noqa: N801
         if not any(is_traced(v) for v in (*args, *kwargs.values())):
             return self._plain(*args, **kwargs)
         if self._options != ((), {}) or kwargs:
-            raise UnsupportedError("adjoint.numpy.vectorize of traced values takes the function and positional arguments alone; use ad.vmap for more.")
+            raise UnsupportedError(
+                "adjoint.numpy.vectorize of traced values takes the function and positional arguments alone; use "
+                "ad.vmap for more."
+            )
         arrays = [as_array(a) for a in args]
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
         flat = [np.ravel(np.broadcast_to(a, shape)) for a in arrays]
@@ -183,10 +236,21 @@ class Part:
 
 
 OWN: dict[str, Any] = {
-    "array": array, "asarray": asarray, "asanyarray": asarray, "ascontiguousarray": asarray, "asfortranarray": asarray,
-    "zeros": zeros, "ones": ones, "full": full, "r_": Rows(columns=False), "c_": Rows(columns=True), "vectorize": vectorize,
-    "linalg": Part(np.linalg), "fft": Part(np.fft), **{name: _made(name) for name in CREATION},
-}  # fmt: skip
+    "array": array,
+    "asarray": asarray,
+    "asanyarray": asarray,
+    "ascontiguousarray": asarray,
+    "asfortranarray": asarray,
+    "zeros": zeros,
+    "ones": ones,
+    "full": full,
+    "r_": Rows(columns=False),
+    "c_": Rows(columns=True),
+    "vectorize": vectorize,
+    "linalg": Part(np.linalg),
+    "fft": Part(np.fft),
+    **{name: _made(name) for name in CREATION},
+}
 
 
 def lookup(name: str) -> Any:

@@ -61,7 +61,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Va
         ends = _values(kwargs.pop("end_values", 0), x.ndim)
         refuse_keywords(call, kwargs)
         for axis, (width, end) in enumerate(zip(widths, ends, strict=True)):
-            x = np.concatenate([_ramp(x, axis, width[0], end[0], 0), x, np.flip(_ramp(x, axis, width[1], end[1], -1), axis)], axis=axis)
+            x = np.concatenate(
+                [_ramp(x, axis, width[0], end[0], 0), x, np.flip(_ramp(x, axis, width[1], end[1], -1), axis)], axis=axis
+            )
         return x
     if mode in STATISTICS:
         refuse_keywords(call, kwargs, stat_length=None)
@@ -69,8 +71,11 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Va
             edge = STATISTICS[mode](x, axis=axis, keepdims=True)
             x = np.concatenate([np.repeat(edge, a, axis), x, np.repeat(edge, b, axis)], axis=axis)
         return x
-    raise UnsupportedError(f"{call}, at {describe(here())}: on traced arrays the modes are constant, {', '.join(READ_ELSEWHERE)}, linear_ramp, "
-                           f"{', '.join(STATISTICS)}. Build other borders with np.concatenate.")  # fmt: skip
+    raise UnsupportedError(
+        f"{call}, at {describe(here())}: on traced arrays the modes are constant, {', '.join(READ_ELSEWHERE)}, "
+        "linear_ramp, "
+        f"{', '.join(STATISTICS)}. Build other borders with np.concatenate."
+    )
 
 
 def _constant(x: Value, widths: tuple[tuple[int, int], ...], values: Any) -> Value:

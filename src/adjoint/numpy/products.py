@@ -20,9 +20,10 @@ from adjoint.program.types import Value, result_dtype, type_of
 def _labels(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """einsum(a, [0, 1], b, [1, 2], [0, 2]) as a string and operands."""
     names = string.ascii_letters
-    groups = [g for g in operands[1::2]]
+    groups = list(operands[1::2])
     output = operands[-1] if len(operands) % 2 else None
     arrays = list(operands[: 2 * len(groups) : 2])
+
     def text(group: Any) -> str:
         return "".join("..." if n is Ellipsis else names[n] for n in group)
 
@@ -95,13 +96,20 @@ def _contract(terms: list[tuple[str, Value]], output: str) -> Value:
     fitted = []
     for letters, x in terms:
         narrow = [i for i, c in enumerate(letters) if x.shape[i] != sizes[c]]
-        fitted.append(("".join(c for i, c in enumerate(letters) if i not in narrow), np.squeeze(x, tuple(narrow)) if narrow else x))
+        fitted.append(
+            (
+                "".join(c for i, c in enumerate(letters) if i not in narrow),
+                np.squeeze(x, tuple(narrow)) if narrow else x,
+            )
+        )
     spec = ",".join(letters for letters, _ in fitted) + "->" + output
     return bind(Einsum(spec), *[x for _, x in fitted])
 
 
 @implements(np.einsum)
-def einsum(*operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = False) -> Value:
+def einsum(
+    *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = False
+) -> Value:
     if isinstance(operands[0], str):
         spec, arrays = operands[0], [as_array(a) for a in operands[1:]]
     else:
@@ -124,7 +132,9 @@ def _in_pairs(terms: list[tuple[str, Value]], output: str) -> list[tuple[str, Va
         for i, j in itertools.combinations(range(len(terms)), 2):
             wanted = set(output).union(*[terms[k][0] for k in range(len(terms)) if k not in (i, j)])
             sizes = dict(zip(terms[i][0] + terms[j][0], (*terms[i][1].shape, *terms[j][1].shape), strict=True))
-            cost = math.prod(n for c, n in sizes.items() if c in wanted) - sum(math.prod(terms[k][1].shape) for k in (i, j))
+            cost = math.prod(n for c, n in sizes.items() if c in wanted) - sum(
+                math.prod(terms[k][1].shape) for k in (i, j)
+            )
             if best is None or cost < best[0]:
                 best = (cost, i, j)
         assert best is not None
@@ -142,7 +152,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Value:
     if b.ndim <= 2 and a.ndim >= 1:
         return into(out, np.matmul(a, b))
     if a.shape[-1] != b.shape[-2]:
-        raise ValueError(f"shapes {a.shape} and {b.shape} not aligned: {a.shape[-1]} (dim {a.ndim - 1}) != {b.shape[-2]} (dim {b.ndim - 2})")
+        raise ValueError(
+            f"shapes {a.shape} and {b.shape} not aligned: {a.shape[-1]} (dim {a.ndim - 1}) != {b.shape[-2]} (dim "
+            f"{b.ndim - 2})"
+        )
     return into(out, tensordot(a, b, ((a.ndim - 1,), (b.ndim - 2,))))
 
 
@@ -189,7 +202,9 @@ def kron(a: Any, b: Any) -> Value:
     a, b = as_array(a), as_array(b)
     ndim = max(a.ndim, b.ndim)
     tall, wide = (1,) * (ndim - a.ndim) + a.shape, (1,) * (ndim - b.ndim) + b.shape
-    spread = np.reshape(a, tuple(itertools.chain(*[(n, 1) for n in tall]))) * np.reshape(b, tuple(itertools.chain(*[(1, n) for n in wide])))
+    spread = np.reshape(a, tuple(itertools.chain(*[(n, 1) for n in tall]))) * np.reshape(
+        b, tuple(itertools.chain(*[(1, n) for n in wide]))
+    )
     return np.reshape(spread, tuple(n * m for n, m in zip(tall, wide, strict=True)))
 
 
@@ -204,8 +219,10 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         axisa = axisb = axisc = axis
     a, b = np.moveaxis(as_array(a), axisa, -1), np.moveaxis(as_array(b), axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
-        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
-                         f"{a.shape[-1]} and {b.shape[-1]} dimensional instead.")  # fmt: skip
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."
+        )
     a1, a2, b1, b2 = a[..., 0], a[..., 1], b[..., 0], b[..., 1]
     last = a1 * b2 - a2 * b1
     if a.shape[-1] == 2 and b.shape[-1] == 2:

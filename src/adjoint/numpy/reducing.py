@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, normal_axes, normal_axis
+from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, normal_axes, normal_axis, refuse_keywords
 from adjoint.numpy.shaping import convert, reshape
 from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
-
 
 
 def _kept(z: Value, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Value:
@@ -30,7 +29,15 @@ def _chosen(a: Value, where: Any, neutral: Any) -> Value:
 
 
 @implements(np.sum)
-def sum(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:  # noqa: A001
+def sum(
+    a: Value,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Value:
     a = as_array(a)
     a = convert(_chosen(a, where, 0), dtype) if dtype is not None else _chosen(a, where, 0)
     axes = normal_axes(axis, a.ndim)
@@ -41,7 +48,15 @@ def sum(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdims
 
 
 @implements(np.prod)
-def prod(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:
+def prod(
+    a: Value,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Value:
     a = as_array(a)
     a = convert(_chosen(a, where, 1), dtype) if dtype is not None else _chosen(a, where, 1)
     axes = normal_axes(axis, a.ndim)
@@ -55,7 +70,10 @@ def _extremum(kind: str, a: Value, axis: Any, out: Any, keepdims: Any, initial: 
     a = as_array(a)
     if where is not NO_VALUE and where is not True:
         if initial is NO_VALUE:
-            raise ValueError(f"reduction operation '{kind}' does not have an identity, so to use a where mask one has to specify 'initial'")
+            raise ValueError(
+                f"reduction operation '{kind}' does not have an identity, so to use a where mask one has to specify "
+                "'initial'"
+            )
         a = _chosen(a, where, -np.inf if kind == "max" else np.inf)
     axes = normal_axes(axis, a.ndim)
     if initial is not NO_VALUE and 0 in [a.shape[i] for i in axes]:
@@ -68,17 +86,33 @@ def _extremum(kind: str, a: Value, axis: Any, out: Any, keepdims: Any, initial: 
 
 
 @implements(np.max, np.amax)
-def max(a: Value, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:  # noqa: A001
+def max(
+    a: Value,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Value:
     return _extremum("max", a, axis, out, keepdims, initial, where)
 
 
 @implements(np.min, np.amin)
-def min(a: Value, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE) -> Value:  # noqa: A001
+def min(
+    a: Value,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Value:
     return _extremum("min", a, axis, out, keepdims, initial, where)
 
 
 @implements(np.mean)
-def mean(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Value:
+def mean(
+    a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+) -> Value:
     a = as_array(a)
     axes = normal_axes(axis, a.ndim)
     if a.dtype.kind in "biu" and dtype is None:
@@ -92,9 +126,17 @@ def mean(a: Value, axis: Any = None, dtype: Any = None, out: Any = None, keepdim
 
 @implements(np.var)
 def var(
-    a: Value, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
-    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
-) -> Value:  # fmt: skip
+    a: Value,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Value:
     a = as_array(a) if dtype is None else convert(as_array(a), dtype)
     if a.dtype.kind in "biu":
         a = convert(a, np.float64)
@@ -117,9 +159,17 @@ _mean = mean
 
 @implements(np.std)
 def std(
-    a: Value, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
-    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
-) -> Value:  # fmt: skip
+    a: Value,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Value:
     return into(out, np.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)))
 
 
@@ -133,12 +183,12 @@ def _flat(kind: str, a: Value, axis: Any, keepdims: Any, out: Any) -> Value:
 
 
 @implements(np.any)
-def any(a: Value, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Value:  # noqa: A001
+def any(a: Value, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Value:
     return _flat("any", _chosen(as_array(a), where, False), axis, keepdims, out)
 
 
 @implements(np.all)
-def all(a: Value, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Value:  # noqa: A001
+def all(a: Value, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE) -> Value:
     return _flat("all", _chosen(as_array(a), where, True), axis, keepdims, out)
 
 
@@ -182,11 +232,13 @@ def cumulative_extremum(kind: str, a: Value, axis: Any) -> Value:
 
 @implements(np.argsort)
 def argsort(a: Value, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Value:
+    refuse_keywords("np.argsort", {"order": order}, order=None)
     a, axis = _along(a, axis)
     return bind(ArgSort(axis), a)
 
 
 @implements(np.sort)
 def sort(a: Value, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Value:
+    refuse_keywords("np.sort", {"order": order}, order=None)
     a, axis = _along(a, axis)
     return np.take_along_axis(a, argsort(a, axis), axis) if a.ndim else reshape(a, a.shape)

@@ -47,7 +47,11 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Value:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     f = as_array(f)
     f = convert(f, np.float64) if f.dtype.kind in "biu" else f
-    axes = tuple(range(f.ndim)) if axis is None else tuple(normal_axis(i, f.ndim) for i in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = (
+        tuple(range(f.ndim))
+        if axis is None
+        else tuple(normal_axis(i, f.ndim) for i in (axis if isinstance(axis, tuple) else (axis,)))
+    )
     if len(varargs) == 0:
         spacings: list[Any] = [1.0] * len(axes)
     elif len(varargs) == 1 and np.ndim(varargs[0]) == 0:
@@ -66,7 +70,10 @@ def _slope(f: Value, axis: int, h: Value, edge_order: int) -> Value:
     """Second order inside, `edge_order` at the ends: f′(x) from f(x - a), f(x), f(x + b) with steps a and b."""
     n = f.shape[axis]
     if n < edge_order + 1:
-        raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
+            "required."
+        )
     f = np.moveaxis(f, axis, 0)
     if h.ndim == 0:
         steps = np.broadcast_to(h, (n - 1,))
@@ -95,7 +102,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Value:
         steps: Value = dx
     else:
         x = as_array(x)
-        steps = np.reshape(diff(x), (1,) * axis + (-1,) + (1,) * (y.ndim - axis - 1)) if x.ndim == 1 else diff(x, axis=axis)
+        steps = (
+            np.reshape(diff(x), (1,) * axis + (-1,) + (1,) * (y.ndim - axis - 1)) if x.ndim == 1 else diff(x, axis=axis)
+        )
     return np.sum(steps * (_part(y, axis, 1, None) + _part(y, axis, None, -1)) / 2.0, axis=axis)
 
 
@@ -175,16 +184,22 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     wrapped = (jump + half) % period - half
     wrapped = np.where(np.logical_and(np.equal(wrapped, -half), np.greater(jump, 0)), half, wrapped)
     correction = np.where(np.less(np.abs(jump), discont), 0.0, wrapped - jump)
-    return np.concatenate([_part(p, axis, None, 1), _part(p, axis, 1, None) + np.cumsum(correction, axis=axis)], axis=axis)
+    return np.concatenate(
+        [_part(p, axis, None, 1), _part(p, axis, 1, None) + np.cumsum(correction, axis=axis)], axis=axis
+    )
 
 
 @implements(np.cumulative_sum)
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Value:
+def cumulative_sum(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Value:
     return _cumulative(np.cumsum, 0, x, axis, dtype, out, include_initial)
 
 
 @implements(np.cumulative_prod)
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Value:
+def cumulative_prod(
+    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Value:
     return _cumulative(np.cumprod, 1, x, axis, dtype, out, include_initial)
 
 

@@ -115,7 +115,8 @@ def _unique(x: Value) -> Unique:
     order = np.argsort(flat)
     if is_traced(order):
         raise ControlFlowError(
-            f"np.unique of a traced {flat.type}, at {describe(here())}: how many elements differ is not known here. Use np.sort, and keep the shape."
+            f"np.unique of a traced {flat.type}, at {describe(here())}: how many elements differ is not known here. "
+            "Use np.sort, and keep the shape."
         )
     ordered = flat[order]
     n = len(order)
@@ -128,9 +129,15 @@ def _unique(x: Value) -> Unique:
 
 @implements(np.unique)
 def unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None, *,
-    equal_nan: bool = True, sorted: bool = True,  # noqa: A002
-) -> Any:  # fmt: skip
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
     refuse_keywords("np.unique", {"axis": axis}, axis=None)
     found = _unique(ar)
     flags = (True, return_index, return_inverse, return_counts)
@@ -166,7 +173,9 @@ def union1d(ar1: Any, ar2: Any) -> Value:
 
 
 @implements(np.isin)
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Value:
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Value:
     element, test = as_array(element), np.ravel(as_array(test_elements))
     found = np.any(np.equal(np.expand_dims(element, -1), test), axis=-1)
     return np.logical_not(found) if invert else found

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import implements
+from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, refuse_keywords
 from adjoint.ops.operators import coerced
 from adjoint.ops.select import Select
 from adjoint.program.trace import Traced, bind
@@ -24,14 +24,17 @@ def where(condition: Value, x: Any = None, y: Any = None, /) -> Value:
 
 
 @implements(np.clip)
-def clip(a: Value, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any) -> Value:  # noqa: A002
-    low, high = a_min if min is None else min, a_max if max is None else max
-    z = a if low is None else np.maximum(a, low)
-    z = z if high is None else np.minimum(z, high)
-    if out is not None:
-        out[...] = z
-        return out
-    return +z if z is a else z
+def clip(
+    a: Value, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
+) -> Value:
+    refuse_keywords("np.clip", kwargs)
+    a = as_array(a)
+    low, high = (
+        given if given is not None and given is not NO_VALUE else other for given, other in ((min, a_min), (max, a_max))
+    )
+    z = a if low is None or low is NO_VALUE else np.maximum(a, low)
+    z = z if high is None or high is NO_VALUE else np.minimum(z, high)
+    return into(out, +z if z is a else z)
 
 
 @implements(np.select)

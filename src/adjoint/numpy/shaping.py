@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.errors import UnsupportedError
+from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axis
-from adjoint.numpy.inplace import read_only, viewed
+from adjoint.numpy.inplace import layout, read_only, shares_memory, viewed
 from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Imag, Real, Reshape, Transpose, inverse_permutation
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value, result_dtype, type_of
@@ -29,23 +31,46 @@ def _full_shape(x: Value, shape: Any) -> tuple[int, ...]:
     return shape
 
 
+def settled_order(a: Value, order: str) -> str:
+    """C or F for the orders that depend on memory: A (F if a lies so) and K (as a lies)."""
+    if order in ("C", "F") or len(a.shape) < 2:
+        return "F" if order == "F" else "C"
+    flags = layout(a)
+    if flags is None or (order == "K" and not flags.forc):
+        raise UnsupportedError(
+            f"order={order!r} on a traced {a.type}, at {describe(here())}: it depends on how the array lies in "
+            "memory. Use order='C' or 'F'."
+        )
+    return "F" if flags.fnc else "C"
+
+
 @implements(np.reshape)
 def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None) -> Value:
     if not isinstance(a, Traced):
         return np.reshape(a, shape, order=order, copy=copy)  # type: ignore[call-overload]
-    if order == "F":
-        full = _full_shape(a, shape)
-        return transpose(reshape(transpose(a), full[::-1]))
     full = _full_shape(a, shape)
+    if settled_order(a, order) == "F":
+        return transpose(reshape(transpose(a), full[::-1], copy=copy))
     z = bind(Reshape(full), a)
-    if copy:
+    if copy or (not a.shape and not full):
         return z
-    return viewed(z, a, lambda base: Reshape(full)(base), lambda base, view: Reshape(base.shape)(view))
+    shared = shares_memory(z, a)
+    if shared is False and math.prod(full):  # NumPy copies when the elements do not lie in order
+        if copy is False:
+            raise ValueError("Unable to avoid creating a copy while creating an array as requested.")
+        return z
+    if shared is None and getattr(a, "_base", None) is not None:
+        return read_only(z, "a reshaped view; whether NumPy would copy it is not known here")
+    return viewed(z, a, lambda base: Reshape(full)(base), lambda base, view: Reshape(base.shape)(view), scalar=True)
 
 
 @implements(np.ravel)
 def ravel(a: Value, order: str = "C") -> Value:
-    return reshape(a, (math.prod(a.shape),), order="F" if order == "F" else "C")
+    """A view only when a lies in memory in this order, without gaps."""
+    order, size = settled_order(a, order), (math.prod(a.shape),)
+    flags = layout(a)
+    gaps = flags is not None and not (flags.c_contiguous if order == "C" else flags.f_contiguous)
+    return reshape(a, size, order=order, copy=True if gaps else None)
 
 
 @implements(np.transpose, np.permute_dims)
@@ -57,7 +82,9 @@ def transpose(a: Value, axes: Any = None) -> Value:
     if sorted(order) != list(range(n)):
         raise ValueError(f"axes {axes} don't match array of {n} dimensions")
     back = inverse_permutation(order)
-    return viewed(bind(Transpose(order), a), a, lambda base: Transpose(order)(base), lambda base, view: Transpose(back)(view))
+    return viewed(
+        bind(Transpose(order), a), a, lambda base: Transpose(order)(base), lambda base, view: Transpose(back)(view)
+    )
 
 
 @implements(np.swapaxes)
@@ -125,7 +152,9 @@ def atleast_2d(*arys: Value) -> Any:
 def atleast_3d(*arys: Value) -> Any:
     def one(a: Value) -> Value:
         shape = np.shape(a)
-        return reshape(a, {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}[len(shape)]) if len(shape) < 3 else as_array(a)
+        return (
+            reshape(a, {0: (1, 1, 1), 1: (1, *shape, 1), 2: (*shape, 1)}[len(shape)]) if len(shape) < 3 else as_array(a)
+        )
 
     out = tuple(map(one, arys))
     return out[0] if len(out) == 1 else out
@@ -158,7 +187,9 @@ def astype(x: Value, dtype: Any, /, *, copy: bool = True, device: Any = None) ->
 
 
 @implements(np.concatenate, np.concat)
-def concatenate(arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Value:
+def concatenate(
+    arrays: Any, axis: int | None = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Value:
     parts = [as_array(a) for a in arrays]
     if axis is None:
         parts, axis = [np.ravel(p) for p in parts], 0

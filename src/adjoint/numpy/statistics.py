@@ -14,7 +14,8 @@ from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, is_trac
 from adjoint.numpy.shaping import convert
 from adjoint.program.types import Value
 
-# (alpha, beta) of Hyndman and Fan's continuous quantiles: the q-quantile stands at place n q + alpha + q (1 - alpha - beta) - 1
+# (alpha, beta) of Hyndman and Fan's continuous quantiles: the q-quantile stands at place n q + alpha + q (1 - alpha
+# - beta) - 1
 CONTINUOUS = {
     "interpolated_inverted_cdf": (0.0, 1.0),
     "hazen": (0.5, 0.5),
@@ -41,7 +42,9 @@ def to_front(a: Value, axis: Any) -> tuple[Value, tuple[int, ...]]:
     """The axes to reduce as one axis in front; and which they were."""
     axes = normal_axes(axis, a.ndim)
     rest = [i for i in range(a.ndim) if i not in axes]
-    return np.reshape(np.transpose(a, (*axes, *rest)), (math.prod(a.shape[i] for i in axes), *[a.shape[i] for i in rest])), axes
+    return np.reshape(
+        np.transpose(a, (*axes, *rest)), (math.prod(a.shape[i] for i in axes), *[a.shape[i] for i in rest])
+    ), axes
 
 
 @implements(np.ptp)
@@ -93,7 +96,9 @@ def _nan_if(condition: Value, z: Value) -> Value:
 
 
 def places(n: Value, q: Value, method: str) -> tuple[Value, Value, Value]:
-    """The two places in a sorted vector of n elements between which the q-quantile stands, and the share of the second."""
+    """The two places in a sorted vector of n elements between which the q-quantile stands, and the share of the
+    second.
+    """
     if method in CONTINUOUS:
         alpha, beta = CONTINUOUS[method]
         at = (n - 1) * q if method == "linear" else n * q + (alpha + q * (1 - alpha - beta)) - 1
@@ -125,10 +130,20 @@ def places(n: Value, q: Value, method: str) -> tuple[Value, Value, Value]:
 
 @implements(np.quantile)
 def quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = False, *,
-    weights: Any = None, interpolation: Any = None,
-) -> Value:  # fmt: skip
-    refuse_keywords("np.quantile", {"weights": weights, "interpolation": interpolation}, weights=None, interpolation=None)
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+    interpolation: Any = None,
+) -> Value:
+    refuse_keywords(
+        "np.quantile", {"weights": weights, "interpolation": interpolation}, weights=None, interpolation=None
+    )
     a, q = floating(a), as_array(q)
     if not is_traced(q) and not np.all((q >= 0) & (q <= 1)):
         raise ValueError("Quantiles must be in the range [0, 1]")
@@ -148,17 +163,34 @@ def quantile(
 
 @implements(np.percentile)
 def percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: Any = False, *,
-    weights: Any = None, interpolation: Any = None,
-) -> Value:  # fmt: skip
-    return quantile(a, as_array(q) / 100, axis, out, overwrite_input, method, keepdims, weights=weights, interpolation=interpolation)
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+    interpolation: Any = None,
+) -> Value:
+    return quantile(
+        a, as_array(q) / 100, axis, out, overwrite_input, method, keepdims, weights=weights, interpolation=interpolation
+    )
 
 
 @implements(np.cov)
 def cov(
-    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None, aweights: Any = None, *,
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
     dtype: Any = None,
-) -> Value:  # fmt: skip
+) -> Value:
     x = _variables(m, rowvar, dtype)
     if y is not None:
         x = np.concatenate([x, _variables(y, rowvar, dtype)], axis=0)
@@ -186,7 +218,7 @@ def _variables(m: Any, rowvar: bool, dtype: Any) -> Value:
     if x.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
     x = np.atleast_2d(x)
-    return x if rowvar or x.shape[0] == 1 and np.ndim(m) == 1 else np.transpose(x)
+    return x if rowvar or (x.shape[0] == 1 and np.ndim(m) == 1) else np.transpose(x)
 
 
 @implements(np.corrcoef)
@@ -201,6 +233,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 @implements(np.histogram, np.histogram2d, np.histogramdd, np.histogram_bin_edges)
 def histogram(*args: Any, **kwargs: Any) -> Any:
     raise UnsupportedError(
-        f"A histogram of traced values, at {describe(here())}: counts have no derivative. Take it of the plain data outside, or use a smooth kernel; "
+        f"A histogram of traced values, at {describe(here())}: counts have no derivative. Take it of the plain data "
+        "outside, or use a smooth kernel; "
         "sums of traced weights over bins are np.bincount(np.digitize(data, edges), weights)."
     )

@@ -1,4 +1,6 @@
-"""Calls of ufuncs that are more than `ufunc(x)` or `ufunc(x, y)`: keywords, several outputs, gufuncs, and the door to their methods."""
+"""Calls of ufuncs that are more than `ufunc(x)` or `ufunc(x, y)`: keywords, several outputs, gufuncs, and the door
+to their methods.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from adjoint.numpy.dispatch import into, load_rules_of, normal_axis, refuse_keyw
 from adjoint.numpy.shaping import convert
 from adjoint.ops.compare import Exponent
 from adjoint.ops.operators import GENERAL, coerced
-from adjoint.ops.pointwise import BY_NAME, UFUNCS
+from adjoint.ops.pointwise import UFUNCS
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value, promotion_token, type_of
 
@@ -101,7 +103,8 @@ def apply(ufunc: Any, inputs: Sequence[Any], extra: dict[str, Any] | None = None
         op = UFUNCS[ufunc]
     if op is None:
         raise UnsupportedError(
-            f"The ufunc {ufunc.__name__} has no derivative rule here, at {describe(here())}. Write it with functions that have one, or wrap it: "
+            f"The ufunc {ufunc.__name__} has no derivative rule here, at {describe(here())}. Write it with functions "
+            "that have one, or wrap it: "
             "@ad.custom_rule(jvp=…, vjp=…)."
         )
     return bind(op, *inputs)
@@ -130,7 +133,9 @@ def call(ufunc: Any, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             z = apply(ufunc, inputs, extra)
     parts = z if ufunc.nout > 1 else (z,)
     if where is not True:
-        parts = tuple(np.where(where, part, part.dtype.type(0) if o is None else o) for part, o in zip(parts, out, strict=True))
+        parts = tuple(
+            np.where(where, part, part.dtype.type(0) if o is None else o) for part, o in zip(parts, out, strict=True)
+        )
     results = tuple(into(o, part, f"{name}(out=…)") for part, o in zip(parts, out, strict=True))
     return results if ufunc.nout > 1 else results[0]
 
@@ -141,11 +146,24 @@ def _refuse_lost(ufunc: Any, inputs: Sequence[Any], out: Sequence[Any]) -> None:
         if o is not None and not isinstance(o, Traced) and o.dtype.kind in "fc":
             itself = any(o is v for v in inputs)
             name = ufunc.__name__
-            refuse_plain_target(f"An operation in place (np.{name}, as in `plain {_SYMBOLS[name]}= x`)" if itself and name in _SYMBOLS
-                                else f"np.{name}(out=…)", type(o).__name__)  # fmt: skip
+            refuse_plain_target(
+                f"An operation in place (np.{name}, as in `plain {_SYMBOLS[name]}= x`)"
+                if itself and name in _SYMBOLS
+                else f"np.{name}(out=…)",
+                type(o).__name__,
+            )
 
 
-_SYMBOLS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "floor_divide": "//", "remainder": "%", "matmul": "@"}
+_SYMBOLS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "power": "**",
+    "floor_divide": "//",
+    "remainder": "%",
+    "matmul": "@",
+}
 
 
 def _as_loop(ufunc: Any, inputs: Sequence[Any], dtype: Any, signature: Any, casting: str) -> list[Value]:
@@ -156,7 +174,11 @@ def _as_loop(ufunc: Any, inputs: Sequence[Any], dtype: Any, signature: Any, cast
         signature = None if dtype is None else (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
     elif isinstance(signature, str):
         codes = signature.replace("->", "")
-        signature = tuple(np.dtype(c) for c in codes) if "->" in signature else (None,) * ufunc.nin + (np.dtype(codes),) * ufunc.nout
+        signature = (
+            tuple(np.dtype(c) for c in codes)
+            if "->" in signature
+            else (None,) * ufunc.nin + (np.dtype(codes),) * ufunc.nout
+        )
     else:
         signature = tuple(None if d is None else np.dtype(d) for d in np.atleast_1d(np.asarray(signature, object)))
     chosen = {} if signature is None else {"signature": signature}
@@ -182,7 +204,9 @@ def general(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, An
     if method == "at":
         return accumulating.at(ufunc, *inputs)
     out = kwargs.pop("out", None)
-    z = {"reduce": accumulating.reduce, "accumulate": accumulating.accumulate, "reduceat": accumulating.reduceat}[method](ufunc, *inputs, **kwargs)
+    z = {"reduce": accumulating.reduce, "accumulate": accumulating.accumulate, "reduceat": accumulating.reduceat}[
+        method
+    ](ufunc, *inputs, **kwargs)
     return into(out, z, f"np.{ufunc.__name__}.{method}(out=…)")
 
 

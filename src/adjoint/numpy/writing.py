@@ -1,4 +1,6 @@
-"""NumPy's functions that write into their first argument. Into a traced array they are pure updates; into a plain one they refuse."""
+"""NumPy's functions that write into their first argument. Into a traced array they are pure updates; into a plain
+one they refuse.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +103,10 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     else:
         info = np.finfo(x.dtype)
         low, high = info.min if neginf is None else neginf, info.max if posinf is None else posinf
-        z = convert(np.where(np.isnan(x), nan, np.where(np.equal(x, np.inf), high, np.where(np.equal(x, -np.inf), low, x))), x.dtype)
+        z = convert(
+            np.where(np.isnan(x), nan, np.where(np.equal(x, np.inf), high, np.where(np.equal(x, -np.inf), low, x))),
+            x.dtype,
+        )
     if not copy:
         overwrite(_target("np.nan_to_num(copy=False)", x), z, "np.nan_to_num")
         return x

@@ -1,4 +1,5 @@
-"""Gives traced values their operators: the one file, with `adjoint.numpy.dispatch`, that installs anything from outside.
+"""Gives traced values their operators: the one file, with `adjoint.numpy.dispatch`, that installs anything from
+outside.
 
 The rules of all primitives use `+`, `*`, `np.sin` … on values; on traced values these arrive here.
 """
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import DtypeError, TraceError
+from adjoint.base.foreign import asking_scipy_function
 from adjoint.base.source import describe, here, user_frame
 from adjoint.ops import arithmetic, compare, contract, elementary  # noqa: F401  (fills UFUNCS)
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
@@ -42,7 +44,9 @@ def coerced(what: str, value: Value) -> Value:
         return np.asarray(value)
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
-            raise DtypeError(f"{what} was given a masked array with masked elements, which would be lost. Use .filled(value) first.")
+            raise DtypeError(
+                f"{what} was given a masked array with masked elements, which would be lost. Use .filled(value) first."
+            )
         return np.asarray(value)
     if type(value).__module__.partition(".")[0] == "pandas" or isinstance(value, np.ndarray):
         array = np.asarray(value)
@@ -50,7 +54,9 @@ def coerced(what: str, value: Value) -> Value:
         return array
     if hasattr(value, "__array__"):
         return np.asarray(value)
-    raise DtypeError(f"{what} cannot combine a traced array with {type(value).__name__}: it needs a number or an array.")
+    raise DtypeError(
+        f"{what} cannot combine a traced array with {type(value).__name__}: it needs a number or an array."
+    )
 
 
 def _holds_traced(value: Any) -> bool:
@@ -132,7 +138,7 @@ def _power(self: Traced, other: Any) -> Any:
 def _in_place(name: str, op: Op) -> Callable[[Traced, Any], Any]:
     def method(self: Traced, other: Any) -> Any:
         z = _power(self, other) if name == "power" else apply_two(op, self, other)
-        if self.ndim == 0:  # a scalar is rebound, as in NumPy
+        if self.ndim == 0 and getattr(self, "_base", None) is None:  # a scalar is rebound, as in NumPy
             return z
         GENERAL["overwrite"](self, z, f"{name} in place")
         return self
@@ -143,7 +149,8 @@ def _in_place(name: str, op: Op) -> Callable[[Traced, Any], Any]:
 def _truth(self: Traced) -> bool:
     if self.shape and self.type.size != 1:
         raise ValueError(
-            "The truth value of an array with more than one element is ambiguous. Use np.any or np.all, or np.where to choose by element."
+            "The truth value of an array with more than one element is ambiguous. Use np.any or np.all, or np.where "
+            "to choose by element."
         )
     return _ask(self, "bool", bool)
 
@@ -163,7 +170,10 @@ def _integer(self: Traced) -> int:
 
 def _index(self: Traced) -> int:
     if self.dtype.kind not in "iu" or self.shape:
-        raise TraceError(f"A traced {self.type} cannot be an index, at {describe(here())}: only integers can. Use int(x) to truncate it.")
+        raise TraceError(
+            f"A traced {self.type} cannot be an index, at {describe(here())}: only integers can. Use int(x) to "
+            "truncate it."
+        )
     return _ask(self, "index", int)
 
 
@@ -181,12 +191,20 @@ def _refuse(call: str, remedy: str) -> Callable[..., Any]:
 
 
 def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
-    """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods of plain arrays)."""
+    """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods
+    of plain arrays).
+    """
+    scipy = asking_scipy_function()
+    if scipy is not None:
+        refuse_conversion(self, *scipy)
     if self.dtype.kind in "biu":
-        remedy = "Read a plain array at traced places with adjoint.numpy.take(plain, x), or make it adjoint.numpy.array(plain) first."
+        remedy = (
+            "Read a plain array at traced places with adjoint.numpy.take(plain, x), or adjoint.numpy.array(plain)[x]."
+        )
     elif _asking_function() is not None or not self.shape:
         remedy = (
-            "A list of traced values becomes an array with np.stack or adjoint.numpy.array (adjoint.numpy has all of NumPy's functions, also for lists); "
+            "A list of traced values becomes an array with np.stack or adjoint.numpy.array (adjoint.numpy has all of "
+            "NumPy's functions, also for lists); "
             "to assign into an array, make it with adjoint.numpy.zeros."
         )
     else:
@@ -204,7 +222,9 @@ def _asking_function() -> str | None:
         if str(frame.f_globals.get("__name__")).startswith("numpy"):
             name = frame.f_code.co_name
         frame = frame.f_back
-    return None if name is None else "np.r_" if name == "__getitem__" else f"np.{name}" if hasattr(np, name) else "A function of NumPy"
+    if name is None or hasattr(np, name):
+        return None if name is None else f"np.{name}"
+    return "np.r_" if name == "__getitem__" else "A function of NumPy"
 
 
 def _length(self: Traced) -> int:
@@ -224,7 +244,9 @@ def _shown_value(self: Traced) -> str:
         return ""
     if value is None:
         return ""
-    return ": " + np.array2string(np.asarray(value), threshold=8, edgeitems=2, precision=6, separator=", ").replace("\n", "")
+    return ": " + np.array2string(np.asarray(value), threshold=8, edgeitems=2, precision=6, separator=", ").replace(
+        "\n", ""
+    )
 
 
 def _format(self: Traced, spec: str) -> str:
@@ -234,19 +256,39 @@ def _format(self: Traced, spec: str) -> str:
 def install() -> None:
     """Put the operators on `Traced`. Called once, when the package is imported."""
     binary = {
-        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder",
-        "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift",
-    }  # fmt: skip
+        "add": "add",
+        "sub": "subtract",
+        "mul": "multiply",
+        "truediv": "divide",
+        "floordiv": "floor_divide",
+        "mod": "remainder",
+        "and": "bitwise_and",
+        "or": "bitwise_or",
+        "xor": "bitwise_xor",
+        "lshift": "left_shift",
+        "rshift": "right_shift",
+    }
     methods: dict[str, Any] = {}
     for short, name in binary.items():
         op = BY_NAME[name]
         methods[f"__{short}__"], methods[f"__r{short}__"] = _forward(op), _backward(op)
         methods[f"__i{short}__"] = _in_place(name, op)
     matmul = UFUNCS[np.matmul]
-    methods["__matmul__"], methods["__rmatmul__"], methods["__imatmul__"] = _forward(matmul), _backward(matmul), _in_place("matmul", matmul)
+    methods["__matmul__"], methods["__rmatmul__"], methods["__imatmul__"] = (
+        _forward(matmul),
+        _backward(matmul),
+        _in_place("matmul", matmul),
+    )
     methods["__pow__"], methods["__rpow__"] = _power, _backward(BY_NAME["power"])
     methods["__ipow__"] = _in_place("power", BY_NAME["power"])
-    for short, name in {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}.items():
+    for short, name in {
+        "eq": "equal",
+        "ne": "not_equal",
+        "lt": "less",
+        "le": "less_equal",
+        "gt": "greater",
+        "ge": "greater_equal",
+    }.items():
         methods[f"__{short}__"] = _forward(BY_NAME[name])
     for short, name in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
         methods[f"__{short}__"] = lambda self, op=BY_NAME[name]: self._trace.apply_one(op, self)
@@ -264,12 +306,16 @@ def install() -> None:
         "__repr__": _text,
         "__str__": _text,
         "__format__": _format,
-        "__float__": _refuse("float() (or a function of math, or z[i] = x with a plain array z)",
-                             "Use NumPy's functions (np.sin, not math.sin); to assign into an array, make it with adjoint.numpy.zeros."),
-        "__complex__": _refuse("complex() (or a function of cmath, or z[i] = x with a plain array z)",
-                               "Use NumPy's functions; to assign into an array, make it with adjoint.numpy.zeros."),
+        "__float__": _refuse(
+            "float() (or a function of math, or z[i] = x with a plain array z)",
+            "Use NumPy's functions (np.sin, not math.sin); to assign into an array, make it with adjoint.numpy.zeros.",
+        ),
+        "__complex__": _refuse(
+            "complex() (or a function of cmath, or z[i] = x with a plain array z)",
+            "Use NumPy's functions; to assign into an array, make it with adjoint.numpy.zeros.",
+        ),
         "__array__": _refuse_array,
         "__contains__": lambda self, item: bool(np.any(self == item)),
-    }  # fmt: skip
+    }
     for name, method in methods.items():
         setattr(Traced, name, method)

@@ -14,7 +14,9 @@ from adjoint.program.types import ArrayType, Value
 
 @primitive
 class SearchSorted(Flat):
-    """How many elements of the sorted vector a are smaller than each element of v (side left), or not larger (right)."""
+    """How many elements of the sorted vector a are smaller than each element of v (side left), or not larger
+    (right).
+    """
 
     side: str
 

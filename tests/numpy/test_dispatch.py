@@ -1,0 +1,185 @@
+"""The holes of NumPy's dispatch: none gives a wrong number or drops a derivative; each names the call and a remedy."""
+
+import math
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.base.errors import AdjointError, TraceError, UnsupportedError
+from adjoint.ops.operators import FUNCTIONS
+
+PLAIN, MATRIX = np.arange(3.0), np.eye(3)
+
+
+def assigned(x):
+    z = np.zeros(3)
+    z[0] = x[0]
+    return np.sum(z)
+
+
+def assigned_slice(x):
+    z = np.zeros(3)
+    z[:2] = x[:2]
+    return np.sum(z)
+
+
+def assigned_by_list(x):
+    z = np.zeros(3)
+    z[[0, 2]] = x[:2]
+    return np.sum(z)
+
+
+def assigned_all(x):
+    z = np.zeros(3)
+    z[...] = x
+    return np.sum(z)
+
+
+def added_to_element(x):
+    z = np.zeros(3)
+    z[0] += x[0]
+    return np.sum(z)
+
+
+def added(x):
+    z = np.zeros(3)
+    z += x
+    return np.sum(z)
+
+
+def assigned_complex(x):
+    z = np.zeros(3, complex)
+    z[0] = x[0] * 1j
+    return np.sum(z.real)
+
+
+HOLES = {
+    "float": (lambda x: float(x[0]), r"float\(\)", "NumPy's functions"),
+    "math": (lambda x: math.sin(x[0]), "math", r"np\.sin"),
+    "complex": (lambda x: abs(complex(x[0])), r"complex\(\)", "NumPy's functions"),
+    "asarray": (lambda x: np.asarray(x).sum(), r"np\.asarray", r"np\.stack"),
+    "array": (lambda x: np.array([x[0], x[1]]).sum(), r"np\.array", r"adjoint\.numpy\.array"),
+    "array of arrays": (lambda x: np.array([x, x]).sum(), r"np\.array", r"np\.stack"),
+    "sum of a list": (lambda x: np.sum([x[0], x[1]]), r"np\.sum", r"np\.stack"),
+    "diag of a list": (lambda x: np.diag([x[0], x[1]]).sum(), r"np\.diag", r"adjoint\.numpy"),
+    "r_": (lambda x: np.r_[x, 1.0].sum(), r"np\.r_", r"adjoint\.numpy"),
+    "plain.dot": (lambda x: MATRIX.dot(x).sum(), "a method of a plain array", r"np\.dot"),
+    "plain[x]": (lambda x: PLAIN[x[0]], "NumPy", r"adjoint\.numpy"),
+    "plain.take": (lambda x: PLAIN.take(x), "a method of a plain array", r"adjoint\.numpy"),
+    "pad": (lambda x: np.pad(PLAIN, 1, constant_values=x[0]).sum(), r"np\.pad", r"adjoint\.numpy"),
+    "full": (lambda x: np.full(3, x[0]).sum(), r"np\.full", r"adjoint\.numpy"),
+    "full_like": (lambda x: np.full_like(PLAIN, x[0]).sum(), r"np\.full_like", r"adjoint\.numpy"),
+    "nan_to_num": (lambda x: np.nan_to_num(PLAIN * np.nan, nan=x[0]).sum(), r"nan_to_num", r"adjoint\.numpy"),
+    "assigned": (assigned, r"z\[0\] = x\[0\]", r"adjoint\.numpy\.zeros"),
+    "assigned slice": (assigned_slice, r"z\[:2\] = x\[:2\]", r"adjoint\.numpy\.zeros"),
+    "assigned by list": (assigned_by_list, r"z\[\[0, 2\]\] = x", r"adjoint\.numpy\.zeros"),
+    "assigned all": (assigned_all, r"z\[\.\.\.\] = x", r"adjoint\.numpy\.zeros"),
+    "added to element": (added_to_element, r"z\[0\] \+= x\[0\]", r"adjoint\.numpy\.zeros"),
+    "added": (added, r"z \+= x", r"adjoint\.numpy\.zeros"),
+    "assigned complex": (assigned_complex, r"z\[0\] = x", r"adjoint\.numpy\.zeros"),
+    "operand list": (lambda x: np.sum(x * [x[0], x[1], x[2]]), "multiply", r"np\.stack"),
+    "np.vectorize": (lambda x: np.vectorize(lambda t: t)(x).sum(), "NumPy", r"adjoint\.numpy"),
+    "fromiter": (lambda x: np.fromiter((t for t in x), float).sum(), "plain", r"adjoint\.numpy"),
+    "item": (lambda x: x.item(0), r"\.item\(\)", "x\\[i\\]"),
+    "tolist": (lambda x: sum(x.tolist()), r"\.tolist\(\)", r"np\.stack"),
+    "fsum": (lambda x: math.fsum(x), "math", "NumPy"),
+    "where of lists": (lambda x: np.sum(np.where([True], [x[0]], 0.0)), "NumPy", r"adjoint\.numpy"),
+    "copyto": (lambda x: np.copyto(PLAIN, x), r"np\.copyto", r"adjoint\.numpy"),
+    "norm of a list": (lambda x: np.linalg.norm([x[0], x[1]]), "NumPy", r"adjoint\.numpy"),
+}
+X = np.array([0.5, 1.5, 2.5])
+TRANSFORMATIONS = {
+    "grad": lambda f: ad.grad(f)(X),
+    "vjp": lambda f: ad.vjp(f, X),
+    "jvp": lambda f: ad.jvp(f, (X,), (X,)),
+    "linearize": lambda f: ad.linearize(f, X),
+    "vmap": lambda f: ad.vmap(f)(np.stack([X, X + 1])),
+    "jet": lambda f: ad.jet(f, (X,), [[X, X]]),
+    "hessian": lambda f: ad.hessian(f)(X),
+    "jacobian": lambda f: ad.jacobian(f)(X),
+    "vmap of grad": lambda f: ad.vmap(ad.grad(f))(np.stack([X, X + 1])),
+    "grad of vmap": lambda f: ad.grad(lambda x: np.sum(ad.vmap(f)(x)))(np.stack([X, X + 1])),
+    "linear_transpose": lambda f: ad.linear_transpose(f, X)(1.0),
+    "scan": lambda f: ad.scan(lambda c, x: (c + f(x), None), 0.0, np.stack([X, X])),
+    "cond": lambda f: ad.grad(lambda x: ad.cond(x[0] > 0, f, f, x))(X),
+    "checkpoint": lambda f: ad.grad(ad.checkpoint(f))(X),
+}
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize("hole", HOLES)
+def test_holes(hole, transformation) -> None:
+    f, call, remedy = HOLES[hole]
+    with pytest.raises(TraceError, match=f"(?s){call}") as caught:
+        TRANSFORMATIONS[transformation](f)
+    assert caught.match(f"(?s){remedy}")
+    assert caught.match("test_dispatch.py:"), "the message shows the user's line"
+    np.testing.assert_array_equal(PLAIN, [0.0, 1.0, 2.0])
+
+
+def test_truncation_into_whole_numbers_is_numpys() -> None:
+    def f(x):
+        k = np.zeros(2, int)
+        k[0] = x[1]
+        return np.sum(x) * k[0]
+
+    np.testing.assert_array_equal(ad.grad(f)(np.array([1.0, 2.7])), [2.0, 2.0])
+
+
+def test_every_function_of_numpy_answers_or_says_why() -> None:
+    """A function of NumPy that has no rule raises an error that names it."""
+    unknown = [name for name in np.__all__ if hasattr(f := getattr(np, name), "_implementation") and f not in FUNCTIONS]
+    assert set(unknown) <= {
+        "busday_count",
+        "busday_offset",
+        "datetime_as_string",
+        "is_busday",
+        "intersect1d",
+        "setxor1d",
+        "packbits",
+        "unpackbits",
+        "ravel_multi_index",
+        "unravel_index",
+        "poly",
+        "polydiv",
+        "polyfit",
+        "polyint",
+        "roots",
+        "save",
+        "savetxt",
+        "savez",
+        "savez_compressed",
+    }
+    with pytest.raises(UnsupportedError, match=r"numpy\.roots has no derivative rule.*custom_rule"):
+        ad.grad(lambda x: np.sum(np.real(np.roots(x))))(X)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.sort(x, order="f"),
+        lambda x: np.einsum("i->i", x, wrong=1),
+        lambda x: np.pad(x, 1, mode="mean", stat_length=1),
+        lambda x: np.quantile(x, 0.5, weights=x),
+        lambda x: np.unique(x, axis=0),
+        lambda x: np.partition(x, 1, order="f"),
+        lambda x: np.concatenate([x], wrong=2),
+        lambda x: np.clip(x, 0, 1, wrong=1),
+        lambda x: np.sum(x, wrong=3),
+        lambda x: np.zeros_like(x, device="gpu"),
+    ],
+)
+def test_unsupported_keywords_raise(call) -> None:
+    with pytest.raises((AdjointError, TypeError, ValueError)):
+        ad.grad(lambda x: np.sum(call(x)))(X)
+
+
+def test_masked_and_foreign_operands() -> None:
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+    with pytest.raises(TypeError, match="masked"):
+        ad.grad(lambda x: np.sum(x * masked))(X)
+    with pytest.raises(TypeError):
+        ad.grad(lambda x: np.sum(x + "text"))(X)
+    with pytest.raises(TypeError):
+        ad.grad(lambda x: np.sum(x * np.array(["a", "b", "c"])))(X)
