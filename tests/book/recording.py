@@ -18,9 +18,18 @@ def recorded(f, *args):
 
 def names(program):
     """How often each primitive occurs, by name."""
-    return Counter(getattr(eq.op, "title", type(eq.op).__name__) for eq in program.equations)
+    return Counter(name(eq.op) for eq in program.equations)
 
 
 def shapes(program):
     """The shapes of everything that is computed."""
     return [v.type.shape for eq in program.equations for v in eq.outputs]
+
+
+def name(op):
+    return getattr(op, "title", type(op).__name__)
+
+
+def operands(program, title):
+    """The shapes of the operands of every primitive of one name."""
+    return [tuple(a.type.shape for a in eq.inputs) for eq in program.equations if name(eq.op) == title]
