@@ -12,6 +12,7 @@ from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.pointwise import MaskedProduct
 from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
+from adjoint.ops.search import SearchSorted
 from adjoint.ops.select import Select, StopGradient
 from adjoint.ops.special.gamma import Polygamma
 from tests.ops.samples import ALL, COMPLEX, FLOAT, SINGLE, Example, apart, normal, strided
@@ -48,6 +49,9 @@ def array_examples() -> Iterator[Example]:
         if dtype.kind == "f":
             yield Example(Exponent(), (dtype.type(1.3),))
             yield Example(Exponent(), (1.3 * np.exp2(np.arange(-3, 3)).astype(dtype),))
+    for side in ("left", "right"):
+        yield Example(SearchSorted(side), (np.array([-8.0, 0.0, 8.0]), np.array([[-4.0, 13.0], [-13.0, 4.0]])))
+        yield Example(SearchSorted(side), (np.array([-1.0, 0.5, 2.0], np.float32), np.float32(0.7)))
     yield Example(Polygamma(1), (np.float64(1.7),))
     yield Example(LogSumExp((0, 2)), (normal(2, 1, 3),))
     x = normal(2, 3)
