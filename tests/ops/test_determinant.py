@@ -1,0 +1,96 @@
+"""Determinants of singular matrices: derivatives of every order against Leibniz' sum over permutations."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.base.errors import ShapeError
+from adjoint.ops.determinant import Determinant, SignLogDeterminant
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType
+
+
+def leibniz(a):
+    """Σ over permutations of the product of a[i, p(i)], with the sign of p: a polynomial, differentiated as such."""
+    n = a.shape[-1]
+    total = 0.0
+    for p in permutations(range(n)):
+        inversions = sum(p[j] > p[i] for i in range(n) for j in range(i))
+        term = (-1.0) ** inversions
+        for i in range(n):
+            term = term * a[..., i, p[i]]
+        total = total + term
+    return total
+
+
+def of_rank(n: int, rank: int, complex_: bool, seed: int = 0):
+    rng = np.random.default_rng([n, rank, seed])
+    left, right = rng.normal(size=(2, n, n)) + (1j * rng.normal(size=(2, n, n)) if complex_ else 0)
+    return left[:, :rank] @ right[:rank]
+
+
+@pytest.mark.parametrize("complex_", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("n, rank", [(n, rank) for n in (1, 2, 3, 4) for rank in range(n + 1)])
+def test_every_order_at_every_rank(n, rank, complex_) -> None:
+    a = of_rank(n, rank, complex_)
+    directions = [of_rank(n, n, complex_, seed) for seed in (1, 2, 3, 4)]
+    _, found = ad.jet(np.linalg.det, (a,), (directions,))
+    _, wanted = ad.jet(leibniz, (a,), (directions,))
+    for term, expected in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(term, expected, rtol=1e-9, atol=1e-9)
+
+    def twice(f):
+        slope = lambda x: np.sum(np.real(ad.grad(lambda y: np.real(f(y)))(x) * directions[0]))
+        return ad.grad(slope)(a)
+
+    np.testing.assert_allclose(twice(np.linalg.det), twice(leibniz), rtol=1e-9, atol=1e-9)
+
+
+def test_a_stack_of_different_ranks() -> None:
+    stack = np.stack([of_rank(3, rank, False) for rank in range(4)] + [np.eye(3), 1e-9 * np.ones((3, 3))])
+    for f in (lambda f, x: ad.grad(lambda x: np.sum(f(x) + f(x) ** 2))(x), lambda f, x: ad.vmap(ad.grad(f))(x)):
+        np.testing.assert_allclose(f(np.linalg.det, stack), f(leibniz, stack), rtol=1e-9, atol=1e-12)
+    basis = np.eye(9).reshape(9, 3, 3)
+    hessian = lambda f: ad.vmap(lambda x: ad.vmap(lambda e: ad.jvp(ad.grad(f), (x,), (e,))[1])(basis))
+    np.testing.assert_allclose(hessian(np.linalg.det)(stack), hessian(leibniz)(stack), rtol=1e-9, atol=1e-9)
+
+
+def test_nearly_singular() -> None:
+    """Cofactors do not depend on the small singular value, so they keep all their digits."""
+    u, v = (np.linalg.qr(np.random.default_rng(k).normal(size=(4, 4)))[0] for k in (0, 1))
+    for smallest in (1e-3, 1e-6, 1e-9, 1e-15, 0.0):
+        a = (u * [1.0, 2.0, 3.0, smallest]) @ v
+        np.testing.assert_allclose(ad.grad(np.linalg.det)(a), ad.grad(leibniz)(a), atol=1e-13)
+
+
+def test_recorded_program_serves_every_rank() -> None:
+    """A gradient recorded from types alone is right for matrices of any rank."""
+    program, _ = record_program(lambda x: [ad.grad(np.linalg.det)(x)], [ArrayType((3, 3), np.dtype(float))])
+    for rank in range(4):
+        a = of_rank(3, rank, False)
+        np.testing.assert_allclose(program(a)[0], ad.grad(leibniz)(a), rtol=1e-9, atol=1e-12)
+
+
+def test_log_determinant_of_a_singular_matrix() -> None:
+    """It is minus infinity, and has no derivative; a lane that is not used does not disturb the others."""
+    stack = np.stack([2 * np.eye(2), np.ones((2, 2))])
+    logarithm = lambda a: np.linalg.slogdet(a)[1]
+    assert np.all(np.isnan(ad.grad(lambda a: logarithm(a[1]))(stack)[1]))
+    found = ad.grad(lambda a: np.sum(np.where(np.array([True, False]), logarithm(a), 0.0)))(stack)
+    np.testing.assert_array_equal(found, [np.eye(2) / 2, np.zeros((2, 2))])
+
+
+def test_jacobi_formula() -> None:
+    """d log det(A) = tr(A⁻¹ Ȧ), for a function that is written with det."""
+    a = of_rank(4, 4, True)
+    np.testing.assert_allclose(
+        ad.vjp(lambda a: np.log(np.linalg.det(a)), a)[1](1.0 + 0j)[0], np.linalg.inv(a).conj().T, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("op, name", [(Determinant(), "det"), (SignLogDeterminant(), "slogdet")])
+def test_wrong_shapes_are_named(op, name) -> None:
+    with pytest.raises(ShapeError, match=f"{name}: .*not square"):
+        op.result_type(ArrayType((2, 3), np.dtype(float)))
