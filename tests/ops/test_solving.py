@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.errors import DtypeError, NotLinear, ShapeError
 from adjoint.ops.solving import Inverse, PseudoInverse, Solve, TriangularSolve
 from adjoint.program.types import ArrayType
 
@@ -104,3 +104,12 @@ def test_constant_rank_of_the_pseudo_inverse() -> None:
     weight = rng.normal(size=(3, 3))
     found, wanted = (ad.grad(lambda u, v, f=f: np.sum(weight * f(u, v)), (0, 1))(u, v) for f in (through, explicit))
     np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_the_transpose_in_the_right_side() -> None:
+    """x = A⁻¹ b is linear in b; in A it is not."""
+    b, u = rng.normal(size=(2, 3))
+    (found,) = ad.linear_transpose(lambda b: np.linalg.solve(A, b), b)(u)
+    np.testing.assert_allclose(found, np.linalg.solve(A.T, u), rtol=1e-12)
+    with pytest.raises(NotLinear, match="solve"):
+        ad.linear_transpose(lambda a: np.linalg.solve(a, b), A)(u)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import Implicit
+from adjoint.ops.matrices import is_plain
 from adjoint.ops.reduce import Axes, Reduction, expand
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype
@@ -28,6 +29,9 @@ class Length(Reduction, Implicit):
 
     def evaluate(self, *xs: Value) -> Value:
         x = xs[0] if xs[0].dtype.kind in "fc" else xs[0].astype(np.float64)
+        if len(self.axes) == x.ndim:  # one dot product instead of an array of squares
+            flat = np.ravel(x)
+            return np.sqrt(np.vdot(flat, flat).real)
         if x.dtype.kind == "c":
             return np.sqrt(np.add.reduce(x.real * x.real + x.imag * x.imag, axis=self.axes))
         return np.sqrt(np.add.reduce(x * x, axis=self.axes))
@@ -37,6 +41,8 @@ class Length(Reduction, Implicit):
 
     def inverse(self, z: Value) -> Value:
         """1 / z, and 0 where z = 0."""
+        if is_plain(z):
+            return np.divide(1, z, out=np.zeros_like(z), where=np.not_equal(z, 0))
         zero = np.equal(z, 0)
         return np.where(zero, z.dtype.type(0), 1 / np.where(zero, z.dtype.type(1), z))
 

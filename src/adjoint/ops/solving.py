@@ -37,6 +37,8 @@ class Equations(Implicit):
     Ȧ X + A Ẋ = Ḃ gives   Ẋ = A⁻¹ (Ḃ - Ȧ X),   B̄ = A⁻ᴴ X̄,   Ā = -B̄ Xᴴ,   Xₖ = A₀⁻¹ (Bₖ - Σⱼ Aⱼ Xₖ₋ⱼ).
     """
 
+    linear_arguments = (1,)  # linear in B alone: it has a transpose
+
     @abstractmethod
     def read(self, a: Value) -> Value:
         """The part of A that counts, in the derivative; it is a projection, so also its own adjoint."""
