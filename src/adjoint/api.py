@@ -16,7 +16,7 @@ from adjoint.base.source import here, user_facing
 from adjoint.ops.select import StopGradient
 from adjoint.program.trace import bind, running
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.transform import subprograms  # noqa: F401  (gives traces their transformations of programs)
+from adjoint.transform import recorders, subprograms  # noqa: F401  (gives traces their transformations of programs)
 from adjoint.transform.arguments import Argnums, Selection, fresh, plain_value, returned, run, select
 from adjoint.transform.drivers import (
     Linearised,
@@ -31,6 +31,8 @@ from adjoint.transform.drivers import (
 from adjoint.transform.lanes import run_lanes
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 from adjoint.transform.watch import lifted, settled, watched
+
+recorders.install()
 
 Function: TypeAlias = Callable[..., Any]
 

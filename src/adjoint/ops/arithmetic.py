@@ -8,14 +8,20 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import Differential
-from adjoint.ops.pointwise import Factor, LinearUfunc, ProductUfunc, SmoothUfunc, Ufunc, itself, other, smooth
+from adjoint.ops.pointwise import (
+    Factor,
+    LinearUfunc,
+    ProductUfunc,
+    SmoothUfunc,
+    Ufunc,
+    itself,
+    minus_one,
+    other,
+    smooth,
+)
 from adjoint.program.types import Value
 
 ONE: Factor | None = None  # the partial 1: nothing to multiply with, nothing to keep
-
-
-def _minus_one() -> float:
-    return -1.0
 
 
 def _zero() -> float:
@@ -119,8 +125,8 @@ class ConjugateUfunc(LinearUfunc):
 
 
 add = LinearUfunc(np.add, [ONE, ONE])
-subtract = LinearUfunc(np.subtract, [ONE, _minus_one])
-negative = LinearUfunc(np.negative, [_minus_one])
+subtract = LinearUfunc(np.subtract, [ONE, minus_one])
+negative = LinearUfunc(np.negative, [minus_one])
 positive = LinearUfunc(np.positive, [ONE])
 conjugate = ConjugateUfunc(np.conjugate, [ONE])
 degrees = smooth(np.degrees, lambda: 180.0 / np.pi)

@@ -31,6 +31,16 @@ def other(y: Value) -> Value:
     return y
 
 
+def minus_one() -> float:
+    """The partial -1."""
+    return -1.0
+
+
+def negated(x: Value, y: Value, z: Value) -> float:
+    """The partial -1 as the tape reads it: it negates instead of multiplying."""
+    return -1.0
+
+
 def _pick_x(x: Value, y: Value, z: Value) -> Value:
     return x
 
@@ -42,7 +52,7 @@ def _pick_y(x: Value, y: Value, z: Value) -> Value:
 def _reads(*names: str) -> Callable[[Factor], Factor]:
     """Adapters from an expression in some of x, y, z to a function of all three."""
     table: dict[tuple[str, ...], Callable[[Factor], Factor]] = {
-        (): lambda f: lambda x, y, z: f(),
+        (): lambda f: negated if f is minus_one else lambda x, y, z: f(),
         ("x",): lambda f: _pick_x if f is itself else lambda x, y, z: f(x),
         ("y",): lambda f: _pick_y if f is other else lambda x, y, z: f(y),
         ("z",): lambda f: lambda x, y, z: f(z),

@@ -35,6 +35,7 @@ class Trace:
     title = "a transformation"
     differentiates = False  # its values are a value with derivatives beside it
     records = False  # writes a program: an effect inside it is written down, whatever it reads
+    fast = 0  # the thread in which the short way of recording may be taken; 0 when it may not (see transform/recorders.py)
     defers = False  # may have to run the function again: effects wait until it has run
 
     def __init__(self) -> None:
@@ -67,6 +68,7 @@ class Trace:
 
     def end(self) -> None:
         """From now on, a value of this trace that has leaked raises when it is used."""
+        self.fast = 0
         self.apply = self._late  # type: ignore[method-assign]
         self.apply_one = lambda op, x: self._late(op, (x,))  # type: ignore[method-assign]
         self.apply_two = lambda op, x, y: self._late(op, (x, y))  # type: ignore[method-assign]
@@ -81,11 +83,12 @@ class Trace:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """While a record is read or a rule of the user's runs, values of this trace that it closes over are what they stand for."""
-        names = ("apply", "apply_one", "apply_two")
+        names = ("apply", "apply_one", "apply_two", "fast")
         before = {name: self.__dict__[name] for name in names if name in self.__dict__}
         self.apply = lambda op, args: op(*[self._stripped(a) for a in args])  # type: ignore[method-assign]
         self.apply_one = lambda op, x: op(self._stripped(x))  # type: ignore[method-assign]
         self.apply_two = lambda op, x, y: op(self._stripped(x), self._stripped(y))  # type: ignore[method-assign]
+        self.fast = 0
         token = _reading.set(True)
         try:
             yield

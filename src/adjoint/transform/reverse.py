@@ -20,7 +20,7 @@ import numpy as np
 
 from adjoint.base.errors import NotLinear
 from adjoint.ops.calculus import fit, total
-from adjoint.ops.pointwise import masked_multiply, spread
+from adjoint.ops.pointwise import masked_multiply, negated, spread
 from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Traced, exclusive
 from adjoint.program.types import Value, type_of
@@ -63,9 +63,6 @@ class TapeTracer(Traced):
             self._value, self._index, self._extent = other, -1, None
 
 
-_bare = object.__new__  # a tracer without its __init__, which the fast path does itself
-
-
 class Tape(Trace):
     """Records each equation with the values that its pull needs."""
 
@@ -76,6 +73,7 @@ class Tape(Trace):
         super().__init__()
         self.entries: list[Any] = []
         self.captured = Captured(outlives_call)
+        self.fast = self.thread if type(self) is Tape else 0
 
     def input(self, value: Value) -> TapeTracer:
         """A variable to differentiate with respect to."""
@@ -103,17 +101,8 @@ class Tape(Trace):
         if ix < 0:
             return TapeTracer(self, z, -1)
         kx, _, kz, head = op.plan_first
-        t = _bare(TapeTracer)
-        t._trace, t._value, t._extent = self, z, x._extent
-        if t._extent is not None and z.dtype is FLOAT64:
-            types = None
-        else:
-            types = (type_of(xv), None, type_of(z))
-            t._extent = z.shape if z.dtype is FLOAT64 else None
-        entries = self.entries
-        t._index = len(entries)
-        entries.append((head, ix, -1, xv if kx else None, None, z if kz else None, types))
-        return t
+        types = None if x._extent is not None and z.dtype is FLOAT64 else (type_of(xv), None, type_of(z))
+        return self._new(z, (head, ix, -1, xv if kx else None, None, z if kz else None, types))
 
     def _apply_linear(self, op: Any, x: Any) -> Value:
         """A linear map of one argument: nothing is kept but its type."""
@@ -139,30 +128,22 @@ class Tape(Trace):
         else:
             yv, iy = y, -1
         z = op.function(xv, yv)
-        t = _bare(TapeTracer)
-        t._trace, t._value = self, z
-        t._extent = extent = z.shape if z.dtype is FLOAT64 else None
+        extent = z.shape if z.dtype is FLOAT64 else None
         if iy < 0:
             if ix < 0:
-                t._index = -1
-                return t
+                return TapeTracer(self, z, -1)
             kx, ky, kz, head = op.plan_first
-            if ky and type(yv) is not float and type(yv) is not int:
-                yv = self.captured.hold(yv)
+            yv = self.captured.hold(yv) if ky else yv
             plain = extent is not None and x._extent == extent
         elif ix < 0:
             kx, ky, kz, head = op.plan_second
-            if kx and type(xv) is not float and type(xv) is not int:
-                xv = self.captured.hold(xv)
+            xv = self.captured.hold(xv) if kx else xv
             plain = extent is not None and y._extent == extent
         else:
             kx, ky, kz, head = op.plan_both
             plain = extent is not None and x._extent == extent and y._extent == extent
         types = None if plain else (type_of(xv) if ix >= 0 else None, type_of(yv) if iy >= 0 else None, type_of(z))
-        entries = self.entries
-        t._index = len(entries)
-        entries.append((head, ix, iy, xv if kx else None, yv if ky else None, z if kz else None, types))
-        return t
+        return self._new(z, (head, ix, iy, xv if kx else None, yv if ky else None, z if kz else None, types))
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if op.pointwise and len(args) < 3:
@@ -267,6 +248,8 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                 if ix >= 0:
                     if first is None:
                         g = ct
+                    elif first is negated:
+                        g = -ct
                     elif guarded:
                         g = masked_multiply(ct, first(x, y, z))
                     else:
@@ -282,6 +265,8 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                 if iy >= 0:
                     if second is None:
                         g = ct
+                    elif second is negated:
+                        g = -ct
                     elif guarded:
                         g = masked_multiply(ct, second(x, y, z))
                     else:
@@ -368,6 +353,7 @@ class LinearTape(Tape):
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         tracked = [isinstance(a, TapeTracer) and a._trace is self and a._index >= 0 for a in args]
         divisor = op.title == "divide" and tracked == [True, False]
+        divisor = divisor or tracked == [i in getattr(op, "linear_arguments", ()) for i in range(len(args))]
         if any(tracked) and not (
             op.linear
             or divisor
