@@ -8,5 +8,7 @@ from adjoint.debug import check
 from adjoint.derivatives import hessian, hvp, jacfwd, jacobian, jacrev
 from adjoint.extend import checkpoint, custom_rule
 from adjoint.flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
+from adjoint.program.types import ArrayType
+from adjoint.tracing import load, trace
 
 __version__ = "0.1.0"

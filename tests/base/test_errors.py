@@ -18,6 +18,7 @@ BUILT_IN = {
     errors.RuleError: TypeError,
     errors.CheckError: ValueError,
     errors.NonFiniteError: FloatingPointError,
+    errors.ProgramError: ValueError,
     errors.UnsupportedError: TypeError,
     errors.IndexBoundsError: IndexError,
 }

@@ -12,6 +12,7 @@ __all__ = [
     "LeakError",
     "NonFiniteError",
     "NotLinear",
+    "ProgramError",
     "RuleError",
     "ShapeError",
     "TraceError",
@@ -54,6 +55,10 @@ class TreeError(AdjointError, ValueError):
 
 class RuleError(AdjointError, TypeError):
     """A custom rule returned something of the wrong kind, shape or element type."""
+
+
+class ProgramError(AdjointError, ValueError):
+    """A program is not well formed, or cannot be saved or loaded."""
 
 
 class CheckError(AdjointError, ValueError):

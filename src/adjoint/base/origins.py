@@ -14,7 +14,7 @@ __all__ = ["Origin", "at", "origin", "pin", "unpin"]
 class Origin(NamedTuple):
     """The line and the scope that asked for an operation; and, on the way back, the name of the operation that is being pulled through."""
 
-    location: Location | None
+    location: Location | str | None
     scope: tuple[str, ...]
     pulled: str | None = None
 

@@ -88,15 +88,19 @@ def _file_name(filename: str) -> str:
     return "notebook cell" if f"{os.sep}ipykernel_" in filename else os.path.basename(filename)
 
 
-def short(location: Location | None) -> str:
+def short(location: Location | str | None) -> str:
     """`model.py:12`."""
+    if isinstance(location, str):
+        return location
     if location is None:
         return "unknown line"
     return f"{_file_name(location.code.co_filename)}:{line(location)}"
 
 
-def describe(location: Location | None) -> str:
-    """`model.py:12, in loss: y = np.sqrt(x)`."""
+def describe(location: Location | str | None) -> str:
+    """`model.py:12, in loss: y = np.sqrt(x)`. A text is its own description."""
+    if isinstance(location, str):
+        return location
     if location is None:
         return "unknown line"
     code = location.code

@@ -78,6 +78,7 @@ class OpaqueCall(Flat):
     function: Callable[..., Sequence[Value]]
     batched_function: Callable[..., Sequence[Value]] | None = None
     several = True
+    opaque = True
 
     @property
     def title(self) -> str:

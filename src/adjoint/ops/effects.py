@@ -17,6 +17,7 @@ from adjoint.base.errors import CheckError, ControlFlowError
 from adjoint.ops.calculus import Flat
 from adjoint.program.op import primitive
 from adjoint.program.program import Equation, Program, Var
+from adjoint.program.save import RECORDS
 from adjoint.program.trace import perform
 from adjoint.program.types import ArrayType, Value
 
@@ -93,6 +94,9 @@ class Arguments:
         fixed, rest = dict(self.fixed), iter(operands)
         leaves = [fixed[i] if i in fixed else next(rest) for i in range(self.structure.num_leaves)]
         return self.structure.unflatten(leaves)
+
+
+RECORDS["Arguments"] = Arguments
 
 
 def _is_operand(leaf: Any) -> bool:

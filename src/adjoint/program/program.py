@@ -50,7 +50,7 @@ class Equation:
     op: Op
     inputs: tuple[Atom, ...]
     outputs: tuple[Var, ...]
-    location: Location | None = None
+    location: Location | str | None = None  # a text in a program that was loaded
     scope: tuple[str, ...] = ()
     pulled: str | None = None  # on the way back: the name of the operation that is being pulled through
 

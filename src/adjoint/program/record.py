@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.origins import origin
-from adjoint.base.source import describe, here
+from adjoint.base.source import Location, describe, here
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.trace import Trace, Traced, outside_of, primal, running
@@ -65,6 +65,7 @@ class Guard(NamedTuple):
     atom: Atom
     question: str  # "bool", "int", "index", "hash"
     answer: Any
+    location: Location | None = None
 
 
 class Record(Trace):
@@ -139,7 +140,7 @@ class Record(Trace):
                 "is being traced. Use ad.cond(predicate, f, g, *args) for a branch, ad.while_loop for a loop, np.where for a choice by element."
             )
         result = answer(x._value)
-        self.guards.append(Guard(len(self.equations), x._var, question, result))
+        self.guards.append(Guard(len(self.equations), x._var, question, result, here()))
         return result
 
     def program(self, inputs: Sequence[RecordTracer], outputs: Sequence[Value]) -> tuple[Program, list[Traced]]:

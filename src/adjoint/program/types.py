@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adjoint.base.errors import DtypeError
+from adjoint.tree.registry import register_leaf
 
 # What flows through a program: an ndarray, a NumPy scalar, a Python number, or a traced value that stands for one.
 Value: TypeAlias = Any
@@ -66,6 +67,8 @@ class ArrayType:
 
     __repr__ = __str__
 
+
+register_leaf(ArrayType)  # a type stands where an array would, and is not a container of its fields
 
 _PYTHON_NUMBERS: dict[type, ArrayType] = {
     bool: ArrayType((), np.dtype(np.bool_)),

@@ -1,0 +1,79 @@
+"""Is a program well formed? Every variable bound once and before its use, every type the one that its primitive states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjoint.base.errors import ProgramError
+from adjoint.base.source import describe
+from adjoint.program.program import Atom, Equation, Program, Var
+from adjoint.program.types import ArrayType, Size, type_of
+
+
+def check(program: Program, inside: str = "") -> Program:
+    """The program itself, if it is well formed; else ProgramError names the equation and the user's line. Programs inside are checked too."""
+    bound: set[Var] = set()
+    for number, v in enumerate(program.inputs):
+        _bind(v, bound, f"{inside}input {number}")
+    for number, (v, value) in enumerate(program.constants.items()):
+        _bind(v, bound, f"{inside}constant {number}")
+        found = type_of(value)
+        if not _agree([v.type], [found], {}):
+            raise ProgramError(f"{inside}constant {number} is declared as {v.type}, but is {found}.")
+    sizes: dict[Size, Any] = {}
+    for number, eq in enumerate(program.equations):
+        place = f"{inside}equation {number}, {eq.op.title} at {describe(eq.location)}"
+        _check_equation(eq, bound, sizes, place)
+    for number, atom in enumerate(program.outputs):
+        _check_read(atom, bound, f"{inside}output {number}")
+    return program
+
+
+def _check_equation(eq: Equation, bound: set[Var], sizes: dict[Size, Any], place: str) -> None:
+    for atom in eq.inputs:
+        _check_read(atom, bound, place)
+    given = [a.type for a in eq.inputs]
+    if not eq.op.opaque:
+        try:
+            stated: Any = eq.op.result_type(*given)
+        except Exception as problem:
+            raise ProgramError(f"{place}: it does not take {_listed(given)}: {problem}") from problem
+        types = list(stated) if eq.op.several else [stated]
+        if not _agree([v.type for v in eq.outputs], types, sizes):
+            raise ProgramError(f"{place}: it gives {_listed(types)} for {_listed(given)}, but is declared to give {_listed([v.type for v in eq.outputs])}.")
+    for v in eq.outputs:
+        _bind(v, bound, place)
+    programs: Callable[[], dict[str, Program]] = getattr(eq.op, "programs", dict)
+    for title, sub in programs().items():
+        check(sub, f"{place}, {title}: ")
+
+
+def _bind(v: Var, bound: set[Var], place: str) -> None:
+    if v in bound:
+        raise ProgramError(f"{place}: its variable, of type {v.type}, is bound already. Each variable is bound once.")
+    bound.add(v)
+
+
+def _check_read(atom: Atom, bound: set[Var], place: str) -> None:
+    if isinstance(atom, Var) and atom not in bound:
+        raise ProgramError(f"{place}: it reads a variable of type {atom.type} that nothing before it binds.")
+
+
+def _agree(declared: Sequence[ArrayType], stated: Sequence[ArrayType], sizes: dict[Size, Any]) -> bool:
+    """Equal shapes and dtypes; a size that is known only at run time may have any one name, the same one everywhere."""
+    if len(declared) != len(stated):
+        return False
+    for a, b in zip(declared, stated, strict=True):
+        if a.dtype != b.dtype or len(a.shape) != len(b.shape):
+            return False
+        for m, n in zip(a.shape, b.shape, strict=True):
+            if isinstance(n, Size) and n not in sizes:
+                sizes[n] = m
+            if m != (sizes[n] if isinstance(n, Size) else n) and not isinstance(m, Size):
+                return False
+    return True
+
+
+def _listed(types: Sequence[ArrayType]) -> str:
+    return ", ".join(map(str, types)) or "nothing"

@@ -1,0 +1,267 @@
+"""Programs on disk, without pickle: a zip file of one JSON text and the constants as .npy files.
+
+A program inside another stands once in a table. Variables are numbers, in the order in which they are bound. A primitive is its name and its
+fields; fields are numbers, texts, tuples, dtypes, types and programs. What holds a Python function cannot be saved.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import zipfile
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import ProgramError
+from adjoint.base.source import describe
+from adjoint.program.check import check
+from adjoint.program.op import PRIMITIVES, Op
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.types import ArrayType, Size, Value
+from adjoint.tree.kinds import Static
+from adjoint.tree.structure import Structure
+
+FORMAT, VERSION = "adjoint program", 1
+TEXT = "program.json"
+RECORDS: dict[str, type] = {}  # dataclasses that stand in the fields of primitives, by name
+CLASSES: dict[str, type] = {
+    c.__name__: c for c in (tuple, list, dict, OrderedDict, defaultdict, type(None), Static, int, float, complex, bool, str)
+}
+
+
+class Writer:
+    """Gathers programs and arrays into tables."""
+
+    def __init__(self) -> None:
+        self.programs: list[Any] = []
+        self.arrays: list[Any] = []
+        self._known: dict[int, int] = {}
+        self._held: list[Program] = []  # so that ids stay their own
+
+    def program(self, program: Program) -> int:
+        """The number of a program in the table."""
+        if id(program) not in self._known:
+            made = self._program(program)
+            self._known[id(program)] = len(self.programs)
+            self._held.append(program)
+            self.programs.append(made)
+        return self._known[id(program)]
+
+    def _program(self, program: Program) -> dict[str, Any]:
+        number: dict[Var, int] = {v: i for i, v in enumerate((*program.inputs, *program.constants))}
+        equations: list[dict[str, Any]] = []
+        for eq in program.equations:
+            made: dict[str, Any] = {"op": self.op(eq.op), "inputs": [self._atom(a, number) for a in eq.inputs]}
+            for v in eq.outputs:
+                number[v] = len(number)
+            made["outputs"] = [self.value(v.type) for v in eq.outputs]
+            made["where"], made["scope"], made["pulled"] = describe(eq.location), list(eq.scope), eq.pulled
+            equations.append(made)
+        return {
+            "inputs": [self.value(v.type) for v in program.inputs],
+            "constants": [[self.value(v.type), self._array(value)] for v, value in program.constants.items()],
+            "equations": equations,
+            "outputs": [self._atom(a, number) for a in program.outputs],
+        }
+
+    def _atom(self, atom: Atom, number: dict[Var, int]) -> Any:
+        return number[atom] if isinstance(atom, Var) else {"literal": self.value(atom.value)}
+
+    def _array(self, value: Value) -> int:
+        self.arrays.append(np.asarray(value))
+        return len(self.arrays) - 1
+
+    def op(self, op: Op) -> Any:
+        """A primitive: its name, and its fields if it has some."""
+        name = type(op).__name__
+        if PRIMITIVES.get(name) is not type(op):
+            return {"ufunc": op.title}
+        fields: list[Any] = [f for f in dataclasses.fields(op) if f.init]  # type: ignore[arg-type]
+        try:
+            return {"name": name, "fields": {f.name: self.value(getattr(op, f.name)) for f in fields}}
+        except _NotPlain as problem:
+            raise ProgramError(
+                f"{op.title} cannot be saved: it holds {problem}, which is Python code. Save a program without it, or replace it by NumPy functions."
+            ) from None
+
+    def value(self, value: Any) -> Any:
+        """A value of a field as JSON."""
+        kind: type = type(value)
+        if value is None or kind in (bool, int, str):
+            return value
+        if kind in (tuple, list):
+            return {kind.__name__: [self.value(v) for v in value]}
+        simple = _SIMPLE.get(kind)
+        if simple is not None:
+            return simple(self, value)
+        if isinstance(value, np.dtype):
+            return {"dtype": value.str}  # type: ignore[reportUnknownMemberType]
+        if isinstance(value, np.generic):
+            return {"scalar": [value.dtype.str, value.tobytes().hex()]}
+        if isinstance(value, np.ndarray):
+            return {"array": self._array(value)}
+        if isinstance(value, Op):
+            return {"op": self.op(value)}
+        if RECORDS.get(kind.__name__) is kind:
+            return {"record": [kind.__name__, {f.name: self.value(getattr(value, f.name)) for f in dataclasses.fields(value)}]}
+        raise _NotPlain(f"the {kind.__name__} {getattr(value, '__name__', '') or value!r}")
+
+    def constant(self, value: Any, what: str) -> Any:
+        """A value that is part of the program; `what` names it if it cannot be saved."""
+        try:
+            return self.value(value)
+        except _NotPlain as problem:
+            raise ProgramError(f"{what} cannot be saved: it is {problem}, which is Python code.") from None
+
+    def structure(self, structure: Structure) -> Any:
+        """The nodes of a tree; classes of the user's by name."""
+        return [None if n is None else [self._class(n[0]), n[1], self._static(n[2])] for n in structure.nodes]
+
+    def _class(self, cls: type) -> str:
+        return cls.__name__ if CLASSES.get(cls.__name__) is cls else f"{cls.__module__}.{cls.__qualname__}"
+
+    def _static(self, data: Any) -> Any:
+        if isinstance(data, type):
+            return {"class": self._class(data)}
+        if isinstance(data, tuple):
+            return {"tuple": [self._static(d) for d in data]}  # type: ignore[reportUnknownVariableType]
+        try:
+            return self.value(data)
+        except _NotPlain as problem:
+            raise ProgramError(f"A tree with {problem} inside cannot be saved: it is Python code.") from None
+
+
+class _NotPlain(Exception):  # noqa: N818 (caught and told where it is known what was to be saved)
+    """Something that is not plain data."""
+
+
+_SIMPLE: dict[type, Callable[[Writer, Any], Any]] = {
+    float: lambda w, v: {"float": v.hex()},
+    complex: lambda w, v: {"complex": [v.real.hex(), v.imag.hex()]},
+    slice: lambda w, v: {"slice": [w.value(v.start), w.value(v.stop), w.value(v.step)]},
+    type(Ellipsis): lambda w, v: {"ellipsis": None},
+    Size: lambda w, v: {"size": v.name},
+    ArrayType: lambda w, v: {"type": [[w.value(n) for n in v.shape], v.dtype.str, v.weak]},
+    Program: lambda w, v: {"program": w.program(v)},
+    Structure: lambda w, v: {"structure": w.structure(v)},
+}
+
+
+class Reader:
+    """Builds what a Writer wrote. `ufunc` finds a primitive by its name; `classes` are the user's classes of containers."""
+
+    def __init__(self, text: dict[str, Any], arrays: Sequence[Any], ufunc: Callable[[str], Op | None], classes: Sequence[type]) -> None:
+        self.arrays, self._ufunc = arrays, ufunc
+        self.classes = CLASSES | {f"{c.__module__}.{c.__qualname__}": c for c in classes}
+        self.programs: list[Program] = []
+        for made in text["programs"]:  # inner ones stand first
+            self.programs.append(self._program(made))
+
+    def _program(self, made: dict[str, Any]) -> Program:
+        inputs = [Var(self.value(t)) for t in made["inputs"]]
+        constants = {Var(self.value(t)): self.arrays[k] for t, k in made["constants"]}
+        variables = [*inputs, *constants]
+        equations: list[Equation] = []
+        for eq in made["equations"]:
+            atoms = tuple(self._atom(a, variables) for a in eq["inputs"])
+            outputs = tuple(Var(self.value(t)) for t in eq["outputs"])
+            variables += outputs
+            equations.append(Equation(self.op(eq["op"]), atoms, outputs, eq["where"], tuple(eq["scope"]), eq["pulled"]))
+        return Program(tuple(inputs), tuple(equations), tuple(self._atom(a, variables) for a in made["outputs"]), constants)
+
+    def _atom(self, made: Any, variables: Sequence[Var]) -> Atom:
+        return variables[made] if isinstance(made, int) else Literal(self.value(made["literal"]))
+
+    def op(self, made: dict[str, Any]) -> Op:
+        if "ufunc" in made:
+            op = self._ufunc(made["ufunc"])
+            if op is None:
+                raise ProgramError(f"the primitive {made['ufunc']!r} is not known here. It may come from a newer version, or from another library.")
+            return op
+        cls: Any = PRIMITIVES.get(made["name"])
+        if cls is None:
+            raise ProgramError(f"the primitive {made['name']!r} is not known here. It may come from a newer version.")
+        return cls(**{name: self.value(v) for name, v in made["fields"].items()})
+
+    def value(self, made: Any) -> Any:
+        if not isinstance(made, dict):
+            return made
+        ((tag, content),) = made.items()  # type: ignore[reportUnknownVariableType]
+        reader: Any = _READERS[tag]
+        return reader(self, content)
+
+    def structure(self, made: Any) -> Structure:
+        nodes = tuple(None if n is None else (self.named_class(n[0]), n[1], self.value(n[2])) for n in made)
+        return Structure(nodes, sum(n is None for n in nodes))
+
+    def named_class(self, name: str) -> type:
+        if name not in self.classes:
+            raise ProgramError(f"its arguments or results are objects of the class {name}. Give it: load(path, classes=[{name.rpartition('.')[2]}]).")
+        return self.classes[name]
+
+
+_READERS: dict[str, Callable[[Reader, Any], Any]] = {
+    "float": lambda r, c: float.fromhex(c),
+    "complex": lambda r, c: complex(float.fromhex(c[0]), float.fromhex(c[1])),
+    "tuple": lambda r, c: tuple(r.value(v) for v in c),
+    "list": lambda r, c: [r.value(v) for v in c],
+    "slice": lambda r, c: slice(*[r.value(v) for v in c]),
+    "ellipsis": lambda r, c: Ellipsis,
+    "size": lambda r, c: Size(c),
+    "type": lambda r, c: ArrayType(tuple(r.value(n) for n in c[0]), np.dtype(c[1]), c[2]),
+    "dtype": lambda r, c: np.dtype(c),
+    "scalar": lambda r, c: np.frombuffer(bytes.fromhex(c[1]), np.dtype(c[0]))[0],
+    "array": lambda r, c: r.arrays[c],
+    "op": lambda r, c: r.op(c),
+    "program": lambda r, c: r.programs[c],
+    "structure": lambda r, c: r.structure(c),
+    "class": lambda r, c: r.named_class(c),
+    "record": lambda r, c: RECORDS[c[0]](**{name: r.value(v) for name, v in c[1].items()}),
+}
+
+
+def write(path: str | os.PathLike[str], program: Program, more: Callable[[Writer], dict[str, Any]]) -> None:
+    """Save a program; `more` says what stands beside it. Nothing is written when something cannot be saved."""
+    writer = Writer()
+    main = writer.program(program)
+    text = {"format": FORMAT, "version": VERSION, "main": main, **more(writer), "programs": writer.programs}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(TEXT, json.dumps(text, ensure_ascii=False, allow_nan=False))
+        for number, array in enumerate(writer.arrays):
+            data = io.BytesIO()
+            np.lib.format.write_array(data, array, allow_pickle=False)
+            file.writestr(f"array_{number}.npy", data.getvalue())
+
+
+def read(
+    path: str | os.PathLike[str], ufunc: Callable[[str], Op | None], classes: Sequence[type] = ()
+) -> tuple[Program, dict[str, Any], Reader]:
+    """(program, what stands beside it, reader). Whatever is wrong with the file is a ProgramError that says what."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            text: dict[str, Any] = json.loads(file.read(TEXT))
+            if text.get("format") != FORMAT:
+                raise ProgramError(f"{path}: this is not a saved program.")
+            if text.get("version") != VERSION:
+                raise ProgramError(
+                    f"{path}: it was saved in version {text.get('version')} of the format, and this library reads version {VERSION}. "
+                    "Trace and save the function again."
+                )
+            count = sum(name.startswith("array_") for name in file.namelist())
+            arrays = [np.lib.format.read_array(io.BytesIO(file.read(f"array_{i}.npy")), allow_pickle=False) for i in range(count)]
+        reader = Reader(text, arrays, ufunc, classes)
+        return check(reader.programs[text["main"]]), text, reader
+    except ProgramError as problem:
+        said = str(problem)
+        raise ProgramError(said if said.startswith(str(path)) else f"{path}: {said}") from None
+    except (OSError, MemoryError):
+        raise
+    except zipfile.BadZipFile as problem:
+        raise ProgramError(f"{path}: this is not a saved program, or it is damaged or cut off: {problem}.") from None
+    except Exception as problem:  # whatever can be wrong with a text that was changed
+        raise ProgramError(f"{path}: the saved program is damaged: {type(problem).__name__}: {problem}.") from problem
