@@ -7,6 +7,7 @@ import numpy as np
 from adjoint.ops.compare import Exponent
 from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum, LinearRecurrence
+from adjoint.ops.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
 from adjoint.ops.index import Gather, LastWrite, ScatterSet, ScatterSum, Slice
 from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.pointwise import MaskedProduct
@@ -15,7 +16,7 @@ from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
 from adjoint.ops.search import SearchSorted
 from adjoint.ops.select import Select, StopGradient
 from adjoint.ops.special.gamma import Polygamma
-from tests.ops.samples import ALL, COMPLEX, FLOAT, SINGLE, Example, apart, normal, strided
+from tests.ops.samples import ALL, COMPLEX, FLOAT, SINGLE, SINGLE_COMPLEX, Example, apart, normal, strided
 
 
 def array_examples() -> Iterator[Example]:
@@ -42,7 +43,8 @@ def array_examples() -> Iterator[Example]:
         yield Example(Product((1,)), (x,))
         yield Example(Select(), (x, normal(2, 3, dtype=dtype, seed=1), x.real > 0))
         yield Example(LogSumExp((1,)), (x,))
-        yield Example(Polygamma(2), (np.abs(x.real).astype(dtype) + dtype.type(0.5 + 0.25j if dtype.kind == "c" else 0.5),))
+        away = np.abs(x.real) + (0.5 + 0.25j if dtype.kind == "c" else 0.5)
+        yield Example(Polygamma(2), (away.astype(dtype),))
         yield Example(StopGradient(), (x,), smooth=False)
         for target in (FLOAT, SINGLE, COMPLEX):
             yield Example(Convert(target), (x,))
@@ -54,6 +56,14 @@ def array_examples() -> Iterator[Example]:
         yield Example(SearchSorted(side), (np.array([-1.0, 0.5, 2.0], np.float32), np.float32(0.7)))
     yield Example(Polygamma(1), (np.float64(1.7),))
     yield Example(LogSumExp((0, 2)), (normal(2, 1, 3),))
+    for dtype, half in ((FLOAT, COMPLEX), (SINGLE, SINGLE_COMPLEX)):
+        for n in (4, 5):
+            yield Example(HalfSpectrum(1), (normal(2, n, dtype=dtype),))
+            yield Example(FromHalfSpectrum(0, n), (normal(3, 2, dtype=half),))
+            yield Example(FromHalfSpectrum(0, n), (normal(3, dtype=half),))
+        for sign in (-1, 1):
+            yield Example(Fourier((0,), sign), (normal(5, dtype=half),))
+            yield Example(Fourier((0, 2), sign), (normal(2, 3, 4, dtype=half),))
     x = normal(2, 3)
     # axis and shape forms, 0-d and empty, orders of memory
     for y in (x, strided(x), np.asfortranarray(x), normal(0, 3), normal(2, 0)):

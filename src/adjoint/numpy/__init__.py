@@ -13,6 +13,7 @@ from adjoint.numpy import (
     accumulating,
     creating,
     elementwise,
+    fourier,
     indexing,
     joining,
     linear_algebra,
@@ -30,6 +31,7 @@ from adjoint.numpy import (
     shaping,
     statistics,
     ufuncs,
+    windows,
     writing,
 )
 from adjoint.ops import operators
