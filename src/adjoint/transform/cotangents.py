@@ -62,7 +62,7 @@ def scatter(cts: list[Any], i: int, op: Any, ct: Value, xs: Sequence[Any], owned
     if old is None:
         cts[i] = np.zeros(xs[0].shape, xs[0].dtype)
         owned.add(i)
-    elif i not in owned:
+    elif i not in owned or type(old) is not np.ndarray:  # a sum of 0-d arrays is a scalar, which cannot be written to
         cts[i] = np.array(old)
         owned.add(i)
     op.pull_into(cts[i], ct, xs)
