@@ -108,6 +108,14 @@ def test_accumulation_does_not_write_into_shared_cotangents() -> None:
     np.testing.assert_allclose(gy, 2 * (x + y) + 1)
 
 
+def test_numbers_indexed_and_used_whole() -> None:
+    """0-d arrays: NumPy's sums of them are scalars, which cannot be written to."""
+    f = lambda x: np.flip(x) * 2.0 + x * x + x[...] * x[None][0] + x
+    assert ad.grad(f)(1.5) == 2.0 + 4 * 1.5 + 1.0
+    assert ad.jvp(ad.grad(f), (1.5,), (1.0,))[1] == 4.0
+    np.testing.assert_array_equal(ad.vmap(ad.grad(f))(np.array([1.5, 2.0])), [9.0, 11.0])
+
+
 def test_a_seed_is_not_changed() -> None:
     u = np.ones(3)
     _, pullback = ad.vjp(lambda x: (x, x * 1.0, x + x), np.arange(3.0))
