@@ -1,9 +1,5 @@
-"""Without the folder of samples these tests are left out, and a line says so."""
+"""Without the folder of samples these tests are left out; the header of the run says so."""
 
-from tests.opinfo.samples import FOLDER, PRESENT
+from tests.opinfo.place import PRESENT
 
 collect_ignore = [] if PRESENT else ["test_opinfo.py"]
-
-
-def pytest_report_header() -> str | None:
-    return None if PRESENT else f"tests/opinfo: no samples of operators at {FOLDER}, so they are not tried"

@@ -5,7 +5,6 @@
 
 import importlib.util
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,9 +12,8 @@ import numpy as np
 
 import adjoint as ad
 from adjoint.scipy import linalg
+from tests.opinfo.place import FOLDER
 
-FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "opinfo"
-PRESENT = (FOLDER / "data.npz").is_file()
 TOLERANCE = {"value": 1e-9, "vjp": 1e-7, "jvp": 1e-7, "hvp": 1e-6}
 
 

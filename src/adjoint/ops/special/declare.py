@@ -7,7 +7,6 @@ The instances are interned; their names are those of SciPy, with `special.` befo
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,9 +25,11 @@ SQRT_2PI = math.sqrt(2.0 * math.pi)
 
 
 def by_name(name: str) -> Pointwise:
-    """The interned primitive of this name; loads all rules of scipy.special."""
-    importlib.import_module("adjoint.ops.special")
+    """The interned primitive of this name."""
     return RULES[name]
+
+
+by_name.__module__ = "adjoint.ops.special"  # so that unpickling imports the package, and with it all rules
 
 
 class SpecialUfunc(SmoothUfunc):
