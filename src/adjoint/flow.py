@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from adjoint.base.source import user_facing
 from adjoint.ops.control import Cond
 from adjoint.ops.loops import While
 from adjoint.ops.scan import Scan, inner
+from adjoint.program.freezing import without_draws
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.trace import Traced
@@ -39,7 +41,9 @@ class _Traced:
             found.append(made)
             return [checked_leaf(leaf) for leaf in out]
 
-        self.program, self.captured = record_program(flat, types, purpose=purpose)
+        # both branches of a cond are traced for each call, so their numbers are new; a body runs more than once
+        with nullcontext() if purpose.startswith("a branch") else without_draws(function, purpose):
+            self.program, self.captured = record_program(flat, types, purpose=purpose)
         self.result = found[0]
 
 
