@@ -14,7 +14,7 @@ from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import fresh, plain_value, returned, run
 from adjoint.transform.forward import Forward, ForwardTracer
-from adjoint.transform.reverse import LinearTape, Tape, TapeTracer, replay, sweep
+from adjoint.transform.reverse import LinearTape, Tape, TapeTracer, replay, swept
 from adjoint.transform.watch import lifted, new_tape, watching
 
 Function = Callable[[Sequence[Value]], Any]
@@ -59,7 +59,7 @@ class Linearised:
             if place >= 0 and ct is not None:
                 seeds[place] = ct if place not in seeds else seeds[place] + ct
         with self.tape.reading():
-            found = sweep(self.entries, len(self.input_types), seeds, consume=False)
+            found = swept(self.tape, self.entries, len(self.input_types), seeds, consume=False)
         return [t.zeros() if ct is None else ct for ct, t in zip(found, self.input_types, strict=True)]
 
 
@@ -108,7 +108,7 @@ def gradient(
             entries, tape.entries = tape.entries, []
             seed = np.ones((), value.dtype)[()]
             with tape.reading():
-                cts = sweep(entries, len(inputs), {y._index: seed}, consume=True)
+                cts = swept(tape, entries, len(inputs), {y._index: seed}, consume=True)
             tape.captured.verify()
     filled = [type_of(v).zeros() if ct is None else ct for ct, v in zip(cts, values, strict=True)]
     return value, aux, fresh([np.conjugate(g) for g in filled] if holomorphic else filled)

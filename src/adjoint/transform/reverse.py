@@ -12,6 +12,7 @@ The order is topological by construction: reading it backwards, the cotangent of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from threading import get_ident
 from typing import Any
@@ -219,10 +220,26 @@ class Tape(Trace):
         self.captured.release()
 
 
-def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
+def swept(tape: Tape, entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
+    """`sweep`, first without looking after singular partials: if the results are finite, there were none that mattered."""
+    if tape.level == 1 and _is_small(entries) and not any(isinstance(seed, Traced) for seed in seeds.values()):
+        found = sweep(entries, inputs, seeds, consume=False, guard=False)
+        if all(ct is None or math.isfinite(np.vdot(ct, ct).real) for ct in found):
+            return found
+    return sweep(entries, inputs, seeds, consume=consume)
+
+
+def _is_small(entries: list[Any]) -> bool:
+    """Whether a record may wait for its results: it is short, and a sample of what it keeps is small."""
+    sample = entries[:: max(1, len(entries) // 16)]
+    return len(entries) <= 100_000 and all(getattr(v, "nbytes", 0) <= 1 << 14 for e in sample for v in (e[3], e[4], e[5]))
+
+
+def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool, guard: bool = True) -> list[Value]:
     """Read a record backwards: cotangents of the first `inputs` variables from those of some others (None: zero).
 
-    With `consume` the record is taken apart on the way, so that memory falls as the sweep goes back.
+    With `consume` the record is taken apart on the way, so that memory falls as the sweep goes back. With `guard` a zero cotangent
+    gives zero even where a partial is infinite or NaN.
     """
     count = len(entries)
     cts: list[Any] = [None] * count
@@ -244,7 +261,7 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                 if types is not None:
                     _pull_fitted(cts, op, (ix, iy), (x, y), z, types, ct, masked, owned)
                     continue
-                guarded = guarded or masked
+                guarded = guard and (guarded or masked)
                 if ix >= 0:
                     if first is None:
                         g = ct
