@@ -124,7 +124,7 @@ def test_the_seed_of_the_output_is_one_or_the_users():
     assert_allclose(pullback(-3.0)[0], -3 * np.array(GRADIENT), atol=2e-7)
 
 
-@pytest.mark.row("L7.c")
+@pytest.mark.row("L7.c", "B2.3.i")
 def test_every_primitive_pulls_back_the_adjoint_of_what_it_pushes_forward():
     """adj(vᵢ) = adj(v_k) ∂v_k/∂vᵢ for every operand: ⟨u, J v⟩ = ⟨Jᵀu, v⟩ to rounding."""
     tried = set()
