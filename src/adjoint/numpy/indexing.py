@@ -132,7 +132,11 @@ def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
     )
     rest = [i for i in range(len(parts)) if i not in arrays]
     indices = tuple(part.places if isinstance(part, Added) else part for part in (parts[i] for i in arrays))
-    width = len(np.broadcast_shapes(*[np.shape(i) for i in indices]))
+    shapes = [np.shape(i) for i in indices]
+    try:
+        width = len(np.broadcast_shapes(*shapes))
+    except ValueError:
+        raise IndexError(f"index arrays with shapes {shapes} could not be broadcast together") from None
     before = arrays[0] if together else 0
     order = (*range(width, width + before), *range(width), *range(width + before, width + len(rest)))
     return Plan(None if trivial else items, tuple(arrays + rest), indices, order)
