@@ -39,6 +39,8 @@ def viewed(
     """Declare that `view` shares memory with `base`, as NumPy's own result would. A scalar is a copy, unless it is
     a 0-d array (`scalar`).
     """
+    if not base.shape and not hasattr(base, "_base"):  # a number is a value, and shares its memory with nothing
+        return view
     if isinstance(view, Traced) and (view.shape or scalar):
         view._base = (base, View(read, put, key))
         try:
