@@ -10,8 +10,10 @@ of keys is an array like any other. A block is ten rounds on the counter (c₀, 
 and gives four words. (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3. SC 2011.) Nothing here
 depends on the order of evaluation, on the machine's byte order or on its word size.
 
-The counter is (low, high, 0, purpose): a 64-bit position, and what the block is for. Bits, folded keys and spawned keys
-of one key have different purposes, so they never meet.
+The counter is (low, high, attempt, purpose): a 64-bit position, how often this position has been asked before, and what
+the block is for. Bits, folded keys and spawned keys of one key have different purposes, so they never meet. A draw that
+may need more than one word (a rejected proposal, the low half of a wide integer) reads the next attempt at its own
+position: so every number takes one position, and how many attempts it needed moves nobody else's.
 """
 
 from collections.abc import Sequence
@@ -81,7 +83,9 @@ def block(key: tuple[int, int], counter: tuple[int, int, int, int]) -> tuple[int
     return c0, c1, c2, c3
 
 
-def random_bits(key: Key, offset: int | NDArray[np.integer[Any]], count: int) -> NDArray[np.uint64]:
+def random_bits(
+    key: Key, offset: int | NDArray[np.integer[Any]], count: int, attempt: int = 0
+) -> NDArray[np.uint64]:
     """The 64-bit words number offset, offset + 1, …, offset + count - 1 of the stream of a key: shape (..., count).
 
     Word j is half j mod 2 of block j div 2, low word first. Keys (..., 2) and offsets (...) broadcast. The stream has
@@ -94,7 +98,7 @@ def random_bits(key: Key, offset: int | NDArray[np.integer[Any]], count: int) ->
     shape = np.broadcast_shapes(keys.shape[:-1], starts.shape)
     blocks = count // 2 + 1
     if shape == () and blocks <= FEW:
-        return few_words(keys, int(starts), count)
+        return few_words(keys, int(starts), count, attempt)
     flat_keys = np.broadcast_to(keys, (*shape, 2)).reshape(-1, 2)
     flat_starts = np.broadcast_to(starts, shape).reshape(-1)
     first, parity = flat_starts >> np.uint64(1), flat_starts & np.uint64(1)
@@ -102,7 +106,8 @@ def random_bits(key: Key, offset: int | NDArray[np.integer[Any]], count: int) ->
     width = max(1, CHUNK // max(1, len(flat_keys)))
     for begin in range(0, blocks, width):
         positions = first[:, None] + np.arange(begin, min(begin + width, blocks), dtype=np.uint64)
-        words[:, begin : begin + width] = blocks_at(flat_keys[:, None, :], positions & np.uint64(2**63 - 1))
+        found = blocks_at(flat_keys[:, None, :], positions & np.uint64(2**63 - 1), attempt=attempt)
+        words[:, begin : begin + width] = found
     stream = words.reshape(len(flat_keys), 2 * blocks)
     if not parity.any():
         stream = stream[:, :count]
@@ -113,29 +118,38 @@ def random_bits(key: Key, offset: int | NDArray[np.integer[Any]], count: int) ->
     return np.ascontiguousarray(stream).reshape(*shape, count)
 
 
-def blocks_at(keys: Key, positions: NDArray[np.uint64], purpose: int = BITS) -> NDArray[np.uint64]:
+def words_at(keys: Key, positions: NDArray[np.uint64], attempt: int = 0) -> NDArray[np.uint64]:
+    """The 64-bit words at positions in no order; keys (..., 2) and positions (...) broadcast."""
+    pairs = blocks_at(keys, positions >> np.uint64(1), attempt=attempt)
+    return np.where(np.broadcast_to(positions & np.uint64(1), pairs.shape[:-1]) == 1, pairs[..., 1], pairs[..., 0])
+
+
+def blocks_at(
+    keys: Key, positions: NDArray[np.uint64], purpose: int = BITS, attempt: int = 0
+) -> NDArray[np.uint64]:
     """The blocks at 64-bit positions (...) as pairs of 64-bit words (..., 2)."""
     shape = np.broadcast_shapes(keys.shape[:-1], positions.shape)
-    even, odd = np.zeros((2, *shape), np.uint64), np.empty((2, *shape), np.uint64)
-    even[0], odd[0], odd[1] = positions & np.uint64(WORD), positions >> np.uint64(32), np.uint64(purpose)
+    even, odd = np.empty((2, *shape), np.uint64), np.empty((2, *shape), np.uint64)
+    even[0], even[1] = positions & np.uint64(WORD), np.uint64(attempt)
+    odd[0], odd[1] = positions >> np.uint64(32), np.uint64(purpose)
     halves = np.moveaxis(keys, -1, 0).astype(np.uint64)
     low, high = rounds(halves.reshape(2, *(1,) * (len(shape) - halves.ndim + 1), *halves.shape[1:]), even, odd)
     return np.moveaxis(low | (high << np.uint64(32)), 0, -1)
 
 
-def few_words(key: Key, start: int, count: int) -> NDArray[np.uint64]:
+def few_words(key: Key, start: int, count: int, attempt: int = 0) -> NDArray[np.uint64]:
     """`random_bits` for one key and a few words."""
     words: list[int] = []
     for number in range(start // 2, (start + count + 1) // 2):
-        c = block_at(key, number & (2**63 - 1), BITS)
+        c = block_at(key, number & (2**63 - 1), BITS, attempt)
         words += (c[0] | c[1] << 32, c[2] | c[3] << 32)
     skipped = start % 2
     return np.array(words[skipped : skipped + count], np.uint64)
 
 
-def block_at(key: Key, position: int, purpose: int) -> tuple[int, int, int, int]:
+def block_at(key: Key, position: int, purpose: int, attempt: int = 0) -> tuple[int, int, int, int]:
     """One block of one key in plain integers."""
-    return block((int(key[0]), int(key[1])), (position & WORD, position >> 32, 0, purpose))
+    return block((int(key[0]), int(key[1])), (position & WORD, position >> 32, attempt, purpose))
 
 
 def uniform_from_bits(bits: NDArray[np.uint64], dtype: Any = np.float64) -> NDArray[Any]:

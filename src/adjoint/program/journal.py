@@ -1,0 +1,65 @@
+"""What a run of a function changes outside of it, so that another run can begin where the first one began.
+
+Values have no memory, but random generators that a function closes over do: when a run is given up and begun anew, they
+must start from the same state, or the second run would see other numbers than the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+_journals: ContextVar[tuple[Journal, ...]] = ContextVar("adjoint_journals", default=())
+
+
+class Holder(Protocol):
+    """Something that a function may change although it is not given it."""
+
+    state: Any
+
+    def furthest(self, states: list[Any]) -> Any:
+        """The state after runs that ended in these: what they have used is used."""
+
+
+class Journal:
+    """The states in which a run found what it changed."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, tuple[Holder, Any]] = {}
+        self._ends: dict[int, list[Any]] = {}
+
+    def note(self, holder: Holder) -> None:
+        """`holder` is about to change."""
+        self._first.setdefault(id(holder), (holder, holder.state))
+
+    def rewind(self, *, given_up: bool = False) -> None:
+        """Put everything back; where a run ended counts unless it was given up."""
+        for key, (holder, state) in self._first.items():
+            if not given_up:
+                self._ends.setdefault(key, []).append(holder.state)
+            holder.state = state
+
+    def settle(self) -> None:
+        """Everything is as far as the furthest run has come."""
+        for key, ends in self._ends.items():
+            holder = self._first[key][0]
+            holder.state = holder.furthest(ends)
+
+
+@contextmanager
+def journal() -> Iterator[Journal]:
+    """Watch what is changed inside."""
+    made = Journal()
+    token = _journals.set((*_journals.get(), made))
+    try:
+        yield made
+    finally:
+        _journals.reset(token)
+
+
+def note(holder: Holder) -> None:
+    """Tell every run that is being watched that `holder` is about to change."""
+    for watching in _journals.get():
+        watching.note(holder)
