@@ -16,6 +16,7 @@ BUILT_IN = {
     errors.NotLinear: TypeError,
     errors.TreeError: ValueError,
     errors.RuleError: TypeError,
+    errors.CaptureError: ValueError,
     errors.CheckError: ValueError,
     errors.NonFiniteError: FloatingPointError,
     errors.ProgramError: ValueError,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 __all__ = [
-    "CaptureError",
     "AdjointError",
+    "CaptureError",
     "CheckError",
     "ControlFlowError",
     "DtypeError",

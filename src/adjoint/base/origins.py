@@ -28,7 +28,7 @@ def origin() -> Origin:
     return Origin(here(), current_scope()) if pinned is None else pinned
 
 
-def pin(place: Origin) -> Token[Origin | None]:
+def pin(place: Origin | None) -> Token[Origin | None]:
     """From now on everything is done for `place`, until `unpin`; what `at` does, for inner loops."""
     return _pinned.set(place)
 

@@ -39,14 +39,17 @@ _OURS = os.path.join(os.path.dirname(os.path.dirname(_frame(0).f_code.co_filenam
 _STANDARD = frozenset({functools.wraps.__code__.co_filename, contextmanager.__code__.co_filename})
 
 
+def _installed_beside_numpy() -> str:
+    """The folder that holds NumPy and the other installed libraries: SciPy, pandas, scikit-learn."""
+    numpy = sys.modules.get("numpy")
+    return os.path.join(os.path.dirname(os.path.dirname((numpy and numpy.__file__) or "?")), "")
+
+
 class _Libraries(dict[str, bool]):
-    """Does a code file belong to a library (ours, NumPy, SciPy, functools, contextlib)? Decided once for each file."""
+    """Does a code file belong to a library (ours, NumPy and what is installed beside it, functools, contextlib)? Decided once for each file."""
 
     def __missing__(self, filename: str) -> bool:
-        # A frame of SciPy can exist only when SciPy is imported; it must not be imported for this question.
-        modules = [sys.modules[name] for name in ("numpy", "scipy") if name in sys.modules]
-        folders = [os.path.join(os.path.dirname(module.__file__ or "?"), "") for module in modules]
-        answer = filename in _STANDARD or filename.startswith((_OURS, "<frozen ", *folders))
+        answer = filename in _STANDARD or filename.startswith((_OURS, "<frozen ", _installed_beside_numpy()))
         self[filename] = answer
         return answer
 
