@@ -19,7 +19,8 @@ from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import settle
 from adjoint.numpy.shaping import convert
 from adjoint.ops.index import ScatterSum
-from adjoint.program.trace import Traced
+from adjoint.ops.logsumexp import LogSumExp
+from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
 
 REDUCTIONS: dict[Any, Callable[..., Value]] = {
@@ -69,6 +70,9 @@ def reduce(
     if ufunc in REDUCTIONS:
         return REDUCTIONS[ufunc](array, axis, keepdims=keepdims, initial=initial, where=where)
     axes = normal_axes(axis, array.ndim)
+    if ufunc is np.logaddexp and initial is NO_VALUE and where is True and array.dtype.kind == "f":
+        z = bind(LogSumExp(axes), array)
+        return np.expand_dims(z, axes) if keepdims else z
     if len(axes) > 1 and ufunc not in ASSOCIATIVE and ufunc not in (np.logical_and, np.logical_or):
         raise ValueError(
             f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
