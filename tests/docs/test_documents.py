@@ -40,3 +40,14 @@ def test_every_link_between_pages_leads_somewhere() -> None:
             if "://" not in target and not (page.parent / target).exists():
                 broken.append(f"{name}: {target}")
     assert not broken, "\n".join(["Links to files that are not there:", *broken])
+
+
+def test_every_page_is_listed() -> None:
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [name.removeprefix("docs/") for name in page_names(ROOT) if name.startswith("docs/")]
+    missing = [f"mkdocs.yml does not list {page}" for page in pages if f" {page}\n" not in site]
+    decisions = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
+    for path in sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md")):
+        if f"({path.name})" not in decisions:
+            missing.append(f"docs/decisions/README.md does not list {path.name}")
+    assert not missing, "\n".join(["Pages that a reader would not find:", *missing])
