@@ -4,8 +4,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 import adjoint as ad
+from adjoint.base.errors import ControlFlowError
+from adjoint.program.record import record_program
+from adjoint.program.types import type_of
 from adjoint.testing.differences import finite_difference
 
 
@@ -18,6 +22,7 @@ class Case(NamedTuple):
     function: Callable[..., Any]
     inputs: tuple[Any, ...]
     lanes: bool = True
+    symbolic: bool = True  # False where Python asks for a value
 
 
 def array(*shape: int, seed: int = 0, low: float = 0.2, high: float = 1.7) -> np.ndarray:
@@ -155,4 +160,22 @@ def check_taylor(case: Case) -> None:
             close(part, expected, 1e-8, f"jet of order {k + 1} against nested jvp")
 
 
-CHECKS = [check_value, check_first_order, check_second_order, check_lanes, check_taylor]
+def check_recorded(case: Case) -> None:
+    """A program recorded from types alone, run on the values; or an error that names what to use instead."""
+    f = lambda *xs: floats(case.function(*xs))
+    values = [np.asarray(x)[()] for x in case.inputs]
+    if not case.symbolic:
+        with pytest.raises(ControlFlowError, match=r"np\.where|np\.sort|ad\.cond"):
+            record_program(f, [type_of(v) for v in values])
+    if not (case.lanes and case.symbolic):
+        return
+    program, captured = record_program(f, [type_of(v) for v in values])
+    assert not captured
+    with np.errstate(all="ignore"):  # where= computes everywhere, and then chooses
+        results = program(*values)
+    for found, wanted in zip(results, f(*[np.array(v) for v in values]), strict=True):
+        assert found.dtype == wanted.dtype
+        close(found, wanted, 1e-13, "recorded program")
+
+
+CHECKS = [check_recorded, check_value, check_first_order, check_second_order, check_lanes, check_taylor]

@@ -115,7 +115,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     wide = result_dtype(type_of(start), type_of(stop), type_of(1.0))
     start, stop = convert(start, wide), convert(stop, wide)
     direction = np.sign(start)
-    if wide.kind != "c" and not _all(np.equal(direction, np.sign(stop))):
+    same = np.all(np.equal(direction, np.sign(stop)))
+    if wide.kind != "c" and not is_traced(same) and not same:
         raise ValueError("np.geomspace of traced ends: start and stop must have the same sign (or be complex).")
     exponent = linspace(np.log(start / direction), np.log(stop / direction), num, endpoint, axis=axis)
     z = (
@@ -124,7 +125,3 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
         else np.expand_dims(direction, normal_axis(axis, exponent.ndim)) * np.exp(exponent)
     )
     return z if dtype is None else convert(z, dtype)
-
-
-def _all(condition: Value) -> bool:
-    return bool(np.all(condition))
