@@ -15,6 +15,7 @@ from adjoint.base.errors import DtypeError, ProgramError, ShapeError, TraceError
 from adjoint.base.source import describe, here, user_facing
 from adjoint.numpy.dispatch import load_rules_of
 from adjoint.ops.effects import Expect
+from adjoint.ops import exponential, logsumexp  # noqa: F401  (primitives that a saved program may hold)
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
 from adjoint.program.check import check
 from adjoint.program.op import Op
@@ -77,8 +78,7 @@ class TracedProgram:
                 raise TraceError(
                     f"{self.name}: argument {path} is part of the program, which was traced for {fixed[number]!r}; got {leaf!r}. Trace it again."
                 )
-        with np.errstate(all="ignore"):  # derivatives in it may divide by zero where the result is masked
-            results = interpret(self.program, [*values, *self._captured])
+        results = interpret(self.program, [*values, *self._captured])
         kept = [v for v in (*values, *self.program.constants.values()) if isinstance(v, np.ndarray)]
         return tree.unflatten(self.outputs, fresh(results, kept))
 

@@ -85,6 +85,17 @@ def zeros(kind: ArrayType | Value) -> Value:
     return np.zeros(kind.shape, kind.dtype)
 
 
+def stacked(rows: Sequence[Value], kind: ArrayType) -> Value:
+    """Values of the same type, one upon the other. Where their sizes are known only now (turns of a loop inside), shorter ones end in zeros."""
+    shapes = [np.shape(r) for r in rows]
+    if all(isinstance(n, int) for n in kind.shape) or all(s == shapes[0] for s in shapes):
+        return np.stack(rows) if rows else np.zeros((0, *[n if isinstance(n, int) else 0 for n in kind.shape]), kind.dtype)
+    out = np.zeros((len(rows), *np.max(shapes, axis=0)), kind.dtype)
+    for place, row, shape in zip(out, rows, shapes, strict=True):
+        place[tuple(map(slice, shape))] = row
+    return out
+
+
 def active_series(series: Sequence[list[Value]]) -> Flags:
     """Which inputs move: have a coefficient beyond the constant one."""
     return tuple(any(c is not None for c in s[1:]) and type_of(s[0]).differentiable for s in series)
@@ -182,7 +193,8 @@ class Cond(Control):
                 last = len(self.branches) - 1
                 taken = np.equal(np.clip(index, 0, last), i)
                 mine, flags, values = guarded(p), (*mapped, True), [*operands, taken]
-            results.append(interpret(trace.programs.batched(mine, flags, trace.size, forced)[0], values))
+            with np.errstate(all="ignore"):  # lanes of the other branches warn of nothing
+                results.append(interpret(trace.programs.batched(mine, flags, trace.size, forced)[0], values))
         out = list(results[-1])
         for i in reversed(range(len(results) - 1)):
             chosen = np.less_equal(index, i)

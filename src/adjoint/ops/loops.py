@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.control import Control, Flags, Guard, active_series, rearranged, zeros
+from adjoint.ops.control import Control, Flags, Guard, active_series, rearranged, stacked, zeros
 from adjoint.ops.effects import guarded, has_effects, silent
 from adjoint.ops.scan import Scan, ScanRecord, inner
 from adjoint.program.op import primitive
@@ -54,7 +54,7 @@ class While(Control):
             carry = out[: self.carries]
             rows.append(out[self.carries :])
         types = self.body.output_types[self.carries :]
-        ys = [np.stack([r[j] for r in rows]) if rows else np.empty((0, *t.shape), t.dtype) for j, t in enumerate(types)]
+        ys = [stacked([r[j] for r in rows], t) for j, t in enumerate(types)]
         return (*carry, *ys)
 
     def result_type(self, *types: ArrayType) -> Any:
@@ -189,7 +189,8 @@ class While(Control):
         any_lane, _ = record_program(
             lambda *flat: [np.any(interpret(condition, flat)[0])], [*map(type_of, test), *carry_types]
         )
-        masked, _ = record_program(step, [*map(type_of, test), *map(type_of, constants), *carry_types])
+        with np.errstate(all="ignore"):  # lanes that have finished warn of nothing
+            masked, _ = record_program(step, [*map(type_of, test), *map(type_of, constants), *carry_types])
         out = While(any_lane, masked, a, a + b)(*test, *test, *constants, *stacked)
         return [np.moveaxis(z, 1, 0) if j >= self.carries else z for j, z in enumerate(out)]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.control import Control, Flags, Guard, active_series, rearranged, zeros
+from adjoint.ops.control import Control, Flags, Guard, active_series, rearranged, stacked, zeros
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
@@ -47,7 +47,8 @@ class Scan(Control):
     def evaluate(self, *xs: Value) -> Value:
         constants, carry, arrays = self._split(xs)
         length = self.length if self.length is not None else len(arrays[0])
-        columns: list[Any] = [None] * (len(self.body.outputs) - self.carries)
+        types = self.body.output_types[self.carries :]
+        columns: list[Any] = [None if all(isinstance(n, int) for n in t.shape) else {} for t in types]
         for t in range(length - 1, -1, -1) if self.reverse else range(length):
             out = interpret(self.body, [*constants, *carry, *[a[t] for a in arrays]])
             carry = out[: self.carries]
@@ -55,8 +56,10 @@ class Scan(Control):
                 if columns[j] is None:
                     columns[j] = np.empty((length, *np.shape(y)), type_of(y).dtype)
                 columns[j][t] = y
-        types = self.body.output_types[self.carries :]
-        ys = [np.empty((0, *t.shape), t.dtype) if c is None else c for c, t in zip(columns, types, strict=True)]
+        ys = [
+            stacked([c[t] for t in range(length)], kind) if type(c) is dict else np.empty((0, *kind.shape), kind.dtype) if c is None else c
+            for c, kind in zip(columns, types, strict=True)
+        ]
         return (*carry, *ys)
 
     def result_type(self, *types: ArrayType) -> Any:

@@ -52,6 +52,7 @@ class Equation:
     outputs: tuple[Var, ...]
     location: Location | str | None = None  # a text in a program that was loaded
     scope: tuple[str, ...] = ()
+    quiet: bool = False  # recorded without NumPy's warnings, as derivatives are: where they divide by zero they are masked
     pulled: str | None = None  # on the way back: the name of the operation that is being pulled through
 
 
@@ -121,18 +122,36 @@ def interpret(program: Program, args: Sequence[Value]) -> list[Value]:
     env.update(program.constants)
     last = _last_uses(program)
     located = any(isinstance(a, Traced) for a in args)  # then somebody may want to know for which line this is done
-    for position, eq in enumerate(program.equations):
-        token = pin(Origin(eq.location, eq.scope, eq.pulled)) if located and eq.location is not None else None
-        results = eq.op(*[env[a] if isinstance(a, Var) else a.value for a in eq.inputs])
+    token = pin(None) if located else None
+    quiet: Any = None
+    try:
+        for position, eq in enumerate(program.equations):
+            if token is not None and eq.location is not None:
+                pin(Origin(eq.location, eq.scope, eq.pulled))
+            if eq.quiet is (quiet is None):
+                quiet = _quieted(quiet)
+            results = eq.op(*[env[a] if isinstance(a, Var) else a.value for a in eq.inputs])
+            if eq.op.several:
+                env.update(zip(eq.outputs, results, strict=True))
+            else:
+                env[eq.outputs[0]] = results
+            for v in last.get(position, ()):
+                del env[v]
+    finally:
         if token is not None:
             unpin(token)
-        if eq.op.several:
-            env.update(zip(eq.outputs, results, strict=True))
-        else:
-            env[eq.outputs[0]] = results
-        for v in last.get(position, ()):
-            del env[v]
+        if quiet is not None:
+            _quieted(quiet)
     return [env[a] if isinstance(a, Var) else a.value for a in program.outputs]
+
+
+def _quieted(state: Any) -> Any:
+    """Switch NumPy's warnings off, or back to what they were."""
+    if state is not None:
+        return state.__exit__(None, None, None)
+    state = np.errstate(all="ignore")
+    state.__enter__()
+    return state
 
 
 def _last_uses(program: Program) -> dict[int, list[Var]]:

@@ -127,7 +127,8 @@ class Record(Trace):
             z = None
             types = op.result_type(*[a.type for a in atoms])
         outputs = tuple(Var(t) for t in (types if op.several else (types,)))
-        self.equations.append(Equation(op, atoms, outputs, *origin()))
+        location, scope, pulled = origin()
+        self.equations.append(Equation(op, atoms, outputs, location, scope, np.geterr()["divide"] == "ignore", pulled))
         if not op.several:
             return RecordTracer(self, outputs[0], z)
         return tuple(RecordTracer(self, v, None if z is None else z[j]) for j, v in enumerate(outputs))
@@ -161,9 +162,13 @@ def record_program(
     *,
     values: Sequence[Value] | None = None,
     purpose: str = "this function",
+    staged: bool = False,
 ) -> tuple[Program, list[Traced]]:
-    """The program of a function of flat values, and the outer traced values that it closes over (its last inputs)."""
-    with running(Record(concrete=values is not None, purpose=purpose)) as record:
+    """The program of a function of flat values, and the outer traced values that it closes over (its last inputs).
+
+    What the function computes from outer values alone is computed outside, once; when `staged`, inside the program too.
+    """
+    with running(Record(concrete=values is not None, purpose=purpose)) as record, record.staging() if staged else nullcontext():
         record.started = here()
         given = [None] * len(types) if values is None else values
         # an argument may be assigned to inside: the variables are noted before

@@ -60,7 +60,7 @@ class Writer:
             for v in eq.outputs:
                 number[v] = len(number)
             made["outputs"] = [self.value(v.type) for v in eq.outputs]
-            made["where"], made["scope"], made["pulled"] = describe(eq.location), list(eq.scope), eq.pulled
+            made |= {"where": describe(eq.location), "scope": list(eq.scope), "quiet": eq.quiet, "pulled": eq.pulled}
             equations.append(made)
         return {
             "inputs": [self.value(v.type) for v in program.inputs],
@@ -171,7 +171,7 @@ class Reader:
             atoms = tuple(self._atom(a, variables) for a in eq["inputs"])
             outputs = tuple(Var(self.value(t)) for t in eq["outputs"])
             variables += outputs
-            equations.append(Equation(self.op(eq["op"]), atoms, outputs, eq["where"], tuple(eq["scope"]), eq["pulled"]))
+            equations.append(Equation(self.op(eq["op"]), atoms, outputs, eq["where"], tuple(eq["scope"]), eq["quiet"], eq["pulled"]))
         return Program(tuple(inputs), tuple(equations), tuple(self._atom(a, variables) for a in made["outputs"]), constants)
 
     def _atom(self, made: Any, variables: Sequence[Var]) -> Atom:
@@ -183,6 +183,8 @@ class Reader:
             if op is None:
                 raise ProgramError(f"the primitive {made['ufunc']!r} is not known here. It may come from a newer version, or from another library.")
             return op
+        if made["name"] not in PRIMITIVES:
+            self._ufunc(made["name"])  # it may be declared beside ufuncs whose rules are not loaded yet
         cls: Any = PRIMITIVES.get(made["name"])
         if cls is None:
             raise ProgramError(f"the primitive {made['name']!r} is not known here. It may come from a newer version.")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -83,17 +83,35 @@ class Trace:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """While a record is read or a rule of the user's runs, values of this trace that it closes over are what they stand for."""
+        token = _reading.set(True)
+        try:
+            with self._answered_by(lambda op, args: op(*[self._stripped(a) for a in args])):
+                yield
+        finally:
+            _reading.reset(token)
+
+    @contextmanager
+    def staging(self) -> Iterator[None]:
+        """While inside, what is done with values of outer traces is done here: a branch that may not be taken does nothing outside."""
+        with ExitStack() as stack:
+            outer = self.outer
+            while outer is not None:
+                stack.enter_context(outer._answered_by(lambda op, args: self.apply(op, args)))
+                outer = outer.outer
+            yield
+
+    @contextmanager
+    def _answered_by(self, answer: Callable[[Op, Sequence[Value]], Value]) -> Iterator[None]:
+        """Another function gives primitives their meaning on values of this trace."""
         names = ("apply", "apply_one", "apply_two", "fast")
         before = {name: self.__dict__[name] for name in names if name in self.__dict__}
-        self.apply = lambda op, args: op(*[self._stripped(a) for a in args])  # type: ignore[method-assign]
-        self.apply_one = lambda op, x: op(self._stripped(x))  # type: ignore[method-assign]
-        self.apply_two = lambda op, x, y: op(self._stripped(x), self._stripped(y))  # type: ignore[method-assign]
+        self.apply = answer  # type: ignore[method-assign]
+        self.apply_one = lambda op, x: answer(op, (x,))  # type: ignore[method-assign]
+        self.apply_two = lambda op, x, y: answer(op, (x, y))  # type: ignore[method-assign]
         self.fast = 0
-        token = _reading.set(True)
         try:
             yield
         finally:
-            _reading.reset(token)
             for name in names:
                 self.__dict__.pop(name, None)
             self.__dict__.update(before)
