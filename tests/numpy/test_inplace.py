@@ -188,3 +188,18 @@ def test_constants_and_captured_arrays_keep_their_values() -> None:
         return y + np.sum(z)
 
     np.testing.assert_allclose(ad.grad(f)(np.ones(3)), [1.0, 2.0, 4.0])
+
+
+def test_arguments_in_fortran_order_are_raveled_into_copies() -> None:
+    def f(x):
+        x.ravel()[0] = 5.0  # a copy, as the elements do not lie in this order
+        x.ravel(order="K")[1] = 7.0  # a view
+        x.T.reshape(-1)[2] = 9.0  # a view
+        return x * x
+
+    x = np.asfortranarray(np.arange(1.0, 7.0).reshape(2, 3))
+    wanted = f(np.array(x, order="F"))
+    for value in (ad.vjp(f, x)[0], ad.jvp(f, (x,), (x,))[0], ad.jet(f, (x,), [[x]])[0]):
+        np.testing.assert_array_equal(value, wanted)
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(f(x)))(x), [[2.0, 0.0, 6.0], [0.0, 10.0, 12.0]])
+    np.testing.assert_array_equal(x, np.arange(1.0, 7.0).reshape(2, 3))

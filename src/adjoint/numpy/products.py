@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import string
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, into, is_traced, normal_axis
-from adjoint.numpy.shaping import convert
+from adjoint.numpy.shaping import convert, reshaped
 from adjoint.ops.contract import Einsum
 from adjoint.program.trace import bind
 from adjoint.program.types import Value, result_dtype, type_of
@@ -31,7 +31,8 @@ def _labels(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return spec if output is None else f"{spec}->{text(output)}", arrays
 
 
-def parse(spec: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
+@functools.lru_cache(maxsize=512)
+def parse(spec: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[str], str]:
     """The indices of each operand and of the output, with ellipses written out and the implicit output named."""
     spec = spec.replace(" ", "")
     left, arrow, right = spec.partition("->")
@@ -117,7 +118,7 @@ def einsum(
         arrays = [as_array(a) for a in arrays]
     if dtype is not None:
         arrays = [convert(a, dtype) for a in arrays]
-    inputs, output = parse(spec, [a.shape for a in arrays])
+    inputs, output = parse(spec, tuple(a.shape for a in arrays))
     terms = [_diagonals(letters, x) for letters, x in zip(inputs, arrays, strict=True)]
     if len(terms) > 2:
         terms = _in_pairs(terms, output)
@@ -176,7 +177,7 @@ def inner(a: Any, b: Any, /) -> Value:
 @implements(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Value:
     a, b = as_array(a), as_array(b)
-    return into(out, np.reshape(a, (-1, 1)) * np.reshape(b, (1, -1)))
+    return into(out, reshaped(a, (math.prod(a.shape), 1)) * reshaped(b, (1, math.prod(b.shape))))
 
 
 @implements(np.tensordot)

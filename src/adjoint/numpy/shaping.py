@@ -64,6 +64,11 @@ def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None)
     return viewed(z, a, lambda base: Reshape(full)(base), lambda base, view: Reshape(base.shape)(view), scalar=True)
 
 
+def reshaped(x: Value, shape: tuple[int, ...]) -> Value:
+    """x in another shape that fits, to be read only: no view to keep account of."""
+    return bind(Reshape(shape), x) if isinstance(x, Traced) else np.reshape(x, shape)
+
+
 @implements(np.ravel)
 def ravel(a: Value, order: str = "C") -> Value:
     """A view only when a lies in memory in this order, without gaps."""
@@ -214,7 +219,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     if any(np.shape(p) != np.shape(parts[0]) for p in parts):
         raise ValueError(f"all input arrays must have the same shape; got {[np.shape(p) for p in parts]}")
     axis = normal_axis(axis, parts[0].ndim + 1)
-    wide = [np.reshape(p, (*np.shape(p)[:axis], 1, *np.shape(p)[axis:])) for p in parts]
+    wide = [reshaped(p, (*np.shape(p)[:axis], 1, *np.shape(p)[axis:])) for p in parts]
     return concatenate(wide, axis, out, dtype=dtype)
 
 

@@ -84,6 +84,11 @@ def _as_matrix(x: Any, *, row: bool) -> ArrayType:
     return ArrayType((1, *x.shape) if row else (*x.shape, 1), x.dtype)
 
 
+def _is_large(xs: Sequence[Value]) -> bool:
+    """Whether planning a contraction of two operands (so that it can go to BLAS) costs less than it saves."""
+    return len(xs) == 2 and min(np.size(x) for x in xs) > 1024
+
+
 @primitive
 class Einsum(Multilinear):
     """A sum of products over named indices, `ij,jk->ik`; the output is always named, and no operand repeats an index."""
@@ -95,7 +100,7 @@ class Einsum(Multilinear):
         return inputs.split(","), output
 
     def evaluate(self, *xs: Value) -> Value:
-        return np.asarray(np.einsum(self.spec, *xs, optimize=len(xs) > 2))[()]
+        return np.asarray(np.einsum(self.spec, *xs, optimize=len(xs) > 2 or _is_large(xs)))[()]
 
     def sizes(self, xs: Sequence[Any]) -> dict[str, Any]:
         """The size of each index."""

@@ -74,7 +74,7 @@ class Captured:
                 or (not value.flags.writeable and id(value) not in _locks)
             ):
                 # a read-only array cannot be locked again: someone else may make it writeable
-                return value.copy()
+                return value.copy(order="K")  # as it lies: whether x.ravel() is a view depends on it
             lock(value)
             self._locked[id(value)] = (value, _sample(value))
             return value
