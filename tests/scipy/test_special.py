@@ -1,5 +1,8 @@
 """adjoint.scipy.special: values as SciPy's, derivatives against differences, stability, infinities, and refusals."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -217,3 +220,27 @@ def test_other_functions_of_scipy_are_named():
 def test_the_list_of_ours_is_complete():
     assert foreign.OURS["scipy.special"] == set(special.__all__)
     assert foreign.OURS["scipy.linalg"] == set(linalg.__all__)
+
+
+def test_programs_with_special_functions_are_saved(tmp_path):
+    """Loading needs no import beforehand: another process finds the rules by itself."""
+
+    def f(x):
+        first = scipy.special.erf(x) + scipy.special.betainc(2.0, 3.0, x) + scipy.special.sici(x)[0]
+        return np.sum(first + scipy.special.expm1(x) + special.polygamma(2, x)) + special.logsumexp(x)
+
+    x = np.array([0.2, 0.5, 0.7])
+    path = tmp_path / "saved"
+    ad.trace(ad.grad(f))(x).save(path)
+    code = "import sys, adjoint as ad, numpy as np; print(*ad.load(sys.argv[1])(np.array([0.2, 0.5, 0.7])))"
+    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    np.testing.assert_allclose([float(v) for v in run.stdout.split()], ad.grad(f)(x), rtol=1e-12)
+
+
+def test_the_package_loads_scipy_when_it_is_asked():
+    code = (
+        "import sys, adjoint as ad; before = 'scipy' in sys.modules; y = ad.scipy.special.logsumexp([0.0, 0.0]); "
+        "print(before, 'scipy' in sys.modules, float(y), hasattr(ad.scipy, 'linalg'))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True", str(float(np.log(2.0))), "True"]
