@@ -29,6 +29,7 @@ from adjoint.transform.drivers import (
     transposed,
 )
 from adjoint.transform.lanes import run_lanes
+from adjoint.transform.states import Held, leaves_of
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 from adjoint.transform.watch import lifted, settled, watched
 
@@ -230,7 +231,8 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0, *, axis_size: 
     """Map a function over an axis of its arguments, all lanes at once.
 
     `in_axes` is one axis for all arguments, or a tuple with an axis, None (not mapped) or a tree of these for each. Python's own `if` and
-    `while` on mapped values work: lanes that go different ways are run in groups.
+    `while` on mapped values work: lanes that go different ways are run in groups. A random generator that is mapped gives every lane a
+    stream of its own; one that is not mapped gives all lanes the same numbers.
     """
     return Transformed(_vmap, function, {"in_axes": in_axes, "out_axes": out_axes, "axis_size": axis_size})
 
@@ -246,6 +248,8 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
     leaves, structure = tree.flatten(everything)
     chosen = tree.broadcast_prefix("vmap in_axes", tuple(axes), structure, "in_axes", "the arguments")
     names = structure.paths()
+    held = Held("vmap", everything, structure)
+    leaves = held.split(leaves, chosen, options["axis_size"]) if held else leaves
     values, mapped, sizes = [], [], {}
     for leaf, axis, name in zip(leaves, chosen, names, strict=True):
         if axis is None:
@@ -273,11 +277,18 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
 
     def call(new: Sequence[Value]) -> Any:
         made = tree.unflatten(structure, new)
-        return function(*made[:n], **dict(zip(kwargs, made[n:], strict=True)))
+        copies = held.copies(made)
+        result = function(*made[:n], **dict(zip(kwargs, made[n:], strict=True)))
+        return (result, leaves_of(copies)) if held else result
 
     if size == 0:
         raise ShapeError("vmap: the mapped axis is empty, so there is no lane to learn the result's shape from.")
     outputs, flags, out_structure = run_lanes(call, values, mapped, size)
+    if held:
+        out_structure = out_structure.children()[0]
+        k = out_structure.num_leaves
+        held.hand_back_lanes(outputs[k:], flags[k:], chosen, size)
+        outputs, flags = outputs[:k], flags[:k]
     out_axes = tree.broadcast_prefix("vmap out_axes", options["out_axes"], out_structure, "out_axes", "the result")
     placed = [
         _placed(v, f, axis, size, path)

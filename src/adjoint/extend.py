@@ -22,6 +22,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.custom import ClosureRule, UserRule
 from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.states import Held, leaves_of
 
 __all__ = ["checkpoint", "custom_rule"]
 
@@ -83,6 +84,8 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
                 keyword.append(name)
     static = {n: v for n, v in named.items() if n in options["static"] or _is_static(v)}
     arrays = tuple(v for n, v in named.items() if n not in static)
+    if Held(title, arrays):
+        raise RuleError(f"{title}: a function with a custom rule takes no random generator, since its rules would draw anew. Draw outside, and pass the numbers.")
     names = [n for n in named if n not in static]
     y: Any = None
     put_back = _PutBack(list(named), static, keyword)
@@ -210,14 +213,16 @@ def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any
     ]
     values = [plain_value(leaves[i], "checkpoint: an argument") for i in arrays]
     found: list[Any] = []
+    held = Held("checkpoint", (args, kwargs), structure)
 
     def flat(*given: Value) -> list[Value]:
         full = list(leaves)
         for i, value in zip(arrays, given, strict=True):
             full[i] = value
         positional, named = tree.unflatten(structure, full)
+        copies = held.copies((positional, named))
         out, made = tree.flatten(function(*positional, **named))
-        out = [checked_leaf(leaf) for leaf in out]
+        out = [checked_leaf(leaf) for leaf in (*out, *leaves_of(copies))]
         found.append((made, out))
         return out
 
@@ -232,4 +237,6 @@ def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any
         [*stripped, *[primal(c) for c in captured]],
         [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in plain],
     )
-    return tree.unflatten(made, op(*values, *captured))
+    results = op(*values, *captured)
+    held.hand_back(results[made.num_leaves :])
+    return tree.unflatten(made, results[: made.num_leaves])

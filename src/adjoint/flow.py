@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import DtypeError, ShapeError, TreeError
+from adjoint.base.errors import DtypeError, ShapeError, TraceError, TreeError
 from adjoint.base.source import user_facing
 from adjoint.ops.control import Cond
 from adjoint.ops.loops import While
@@ -26,24 +26,35 @@ from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.states import Held, leaves_of
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 
 
 class _Traced:
-    """A function as a program over leaves: the program, the values it closes over, and the structure of its result."""
+    """A function as a program over leaves: the program, the values it closes over, and the structure of its result.
 
-    def __init__(self, function: Callable[..., Any], structure: Any, types: Sequence[ArrayType], purpose: str) -> None:
+    The leaves of the random generators among the arguments, from number `threaded` on, stand behind the result as the function leaves them.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], structure: Any, types: Sequence[ArrayType], purpose: str, held: Held, threaded: int = 0
+    ) -> None:
         found: list[Any] = []
 
         def flat(*leaves: Value) -> list[Value]:
-            out, made = tree.flatten(function(*tree.unflatten(structure, leaves)))
+            given = tree.unflatten(structure, leaves)
+            copies = held.copies(given)
+            result = function(*given)
+            out, made = tree.flatten(result)
+            self.links = held.links(copies, result)
+            self.draws = any(a is not b for a, b in zip(leaves_of(copies), leaves_of(held.copies(tree.unflatten(structure, leaves)))))
             found.append(made)
-            return [checked_leaf(leaf) for leaf in out]
+            return [checked_leaf(leaf) for leaf in (*out, *leaves_of(copies[threaded:]))]
 
         # both branches of a cond are traced for each call, so their numbers are new; a body runs more than once
         with nullcontext() if purpose.startswith("a branch") else without_draws(function, purpose):
-            self.program, self.captured = record_program(flat, types, purpose=purpose)
+            self.program, self.captured = record_program(flat, types, purpose=purpose, staged=purpose.startswith("a branch"))
         self.result = found[0]
 
 
@@ -92,11 +103,14 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
     values, structure = _leaves(operands, f"{name}: operand")
     types = _types(values)
-    traced = [_Traced(b, structure, types, f"a branch of {name}") for b in branches]
+    held = Held(name, operands, structure)
+    traced = [_Traced(b, structure, types, f"a branch of {name}", held) for b in branches]
     for other in traced[1:]:
+        if other.links != traced[0].links:
+            raise TreeError(f"{name}: one branch returns the random generator it was given, and another one a different generator.")
         tree.check_same_structure(f"{name}: the branches return different trees", traced[0].result, other.result)
         for path, a, b in zip(
-            traced[0].result.paths(), traced[0].program.output_types, other.program.output_types, strict=True
+            traced[0].result.paths(), traced[0].program.output_types, other.program.output_types, strict=False
         ):
             if (a.shape, a.dtype) != (b.shape, b.dtype):
                 raise ShapeError(
@@ -108,7 +122,11 @@ def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], ope
         programs.append(_with_inputs(t.program, len(values), start, captured))
         start += len(t.captured)
     out = Cond(tuple(programs))(index, *values, *captured)
-    return tree.unflatten(traced[0].result, out)
+    n = traced[0].result.num_leaves
+    held.hand_back(out[n:])
+    result = tree.unflatten(traced[0].result, out[:n])
+    held.join(traced[0].links, result)
+    return result
 
 
 def _with_inputs(program: Program, own: int, start: int, captured: Sequence[Value]) -> Program:
@@ -167,7 +185,8 @@ def scan(
     turns = length if length is not None else sizes.pop()
     structure = tree.structure((tree.unflatten(carry_structure, carry), tree.unflatten(xs_structure, arrays)))
     types, kinds = _types(carry), [inner(t) for t in _types(arrays)]
-    traced = _Traced(body, structure, [*types, *kinds], "the body of scan")
+    held, own = Held("scan", (init, xs)), len(Held("scan", init).places)
+    traced = _Traced(body, structure, [*types, *kinds], "the body of scan", held, own)
     n = len(carry)
     try:
         out_carry, out_ys = _pair_structure(traced.result)
@@ -177,7 +196,21 @@ def scan(
     _check_carry("scan", carry_structure, types, out_carry, outs[:n])
     program = _captured_first(traced.program, n + len(arrays), len(traced.captured))
     out = Scan(program, len(traced.captured), n, turns, reverse)(*traced.captured, *carry, *arrays)
-    return tree.unflatten(carry_structure, out[:n]), tree.unflatten(out_ys, out[n:])
+    m = n + out_ys.num_leaves
+    held.hand_back(out[m:], range(own, len(held.places)))
+    return _carried(held, own, traced, tree.unflatten(carry_structure, out[:n])), tree.unflatten(out_ys, out[n:m])
+
+
+def _carried(held: Held, own: int, traced: _Traced, last: Any) -> Any:
+    """The last carry, where the random generators that the body passed on are the caller's own, moved on."""
+    kept = traced.links[: len(held.copies(last))]
+    for copy, link in zip(held.copies(last), kept):
+        if link is not None and link < own:
+            held.hand_back(leaves_of([copy]), [link])
+    for number in set(range(own)) - set(kept):  # used up inside, and another one passed on
+        held.places[number].state.renew()
+    held.join(kept, last)
+    return last
 
 
 def _pair_structure(structure: Any) -> tuple[Any, Any]:
@@ -203,8 +236,11 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
     carry, structure = _leaves(init, "while_loop: init")
     types = _types(carry)
     single = tree.structure((tree.unflatten(structure, carry),))
-    test = _Traced(condition, single, types, "the condition of while_loop")
-    turn = _Traced(body, single, types, "the body of while_loop")
+    held = Held("while_loop", init, structure)
+    test = _Traced(condition, single, types, "the condition of while_loop", held, len(held.places))
+    if test.draws:
+        raise TraceError("while_loop: the condition drew random numbers. Draw them in the body, and carry what the condition needs.")
+    turn = _Traced(body, single, types, "the body of while_loop", held, len(held.places))
     if len(test.program.outputs) != 1 or test.program.output_types[0].shape != ():
         raise ShapeError(
             f"while_loop: the condition must return one truth value; it returned {', '.join(str(t) for t in test.program.output_types)}."
@@ -217,7 +253,8 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
         len(test.captured),
         len(turn.captured),
     )
-    return tree.unflatten(structure, loop(*test.captured, *turn.captured, *carry))
+    last = tree.unflatten(structure, loop(*test.captured, *turn.captured, *carry))
+    return _carried(held, len(held.places), turn, last)
 
 
 @user_facing

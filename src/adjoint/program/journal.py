@@ -6,11 +6,13 @@ must start from the same state, or the second run would see other numbers than t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+_clock = itertools.count()
 _journals: ContextVar[tuple[Journal, ...]] = ContextVar("adjoint_journals", default=())
 
 
@@ -18,6 +20,7 @@ class Holder(Protocol):
     """Something that a function may change although it is not given it."""
 
     state: Any
+    born: int  # when it was made: `moment()`
 
     def furthest(self, states: list[Any]) -> Any:
         """The state after runs that ended in these: what they have used is used."""
@@ -27,12 +30,14 @@ class Journal:
     """The states in which a run found what it changed."""
 
     def __init__(self) -> None:
+        self._begun = moment()
         self._first: dict[int, tuple[Holder, Any]] = {}
         self._ends: dict[int, list[Any]] = {}
 
     def note(self, holder: Holder) -> None:
-        """`holder` is about to change."""
-        self._first.setdefault(id(holder), (holder, holder.state))
+        """`holder` is about to change. What the run itself has made is its own affair."""
+        if holder.born < self._begun:
+            self._first.setdefault(id(holder), (holder, holder.state))
 
     def rewind(self, *, given_up: bool = False) -> None:
         """Put everything back; where a run ended counts unless it was given up."""
@@ -46,6 +51,11 @@ class Journal:
         for key, ends in self._ends.items():
             holder = self._first[key][0]
             holder.state = holder.furthest(ends)
+
+
+def moment() -> int:
+    """A number that grows from call to call."""
+    return next(_clock)
 
 
 @contextmanager

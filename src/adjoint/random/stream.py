@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError, TraceError
 from adjoint.base.source import describe, here
-from adjoint.program.journal import note
+from adjoint.program.journal import moment, note
 from adjoint.program.record import Record
 from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import Value
@@ -29,12 +29,13 @@ COUNT = 2**64  # positions of a stream
 class Cell:
     """A key and a counter that several generators may share."""
 
-    __slots__ = ("home", "lock", "state")
+    __slots__ = ("born", "home", "lock", "state")
 
     def __init__(self, key: Value, counter: Value) -> None:
         self.state = (key, counter)
         self.lock = threading.RLock()
         self.home = symbolic_trace()
+        self.born = moment()
 
     def take(self, count: int) -> tuple[Value, Value]:
         """(key, counter), and the counter moves on."""
@@ -102,6 +103,10 @@ class Stream(Stateful):
     def renew(self) -> None:
         key, counter = self._cell.take(1)
         self.become((FoldedKey()(key, counter), np.zeros_like(counter)))
+
+    def furthest_of(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        keys, counters = leaves
+        return keys[0], np.max(counters, axis=0)
 
     @property
     def is_stacked(self) -> bool:

@@ -12,6 +12,7 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.program.trace import Trace, Traced
 from adjoint.program.types import Value, check_supported
+from adjoint.transform.states import Held, leaves_of
 from adjoint.transform.capture import explain_lock
 
 Argnums: TypeAlias = int | str | Sequence[int | str]
@@ -131,15 +132,20 @@ def select(
                 "and whole numbers have no derivative. Convert it with .astype(float), or differentiate another argument (argnums=…)."
             )
 
+    held = Held(transformation, chosen, structure)
+
     def call(new: Sequence[Value]) -> Any:
         trees = tree.unflatten(structure, new)
+        copies = held.copies(trees)
         positional, named = list(args), dict(kwargs)
         for key, made in zip(keys, trees, strict=True):
             if isinstance(key, int):
                 positional[key] = made
             else:
                 named[key] = made
-        return function(*positional, **named)
+        result = function(*positional, **named)
+        held.hand_back(leaves_of(copies))
+        return result
 
     return Selection(values, active, structure, call, single, naming)
 

@@ -15,6 +15,7 @@ from adjoint import tree
 from adjoint.base.errors import CheckError
 from adjoint.base.source import here
 from adjoint.program.op import Op
+from adjoint.program.journal import journal
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import run
@@ -93,7 +94,7 @@ def run_lanes(
     trace = LaneBatch(size)
     values = lifted(values)
     try:
-        with running(trace):
+        with running(trace), journal() as changes:
             trace.started = here()
             inputs = [BatchTracer(trace, v, True) if m else v for v, m in zip(values, mapped, strict=True)]
             leaves, structure = tree.flatten(run(trace, call, inputs))
@@ -105,6 +106,7 @@ def run_lanes(
         if split.trace is not trace:
             raise
         groups = split.groups
+        changes.rewind(given_up=True)
     except Exception:
         trace.perform()  # what was to be printed before an error helps to find it
         raise
@@ -120,20 +122,24 @@ def _run_groups(
 ) -> tuple[list[Value], list[bool], Any]:
     parts: list[list[Value]] = []
     structure: Any = None
-    for lanes in groups:
-        gathered = [np.take(v, lanes, axis=0) if m else v for v, m in zip(values, mapped, strict=True)]
-        try:
-            outputs, flags, found = run_lanes(call, gathered, mapped, len(lanes))
-        except CheckError as problem:
-            raise problem.among(lanes) from None
-        if structure is not None:
-            tree.check_same_structure(
-                "vmap: the lanes took different branches, and these returned different trees", structure, found
+    # random generators that the function closes over begin in the same state for each group
+    with journal() as changes:
+        for lanes in groups:
+            gathered = [np.take(v, lanes, axis=0) if m else v for v, m in zip(values, mapped, strict=True)]
+            try:
+                outputs, flags, found = run_lanes(call, gathered, mapped, len(lanes))
+            except CheckError as problem:
+                raise problem.among(lanes) from None
+            if structure is not None:
+                tree.check_same_structure(
+                    "vmap: the lanes took different branches, and these returned different trees", structure, found
+                )
+            structure = found
+            parts.append(
+                [o if f else np.broadcast_to(o, (len(lanes), *np.shape(o))) for o, f in zip(outputs, flags, strict=True)]
             )
-        structure = found
-        parts.append(
-            [o if f else np.broadcast_to(o, (len(lanes), *np.shape(o))) for o, f in zip(outputs, flags, strict=True)]
-        )
+            changes.rewind()
+        changes.settle()
     order = np.argsort(np.concatenate(groups), kind="stable")
     merged = [np.take(np.concatenate(column, axis=0), order, axis=0) for column in zip(*parts, strict=True)]
     return merged, [True] * len(merged), structure

@@ -37,6 +37,10 @@ class Stateful(ABC):
     def renew(self) -> None:
         """Take a state that nothing has used yet."""
 
+    @abstractmethod
+    def furthest_of(self, leaves: Sequence[Leaf]) -> Sequence[Leaf]:
+        """The state after runs that ended in these, stacked along a first axis: what any of them used is used."""
+
     @property
     @abstractmethod
     def is_stacked(self) -> bool:
@@ -72,7 +76,7 @@ def states(what: str, tree: Tree, structure: Structure | None = None) -> list[Pl
             continue
         if any(value.shares(place.state) for place in found):
             raise TreeError(
-                f"{what}: the same {type(value).__name__} stands in two places of the arguments, so that both would give the same "
+                f"{what}: the same {type(value).__name__} stands in two places, so that both would give the same "
                 "numbers. Pass it once, or give each place its own with spawn(2)."
             )
         found.append(Place(value, first))
