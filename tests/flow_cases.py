@@ -198,6 +198,39 @@ def _checkpointed_python(x):
     return np.sum(c)
 
 
+def _while_in_branch(x):
+    def grow(y):
+        return ad.while_loop(lambda v: v < 10.0, lambda v: v * (1.5 + y), y + 1.0)
+
+    return ad.scan(lambda c, t: (ad.cond(c > 0.4, grow, lambda c: np.sin(c) * x[1], c) * t, None), x[0], 0.2 * x)[0]
+
+
+def _while_in_branch_python(x):
+    c = x[0]
+    for t in 0.2 * x:
+        v = c + 1.0
+        while v < 10.0:
+            v = v * (1.5 + c)
+        c = (v if c > 0.4 else np.sin(c) * x[1]) * t
+    return c
+
+
+def _while_in_while(x):
+    def outer(state):
+        inner = ad.while_loop(lambda v: v < 10.0 * (state[1] + 1), lambda v: v * (1.5 + x[0]), state[0])
+        return inner, state[1] + 1
+
+    return ad.while_loop(lambda state: state[1] < 3, outer, (x[1] + 1.0, 0))[0]
+
+
+def _while_in_while_python(x):
+    v = x[1] + 1.0
+    for n in range(3):
+        while v < 10.0 * (n + 1):
+            v = v * (1.5 + x[0])
+    return v
+
+
 CASES = {
     "cond": Case(_cond, _cond_python),
     "cond closing over values": Case(_cond_closure, _cond_closure_python),
@@ -213,5 +246,7 @@ CASES = {
     "map": Case(_map, _map_python),
     "associative_scan": Case(_prefixes, _prefixes_python),
     "nested": Case(_nested, _nested_python),
+    "while_loop in a branch": Case(_while_in_branch, _while_in_branch_python),
+    "while_loop in while_loop": Case(_while_in_while, _while_in_while_python),
     "checkpoint inside": Case(_checkpointed, _checkpointed_python),
 }

@@ -217,7 +217,7 @@ class Cond(Control):
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
     ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
         index, *operands = xs
-        splits = [trace.programs.split(p, tuple(wanted[1:])) for p in self.branches]
+        splits = [trace.programs.split_fixed(p, tuple(wanted[1:])) for p in self.branches]
         n = len(self.branches[0].outputs)
         slots = [t for s in splits for t in s.forward.output_types[n:]]
         forwards: list[Program] = []

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from adjoint.ops.recompute import Checkpoint
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record, RecordTracer, record_program
 from adjoint.program.trace import Traced, running
@@ -250,6 +251,19 @@ def split_program(program: Program, wanted: Flags) -> Split:
     return remembered(program, ("split", wanted, watching()), lambda: Split(program, wanted))
 
 
+def split_fixed(program: Program, wanted: Flags) -> Split:
+    """The halves of a program, with residuals whose sizes are known beforehand: where a loop inside finds its number of turns while it
+    runs, the program keeps its inputs alone and is run again on the way back."""
+    split = split_program(program, wanted)
+    if all(isinstance(n, int) for t in split.residual_types for n in t.shape):
+        return split
+
+    def forgetful() -> Program:
+        return record_program(lambda *xs: list(Checkpoint(program)(*xs)), program.input_types)[0]
+
+    return split_program(remembered(program, "forgetful", forgetful), wanted)
+
+
 def pulled(program: Program, xs: Sequence[Value], wanted: Sequence[bool], cts: Sequence[Value]) -> list[Value]:
     """Run a program again at xs and pull cotangents of its outputs back to the wanted inputs (None: zero)."""
     with running(new_tape()) as tape:
@@ -273,6 +287,7 @@ class Transformations:
     batched = staticmethod(batched_program)
     jet = staticmethod(jet_program)
     split = staticmethod(split_program)
+    split_fixed = staticmethod(split_fixed)
 
 
 for _trace in (Tape, Forward, Batch, Taylor):
