@@ -119,7 +119,7 @@ def test_a_wrong_factor_is_caught(monkeypatch, name) -> None:
 def test_a_factor_that_keeps_too_little_is_caught(monkeypatch) -> None:
     op = BY_NAME["multiply"]
     monkeypatch.setattr(op, "keep_first", (False, False, False))
-    assert {"keep", "tape"} <= caught_by([op])
+    assert "keep" in caught_by([op])
 
 
 def test_conjugation_is_seen(monkeypatch) -> None:
