@@ -81,13 +81,17 @@ def plain_mask(mask: Value, call: str) -> Value:
     """A mask as truth values that are known, so that a shape can depend on them."""
     value: Value = mask
     while isinstance(value, Traced):
-        if hasattr(value._trace, "ask"):
+        trace: Any = value._trace
+        if hasattr(trace, "common"):  # lanes whose masks differ are run in groups
+            value = trace.common(value)
+        elif hasattr(trace, "ask"):
             raise ControlFlowError(
                 f"{call} with a traced mask ({mask.type}), at {describe(here())}: how many elements it selects is "
                 "not known here. "
                 "Use np.where(mask, x, 0) and keep the shape."
             )
-        value = value._value
+        else:
+            value = value._value
     return value
 
 

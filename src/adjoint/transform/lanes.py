@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import CheckError
+from adjoint.base.errors import ShapeError
 from adjoint.base.source import here
 from adjoint.program.op import Op
 from adjoint.program.journal import journal
@@ -65,6 +66,24 @@ class LaneBatch(Batch):
         if len(distinct) == 1:
             return distinct[0]
         raise Disagreement(self, [np.flatnonzero([a == d for a in answers]) for d in distinct])
+
+
+    def common(self, x: BatchTracer) -> Value:
+        """The array that all lanes have in common, or a split into groups of lanes that have the same."""
+        if not x._mapped:
+            return x._value
+        plain = x._value
+        while isinstance(plain, Traced) and not hasattr(plain._trace, "ask"):
+            plain = plain._value
+        if isinstance(plain, Traced):  # lanes of lanes: each is asked for by itself
+            groups = [np.array([i]) for i in range(self.size)]
+        else:
+            rows = np.ascontiguousarray(plain)
+            keys = [rows[i].tobytes() for i in range(self.size)]
+            groups = [np.flatnonzero([k == key for k in keys]) for key in dict.fromkeys(keys)]
+        if len(groups) == 1:
+            return x._value[0]
+        raise Disagreement(self, groups)
 
 
 def _kept(value: Value) -> Value:
@@ -140,6 +159,13 @@ def _run_groups(
             )
             changes.rewind()
         changes.settle()
+    for path, column in zip(structure.paths(), zip(*parts, strict=True), strict=True):
+        shapes = {np.shape(part)[1:] for part in column}
+        if len(shapes) > 1:
+            raise ShapeError(
+                f"vmap: lanes return arrays of different shapes for result{path}: {', '.join(map(str, sorted(shapes)))}. "
+                "They cannot be stacked: reduce them inside the function, or keep the shape with np.where."
+            )
     order = np.argsort(np.concatenate(groups), kind="stable")
     merged = [np.take(np.concatenate(column, axis=0), order, axis=0) for column in zip(*parts, strict=True)]
     return merged, [True] * len(merged), structure
