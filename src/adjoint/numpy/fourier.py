@@ -74,11 +74,11 @@ def _from_half(a: Any, n: int | None, axis: int, norm: str | None) -> Value:
     """The real array with half the spectrum a."""
     a = _floating(a, complex_=True)
     axis = normal_axis(axis, a.ndim)
-    n = 2 * (a.shape[axis] - 1) if n is None else n
-    if n < 1:
-        raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    a = _resized(a, n // 2 + 1, axis)
-    return _scaled(bind(FromHalfSpectrum(axis, n), a), _scale(norm, n, forward=False))
+    length: int = 2 * (a.shape[axis] - 1) if n is None else n
+    if length < 1:
+        raise ValueError(f"Invalid number of FFT data points ({length}) specified.")
+    a = _resized(a, length // 2 + 1, axis)
+    return _scaled(bind(FromHalfSpectrum(axis, length), a), _scale(norm, length, forward=False))
 
 
 def _lengths(a: Any, s: Any, axes: Any) -> tuple[list[int] | None, list[int]]:
