@@ -13,7 +13,7 @@ from adjoint import tree
 from adjoint.api import Transformed
 from adjoint.base.errors import DtypeError, ProgramError, ShapeError, TraceError
 from adjoint.base.source import describe, here, user_facing
-from adjoint.numpy.dispatch import load_rules_of
+from adjoint.numpy.dispatch import load_draws, load_rules_of
 from adjoint.ops.effects import Expect
 from adjoint.ops import exponential, logsumexp  # noqa: F401  (primitives that a saved program may hold)
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
@@ -26,6 +26,7 @@ from adjoint.program.trace import Traced, primal, running
 from adjoint.program.types import ArrayType, Size, Value, type_of
 from adjoint.transform.arguments import fresh, plain_value, run
 from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.states import Held, leaves_of
 
 __all__ = ["TracedProgram", "load", "trace"]
 
@@ -53,7 +54,7 @@ class TracedProgram:
     @property
     def output_types(self) -> tuple[ArrayType, ...]:
         """The types of the results, leaf by leaf."""
-        return self.program.output_types
+        return self.program.output_types[: self.outputs.num_leaves]
 
     @property
     def guards(self) -> tuple[str, ...]:
@@ -80,7 +81,9 @@ class TracedProgram:
                 )
         results = interpret(self.program, [*values, *self._captured])
         kept = [v for v in (*values, *self.program.constants.values()) if isinstance(v, np.ndarray)]
-        return tree.unflatten(self.outputs, fresh(results, kept))
+        results, n = fresh(results, kept), self.outputs.num_leaves
+        Held(self.name, (args, kwargs), structure).hand_back(results[n:])  # the random generators that were given move on
+        return tree.unflatten(self.outputs, results[:n])
 
     @user_facing
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -140,6 +143,8 @@ def _trace(function: Callable[..., Any], options: dict[str, Any], args: Any, kwa
     if options["concrete"] and any(isinstance(v, ArrayType) for v in given):
         raise TypeError("trace(concrete=True) runs the function on its arguments, so they must be values, not types.")
     values = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else primal(v) for v in given]
+    held = Held("trace", (args, kwargs), structure)
+    moved: list[Value] = []
     record = Record(concrete=options["concrete"], purpose="a traced function")
     with running(record):
         record.started = here()
@@ -150,10 +155,13 @@ def _trace(function: Callable[..., Any], options: dict[str, Any], args: Any, kwa
             for i, x in zip(moving, inputs, strict=True):
                 full[i] = x.snapshot()  # an argument may be assigned to inside
             positional, named = tree.unflatten(structure, full)
-            return function(*positional, **named)
+            copies = held.copies((positional, named))
+            result = function(*positional, **named)
+            moved.extend(leaves_of(copies))
+            return result
 
         out, outputs = tree.flatten(run(record, call))
-        program, captured = record.program(inputs, [checked_leaf(leaf) for leaf in out])
+        program, captured = record.program(inputs, [checked_leaf(leaf) for leaf in (*out, *moved)])
     program = check(_with_guards(program, record.guards))
     return TracedProgram(program, structure, outputs, name=name, fixed=fixed, captured=captured)
 
@@ -232,5 +240,6 @@ def _ufunc(name: str) -> Op | None:
         import scipy.special
 
         load_rules_of(scipy.special.erf)
+        load_draws()
     found: Any = BY_NAME.get(name)
     return found if found is not None else next((op for op in UFUNCS.values() if op.title == name), None)

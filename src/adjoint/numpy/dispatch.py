@@ -60,6 +60,11 @@ def load_rules_of(ufunc: Any) -> bool:
     return ufunc in UFUNCS
 
 
+def load_draws() -> None:
+    """Load the primitives of random numbers; they wait until a generator, or a program with draws in it, is asked for."""
+    importlib.import_module("adjoint.random.generator")
+
+
 _loaded: set[str] = set()
 
 

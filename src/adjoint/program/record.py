@@ -74,9 +74,10 @@ class Record(Trace):
     title = "the trace of a program"
     records = True
 
-    def __init__(self, *, concrete: bool = False, purpose: str = "this function") -> None:
+    def __init__(self, *, concrete: bool = False, purpose: str = "this function", runs_again: bool = True) -> None:
         super().__init__()
         self.is_concrete = concrete
+        self.runs_again = runs_again or not concrete  # with other values: random numbers must not be constants of the program
         self.purpose = purpose
         self.equations: list[Equation] = []
         self.constants: dict[Var, Value] = {}
@@ -168,7 +169,7 @@ def record_program(
 
     What the function computes from outer values alone is computed outside, once; when `staged`, inside the program too.
     """
-    with running(Record(concrete=values is not None, purpose=purpose)) as record, record.staging() if staged else nullcontext():
+    with running(Record(concrete=values is not None, purpose=purpose, runs_again=False)) as record, record.staging() if staged else nullcontext():
         record.started = here()
         given = [None] * len(types) if values is None else values
         # an argument may be assigned to inside: the variables are noted before

@@ -149,6 +149,7 @@ _SIMPLE: dict[type, Callable[[Writer, Any], Any]] = {
     ArrayType: lambda w, v: {"type": [[w.value(n) for n in v.shape], v.dtype.str, v.weak]},
     Program: lambda w, v: {"program": w.program(v)},
     Structure: lambda w, v: {"structure": w.structure(v)},
+    Static: lambda w, v: {"static": w.value(v.value)},
 }
 
 
@@ -222,6 +223,7 @@ _READERS: dict[str, Callable[[Reader, Any], Any]] = {
     "op": lambda r, c: r.op(c),
     "program": lambda r, c: r.programs[c],
     "structure": lambda r, c: r.structure(c),
+    "static": lambda r, c: Static(r.value(c)),
     "class": lambda r, c: r.named_class(c),
     "record": lambda r, c: RECORDS[c[0]](**{name: r.value(v) for name, v in c[1].items()}),
 }

@@ -13,7 +13,7 @@ from adjoint.program.trace import Traced
 from adjoint.random.bits import seed_key
 from adjoint.random.continuous import Continuous
 from adjoint.random.ordering import Ordering
-from adjoint.random.stream import symbolic_trace
+from adjoint.random.stream import program_trace
 from adjoint.tree.registry import register
 
 
@@ -44,7 +44,7 @@ def default_rng(seed: int | Sequence[int] | Generator | None = None) -> Generato
         raise TraceError(
             f"default_rng: the seed is a traced {seed.type}, at {describe(here())}. Make the generator outside, and take rng.at(seed) from it."
         )
-    if seed is None and symbolic_trace() is not None:
+    if seed is None and program_trace() is not None:
         raise TraceError(
             f"default_rng: no seed was given, at {describe(here())}, inside a function that is traced once and run often: every run would "
             "see the same numbers. Make the generator outside, and pass it in."

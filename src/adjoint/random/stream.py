@@ -34,7 +34,7 @@ class Cell:
     def __init__(self, key: Value, counter: Value) -> None:
         self.state = (key, counter)
         self.lock = threading.RLock()
-        self.home = symbolic_trace()
+        self.home = program_trace()
         self.born = moment()
 
     def take(self, count: int) -> tuple[Value, Value]:
@@ -60,11 +60,11 @@ def later(counter: Value, count: int) -> Value:
     return counter + np.uint64(count)
 
 
-def symbolic_trace() -> int | None:
-    """The innermost trace that is recording a program without values (the body of a loop, a branch); None outside of one."""
+def program_trace() -> int | None:
+    """The innermost trace of a program that will run again (the body of a loop, a branch, ad.trace); None outside of one."""
     trace = live_trace()
     while trace is not None:
-        if isinstance(trace, Record) and not trace.is_concrete:
+        if isinstance(trace, Record) and trace.runs_again:
             return trace.serial
         trace = trace.outer
     return None
@@ -160,7 +160,7 @@ class Stream(Stateful):
         """The key and the counter from which on `count` positions now belong to the caller."""
         if count < 0:
             raise ValueError(f"{call}: cannot make {count} of them.")
-        now = symbolic_trace()
+        now = program_trace()
         if now is not None and self._cell.home != now:
             raise TraceError(
                 f"{call}: a random generator was used at {describe(here())} inside a function that is traced once and run often (the body "
