@@ -150,8 +150,13 @@ def _away_from_steps(op: Ufunc, pair: tuple[Any, Any]) -> bool:
     return bool(np.all(np.abs(quotient - np.rint(quotient)) > 0.2))
 
 
-# Control flow holds programs and has tests of its own; the contract's list names the file, and checks that it is there.
-TESTED_ELSEWHERE: dict[str, str] = {}
+# What holds programs or functions, or acts on the world, has tests of its own, in files that must be there.
+TESTED_ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(["Cond", "Scan", "While"], "test_flow.py"),
+    **dict.fromkeys(["Attach", "OpaqueCall"], "ops/test_custom.py"),
+    "Checkpoint": "ops/test_recompute.py",
+    **dict.fromkeys(["Print", "Callback", "Check", "Expect"], "ops/test_effects.py"),
+}
 
 
 def examples() -> list[Example]:

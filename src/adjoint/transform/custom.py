@@ -188,7 +188,9 @@ def _checked(title: str, what: str, given: Value, target: Value) -> Value:
         )
     if given.dtype != kind.dtype:
         if given.dtype.kind == "c" and kind.dtype.kind != "c":
-            given = np.real(given)
+            if "cotangent" not in what:
+                raise RuleError(f"custom_rule of {title}: {what} is complex, but belongs to a real value of type {kind}.")
+            given = np.real(given)  # the adjoint of the real numbers' place among the complex ones
         given = given.astype(kind.dtype)
     return given
 
