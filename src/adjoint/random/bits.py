@@ -119,9 +119,13 @@ def random_bits(
 
 
 def words_at(keys: Key, positions: NDArray[np.uint64], attempt: int = 0) -> NDArray[np.uint64]:
-    """The 64-bit words at positions in no order; keys (..., 2) and positions (...) broadcast."""
-    pairs = blocks_at(keys, positions >> np.uint64(1), attempt=attempt)
-    return np.where(np.broadcast_to(positions & np.uint64(1), pairs.shape[:-1]) == 1, pairs[..., 1], pairs[..., 0])
+    """The 64-bit words at a vector of positions in no order; there is one key (1, 2) for all, or one for each (n, 2)."""
+    words = np.empty(positions.shape, np.uint64)
+    for start in range(0, len(positions), CHUNK):
+        piece = slice(start, start + CHUNK)
+        pairs = blocks_at(keys if len(keys) == 1 else keys[piece], positions[piece] >> np.uint64(1), attempt=attempt)
+        words[piece] = np.where(positions[piece] & np.uint64(1), pairs[..., 1], pairs[..., 0])
+    return words
 
 
 def blocks_at(

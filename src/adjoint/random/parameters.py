@@ -22,6 +22,9 @@ def numbers(call: str, **given: Any) -> list[Value]:
     """Parameters as arrays or numbers; lists become arrays."""
     out: list[Value] = []
     for name, x in given.items():
+        if type(x) in (int, float):
+            out.append(x)
+            continue
         if not isinstance(x, Traced | np.ndarray | np.generic | float | int):
             try:
                 x = np.asarray(x)
@@ -45,7 +48,7 @@ def known(x: Value) -> Any:
 def require(call: str, name: str, x: Value, rule: str) -> None:
     """Raise unless the parameter obeys the rule: "not negative", "positive", "a probability"."""
     value = known(x)
-    if value is None:
+    if value is None or (type(value) in (int, float) and 0 < value <= 1):
         return
     bad = {
         "not negative": lambda v: v < 0,
@@ -70,6 +73,8 @@ def sizes(call: str, size: Any) -> tuple[int, ...]:
 
 def shape_of(call: str, size: Any, *parameters: Value) -> tuple[int, ...]:
     """The shape to draw: `size`, with which the parameters must broadcast, or their own common shape."""
+    if size is None and all(type(p) in (int, float) for p in parameters):
+        return ()
     shapes = [np.shape(p) for p in parameters]
     try:
         common = np.broadcast_shapes(*shapes)

@@ -10,6 +10,7 @@ with relative error below 10⁻¹⁵. The first form, five numbers in six, is th
 others are as reproducible as the machine's logarithm.
 """
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -56,6 +57,8 @@ def open_uniform(words: NDArray[np.uint64], dtype: Any = np.float64) -> Floats:
 
 def normal_from_bits(words: NDArray[np.uint64], dtype: Any = np.float64) -> Floats:
     """Standard normal numbers, one for each word; float32 ones are rounded from float64."""
+    if words.ndim == 0:
+        return np.asarray(one_normal(int(words)), dtype)
     flat = np.ascontiguousarray(words).reshape(-1)
     result = np.empty(flat.shape, dtype)
     for start in range(0, flat.size, CHUNK):
@@ -78,6 +81,26 @@ def normal_quantile(u: Floats) -> Floats:
             size[far] = ratio(E, F, r[far] - 5.0)
         z[tail] = np.copysign(size, side)
     return z
+
+
+def one_normal(word: int) -> float:
+    """The same number as from an array of one word, sooner: the same operations on Python's numbers."""
+    u = (word >> 11 | 1) * 2.0**-53
+    q = u - 0.5
+    if abs(q) <= 0.425:
+        s = 0.180625 - q * q
+        return q * (horner(A, s) / horner(B, s))
+    r = float(np.sqrt(-np.log(u if q < 0 else 1.0 - u)))  # NumPy's own logarithm, which may differ from Python's in the last bit
+    size = horner(E, r - 5.0) / horner(F, r - 5.0) if r > 5.0 else horner(C, r - 1.6) / horner(D, r - 1.6)
+    return math.copysign(size, q)
+
+
+def horner(coefficients: tuple[float, ...], x: float) -> float:
+    """`polynomial` of a number."""
+    value = x * coefficients[-1]
+    for c in coefficients[-2:0:-1]:
+        value = (value + c) * x
+    return value + coefficients[0]
 
 
 def ratio(above: tuple[float, ...], below: tuple[float, ...], x: Floats) -> Floats:

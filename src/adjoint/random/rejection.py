@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,34 +33,45 @@ FAR_ATTEMPT = 2**32 - 1
 ATTEMPTS = 10_000  # each is accepted with a probability above 0.6: never reached unless a parameter is not finite
 
 
+class Places(NamedTuple):
+    """The key and the position of each element; one key stands for all when all have the same."""
+
+    keys: Any
+    positions: Any
+
+    def some(self, chosen: Any) -> Places:
+        """Those of some elements."""
+        return Places(self.keys if len(self.keys) == 1 else self.keys[chosen], self.positions[chosen])
+
+    def uniforms(self, attempt: int) -> Floats:
+        """Uniform numbers in (0, 1) from an attempt."""
+        return open_uniform(words_at(self.keys, self.positions, attempt))
+
+
 class Rejection(Draw):
     """A draw that is repeated, element by element, until it is accepted."""
 
-    def uniforms(self, place: tuple[Any, Any], attempt: int) -> Floats:
-        keys, positions = place
-        return open_uniform(words_at(keys, positions, attempt))
-
-    def places(self, key: Any, counter: Any, *parameters: Any) -> tuple[tuple[Any, Any], list[Any]]:
-        """For each element of the result, in C order: (key, position), and parameters."""
+    def places(self, key: Any, counter: Any, *parameters: Any) -> tuple[Places, list[Any]]:
+        """For each element of the result, in C order: where its words are, and parameters."""
         key, counter = np.asarray(key), np.asarray(counter, np.uint64)
         shape, ones = self.full_shape(key, counter, *parameters), (1,) * len(self.shape)
         steps = np.arange(math.prod(self.shape), dtype=np.uint64).reshape(self.shape)
-        keys = np.broadcast_to(key.reshape(*key.shape[:-1], *ones, 2), (*shape, 2)).reshape(-1, 2)
+        keys = key.reshape(*key.shape[:-1], *ones, 2)
+        keys = key.reshape(1, 2) if key.size == 2 else np.broadcast_to(keys, (*shape, 2)).reshape(-1, 2)
         positions, *flat = (
             np.broadcast_to(p, shape).reshape(-1) for p in (counter.reshape(counter.shape + ones) + steps, *parameters)
         )
-        return (keys, positions), flat
+        return Places(keys, positions), flat
 
-    def accepted(self, place: tuple[Any, Any], propose: Propose, *parameters: Floats) -> Floats:
+    def accepted(self, places: Places, propose: Propose, *parameters: Floats) -> Floats:
         """The first candidate that is accepted, for each element."""
-        keys, positions = place
-        result = np.full(positions.shape, np.nan)
+        result = np.full(places.positions.shape, np.nan)
         left = np.flatnonzero(np.logical_and.reduce([np.isfinite(p) for p in parameters]))
         for attempt in range(ATTEMPTS):
             if not left.size:
                 break
-            there = keys[left], positions[left]
-            u, v = self.uniforms(there, 2 * attempt), self.uniforms(there, 2 * attempt + 1)
+            there = places.some(left)
+            u, v = there.uniforms(2 * attempt), there.uniforms(2 * attempt + 1)
             candidate, good = propose(u, v, *[p[left] for p in parameters])
             result[left[good]] = candidate[good]
             left = left[~good]
@@ -83,13 +94,13 @@ class RandomGamma(Rejection):
         return self.dtype
 
     def evaluate(self, *xs: Value) -> Value:
-        place, (a,) = self.places(*xs)
+        places, (a,) = self.places(*xs)
         a = a.astype(np.float64)
         small = a < 1.0
-        result = np.log(self.accepted(place, self.propose, np.where(small, a + 1.0, a)))
+        result = np.log(self.accepted(places, self.propose, np.where(small, a + 1.0, a)))
         if small.any():
             # attempts count up from 0: this word is not among theirs
-            u = self.uniforms((place[0][small], place[1][small]), FAR_ATTEMPT)
+            u = places.some(small).uniforms(FAR_ATTEMPT)
             with np.errstate(divide="ignore"):
                 result[small] += np.log(u) / a[small]
         result = result if self.logarithm else np.exp(result)
@@ -121,15 +132,15 @@ class RandomPoisson(Rejection):
         return np.dtype(np.int64)
 
     def evaluate(self, *xs: Value) -> Value:
-        place, (rate,) = self.places(*xs)
+        places, (rate,) = self.places(*xs)
         rate = rate.astype(np.float64)
         result = np.zeros(rate.shape)
         low = rate < INVERSION_BELOW
         if low.any():
-            result[low] = self.inverted(self.uniforms((place[0][low], place[1][low]), 0), rate[low])
+            result[low] = self.inverted(places.some(low).uniforms(0), rate[low])
         high = ~low
         if high.any():
-            result[high] = self.accepted((place[0][high], place[1][high]), self.propose, rate[high])
+            result[high] = self.accepted(places.some(high), self.propose, rate[high])
         return result.astype(np.int64).reshape(self.full_shape(*xs))[()]
 
     @staticmethod
@@ -176,17 +187,17 @@ class RandomBinomial(Rejection):
         return np.dtype(np.int64)
 
     def evaluate(self, *xs: Value) -> Value:
-        place, (n, p) = self.places(*xs)
+        places, (n, p) = self.places(*xs)
         n, p = n.astype(np.float64), p.astype(np.float64)
         flipped = p > 0.5
         p = np.where(flipped, 1.0 - p, p)
         result = np.zeros(n.shape)
         low = n * p < INVERSION_BELOW
         if low.any():
-            result[low] = self.inverted(self.uniforms((place[0][low], place[1][low]), 0), n[low], p[low])
+            result[low] = self.inverted(places.some(low).uniforms(0), n[low], p[low])
         high = ~low
         if high.any():
-            result[high] = self.accepted((place[0][high], place[1][high]), self.propose, n[high], p[high])
+            result[high] = self.accepted(places.some(high), self.propose, n[high], p[high])
         result = np.where(flipped, n - result, result)
         return result.astype(np.int64).reshape(self.full_shape(*xs))[()]
 

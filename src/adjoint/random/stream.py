@@ -110,7 +110,7 @@ class Stream(Stateful):
 
     @property
     def is_stacked(self) -> bool:
-        return np.ndim(self.counter) > 0
+        return len(self.counter.shape) > 0
 
     def stacked(self: S, size: int) -> S:
         return self.split(size)
