@@ -2,18 +2,16 @@
 
 from collections import Counter
 
-from adjoint import tree
-from adjoint.program.record import record_program
-from adjoint.program.types import type_of
+import adjoint as ad
 
 
 def recorded(f, *args):
-    """The program of f for arguments of these types, derivatives that f takes inside included."""
-    leaves, structure = tree.flatten(args)
-    program, _ = record_program(
-        lambda *xs: tree.leaves(f(*tree.unflatten(structure, xs))), [type_of(x) for x in leaves]
-    )
-    return program
+    """The program of f for arguments of these types, with the derivatives that f takes inside."""
+    return ad.trace(f)(*args).program
+
+
+def name(op):
+    return getattr(op, "title", type(op).__name__)
 
 
 def names(program):
@@ -24,10 +22,6 @@ def names(program):
 def shapes(program):
     """The shapes of everything that is computed."""
     return [v.type.shape for eq in program.equations for v in eq.outputs]
-
-
-def name(op):
-    return getattr(op, "title", type(op).__name__)
 
 
 def operands(program, title):
