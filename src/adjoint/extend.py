@@ -15,9 +15,10 @@ from adjoint.base.errors import RuleError, TraceError
 from adjoint.base.source import user_facing
 from adjoint.ops.custom import Attach, OpaqueCall
 from adjoint.ops.recompute import Checkpoint
+from adjoint.ops.select import StopGradient
 from adjoint.program.program import Program
-from adjoint.program.record import RecordTracer, record_program
-from adjoint.program.trace import Traced, primal
+from adjoint.program.record import RecordTracer, is_symbolic, record_program
+from adjoint.program.trace import Traced, bind, primal
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.custom import ClosureRule, UserRule
@@ -69,10 +70,13 @@ class _PutBack:
 def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     title = getattr(function, "__name__", "function")
     bound = inspect.signature(function).bind(*args, **kwargs)
-    bound.apply_defaults()
+    if not isinstance(function, np.ufunc):  # the keywords of ufuncs have defaults that exclude each other
+        bound.apply_defaults()
     named: dict[str, Any] = {}
     keyword: list[str] = []
     for name, parameter in bound.signature.parameters.items():
+        if name not in bound.arguments:
+            continue
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             named.update({f"{name}[{i}]": v for i, v in enumerate(bound.arguments[name])})
         elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
@@ -114,6 +118,8 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
     outputs, result = tree.flatten(y)
     outputs = [checked_leaf(leaf) for leaf in outputs]
     outputs = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in outputs]
+    # inside a recorded body the function's own equations are recorded too: the rule alone is to be differentiated
+    outputs = [bind(StopGradient(), v) if isinstance(v, Traced) else v for v in outputs]
     nondiff = [n in options["nondiff"] for n in names]
     rule: Any = UserRule(function, options["jvp"], options["vjp"], structure, put_back, nondiff, result, title)
     if isinstance(memo, tuple) and len(memo) == 2:
@@ -227,16 +233,19 @@ def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any
         return out
 
     stripped = [primal(v) for v in values]
+    types = [type_of(v) for v in values]
+    known = not any(is_symbolic(v) for v in stripped)  # running on values that are not known would only be recorded twice
     program, captured = record_program(
-        flat, [type_of(v) for v in values], values=stripped, purpose="a checkpointed function"
+        flat, types, values=stripped if known else None, purpose="a checkpointed function"
     )
     made, outputs = found[0]
     op = Checkpoint(program)
-    plain = [o._value if isinstance(o, RecordTracer) else primal(o) for o in outputs]
-    op.remember(
-        [*stripped, *[primal(c) for c in captured]],
-        [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in plain],
-    )
+    if known:
+        plain = [o._value if isinstance(o, RecordTracer) else primal(o) for o in outputs]
+        op.remember(
+            [*stripped, *[primal(c) for c in captured]],
+            [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in plain],
+        )
     results = op(*values, *captured)
     held.hand_back(results[made.num_leaves :])
     return tree.unflatten(made, results[: made.num_leaves])

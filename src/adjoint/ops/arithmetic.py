@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.calculus import Differential
+from adjoint.ops.calculus import Differential, total
 from adjoint.ops.pointwise import (
     Factor,
     LinearUfunc,
@@ -18,7 +18,9 @@ from adjoint.ops.pointwise import (
     minus_one,
     other,
     smooth,
+    spread,
 )
+from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
 ONE: Factor | None = None  # the partial 1: nothing to multiply with, nothing to keep
@@ -134,10 +136,50 @@ radians = smooth(np.radians, lambda: np.pi / 180.0)
 rad2deg = smooth(np.rad2deg, lambda: 180.0 / np.pi)
 deg2rad = smooth(np.deg2rad, lambda: np.pi / 180.0)
 
+class DivideUfunc(SmoothUfunc):
+    """z = x / y. Its series comes from z y = x: zₖ = (xₖ - Σ yⱼ zₖ₋ⱼ) / y₀, over j = 1 … k."""
+
+    def coefficient(self, k: int, xs: Sequence[Any], z: Any) -> Value:
+        x, y = xs
+        terms = [
+            -(yj * z.get(k - j)) for j in range(1, k + 1) if (yj := y.get(j)) is not None and z.get(k - j) is not None
+        ]
+        rest = total(x.get(k), *terms)
+        return None if rest is None else spread(rest / y.get(0), z.get(0))
+
+
+class PowerUfunc(SmoothUfunc):
+    """z = xʸ. For series ż is written with z itself, ż = z (ẏ log x + y ẋ / x), so that the recurrence closes; whole powers are products."""
+
+    def series_push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        """The rate of z along a curve."""
+        (x, y), (dx, dy) = xs, dxs
+        if type(y) is int and 0 <= y <= 64:  # exact at x = 0 too
+            return None if dx is None or y == 0 else y * whole_power(x, y - 1) * dx
+        zero = np.equal(x, 0)
+        some = isinstance(zero, Traced) or np.any(zero)
+        base = np.where(zero, 1.0, x) if some else x
+        rate = total(None if dx is None else y * dx / base, None if dy is None else dy * np.log(base))
+        if rate is None or not some:
+            return None if rate is None else z * rate
+        return np.where(zero, self.push(xs, z, dxs), z * rate)  # at x = 0 the rate in terms of z has no meaning
+
+
+def whole_power(x: Value, n: int) -> Value:
+    """xⁿ by products."""
+    result, square = None, x
+    while n:
+        if n & 1:
+            result = square if result is None else result * square
+        n >>= 1
+        square = square * square if n else square
+    return np.ones_like(x) if result is None else result
+
+
 multiply = ProductUfunc(np.multiply, [other, itself])
-divide = smooth(np.divide, lambda y: 1.0 / y, lambda y, z: -z / y, singular=True)
-power = smooth(np.power, _power_base, _power_exponent, singular=True)
-float_power = smooth(np.float_power, _power_base, _power_exponent, singular=True)
+divide = DivideUfunc(np.divide, [lambda y: 1.0 / y, lambda y, z: -z / y], singular=True)
+power = PowerUfunc(np.power, [_power_base, _power_exponent], singular=True)
+float_power = PowerUfunc(np.float_power, [_power_base, _power_exponent], singular=True)
 square = smooth(np.square, lambda x: 2.0 * x)
 reciprocal = smooth(np.reciprocal, lambda z: -z * z, singular=True)
 sqrt = smooth(np.sqrt, lambda z: 0.5 / z, singular=True)

@@ -58,6 +58,15 @@ class RecordTracer(Traced):
         self._var, self._value = other._var, other._value
 
 
+def is_symbolic(value: Value) -> bool:
+    """Whether only the type of a value is known."""
+    while isinstance(value, Traced):
+        if isinstance(value, RecordTracer) and value._value is None:
+            return True
+        value = value._value
+    return False
+
+
 class Guard(NamedTuple):
     """A question that Python asked of a recorded value, and the answer that the rest of the record depends on."""
 

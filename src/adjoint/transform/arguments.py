@@ -211,6 +211,14 @@ def run(trace: Trace, call: Callable[..., Any], *args: Any) -> Any:
         if isinstance(problem, ValueError):
             explain_lock(problem, trace.title)
         raise
+    except AttributeError as problem:
+        if "NotImplementedType" not in str(problem):
+            raise
+        # what pandas says to `series += x` when its own `series + x` is left to x
+        raise TraceError(
+            "pandas cannot take a traced value into one of its objects (series += x). Its derivative would be lost. "
+            "Make a new value: series + x, or series.to_numpy() + x."
+        ) from problem
 
 
 def returned(value: Value, trace: Trace, foreign: Sequence[Any] = ()) -> Value:

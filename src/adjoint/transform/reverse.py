@@ -224,15 +224,20 @@ def swept(tape: Tape, entries: list[Any], inputs: int, seeds: dict[int, Value], 
     """`sweep`, first without looking after singular partials: if the results are finite, there were none that mattered."""
     if tape.level == 1 and _is_small(entries) and not any(isinstance(seed, Traced) for seed in seeds.values()):
         found = sweep(entries, inputs, seeds, consume=False, guard=False)
-        if all(ct is None or math.isfinite(np.vdot(ct, ct).real) for ct in found):
+        if all(ct is None or (not isinstance(ct, Traced) and math.isfinite(np.vdot(ct, ct).real)) for ct in found):
             return found
     return sweep(entries, inputs, seeds, consume=consume)
 
 
 def _is_small(entries: list[Any]) -> bool:
     """Whether a record may wait for its results: it is short, and a sample of what it keeps is small."""
-    sample = entries[:: max(1, len(entries) // 16)]
-    return len(entries) <= 100_000 and all(getattr(v, "nbytes", 0) <= 1 << 14 for e in sample for v in (e[3], e[4], e[5]))
+    return len(entries) <= 100_000 and all(map(_is_small_entry, entries[:: max(1, len(entries) // 16)]))
+
+
+def _is_small_entry(entry: tuple[Any, ...]) -> bool:
+    _, _, _, x, y, z, _ = entry
+    kept = (*x, *z) if type(x) is tuple and type(z) is tuple else (*x, z) if type(x) is tuple else (x, y, z)
+    return all(getattr(value, "nbytes", 0) <= 1 << 14 and type(value) is not tuple for value in kept)
 
 
 def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool, guard: bool = True) -> list[Value]:

@@ -175,7 +175,7 @@ class Taylor(Trace):
         if all(slope is None for slope in slopes):  # rules may count on a tangent that is there
             return [None] * (len(z) if several else 1)
         with np.errstate(all="ignore"):
-            dz = node.op.push(xs, z, slopes)
+            dz = getattr(node.op, "series_push", node.op.push)(xs, z, slopes)
         return [self._rate_series(d) for d in (dz if several else (dz,))]
 
     def _operand(self, series: Any) -> Value:
