@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import DtypeError, TraceError
-from adjoint.base.foreign import asking_scipy_function
+from adjoint.base.foreign import asking_function
 from adjoint.base.source import describe, here, user_frame
 from adjoint.ops import arithmetic, compare, contract, elementary  # noqa: F401  (fills UFUNCS)
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
@@ -194,9 +194,9 @@ def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
     """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods
     of plain arrays).
     """
-    scipy = asking_scipy_function()
-    if scipy is not None:
-        refuse_conversion(self, *scipy)
+    asking = asking_function()
+    if asking is not None:
+        refuse_conversion(self, *asking)
     if self.dtype.kind in "biu":
         remedy = (
             "Read a plain array at traced places with adjoint.numpy.take(plain, x), or adjoint.numpy.array(plain)[x]."

@@ -145,6 +145,7 @@ class Traced:
 
     # NumPy must not try to convert us element by element; conversions are refused with a remedy.
     __array_priority__ = 1000.0
+    __pandas_priority__ = 5000  # above DataFrame's: `series * x` is left to us
 
     @property
     def shape(self) -> tuple[Any, ...]:
