@@ -1,6 +1,7 @@
 """Two seconds that tell whether the library is alive: each transformation once, on values known from elsewhere."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,3 +90,89 @@ def test_perturbations_are_not_confused() -> None:
 def test_a_dropped_derivative_raises() -> None:
     with pytest.raises(TypeError, match=r"np\.sin"):
         ad.grad(lambda x: math.sin(x))(1.0)
+
+
+def test_other_ways_to_a_jacobian_and_hessian() -> None:
+    g = lambda x: np.stack([x[0] * x[1], np.sin(x[1])])
+    expected = [[2.0, 1.0], [0.0, math.cos(2.0)]]
+    x = np.array([1.0, 2.0])
+    np.testing.assert_allclose(ad.jacfwd(g)(x), expected)
+    np.testing.assert_allclose(ad.jacrev(g)(x), expected)
+    np.testing.assert_allclose(ad.hvp(lambda x: x[0] ** 2 * x[1], (x,), (np.array([1.0, 0.0]),)), [4.0, 2.0])
+    np.testing.assert_allclose(ad.linear_transpose(lambda x: np.cumsum(x), x)(np.array([1.0, 10.0]))[0], [11.0, 10.0])
+    assert ad.grad(lambda x: x * ad.stop_gradient(x))(3.0) == 3.0
+
+
+def test_branches_and_short_loops() -> None:
+    assert ad.grad(lambda x: ad.cond(x > 0, np.sin, np.cos, x))(1.0) == pytest.approx(math.cos(1.0))
+    assert ad.grad(lambda x: ad.switch(1, [np.sin, np.exp], x))(1.0) == pytest.approx(math.e)
+    assert ad.grad(lambda x: ad.fori_loop(0, 3, lambda i, y: y * x, 1.0))(2.0) == pytest.approx(12.0)
+    np.testing.assert_allclose(ad.map(np.sin, np.arange(3.0)), np.sin(np.arange(3.0)))
+    np.testing.assert_allclose(ad.associative_scan(np.add, np.arange(4.0)), np.cumsum(np.arange(4.0)))
+
+
+def test_rules_of_ones_own_and_recomputation() -> None:
+    straight = ad.custom_rule(np.floor, jvp=lambda primals, tangents: (np.floor(primals[0]), tangents[0]))
+    assert ad.grad(lambda x: straight(x) ** 2)(2.7) == 4.0
+    assert ad.grad(ad.checkpoint(f))(1.0) == pytest.approx(ad.grad(f)(1.0), rel=1e-14)
+
+
+def test_programs(tmp_path) -> None:
+    program = ad.trace(f)(1.0)
+    assert "exp" in str(program)
+    assert program(0.5) == f(0.5)
+    program.save(tmp_path / "f.program")
+    assert ad.load(tmp_path / "f.program")(0.5) == f(0.5)
+    assert ad.trace(f)(ad.ArrayType((), np.dtype(float)))(0.5) == f(0.5)
+
+
+def test_looking_inside(capsys) -> None:
+    def g(x):
+        ad.debug.print("x = {}", x)
+        ad.check(x > 0, "x must be positive")
+        with ad.scope("root"):
+            return np.sqrt(x)
+
+    assert ad.grad(g)(4.0) == 0.25
+    assert capsys.readouterr().out == "x = 4.0\n"
+    with pytest.raises(ValueError, match="must be positive"):
+        ad.grad(g)(-1.0)
+    assert list(ad.progress(range(3), "counting")) == [0, 1, 2]
+
+
+def test_namespaces() -> None:
+    """Arrays that can be assigned to, SciPy's functions, random numbers, containers."""
+
+    def g(x):
+        y = ad.numpy.zeros(2)
+        y[0] = x
+        return np.sum(y**2) + ad.scipy.special.logsumexp(y * 0.0)
+
+    assert ad.grad(g)(3.0) == pytest.approx(6.0)
+    draw = lambda scale: ad.random.default_rng(0).normal(0.0, scale)
+    assert ad.grad(draw)(2.0) == pytest.approx(draw(2.0) / 2.0)
+    assert ad.tree.leaves({"a": 1, "b": (2, 3)}) == [1, 2, 3]
+    np.testing.assert_allclose(ad.grad(lambda a: np.linalg.slogdet(a)[1])(np.diag([2.0, 4.0])), np.diag([0.5, 0.25]))
+
+
+def test_every_public_name_is_tried_here() -> None:
+    text = Path(__file__).read_text(encoding="utf-8")
+    parts = {
+        "api",
+        "base",
+        "derivatives",
+        "extend",
+        "flow",
+        "ops",
+        "program",
+        "testing",
+        "tracing",
+        "transform",
+    }  # folders, files
+    names = {name for name, value in vars(ad).items() if not name.startswith("_") and _ours(value)} - parts
+    untried = sorted(name for name in names if f"ad.{name}" not in text)
+    assert not untried, f"give these a line in test_tiny.py: {untried}"
+
+
+def _ours(value: object) -> bool:
+    return getattr(value, "__module__", getattr(value, "__name__", "")).startswith("adjoint")
