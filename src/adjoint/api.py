@@ -31,7 +31,7 @@ from adjoint.transform.drivers import (
 from adjoint.transform.lanes import run_lanes
 from adjoint.transform.states import Held, leaves_of
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
-from adjoint.transform.watch import lifted, settled, watched
+from adjoint.transform.watch import lifted, settled, watched, watching
 
 recorders.install()
 
@@ -170,7 +170,7 @@ class LinearMap:
         else:
             given = _tangents(chosen, args, "linearize tangents")
             result = tree.unflatten(recorded.structure, fresh(recorded.push(given), given))
-        return settled(result) if recorded.watched else result
+        return settled(result) if recorded.watch is not None else result
 
     def __repr__(self) -> str:
         kind = "pullback" if self._backwards else "pushforward"
@@ -334,7 +334,7 @@ def jet(function: Function, primals: Sequence[Any], series: Sequence[Any]) -> tu
                     [v, *[None if terms[k][i] is None else terms[k][i] / math.factorial(k + 1) for k in range(order)]]
                 ),
             )
-            for i, v in enumerate(lifted(chosen.values))
+            for i, v in enumerate(lifted(chosen.values, watching()))
         ]
         y = run(trace, lambda: chosen.call(chosen.completed(inputs)))
         leaves, structure = tree.flatten(y)

@@ -18,6 +18,7 @@ from adjoint.ops.effects import Expect
 from adjoint.ops import exponential, logsumexp  # noqa: F401  (primitives that a saved program may hold)
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
 from adjoint.program.check import check
+from adjoint.program.freezing import without_draws
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.record import Guard, Record
@@ -146,7 +147,7 @@ def _trace(function: Callable[..., Any], options: dict[str, Any], args: Any, kwa
     held = Held("trace", (args, kwargs), structure)
     moved: list[Value] = []
     record = Record(concrete=options["concrete"], purpose="a traced function")
-    with running(record):
+    with without_draws(function, "a traced function"), running(record):
         record.started = here()
         inputs = [record.input(t, v if options["concrete"] else None) for t, v in zip(types, values, strict=True)]
 

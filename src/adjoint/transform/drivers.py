@@ -15,7 +15,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import fresh, plain_value, returned, run
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.reverse import LinearTape, Tape, TapeTracer, replay, swept
-from adjoint.transform.watch import lifted, new_tape, watching
+from adjoint.transform.watch import examined, lifted, new_tape, watching
 
 Function = Callable[[Sequence[Value]], Any]
 
@@ -27,8 +27,8 @@ class Linearised:
         self, call: Function, values: Sequence[Value], *, has_aux: bool = False, tape: Tape | None = None
     ) -> None:
         tape = new_tape(outlives_call=True) if tape is None else tape
-        values = lifted(values)
-        self.watched = watching()
+        self.watch = watching()
+        values = lifted(values, self.watch)
         with running(tape):
             tape.started = here()
             inputs = [tape.input(v) for v in values]
@@ -40,13 +40,14 @@ class Linearised:
         self.input_types = [type_of(v) for v in values]
         self.places = [leaf._index if isinstance(leaf, TapeTracer) and leaf._trace is tape else -1 for leaf in leaves]
         self.values = [_copied(returned(leaf, tape)) for leaf in leaves]
+        examined(self.values, tape, self.watch)
         self.output_types = [type_of(v) for v in self.values]
         self.aux = tree.map(_copied, aux)
 
     def push(self, tangents: Sequence[Value]) -> list[Value]:
         """Tangents of the outputs."""
         with self.tape.reading():
-            ds = replay(self.entries, tangents)
+            ds = replay(self.entries, lifted(tangents, self.watch))
         found = [ds[p] if p >= 0 else None for p in self.places]
         return [
             np.zeros(t.shape, t.dtype)[()] if d is None else d for d, t in zip(found, self.output_types, strict=True)
@@ -55,7 +56,7 @@ class Linearised:
     def pull(self, cotangents: Sequence[Value]) -> list[Value]:
         """Cotangents of the inputs."""
         seeds: dict[int, Value] = {}
-        for place, ct in zip(self.places, cotangents, strict=True):
+        for place, ct in zip(self.places, lifted(cotangents, self.watch), strict=True):
             if place >= 0 and ct is not None:
                 seeds[place] = ct if place not in seeds else seeds[place] + ct
         with self.tape.reading():
@@ -95,8 +96,8 @@ def gradient(
     call: Function, values: Sequence[Value], *, has_aux: bool, holomorphic: bool, transformation: str
 ) -> tuple[Value, Any, list[Value]]:
     """(value, aux, gradient) of a scalar function; the record is taken apart on the way back."""
-    tape = new_tape()
-    values = lifted(values)
+    tape, watch = new_tape(), watching()
+    values = lifted(values, watch)
     with running(tape):
         tape.started = here()
         inputs = [tape.input(v) for v in values]
@@ -106,7 +107,8 @@ def gradient(
         cts: list[Value] = [None] * len(inputs)
         if isinstance(y, TapeTracer) and y._trace is tape and y._index >= 0:
             entries, tape.entries = tape.entries, []
-            seed = np.ones((), value.dtype)[()]
+            examined([value], tape, watch)
+            (seed,) = lifted([np.ones((), value.dtype)[()]], watch)
             with tape.reading():
                 cts = swept(tape, entries, len(inputs), {y._index: seed}, consume=True)
             tape.captured.verify()
@@ -142,8 +144,8 @@ def push_forward(
     call: Function, values: Sequence[Value], tangents: Sequence[Value], *, has_aux: bool
 ) -> tuple[Any, Any, Any]:
     """(y, ẏ, aux), both trees."""
-    trace = Forward()
-    values = lifted(values)
+    trace, watch = Forward(), watching()
+    values, tangents = lifted(values, watch), lifted(tangents, watch)
     with running(trace):
         trace.started = here()
         inputs = [ForwardTracer(trace, v, t) for v, t in zip(values, tangents, strict=True)]

@@ -22,7 +22,7 @@ from adjoint.program.types import Value
 from adjoint.transform.arguments import run
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.watch import lifted
+from adjoint.transform.watch import lifted, watching
 
 Function = Callable[[Sequence[Value]], Any]
 
@@ -111,7 +111,7 @@ def run_lanes(
 ) -> tuple[list[Value], list[bool], Any]:
     """Outputs (stacked first where flagged), flags, and the structure of the result."""
     trace = LaneBatch(size)
-    values = lifted(values)
+    values = lifted(values, watching())
     try:
         with running(trace), journal() as changes:
             trace.started = here()

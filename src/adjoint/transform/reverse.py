@@ -29,6 +29,7 @@ from adjoint.transform.capture import Captured
 from adjoint.transform.cotangents import Pending, accumulate, scatter, unwrite
 
 FLOAT64 = np.dtype(np.float64)
+SMALL = 1 << 15  # bytes
 
 
 class _Marker:
@@ -75,9 +76,11 @@ class Tape(Trace):
         self.entries: list[Any] = []
         self.captured = Captured(outlives_call)
         self.fast = self.thread if type(self) is Tape else 0
+        self.small = True  # all inputs are small: the record may wait while its results are looked at
 
     def input(self, value: Value) -> TapeTracer:
         """A variable to differentiate with respect to."""
+        self.small = self.small and getattr(value, "nbytes", 0) <= SMALL
         return self._new(self.captured.hold(value), (INPUT, -1, -1, None, None, None, None))
 
     def constant(self, value: Value) -> TapeTracer:
@@ -151,30 +154,38 @@ class Tape(Trace):
             return self.apply_one(op, args[0]) if len(args) == 1 else self.apply_two(op, *args)
         if get_ident() != self.thread:
             self.wrong_thread()
-        mine = [type(a) is TapeTracer and a._trace is self for a in args]
-        values = [a._value if m else a for a, m in zip(args, mine, strict=True)]
-        indices = tuple(a._index if m else -1 for a, m in zip(args, mine, strict=True))
-        wanted = [i >= 0 for i in indices]
-        if op.flat or not any(wanted):
+        values: list[Value] = []
+        places: list[int] = []
+        mine: list[bool] = []
+        tracked = False
+        for a in args:
+            if type(a) is TapeTracer and a._trace is self:
+                values.append(a._value)
+                places.append(a._index)
+                mine.append(True)
+                tracked = tracked or a._index >= 0
+            else:
+                values.append(a)
+                places.append(-1)
+                mine.append(False)
+        if op.flat or not tracked:
             z = op(*values)
             return tuple(map(self._settled, z)) if op.several else self._settled(z)
-        z, kept_z, xs = self._evaluate(op, values, mine, wanted)
-        return self._record(op, indices, xs, z, kept_z)
+        z, kept_z, xs = self._evaluate(op, values, mine, [i >= 0 for i in places])
+        return self._record(op, tuple(places), xs, z, kept_z)
 
     def _evaluate(
         self, op: Op, values: list[Value], mine: list[bool], wanted: list[bool]
     ) -> tuple[Value, Value, tuple[Value, ...]]:
         """z, what is kept of it, and of the inputs (types stand for those that are not kept)."""
-        if hasattr(op, "save"):  # control flow decides itself what it keeps
+        if op.saves:  # control flow decides itself what it keeps
             z, residuals = op.save(values, wanted, self)  # type: ignore[attr-defined]
             return z, None, residuals
         z = op(*values)
         keep_xs, keep_z = op.keep(wanted)
-        xs = tuple(
-            type_of(v) if not k else v if m else self.captured.hold(v)
-            for v, k, m in zip(values, keep_xs, mine, strict=True)
-        )
-        return z, z if keep_z else None, xs
+        hold = self.captured.hold
+        xs = [type_of(v) if not k else v if m else hold(v) for v, k, m in zip(values, keep_xs, mine, strict=True)]
+        return z, z if keep_z else None, tuple(xs)
 
     def _record(self, op: Op, indices: tuple[int, ...], xs: tuple[Value, ...], z: Value, kept_z: Value) -> Value:
         entry = (op, indices, -1, xs, None, kept_z, None)
@@ -222,22 +233,11 @@ class Tape(Trace):
 
 def swept(tape: Tape, entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
     """`sweep`, first without looking after singular partials: if the results are finite, there were none that mattered."""
-    if tape.level == 1 and _is_small(entries) and not any(isinstance(seed, Traced) for seed in seeds.values()):
+    if tape.level == 1 and tape.small and len(entries) <= 20_000 and not any(isinstance(s, Traced) for s in seeds.values()):
         found = sweep(entries, inputs, seeds, consume=False, guard=False)
-        if all(ct is None or (not isinstance(ct, Traced) and math.isfinite(np.vdot(ct, ct).real)) for ct in found):
+        if all([ct is None or math.isfinite(np.vdot(ct, ct).real) for ct in found]):
             return found
     return sweep(entries, inputs, seeds, consume=consume)
-
-
-def _is_small(entries: list[Any]) -> bool:
-    """Whether a record may wait for its results: it is short, and a sample of what it keeps is small."""
-    return len(entries) <= 100_000 and all(map(_is_small_entry, entries[:: max(1, len(entries) // 16)]))
-
-
-def _is_small_entry(entry: tuple[Any, ...]) -> bool:
-    _, _, _, x, y, z, _ = entry
-    kept = (*x, *z) if type(x) is tuple and type(z) is tuple else (*x, z) if type(x) is tuple else (x, y, z)
-    return all(getattr(value, "nbytes", 0) <= 1 << 14 and type(value) is not tuple for value in kept)
 
 
 def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool, guard: bool = True) -> list[Value]:

@@ -248,7 +248,7 @@ def substituted(entry: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
 
 def split_program(program: Program, wanted: Flags) -> Split:
     """The forward and backward halves of a program, for cotangents of the wanted inputs."""
-    return remembered(program, ("split", wanted, watching()), lambda: Split(program, wanted))
+    return remembered(program, ("split", wanted, watching() is not None), lambda: Split(program, wanted))
 
 
 def split_fixed(program: Program, wanted: Flags) -> Split:

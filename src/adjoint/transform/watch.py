@@ -34,6 +34,7 @@ from adjoint.transform.reverse import Tape, TapeTracer
 P = ParamSpec("P")
 R = TypeVar("R")
 
+MOST_TRIED = 64  # so many elements of an array are tried one by one for whether they matter
 _watch: ContextVar[Watch | None] = ContextVar("adjoint_watch", default=None)
 
 
@@ -185,9 +186,9 @@ class LocatedTape(Tape):
         return False
 
 
-def watching() -> bool:
-    """Whether non-finite values are watched for."""
-    return _watch.get() is not None
+def watching() -> Watch | None:
+    """What watches for non-finite values now."""
+    return _watch.get()
 
 
 def new_tape(*, outlives_call: bool = False) -> Tape:
@@ -195,12 +196,18 @@ def new_tape(*, outlives_call: bool = False) -> Tape:
     return (Tape if _watch.get() is None else LocatedTape)(outlives_call=outlives_call)
 
 
-def lifted(values: Sequence[Value]) -> Sequence[Value]:
-    """Plain arguments of a transformation, with a history from here on while non-finite values are watched for."""
-    watch = _watch.get()
+def lifted(values: Sequence[Value], watch: Watch | None) -> Sequence[Value]:
+    """Plain arguments, tangents or cotangents, with a history from here on while non-finite values are watched for."""
     if watch is None:
         return values
     return [watch.constant(v) if isinstance(v, np.ndarray | np.inexact) and v.dtype.kind in "fc" else v for v in values]
+
+
+def examined(values: Sequence[Value], trace: Trace, watch: Watch | None) -> None:
+    """The values of a function whose derivative is about to be computed by `trace`: judged if nothing runs around it."""
+    for value in values if watch is not None and trace.outer is watch.base else ():
+        if isinstance(value, WatchTracer):
+            _judged(value)
 
 
 def watched(function: Callable[P, R]) -> Callable[P, R]:
@@ -238,40 +245,48 @@ def _value(entry: Any) -> Value:
 
 def _first(bad: Node) -> Node:
     """The earliest node among those that made `bad` what it is, and that had nothing but finite inputs."""
-    found, waiting, seen = bad, [bad], {bad.serial}
+    waiting = [(bad, ~np.isfinite(bad.value))]
+    seen = {bad.serial}
     origins: list[Node] = []
     while waiting:
-        node = waiting.pop()
-        culprits = [i for i in _culprits(node) if isinstance(i, Node)]
+        node, where = waiting.pop()
+        culprits = [(entry, part) for entry, part in _culprits(node, where) if isinstance(entry, Node)]
         if not culprits:
             origins.append(node)
-        for culprit in culprits:
+        for culprit, part in culprits:
             if culprit.serial not in seen:
                 seen.add(culprit.serial)
-                waiting.append(culprit)
-    return min(origins, key=lambda node: node.serial, default=found)
+                waiting.append((culprit, part))
+    return min(origins, key=lambda node: node.serial, default=bad)
 
 
-def _culprits(node: Node) -> list[Any]:
-    """The inputs that are not finite and without which the value would be: asked by computing it again with ones in their place."""
-    suspects = [i for i, entry in enumerate(node.inputs) if not _finite(entry)]
+def _culprits(node: Node, where: Any) -> list[tuple[Any, Any]]:
+    """The inputs that are not finite, and those of their elements, without which the value would be finite in some place of `where`.
+
+    Asked by computing it again with ones instead.
+    """
+    suspects = {i: ~np.isfinite(_value(entry)) for i, entry in enumerate(node.inputs) if not _finite(entry)}
     if not suspects:
         return []
-    bad = ~np.isfinite(node.value)
 
-    def guilty(of: Sequence[int]) -> bool:
-        values = [_repaired(_value(entry)) if i in of else _value(entry) for i, entry in enumerate(node.inputs)]
-        return bool(np.any(bad & np.isfinite(node.again(values))))
+    def helps(repairs: dict[int, Any]) -> bool:
+        values = [np.where(repairs[i], 1, _value(e))[()] if i in repairs else _value(e) for i, e in enumerate(node.inputs)]
+        values = [v.astype(_value(e).dtype) if i in repairs else v for i, (v, e) in enumerate(zip(values, node.inputs, strict=True))]
+        return bool(np.any(where & np.isfinite(node.again(values))))
 
-    found = [i for i in suspects if guilty([i])]
-    if not found and guilty(suspects):
-        found = suspects
-    return [node.inputs[i] for i in found]
+    guilty = {i: bad for i, bad in suspects.items() if helps({i: bad})}
+    if not guilty and helps(suspects):
+        guilty = suspects
+    return [(node.inputs[i], _narrowed(bad, lambda part, i=i: helps({i: part}))) for i, bad in guilty.items()]
 
 
-def _repaired(value: Value) -> Value:
-    array = np.asarray(value)
-    return np.where(np.isfinite(array), array, array.dtype.type(1))[()]
+def _narrowed(bad: Any, helps: Callable[[Any], bool]) -> Any:
+    """The elements that matter, if there are few to try."""
+    if bad.ndim == 0 or np.count_nonzero(bad) > MOST_TRIED:
+        return bad
+    units = [np.arange(bad.size).reshape(bad.shape) == k for k in np.flatnonzero(bad)]
+    matter = [unit for unit in units if helps(unit)]
+    return np.any(matter, axis=0) if matter else bad
 
 
 def _told(node: Node) -> str:
@@ -280,7 +295,7 @@ def _told(node: Node) -> str:
     if node.op is None:
         return f"The result is not finite because an argument is {what} already: {_short(node.value)}."
     given = " and ".join(_short(_value(i)) for i in node.inputs)
-    suspect = next((i for i in _culprits(node)), None)
+    suspect = next((_value(entry) for entry, _ in _culprits(node, ~np.isfinite(node.value))), None)
     constant = f" It was given a constant that is not finite: {_short(suspect)}." if suspect is not None else ""
     if node.origin.pulled is None:
         return f"Forward: {node.op.title} gave {what} at {where}. Its operands: {given}.{constant}"
