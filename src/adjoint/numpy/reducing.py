@@ -121,7 +121,12 @@ def mean(
         count: Value = math.prod(a.shape[i] for i in axes)
     else:
         count = np.sum(np.broadcast_to(where, a.shape), axis=axes, keepdims=keepdims is not NO_VALUE and keepdims)
-    return into(out, sum(a, axis, dtype, None, keepdims, NO_VALUE, where) / count)
+    return into(out, _shared(sum(a, axis, dtype, None, keepdims, NO_VALUE, where), count))
+
+
+def _shared(total: Value, count: Value) -> Value:
+    """total / count in the dtype of the total: counts do not promote."""
+    return convert(total / count, total.dtype)
 
 
 @implements(np.var)
@@ -151,7 +156,7 @@ def var(
         count: Value = math.prod(a.shape[i] for i in axes)
     else:
         count = np.sum(np.broadcast_to(where, a.shape), axis=axes, keepdims=keep)
-    return into(out, sum(squares, axis, None, None, keepdims, NO_VALUE, where) / np.maximum(count - ddof, 0))
+    return into(out, _shared(sum(squares, axis, None, None, keepdims, NO_VALUE, where), np.maximum(count - ddof, 0)))
 
 
 _mean = mean
