@@ -162,6 +162,30 @@ def test_recorded_from_types_alone(program) -> None:
 
 
 @searching
+@given(programs())
+def test_single_precision_stays_what_numpy_makes_of_it(program) -> None:
+    """dtypes of the whole pool, of tangents and of gradients; Python numbers and constants promote as in NumPy."""
+    x = [np.asarray(a, np.float32)[()] for a in program.inputs]
+    plain = [np.asarray(y) for y in program.pool(*x)]
+    dtypes = [y.dtype for y in plain]
+    pool, pullback = ad.vjp(program.pool, *x)
+    assert [y.dtype for y in pool] == dtypes
+    for a, b in zip(pool, plain, strict=True):
+        close(a, b, rtol=1e-5, atol=1e-5)
+    assert [g.dtype for g in pullback([np.ones(y.shape, y.dtype)[()] for y in plain])] == [a.dtype for a in x]
+    ones = [np.ones_like(a) for a in x]
+    for found in (
+        *ad.jvp(program.pool, x, ones),
+        *ad.jet(program.pool, x, [[o, o] for o in ones])[1],
+        ad.linearize(program.pool, *x)[1](*ones),
+    ):
+        assert [y.dtype for y in found] == dtypes
+    assert [y.dtype for y in ad.vmap(program.pool)(*[np.stack([a, a]) for a in x])] == dtypes
+    recorded, _ = record_program(lambda *xs: list(program.pool(*xs)), [type_of(a) for a in x])
+    assert [t.dtype for t in recorded.output_types] == dtypes
+
+
+@searching
 @given(programs(steps=[*STEPS, a_mutation, a_mutation, a_mutation]))
 def test_arrays_written_to_while_others_are_views_of_them(program) -> None:
     """Aliasing as in NumPy: after writing, every view has NumPy's values; or the write is refused in words."""
