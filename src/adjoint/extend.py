@@ -36,8 +36,9 @@ def custom_rule(
 
     `jvp(primals, tangents)` returns (y, dy); `vjp(*args)` returns (y, pullback), and `pullback(ct)` a cotangent (or None) for each argument.
     One of them is enough: the other is derived by transposition. Neither: the derivative comes from differences, with a warning.
-    `static` names arguments that are any Python objects, `nondiff` names array arguments without derivative; the rules are given all arguments
-    in their usual places. `batch(*stacked_args)` maps the function itself over a first axis of all array arguments at once; without it lanes
+    `static` names arguments that are any Python objects, `nondiff` names array arguments without derivative. The rules are given all arguments
+    in their usual places (in `primals` those by keyword too, in order); the tangents of static and nondiff ones are None, and the pullback
+    gives no cotangents for static ones. `batch(*stacked_args)` maps the function itself over a first axis of all array arguments at once; without it lanes
     are mapped as usual, or one by one if the function is a black box.
 
     The function may call anything that takes arrays: SciPy, C, Fortran, numba. What it closes over is differentiated as usual.
@@ -64,6 +65,11 @@ class _PutBack:
         values = {n: self.static[n] if n in self.static else next(given) for n in self.names}
         positional = [v for n, v in values.items() if n not in self.keyword]
         return function(*positional, **{n: v for n, v in values.items() if n in self.keyword})
+
+    def listed(self, arrays: Sequence[Any], static: bool) -> tuple[Any, ...]:
+        """All arguments in order, those by keyword too; None for the static ones unless they are asked for."""
+        given = iter(arrays)
+        return tuple((self.static[n] if static else None) if n in self.static else next(given) for n in self.names)
 
 
 @user_facing

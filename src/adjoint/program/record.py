@@ -156,7 +156,7 @@ class Record(Trace):
 
     def program(self, inputs: Sequence[RecordTracer], outputs: Sequence[Value]) -> tuple[Program, list[Traced]]:
         """The program from inputs (and captured values, which follow them) to outputs; and the captured values."""
-        atoms = tuple(self.atom(v) for v in outputs)
+        atoms = tuple(self.atom(np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v) for v in outputs)
         variables = tuple(v._var for v in inputs) + tuple(self.captured)
         return Program(variables, tuple(self.equations), atoms, dict(self.constants)), list(self.captured.values())
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import RuleError, TraceError
+from adjoint.base.errors import NotLinear, RuleError, TraceError
 from adjoint.ops.calculus import total
 from adjoint.ops.effects import silent
 from adjoint.program.program import Program, interpret
@@ -30,7 +30,7 @@ class UserRule:
         jvp: Callable[..., Any] | None,
         vjp: Callable[..., Any] | None,
         structure: Any,  # of the tuple of array arguments
-        call: Callable[[Callable[..., Any], Sequence[Any]], Any],  # calls a function with static arguments put back
+        call: Any,  # calls a function with static arguments put back
         nondiff: Sequence[bool],  # for each argument of the tuple
         result: Any,
         title: str,
@@ -110,7 +110,7 @@ class UserRule:
         filled = [_zero(x) if dx is None and type_of(x).differentiable else dx for x, dx in zip(xs, dxs, strict=True)]
         primals, tangents = tree.unflatten(self.structure, xs), tree.unflatten(self.structure, filled)
         tangents = tuple(None if n else t for t, n in zip(tangents, self.nondiff, strict=True))
-        made = self.call(lambda *primal_values: self._jvp(primal_values, tangents), primals)  # type: ignore[misc]
+        made = self._jvp(self.call.listed(primals, True), self.call.listed(tangents, False))
         if not (isinstance(made, tuple) and len(made) == 2):
             raise RuleError(f"custom_rule of {self.title}: jvp must return (y, dy); it returned {type(made).__name__}.")
         y, dy = made
@@ -208,22 +208,24 @@ def _transposed(
     try:
         record = Linearised(call, zeros, tape=LinearTape(outlives_call=True))
         return record.pull(filled)
-    except TraceError:
+    except (TraceError, NotLinear):
         return [_by_columns(linear, zeros, i, cts) for i in range(len(zeros))]
 
 
 def _by_columns(
     linear: Callable[[Sequence[Value]], Sequence[Value]], zeros: list[Any], i: int, cts: Sequence[Value]
 ) -> Value:
-    found = np.zeros_like(zeros[i])
+    """x̄ᵢ from Re⟨L eⱼ, ct⟩ for every unit vector eⱼ, and i eⱼ when xᵢ is complex."""
+    found: list[Value] = []
     for position in np.ndindex(zeros[i].shape):
-        basis = [z.copy() for z in zeros]
-        basis[i][position] = 1.0
-        column = linear(basis)
-        found[position] = sum(
-            np.real(np.vdot(z, ct)) for z, ct in zip(column, cts, strict=True) if z is not None and ct is not None
-        )
-    return found
+        total_: Value = np.zeros((), zeros[i].dtype)
+        for unit in (1.0, 1j) if zeros[i].dtype.kind == "c" else (1.0,):
+            basis = [z.copy() for z in zeros]
+            basis[i][position] = unit
+            pairs = [(z, ct) for z, ct in zip(linear(basis), cts, strict=True) if z is not None and ct is not None]
+            total_ = total_ + unit * sum(np.real(np.vdot(z, ct)) for z, ct in pairs)
+        found.append(total_)
+    return np.reshape(np.stack(found), zeros[i].shape) if found else zeros[i]
 
 
 class ClosureRule:
