@@ -172,6 +172,12 @@ class LinearMap:
             result = tree.unflatten(recorded.structure, fresh(recorded.push(given), given))
         return settled(result) if recorded.watch is not None else result
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "A derivative at one point holds the record of a run, and does not pickle. Pickle the function, and call vjp "
+            "or linearize again."
+        )
+
     def __repr__(self) -> str:
         kind = "pullback" if self._backwards else "pushforward"
         return f"<{kind} through {len(self._recorded.entries)} recorded values>"

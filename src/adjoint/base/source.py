@@ -29,6 +29,9 @@ class Location(NamedTuple):
     code: CodeType
     lasti: int
 
+    def __reduce__(self) -> tuple[Callable[[str], str], tuple[str]]:
+        return str, (describe(self),)  # code objects do not pickle, and a text is its own description
+
 
 # Documented as CPython's own; inspect.currentframe is the same function, but cannot skip frames.
 _frame: Callable[[int], FrameType] = sys._getframe  # pyright: ignore[reportPrivateUsage]

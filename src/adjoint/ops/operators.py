@@ -54,6 +54,8 @@ def coerced(what: str, value: Value) -> Value:
         return array
     if hasattr(value, "__array__"):
         return np.asarray(value)
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
     raise DtypeError(
         f"{what} cannot combine a traced array with {type(value).__name__}: it needs a number or an array."
     )

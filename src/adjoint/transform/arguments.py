@@ -60,7 +60,7 @@ def _converted(leaf: Any, name: str) -> Any:
         raise DtypeError(f"{name} is a np.matrix, whose * means something else. Convert it with np.asarray first.")
     try:
         return np.asarray(leaf) if hasattr(leaf, "__array__") else np.from_dlpack(leaf)
-    except (TypeError, ValueError, BufferError) as problem:
+    except (TypeError, ValueError, BufferError, RuntimeError) as problem:
         raise DtypeError(f"{name} is a {type(leaf).__name__} that does not convert to an array: {problem}") from problem
 
 
