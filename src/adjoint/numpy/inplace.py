@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,24 +101,28 @@ def settle(x: Traced, new: Value) -> None:
         )
     if type(new) is np.ndarray:
         new = new.copy()  # the caller may write to it later
-    base = getattr(x, "_base", None)
-    if base is not None and isinstance(base[1], str):
-        raise TraceError(f"Assignment to {base[1]}, at {describe(here())}. Take a copy first: y = x.copy().")
+    chain = [x]  # x, what it is a view of, what that is a view of, …: thousands, perhaps, so no recursion
+    while (base := getattr(chain[-1], "_base", None)) is not None:
+        if isinstance(base[1], str):
+            raise TraceError(f"Assignment to {base[1]}, at {describe(here())}. Take a copy first: y = x.copy().")
+        chain.append(base[0])
     x._adopt(new)
-    if base is not None:
-        settle(base[0], base[1].put(base[0], x))
-    refresh_views(x)
+    for view, owner in pairwise(chain):
+        owner._adopt(view._base[1].put(owner, view))
+    refresh_views(chain[-1])
 
 
 def refresh_views(x: Traced) -> None:
-    """Read again every living view of an array that has changed."""
-    references = getattr(x, "_views", None)
-    if references:
-        alive = [view for reference in references if (view := reference()) is not None]
-        x._views = [weakref.ref(view) for view in alive]
+    """Read again every living view of an array that has changed, and the views of these."""
+    changed = [x]
+    while changed:
+        base = changed.pop()
+        alive = [view for reference in getattr(base, "_views", ()) if (view := reference()) is not None]
+        if alive:
+            base._views = [weakref.ref(view) for view in alive]
         for view in alive:
-            view._adopt(view._base[1].read(x))
-            refresh_views(view)
+            view._adopt(view._base[1].read(base))
+        changed += alive
 
 
 GENERAL["overwrite"] = overwrite
