@@ -35,7 +35,7 @@ def total(*terms: Value) -> Value:
 def fit(ct: Value, target: ArrayType | Value) -> Value:
     """Bring a cotangent back to the type it came from: the transpose of broadcasting, promotion and real → complex."""
     shape, dtype = target.shape, target.dtype
-    if ct.dtype != dtype:
+    if ct.dtype is not dtype and ct.dtype != dtype:
         if ct.dtype.kind == "c" and dtype.kind != "c":
             ct = np.real(ct)
         if ct.dtype != dtype:
@@ -44,9 +44,9 @@ def fit(ct: Value, target: ArrayType | Value) -> Value:
         lead = len(ct.shape) - len(shape)
         axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and ct.shape[lead + i] != 1)
         if axes:
-            ct = np.sum(ct, axis=axes, dtype=dtype)
+            ct = np.add.reduce(ct, axis=axes, dtype=dtype)
         if ct.shape != shape:
-            ct = np.reshape(ct, shape)
+            ct = ct.reshape(shape)
     return ct
 
 

@@ -29,6 +29,7 @@ class Control(Op):
 
     several = True
     maps_programs = True
+    saves = True
 
     @abstractmethod
     def save(

@@ -130,7 +130,7 @@ class Ufunc(Pointwise):
         self.keep_both: Any = tuple(a or b for a, b in zip(self.keep_first, self.keep_second, strict=True))
         # the same as the tape wants it: what to keep, and the head of the entry (partials, whether to guard them, the primitive)
         second = self.factors[1] if self.arity > 1 else None
-        head = (self.factors[0], second, singular, self)
+        head = self.head = [self.factors[0], second, singular, self]
         self.plan_first, self.plan_second, self.plan_both = (
             (*k, head) for k in (self.keep_first, self.keep_second, self.keep_both)
         )

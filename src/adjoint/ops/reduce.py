@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,7 +38,19 @@ class Reduction(Op):
 
 def expand(z: Value, axes: Axes) -> Value:
     """Put axes of size one back where a reduction dropped them."""
-    return np.expand_dims(z, axes) if axes else z
+    if not axes:
+        return z
+    sizes = iter(z.shape)
+    return z.reshape(tuple([1 if a in axes else next(sizes) for a in range(len(z.shape) + len(axes))]))
+
+
+def spread_over(z: Value, shape: tuple[Any, ...]) -> Value:
+    """z repeated along its axes of size one: a view, or for a few elements an array of its own, which is made faster."""
+    if isinstance(z, np.ndarray | np.generic) and math.prod(shape) <= 4096:
+        out = np.empty(shape, z.dtype)
+        out[...] = z
+        return out
+    return np.broadcast_to(z, shape)
 
 
 @primitive
@@ -53,7 +66,7 @@ class Sum(Reduction, Linear):
         return np.add.reduce(np.zeros(1, x.dtype)).dtype
 
     def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
-        return (np.broadcast_to(expand(ct, self.axes), xs[0].shape),)
+        return (spread_over(expand(ct, self.axes), xs[0].shape),)
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return Sum(self.moved())(xs[0])

@@ -42,6 +42,7 @@ class Op(ABC):
     overwrites: ClassVar[bool] = False  # it is x[…] = v, whose pull can reuse the memory of the cotangent
     effect: ClassVar[bool] = False  # must run, and in order, even when nothing reads its result
     opaque: ClassVar[bool] = False  # runs a function of the user's, of which nothing is known but what it does
+    saves: ClassVar[bool] = False  # decides itself what reverse mode keeps, in `save`
     closes: ClassVar[bool] = False  # its rules are the user's functions, which may close over traced values
     linear: ClassVar[bool] = False  # linear in its differentiable arguments together
     multilinear: ClassVar[bool] = False  # linear in each of them

@@ -178,6 +178,9 @@ class Traced:
 
 def bind(op: Op, *args: Value) -> Value:
     """Apply a primitive under the innermost trace among its arguments; on plain values, evaluate it."""
+    if len(args) == 1:
+        (x,) = args
+        return x._trace.apply_one(op, x) if isinstance(x, Traced) else op.evaluate(x)
     top = None
     for arg in args:
         if isinstance(arg, Traced):

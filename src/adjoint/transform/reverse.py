@@ -261,7 +261,7 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                 continue
             if type(ct) is Pending:
                 ct, masked = ct.assembled(), True
-            if type(op) is tuple:
+            if type(op) is list:
                 first, second, guarded, op = op
                 if types is not None:
                     _pull_fitted(cts, op, (ix, iy), (x, y), z, types, ct, masked, owned)
@@ -345,7 +345,7 @@ def replay(entries: list[Any], tangents: Sequence[Value]) -> list[Value]:
     with np.errstate(all="ignore"):
         for k in range(len(ds), len(entries)):
             op, ix, iy, x, y, z, types = entries[k]
-            if type(op) is tuple:
+            if type(op) is list:
                 op = op[3]
                 dxs = [ds[i] if i >= 0 else None for i in (ix, iy)[: op.arity]]
                 if op.own_push:

@@ -179,7 +179,7 @@ class Split:
                         extra.append(value)
                 return found
 
-            self.entries = [substituted(e, RecordTracer, slot) for e in tape.entries]
+            self.entries = [(e[0], *substituted(e[1:], RecordTracer, slot)) for e in tape.entries]
             self.forward, _ = record.program(inputs, [*values, *extra])
         self.input_types = program.input_types
         self.output_types = program.output_types
@@ -232,7 +232,7 @@ class Split:
         return self._push[key][0]
 
     def _filled(self, residuals: Sequence[Value]) -> list[Any]:
-        return [substituted(e, Slot, lambda s: residuals[s.number]) for e in self.entries]
+        return [(e[0], *substituted(e[1:], Slot, lambda s: residuals[s.number])) for e in self.entries]
 
 
 def substituted(entry: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
