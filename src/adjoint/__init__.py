@@ -1,9 +1,15 @@
-"""Differentiate and compile the NumPy code you already have."""
+"""Differentiate and compile the NumPy code you already have.
+
+    import numpy as np
+    import adjoint as ad
+
+    ad.grad(lambda x: np.sum(np.sin(x) ** 2))(np.ones(3))
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from adjoint import debug, numpy, tree
+from adjoint import debug, numpy, scipy, tree
 from adjoint.api import grad, jet, jvp, linear_transpose, linearize, stop_gradient, value_and_grad, vjp, vmap
 from adjoint.base.progress import progress
 from adjoint.base.scopes import scope
@@ -14,13 +20,68 @@ from adjoint.flow import associative_scan, cond, fori_loop, map, scan, switch, w
 from adjoint.program.types import ArrayType
 from adjoint.tracing import load, trace
 
+if TYPE_CHECKING:
+    from adjoint import random, testing
+    from adjoint.testing import check_grads
+
 __version__ = "0.1.0"
 
-if TYPE_CHECKING:
-    from adjoint import random
+__all__ = [
+    # derivatives
+    "grad",
+    "value_and_grad",
+    "jvp",
+    "vjp",
+    "linearize",
+    "linear_transpose",
+    "jet",
+    "jacfwd",
+    "jacrev",
+    "jacobian",
+    "hessian",
+    "hvp",
+    "stop_gradient",
+    # many at once
+    "vmap",
+    # loops and branches
+    "cond",
+    "switch",
+    "scan",
+    "while_loop",
+    "fori_loop",
+    "map",
+    "associative_scan",
+    # rules and memory
+    "custom_rule",
+    "checkpoint",
+    # programs
+    "trace",
+    "load",
+    "ArrayType",
+    # looking and checking
+    "check",
+    "check_grads",
+    "debug",
+    "progress",
+    "scope",
+    "testing",
+    # names
+    "numpy",
+    "random",
+    "scipy",
+    "tree",
+]
+
+# Loaded when they are first used, so that `import adjoint` stays quick.
+_LATER = {"random": "adjoint.random", "testing": "adjoint.testing", "check_grads": "adjoint.testing"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "random":  # loaded when it is first used
-        return importlib.import_module("adjoint.random")
-    raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+    module = importlib.import_module(_LATER[name])
+    return module if _LATER[name] == f"adjoint.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
