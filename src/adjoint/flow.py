@@ -24,7 +24,7 @@ from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.transform.arguments import plain_value
+from adjoint.transform.arguments import fresh, plain_value
 from adjoint.transform.drivers import checked_leaf
 from adjoint.transform.states import Held, leaves_of
 
@@ -196,6 +196,7 @@ def scan(
     _check_carry("scan", carry_structure, types, out_carry, outs[:n])
     program = _captured_first(traced.program, n + len(arrays), len(traced.captured))
     out = Scan(program, len(traced.captured), n, turns, reverse)(*traced.captured, *carry, *arrays)
+    out = fresh(out, [*carry, *arrays])
     m = n + out_ys.num_leaves
     held.hand_back(out[m:], range(own, len(held.places)))
     return _carried(held, own, traced, tree.unflatten(carry_structure, out[:n])), tree.unflatten(out_ys, out[n:m])
@@ -253,7 +254,7 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
         len(test.captured),
         len(turn.captured),
     )
-    last = tree.unflatten(structure, loop(*test.captured, *turn.captured, *carry))
+    last = tree.unflatten(structure, fresh(loop(*test.captured, *turn.captured, *carry), carry))
     return _carried(held, len(held.places), turn, last)
 
 
@@ -298,7 +299,7 @@ def associative_scan(function: Callable[[Any, Any], Any], elems: Any, *, reverse
 
     found = _prefixes(combine, moved)
     found = [np.flip(x, 0) for x in found] if reverse else found
-    return tree.unflatten(structure, [np.moveaxis(x, 0, axis) for x in found])
+    return tree.unflatten(structure, fresh([np.moveaxis(x, 0, axis) for x in found], leaves))
 
 
 def _prefixes(combine: Callable[..., list[Value]], xs: list[Value]) -> list[Value]:
