@@ -58,7 +58,7 @@ OPERANDS = {
     "mask": (lambda x: x[A > 1], lambda x: x[a > 1]),
     "places": (lambda x: x[FRAME["count"]] ** 2, lambda x: x[[2, 0, 1]] ** 2),
     "index": (lambda x: x * A.index, lambda x: x * np.arange(3)),
-    "comparison": (lambda x: np.where(A < 2 * x, x, 1.0), lambda x: np.where(a < 2 * x, x, 1.0)),
+    "comparison": (lambda x: np.where(A.lt(2) & (x < A), x, 1.0), lambda x: np.where((a < 2) & (a > x), x, 1.0)),
     "integers": (lambda x: FRAME["count"] * x, lambda x: np.array([2, 0, 1]) * x),
     "cell by cell": (lambda x: sum(v * x[0] for v in A), lambda x: np.sum(a) * x[0]),
     "map": (lambda x: A.map(lambda v: v * x[0]).sum(), lambda x: np.sum(a) * x[0]),
