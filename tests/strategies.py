@@ -107,6 +107,51 @@ def a_binary(draw: Any, pool: Pool) -> Step:
     return Step(f"{name}(x{i}, x{j})", lambda p: BINARY[name](p[i], p[j]))
 
 
+COMPLEX_UNARY: dict[str, Callable[[Any], Any]] = {
+    "sin": lambda z: np.sin(0.5 * z),
+    "exp": lambda z: np.exp(0.3 * z),
+    "conj": np.conj,
+    "abs": lambda z: np.abs(z + 0.1),
+    "real": np.real,
+    "imag": lambda z: np.imag(z) * 1.0,
+    "turned": lambda z: 1j * z,
+    "square": np.square,
+    "tanh": lambda z: np.tanh(0.4 * z),
+    "quotient": lambda z: z / (2.0 + np.abs(z) ** 2),
+    "root": lambda z: np.sqrt(z * np.conj(z) + 1.0),
+    "angle": lambda z: np.angle(z + 5.0),
+    "sign": lambda z: np.sign(z + 3.0),
+    "where": lambda z: np.where(np.real(z) > 0.1, z, 0.3 * np.conj(z)),
+    "power": lambda z: (z + 4.0) ** 1.5 / 8.0,
+    "mixed": lambda z: z * np.real(z) + 2,
+}
+COMPLEX_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": lambda x, y: x / (2.0 + np.abs(y)),
+    "hermitian": lambda x, y: np.conj(x) * y,
+    "chosen": lambda x, y: np.where(np.abs(x) > np.abs(y), x, 2.0 * y),
+}
+
+
+def a_complex_unary(draw: Any, pool: Pool) -> Step:
+    i, name = _place(draw, pool), draw(st.sampled_from(sorted(COMPLEX_UNARY)))
+    return Step(f"{name}(x{i})", lambda p: COMPLEX_UNARY[name](p[i]))
+
+
+def a_complex_binary(draw: Any, pool: Pool) -> Step:
+    i, name = _place(draw, pool), draw(st.sampled_from(sorted(COMPLEX_BINARY)))
+    j = draw(st.sampled_from([j for j, y in enumerate(pool) if _broadcasts(pool[i], y)]))
+    return Step(f"{name}(x{i}, x{j})", lambda p: COMPLEX_BINARY[name](p[i], p[j]))
+
+
+def a_complex_reduction(draw: Any, pool: Pool) -> Step:
+    i, name = _place(draw, pool), draw(st.sampled_from(["sum", "mean", "prod", "cumsum", "cumprod", "var"]))
+    axis = draw(st.sampled_from([None, *range(-pool[i].ndim, pool[i].ndim)]))
+    return Step(f"np.{name}(x{i}, axis={axis})", lambda p: getattr(np, name)(p[i], axis=axis))
+
+
 def a_reduction(draw: Any, pool: Pool) -> Step:
     i = _place(draw, pool)
     name = draw(st.sampled_from(["sum", "mean", "max", "min", "prod", "var"]))
@@ -297,14 +342,19 @@ def _broadcasts(x: Any, y: Any) -> bool:
 STEPS = [a_unary, a_binary, a_reduction, a_shape, an_index, a_product, an_order, an_assignment]
 
 
+COMPLEX_STEPS = [a_complex_unary, a_complex_unary, a_complex_binary, a_complex_reduction, a_shape, an_index, a_product]
+
+
 @st.composite
-def programs(draw: Any, *, most_steps: int = 6, steps: Any = STEPS) -> RandomProgram:
+def programs(draw: Any, *, most_steps: int = 6, steps: Any = STEPS, complex_inputs: bool = False) -> RandomProgram:
     """A program of one or two inputs with one to several steps."""
     shapes = st.sampled_from([(3,), (2, 3), (3, 2), (1, 3), (2, 2), (4,), (2, 1, 3), (1,)])
     rng = np.random.default_rng(draw(st.integers(0, 2**20)))
     program = RandomProgram([rng.normal(size=draw(shapes)) for _ in range(draw(st.integers(1, 2)))])
     if draw(st.integers(0, 3)) == 0:
         program.inputs.append(np.asarray(rng.normal())[()])
+    if complex_inputs:
+        program.inputs[0] = program.inputs[0] + 1j * rng.normal(size=program.inputs[0].shape)
     for _ in range(draw(st.integers(1, most_steps))):
         pool = [np.asarray(x) for x in program.pool(*program.inputs)]
         step = draw(st.sampled_from(steps))(draw, pool)

@@ -11,7 +11,7 @@ import adjoint as ad
 from adjoint.base.errors import TraceError
 from adjoint.program.record import record_program
 from adjoint.program.types import type_of
-from tests.strategies import STEPS, a_mutation, programs
+from tests.strategies import COMPLEX_STEPS, STEPS, a_mutation, programs
 
 # ADJOINT_EXAMPLES=2000 looks further, each time somewhere else.
 MANY = int(os.environ.get("ADJOINT_EXAMPLES", "0"))
@@ -183,6 +183,39 @@ def test_single_precision_stays_what_numpy_makes_of_it(program) -> None:
     assert [y.dtype for y in ad.vmap(program.pool)(*[np.stack([a, a]) for a in x])] == dtypes
     recorded, _ = record_program(lambda *xs: list(program.pool(*xs)), [type_of(a) for a in x])
     assert [t.dtype for t in recorded.output_types] == dtypes
+
+
+@searching
+@given(programs(steps=COMPLEX_STEPS, complex_inputs=True, most_steps=5))
+def test_complex_programs(program) -> None:
+    """Values, dtypes, forward against differences, reverse as the adjoint for Re⟨u, v⟩, lanes, announced types."""
+    rng = np.random.default_rng(4)
+    like = lambda x: np.asarray(
+        rng.normal(size=np.shape(x)) + (1j * rng.normal(size=np.shape(x)) if np.iscomplexobj(x) else 0.0)
+    )[()]
+    x = tuple(program.inputs)
+    v = tuple(like(a) for a in x)
+    plain = [np.asarray(y) for y in program.pool(*x)]
+    pool, slopes = ad.jvp(program.pool, x, v)
+    assert [y.dtype for y in pool] == [y.dtype for y in slopes] == [y.dtype for y in plain]
+    at = lambda t: program.pool(*[a + t * d for a, d in zip(x, v, strict=True)])
+    h = 1e-4
+    for a, b, d, *points in zip(pool, plain, slopes, *[at(k * h) for k in (-2, -1, 1, 2)], strict=True):
+        close(a, b)
+        left, right = b - points[1], points[2] - b
+        if np.all(np.abs(left - right) < 1e-2):  # no jump between the points
+            close(d, (points[0] - 8 * points[1] + 8 * points[2] - points[3]) / (12 * h), rtol=1e-5, atol=1e-5)
+    cts = [like(y) for y in plain]
+    real_inner = lambda us, ws: sum(float(np.real(np.sum(np.conj(u) * w))) for u, w in zip(us, ws, strict=True))
+    _, pullback = ad.vjp(program.pool, *x)
+    gradients = pullback(cts)
+    assert [g.dtype for g in gradients] == [a.dtype for a in x]
+    close(real_inner(cts, slopes), real_inner(gradients, v), rtol=1e-8, atol=1e-8)
+    lanes = ad.vmap(lambda *xs: ad.vjp(program.pool, *xs)[1](cts))(*[np.stack([a, a]) for a in x])
+    for found, expected in zip(lanes, gradients, strict=True):
+        close(found[1], expected)
+    recorded, _ = record_program(lambda *xs: list(program.pool(*xs)), [type_of(a) for a in x])
+    assert [(tuple(t.shape), t.dtype) for t in recorded.output_types] == [(y.shape, y.dtype) for y in plain]
 
 
 @searching
