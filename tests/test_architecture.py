@@ -41,6 +41,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # needed, and give attributes to a class of another file.
 KNOTS = {
     "ops/operators.py": "gives traced values the operators whose primitives are defined above them",
+    "transform/recorders.py": "gives the tape's values operators that record without a detour, for small-array code",
     "numpy/dispatch.py": "the table behind __array_function__, which fetches the rules of SciPy's ufuncs on first use",
 }
 
