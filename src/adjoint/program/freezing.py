@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -27,19 +27,31 @@ LARGEST = 64  # containers with more entries are not searched
 @contextmanager
 def without_draws(function: Callable[..., Any], purpose: str) -> Generator[None]:
     """Raise if a generator of NumPy was drawn from inside the block."""
-    if "numpy.random" not in sys.modules:  # nothing can hold a generator
+    if "numpy.random" not in sys.modules:  # nothing can hold a generator yet; NumPy loads them when they are first named
         yield
+        if "numpy.random" in sys.modules and _drawn_from_since_seeded():
+            _refuse(purpose, "global generator")
         return
     before = [(generator, _state(generator)) for generator in _generators(function)]
     yield
     for generator, state in before:
         if not _same(state, _state(generator)):
             whose = "global generator" if generator is _global_generator() else type(generator).__name__
-            raise TraceError(
-                f"{purpose} drew from NumPy's {whose}, at {describe(here())}: it is traced once, so the numbers would "
-                "be frozen and the same in every run. Use ad.random.default_rng(seed), and hand the "
-                "generator in as an argument."
-            )
+            _refuse(purpose, whose)
+
+
+def _drawn_from_since_seeded() -> bool:
+    """Whether NumPy's global generator has given a number: a new Mersenne twister stands at the end of its block."""
+    state: Any = np.random.get_state(legacy=False)
+    return state["state"]["pos"] != 624 or bool(state["has_gauss"])
+
+
+def _refuse(purpose: str, whose: str) -> NoReturn:
+    raise TraceError(
+        f"{purpose} drew from NumPy's {whose}, at {describe(here())}: it is traced once, so the numbers would "
+        "be frozen and the same in every run. Use ad.random.default_rng(seed), and hand the "
+        "generator in as an argument."
+    )
 
 
 def _global_generator() -> Any:
