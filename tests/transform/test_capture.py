@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.base.errors import CaptureError
 from adjoint.transform.capture import COPY_BELOW, Captured, any_locked
 
 SMALL, LARGE = 4, COPY_BELOW // 8 + 1
@@ -190,3 +191,21 @@ def test_a_traced_array_written_after_it_was_used() -> None:
     expected = [by_hand(x + 1e-30j * e).imag / 1e-30 for e in np.eye(3)]
     np.testing.assert_allclose(ad.grad(f)(x), expected, rtol=1e-13)
     np.testing.assert_allclose([ad.jvp(f, (x,), (e,))[1] for e in np.eye(3)], expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+def test_a_view_taken_before_the_lock(size) -> None:
+    """A lock does not reach older views: what they overwrite is a copy, or the write is found out."""
+    w = np.full(size, 3.0)
+    view = w[:]
+
+    def f(x):
+        y = np.sum(x * w)
+        view[...] = 7.0
+        return y
+
+    if size == LARGE:
+        with pytest.raises(CaptureError, match="older view"):
+            ad.grad(f)(np.ones(size))
+    else:
+        np.testing.assert_array_equal(ad.grad(f)(np.ones(size)), 3.0)
