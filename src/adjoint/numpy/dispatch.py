@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -119,7 +120,7 @@ def give(methods: dict[str, Any]) -> None:
 
 def normal_axis(axis: Any, ndim: int, name: str = "axis") -> int:
     """An axis as a non-negative integer."""
-    position = int(axis) if not isinstance(axis, int) else axis
+    position = operator.index(axis)
     if not -ndim <= position < ndim:
         raise np.exceptions.AxisError(position, ndim, name)
     return position % ndim

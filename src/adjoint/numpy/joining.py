@@ -133,6 +133,7 @@ def dsplit(ary: Value, indices_or_sections: Any) -> list[Value]:
 def tile(A: Any, reps: Any) -> Value:  # noqa: N803
     a = as_array(A)
     counts = tuple(operator.index(r) for r in reps) if np.ndim(reps) else (operator.index(reps),)
+    _check_sizes(counts)
     ndim = max(a.ndim, len(counts))
     counts = (1,) * (ndim - len(counts)) + counts
     shape = (1,) * (ndim - a.ndim) + a.shape
@@ -151,6 +152,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Value:
     axis = normal_axis(axis, a.ndim)
     counts = static("np.repeat", "repeats", repeats)
     n = a.shape[axis]
+    _check_sizes(counts.ravel())
     if counts.size == 1:
         shape = (*a.shape[: axis + 1], int(counts.reshape(())), *a.shape[axis + 1 :])
         wide = np.broadcast_to(np.expand_dims(a, axis + 1), shape)
@@ -158,6 +160,11 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Value:
     if counts.shape != (n,):
         raise ValueError(f"operands could not be broadcast together with shape ({n},) {counts.shape}")
     return np.take(a, np.repeat(np.arange(n), counts), axis=axis)
+
+
+def _check_sizes(sizes: Any) -> None:
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"negative dimensions are not allowed: {tuple(map(int, sizes))}")
 
 
 def static(call: str, name: str, value: Any) -> np.ndarray[Any, Any]:
@@ -175,6 +182,7 @@ def static(call: str, name: str, value: Any) -> np.ndarray[Any, Any]:
 def resize(a: Any, new_shape: Any) -> Value:
     a = np.ravel(as_array(a))
     shape = (operator.index(new_shape),) if np.ndim(new_shape) == 0 else tuple(map(operator.index, new_shape))
+    _check_sizes(shape)
     size, n = math.prod(shape), a.shape[0]
     if n == 0:
         return np.zeros_like(a, shape=shape)

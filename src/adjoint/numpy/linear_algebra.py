@@ -129,6 +129,8 @@ def pinv(a: Value, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO
     if rcond is not None and rtol is not NO_VALUE:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     a = as_array(a)
+    if a.ndim < 2:
+        raise np.linalg.LinAlgError(f"pinv: {a.ndim}-dimensional array given. Array must be at least two-dimensional")
     cutoff = rcond if rcond is not None else 1e-15 if rtol is NO_VALUE else rtol
     if cutoff is None:
         cutoff = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)

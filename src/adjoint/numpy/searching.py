@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,12 +65,21 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Value:
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Value:
     """A sorted array is a partition at every place."""
     refuse_keywords("np.partition", {"order": order}, order=None)
+    _check_places(as_array(a), kth, axis)
     return np.sort(a, axis=axis)
+
+
+def _check_places(a: Value, kth: Any, axis: Any) -> None:
+    n = math.prod(a.shape) if axis is None else a.shape[normal_axis(axis, a.ndim)]
+    for k in np.ravel(static("np.partition", "kth", kth)):
+        if not -n <= k < n:
+            raise ValueError(f"kth(={k}) out of bounds ({n})")
 
 
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Value:
     refuse_keywords("np.argpartition", {"order": order}, order=None)
+    _check_places(as_array(a), kth, axis)
     return np.argsort(a, axis=axis)
 
 
@@ -77,6 +87,8 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
 def lexsort(keys: Any, axis: int = -1) -> Value:
     """Sort by the last key first: stable sorts from the first key to the last."""
     parts = [as_array(k) for k in keys]
+    if any(part.shape != parts[0].shape for part in parts):
+        raise ValueError("all keys need to be the same shape")
     axis = normal_axis(axis, parts[0].ndim)
     order = np.argsort(parts[0], axis=axis, kind="stable")
     for key in parts[1:]:

@@ -33,6 +33,8 @@ def _full_shape(x: Value, shape: Any) -> tuple[int, ...]:
 
 def settled_order(a: Value, order: str) -> str:
     """C or F for the orders that depend on memory: A (F if a lies so) and K (as a lies)."""
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if order in ("C", "F") or len(a.shape) < 2:
         return "F" if order == "F" else "C"
     flags = layout(a)
@@ -52,7 +54,7 @@ def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None)
     if settled_order(a, order) == "F":
         return transpose(reshape(transpose(a), full[::-1], copy=copy))
     z = bind(Reshape(full), a)
-    if copy or (not a.shape and not full):
+    if copy:
         return z
     shared = shares_memory(z, a)
     if shared is False and math.prod(full):  # NumPy copies when the elements do not lie in order
@@ -88,7 +90,11 @@ def transpose(a: Value, axes: Any = None) -> Value:
         raise ValueError(f"axes {axes} don't match array of {n} dimensions")
     back = inverse_permutation(order)
     return viewed(
-        bind(Transpose(order), a), a, lambda base: Transpose(order)(base), lambda base, view: Transpose(back)(view)
+        bind(Transpose(order), a),
+        a,
+        lambda base: Transpose(order)(base),
+        lambda base, view: Transpose(back)(view),
+        scalar=True,
     )
 
 

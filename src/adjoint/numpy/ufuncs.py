@@ -78,6 +78,8 @@ def vecdot(x1: Value, x2: Value, *, axis: int = -1, keepdims: bool = False) -> V
 @composed(getattr(np, "matvec", None))
 def matvec(x1: Value, x2: Value) -> Value:
     """A v for stacks of matrices and vectors."""
+    if np.ndim(x1) < 2:
+        raise ValueError(f"matvec: the matrix has {np.ndim(x1)} axes, and needs at least two")
     return np.matmul(x1, np.expand_dims(x2, -1))[..., 0]
 
 

@@ -63,7 +63,9 @@ class Stacked(Op):
     """How a function of one matrix treats axes: a stack in front is a longer stack."""
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
-        return self(xs[0])
+        x = xs[0]
+        check_matrix(self.title, ArrayType(x.shape[1:], x.dtype))  # or the lanes would pass for rows
+        return self(x)
 
 
 def is_plain(x: Value) -> bool:
