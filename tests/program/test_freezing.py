@@ -1,6 +1,8 @@
 """Numbers drawn from NumPy inside a body that is traced once are refused, wherever the generator lives."""
 
 import functools
+import subprocess
+import sys
 import types
 
 import numpy as np
@@ -76,3 +78,11 @@ def test_what_is_not_frozen_is_allowed() -> None:
     assert ad.scan(lambda c, x: (c + x, None), 0.0, noise)[0] == pytest.approx(np.sum(noise))
     # eager transformations run the function once for each call
     assert ad.grad(lambda x: x * GENERATOR.normal())(1.0) != ad.grad(lambda x: x * GENERATOR.normal())(1.0)
+
+
+def test_the_first_draw_of_a_process_is_seen_too() -> None:
+    """NumPy loads its generators when they are first named: nothing is there to compare with before."""
+    code = "import numpy as np, adjoint as ad; ad.trace(lambda x: x + np.random.normal())(1.0)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "drew from NumPy's global generator" in run.stderr
