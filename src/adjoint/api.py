@@ -14,13 +14,14 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import here, user_facing
 from adjoint.ops.select import StopGradient
-from adjoint.program.trace import bind, running
+from adjoint.program.trace import Traced, bind, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform import recorders, subprograms  # noqa: F401  (gives traces their transformations of programs)
 from adjoint.transform.arguments import Argnums, Selection, fresh, plain_value, returned, run, select
 from adjoint.transform.drivers import (
     Linearised,
     checked_leaf,
+    checked_tangents,
     gradient,
     outside,
     push_forward,
@@ -49,6 +50,7 @@ class Transformed:
         functools.update_wrapper(self, function, updated=())
         self._run, self._function, self._options = run_, function, options
 
+    @user_facing
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._run(self._function, self._options, args, kwargs)
 
@@ -79,14 +81,12 @@ def value_and_grad(
     return Transformed(_value_and_grad, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic})
 
 
-@user_facing
 @watched
 def _grad(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     _, aux, result = _gradients("grad", function, options, args, kwargs)
     return (result, aux) if options["has_aux"] else result
 
 
-@user_facing
 @watched
 def _value_and_grad(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     value, aux, result = _gradients("value_and_grad", function, options, args, kwargs)
@@ -146,10 +146,13 @@ def jvp(
 def _tangents(chosen: Selection, given: Any, what: str) -> list[Value]:
     """The tangents of the active leaves; integer leaves must have none that matter."""
     leaves = tree.leaves_like(what, chosen.structure, given, "the primals", "the tangents")
-    picked = [leaves[i] for i in chosen.active]
+    for i, leaf in enumerate(leaves):
+        if i not in chosen.active and leaf is not None and not isinstance(leaf, Traced) and np.any(np.not_equal(leaf, 0)):
+            raise DtypeError(
+                f"{what}: {chosen.names[i]} belongs to whole numbers, which do not move: its tangent must be zero or None."
+            )
     types = [type_of(v) for v in chosen.values]
-    structure = tree.structure(tuple(picked))
-    return tangent_leaves(tuple(picked), structure, types, what, [chosen.names[i] for i in chosen.active])
+    return checked_tangents([leaves[i] for i in chosen.active], types, what, [chosen.names[i] for i in chosen.active])
 
 
 class LinearMap:
@@ -213,7 +216,6 @@ def linear_transpose(function: Function, *primals: Any) -> Transformed:
     return Transformed(_linear_transpose, function, {"primals": primals})
 
 
-@user_facing
 @watched
 def _linear_transpose(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     primals = tuple(tree.map(_example, p) for p in options["primals"])
@@ -243,7 +245,6 @@ def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0, *, axis_size: 
     return Transformed(_vmap, function, {"in_axes": in_axes, "out_axes": out_axes, "axis_size": axis_size})
 
 
-@user_facing
 @watched
 def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     in_axes, n = options["in_axes"], len(args)

@@ -98,3 +98,35 @@ def test_integers_inside_trees_stay_constant() -> None:
     y, dy = ad.jvp(lambda p: p["x"][p["i"]], (x,), ({"x": np.array([1.0, 0.0, 5.0]), "i": np.zeros(3, int)},))
     np.testing.assert_array_equal(y, [1.0, 1.0, 3.0])
     np.testing.assert_array_equal(dy, [1.0, 1.0, 5.0])
+
+
+def test_none_is_a_zero_tangent() -> None:
+    x, v = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+    y, dy = ad.jvp(lambda a, b: a * b, (x, x), (None, v))
+    np.testing.assert_array_equal(y, x * x)
+    np.testing.assert_array_equal(dy, x * v)
+    np.testing.assert_array_equal(ad.linearize(lambda a, b: a * b, x, x)[1](v, None), x * v)
+    np.testing.assert_array_equal(ad.vjp(lambda a: (a, 2 * a), x)[1]((None, v))[0], 2 * v)
+
+
+def test_a_tangent_of_whole_numbers() -> None:
+    p = {"x": np.ones(2), "i": np.array([0, 1])}
+    move = {"x": np.ones(2), "i": np.array([1, 0])}
+    with pytest.raises(DtypeError, match="whole numbers"):
+        ad.jvp(lambda p: p["x"][p["i"]], (p,), (move,))
+
+
+def test_tangents_are_not_changed_by_assignment() -> None:
+    def g(x):
+        x[0] = 1.0
+        x *= 2.0
+        x[1:] = x[:-1] * x[1:]
+        return x
+
+    x, v = np.arange(1.0, 5.0), np.ones(4)
+    _, dy = ad.jvp(g, (x,), (v,))
+    np.testing.assert_array_equal(v, 1.0)
+    np.testing.assert_array_equal(x, np.arange(1.0, 5.0))
+    np.testing.assert_array_equal(dy, [0.0, 4.0, 20.0, 28.0])  # 4 x₁, 4 x₁ x₂, 4 x₂ x₃
+    np.testing.assert_array_equal(ad.linearize(g, x)[1](v), dy)
+    np.testing.assert_array_equal(v, 1.0)

@@ -172,7 +172,11 @@ def transposed(
 
 def tangent_leaves(given: Any, structure: Any, types: Sequence[Any], what: str, names: Sequence[str]) -> list[Value]:
     """The leaves of a tangent or cotangent tree, checked against what it belongs to."""
-    leaves = tree.leaves_like(what, structure, given)
+    return checked_tangents(tree.leaves_like(what, structure, given), types, what, names)
+
+
+def checked_tangents(leaves: Sequence[Any], types: Sequence[Any], what: str, names: Sequence[str]) -> list[Value]:
+    """Tangents or cotangents in the types of what they belong to; None is zero."""
     out: list[Value] = []
     for leaf, kind, name in zip(leaves, types, names, strict=True):
         if leaf is None:
