@@ -260,3 +260,9 @@ def test_complex_gradients() -> None:
     real, imaginary = (by_differences(lambda t, d=d: f(z + d * t), np.zeros(2)) for d in (1.0, 1j))
     np.testing.assert_allclose(ad.grad(f)(z), real + 1j * imaginary, rtol=1e-7)
     np.testing.assert_allclose(ad.grad(lambda z: np.sum(z**3), holomorphic=True)(z), 3 * z**2, rtol=1e-13)
+
+
+@pytest.mark.parametrize("argnums", [(0, 0), (0, -2), ("x", 0), ("y", "y")])
+def test_an_argument_named_twice(argnums) -> None:
+    with pytest.raises(TypeError, match="twice"):
+        ad.grad(lambda x, y: x * y, argnums=argnums)(2.0, 3.0)

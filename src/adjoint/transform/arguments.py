@@ -102,6 +102,8 @@ def select(
     single = isinstance(argnums, int | str)
     wanted = [argnums] if single else list(argnums)  # type: ignore[arg-type]
     keys = [_place(function, w, args, kwargs, transformation) for w in wanted]  # type: ignore[arg-type]
+    if len(set(keys)) != len(keys):
+        raise TypeError(f"{transformation}: argnums={argnums} names an argument twice.")
     chosen = tuple(args[k] if isinstance(k, int) else kwargs[k] for k in keys)
     leaves, structure = tree.flatten(chosen)
 
