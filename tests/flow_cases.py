@@ -1,4 +1,4 @@
-"""Functions written with the control flow of `adjoint` beside the same functions in plain Python, which is the oracle."""
+"""Functions written with the control flow of `adjoint`, and the same functions in plain Python: the oracle."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -61,7 +61,10 @@ def _scan_python(x):
 
 def _scan_tree(x):
     def body(carry, step):
-        total = {"sum": carry["sum"] + carry["state"][0] * step["a"], "state": (carry["state"][0] * 0.9 + step["b"], carry["state"][1] + 1)}
+        total = {
+            "sum": carry["sum"] + carry["state"][0] * step["a"],
+            "state": (carry["state"][0] * 0.9 + step["b"], carry["state"][1] + 1),
+        }
         return total, (carry["sum"] * x[1], carry["state"][1], carry["sum"] > 0.3)
 
     steps = {"a": x, "b": np.sin(x[::-1])}
@@ -148,7 +151,9 @@ def _map_python(x):
 
 
 def _prefixes(x):
-    a, b = ad.associative_scan(lambda s, t: (s[0] * t[0], s[1] * t[0] + t[1]), (np.concatenate([x, x * 0.5]), np.sin(np.concatenate([x, x]))))
+    a, b = ad.associative_scan(
+        lambda s, t: (s[0] * t[0], s[1] * t[0] + t[1]), (np.concatenate([x, x * 0.5]), np.sin(np.concatenate([x, x])))
+    )
     return np.sum(a) + b[-1] * b[2]
 
 
@@ -166,7 +171,9 @@ def _prefixes_python(x):
 def _nested(x):
     def outer(c, t):
         inner, _ = ad.scan(lambda d, s: (d * s + ad.cond(d > 0.5, np.sin, np.cos, d), None), c, x)
-        root = ad.while_loop(lambda v: abs(v * v - t * t - 1.0) > 1e-12, lambda v: (v + (t * t + 1.0) / v) / 2.0, 1.0 + t * t)
+        root = ad.while_loop(
+            lambda v: abs(v * v - t * t - 1.0) > 1e-12, lambda v: (v + (t * t + 1.0) / v) / 2.0, 1.0 + t * t
+        )
         return inner * root, inner
 
     last, ys = ad.scan(outer, x[0], x[1:])

@@ -1,10 +1,12 @@
-"""print, callback and check run when the values are there, in order, in every transformation; nans() finds the culprit."""
+"""print, callback and check run when the values are there, in order, in every transformation; nans() finds the
+culprit.
+"""
 
 import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.base.errors import CheckError, NonFiniteError
+from adjoint.base.errors import CheckError
 
 XS = np.array([0.5, 2.0, 3.0])
 
@@ -22,7 +24,9 @@ def seen(x, text="x = {}"):
 
 
 def test_print_takes_values_names_and_trees(capsys) -> None:
-    ad.debug.print("{} {y:.2f} {z[0]} {t[a]} {name}", 1.5, y=np.float64(2.0), z=np.arange(2), t={"a": (1, None)}, name="text")
+    ad.debug.print(
+        "{} {y:.2f} {z[0]} {t[a]} {name}", 1.5, y=np.float64(2.0), z=np.arange(2), t={"a": (1, None)}, name="text"
+    )
     ad.debug.print("nothing")
     assert lines(capsys) == ["1.5 2.00 0 (1, None) text", "nothing"]
     with pytest.raises(TypeError, match=r"debug\.print\('\{\}', x\)"):
@@ -45,7 +49,7 @@ TRANSFORMATIONS = {
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
 def test_print_happens_once(name, capsys) -> None:
     TRANSFORMATIONS[name](lambda x: np.sin(seen(x)) * x)
-    assert lines(capsys) == [f"x = {2.0 if name != 'linear_transpose' else 2.0}"]
+    assert lines(capsys) == ["x = 2.0"]
 
 
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
@@ -172,7 +176,9 @@ def test_check_raises_in_every_transformation() -> None:
         "checkpoint": lambda: ad.grad(ad.checkpoint(positive))(-1.0),
     }
     for name, call in bad.items():
-        with pytest.raises(CheckError, match=r"x must be positive, not (-1|0)\.0 \(checked at test_debug\.py:\d+, in positive"):
+        with pytest.raises(
+            CheckError, match=r"x must be positive, not (-1|0)\.0 \(checked at test_debug\.py:\d+, in positive"
+        ):
             call()
             pytest.fail(name)
 
@@ -216,7 +222,7 @@ def test_lanes_keep_their_numbers_when_they_go_different_ways() -> None:
         return x
 
     for f in (by_python, by_cond):
-        with pytest.raises(CheckError, match="too big.*in lanes 3, 4 of vmap"):
+        with pytest.raises(CheckError, match=r"too big.*in lanes 3, 4 of vmap"):
             ad.vmap(f)(xs)
 
 
@@ -250,146 +256,3 @@ def test_checks_are_never_dropped() -> None:
         p(XS * 100)
     with pytest.raises(CheckError):
         ad.grad(lambda x: ad.trace(f)(XS)(x * 100))(XS)
-
-
-# ---- nans ----
-
-
-def square_roots(x):
-    y = x - 1.0
-    return np.sum(np.sqrt(y))
-
-
-def found(call) -> str:
-    with pytest.raises(NonFiniteError) as caught, ad.debug.nans():
-        call()
-    return str(caught.value)
-
-
-def test_forward() -> None:
-    message = found(lambda: ad.grad(square_roots)(np.array([0.5, 2.0])))
-    assert message.startswith("Forward: sqrt gave NaN at test_debug.py:")
-    assert "in square_roots: return np.sum(np.sqrt(y))" in message
-    assert "[-0.5,  1. ]" in message
-
-
-def test_backward() -> None:
-    message = found(lambda: ad.grad(square_roots)(np.array([1.0, 2.0])))
-    assert message.startswith("Backward: the derivative of sqrt gave inf")
-    assert "in square_roots: return np.sum(np.sqrt(y))" in message
-    assert "0." in message
-
-
-WATCHED = {
-    "jvp": lambda: ad.jvp(square_roots, (np.ones(2),), (np.ones(2),)),
-    "vjp": lambda: ad.vjp(square_roots, np.ones(2))[1](1.0),
-    "linearize": lambda: ad.linearize(square_roots, np.ones(2))[1](np.ones(2)),
-    "jet": lambda: ad.jet(square_roots, (np.ones(2),), ((np.ones(2),),)),
-    "vmap": lambda: ad.vmap(square_roots)(np.zeros((2, 2))),
-    "jacobian": lambda: ad.jacobian(lambda x: np.sqrt(x - 1.0))(np.ones(2)),
-    "hessian": lambda: ad.hessian(square_roots)(np.ones(2)),
-    "grad of grad": lambda: ad.grad(ad.grad(lambda x: x**1.5))(0.0),
-    "checkpoint": lambda: ad.grad(ad.checkpoint(square_roots))(np.ones(2)),
-    "a Python int": lambda: ad.grad(np.log)(0),
-}
-
-
-@pytest.mark.parametrize("name", WATCHED)
-def test_every_transformation_is_watched(name) -> None:
-    assert "test_debug.py" in found(WATCHED[name])
-
-
-LOOPS = {
-    "scan": lambda x: ad.scan(lambda c, t: (np.sqrt(c * t), None), x, np.arange(3.0))[0],
-    "while_loop": lambda x: ad.while_loop(lambda s: s[1] < 2, lambda s: (np.sqrt(s[0] * s[1]), s[1] + 1), (x, 0))[0],
-    "cond in scan": lambda x: ad.scan(lambda c, t: (ad.cond(t < 1, lambda c: np.sqrt(c * t), lambda c: c * t, c), None), x, np.arange(3.0))[0],
-}
-
-
-@pytest.mark.parametrize("name", LOOPS)
-def test_inside_loops(name) -> None:
-    message = found(lambda: ad.grad(LOOPS[name])(1.0))
-    assert message.startswith("Backward: the derivative of sqrt gave inf")
-    assert "np.sqrt(" in message
-
-
-def test_forward_inside_a_loop() -> None:
-    def f(x):
-        return ad.scan(lambda c, t: (c * x, np.log(c - t)), x, np.arange(3.0))[1][2]
-
-    for derivative in (ad.grad(f), lambda x: ad.jvp(f, (x,), (1.0,))):
-        message = found(lambda derivative=derivative: derivative(0.5))
-        assert message.startswith("Forward: log gave NaN")
-        assert "np.log(c - t)" in message
-        assert "-1.875" in message
-
-
-def harmless(x):
-    a = np.where(x > 0, np.log(x), 0.0)
-    b = ad.vmap(lambda x: ad.cond(x > 0, np.log, lambda x: x, x))(x)
-    c = np.exp(np.where(x > 0, x, -np.inf))
-    return np.sum(a) + np.sum(b) + np.sum(c)
-
-
-def test_what_is_discarded_raises_nothing() -> None:
-    x = np.array([-1.0, 2.0])
-    with np.errstate(all="ignore"):
-        expected = ad.grad(harmless)(x)
-    with ad.debug.nans():
-        np.testing.assert_array_equal(ad.grad(harmless)(x), expected)
-        np.testing.assert_array_equal(ad.vmap(ad.grad(harmless))(x[None]), [expected])
-        ad.hessian(harmless)(x)
-
-
-def test_the_first_one_is_named_not_what_follows() -> None:
-    def f(x):
-        y = np.where(x > 1, np.log(x), x)  # inf at 0 is discarded
-        z = y / np.array([0.0, 1.0])
-        return np.sum(z * 2.0 + y)
-
-    message = found(lambda: ad.grad(f)(np.array([0.0, 3.0]) + 0.5))
-    assert "divide gave inf" in message
-    assert "z = y /" in message
-
-
-def test_arguments_and_constants_that_are_not_finite() -> None:
-    assert "an argument is NaN already" in found(lambda: ad.grad(lambda x: x * 2.0)(np.nan))
-    assert "an argument is NaN already" in found(lambda: ad.vmap(np.sin)(np.array([np.nan])))
-    bad = np.array([1.0, np.inf])
-    message = found(lambda: ad.grad(lambda x: np.sum(x * bad))(np.ones(2)))
-    assert "constant that is not finite" in message
-
-
-def test_results_are_the_same_while_watching() -> None:
-    def f(p):
-        y = p["x"] * 1.0
-        y[0] += p["b"] ** 2
-        return np.sum(y**2) + ad.checkpoint(np.sin)(p["b"]), {"aux": y}
-
-    p = {"x": np.array([1.0, 2.0]), "b": 3.0}
-    (value, aux), slopes = ad.value_and_grad(f, has_aux=True)(p)
-    with ad.debug.nans():
-        (value2, aux2), slopes2 = ad.value_and_grad(f, has_aux=True)(p)
-        inside = ad.numpy.zeros(2)
-    assert type(inside) is np.ndarray
-    assert type(value2) is np.float64
-    assert value == value2
-    for a, b in zip(ad.tree.leaves((aux, slopes)), ad.tree.leaves((aux2, slopes2)), strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-15)
-        assert type(a) is type(b)
-
-
-def test_a_pullback_that_outlives_the_watch() -> None:
-    with ad.debug.nans():
-        _, pullback = ad.vjp(np.sqrt, 4.0)
-        _, singular = ad.vjp(np.sqrt, 0.0)
-    assert type(pullback(1.0)[0]) is np.float64
-    with pytest.raises(NonFiniteError):
-        singular(1.0)
-
-
-def test_nothing_is_watched_afterwards() -> None:
-    with ad.debug.nans():
-        pass
-    with np.errstate(all="ignore"):
-        assert ad.grad(np.log)(0.0) == np.inf

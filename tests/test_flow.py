@@ -90,9 +90,15 @@ def test_lanes_of_predicates_carries_and_constants(mapped) -> None:
     args = [s if m == 0 else s[1] for s, m in zip(stacked, mapped, strict=True)]
     lanes = [[a[i] if m == 0 else a for a, m in zip(args, mapped, strict=True)] for i in range(3)]
     for f in (branches, turns, walk):
-        for h in (f, lambda p, c, w, f=f: ad.grad(lambda c, w: sum(np.sum(z) for z in ad.tree.leaves(f(p, c, w))), (0, 1))(c, w)):
+        for h in (
+            f,
+            lambda p, c, w, f=f: ad.grad(lambda c, w: sum(np.sum(z) for z in ad.tree.leaves(f(p, c, w))), (0, 1))(c, w),
+        ):
             rows = [ad.tree.leaves(h(*lane)) for lane in lanes]
-            close(ad.tree.leaves(ad.vmap(h, in_axes=mapped)(*args)), [np.stack(column) for column in zip(*rows, strict=True)])
+            close(
+                ad.tree.leaves(ad.vmap(h, in_axes=mapped)(*args)),
+                [np.stack(column) for column in zip(*rows, strict=True)],
+            )
 
 
 def test_lanes_within_lanes_take_their_own_branch() -> None:
@@ -145,7 +151,9 @@ def test_the_index_of_switch_is_clipped() -> None:
 
 def test_types_of_results() -> None:
     (count, flag, single), ys = ad.scan(
-        lambda c, x: ((c[0] + 1, ~c[1], c[2] * x), (c[0], c[1], c[2])), (0, False, np.float32(1.0)), np.ones(3, np.float32)
+        lambda c, x: ((c[0] + 1, ~c[1], c[2] * x), (c[0], c[1], c[2])),
+        (0, False, np.float32(1.0)),
+        np.ones(3, np.float32),
     )
     assert (type(count), type(flag), type(single)) == (np.int64, np.bool_, np.float32)
     assert [y.dtype for y in ys] == [np.int64, bool, np.float32]
@@ -197,26 +205,54 @@ def inside(f):
 
 
 ERRORS = {
-    "carry dtype": (lambda: ad.scan(lambda c, x: (c * 1.5, None), 1, np.arange(3)), ValueError, r"carry enters the body as int64\[\].*0\.0"),
-    "carry shape": (lambda: ad.scan(lambda c, x: (np.stack([c, c]), None), 1.0, np.arange(3.0)), ValueError, "keep its type"),
-    "carry structure": (lambda: ad.scan(lambda c, x: ((c, c), None), 1.0, np.arange(3.0)), ValueError, "carry changes its structure"),
-    "while carry": (lambda: ad.while_loop(lambda s: s["n"] < 3, lambda s: {"n": s["n"] + 0.5}, {"n": 0}), ValueError, "'n'.*int64"),
+    "carry dtype": (
+        lambda: ad.scan(lambda c, x: (c * 1.5, None), 1, np.arange(3)),
+        ValueError,
+        r"carry enters the body as int64\[\].*0\.0",
+    ),
+    "carry shape": (
+        lambda: ad.scan(lambda c, x: (np.stack([c, c]), None), 1.0, np.arange(3.0)),
+        ValueError,
+        "keep its type",
+    ),
+    "carry structure": (
+        lambda: ad.scan(lambda c, x: ((c, c), None), 1.0, np.arange(3.0)),
+        ValueError,
+        "carry changes its structure",
+    ),
+    "while carry": (
+        lambda: ad.while_loop(lambda s: s["n"] < 3, lambda s: {"n": s["n"] + 0.5}, {"n": 0}),
+        ValueError,
+        "'n'.*int64",
+    ),
     "no pair": (lambda: ad.scan(lambda c, x: c, 1.0, np.arange(3.0)), ValueError, r"pair \(carry, y\)"),
     "ragged": (lambda: ad.scan(lambda c, x: (c, None), 1.0, (np.ones(3), np.ones(4))), ValueError, r"\[3, 4\]"),
     "length differs": (lambda: ad.scan(lambda c, x: (c, None), 1.0, np.ones(3), length=5), ValueError, "length is 5"),
     "no length": (lambda: ad.scan(lambda c, x: (c, None), 1.0), ValueError, "length="),
     "number in xs": (lambda: ad.scan(lambda c, x: (c, None), 1.0, (np.ones(3), 2.0)), ValueError, "first axis"),
     "if in a body": (lambda: ad.scan(lambda c, x: (c if c > 0 else -c, None), 1.0, np.ones(3)), TypeError, r"ad\.cond"),
-    "while in a body": (lambda: ad.fori_loop(0, 3, lambda i, v: v * 2 if v < 3 else v, 1.0), TypeError, r"ad\.while_loop"),
+    "while in a body": (
+        lambda: ad.fori_loop(0, 3, lambda i, v: v * 2 if v < 3 else v, 1.0),
+        TypeError,
+        r"ad\.while_loop",
+    ),
     "float() in a body": (lambda: ad.scan(lambda c, x: (c + float(x), None), 1.0, np.ones(3)), TypeError, "float"),
     "predicate shape": (lambda: ad.cond(np.ones(2) > 0, lambda: 1.0, lambda: 2.0), ValueError, r"np\.where"),
-    "condition shape": (lambda: ad.while_loop(lambda x: x > 0, lambda x: x - 1, np.ones(2)), ValueError, "one truth value"),
+    "condition shape": (
+        lambda: ad.while_loop(lambda x: x > 0, lambda x: x - 1, np.ones(2)),
+        ValueError,
+        "one truth value",
+    ),
     "branch types": (inside(lambda x: ad.cond(x > 0, lambda x: x, lambda x: np.stack([x, x]), x)), TypeError, "bool"),
     "switch without branches": (lambda: ad.switch(0, []), ValueError, "at least one branch"),
     "switch by a float": (lambda: ad.switch(0.5, [lambda: 1.0]), TypeError, "integer"),
-    "associative_scan ragged": (lambda: ad.associative_scan(np.add, (np.ones(3), np.ones(2))), ValueError, "different sizes"),
+    "associative_scan ragged": (
+        lambda: ad.associative_scan(np.add, (np.ones(3), np.ones(2))),
+        ValueError,
+        "different sizes",
+    ),
     "associative_scan of a number": (lambda: ad.associative_scan(np.add, 1.0), ValueError, "axis"),
-}  # fmt: skip
+}
 
 
 def test_branches_of_different_types() -> None:

@@ -62,7 +62,11 @@ def test_transformations_of_programs_and_programs_of_transformations(name) -> No
 
     transform = TRANSFORMED[name]
     expected = transform(f)(X)
-    for found in (transform(ad.trace(f)(X))(X), ad.trace(transform(f))(X)(X), ad.trace(transform(ad.trace(f)(X)))(X)(X)):
+    for found in (
+        transform(ad.trace(f)(X))(X),
+        ad.trace(transform(f))(X)(X),
+        ad.trace(transform(ad.trace(f)(X)))(X)(X),
+    ):
         np.testing.assert_allclose(np.stack(ad.tree.leaves(found)), np.stack(ad.tree.leaves(expected)), rtol=1e-12)
 
 

@@ -1,6 +1,7 @@
 """Looking inside while a function runs: print, callback, check, and where a NaN came from.
 
-All work inside every transformation and inside the bodies of loops and branches, in order, and are never optimised away.
+All work inside every transformation and inside the bodies of loops and branches, in order, and are never optimised
+away.
 """
 
 from __future__ import annotations
@@ -22,18 +23,21 @@ __all__ = ["callback", "check", "nans", "print"]
 def print(text: str, *args: Any, **kwargs: Any) -> None:  # noqa: A001
     """Print `text.format(*args, **kwargs)` with plain values: `ad.debug.print("x = {}, y = {y:.3f}", x, y=y)`.
 
-    Inside the body of a loop it prints at every turn; under `vmap` once for each lane, after the mapped function has run. In a function that
-    reverse mode runs again (`checkpoint`) it prints the first time only.
+    Inside the body of a loop it prints at every turn; under `vmap` once for each lane, after the mapped function has
+    run. In a function that reverse mode runs again (`checkpoint`) it prints the first time only.
     """
     if not isinstance(text, str):
-        raise TypeError(f"debug.print needs a text with places for the values; got {type(text).__name__}. Write debug.print('{{}}', x).")
+        raise TypeError(
+            f"debug.print needs a text with places for the values; got {type(text).__name__}. "
+            "Write debug.print('{}', x)."
+        )
     arguments, operands = Arguments.of(args, kwargs)
     Print(text, arguments)(*operands)
 
 
 @user_facing
 def callback(function: Callable[..., object], *args: Any, **kwargs: Any) -> None:
-    """Call `function(*args, **kwargs)` with plain arrays, for what it does; its result is ignored. Runs when and as often as `print` does."""
+    """Call `function(*args, **kwargs)` with plain arrays, and ignore its result. Runs when and as often as `print`."""
     if not callable(function):
         raise TypeError(f"debug.callback needs a function; got {type(function).__name__}.")
     arguments, operands = Arguments.of(args, kwargs)
@@ -44,12 +48,16 @@ def callback(function: Callable[..., object], *args: Any, **kwargs: Any) -> None
 def check(condition: Any, message: str, *args: Any, **kwargs: Any) -> None:
     """Raise CheckError (a ValueError) unless `condition` is true, in all elements if it is an array.
 
-    `message` may have places for values: `check(x > 0, "x must be positive, not {}", x)`. In the bodies of loops and branches and in traced
-    programs it is checked whenever they run. Under `vmap` the error names the lanes; lanes that did not take the branch, or whose loop has
-    ended, are not checked (the condition of a `while_loop` is evaluated, and checked, for all lanes as long as one goes on).
+    `message` may have places for values: `check(x > 0, "x must be positive, not {}", x)`. In the bodies of loops and
+    branches and in traced programs it is checked whenever they run. Under `vmap` the error names the lanes; lanes that
+    did not take the branch, or whose loop has ended, are not checked (the condition of a `while_loop` is evaluated,
+    and checked, for all lanes as long as one goes on).
     """
     if not isinstance(message, str):
-        raise TypeError(f"check needs a message that says what is wrong; got {type(message).__name__}. Write check(x > 0, 'x must be positive').")
+        raise TypeError(
+            f"check needs a message that says what is wrong; got {type(message).__name__}. "
+            "Write check(x > 0, 'x must be positive')."
+        )
     if not isinstance(condition, Traced) and live_trace() is None and np.all(condition):
         return
     arguments, operands = Arguments.of(args, kwargs)

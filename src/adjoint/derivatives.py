@@ -51,7 +51,6 @@ def jacobian(
     )
 
 
-@user_facing
 @watched
 def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     name = {"forward": "jacfwd", "reverse": "jacrev", "auto": "jacobian"}[options["mode"]]

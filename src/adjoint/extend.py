@@ -12,7 +12,6 @@ import numpy as np
 from adjoint import tree
 from adjoint.api import Transformed
 from adjoint.base.errors import RuleError, TraceError
-from adjoint.base.source import user_facing
 from adjoint.ops.custom import Attach, OpaqueCall
 from adjoint.ops.recompute import Checkpoint
 from adjoint.ops.select import StopGradient
@@ -72,7 +71,6 @@ class _PutBack:
         return tuple((self.static[n] if static else None) if n in self.static else next(given) for n in self.names)
 
 
-@user_facing
 def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     title = getattr(function, "__name__", "function")
     bound = inspect.signature(function).bind(*args, **kwargs)
@@ -215,7 +213,6 @@ def checkpoint(function: Callable[..., Any]) -> Transformed:
     return Transformed(_checkpoint, function, {})
 
 
-@user_facing
 def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     leaves, structure = tree.flatten((args, kwargs))
     arrays = [

@@ -14,15 +14,15 @@ from adjoint.api import Transformed
 from adjoint.base.errors import DtypeError, ProgramError, ShapeError, TraceError
 from adjoint.base.source import describe, here, user_facing
 from adjoint.numpy.dispatch import load_draws, load_rules_of
-from adjoint.ops.effects import Expect
 from adjoint.ops import exponential, logsumexp  # noqa: F401  (primitives that a saved program may hold)
+from adjoint.ops.effects import Expect
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
 from adjoint.program.check import check
 from adjoint.program.freezing import without_draws
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.record import Guard, Record
-from adjoint.program.save import Reader, Writer, read, write
+from adjoint.program.save import Writer, read, write
 from adjoint.program.trace import Traced, primal, running
 from adjoint.program.types import ArrayType, Size, Value, type_of
 from adjoint.transform.arguments import fresh, plain_value, run
@@ -33,7 +33,7 @@ __all__ = ["TracedProgram", "load", "trace"]
 
 
 class TracedProgram:
-    """What a function does, as a program over trees. Called, it is evaluated: with plain values or inside any transformation.
+    """What a function does, as a program over trees. Called, it is evaluated, inside any transformation too.
 
     Two are equal when they compute the same thing in the same way from arguments of the same structure and types.
     """
@@ -59,7 +59,7 @@ class TracedProgram:
 
     @property
     def guards(self) -> tuple[str, ...]:
-        """What Python asked while the program was traced with values: it holds for arguments that give the same answers."""
+        """What Python asked while it was traced with values: it holds for arguments that give the same answers."""
         found = [eq.op for eq in self.program.equations if isinstance(eq.op, Expect)]
         return tuple(f"{op.question} is {op.answer} at {op.place}" for op in found)
 
@@ -67,7 +67,11 @@ class TracedProgram:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = tree.flatten((args, kwargs))
         tree.check_same_structure(
-            f"{self.name}: it was traced for other arguments", self.inputs, structure, "the (args, kwargs) traced", "those given"
+            f"{self.name}: it was traced for other arguments",
+            self.inputs,
+            structure,
+            "the (args, kwargs) traced",
+            "those given",
         )
         fixed = dict(self.fixed)
         types = iter(self.input_types)
@@ -78,23 +82,39 @@ class TracedProgram:
                 values.append(_fitted(leaf, next(types), f"{self.name}: argument {path}", sizes))
             elif not _same(fixed[number], leaf):
                 raise TraceError(
-                    f"{self.name}: argument {path} is part of the program, which was traced for {fixed[number]!r}; got {leaf!r}. Trace it again."
+                    f"{self.name}: argument {path} is part of the program, which was traced for "
+                    f"{fixed[number]!r}; got {leaf!r}. Trace it again."
                 )
         results = interpret(self.program, [*values, *self._captured])
         kept = [v for v in (*values, *self.program.constants.values()) if isinstance(v, np.ndarray)]
         results, n = fresh(results, kept), self.outputs.num_leaves
-        Held(self.name, (args, kwargs), structure).hand_back(results[n:])  # the random generators that were given move on
+        Held(self.name, (args, kwargs), structure).hand_back(
+            results[n:]
+        )  # the random generators that were given move on
         return tree.unflatten(self.outputs, results[:n])
 
     @user_facing
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the program to one file, without pickle; `load` reads it. Functions with custom rules and black boxes cannot be saved."""
+        """Write the program to one file, without pickle; `load` reads it.
+
+        Functions with custom rules and black boxes cannot be saved.
+        """
         if self._captured:
-            raise ProgramError(f"{self.name} closes over values of a running transformation, and cannot be saved inside it. Pass them as arguments.")
+            raise ProgramError(
+                f"{self.name} closes over values of a running transformation, and cannot be saved inside it. "
+                "Pass them as arguments."
+            )
 
         def more(writer: Writer) -> dict[str, Any]:
-            fixed = [[number, writer.constant(value, f"argument {number} of {self.name}")] for number, value in self.fixed]
-            return {"name": self.name, "inputs": writer.structure(self.inputs), "outputs": writer.structure(self.outputs), "fixed": fixed}
+            fixed = [
+                [number, writer.constant(value, f"argument {number} of {self.name}")] for number, value in self.fixed
+            ]
+            return {
+                "name": self.name,
+                "inputs": writer.structure(self.inputs),
+                "outputs": writer.structure(self.outputs),
+                "fixed": fixed,
+            }
 
         write(path, self.program, more)
 
@@ -112,26 +132,30 @@ class TracedProgram:
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, types)) for types in (self.input_types, self.output_types))
-        return f"<program of {self.name}: ({inputs}) -> {outputs or 'nothing'}, {len(self.program.equations)} equations>"
+        return (
+            f"<program of {self.name}: ({inputs}) -> {outputs or 'nothing'}, {len(self.program.equations)} equations>"
+        )
 
     def _repr_html_(self) -> str:
         return self.program._repr_html_()
 
 
-def trace(function: Callable[..., Any], *, concrete: bool = False, static_argnames: str | Sequence[str] = ()) -> Transformed:
+def trace(
+    function: Callable[..., Any], *, concrete: bool = False, static_argnames: str | Sequence[str] = ()
+) -> Transformed:
     """What a function does, as a program: `trace(f)(*args, **kwargs)` returns a TracedProgram.
 
-    The arguments give structure and types only; an `ad.ArrayType(shape, dtype)` stands for an array. Python numbers count
-    as float64, int64 and complex128; strings, flags, None, functions and the arguments named in `static_argnames` become part of the program.
-    So the function must not ask a value for its truth (`ad.cond` and the loops of `ad` can be traced). With `concrete` it is run on the
-    arguments given: Python's control flow then takes the way that it takes for them, each question becomes a guard, and the program raises
-    for arguments that would answer differently.
+    The arguments give structure and types only; an `ad.ArrayType(shape, dtype)` stands for an array. Python numbers
+    count as float64, int64 and complex128; strings, flags, None, functions and the arguments named in
+    `static_argnames` become part of the program. So the function must not ask a value for its truth (`ad.cond` and the
+    loops of `ad` can be traced). With `concrete` it is run on the arguments given: Python's control flow then takes
+    the way that it takes for them, each question becomes a guard, and the program raises for arguments that would
+    answer differently.
     """
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     return Transformed(_trace, function, {"concrete": concrete, "static_argnames": names})
 
 
-@user_facing
 def _trace(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> TracedProgram:
     name = getattr(function, "__name__", type(function).__name__)
     leaves, structure = tree.flatten((args, kwargs))
@@ -139,8 +163,14 @@ def _trace(function: Callable[..., Any], options: dict[str, Any], args: Any, kwa
     fixed = tuple((i, leaf) for i, (leaf, s) in enumerate(zip(leaves, static, strict=True)) if s or not _is_array(leaf))
     moving = [i for i in range(len(leaves)) if i not in dict(fixed)]
     paths = structure.paths()
-    given = [leaves[i] if isinstance(leaves[i], ArrayType) else plain_value(leaves[i], f"trace: argument {paths[i]}") for i in moving]
-    types = [ArrayType(tuple(t.shape), np.dtype(t.dtype)) for t in (v if isinstance(v, ArrayType) else type_of(v) for v in given)]
+    given = [
+        leaves[i] if isinstance(leaves[i], ArrayType) else plain_value(leaves[i], f"trace: argument {paths[i]}")
+        for i in moving
+    ]
+    types = [
+        ArrayType(tuple(t.shape), np.dtype(t.dtype))
+        for t in (v if isinstance(v, ArrayType) else type_of(v) for v in given)
+    ]
     if options["concrete"] and any(isinstance(v, ArrayType) for v in given):
         raise TypeError("trace(concrete=True) runs the function on its arguments, so they must be values, not types.")
     values = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else primal(v) for v in given]
@@ -169,7 +199,10 @@ def _trace(function: Callable[..., Any], options: dict[str, Any], args: Any, kwa
 
 def _is_array(leaf: Any) -> bool:
     return not isinstance(leaf, bool | str | bytes) and (
-        isinstance(leaf, int | float | complex | ArrayType) or hasattr(leaf, "dtype") or hasattr(leaf, "__array__") or hasattr(leaf, "__dlpack__")
+        isinstance(leaf, int | float | complex | ArrayType)
+        or hasattr(leaf, "dtype")
+        or hasattr(leaf, "__array__")
+        or hasattr(leaf, "__dlpack__")
     )
 
 
@@ -181,8 +214,12 @@ def _static_leaves(function: Callable[..., Any], names: Sequence[str], args: Any
     for name in names:
         if name not in parameters:
             raise TypeError(f"trace: the function has no argument called {name!r}; it has {', '.join(parameters)}.")
-    flags = [[parameters[i] in names if i < len(parameters) else False] * len(tree.leaves(a)) for i, a in enumerate(args)]
-    ordered = tree.unflatten(tree.structure(kwargs), [k in names for k, v in _sorted_items(kwargs) for _ in tree.leaves(v)])
+    flags = [
+        [parameters[i] in names if i < len(parameters) else False] * len(tree.leaves(a)) for i, a in enumerate(args)
+    ]
+    ordered = tree.unflatten(
+        tree.structure(kwargs), [k in names for k, v in _sorted_items(kwargs) for _ in tree.leaves(v)]
+    )
     return [f for part in flags for f in part] + tree.leaves(ordered)
 
 
@@ -212,14 +249,21 @@ def _fitted(leaf: Any, kind: ArrayType, name: str, sizes: dict[Size, int]) -> Va
     value = plain_value(leaf, name)
     number = isinstance(value, bool | int | float | complex)
     shape = np.shape(value)
-    wanted = tuple(sizes.setdefault(n, m) if isinstance(n, Size) else n for n, m in zip(kind.shape, shape, strict=False))
+    wanted = tuple(
+        sizes.setdefault(n, m) if isinstance(n, Size) else n for n, m in zip(kind.shape, shape, strict=False)
+    )
     if shape != wanted or len(shape) != len(kind.shape):
-        raise ShapeError(f"{name} has shape {shape}, but the program is for {kind}. Trace it for this shape, or map it with vmap.")
+        raise ShapeError(
+            f"{name} has shape {shape}, but the program is for {kind}. Trace it for this shape, or map it with vmap."
+        )
     dtype = np.asarray(value).dtype if number else value.dtype
     if dtype == kind.dtype:
         return np.asarray(value)[()] if number else value
     if not np.can_cast(dtype, kind.dtype, "same_kind" if number or type(leaf) is float else "safe"):
-        raise DtypeError(f"{name} has dtype {dtype}, but the program is for {kind}, and something would be lost. Convert it, or trace again.")
+        raise DtypeError(
+            f"{name} has dtype {dtype}, but the program is for {kind}, and something would be lost. "
+            "Convert it, or trace again."
+        )
     return np.asarray(value, kind.dtype)[()] if number else value.astype(kind.dtype)
 
 
@@ -229,10 +273,15 @@ def _same(a: Any, b: Any) -> bool:
 
 @user_facing
 def load(path: str | os.PathLike[str], classes: Sequence[type] = ()) -> TracedProgram:
-    """A program that was saved. `classes` are the dataclasses, NamedTuples … of its arguments and results: none is imported by name."""
+    """A program that was saved.
+
+    `classes` are the dataclasses, NamedTuples … of its arguments and results: none is imported by name.
+    """
     program, text, reader = read(path, _ufunc, classes)
     fixed = tuple((number, reader.value(value)) for number, value in text["fixed"])
-    return TracedProgram(program, reader.structure(text["inputs"]), reader.structure(text["outputs"]), name=text["name"], fixed=fixed)
+    return TracedProgram(
+        program, reader.structure(text["inputs"]), reader.structure(text["outputs"]), name=text["name"], fixed=fixed
+    )
 
 
 def _ufunc(name: str) -> Op | None:

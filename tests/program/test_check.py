@@ -35,7 +35,9 @@ def test_a_traced_program_is_well_formed() -> None:
 
 def test_a_variable_that_nothing_binds() -> None:
     stray = Var(ArrayType((3,), np.dtype(float)))
-    with pytest.raises(ProgramError, match=r"equation 0, sin at test_check\.py:\d+, in f: z = np\.sin\(x\) \* y: it reads a variable"):
+    with pytest.raises(
+        ProgramError, match=r"equation 0, sin at test_check\.py:\d+, in f: z = np\.sin\(x\) \* y: it reads a variable"
+    ):
         check(changed(0, inputs=(stray,)))
     with pytest.raises(ProgramError, match="output 0: it reads a variable"):
         check(dataclasses.replace(program(), outputs=(stray,)))
@@ -50,9 +52,9 @@ def test_use_before_binding() -> None:
 
 def test_a_variable_bound_twice() -> None:
     p = program()
-    with pytest.raises(ProgramError, match="equation 1, multiply .* bound already"):
+    with pytest.raises(ProgramError, match=r"equation 1, multiply .* bound already"):
         check(_bound_twice(p))
-    with pytest.raises(ProgramError, match="input 1: .* bound already"):
+    with pytest.raises(ProgramError, match=r"input 1: .* bound already"):
         check(dataclasses.replace(p, inputs=(p.inputs[0], p.inputs[0])))
 
 
@@ -61,7 +63,9 @@ def _bound_twice(p: Program) -> Program:
     return dataclasses.replace(p, equations=(first, dataclasses.replace(second, outputs=first.outputs), *rest))
 
 
-@pytest.mark.parametrize("kind", [ArrayType((4,), np.dtype(float)), ArrayType((3,), np.dtype("f4")), ArrayType((3, 1), np.dtype(float))])
+@pytest.mark.parametrize(
+    "kind", [ArrayType((4,), np.dtype(float)), ArrayType((3,), np.dtype("f4")), ArrayType((3, 1), np.dtype(float))]
+)
 def test_a_type_that_the_primitive_does_not_give(kind) -> None:
     with pytest.raises(ProgramError, match=r"equation 0, sin .* gives float64\[3\] for float64\[3\], but is declared"):
         check(changed(0, outputs=(Var(kind),)))

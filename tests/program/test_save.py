@@ -111,7 +111,7 @@ def test_effects_and_guards(tmp_path, capsys) -> None:
     assert loaded == p
     assert loaded(3.0) == 6.0
     assert capsys.readouterr().out == "x = 3.0 up\n"
-    with pytest.raises(ValueError, match="x must be positive, not -1.0"):
+    with pytest.raises(ValueError, match=r"x must be positive, not -1.0"):
         loaded(-1.0)
     with pytest.raises(TypeError, match="traced for bool"):
         loaded(0.5)
@@ -140,11 +140,11 @@ def test_a_loaded_program_is_differentiated_and_saved_again(tmp_path) -> None:
 
 def test_python_code_cannot_be_saved(tmp_path) -> None:
     ruled = ad.custom_rule(lambda x: x * 2.0, vjp=lambda x: (x * 2.0, lambda ct: (ct * 3.0,)))
-    with pytest.raises(ProgramError, match="custom_rule.*cannot be saved.*Python code"):
+    with pytest.raises(ProgramError, match=r"custom_rule.*cannot be saved.*Python code"):
         ad.trace(ruled)(1.0).save(tmp_path / "a")
-    with pytest.raises(ProgramError, match="callback.*cannot be saved"):
+    with pytest.raises(ProgramError, match=r"callback.*cannot be saved"):
         ad.trace(lambda x: (ad.debug.callback(print, x), x)[1])(1.0).save(tmp_path / "a")
-    with pytest.raises(ProgramError, match="argument 1 of .* cannot be saved"):
+    with pytest.raises(ProgramError, match=r"argument 1 of .* cannot be saved"):
         ad.trace(lambda x, f: f(x))(1.0, np.sin).save(tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
@@ -180,11 +180,17 @@ CHANGES = {
     "version": (lambda t: t.update(version=99), "version 99 of the format"),
     "format": (lambda t: t.update(format="other"), "not a saved program"),
     "unknown primitive": (lambda t: rename_op(t, "Nonsense"), "'Nonsense' is not known"),
-    "unknown ufunc": (lambda t: t["programs"][0]["equations"][0].update(op={"ufunc": "nonsense"}), "'nonsense' is not known"),
+    "unknown ufunc": (
+        lambda t: t["programs"][0]["equations"][0].update(op={"ufunc": "nonsense"}),
+        "'nonsense' is not known",
+    ),
     "missing part": (lambda t: t.pop("programs"), "damaged"),
     "missing fields": (lambda t: rename_op(t, "Sum"), "damaged.*axes"),
     "unbound variable": (lambda t: t["programs"][0]["outputs"].__setitem__(0, 99), "damaged"),
-    "wrong type": (lambda t: t["programs"][0]["equations"][0].update(outputs=[{"type": [[5], "<f8", False]}]), "equation 0, sin"),
+    "wrong type": (
+        lambda t: t["programs"][0]["equations"][0].update(outputs=[{"type": [[5], "<f8", False]}]),
+        "equation 0, sin",
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""What an operation is done for: the user's line and scope, also while a program is read again or a record is read backwards."""
+"""What an operation is done for: the user's line and scope, also while a program or a record is read again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ __all__ = ["Origin", "at", "origin", "pin", "unpin"]
 
 
 class Origin(NamedTuple):
-    """The line and the scope that asked for an operation; and, on the way back, the name of the operation that is being pulled through."""
+    """The line and scope that asked for an operation; on the way back, also the name of what is pulled through."""
 
     location: Location | str | None
     scope: tuple[str, ...]

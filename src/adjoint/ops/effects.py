@@ -1,7 +1,8 @@
 """Effects: primitives that do something when they run and give nothing back: print, call, check.
 
-They run once for each lane that is alive, in the order in which they stand. Their first `guards` arguments are truth values; a lane for
-which one of them is false does nothing: so branches not taken and loops that have ended, which under vmap run beside the others, stay quiet.
+They run once for each lane that is alive, in the order in which they stand. Their first `guards` arguments are truth
+values; a lane for which one of them is false does nothing: so branches not taken and loops that have ended, which
+under vmap run beside the others, stay quiet.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from adjoint.program.save import RECORDS
 from adjoint.program.trace import perform
 from adjoint.program.types import ArrayType, Value
 
-Lanes = tuple[tuple[tuple[bool, ...], int], ...]  # for each stack, outermost first: which arguments have it, and its size
+Lanes = tuple[
+    tuple[tuple[bool, ...], int], ...
+]  # for each stack, outermost first: which arguments have it, and its size
 
 
 class Effect(Flat):
@@ -44,7 +47,9 @@ class Effect(Flat):
         self.act(self._alive(self.lanes, list(xs), ()))
         return ()
 
-    def _alive(self, lanes: Lanes, xs: list[Value], at: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], list[Value]]]:
+    def _alive(
+        self, lanes: Lanes, xs: list[Value], at: tuple[int, ...]
+    ) -> Iterator[tuple[tuple[int, ...], list[Value]]]:
         if lanes:
             flags, size = lanes[0]
             for i in range(size):
@@ -77,7 +82,7 @@ class Effect(Flat):
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Positional and named arguments of a call: numbers and arrays are operands of the primitive, all else stands here."""
+    """Arguments of a call: numbers and arrays are operands of the primitive, all else stands here."""
 
     structure: Any  # of (args, kwargs)
     fixed: tuple[tuple[int, Any], ...] = ()  # (number of the leaf, value)
@@ -87,7 +92,9 @@ class Arguments:
         """The arguments of a call, and its operands."""
         leaves, structure = tree.flatten((args, kwargs))
         operands = [leaf for leaf in leaves if _is_operand(leaf)]
-        return Arguments(structure, tuple((i, leaf) for i, leaf in enumerate(leaves) if not _is_operand(leaf))), operands
+        return Arguments(
+            structure, tuple((i, leaf) for i, leaf in enumerate(leaves) if not _is_operand(leaf))
+        ), operands
 
     def put_back(self, operands: Sequence[Value]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """(args, kwargs) with these operands."""
@@ -139,7 +146,9 @@ class Callback(Effect):
 
     def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
         for _, xs in found:
-            args, kwargs = self.arguments.put_back([np.array(x)[()] for x in xs])  # its own: it may keep them or write to them
+            args, kwargs = self.arguments.put_back(
+                [np.array(x)[()] for x in xs]
+            )  # its own: it may keep them or write to them
             self.function(*args, **kwargs)
 
 
@@ -170,7 +179,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {"bool": bool, "int": int, "index":
 
 @primitive
 class Expect(Effect):
-    """Python asked its argument a question while the program was traced; what follows holds for the same answer alone."""
+    """Python asked its argument a question while the program was traced; what follows holds for this answer alone."""
 
     question: str
     answer: Any
@@ -187,8 +196,9 @@ class Expect(Effect):
             given = QUESTIONS[self.question](x)
             if given != self.answer:
                 raise ControlFlowError(
-                    f"This program was traced for {self.question}(…) = {self.answer} at {self.place}, and these arguments give {given}: they "
-                    "take another way through the function. Trace it again with them, or write the branch as ad.cond."
+                    f"This program was traced for {self.question}(…) = {self.answer} at {self.place}, and these "
+                    f"arguments give {given}: they take another way through the function. Trace it again with them, or write the "
+                    "branch as ad.cond."
                 )
 
 

@@ -1,4 +1,4 @@
-"""Is a program well formed? Every variable bound once and before its use, every type the one that its primitive states."""
+"""Is a program well formed? Every variable bound once and before its use, every type as its primitive states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from adjoint.program.types import ArrayType, Size, type_of
 
 
 def check(program: Program, inside: str = "") -> Program:
-    """The program itself, if it is well formed; else ProgramError names the equation and the user's line. Programs inside are checked too."""
+    """The program itself, if it is well formed; else ProgramError names the equation and the user's line.
+
+    Programs inside are checked too.
+    """
     bound: set[Var] = set()
     for number, v in enumerate(program.inputs):
         _bind(v, bound, f"{inside}input {number}")
@@ -41,7 +44,10 @@ def _check_equation(eq: Equation, bound: set[Var], sizes: dict[Size, Any], place
             raise ProgramError(f"{place}: it does not take {_listed(given)}: {problem}") from problem
         types = list(stated) if eq.op.several else [stated]
         if not _agree([v.type for v in eq.outputs], types, sizes):
-            raise ProgramError(f"{place}: it gives {_listed(types)} for {_listed(given)}, but is declared to give {_listed([v.type for v in eq.outputs])}.")
+            raise ProgramError(
+                f"{place}: it gives {_listed(types)} for {_listed(given)}, but is declared to give "
+                f"{_listed([v.type for v in eq.outputs])}."
+            )
     for v in eq.outputs:
         _bind(v, bound, place)
     programs: Callable[[], dict[str, Program]] = getattr(eq.op, "programs", dict)

@@ -1,7 +1,8 @@
 """Programs on disk, without pickle: a zip file of one JSON text and the constants as .npy files.
 
-A program inside another stands once in a table. Variables are numbers, in the order in which they are bound. A primitive is its name and its
-fields; fields are numbers, texts, tuples, dtypes, types and programs. What holds a Python function cannot be saved.
+A program inside another stands once in a table. Variables are numbers, in the order in which they are bound. A
+primitive is its name and its fields; fields are numbers, texts, tuples, dtypes, types and programs. What holds a
+Python function cannot be saved.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ FORMAT, VERSION = "adjoint program", 1
 TEXT = "program.json"
 RECORDS: dict[str, type] = {}  # dataclasses that stand in the fields of primitives, by name
 CLASSES: dict[str, type] = {
-    c.__name__: c for c in (tuple, list, dict, OrderedDict, defaultdict, type(None), Static, int, float, complex, bool, str)
+    c.__name__: c
+    for c in (tuple, list, dict, OrderedDict, defaultdict, type(None), Static, int, float, complex, bool, str)
 }
 
 
@@ -86,7 +88,8 @@ class Writer:
             return {"name": name, "fields": {f.name: self.value(getattr(op, f.name)) for f in fields}}
         except _NotPlain as problem:
             raise ProgramError(
-                f"{op.title} cannot be saved: it holds {problem}, which is Python code. Save a program without it, or replace it by NumPy functions."
+                f"{op.title} cannot be saved: it holds {problem}, which is Python code. "
+                "Save a program without it, or replace it by NumPy functions."
             ) from None
 
     def value(self, value: Any) -> Any:
@@ -108,7 +111,12 @@ class Writer:
         if isinstance(value, Op):
             return {"op": self.op(value)}
         if RECORDS.get(kind.__name__) is kind:
-            return {"record": [kind.__name__, {f.name: self.value(getattr(value, f.name)) for f in dataclasses.fields(value)}]}
+            return {
+                "record": [
+                    kind.__name__,
+                    {f.name: self.value(getattr(value, f.name)) for f in dataclasses.fields(value)},
+                ]
+            }
         raise _NotPlain(f"the {kind.__name__} {getattr(value, '__name__', '') or value!r}")
 
     def constant(self, value: Any, what: str) -> Any:
@@ -154,9 +162,11 @@ _SIMPLE: dict[type, Callable[[Writer, Any], Any]] = {
 
 
 class Reader:
-    """Builds what a Writer wrote. `ufunc` finds a primitive by its name; `classes` are the user's classes of containers."""
+    """Builds what a Writer wrote. `ufunc` finds primitives by name; `classes` are the user's containers."""
 
-    def __init__(self, text: dict[str, Any], arrays: Sequence[Any], ufunc: Callable[[str], Op | None], classes: Sequence[type]) -> None:
+    def __init__(
+        self, text: dict[str, Any], arrays: Sequence[Any], ufunc: Callable[[str], Op | None], classes: Sequence[type]
+    ) -> None:
         self.arrays, self._ufunc = arrays, ufunc
         self.classes = CLASSES | {f"{c.__module__}.{c.__qualname__}": c for c in classes}
         self.programs: list[Program] = []
@@ -172,8 +182,12 @@ class Reader:
             atoms = tuple(self._atom(a, variables) for a in eq["inputs"])
             outputs = tuple(Var(self.value(t)) for t in eq["outputs"])
             variables += outputs
-            equations.append(Equation(self.op(eq["op"]), atoms, outputs, eq["where"], tuple(eq["scope"]), eq["quiet"], eq["pulled"]))
-        return Program(tuple(inputs), tuple(equations), tuple(self._atom(a, variables) for a in made["outputs"]), constants)
+            equations.append(
+                Equation(self.op(eq["op"]), atoms, outputs, eq["where"], tuple(eq["scope"]), eq["quiet"], eq["pulled"])
+            )
+        return Program(
+            tuple(inputs), tuple(equations), tuple(self._atom(a, variables) for a in made["outputs"]), constants
+        )
 
     def _atom(self, made: Any, variables: Sequence[Var]) -> Atom:
         return variables[made] if isinstance(made, int) else Literal(self.value(made["literal"]))
@@ -182,7 +196,10 @@ class Reader:
         if "ufunc" in made:
             op = self._ufunc(made["ufunc"])
             if op is None:
-                raise ProgramError(f"the primitive {made['ufunc']!r} is not known here. It may come from a newer version, or from another library.")
+                raise ProgramError(
+                    f"the primitive {made['ufunc']!r} is not known here. It may come from a newer version, "
+                    "or from another library."
+                )
             return op
         if made["name"] not in PRIMITIVES:
             self._ufunc(made["name"])  # it may be declared beside ufuncs whose rules are not loaded yet
@@ -204,7 +221,10 @@ class Reader:
 
     def named_class(self, name: str) -> type:
         if name not in self.classes:
-            raise ProgramError(f"its arguments or results are objects of the class {name}. Give it: load(path, classes=[{name.rpartition('.')[2]}]).")
+            raise ProgramError(
+                f"its arguments or results are objects of the class {name}. "
+                f"Give it: load(path, classes=[{name.rpartition('.')[2]}])."
+            )
         return self.classes[name]
 
 
@@ -253,11 +273,14 @@ def read(
                 raise ProgramError(f"{path}: this is not a saved program.")
             if text.get("version") != VERSION:
                 raise ProgramError(
-                    f"{path}: it was saved in version {text.get('version')} of the format, and this library reads version {VERSION}. "
-                    "Trace and save the function again."
+                    f"{path}: it was saved in version {text.get('version')} of the format, and this library reads "
+                    f"version {VERSION}. Trace and save the function again."
                 )
             count = sum(name.startswith("array_") for name in file.namelist())
-            arrays = [np.lib.format.read_array(io.BytesIO(file.read(f"array_{i}.npy")), allow_pickle=False) for i in range(count)]
+            arrays = [
+                np.lib.format.read_array(io.BytesIO(file.read(f"array_{i}.npy")), allow_pickle=False)
+                for i in range(count)
+            ]
         reader = Reader(text, arrays, ufunc, classes)
         return check(reader.programs[text["main"]]), text, reader
     except ProgramError as problem:

@@ -80,7 +80,7 @@ class Tape(Trace):
 
     def input(self, value: Value) -> TapeTracer:
         """A variable to differentiate with respect to."""
-        self.small = self.small and getattr(value, "nbytes", 0) <= SMALL
+        self.small = self.small and (isinstance(value, Traced) or getattr(value, "nbytes", 0) <= SMALL)
         return self._new(self.captured.hold(value), (INPUT, -1, -1, None, None, None, None))
 
     def constant(self, value: Value) -> TapeTracer:

@@ -1,8 +1,9 @@
 """Where a NaN or an infinity came from: a trace below all others that remembers how each value was computed.
 
-While it watches, the arguments of transformations are lifted into it, so that every primitive that runs, forwards or on the way back, leaves
-a node behind. Nothing is judged until a result is handed to the caller. If it is not finite, the nodes are walked back to where the first
-such value arose; what a select, a cond or a mask has discarded is not on the way.
+While it watches, the arguments of transformations are lifted into it, so that every primitive that runs, forwards or
+on the way back, leaves a node behind. Nothing is judged until a result is handed to the caller. If it is not finite,
+the nodes are walked back to where the first such value arose; what a select, a cond or a mask has discarded is not on
+the way.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from adjoint.ops.scan import Scan
 from adjoint.program.op import Op
 from adjoint.program.program import interpret
 from adjoint.program.trace import Trace, Traced, live_trace
-from adjoint.program.types import Value
+from adjoint.program.types import ArrayType, Value
 from adjoint.transform.reverse import Tape, TapeTracer
 
 P = ParamSpec("P")
@@ -129,7 +130,16 @@ def _unrolled(op: Any, xs: Sequence[Value]) -> list[Value]:
             out = interpret(op.body, [*xs[a:b], *carry])
             carry = out[: op.carries]
             rows.append(out[op.carries :])
-    return [*carry, *[np.stack([r[j] for r in rows]) if rows else np.empty((0, *t.shape), t.dtype) for j, t in enumerate(types)]]
+    return [*carry, *[_piled([r[j] for r in rows], t) for j, t in enumerate(types)]]
+
+
+def _piled(rows: list[Value], kind: ArrayType) -> Value:
+    """Rows of one type upon each other; where their sizes are known only now, shorter ones end in zeros."""
+    if not rows:
+        return np.zeros((0, *[n if isinstance(n, int) else 0 for n in kind.shape]), kind.dtype)
+    shapes = np.array([np.shape(r) for r in rows], int).reshape(len(rows), -1)
+    widths = [[(0, int(n)) for n in np.max(shapes, axis=0, initial=0) - shape] for shape in shapes]
+    return np.stack([np.pad(r, w) if any(n for _, n in w) else r for r, w in zip(rows, widths, strict=True)])
 
 
 def _plain(x: Value) -> Value:
@@ -204,7 +214,7 @@ def lifted(values: Sequence[Value], watch: Watch | None) -> Sequence[Value]:
 
 
 def examined(values: Sequence[Value], trace: Trace, watch: Watch | None) -> None:
-    """The values of a function whose derivative is about to be computed by `trace`: judged if nothing runs around it."""
+    """Judge the values of a function whose derivative `trace` is about to compute, if nothing runs around it."""
     for value in values if watch is not None and trace.outer is watch.base else ():
         if isinstance(value, WatchTracer):
             _judged(value)
@@ -261,7 +271,7 @@ def _first(bad: Node) -> Node:
 
 
 def _culprits(node: Node, where: Any) -> list[tuple[Any, Any]]:
-    """The inputs that are not finite, and those of their elements, without which the value would be finite in some place of `where`.
+    """The inputs, and those of their elements, without which the value would be finite in some place of `where`.
 
     Asked by computing it again with ones instead.
     """
@@ -270,8 +280,13 @@ def _culprits(node: Node, where: Any) -> list[tuple[Any, Any]]:
         return []
 
     def helps(repairs: dict[int, Any]) -> bool:
-        values = [np.where(repairs[i], 1, _value(e))[()] if i in repairs else _value(e) for i, e in enumerate(node.inputs)]
-        values = [v.astype(_value(e).dtype) if i in repairs else v for i, (v, e) in enumerate(zip(values, node.inputs, strict=True))]
+        values = [
+            np.where(repairs[i], 1, _value(e))[()] if i in repairs else _value(e) for i, e in enumerate(node.inputs)
+        ]
+        values = [
+            v.astype(_value(e).dtype) if i in repairs else v
+            for i, (v, e) in enumerate(zip(values, node.inputs, strict=True))
+        ]
         return bool(np.any(where & np.isfinite(node.again(values))))
 
     guilty = {i: bad for i, bad in suspects.items() if helps({i: bad})}
@@ -299,7 +314,10 @@ def _told(node: Node) -> str:
     constant = f" It was given a constant that is not finite: {_short(suspect)}." if suspect is not None else ""
     if node.origin.pulled is None:
         return f"Forward: {node.op.title} gave {what} at {where}. Its operands: {given}.{constant}"
-    return f"Backward: the derivative of {node.origin.pulled} gave {what}; the operation was done at {where}. It came from {node.op.title} of {given}.{constant}"
+    return (
+        f"Backward: the derivative of {node.origin.pulled} gave {what}; the operation was done at {where}. "
+        f"It came from {node.op.title} of {given}.{constant}"
+    )
 
 
 def _short(value: Value) -> str:
@@ -308,11 +326,12 @@ def _short(value: Value) -> str:
 
 @contextmanager
 def nans() -> Iterator[None]:
-    """While active, a transformation whose result has a NaN or an infinity raises NonFiniteError instead: it names the primitive and the
-    line of the user's where the first one arose, forwards or on the way back, and shows the operands.
+    """While active, a transformation whose result has a NaN or an infinity raises NonFiniteError instead: it names the
+    primitive and the line of the user's where the first one arose, forwards or on the way back, and shows the
+    operands.
 
-    Values that do not reach a result (the branch not taken of `np.where` or `ad.cond`) raise nothing. Costs time and memory while active,
-    and nothing otherwise.
+    Values that do not reach a result (the branch not taken of `np.where` or `ad.cond`) raise nothing. Costs time and
+    memory while active, and nothing otherwise.
     """
     token = _watch.set(Watch())
     try:
