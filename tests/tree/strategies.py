@@ -2,6 +2,7 @@
 
 import enum
 import keyword
+import re
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -147,3 +148,8 @@ def same(a, b):
         names = getattr(a, "__dataclass_fields__", None) or [f.name for f in a.__attrs_attrs__]
         return all(same(getattr(a, name), getattr(b, name)) for name in names)
     return a == b
+
+
+def named(value: object) -> str:
+    """What a value is called in the name of a test: no address, so that all workers collect the same names."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))

@@ -13,7 +13,7 @@ import pytest
 
 from adjoint import tree
 from adjoint.base.errors import TreeError
-from tests.tree.strategies import Duck, Frozen, Layer, Motor
+from tests.tree.strategies import Duck, Frozen, Layer, Motor, named
 
 X = np.arange(3.0)
 T = TypeVar("T")
@@ -216,7 +216,7 @@ def test_attributes_that_are_no_fields_are_kept_when_they_hold_no_numbers():
     assert tree.structure(Model(X)) != tree.structure(Model(np.ones(4)))
 
 
-@pytest.mark.parametrize("held", [X, 1.5, 1j, np.float64(1), [X], Duck(X)], ids=repr)
+@pytest.mark.parametrize("held", [X, 1.5, 1j, np.float64(1), [X], Duck(X)], ids=named)
 def test_attributes_that_are_no_fields_and_hold_numbers_are_refused(held):
     """Copied they would be out of date, left out they would be missing: in both cases a derivative is lost."""
 

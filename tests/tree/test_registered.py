@@ -5,7 +5,7 @@ import pytest
 
 from adjoint import tree
 from adjoint.base.errors import TreeError
-from tests.tree.strategies import Box
+from tests.tree.strategies import Box, named
 
 X = np.arange(3.0)
 
@@ -52,7 +52,7 @@ def test_structures_pickle():
     assert pickle.loads(pickle.dumps(structure)) == structure
 
 
-@pytest.mark.parametrize("answer", [None, 3, [X], (X,), (X, None, None)], ids=repr)
+@pytest.mark.parametrize("answer", [None, 3, [X], (X,), (X, None, None)], ids=named)
 def test_a_flatten_function_that_returns_something_else_is_named(answer):
     class Wrong: ...
 

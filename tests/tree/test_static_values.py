@@ -13,7 +13,7 @@ import pytest
 
 from adjoint import tree
 from adjoint.base.errors import TreeError
-from tests.tree.strategies import Box, Color, Duck, Point
+from tests.tree.strategies import Box, Color, Duck, Point, named
 
 X = np.arange(3.0)
 
@@ -48,7 +48,7 @@ class Callable_:
         function, len, np.tanh, np.sum, X.sum, "text".upper, str.upper, lambda x: x,
         functools.partial(function, 3), Callable_(), ["text", (True, {"k": len})], None, [], enum.auto,
     ],
-    ids=repr,
+    ids=named,
 )  # fmt: skip
 def test_values_that_are_static_in_a_record(value):
     holder = Holder(value)
@@ -61,7 +61,7 @@ def test_values_that_are_static_in_a_record(value):
 @pytest.mark.parametrize(
     "value",
     [X, 1, 1.5, 2j, np.float64(1), np.int64(1), np.bool_(True), np.array("text"), np.array(True), Duck(X), object()],
-    ids=repr,
+    ids=named,
 )
 def test_values_that_are_leaves_in_a_record(value):
     (leaf,) = tree.leaves(Holder(value))
