@@ -165,3 +165,15 @@ def test_contractions_follow_ieee(mode) -> None:
     with np.errstate(invalid="ignore"):
         g = MODES[mode](lambda x: (matrix @ x)[1:], np.array([1.0, 2.0]))
     assert g[1] == 1.0
+
+
+@pytest.mark.parametrize("mode", SECOND)
+@pytest.mark.parametrize("name", ["norm", "hypot", "abs", "complex abs"])
+def test_a_norm_is_flat_at_the_origin_to_second_order(mode, name) -> None:
+    f = {
+        "norm": np.linalg.norm,
+        "hypot": lambda x: np.hypot(x[0], x[1]),
+        "abs": lambda x: np.sum(np.abs(x)),
+        "complex abs": lambda x: np.abs(x[0] + 1j * x[1]),
+    }[name]
+    np.testing.assert_array_equal(SECOND[mode](f, np.zeros(2), np.array([1.0, 2.0])), np.zeros(2))

@@ -58,8 +58,9 @@ def _chosen(x: Value, z: Value) -> Value:
 
 
 def _by_distance(x: Value, z: Value) -> Value:
-    """x / z for a norm z, and 0 at the origin."""
-    return x / np.where(np.equal(z, 0), 1.0, z)
+    """x / z for a norm z, and 0 at the origin, where its own derivative is 0 too."""
+    origin = np.equal(z, 0)
+    return np.where(origin, 0.0, x) / np.where(origin, 1.0, z)
 
 
 class AbsoluteUfunc(SmoothUfunc):
@@ -103,9 +104,10 @@ class SignUfunc(Ufunc, Differential):
 
 
 def unit(x: Value) -> Value:
-    """x / |x| of complex x, and 0 at 0."""
+    """x / |x| of complex x, and 0 at 0, where its own derivative is 0 too."""
     size = np.abs(x)
-    return x / np.where(np.equal(size, 0), 1.0, size)
+    origin = np.equal(size, 0)
+    return np.where(origin, 0.0, x) / np.where(origin, 1.0, size)
 
 
 class ConjugateUfunc(LinearUfunc):
@@ -213,8 +215,8 @@ logaddexp2 = smooth(np.logaddexp2, lambda x, z: _weight(x, z, 2.0), lambda y, z:
 
 
 def _weight(x: Value, z: Value, base: float | None = None) -> Value:
-    """exp(x - z): the share of x in a logarithm of a sum; 0 when nothing was added (z = -inf)."""
-    gap = np.where(np.equal(z, -np.inf), 0.0, x - z)
+    """exp(x - z): the share of x in a logarithm of a sum; 0 when nothing was added (x = -inf), 1 when x = z = inf."""
+    gap = np.where(np.equal(x, z), 0.0, x - z)
     return np.where(np.equal(x, -np.inf), 0.0, np.exp(gap) if base is None else np.exp2(gap))
 
 
