@@ -37,6 +37,9 @@ class _Traced:
     The leaves of the random generators among the arguments, from number `threaded` on, stand behind the result as the function leaves them.
     """
 
+    links: list[int | None]  # which random generators in the result are arguments
+    draws: bool  # whether it drew from one
+
     def __init__(
         self, function: Callable[..., Any], structure: Any, types: Sequence[ArrayType], purpose: str, held: Held, threaded: int = 0
     ) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.ops.pointwise import BY_NAME, Ufunc
 from tests.ops.examples_arrays import array_examples
 from tests.ops.examples_matrices import matrix_examples
+from tests.ops.random_examples import random_examples
 from tests.ops.samples import COMPLEX, SINGLE, SINGLE_COMPLEX, Example, strided
 
 WHOLE, SIGNED, INNER = (0.7, 1.8), (-1.8, 1.8), (-0.4, 0.4)
@@ -155,6 +156,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(["Cond", "Scan", "While"], "test_flow.py"),
     **dict.fromkeys(["Attach", "OpaqueCall"], "ops/test_custom.py"),
     "Checkpoint": "ops/test_recompute.py",
+    "Undifferentiable": "random/test_draws.py",
     **dict.fromkeys(["Print", "Callback", "Check", "Expect"], "ops/test_effects.py"),
 }
 
@@ -162,4 +164,4 @@ TESTED_ELSEWHERE: dict[str, str] = {
 def examples() -> list[Example]:
     """All of them."""
     found = [e for op in BY_NAME.values() for e in ufunc_examples(op)]
-    return found + list(array_examples()) + list(matrix_examples())
+    return found + list(array_examples()) + list(matrix_examples()) + list(random_examples())

@@ -7,7 +7,7 @@ must start from the same state, or the second run would see other numbers than t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
@@ -59,12 +59,11 @@ def moment() -> int:
 
 
 @contextmanager
-def journal() -> Iterator[Journal]:
-    """Watch what is changed inside."""
-    made = Journal()
-    token = _journals.set((*_journals.get(), made))
+def journal(changes: Journal) -> Generator[None]:
+    """Write down what is changed inside."""
+    token = _journals.set((*_journals.get(), changes))
     try:
-        yield made
+        yield
     finally:
         _journals.reset(token)
 

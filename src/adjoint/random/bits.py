@@ -83,9 +83,7 @@ def block(key: tuple[int, int], counter: tuple[int, int, int, int]) -> tuple[int
     return c0, c1, c2, c3
 
 
-def random_bits(
-    key: Key, offset: int | NDArray[np.integer[Any]], count: int, attempt: int = 0
-) -> NDArray[np.uint64]:
+def random_bits(key: Key, offset: int | NDArray[np.integer[Any]], count: int, attempt: int = 0) -> NDArray[np.uint64]:
     """The 64-bit words number offset, offset + 1, …, offset + count - 1 of the stream of a key: shape (..., count).
 
     Word j is half j mod 2 of block j div 2, low word first. Keys (..., 2) and offsets (...) broadcast. The stream has
@@ -119,7 +117,7 @@ def random_bits(
 
 
 def words_at(keys: Key, positions: NDArray[np.uint64], attempt: int = 0) -> NDArray[np.uint64]:
-    """The 64-bit words at a vector of positions in no order; there is one key (1, 2) for all, or one for each (n, 2)."""
+    """The 64-bit words at a vector of positions in no order; one key (1, 2) for all, or one for each (n, 2)."""
     words = np.empty(positions.shape, np.uint64)
     for start in range(0, len(positions), CHUNK):
         piece = slice(start, start + CHUNK)
@@ -128,9 +126,7 @@ def words_at(keys: Key, positions: NDArray[np.uint64], attempt: int = 0) -> NDAr
     return words
 
 
-def blocks_at(
-    keys: Key, positions: NDArray[np.uint64], purpose: int = BITS, attempt: int = 0
-) -> NDArray[np.uint64]:
+def blocks_at(keys: Key, positions: NDArray[np.uint64], purpose: int = BITS, attempt: int = 0) -> NDArray[np.uint64]:
     """The blocks at 64-bit positions (...) as pairs of 64-bit words (..., 2)."""
     shape = np.broadcast_shapes(keys.shape[:-1], positions.shape)
     even, odd = np.empty((2, *shape), np.uint64), np.empty((2, *shape), np.uint64)

@@ -1,7 +1,7 @@
 """Continuous distributions: standard draws, which have no derivative, moved and stretched by functions which have one.
 
-With u uniform in (0, 1), z = Φ⁻¹(u) normal and e = -log u exponential, a draw is a smooth function of its parameters for a
-fixed u: loc + scale z, scale e^(1/a), … So derivatives of draws are derivatives along the same noise.
+With u uniform in (0, 1), z = Φ⁻¹(u) normal and e = -log u exponential, a draw is a smooth function of its parameters
+for a fixed u: loc + scale z, scale e^(1/a), … So derivatives of draws are derivatives along the same noise.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.program.types import Value
-from adjoint.random.parameters import delivered, frozen, numbers, require, shape_of
+from adjoint.random.parameters import delivered, float_type, frozen, numbers, require, shape_of
 from adjoint.random.rejection import RandomGamma
 from adjoint.random.stream import Stream
 
@@ -79,7 +79,8 @@ class Continuous(Stream):
 
     def standard_cauchy(self, size: Any = None) -> Value:
         """tan π(u - ½)."""
-        return np.tan(np.pi * (self._standard("standard_cauchy", "open_uniform", _shape("standard_cauchy", size)) - 0.5))
+        u = self._standard("standard_cauchy", "open_uniform", _shape("standard_cauchy", size))
+        return np.tan(np.pi * (u - 0.5))
 
     def rayleigh(self, scale: Any = 1.0, size: Any = None) -> Value:
         """scale √(2e)."""
@@ -175,13 +176,14 @@ class Continuous(Stream):
     def multivariate_normal(self, mean: Any, cov: Any, size: Any = None, *, method: str = "cholesky") -> Value:
         """mean + L z with L Lᵀ = cov, differentiable in both. The size stands in front of the vectors.
 
-        `method` is "cholesky", which needs a positive definite covariance; or "eigh" or "svd", which take a singular one.
+        `method` is "cholesky", which needs a positive definite covariance; "eigh" and "svd" take a singular one, too.
         """
         mean, cov = numbers("multivariate_normal", mean=mean, cov=cov)
         n = np.shape(mean)[-1] if np.ndim(mean) == 1 else None
         if n is None or np.shape(cov) != (n, n):
             raise ShapeError(
-                f"multivariate_normal: mean must be a vector and cov a square matrix of its size; got {np.shape(mean)} and {np.shape(cov)}."
+                "multivariate_normal: mean must be a vector and cov a square matrix of its size; "
+                f"got {np.shape(mean)} and {np.shape(cov)}."
             )
         z = self._standard("multivariate_normal", "normal", (*_shape("multivariate_normal", size), n))
         return mean + np.matmul(z, np.transpose(_root(cov, method)))
@@ -202,7 +204,9 @@ class Continuous(Stream):
         return a, self._exponential(call, shape_of(call, size, a))
 
     def _exponential(self, call: str, shape: tuple[int, ...], dtype: Any = np.float64) -> Value:
-        return -np.log(self._standard(call, "open_uniform", shape, dtype))
+        kind = float_type(call, dtype)
+        e = -np.log(self._standard(call, "open_uniform", shape))
+        return e if kind == np.float64 else e.astype(kind)  # 24 bits would be few for the tail
 
     def _gamma(
         self, call: str, name: str, a: Any, size: Any, dtype: Any = np.float64, *, logarithm: bool = False
@@ -210,10 +214,7 @@ class Continuous(Stream):
         (a,) = numbers(call, **{name: a})
         require(call, name, a, "not negative")
         a = frozen(call, name, a, NO_SHAPE_DERIVATIVE)
-        kind = np.dtype(dtype)
-        if kind not in (np.float64, np.float32):
-            raise TypeError(f"{call}: unsupported dtype {kind.name}; choose float64 or float32.")
-        return self._draw(call, RandomGamma(shape_of(call, size, a), kind, logarithm), a)
+        return self._draw(call, RandomGamma(shape_of(call, size, a), float_type(call, dtype), logarithm), a)
 
 
 def _shape(call: str, size: Any, out: Any = None) -> tuple[int, ...]:

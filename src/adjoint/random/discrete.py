@@ -10,7 +10,7 @@ from adjoint.base.errors import DtypeError, ShapeError, TraceError
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value, type_of
 from adjoint.random.draws import RandomIntegers
-from adjoint.random.parameters import DISCRETE, frozen, known, numbers, require, shape_of, sizes
+from adjoint.random.parameters import DISCRETE, array, frozen, known, numbers, require, shape_of, sizes
 from adjoint.random.rejection import RandomBinomial, RandomGamma, RandomPoisson
 from adjoint.random.stream import Stream
 
@@ -32,10 +32,11 @@ class Discrete(Stream):
         lowest, highest = known(low), known(high)
         if lowest is not None and highest is not None:
             _check_ends(lowest, highest, kind, endpoint)
-        wide = [x if isinstance(x, Traced) else np.asarray(x) for x in (low, high)]
+        wide = [array(x) for x in (low, high)]
         shape = shape_of("integers", size, *wide)
         low, high = (_modular(x) for x in wide)
-        reach = high - low if endpoint else high - low - np.uint64(1)
+        with np.errstate(over="ignore"):  # modulo 2⁶⁴
+            reach = high - low if endpoint else high - low - np.uint64(1)
         return self._draw("integers", RandomIntegers(shape, kind), low, reach)
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Value:
@@ -102,7 +103,7 @@ class Discrete(Stream):
         (count,) = sizes("bytes", length)
         words = self._words("bytes", ((count + 7) // 8,))
         if isinstance(words, Traced):
-            raise TraceError("bytes: inside a traced function there are no bytes. Use integers(256, size=n, dtype=np.uint8).")
+            raise TraceError("bytes: a traced function has no bytes. Use integers(256, size=n, dtype=np.uint8).")
         return words.astype("<u8").tobytes()[:count]
 
 
@@ -129,7 +130,7 @@ def _check_ends(low: Any, high: Any, kind: np.dtype[Any], endpoint: bool) -> Non
         raise ValueError(f"integers: low is out of bounds for {kind.name}; got {np.min(lows)}.")
     if np.size(highs) and np.max(highs) - (not endpoint) > largest:
         raise ValueError(f"integers: high is out of bounds for {kind.name}; got {np.max(highs)}.")
-    if lows.ndim and highs.ndim and lows.shape != highs.shape:  # lanes against an array: only the extremes can be compared
+    if lows.ndim and highs.ndim and lows.shape != highs.shape:  # lanes against an array: compare the extremes alone
         bad = lows.min() > highs.max() - (not endpoint)
     else:
         bad = np.any(lows > highs - (not endpoint))
@@ -139,8 +140,6 @@ def _check_ends(low: Any, high: Any, kind: np.dtype[Any], endpoint: bool) -> Non
 
 def _modular(x: Value) -> Value:
     """An integer modulo 2⁶⁴."""
-    if isinstance(x, Traced):
-        return x.astype(np.int64).astype(np.uint64) if x.dtype.kind != "u" else x.astype(np.uint64)
     if x.dtype == object:
         return np.array([int(v) % 2**64 for v in x.ravel()], np.uint64).reshape(x.shape)
     return x.astype(np.int64).astype(np.uint64) if x.dtype.kind != "u" else x.astype(np.uint64)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ class Draw(Flat):
     """A draw of a shape: the arguments are key, counter, and parameters that broadcast with what is drawn."""
 
     shape: tuple[int, ...]
+    parameters: ClassVar[int] = 2  # arguments without derivative: all of them
 
     @abstractmethod
     def drawn_dtype(self) -> np.dtype[Any]:
@@ -82,7 +83,8 @@ class RandomBits(Draw):
         return np.dtype(np.uint64)
 
     def evaluate(self, *xs: Value) -> Value:
-        return self.words(*xs, self.attempt)[()]
+        key, counter = xs
+        return self.words(key, counter, self.attempt)[()]
 
 
 @primitive
@@ -106,6 +108,8 @@ class RandomKeys(Draw):
 @primitive
 class FoldedKey(Flat):
     """The key that a key and an integer determine."""
+
+    parameters: ClassVar[int] = 2
 
     @property
     def title(self) -> str:
@@ -137,6 +141,7 @@ class FromBits(Flat):
 
     distribution: str
     dtype: np.dtype[Any]
+    parameters: ClassVar[int] = 1
 
     @property
     def title(self) -> str:
@@ -157,11 +162,12 @@ class FromBits(Flat):
 class RandomIntegers(Draw):
     """low + ⌊w (reach + 1)⌋ with w the word as a number in [0, 1): of 64 bits, or of 128 when reach ≥ 2³².
 
-    A word of 64 bits favours some integers by a factor 1 ± (reach + 1) 2⁻⁶⁴, so by less than 2⁻³² as long as it is used alone.
+    A word of 64 bits favours some integers by a factor 1 ± (reach + 1) 2⁻⁶⁴: by less than 2⁻³² where it is used alone.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    parameters: ClassVar[int] = 4
 
     @property
     def title(self) -> str:
@@ -174,11 +180,12 @@ class RandomIntegers(Draw):
         key, counter, low, reach = xs
         shape = self.full_shape(*xs)
         words, low, reach = (np.array(np.broadcast_to(x, shape)) for x in (self.words(key, counter), low, reach))
-        offset = high_product(words, reach)
-        if np.any(reach > LOW):
-            wide = wide_product(words, np.broadcast_to(self.words(key, counter, 1), shape), reach)
-            offset = np.where(reach > LOW, wide, offset)
-        return (low + offset).astype(np.int64).astype(self.dtype)[()]
+        with np.errstate(over="ignore"):  # modulo 2⁶⁴, also for single numbers
+            offset = high_product(words, reach)
+            if np.any(reach > LOW):
+                wide = wide_product(words, np.broadcast_to(self.words(key, counter, 1), shape), reach)
+                offset = np.where(reach > LOW, wide, offset)
+            return (low + offset).astype(np.int64).astype(self.dtype)[()]
 
 
 def high_product(words: Words, reach: Words) -> Words:
@@ -191,10 +198,10 @@ def wide_product(words: Words, more: Words, reach: Words) -> Words:
     """⌊(2⁶⁴ w + w′) (reach + 1) 2⁻¹²⁸⌋ for any reach; (reach + 1) w = reach w + w."""
     high, low = full_product(words, reach)
     low_sum = low + words
-    high += low_sum < low
+    high = high + (low_sum < low)
     # what the second word carries into the low half: ⌊w′ (reach + 1) 2⁻⁶⁴⌋
     carried, rest = full_product(more, reach)
-    carried += (rest + more) < rest
+    carried = carried + ((rest + more) < rest)
     return high + ((low_sum + carried) < low_sum)
 
 
@@ -208,7 +215,7 @@ def full_product(x: Words, y: Words) -> tuple[Words, Words]:
 
 @primitive
 class Undifferentiable(Op):
-    """The identity; an error as soon as it is differentiated, since what is drawn with it does not tell its derivative."""
+    """The identity; an error as soon as it is differentiated: what is drawn with it does not tell its derivative."""
 
     call: str
     argument: str

@@ -20,15 +20,16 @@ from adjoint.tree.registry import register
 class Generator(Continuous, Ordering):
     """A random generator; made by `default_rng(seed)`.
 
-    Its methods are those of `numpy.random.Generator`. Drawing moves its counter, and nothing else; the same seed gives the same
-    numbers on every machine. It is a container of two arrays, key and counter, so it passes through transformations, loops and
-    branches: what is drawn from it inside moves it outside, too.
+    Its methods are those of `numpy.random.Generator`. Drawing moves its counter, and nothing else; the same seed gives
+    the same numbers on every machine. It is a container of two arrays, key and counter, so it passes through
+    transformations, loops and branches: what is drawn from it inside moves it outside, too.
     """
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_") and hasattr(np.random.Generator, name):
             raise AttributeError(
-                f"ad.random has no {name} yet. Draw it with NumPy's generator outside the function that is transformed, and pass it in."
+                f"ad.random has no {name} yet. Draw with NumPy's generator outside the function that is transformed, "
+                "and pass it in."
             )
         raise AttributeError(f"a random generator has no {name!r}")
 
@@ -42,14 +43,15 @@ def default_rng(seed: int | Sequence[int] | Generator | None = None) -> Generato
         return seed
     if isinstance(seed, Traced):
         raise TraceError(
-            f"default_rng: the seed is a traced {seed.type}, at {describe(here())}. Make the generator outside, and take rng.at(seed) from it."
+            f"default_rng: the seed is a traced {seed.type}, at {describe(here())}. Make the generator outside, and "
+            "take rng.at(seed) from it."
         )
     if seed is None and program_trace() is not None:
         raise TraceError(
-            f"default_rng: no seed was given, at {describe(here())}, inside a function that is traced once and run often: every run would "
-            "see the same numbers. Make the generator outside, and pass it in."
+            f"default_rng: no seed was given, at {describe(here())}, inside a function that is traced once and run "
+            "often: every run would see the same numbers. Make the generator outside, and pass it in."
         )
-    return Generator(seed_key(seed))
+    return Generator(seed_key(seed), np.uint64(0))
 
 
 def _taken_apart(rng: Generator) -> tuple[Mapping[str, Any], None]:

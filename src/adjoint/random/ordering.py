@@ -13,7 +13,7 @@ from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.random.discrete import Discrete
 from adjoint.random.draws import Draw
-from adjoint.random.parameters import delivered, frozen, known, numbers, require, sizes
+from adjoint.random.parameters import array, delivered, frozen, known, numbers, require, sizes
 
 SPARSE = 50  # fewer than one in so many is a sparse choice
 
@@ -36,7 +36,8 @@ class RandomSubset(Draw):
         return np.dtype(np.int64)
 
     def evaluate(self, *xs: Value) -> Value:
-        words, order = self.words(*xs), self.words(*xs, 1)
+        key, counter = xs
+        words, order = self.words(key, counter), self.words(key, counter, 1)
         (k,) = self.shape
         result = np.empty(words.shape, np.int64)
         for stream in np.ndindex(words.shape[:-1]):
@@ -60,8 +61,7 @@ class Ordering(Discrete):
         Without replacement and with probabilities, the elements with the smallest e / p are taken, e exponential: the
         same distribution as taking one after the other. `shuffle` is here for NumPy's sake: the order is always random.
         """
-        if not isinstance(a, Traced):
-            a = np.asarray(a)
+        a = array(a)
         if np.ndim(a) == 0 and a.dtype.kind not in "iu":
             raise TypeError(f"choice: a must be an array or a positive whole number, not {a}.")
         n = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
@@ -93,8 +93,7 @@ class Ordering(Discrete):
 
     def permutation(self, x: Any, axis: int = 0) -> Value:
         """A copy of x with its slices along the axis in random order; the numbers below x when it is one."""
-        if not isinstance(x, Traced):
-            x = np.asarray(x)
+        x = array(x)
         if np.ndim(x) == 0:
             if x.dtype.kind not in "iu":
                 raise TypeError(f"permutation: x must be an array or a whole number, not {x}.")
@@ -102,9 +101,8 @@ class Ordering(Discrete):
         return np.take(x, self._order("permutation", (np.shape(x)[axis],), 0), axis=axis)
 
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Value:
-        """A copy of x where each slice along the axis is put in a random order of its own; all of x when there is no axis."""
-        if not isinstance(x, Traced):
-            x = np.asarray(x)
+        """A copy of x with each slice along the axis in a random order of its own; all of x when there is no axis."""
+        x = array(x)
         if axis is None:
             order = self._order("permuted", (int(np.prod(np.shape(x))),), 0)
             drawn = np.reshape(np.take(np.reshape(x, (-1,)), order), np.shape(x))
@@ -117,19 +115,20 @@ class Ordering(Discrete):
         if isinstance(x, MutableSequence) and axis == 0:
             order = self._order("shuffle", (len(x),), 0)
             if isinstance(order, Traced):
-                raise TraceError("shuffle: a list cannot be put in a traced order. Make an array of it, and use permutation.")
+                raise TraceError("shuffle: a list cannot be put in a traced order. Use permutation of an array.")
             x[:] = [x[i] for i in order.tolist()]
             return
         if not isinstance(x, Traced | np.ndarray):
             raise TypeError(f"shuffle: x must be an array or a list, not {type(x).__name__}; permutation makes a copy.")
-        if np.ndim(x) == 0:
+        if not x.shape:
             raise ShapeError("shuffle: a number has no order.")
-        order = self._order("shuffle", (np.shape(x)[axis],), 0)
+        order: Any = self._order("shuffle", (np.shape(x)[axis],), 0)
         if isinstance(order, Traced) and not isinstance(x, Traced):
             raise TraceError(
-                "shuffle: a plain array cannot be put in a traced order in place. Use x = rng.permutation(x), which makes a copy."
+                "shuffle: a plain array cannot be put in a traced order in place. Use x = rng.permutation(x)."
             )
-        x[...] = np.take(x, order, axis=axis)
+        target: Any = x
+        target[...] = np.take(target, array(order), axis=axis)
 
     def _order(self, call: str, shape: tuple[int, ...], axis: int) -> Value:
         """Random permutations along an axis."""

@@ -13,8 +13,8 @@ from adjoint.program.types import Value, type_of
 from adjoint.random.draws import Undifferentiable, is_float
 
 DISCRETE = (
-    "whole numbers do not move with it: the derivative along one draw is zero, which is not that of the expected value. Multiply by "
-    "the derivative of the log-probability (the score) instead."
+    "whole numbers do not move with it: the derivative along one draw is zero, which is not that of the expected "
+    "value. Multiply by the derivative of the log-probability (the score) instead."
 )
 
 
@@ -30,12 +30,18 @@ def numbers(call: str, **given: Any) -> list[Value]:
                 x = np.asarray(x)
             except TraceError:
                 raise TraceError(
-                    f"{call}: {name} is a list that holds traced values. Make an array of it with np.stack or adjoint.numpy.array."
+                    f"{call}: {name} is a list that holds traced values. Make an array of it with np.stack or "
+                    "adjoint.numpy.array."
                 ) from None
         if type_of(x).dtype.kind not in "biuf":
             raise DtypeError(f"{call}: {name} must be a real number or an array of them, not {type_of(x).dtype}.")
         out.append(x)
     return out
+
+
+def array(x: Any) -> Value:
+    """A traced value as it is, anything else as an array."""
+    return x if isinstance(x, Traced) else np.asarray(x)
 
 
 def known(x: Value) -> Any:
@@ -79,7 +85,8 @@ def shape_of(call: str, size: Any, *parameters: Value) -> tuple[int, ...]:
     try:
         common = np.broadcast_shapes(*shapes)
     except ValueError:
-        raise ShapeError(f"{call}: the parameters have shapes {', '.join(map(str, shapes))}, which do not broadcast.") from None
+        listed = ", ".join(map(str, shapes))
+        raise ShapeError(f"{call}: the parameters have shapes {listed}, which do not broadcast.") from None
     if size is None:
         return common
     shape = sizes(call, size)
@@ -90,6 +97,14 @@ def shape_of(call: str, size: Any, *parameters: Value) -> tuple[int, ...]:
     if not fits:
         raise ShapeError(f"{call}: parameters of shape {common} do not broadcast to size={shape}.")
     return shape
+
+
+def float_type(call: str, dtype: Any) -> np.dtype[Any]:
+    """float64 or float32; there are no others to draw."""
+    kind = np.dtype(dtype)
+    if kind not in (np.float64, np.float32):
+        raise TypeError(f"{call}: unsupported dtype {kind.name}; choose float64 or float32.")
+    return kind
 
 
 def frozen(call: str, name: str, x: Value, reason: str = DISCRETE) -> Value:

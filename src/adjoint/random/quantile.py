@@ -1,7 +1,7 @@
 """Standard draws from random words, one word for one number, by the inverse of the distribution function.
 
 With k the leading 52 bits of a word, u = (2k + 1) 2⁻⁵³ is exact, lies inside (0, 1) and symmetrically about ½; a normal
-number is z = Φ⁻¹(u). Φ⁻¹ is Wichura's algorithm AS 241 (Applied Statistics 37, 1988): ratios of polynomials of degree 7,
+number is z = Φ⁻¹(u). Φ⁻¹ is Wichura's AS 241 (Applied Statistics 37, 1988): ratios of polynomials of degree 7,
 
     |q| ≤ 0.425,  q = u - ½:     z = q A(s) / B(s),    s = 0.180625 - q²
     else, r = √(-log min(u, 1-u)):  |z| = C(r - 1.6) / D(r - 1.6) for r ≤ 5,  E(r - 5) / F(r - 5) beyond
@@ -90,7 +90,8 @@ def one_normal(word: int) -> float:
     if abs(q) <= 0.425:
         s = 0.180625 - q * q
         return q * (horner(A, s) / horner(B, s))
-    r = float(np.sqrt(-np.log(u if q < 0 else 1.0 - u)))  # NumPy's own logarithm, which may differ from Python's in the last bit
+    # NumPy's own logarithm, which may differ from Python's in the last bit
+    r = float(np.sqrt(-np.log(u if q < 0 else 1.0 - u)))
     size = horner(E, r - 5.0) / horner(F, r - 5.0) if r > 5.0 else horner(C, r - 1.6) / horner(D, r - 1.6)
     return math.copysign(size, q)
 

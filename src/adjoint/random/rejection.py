@@ -1,7 +1,7 @@
 """Draws by rejection, all elements at once: those that were rejected try again, each at its own position.
 
-Attempt a of an element reads words 2a and 2a + 1 of its position, so that neither the size of the draw nor the luck of other
-elements changes what it gets.
+Attempt a of an element reads words 2a and 2a + 1 of its position, so that neither the size of the draw nor the luck of
+other elements changes what it gets.
 
 | draw | method |
 |---|---|
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,8 @@ from adjoint.random.draws import Draw
 from adjoint.random.quantile import normal_quantile, open_uniform
 
 Floats = NDArray[np.float64]
-Propose = Callable[..., tuple[Floats, NDArray[np.bool_]]]  # (two uniforms, parameters) -> (candidates, which are accepted)
+# (two uniforms, parameters) -> (candidates, which are accepted)
+Propose = Callable[..., tuple[Floats, NDArray[np.bool_]]]
 
 INVERSION_BELOW = 10.0
 FAR_ATTEMPT = 2**32 - 1
@@ -80,11 +81,12 @@ class Rejection(Draw):
 
 @primitive
 class RandomGamma(Rejection):
-    """Standard gamma numbers of shape a ≥ 0 (the third argument), or their logarithms, which do not underflow for small a."""
+    """Standard gamma numbers of shape a ≥ 0 (the third argument), or their logarithms, which do not underflow."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     logarithm: bool = False
+    parameters: ClassVar[int] = 3
 
     @property
     def title(self) -> str:
@@ -123,6 +125,7 @@ class RandomPoisson(Rejection):
     """Poisson numbers of rate λ ≥ 0 (the third argument)."""
 
     shape: tuple[int, ...]
+    parameters: ClassVar[int] = 3
 
     @property
     def title(self) -> str:
@@ -178,6 +181,7 @@ class RandomBinomial(Rejection):
     """Successes in n trials (the third argument) of probability p (the fourth)."""
 
     shape: tuple[int, ...]
+    parameters: ClassVar[int] = 4
 
     @property
     def title(self) -> str:

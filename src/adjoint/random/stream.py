@@ -1,7 +1,7 @@
 """The state of a generator, a key and a counter, and how draws advance it.
 
-The state is two leaves of a tree, so it passes through transformations and loops like any array. Drawing n numbers takes
-the positions counter, …, counter + n - 1 of the key's stream; n new streams take their keys from these positions, too.
+The state is two leaves of a tree, so it passes through transformations and loops like any array. Drawing n numbers
+takes the positions counter, …, counter + n - 1 of the key's stream; n new streams take their keys from there, too.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from adjoint.program.record import Record
 from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import Value
 from adjoint.random.draws import Draw, FoldedKey, FromBits, RandomBits, RandomKeys
+from adjoint.random.parameters import array, float_type
 from adjoint.tree.state import Stateful
 
 S = TypeVar("S", bound="Stream")
@@ -55,13 +56,13 @@ class Cell:
 
 def later(counter: Value, count: int) -> Value:
     """counter + count, modulo 2⁶⁴."""
-    if isinstance(counter, np.uint64):
+    if type(counter) is np.uint64:
         return np.uint64((int(counter) + count) % COUNT)
     return counter + np.uint64(count)
 
 
 def program_trace() -> int | None:
-    """The innermost trace of a program that will run again (the body of a loop, a branch, ad.trace); None outside of one."""
+    """The innermost trace of a program that will run again (body of a loop, branch, ad.trace); None outside of one."""
     trace = live_trace()
     while trace is not None:
         if isinstance(trace, Record) and trace.runs_again:
@@ -75,7 +76,7 @@ class Stream(Stateful):
 
     _cell: Cell
 
-    def __init__(self, key: Value, counter: Value = np.uint64(0)) -> None:
+    def __init__(self, key: Value, counter: Value) -> None:
         self._cell = Cell(key, counter)
 
     @property
@@ -130,12 +131,11 @@ class Stream(Stateful):
         return [type(self)(keys[i], np.uint64(0)) for i in range(n_children)]
 
     def at(self: S, step: Any) -> S:
-        """The generator that belongs to a whole number: the same whenever it is asked for, however far this one has come.
+        """The generator that belongs to a whole number: always the same, however far this one has come.
 
         It changes nothing, so a loop may close over the generator and call `rng.at(i)`, `i` traced or not.
         """
-        if not isinstance(step, Traced):
-            step = np.asarray(step)
+        step = array(step)
         if step.dtype.kind not in "iu":
             raise TypeError(f"at: a step is a whole number, not {step.dtype}.")
         if self.is_stacked and not np.ndim(step):
@@ -163,13 +163,14 @@ class Stream(Stateful):
         now = program_trace()
         if now is not None and self._cell.home != now:
             raise TraceError(
-                f"{call}: a random generator was used at {describe(here())} inside a function that is traced once and run often (the body "
-                "of a loop, a branch, ad.trace), but came from outside: every run would see the same numbers. Pass it in as an argument or "
-                "as part of the carry, or take rng.at(i) for turn i."
+                f"{call}: a random generator was used at {describe(here())} inside a function that is traced once "
+                "and run often (the body of a loop, a branch, ad.trace), but came from outside: every run would see the "
+                "same numbers. Pass it in as an argument or as part of the carry, or take rng.at(i) for turn i."
             )
         if self.is_stacked:
             raise ShapeError(
-                f"{call}: this is a stack of {len(self)} generators, made by split. Map over it with vmap, or take one of them, rng[i]."
+                f"{call}: this is a stack of {len(self)} generators, made by split. Map over it with vmap, or take one "
+                "of them, rng[i]."
             )
         return self._cell.take(count)
 
@@ -185,9 +186,7 @@ class Stream(Stateful):
 
     def _standard(self, call: str, distribution: str, shape: tuple[int, ...], dtype: Any = np.float64) -> Value:
         """Standard numbers: uniform in [0, 1) or (0, 1), or normal."""
-        kind = np.dtype(dtype)
-        if kind not in (np.float64, np.float32):
-            raise TypeError(f"{call}: unsupported dtype {kind.name}; choose float64 or float32.")
+        kind = float_type(call, dtype)
         return FromBits(distribution, kind)(self._words(call, shape))
 
     def __copy__(self: S) -> S:

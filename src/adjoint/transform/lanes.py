@@ -16,7 +16,7 @@ from adjoint.base.errors import CheckError
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import here
 from adjoint.program.op import Op
-from adjoint.program.journal import journal
+from adjoint.program.journal import Journal, journal
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import run
@@ -112,8 +112,9 @@ def run_lanes(
     """Outputs (stacked first where flagged), flags, and the structure of the result."""
     trace = LaneBatch(size)
     values = lifted(values, watching())
+    changes = Journal()
     try:
-        with running(trace), journal() as changes:
+        with running(trace), journal(changes):
             trace.started = here()
             inputs = [BatchTracer(trace, v, True) if m else v for v, m in zip(values, mapped, strict=True)]
             leaves, structure = tree.flatten(run(trace, call, inputs))
@@ -142,7 +143,8 @@ def _run_groups(
     parts: list[list[Value]] = []
     structure: Any = None
     # random generators that the function closes over begin in the same state for each group
-    with journal() as changes:
+    changes = Journal()
+    with journal(changes):
         for lanes in groups:
             gathered = [np.take(v, lanes, axis=0) if m else v for v, m in zip(values, mapped, strict=True)]
             try:

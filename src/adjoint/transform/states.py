@@ -1,4 +1,4 @@
-"""Random generators among the arguments of a function that is run on copies of them: what the function draws moves the caller's, too."""
+"""Random generators among the arguments of a function that runs on copies of them: the caller's move on with these."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Held:
         return [place.state for place in states(self.what, arguments)] if self.places else []
 
     def links(self, copies: Sequence[Stateful], result: Any) -> list[int | None]:
-        """For each stateful container in the result of the function: the number of the argument that it is, if it is one."""
+        """For each stateful container in the function's result: the number of the argument that it is, if any."""
         if not self.places:
             return []
         found = states(self.what, result)
@@ -40,7 +40,7 @@ class Held:
         rest = iter(leaves)
         for number in range(len(self.places)) if which is None else which:
             place = self.places[number]
-            place.state.become([next(rest) for _ in range(place.count)])
+            place.state.become([next(rest) for _ in range(place.width)])
 
     def join(self, links: Sequence[int | None], result: Any) -> None:
         """What the function was given and returned is the caller's own again."""
@@ -53,7 +53,7 @@ class Held:
     def split(self, leaves: list[Any], axes: Sequence[int | None], size: int | None) -> list[Any]:
         """The leaves, where each single container that is to be mapped has become a stack with one for each lane."""
         leaves = list(leaves)
-        own = {i for place in self.places for i in range(place.first, place.first + place.count)}
+        own = {i for place in self.places for i in range(place.first, place.first + place.width)}
         if size is None:
             shapes = [(np.shape(x), a) for i, (x, a) in enumerate(zip(leaves, axes)) if a is not None and i not in own]
             size = next((shape[a] for shape, a in shapes if -len(shape) <= a < len(shape)), None)
@@ -63,18 +63,22 @@ class Held:
                 continue
             if state.is_stacked:
                 if axis != 0:
-                    raise ShapeError(f"{self.what}: a stack of random generators is mapped along its first axis; in_axes says {axis}.")
+                    raise ShapeError(
+                        f"{self.what}: a stack of random generators is mapped along its first axis; in_axes is {axis}."
+                    )
             elif size is not None:
                 lanes = tree.leaves(state.stacked(size))
                 leaves[first : first + len(lanes)] = lanes
                 self._split.add(number)
         return leaves
 
-    def hand_back_lanes(self, leaves: Sequence[Value], mapped: Sequence[bool], axes: Sequence[int | None], size: int) -> None:
+    def hand_back_lanes(
+        self, leaves: Sequence[Value], mapped: Sequence[bool], axes: Sequence[int | None], size: int
+    ) -> None:
         """As `hand_back`, from the lanes of vmap: a container that is not mapped is as far as its furthest lane."""
         rest = iter(zip(leaves, mapped))
         for number, place in enumerate(self.places):
-            ends = [next(rest) for _ in range(place.count)]
+            ends = [next(rest) for _ in range(place.width)]
             if number in self._split:
                 continue
             lanes = axes[place.first] is not None

@@ -1,8 +1,8 @@
 """Containers that change when they are used: random generators.
 
-A transformation runs a function on copies of its arguments, made of traced leaves. A container that the function changes
-is changed in the copy; so the transformation reads the leaves of the copies when the function is done, and hands them
-back to the containers of the caller.
+A transformation runs a function on copies of its arguments, made of traced leaves. A container that the function
+changes is changed in the copy; so the transformation reads the leaves of the copies when the function is done, and
+hands them back to the containers of the caller.
 """
 
 from abc import ABC, abstractmethod
@@ -58,13 +58,13 @@ class Place(NamedTuple):
     first: int
 
     @property
-    def count(self) -> int:
+    def width(self) -> int:
         """How many leaves it has."""
         return len(flatten(self.state)[0])
 
 
 def states(what: str, tree: Tree, structure: Structure | None = None) -> list[Place]:
-    """The stateful containers in a tree, in order; `what` stands in front of the message if one of them is there twice."""
+    """The stateful containers in a tree, in order; `what` begins the message if one of them is there twice."""
     nodes = (flatten(tree)[1] if structure is None else structure).nodes
     if not any(node is not None and issubclass(node[0], Stateful) for node in nodes):
         return []
@@ -80,7 +80,7 @@ def states(what: str, tree: Tree, structure: Structure | None = None) -> list[Pl
                 "numbers. Pass it once, or give each place its own with spawn(2)."
             )
         found.append(Place(value, first))
-        first += found[-1].count
+        first += found[-1].width
     return found
 
 
