@@ -149,3 +149,15 @@ def test_wrong_indices_raise_as_in_numpy(index) -> None:
     for run in (lambda f: ad.grad(f)(X), lambda f: ad.jvp(f, (X,), (X,)), lambda f: ad.vmap(f)(np.stack([X, X]))):
         with pytest.raises(IndexError):
             run(lambda x: np.sum(x[index]))
+
+
+def test_lists_with_traced_places() -> None:
+    def pivoted(a):
+        a = +a
+        p = np.argmax(np.abs(a[:, 0]))
+        a[[0, p]] = a[[p, 0]]
+        return np.sum(a * np.arange(1.0, 7.0).reshape(3, 2), axis=1)
+
+    lanes = np.random.default_rng(0).normal(size=(4, 3, 2))
+    np.testing.assert_allclose(ad.vmap(pivoted)(lanes), [pivoted(lane) for lane in lanes])
+    np.testing.assert_allclose(ad.vmap(ad.jacrev(pivoted))(lanes), [ad.jacfwd(pivoted)(lane) for lane in lanes])

@@ -133,6 +133,7 @@ def test_sort_and_partition_act_in_place() -> None:
     "call",
     [
         lambda x: x.view(int),
+        lambda x: x.view(type=np.matrix),
         lambda x: x.tobytes(),
         lambda x: x.__dlpack__(),
         lambda x: np.from_dlpack(x),

@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, here
-from adjoint.numpy.dispatch import give, implements, into, normal_axis
+from adjoint.numpy.dispatch import as_array, give, implements, into, is_traced, normal_axis
 from adjoint.numpy.inplace import settle, viewed
 from adjoint.ops.index import Gather, ScatterSet, Slice
 from adjoint.ops.rearrange import inverse_permutation
@@ -67,6 +67,8 @@ def _index_array(part: Any) -> Value:
         if part.dtype.kind not in "iu":
             raise IndexError(f"arrays used as indices must be of integer or boolean type, not a traced {part.type}")
         return part
+    if is_traced(part):  # [i, j] with traced i
+        return _index_array(as_array(part))
     array = np.asarray(part)
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.intp)

@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.base.errors import ShapeError, TraceError
 from adjoint.base.source import describe, here
 from adjoint.ops.operators import GENERAL
+from adjoint.ops.rearrange import Reshape, Transpose
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
@@ -68,6 +69,19 @@ def layout(x: Value) -> Any:
     return x.flags if isinstance(x, np.ndarray) else None
 
 
+def laid_out(x: Value, flags: Any) -> Value:
+    """x in memory as `flags` say: an assignment does not move an array, and what is a view depends on how it lies."""
+    now = layout(x)
+    if now is None or len(x.shape) < 2:
+        return x
+    if flags.c_contiguous and not now.c_contiguous:
+        return Reshape(x.shape)(Reshape((x.type.size,))(x))
+    if flags.f_contiguous and not now.f_contiguous:
+        back = Transpose(tuple(range(len(x.shape)))[::-1])
+        return back(Reshape(x.shape[::-1])(Reshape((x.type.size,))(back(x))))
+    return x
+
+
 def read_only(value: Value, reason: str) -> Value:
     """Declare that writing to `value` would have to reach memory that cannot be followed."""
     if isinstance(value, Traced):
@@ -106,9 +120,12 @@ def settle(x: Traced, new: Value) -> None:
         if isinstance(base[1], str):
             raise TraceError(f"Assignment to {base[1]}, at {describe(here())}. Take a copy first: y = x.copy().")
         chain.append(base[0])
+    before = layout(chain[-1]) if len(x.shape) > 1 or len(chain) > 1 else None
     x._adopt(new)
     for view, owner in pairwise(chain):
         owner._adopt(view._base[1].put(owner, view))
+    if before is not None and (moved := laid_out(chain[-1], before)) is not chain[-1]:
+        chain[-1]._adopt(moved)
     refresh_views(chain[-1])
 
 

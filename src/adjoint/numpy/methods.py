@@ -11,12 +11,15 @@ import numpy as np
 from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, give, normal_axis, refuse_keywords
+from adjoint.numpy.flat import Flat
 from adjoint.numpy.indexing import getitem, updated
-from adjoint.numpy.inplace import overwrite, read_only
+from adjoint.numpy.inplace import layout, overwrite
 from adjoint.numpy.shaping import convert, settled_order
 from adjoint.ops.operators import _ask as ask
 from adjoint.program.trace import Traced, refuse_conversion
 from adjoint.program.types import Value
+
+_VIEW_REMEDY = "bits cannot be read in another way. Use .astype(dtype) to convert, .reshape for another shape."
 
 
 def _same_name(name: str) -> Callable[..., Any]:
@@ -91,13 +94,16 @@ def astype(
     if not np.can_cast(self.dtype, dtype, casting):  # type: ignore[arg-type]
         raise TypeError(f"Cannot cast array data from {self.dtype} to {dtype} according to the rule {casting!r}")
     if self.dtype == dtype:
-        return copied(self) if copy else self
+        return copied(self, order) if copy else self
     return convert(self, dtype)
 
 
-def copied(self: Traced, *_: Any) -> Value:
+def copied(self: Traced, order: str = "C") -> Value:
     """A traced array of its own: writing to it does not write here."""
-    return self.snapshot()  # type: ignore[attr-defined]
+    flags = layout(self) if self.ndim > 1 and order in ("C", "F") else None
+    if flags is None or (flags.c_contiguous if order == "C" else flags.f_contiguous):
+        return self.snapshot()  # type: ignore[attr-defined]
+    return np.reshape(np.reshape(self, (-1,), order=order, copy=True), self.shape, order=order, copy=None)  # type: ignore[call-overload]
 
 
 def clip(self: Traced, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Value:
@@ -109,7 +115,17 @@ def compress(self: Traced, condition: Any, axis: Any = None, out: Any = None) ->
 
 
 def conjugate(self: Traced) -> Value:
-    return np.conjugate(self)
+    """The array itself when it is real, as NumPy's method; np.conjugate makes a new one."""
+    return np.conjugate(self) if self.dtype.kind == "c" else self
+
+
+def view(self: Traced, dtype: Any = None, type: Any = None) -> Value:
+    """Another name for the same memory."""
+    if (dtype not in (None, np.ndarray) and np.dtype(dtype) != self.dtype) or type not in (None, np.ndarray):
+        raise UnsupportedError(
+            f".view() of a traced {self.type} as another type, at {describe(here())}: {_VIEW_REMEDY}"
+        )
+    return np.reshape(self, self.shape)
 
 
 def fill(self: Traced, value: Any) -> None:
@@ -175,11 +191,6 @@ def _set_imag(self: Traced, value: Any) -> None:
     if self.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
     overwrite(self, np.real(self) + 1j * as_array(value), "x.imag = …")
-
-
-def _flat(self: Traced) -> Value:
-    """The elements in C order, to read; writing goes through x[…] or np.put."""
-    return read_only(np.reshape(self, (-1,), copy=True), "x.flat; use np.put or x.reshape(-1)[…]")  # type: ignore[call-overload]
 
 
 def _set_flat(self: Traced, value: Any) -> None:
@@ -306,6 +317,7 @@ def install(namespace: Callable[[], Any]) -> None:
             clip,
             compress,
             conjugate,
+            view,
             fill,
             put,
             sort,
@@ -326,7 +338,7 @@ def install(namespace: Callable[[], Any]) -> None:
         "mT": property(_matrix_transpose),
         "real": property(_real, _set_real),
         "imag": property(lambda self: np.imag(self), _set_imag),
-        "flat": property(_flat, _set_flat),
+        "flat": property(Flat, _set_flat),
         "size": property(_size),
         "itemsize": property(lambda self: self.dtype.itemsize),
         "nbytes": property(lambda self: _size(self) * self.dtype.itemsize),
@@ -339,18 +351,16 @@ def install(namespace: Callable[[], Any]) -> None:
         name: _no_memory(name)
         for name in ("strides", "flags", "data", "ctypes", "base", "__array_interface__", "__array_struct__")
     }
-    view_remedy = "bits cannot be read in another way. Use .astype(dtype) to convert, .reshape for another shape."
     export_remedy = (
         "its derivative would be lost. Return it from the function and export the result, or use stop_gradient outside."
     )
     methods |= {
-        "view": _refused(".view()", view_remedy),
         "resize": _refused(
             ".resize()", "it would change the array's own memory. Use np.resize(x, shape) or x.reshape(shape)."
         ),
-        "byteswap": _refused(".byteswap()", view_remedy),
-        "getfield": _refused(".getfield()", view_remedy),
-        "setfield": _refused(".setfield()", view_remedy),
+        "byteswap": _refused(".byteswap()", _VIEW_REMEDY),
+        "getfield": _refused(".getfield()", _VIEW_REMEDY),
+        "setfield": _refused(".setfield()", _VIEW_REMEDY),
         "setflags": _refused(".setflags()", "it has no memory of its own."),
         "tobytes": _refused(".tobytes()", export_remedy),
         "tofile": _refused(".tofile()", export_remedy),

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, into, is_traced, normal_axis
+from adjoint.numpy.indexing import updated
+from adjoint.numpy.inplace import viewed
 from adjoint.numpy.shaping import convert, reshaped
 from adjoint.ops.contract import Einsum
 from adjoint.program.trace import bind
@@ -119,10 +121,29 @@ def einsum(
     if dtype is not None:
         arrays = [convert(a, dtype) for a in arrays]
     inputs, output = parse(spec, tuple(a.shape for a in arrays))
+    if len(arrays) == 1 and out is None and set(inputs[0]) == set(output):
+        return _relabelled(inputs[0], output, arrays[0])
     terms = [_diagonals(letters, x) for letters, x in zip(inputs, arrays, strict=True)]
     if len(terms) > 2:
         terms = _in_pairs(terms, output)
     return into(out, _contract(terms, output))
+
+
+def _relabelled(letters: str, output: str, x: Value) -> Value:
+    """An operand with nothing to sum: a view of it, which may be written to (`ii->i` too)."""
+    order = tuple(letters.index(c) for c in output)
+    if len(order) == len(letters):
+        return np.transpose(x, order)
+
+    def read(base: Value) -> Value:
+        return _contract([_diagonals(letters, base)], output)
+
+    def put(base: Value, view: Value) -> Value:
+        ndim = len(output)
+        places = [np.reshape(np.arange(n), (1,) * k + (n,) + (1,) * (ndim - k - 1)) for k, n in enumerate(view.shape)]
+        return updated(base, tuple(places[output.index(c)] for c in letters), view)
+
+    return viewed(read(x), x, read, put)
 
 
 def _in_pairs(terms: list[tuple[str, Value]], output: str) -> list[tuple[str, Value]]:
