@@ -93,7 +93,10 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
     static = {n: v for n, v in named.items() if n in options["static"] or _is_static(v)}
     arrays = tuple(v for n, v in named.items() if n not in static)
     if Held(title, arrays):
-        raise RuleError(f"{title}: a function with a custom rule takes no random generator, since its rules would draw anew. Draw outside, and pass the numbers.")
+        raise RuleError(
+            f"{title}: a function with a custom rule takes no random generator, since its rules would draw anew. "
+            "Draw outside, and pass the numbers."
+        )
     names = [n for n in named if n not in static]
     y: Any = None
     put_back = _PutBack(list(named), static, keyword)

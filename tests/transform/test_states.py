@@ -248,3 +248,39 @@ def test_refusals():
     with pytest.raises(RuleError, match="takes no random generator"):
         ad.grad(rule)(1.0, r)
     assert r.counter == 0
+
+
+def test_everything_inside_everything():
+    def body(carry, _):
+        r, t = carry
+        z = ad.vmap(lambda y, r: y + r.normal())(np.zeros(2), r)
+        t = ad.cond(t > 0, lambda r, t: t - r.random(), lambda r, t: t + r.random() + r.random(), r, t)
+        return (r, t), z
+
+    def ours(t, r):
+        (_, t), zs = ad.scan(body, (r, t), length=3)
+        return t, zs
+
+    def plain(t, r):
+        zs = []
+        for _ in range(3):
+            zs.append([g.normal() for g in r.split(2)])
+            t = t - r.random() if t > 0 else t + r.random() + r.random()
+        return t, zs
+
+    ts, stack, expected = np.array([0.3, -0.2, -4.0]), rng().split(3), rng().split(3)
+    t, zs = ad.vmap(ours)(ts, stack)
+    lanes = list(expected)
+    for lane, x in enumerate(ts):
+        found = plain(x, lanes[lane])
+        assert_allclose(t[lane], found[0], rtol=1e-14)
+        assert_array_equal(zs[lane], found[1])
+    assert_array_equal(stack.counter, [g.counter for g in lanes])
+    assert_array_equal(ad.vmap(ad.grad(lambda t, r: ours(t, r)[0]))(ts, rng()), np.ones(3))
+
+
+@pytest.mark.parametrize("name", ["grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian"])
+def test_a_derivative_draws_as_often_as_the_function(name):
+    r = rng()
+    getattr(ad, name)(lambda x, r: np.sin(x * r.normal()))(1.0, r)
+    assert r.counter == 1

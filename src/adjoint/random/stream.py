@@ -164,8 +164,8 @@ class Stream(Stateful):
         if now is not None and self._cell.home != now:
             raise TraceError(
                 f"{call}: a random generator was used at {describe(here())} inside a function that is traced once "
-                "and run often (the body of a loop, a branch, ad.trace), but came from outside: every run would see the "
-                "same numbers. Pass it in as an argument or as part of the carry, or take rng.at(i) for turn i."
+                "and run often (the body of a loop, a branch, ad.trace), but came from outside: every run would see "
+                "the same numbers. Pass it in as an argument or as part of the carry, or take rng.at(i) for turn i."
             )
         if self.is_stacked:
             raise ShapeError(
