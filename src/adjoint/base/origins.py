@@ -1,6 +1,6 @@
 """What an operation is done for: the user's line and scope, also while a program or a record is read again."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import NamedTuple
@@ -39,7 +39,7 @@ def unpin(token: Token[Origin | None]) -> None:
 
 
 @contextmanager
-def at(place: Origin) -> Iterator[None]:
+def at(place: Origin) -> Generator[None]:
     """What is done inside is done for `place`."""
     token = _pinned.set(place)
     try:

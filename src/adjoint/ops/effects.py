@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -197,8 +197,8 @@ class Expect(Effect):
             if given != self.answer:
                 raise ControlFlowError(
                     f"This program was traced for {self.question}(…) = {self.answer} at {self.place}, and these "
-                    f"arguments give {given}: they take another way through the function. Trace it again with them, or write the "
-                    "branch as ad.cond."
+                    f"arguments give {given}: they take another way through the function. Trace it again with them, or "
+                    "write the branch as ad.cond."
                 )
 
 
@@ -241,8 +241,8 @@ def guarded(program: Program) -> Program:
         if isinstance(eq.op, Effect):
             eq = dataclasses.replace(eq, op=eq.op.guarded(), inputs=(guard, *eq.inputs))
         elif any(map(has_effects, _inner(eq.op))):
-            op, at = eq.op.guarded(guarded)  # type: ignore[attr-defined]
-            at = len(eq.inputs) if at is None else at
+            op, place = cast(Any, eq.op).guarded(guarded)
+            at: int = len(eq.inputs) if place is None else place
             eq = dataclasses.replace(eq, op=op, inputs=(*eq.inputs[:at], guard, *eq.inputs[at:]))
         equations.append(eq)
     return Program((*program.inputs, guard), tuple(equations), program.outputs, program.constants)

@@ -50,7 +50,7 @@ def _check_equation(eq: Equation, bound: set[Var], sizes: dict[Size, Any], place
             )
     for v in eq.outputs:
         _bind(v, bound, place)
-    programs: Callable[[], dict[str, Program]] = getattr(eq.op, "programs", dict)
+    programs: Callable[[], dict[str, Program]] = getattr(eq.op, "programs", dict[str, Program])
     for title, sub in programs().items():
         check(sub, f"{place}, {title}: ")
 

@@ -14,7 +14,7 @@ import os
 import zipfile
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class Writer:
 
     def value(self, value: Any) -> Any:
         """A value of a field as JSON."""
-        kind: type = type(value)
+        kind = cast(Any, type(value))
         if value is None or kind in (bool, int, str):
             return value
         if kind in (tuple, list):
@@ -105,7 +105,7 @@ class Writer:
         if isinstance(value, np.dtype):
             return {"dtype": value.str}  # type: ignore[reportUnknownMemberType]
         if isinstance(value, np.generic):
-            return {"scalar": [value.dtype.str, value.tobytes().hex()]}
+            return self._scalar(value)
         if isinstance(value, np.ndarray):
             return {"array": self._array(value)}
         if isinstance(value, Op):
@@ -125,6 +125,9 @@ class Writer:
             return self.value(value)
         except _NotPlain as problem:
             raise ProgramError(f"{what} cannot be saved: it is {problem}, which is Python code.") from None
+
+    def _scalar(self, value: Any) -> Any:
+        return {"scalar": [value.dtype.str, value.tobytes().hex()]}
 
     def structure(self, structure: Structure) -> Any:
         """The nodes of a tree; classes of the user's by name."""
@@ -238,10 +241,10 @@ _READERS: dict[str, Callable[[Reader, Any], Any]] = {
     "size": lambda r, c: Size(c),
     "type": lambda r, c: ArrayType(tuple(r.value(n) for n in c[0]), np.dtype(c[1]), c[2]),
     "dtype": lambda r, c: np.dtype(c),
-    "scalar": lambda r, c: np.frombuffer(bytes.fromhex(c[1]), np.dtype(c[0]))[0],
+    "scalar": lambda r, c: cast(Any, np).frombuffer(bytes.fromhex(c[1]), np.dtype(c[0]))[0],
     "array": lambda r, c: r.arrays[c],
     "op": lambda r, c: r.op(c),
-    "program": lambda r, c: r.programs[c],
+    "program": lambda r, c: cast(Program, r.programs[c]),
     "structure": lambda r, c: r.structure(c),
     "static": lambda r, c: Static(r.value(c)),
     "class": lambda r, c: r.named_class(c),
@@ -282,7 +285,8 @@ def read(
                 for i in range(count)
             ]
         reader = Reader(text, arrays, ufunc, classes)
-        return check(reader.programs[text["main"]]), text, reader
+        main: int = text["main"]
+        return check(reader.programs[main]), text, reader
     except ProgramError as problem:
         said = str(problem)
         raise ProgramError(said if said.startswith(str(path)) else f"{path}: {said}") from None

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -186,8 +186,8 @@ class LocatedTape(Tape):
             return tuple(map(self._settled, z)) if op.several else self._settled(z)
         located: Any = Located(op)
         if hasattr(op, "save"):
-            z, kept = op.save(values, wanted, self)  # type: ignore[attr-defined]
-            return self._record(located, indices, kept, z, None)
+            z, residuals = cast(Any, op).save(values, wanted, self)
+            return self._record(located, indices, residuals, z, None)
         z = op(*values)
         kept = tuple(v if m else self.captured.hold(v) for v, m in zip(values, mine, strict=True))
         return self._record(located, indices, kept, z, z)
@@ -210,7 +210,11 @@ def lifted(values: Sequence[Value], watch: Watch | None) -> Sequence[Value]:
     """Plain arguments, tangents or cotangents, with a history from here on while non-finite values are watched for."""
     if watch is None:
         return values
-    return [watch.constant(v) if isinstance(v, np.ndarray | np.inexact) and v.dtype.kind in "fc" else v for v in values]
+    return [watch.constant(v) if _has_derivatives(v) else v for v in values]
+
+
+def _has_derivatives(value: Any) -> bool:
+    return isinstance(value, np.ndarray | np.inexact) and value.dtype.kind in "fc"  # type: ignore[reportUnknownMemberType]
 
 
 def examined(values: Sequence[Value], trace: Trace, watch: Watch | None) -> None:
@@ -299,7 +303,8 @@ def _narrowed(bad: Any, helps: Callable[[Any], bool]) -> Any:
     """The elements that matter, if there are few to try."""
     if bad.ndim == 0 or np.count_nonzero(bad) > MOST_TRIED:
         return bad
-    units = [np.arange(bad.size).reshape(bad.shape) == k for k in np.flatnonzero(bad)]
+    numbers = cast(Any, np).arange(bad.size).reshape(bad.shape)
+    units: list[Any] = [numbers == k for k in np.flatnonzero(bad)]
     matter = [unit for unit in units if helps(unit)]
     return np.any(matter, axis=0) if matter else bad
 
@@ -325,7 +330,7 @@ def _short(value: Value) -> str:
 
 
 @contextmanager
-def nans() -> Iterator[None]:
+def nans() -> Generator[None]:
     """While active, a transformation whose result has a NaN or an infinity raises NonFiniteError instead: it names the
     primitive and the line of the user's where the first one arose, forwards or on the way back, and shows the
     operands.
