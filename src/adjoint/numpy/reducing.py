@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, normal_axes, normal_axis, refuse_keywords
 from adjoint.numpy.shaping import convert, reshape
 from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum
+from adjoint.ops.norm import Length
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
@@ -142,24 +143,28 @@ def var(
     mean: Any = NO_VALUE,
     correction: Any = NO_VALUE,
 ) -> Value:
-    a = as_array(a) if dtype is None else convert(as_array(a), dtype)
-    if a.dtype.kind in "biu":
-        a = convert(a, np.float64)
-    if correction is not NO_VALUE:
-        ddof = correction
-    axes = normal_axes(axis, a.ndim)
-    center = _mean(a, axis, dtype, None, True, where=where) if mean is NO_VALUE else mean
-    gap = a - center
-    squares = np.real(gap * np.conjugate(gap)) if a.dtype.kind == "c" else gap * gap
-    keep = keepdims is not NO_VALUE and keepdims
-    if where is NO_VALUE or where is True:
-        count: Value = math.prod(a.shape[i] for i in axes)
-    else:
-        count = np.sum(np.broadcast_to(where, a.shape), axis=axes, keepdims=keep)
-    return into(out, _shared(sum(squares, axis, None, None, keepdims, NO_VALUE, where), np.maximum(count - ddof, 0)))
+    gap, freedom = _deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    squares = np.real(gap * np.conjugate(gap)) if gap.dtype.kind == "c" else gap * gap
+    return into(out, _shared(sum(squares, axis, None, None, keepdims, NO_VALUE, where), freedom))
 
 
 _mean = mean
+
+
+def _deviations(
+    a: Value, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, center: Any, correction: Any
+) -> tuple[Value, Value]:
+    """(a - mean, how many of them are free)."""
+    a = as_array(a) if dtype is None else convert(as_array(a), dtype)
+    if a.dtype.kind in "biu":
+        a = convert(a, np.float64)
+    axes = normal_axes(axis, a.ndim)
+    center = _mean(a, axis, dtype, None, True, where=where) if center is NO_VALUE else center
+    if where is NO_VALUE or where is True:
+        count: Value = math.prod(a.shape[i] for i in axes)
+    else:
+        count = np.sum(np.broadcast_to(where, a.shape), axis=axes, keepdims=keepdims is not NO_VALUE and keepdims)
+    return a - center, np.maximum(count - (ddof if correction is NO_VALUE else correction), 0)
 
 
 @implements(np.std)
@@ -175,7 +180,13 @@ def std(
     mean: Any = NO_VALUE,
     correction: Any = NO_VALUE,
 ) -> Value:
-    return into(out, np.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)))
+    """The length of the deviations, over √n: so its derivative is 0 where all elements are equal."""
+    gap, freedom = _deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    gap, axes = _chosen(gap, where, 0), normal_axes(axis, gap.ndim)
+    half = gap.dtype == np.float16
+    length = _kept(bind(Length(axes), convert(gap, np.float32) if half else gap), gap.shape, axes, keepdims)
+    z = _shared(length, np.sqrt(freedom))
+    return into(out, convert(z, np.float16) if half else z)
 
 
 def _flat(kind: str, a: Value, axis: Any, keepdims: Any, out: Any) -> Value:
