@@ -266,3 +266,11 @@ def test_complex_gradients() -> None:
 def test_an_argument_named_twice(argnums) -> None:
     with pytest.raises(TypeError, match="twice"):
         ad.grad(lambda x, y: x * y, argnums=argnums)(2.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: 2.0 * x + 1.0, lambda x: np.concatenate([x, np.ones(2)]), lambda x: np.where(x > 0, x, 3.0)]
+)
+def test_affine_functions_have_no_transpose(function) -> None:
+    with pytest.raises(NotLinear):
+        ad.linear_transpose(function, np.zeros(3))(np.ones(3 if function(np.zeros(3)).shape == (3,) else 5))

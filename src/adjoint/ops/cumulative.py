@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import Differential, Flat, Linear, fit, total
+from adjoint.ops.pointwise import conjugated
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
 
@@ -58,7 +59,7 @@ class CumProd(Differential):
     axis: int
 
     def evaluate(self, *xs: Value) -> Value:
-        return np.cumprod(xs[0], self.axis)
+        return np.cumprod(xs[0], self.axis)  # pyright: ignore[reportUnknownVariableType]
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(types[0].shape, np.cumprod(np.ones(1, types[0].dtype)).dtype)
@@ -67,10 +68,8 @@ class CumProd(Differential):
         return None if dxs[0] is None else LinearRecurrence(self.axis)(xs[0], shifted(z, self.axis, 1) * dxs[0])
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        after = LinearRecurrence(self.axis, reverse=True)(
-            shifted(np.conjugate(xs[0]), self.axis, 0, backwards=True), ct
-        )
-        return (after * np.conjugate(shifted(z, self.axis, 1)),)
+        after = LinearRecurrence(self.axis, reverse=True)(shifted(conjugated(xs[0]), self.axis, 0, backwards=True), ct)
+        return (after * conjugated(shifted(z, self.axis, 1)),)
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return (True,), True
@@ -81,7 +80,10 @@ class CumProd(Differential):
 
 @primitive
 class LinearRecurrence(Differential):
-    """hₖ = aₖ hₖ₋₁ + bₖ along an axis, from h₋₁ = 0; or from the other end when reverse. Closed under differentiation."""
+    """hₖ = aₖ hₖ₋₁ + bₖ along an axis, from h₋₁ = 0; or from the other end when reverse.
+
+    Closed under differentiation.
+    """
 
     axis: int
     reverse: bool = False
@@ -108,10 +110,10 @@ class LinearRecurrence(Differential):
         return None if drive is None else self(xs[0], drive)
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        follows = shifted(np.conjugate(xs[0]), self.axis, 0, backwards=not self.reverse)
+        follows = shifted(conjugated(xs[0]), self.axis, 0, backwards=not self.reverse)
         adjoint = LinearRecurrence(self.axis, not self.reverse)(follows, ct)
         previous = shifted(z, self.axis, 0, backwards=self.reverse)
-        return (fit(adjoint * np.conjugate(previous), xs[0]) if wanted[0] else None), fit(adjoint, xs[1]) if wanted[
+        return (fit(adjoint * conjugated(previous), xs[0]) if wanted[0] else None), fit(adjoint, xs[1]) if wanted[
             1
         ] else None
 
@@ -132,7 +134,7 @@ class ArgCumExtremum(Flat):
 
     def evaluate(self, *xs: Value) -> Value:
         x = np.moveaxis(xs[0], self.axis, -1)
-        best = (np.maximum if self.kind == "max" else np.minimum).accumulate(x, axis=-1)
+        best: Any = (np.maximum if self.kind == "max" else np.minimum).accumulate(x, axis=-1)
         new = np.concatenate(
             [np.ones((*x.shape[:-1], min(1, x.shape[-1])), bool), best[..., 1:] != best[..., :-1]], axis=-1
         )

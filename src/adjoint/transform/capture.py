@@ -1,4 +1,4 @@
-"""What a record captured must not change under it: small arrays are copied, large ones locked while the record lives."""
+"""What a record captured must not change under it: small arrays are copied, large ones locked while it lives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adjoint.base.errors import CaptureError
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
-COPY_BELOW = 1 << 16  # bytes: below this a copy costs less than the bookkeeping of a lock
+COPY_BELOW = 1 << 20  # bytes: below this a copy costs less than the bookkeeping of a lock
 
 _locks: dict[int, list[Any]] = {}  # id(array) -> [array, how many records hold it]
 _guard = threading.Lock()
@@ -47,9 +47,13 @@ def explain_lock(problem: ValueError, title: str) -> None:
     """Say why an array is read-only, when a record has locked it."""
     if _locks and "read-only" in str(problem):
         raise CaptureError(
-            f"{problem}, while {title} runs: it was given this array, or has read it, and will read it again on the way back, "
-            "so writing to it would change the derivative. Write to a copy: w = w.copy()."
+            f"{problem}, while {title} runs: it was given this array, or has read it, and will read it again on the "
+            "way back, so writing to it would change the derivative. Write to a copy: w = w.copy()."
         ) from problem
+
+
+# As Any: a test against it leaves the value Any, where the class would make it an array of unknown elements.
+_ARRAY: Any = np.ndarray
 
 
 class Captured:
@@ -63,7 +67,7 @@ class Captured:
 
     def hold(self, value: Value) -> Value:
         """A version of `value` that nobody else will change while the record lives."""
-        if isinstance(value, np.ndarray):
+        if isinstance(value, _ARRAY):
             if id(value) in self._locked:
                 return value
             own = value.base is None and value.flags.owndata
@@ -90,12 +94,12 @@ class Captured:
         for array, sample in self._locked.values():
             if _sample(array) != sample:
                 raise CaptureError(
-                    f"An array of shape {array.shape} that the function had used was written to, through an older view of it, before the "
-                    "derivative was complete. Write to a copy instead."
+                    f"An array of shape {array.shape} that the function had used was written to, through an older "
+                    "view of it, before the derivative was complete. Write to a copy instead."
                 )
 
 
 def _sample(array: np.ndarray[Any, Any]) -> bytes:
-    """Some thousand elements spread over an array: cheap beside any work on it, and changed by any write to much of it."""
+    """Some thousand elements spread over an array: cheap beside work on it, and changed by any write to much of it."""
     flat = array.reshape(-1, order="A")
     return flat[:: max(1, flat.size // 4096)].tobytes()

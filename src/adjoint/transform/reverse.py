@@ -5,10 +5,13 @@ The record of one run is a list with one entry for each variable, in the order i
     head, ix, iy, x, y, z, types        for pointwise primitives of one or two arguments; head holds the partials
     op, indices, None, xs, None, z, None        for all others
 
-ix, iy are the places of the inputs in the record (-1: a constant); x, y, z the values that the rules will read again, or None.
-The order is topological by construction: reading it backwards, the cotangent of a variable is complete when it is reached.
-`sweep` reads it backwards (vjp), `replay` forwards (the jvp at the recorded point).
+ix, iy are the places of the inputs in the record (-1: a constant); x, y, z the values that the rules will read again,
+or None. The order is topological by construction: reading it backwards, the cotangent of a variable is complete when it
+is reached. `sweep` reads it backwards (vjp), `replay` forwards (the jvp at the recorded point).
 """
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -30,6 +33,7 @@ from adjoint.transform.cotangents import Pending, accumulate, scatter, unwrite
 
 FLOAT64 = np.dtype(np.float64)
 SMALL = 1 << 15  # bytes
+_HEAD: Any = list  # what the entry of a pointwise primitive begins with
 
 
 class _Marker:
@@ -180,7 +184,7 @@ class Tape(Trace):
         """z, what is kept of it, and of the inputs (types stand for those that are not kept)."""
         if op.saves:  # control flow decides itself what it keeps
             z, residuals = op.save(values, wanted, self)  # type: ignore[attr-defined]
-            return z, None, residuals
+            return z, None, residuals  # pyright: ignore[reportUnknownVariableType]
         z = op(*values)
         keep_xs, keep_z = op.keep(wanted)
         hold = self.captured.hold
@@ -223,7 +227,7 @@ class Tape(Trace):
         return True
 
     def _settled(self, z: Value) -> Value:
-        """A result without derivative: plain if it is an integer or a truth value, else a constant that can be assigned to."""
+        """A result without derivative: plain if it is an integer or a truth value, else a constant to assign to."""
         return TapeTracer(self, z, -1) if type(z) is not bool and z.dtype.kind in "fc" else z
 
     def end(self) -> None:
@@ -232,19 +236,26 @@ class Tape(Trace):
 
 
 def swept(tape: Tape, entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
-    """`sweep`, first without looking after singular partials: if the results are finite, there were none that mattered."""
-    if tape.level == 1 and tape.small and len(entries) <= 20_000 and not any(isinstance(s, Traced) for s in seeds.values()):
+    """`sweep`, first without looking after singular partials: if the results are finite, none of them mattered."""
+    if (
+        tape.level == 1
+        and tape.small
+        and len(entries) <= 20_000
+        and not any(isinstance(s, Traced) for s in seeds.values())
+    ):
         found = sweep(entries, inputs, seeds, consume=False, guard=False)
-        if all([ct is None or math.isfinite(np.vdot(ct, ct).real) for ct in found]):
+        if all([ct is None or math.isfinite(np.vdot(ct, ct).real) for ct in found]):  # noqa: C419  (quicker than a generator)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
             return found
     return sweep(entries, inputs, seeds, consume=consume)
 
 
-def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool, guard: bool = True) -> list[Value]:
+def sweep(
+    entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool, guard: bool = True
+) -> list[Value]:
     """Read a record backwards: cotangents of the first `inputs` variables from those of some others (None: zero).
 
-    With `consume` the record is taken apart on the way, so that memory falls as the sweep goes back. With `guard` a zero cotangent
-    gives zero even where a partial is infinite or NaN.
+    With `consume` the record is taken apart on the way, so that memory falls as the sweep goes back. With `guard` a
+    zero cotangent gives zero even where a partial is infinite or NaN.
     """
     count = len(entries)
     cts: list[Any] = [None] * count
@@ -261,7 +272,7 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                 continue
             if type(ct) is Pending:
                 ct, masked = ct.assembled(), True
-            if type(op) is list:
+            if type(op) is _HEAD:
                 first, second, guarded, op = op
                 if types is not None:
                     _pull_fitted(cts, op, (ix, iy), (x, y), z, types, ct, masked, owned)
@@ -345,7 +356,7 @@ def replay(entries: list[Any], tangents: Sequence[Value]) -> list[Value]:
     with np.errstate(all="ignore"):
         for k in range(len(ds), len(entries)):
             op, ix, iy, x, y, z, types = entries[k]
-            if type(op) is list:
+            if type(op) is _HEAD:
                 op = op[3]
                 dxs = [ds[i] if i >= 0 else None for i in (ix, iy)[: op.arity]]
                 if op.own_push:
@@ -376,6 +387,11 @@ class LinearTape(Tape):
         tracked = [isinstance(a, TapeTracer) and a._trace is self and a._index >= 0 for a in args]
         divisor = op.title == "divide" and tracked == [True, False]
         divisor = divisor or tracked == [i in getattr(op, "linear_arguments", ()) for i in range(len(args))]
+        if op.linear and any(tracked) and _adds_constant(op, args, tracked):
+            raise NotLinear(
+                f"{op.title} adds a constant that is not zero, so the function is affine, not linear, and has no transpose. "
+                "Leave the constant out, or linearise: linearize(f, x), or vjp(f, x)."
+            )
         if any(tracked) and not (
             op.linear
             or divisor
@@ -384,9 +400,16 @@ class LinearTape(Tape):
             or getattr(op, "maps_programs", False)
         ):
             raise NotLinear(
-                f"{op.title} is not linear in {'its argument' if len(args) == 1 else 'what it is given here'}, so the function has no "
-                "transpose. Linearise it first: linearize(f, x), or vjp(f, x)."
+                f"{op.title} is not linear in {'its argument' if len(args) == 1 else 'what it is given here'}, so the "
+                "function has no transpose. Linearise it first: linearize(f, x), or vjp(f, x)."
             )
         if op.pointwise and len(args) < 3:
             return Tape.apply_one(self, op, args[0]) if len(args) == 1 else Tape.apply_two(self, op, *args)
         return Tape.apply(self, op, args)
+
+
+def _adds_constant(op: Any, args: Sequence[Value], tracked: Sequence[bool]) -> bool:
+    """Whether an operand beside the linear ones is known and not zero."""
+    operands = len(args) - getattr(op, "parameters", 0)
+    beside = [a for a, t in zip(args[:operands], tracked[:operands], strict=True) if not t]
+    return any(not isinstance(a, Traced) and bool(np.any(np.not_equal(a, 0))) for a in beside)
