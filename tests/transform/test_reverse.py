@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.base.errors import NotLinear
 from adjoint.program.trace import running
 from adjoint.transform.reverse import Tape
 
