@@ -72,6 +72,9 @@ def test_modes_agree(name, args, i):
     u = tuple(np.cos(np.arange(1, 1 + part.size)).astype(part.dtype) for part in z)
     want = sum(np.conj(d) * c for d, c in zip(dz, u, strict=True))
     np.testing.assert_allclose(pull(u)[0], want if x.dtype.kind == "c" else np.real(want), rtol=1e-12)
+    for got, want in zip(ad.linearize(f, x)[1](v), dz, strict=True):
+        np.testing.assert_array_equal(got, want)
+        assert got.dtype == want.dtype
     _, series = ad.jet(f, (x,), ([v, np.zeros_like(x), np.zeros_like(x)],))
     nested = f
     for k in range(3):
@@ -97,6 +100,7 @@ def test_single_precision_is_kept(name, args, i):
     single = [a.astype(x.dtype) if isinstance(a, np.ndarray) and a.dtype.kind in "fc" else a for a in args]
     f = partial(name, single, i)
     z, dz = ad.jvp(f, (x,), (np.ones_like(x),))
+    assert [d.dtype for d in ad.linearize(f, x)[1](np.ones_like(x))] == [d.dtype for d in dz]
     (ct,) = ad.vjp(f, x)[1](z)
     assert ct.dtype == x.dtype
     want = ad.jvp(partial(name, args, i), (args[i],), (np.ones_like(args[i]),))[1]

@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.calculus import Differential, fit, total
 from adjoint.ops.pointwise import UFUNCS, Pointwise, broadcast_shapes, masked_multiply, spread
-from adjoint.program.types import ArrayType, Value, promotion_token
+from adjoint.program.types import ArrayType, Value, promotion_token, type_of
 
 
 def product(ct: Value, d: Value) -> Value:
@@ -84,7 +84,12 @@ class NamedUfunc(Pointwise, Differential):
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         dz = total(*[product(dx, self.partial(i, xs, z)) for i, dx in enumerate(dxs) if dx is not None])
-        return None if dz is None else spread(dz, z)
+        return None if dz is None else spread(dz, self._result(xs, z))
+
+    def _result(self, xs: Sequence[Value], z: Value) -> Any:
+        """z, or its type where it was not kept."""
+        types = [x if isinstance(x, ArrayType) else type_of(x) for x in xs]
+        return self.result_type(*types) if z is None else z
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         return [
@@ -108,7 +113,7 @@ class SeveralUfunc(NamedUfunc):
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         rows = [[product(dx, d) for d in self.partial(i, xs, z)] for i, dx in enumerate(dxs) if dx is not None]
         sums = [total(*column) for column in zip(*rows, strict=True)]
-        return tuple(None if dz is None else spread(dz, part) for dz, part in zip(sums, z, strict=True))
+        return tuple(None if dz is None else spread(dz, part) for dz, part in zip(sums, self._result(xs, z), strict=True))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         return [self._gathered(ct, self.partial(i, xs, z), xs[i]) if want else None for i, want in enumerate(wanted)]
