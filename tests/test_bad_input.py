@@ -92,7 +92,7 @@ def test_arguments_without_arithmetic(mode, argument, named) -> None:
         object(),
         np.ones(3, "datetime64[s]"),
     ],
-    ids=repr,
+    ids=lambda operand: f"{type(operand).__name__} {getattr(operand, 'dtype', '')}",
 )
 @pytest.mark.parametrize("left", [False, True])
 def test_operands_without_arithmetic(operand, left) -> None:
