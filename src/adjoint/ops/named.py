@@ -113,7 +113,9 @@ class SeveralUfunc(NamedUfunc):
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         rows = [[product(dx, d) for d in self.partial(i, xs, z)] for i, dx in enumerate(dxs) if dx is not None]
         sums = [total(*column) for column in zip(*rows, strict=True)]
-        return tuple(None if dz is None else spread(dz, part) for dz, part in zip(sums, self._result(xs, z), strict=True))
+        return tuple(
+            None if dz is None else spread(dz, part) for dz, part in zip(sums, self._result(xs, z), strict=True)
+        )
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         return [self._gathered(ct, self.partial(i, xs, z), xs[i]) if want else None for i, want in enumerate(wanted)]
