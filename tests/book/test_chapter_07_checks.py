@@ -13,6 +13,7 @@ from adjoint.testing.checks import MismatchError, check_grads
 from adjoint.testing.complex_step import complex_step
 from adjoint.testing.counting import count_calls
 from tests.ops.examples import examples
+from tests.partials import partials
 
 W = np.array([[0.3, 0.8, 0.5], [0.9, 0.2, 0.6]])
 
@@ -63,21 +64,6 @@ def scaled(value, factor=1.01):
 
 def wrong_partial(partial):
     return lambda x, y, z: np.float64(1.01) if partial is None else scaled(partial(x, y, z)) + np.float64(0.02)
-
-
-@contextmanager
-def partials(op, new):
-    """Give a pointwise primitive other partials, where its rules read them and where the tape does."""
-    old = op.factors
-    op.factors = new
-    if hasattr(op, "head"):
-        op.head[: len(new)] = new
-    try:
-        yield
-    finally:
-        op.factors = old
-        if hasattr(op, "head"):
-            op.head[: len(old)] = old
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.base.errors import ControlFlowError, UnsupportedError
+from adjoint.base.errors import ControlFlowError, ShapeError, UnsupportedError
 from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
 
 V, EDGES = signed(6), np.array([-1.0, 0.0, 0.6, 1.1])
@@ -56,22 +56,36 @@ def test_unique_with_everything() -> None:
     np.testing.assert_array_equal(ad.grad(lambda x: np.sum(np.unique(x) ** 2))(x), [[4.0, 2.0], [0.0, 6.0]])
 
 
+LANES = np.array([[1.0, 0.0, 3.0], [0.0, 2.0, 0.0], [1.0, 1.0, 1.0], [4.0, 0.0, 5.0]])
+
+
 @pytest.mark.parametrize(
     "call",
     [
-        np.nonzero,
-        np.flatnonzero,
-        np.argwhere,
-        np.unique,
-        lambda x: x[x > 0],
-        lambda x: np.extract(x > 0, x),
-        lambda x: np.where(x > 0),
-        lambda x: np.place(+x, x > 0, [1.0]),
+        lambda x: np.sum(x[np.nonzero(x)] ** 2),
+        lambda x: np.sum(np.flatnonzero(x) * 1.0) + np.sum(x),
+        lambda x: np.sum(np.argwhere(x)) + x[1],
+        lambda x: np.sum(x[x > 0]) * x[2],
+        lambda x: np.prod(np.extract(x > 0, x)),
+        lambda x: np.sum(np.where(x > 0)[0] * x[0]),
     ],
 )
-def test_shapes_that_depend_on_lanes_are_refused(call) -> None:
+def test_shapes_that_depend_on_lanes(call) -> None:
+    """Lanes whose shapes differ inside are run in groups; the results have one shape."""
+    np.testing.assert_allclose(ad.vmap(call)(LANES), [call(x) for x in LANES])
+    np.testing.assert_allclose(ad.vmap(ad.grad(call))(LANES), [ad.grad(call)(x) for x in LANES])
+
+
+@pytest.mark.parametrize("call", [np.flatnonzero, np.argwhere, lambda x: x[x > 0], lambda x: np.extract(x > 0, x)])
+def test_lanes_that_cannot_be_stacked(call) -> None:
+    with pytest.raises(ShapeError, match=r"different shapes.*keep the shape"):
+        ad.vmap(call)(LANES)
+
+
+@pytest.mark.parametrize("call", [np.nonzero, np.flatnonzero, np.argwhere, np.unique, lambda x: x[x > 0]])
+def test_shapes_that_depend_on_values_are_refused_where_values_are_not_known(call) -> None:
     with pytest.raises(ControlFlowError, match="keep the shape"):
-        ad.vmap(lambda x: np.sum(x) + 0 * np.size(call(x)))(np.ones((2, 3)))
+        ad.trace(lambda x: np.sum(x) + 0 * np.size(call(x)))(np.ones(3))
 
 
 def test_bins_decide_the_shape() -> None:

@@ -1,5 +1,7 @@
 """check_grads passes what is right, and finds and names what is wrong."""
 
+from contextlib import ExitStack
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -10,6 +12,7 @@ from adjoint.ops.pointwise import UFUNCS
 from adjoint.testing import checks
 from adjoint.testing.checks import MismatchError, check_grads, dot_test
 from adjoint.testing.counting import count_calls
+from tests.partials import partials
 
 X = np.array([0.3, 0.7, 1.2])
 Z = np.array([0.5 + 0.2j, -0.3 + 1.0j])
@@ -69,14 +72,21 @@ def scaled(factor, scale):
     return lambda x, y, z: np.float64(scale) if factor is None else scale * factor(x, y, z)
 
 
-def broken(monkeypatch, ufunc, scale):
-    op = UFUNCS[ufunc]
-    monkeypatch.setattr(op, "factors", tuple(scaled(factor, scale) for factor in op.factors))
+@pytest.fixture
+def broken():
+    """Makes the partials of a ufunc wrong by a factor, until the test ends."""
+    with ExitStack() as stack:
+
+        def make_wrong(ufunc, scale):
+            op = UFUNCS[ufunc]
+            stack.enter_context(partials(op, [scaled(factor, scale) for factor in op.factors]))
+
+        yield make_wrong
 
 
 @pytest.mark.parametrize("mode, name", [("forward", "jvp"), ("reverse", "vjp")])
-def test_the_error_names_mode_order_argument_and_both_numbers(monkeypatch, mode, name):
-    broken(monkeypatch, np.sin, 2.0)
+def test_the_error_names_mode_order_argument_and_both_numbers(broken, mode, name):
+    broken(np.sin, 2.0)
     with pytest.raises(MismatchError) as caught:
         check_grads(lambda p, y: {"out": np.sin(p["w"]) + y}, ({"w": X}, X), modes=(mode,))
     message = str(caught.value)
@@ -87,17 +97,17 @@ def test_the_error_names_mode_order_argument_and_both_numbers(monkeypatch, mode,
     assert "factor 0.5" in message
 
 
-def test_the_innocent_argument_is_not_named(monkeypatch):
-    broken(monkeypatch, np.sin, 1.001)
+def test_the_innocent_argument_is_not_named(broken):
+    broken(np.sin, 1.001)
     for mode in ("forward", "reverse"):
         with pytest.raises(MismatchError, match=r"args\[1\]"):
             check_grads(lambda a, b: np.cos(a) * np.sin(b), (X, X), modes=(mode,))
 
 
-def test_one_wrong_element_of_many_is_found_and_named(monkeypatch):
+def test_one_wrong_element_of_many_is_found_and_named(broken):
     wrong = np.ones(40)
     wrong[17] = 1.01
-    broken(monkeypatch, np.sin, wrong)
+    broken(np.sin, wrong)
     point = np.linspace(0.1, 1.0, 40)
     with pytest.raises(MismatchError, match=r"output\[17\]"):
         check_grads(np.sin, (point,), modes=("forward",))
@@ -107,22 +117,26 @@ def test_one_wrong_element_of_many_is_found_and_named(monkeypatch):
 
 @pytest.mark.parametrize("scale", [1.0 + 1e-5, -1.0, 0.0, np.nan])
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
-def test_errors_of_every_size(monkeypatch, scale, mode):
-    broken(monkeypatch, np.sin, scale)
+def test_errors_of_every_size(broken, scale, mode):
+    broken(np.sin, scale)
     with pytest.raises(MismatchError) as caught:
         check_grads(lambda x: np.sin(x) * 1e-12, (X,), modes=(mode,))
     expected = {-1.0: "factor -1", 0.0: "dropped"}.get(scale, "not finite" if np.isnan(scale) else "rules")
     assert expected in str(caught.value)
 
 
-def test_a_second_derivative_that_was_dropped(monkeypatch):
+def test_a_second_derivative_that_was_dropped():
     """The partial of sin is right as a number, but its own derivative is gone."""
-    monkeypatch.setattr(UFUNCS[np.sin], "factors", (lambda x, y, z: ad.stop_gradient(np.cos(x)),))
-    check_grads(np.sin, (X,), order=1)
-    with pytest.raises(MismatchError, match=r"forward mode, order 2 \(of the derivative by forward mode\).*dropped"):
-        check_grads(np.sin, (X,), order=2)
-    with pytest.raises(MismatchError, match=r"reverse mode, order 2 \(of the derivative by reverse mode\).*dropped"):
-        check_grads(np.sin, (X,), order=2, modes=("reverse",))
+    with partials(UFUNCS[np.sin], [lambda x, y, z: ad.stop_gradient(np.cos(x))]):
+        check_grads(np.sin, (X,), order=1)
+        with pytest.raises(
+            MismatchError, match=r"forward mode, order 2 .of the derivative by forward.*dropped"
+        ):
+            check_grads(np.sin, (X,), order=2)
+        with pytest.raises(
+            MismatchError, match=r"reverse mode, order 2 .of the derivative by reverse.*dropped"
+        ):
+            check_grads(np.sin, (X,), order=2, modes=("reverse",))
 
 
 def test_a_forgotten_conjugate(monkeypatch):
@@ -192,8 +206,8 @@ def test_the_edge_of_the_domain_is_called_so():
         check_grads(np.sqrt, (0.0,))
 
 
-def test_tolerances_and_steps_can_be_given(monkeypatch):
-    broken(monkeypatch, np.sin, 1.001)
+def test_tolerances_and_steps_can_be_given(broken):
+    broken(np.sin, 1.001)
     check_grads(np.sin, (X,), order=1, rtol=1e-2)
     check_grads(np.sin, (X,), order=1, atol=1e-1)
     with pytest.raises(MismatchError):
@@ -210,8 +224,8 @@ def test_the_number_of_calls_does_not_depend_on_the_number_of_arguments():
     assert calls[0] == calls[1] <= 10
 
 
-def test_the_same_seed_gives_the_same_check(monkeypatch):
-    broken(monkeypatch, np.sin, 1.5)
+def test_the_same_seed_gives_the_same_check(broken):
+    broken(np.sin, 1.5)
     messages = []
     for seed in (1, 1, 2):
         with pytest.raises(MismatchError) as caught:
