@@ -54,11 +54,14 @@ def zeros_for(x: Value) -> Value:
     """The zero tangent of a value, or of a type; that of a Python number is one too, and gives way in promotion."""
     if isinstance(x, ArrayType) and x.weak:
         return promotion_token(x)(0)
-    return np.zeros(x.shape, x.dtype) if hasattr(x, "shape") else type(x)(0)
+    return np.zeros(x.shape, x.dtype) if hasattr(x, "shape") else type(x)(0)  # pyright: ignore[reportCallIssue]
 
 
 class Linear(Op):
-    """Linear in its first `operands` arguments together; the rest are parameters without derivative (indices, masks)."""
+    """Linear in its first `operands` arguments together.
+
+    The rest are parameters without derivative (indices, masks).
+    """
 
     linear = True
 
@@ -127,7 +130,10 @@ def compositions(k: int, parts: int) -> list[tuple[int, ...]]:
 
 
 class Differential(Op):
-    """A primitive that states ż itself; Taylor follows from ż = push(x, z)·ẋ read as a differential equation: k zₖ = [ż]ₖ₋₁."""
+    """A primitive that states ż itself.
+
+    Taylor follows from ż = push(x, z)·ẋ read as a differential equation: k zₖ = [ż]ₖ₋₁.
+    """
 
     def coefficient(self, k: int, xs: Sequence[Any], z: Any) -> Value:
         rate = z.rate(k - 1)
@@ -137,7 +143,10 @@ class Differential(Op):
 
 
 class Implicit(Differential):
-    """z solves F(x, z) = 0. Push and pull solve the linear equation ∂F/∂z ż = -∂F/∂x ẋ and its transpose; x and z are kept."""
+    """z solves F(x, z) = 0.
+
+    Push and pull solve the linear equation ∂F/∂z ż = -∂F/∂x ẋ and its transpose; x and z are kept.
+    """
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), True

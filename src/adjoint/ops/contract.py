@@ -21,7 +21,10 @@ def adjoint_matrix(x: Value) -> Value:
 
 @primitive
 class MatMul(Multilinear):
-    """C[…, i, j] = Σₜ A[…, i, t] B[…, t, j] with NumPy's rules: stacks broadcast, a vector is a row on the left and a column on the right."""
+    """C[…, i, j] = Σₜ A[…, i, t] B[…, t, j] with NumPy's rules.
+
+    Stacks broadcast; a vector is a row on the left and a column on the right.
+    """
 
     def evaluate(self, *xs: Value) -> Value:
         return np.matmul(*xs)
@@ -91,7 +94,10 @@ def _is_large(xs: Sequence[Value]) -> bool:
 
 @primitive
 class Einsum(Multilinear):
-    """A sum of products over named indices, `ij,jk->ik`; the output is always named, and no operand repeats an index."""
+    """A sum of products over named indices, `ij,jk->ik`.
+
+    The output is always named, and no operand repeats an index.
+    """
 
     spec: str
 

@@ -1,7 +1,7 @@
 """What primitives with programs inside have in common, and `Cond`.
 
-A control primitive states how a transformation is mapped over its programs. The transformations of programs come with the trace that asks
-(`trace.programs`), so nothing here knows how they work.
+A control primitive states how a transformation is mapped over its programs. The transformations of programs come with
+the trace that asks (`trace.programs`), so nothing here knows how they work.
 """
 
 from __future__ import annotations
@@ -21,11 +21,15 @@ from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 
 Flags = tuple[bool, ...]
+Derive = Callable[[Flags, Flags], tuple[Program, Flags]]  # (active inputs, forced outputs) → (program, active outputs)
 Guard = Callable[[Program], Program]
 
 
 class Control(Op):
-    """A primitive with programs inside. It answers the traces themselves (`save`, `jvp`, `vmap`, `jet`) instead of element rules."""
+    """A primitive with programs inside.
+
+    It answers the traces themselves (`save`, `jvp`, `vmap`, `jet`) instead of element rules.
+    """
 
     several = True
     maps_programs = True
@@ -55,7 +59,7 @@ class Control(Op):
 
     @abstractmethod
     def guarded(self, guard: Guard) -> tuple[Control, int | None]:
-        """The same with one more argument, a truth value that says whether effects inside happen; and its place (None: last)."""
+        """The same with one more argument, which says whether effects inside happen; and its place (None: last)."""
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         raise TypeError(f"{self.title} answers vmap itself")
@@ -87,10 +91,15 @@ def zeros(kind: ArrayType | Value) -> Value:
 
 
 def stacked(rows: Sequence[Value], kind: ArrayType) -> Value:
-    """Values of the same type, one upon the other. Where their sizes are known only now (turns of a loop inside), shorter ones end in zeros."""
+    """Values of the same type, one upon the other.
+
+    Where their sizes are known only now (turns of a loop inside), shorter ones end in zeros.
+    """
     shapes = [np.shape(r) for r in rows]
     if all(isinstance(n, int) for n in kind.shape) or all(s == shapes[0] for s in shapes):
-        return np.stack(rows) if rows else np.zeros((0, *[n if isinstance(n, int) else 0 for n in kind.shape]), kind.dtype)
+        return (
+            np.stack(rows) if rows else np.zeros((0, *[n if isinstance(n, int) else 0 for n in kind.shape]), kind.dtype)
+        )
     out = np.zeros((len(rows), *np.max(shapes, axis=0)), kind.dtype)
     for place, row, shape in zip(out, rows, shapes, strict=True):
         place[tuple(map(slice, shape))] = row
@@ -144,6 +153,7 @@ class Cond(Control):
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
         active = tuple(dx is not None for dx in dxs[1:])
         forced = (False,) * len(self.branches[0].outputs)
+        made: list[tuple[Program, Flags]] = []
         for _ in range(2):  # first see which tangents any branch has, then give them to all
             made = [trace.programs.jvp(p, active, forced) for p in self.branches]
             forced = tuple(map(any, zip(*[flags for _, flags in made], strict=True)))
@@ -159,6 +169,7 @@ class Cond(Control):
             stacked = self._by_groups if not isinstance(index, Traced) else self._by_select
             return [(z, True) for z in stacked(index, operands, tuple(mapped[1:]), trace)]
         forced = (False,) * outputs
+        made: list[tuple[Program, Flags]] = []
         for _ in range(2):
             made = [trace.programs.batched(p, tuple(mapped[1:]), trace.size, forced) for p in self.branches]
             forced = tuple(map(any, zip(*[flags for _, flags in made], strict=True)))
@@ -180,7 +191,7 @@ class Cond(Control):
                         )
                     )
                 except CheckError as problem:
-                    raise problem.among(lanes) from None
+                    raise problem.among(lanes.tolist()) from None
         order = np.argsort(np.concatenate(groups), kind="stable")
         return [np.take(np.concatenate(column, axis=0), order, axis=0) for column in zip(*parts, strict=True)]
 
@@ -196,7 +207,7 @@ class Cond(Control):
                 mine, flags, values = guarded(p), (*mapped, True), [*operands, taken]
             with np.errstate(all="ignore"):  # lanes of the other branches warn of nothing
                 results.append(interpret(trace.programs.batched(mine, flags, trace.size, forced)[0], values))
-        out = list(results[-1])
+        out: list[Value] = list(results[-1])
         for i in reversed(range(len(results) - 1)):
             chosen = np.less_equal(index, i)
             out = [
@@ -208,6 +219,7 @@ class Cond(Control):
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
         active = active_series(series[1:])
         forced = (False,) * len(self.branches[0].outputs)
+        made: list[tuple[Program, Flags]] = []
         for _ in range(2):
             made = [trace.programs.jet(p, active, trace.order, forced) for p in self.branches]
             forced = tuple(map(any, zip(*[flags for _, flags in made], strict=True)))
@@ -259,7 +271,11 @@ class CondRecord:
     def run(
         self, half: str, index: Value, operands: tuple[Value, ...], residuals: tuple[Value, ...], given: Sequence[Value]
     ) -> list[Value]:
-        """Cotangents of all operands from those of the outputs (backward), or tangents of the outputs from those of the operands (push)."""
+        """One half of the derivative, read from the record of the run.
+
+        backward: cotangents of all operands from those of the outputs. push: tangents of the outputs from those of the
+        operands.
+        """
         into, out_of = (self.active, self.wanted) if half == "backward" else (self.wanted, self.active)
         in_types = self.cond.branches[0].output_types if half == "backward" else self.cond.branches[0].input_types
         out_types = self.cond.branches[0].input_types if half == "backward" else self.cond.branches[0].output_types

@@ -1,7 +1,7 @@
 """Functions with rules of the user's own, and black boxes.
 
-The function runs first, on values without derivatives; `Attach` then gives its results the derivative that the rule states. So the function
-may be anything that takes arrays, and what it closes over is differentiated as usual.
+The function runs first, on values without derivatives; `Attach` then gives its results the derivative that the rule
+states. So the function may be anything that takes arrays, and what it closes over is differentiated as usual.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ class Rule(Protocol):
 
 @primitive
 class Attach(Differential):
-    """Arguments: n results, then the inputs they were computed from. Gives the results back, with the rule's derivative in the inputs."""
+    """Arguments: n results, then the inputs they were computed from.
+
+    Gives the results back, with the rule's derivative in the inputs.
+    """
 
     rule: Any
     count: int
@@ -73,7 +76,10 @@ class Attach(Differential):
 
 @primitive
 class OpaqueCall(Flat):
-    """A function that takes plain arrays only: any language, any library. Its derivative, if any, is attached by a rule."""
+    """A function that takes plain arrays only: any language, any library.
+
+    Its derivative, if any, is attached by a rule.
+    """
 
     function: Callable[..., Sequence[Value]]
     batched_function: Callable[..., Sequence[Value]] | None = None

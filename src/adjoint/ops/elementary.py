@@ -1,5 +1,8 @@
 """Exponentials, logarithms, trigonometric and hyperbolic functions: each is its ufunc and its partial."""
 
+# Partials are written as bare expressions.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
 import numpy as np
 
 from adjoint.ops.pointwise import smooth

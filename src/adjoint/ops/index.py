@@ -1,7 +1,9 @@
-"""Reading and writing parts of arrays. Any NumPy index becomes slices, then a gather along the first axes (see `adjoint.numpy.indexing`).
+"""Reading and writing parts of arrays.
 
-Keys are static and hashable: `("slice", items)` with items int | None | (start, stop, step), or `("gather", n)` for n index arrays that
-stand for the first n axes.
+Any NumPy index becomes slices, then a gather along the first axes (see `adjoint.numpy.indexing`).
+
+Keys are static and hashable: `("slice", items)` with items int | None | (start, stop, step), or `("gather", n)` for n
+index arrays that stand for the first n axes.
 """
 
 from __future__ import annotations
@@ -16,17 +18,18 @@ from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
 
 Key: TypeAlias = tuple[Any, ...]
+_STEPS: Any = tuple  # (start, stop, step) of a key; as Any, so that a test against it leaves the item Any
 
 
 def subscript(key: Key, indices: Sequence[Value]) -> tuple[Any, ...]:
     """The NumPy index of a key."""
     if key[0] == "gather":
         return tuple(indices)
-    items = key[1]
+    items: tuple[Any, ...] = key[1]
     if len(items) == 1:
         item = items[0]
-        return (slice(*item),) if type(item) is tuple else items
-    return tuple([slice(*item) if type(item) is tuple else item for item in items])
+        return (slice(*item),) if type(item) is _STEPS else items
+    return tuple([slice(*item) if type(item) is _STEPS else item for item in items])
 
 
 def arity(key: Key) -> int:
@@ -125,15 +128,18 @@ def add_at(buffer: Value, indices: Sequence[Value], ct: Value) -> None:
     if all(np.size(i) == 1 for i in indices):
         buffer[tuple(indices)] += ct
     elif len(indices) == 1 and buffer.ndim == 1 and np.ndim(ct) == 1 and buffer.dtype == np.float64:
-        positions = np.where(indices[0] < 0, indices[0] + buffer.shape[0], indices[0])
-        buffer += np.bincount(positions, weights=ct, minlength=buffer.shape[0])
+        positions = np.where(indices[0] < 0, indices[0] + buffer.shape[0], indices[0])  # pyright: ignore[reportUnknownVariableType]
+        buffer += np.bincount(positions, weights=ct, minlength=buffer.shape[0])  # pyright: ignore[reportUnknownArgumentType]
     else:
         np.add.at(buffer, tuple(indices), ct)
 
 
 @primitive
 class ScatterSum(Linear):
-    """Zeros of a type, with each part added at the place that its key names; the arguments are the parts, then all index arrays."""
+    """Zeros of a type, with each part added at the place that its key names.
+
+    The arguments are the parts, then all index arrays.
+    """
 
     shape: tuple[Any, ...]
     dtype: np.dtype[Any]
@@ -185,7 +191,10 @@ class ScatterSum(Linear):
 
 @primitive
 class ScatterSet(Linear):
-    """x with x[key] = v: linear in x and v together. Where an index occurs twice, the last v stays, and only it has a derivative."""
+    """x with x[key] = v: linear in x and v together.
+
+    Where an index occurs twice, the last v stays, and only it has a derivative.
+    """
 
     place: Key
     masks = True
@@ -221,7 +230,8 @@ class ScatterSet(Linear):
         if self.place[0] == "slice" or all(np.size(i) <= 1 for i in indices):
             return part
         last = LastWrite(tuple(x.shape[: len(indices)]))(*indices)
-        return np.where(np.reshape(last, last.shape + (1,) * (part.ndim - last.ndim)), part, part.dtype.type(0))
+        lasts = np.reshape(last, last.shape + (1,) * (part.ndim - last.ndim))
+        return np.where(lasts, part, part.dtype.type(0))  # pyright: ignore[reportUnknownVariableType]
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         x, v = (a if m else np.broadcast_to(a, (size, *np.shape(a))) for a, m in zip(xs[:2], mapped[:2], strict=True))

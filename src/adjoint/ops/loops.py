@@ -1,7 +1,9 @@
-"""`While`: a loop that runs as long as a condition holds. Reverse mode keeps the residuals of every turn, however many there are.
+"""`While`: a loop that runs as long as a condition holds.
 
-The body may give ys, stacked as in a scan; their number of rows is known when the loop has run, so its type has a symbolic size. Under vmap
-the lanes that have finished keep their carry, and their rows of ys are zeros.
+Reverse mode keeps the residuals of every turn, however many there are.
+
+The body may give ys, stacked as in a scan; their number of rows is known when the loop has run, so its type has a
+symbolic size. Under vmap the lanes that have finished keep their carry, and their rows of ys are zeros.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.control import Control, Flags, Guard, active_series, rearranged, stacked, zeros
+from adjoint.ops.control import Control, Derive, Flags, Guard, active_series, rearranged, stacked, zeros
 from adjoint.ops.effects import guarded, has_effects, silent
 from adjoint.ops.scan import Scan, ScanRecord, inner
 from adjoint.program.op import primitive
@@ -22,7 +24,10 @@ from adjoint.program.types import ArrayType, Size, Value, type_of
 
 @primitive
 class While(Control):
-    """Arguments: constants of the condition, constants of the body, initial carry. Results: last carry, then stacked ys."""
+    """Arguments: constants of the condition, constants of the body, initial carry.
+
+    Results: last carry, then stacked ys.
+    """
 
     condition: Program
     body: Program
@@ -62,7 +67,7 @@ class While(Control):
         turns = Size.fresh("turns")
         return (*carry, *[ArrayType((turns, *t.shape), t.dtype) for t in self.body.output_types[self.carries :]])
 
-    def _closed(self, active: Flags, make: Any) -> tuple[Program, Flags, Flags]:
+    def _closed(self, active: Flags, make: Derive) -> tuple[Program, Flags, Flags]:
         """Grow the active carries until the body maps active to active."""
         a = self.body_constants
         forced = active[a:] + (False,) * (len(self.body.outputs) - self.carries)
@@ -222,7 +227,10 @@ def _stacked(x: Value, mapped: bool, want: bool, size: int) -> Value:
 
 
 class WhileRecord(ScanRecord):
-    """A while loop read again as a scan over the turns that it took. A flag beside the residuals says which turns a lane really took."""
+    """A while loop read again as a scan over the turns that it took.
+
+    A flag beside the residuals says which turns a lane really took.
+    """
 
     def __init__(self, loop: While, wanted: Flags, trace: Any) -> None:
         self.loop = loop
@@ -268,7 +276,7 @@ class WhileRecord(ScanRecord):
             found = dict(
                 zip(names, interpret(split.backward(), [*self._residuals(flat[:k], walk[:-1]), *seeds]), strict=True)
             )
-            new = [np.where(going, found[i], by_place[i]) for i in carry_in]
+            new: list[Value] = [np.where(going, found[i], by_place[i]) for i in carry_in]
             sums = [
                 s + np.where(going, found[i], np.zeros((), found[i].dtype))
                 for s, i in zip(carry[len(carry_in) :], const_in, strict=True)

@@ -4,6 +4,9 @@ outside.
 The rules of all primitives use `+`, `*`, `np.sin` … on values; on traced values these arrive here.
 """
 
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import sys
@@ -15,7 +18,7 @@ import numpy as np
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.foreign import asking_function
 from adjoint.base.source import describe, here, user_frame
-from adjoint.ops import arithmetic, compare, contract, elementary  # noqa: F401  (fills UFUNCS)
+from adjoint.ops import arithmetic, compare, contract, elementary  # noqa: F401  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
 from adjoint.program.op import Op
 from adjoint.program.trace import Traced, concrete, refuse_conversion
@@ -24,6 +27,9 @@ from adjoint.program.types import Value, check_supported
 UFUNCS[np.matmul] = contract.MatMul()
 
 PLAIN = frozenset({bool, int, float, complex, np.ndarray, *np.sctypeDict.values()})
+# As Any: a test against them leaves the value Any, where the classes would make it an array of unknown elements.
+_SEQUENCE: Any = (list, tuple)
+_ARRAY: Any = np.ndarray
 
 # np function -> ours, filled by adjoint.numpy; behind __array_function__
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -35,20 +41,21 @@ def coerced(what: str, value: Value) -> Value:
     """A plain array or number from whatever an operator was given beside a traced value; nothing is lost on the way."""
     if type(value) in PLAIN or isinstance(value, Traced):
         return value
-    if isinstance(value, list | tuple):
+    if isinstance(value, _SEQUENCE):
         if _holds_traced(value):
             raise TraceError(
                 f"{what} was given a {type(value).__name__} that holds traced values, at {describe(here())}. "
                 "NumPy would make an array of objects of it: build the array with np.stack or adjoint.numpy.array."
             )
         return np.asarray(value)
-    if isinstance(value, np.ma.MaskedArray):
+    masked: Any = np.ma.MaskedArray
+    if isinstance(value, masked):
         if np.ma.is_masked(value):
             raise DtypeError(
                 f"{what} was given a masked array with masked elements, which would be lost. Use .filled(value) first."
             )
         return np.asarray(value)
-    if type(value).__module__.partition(".")[0] == "pandas" or isinstance(value, np.ndarray):
+    if type(value).__module__.partition(".")[0] == "pandas" or isinstance(value, _ARRAY):
         array = np.asarray(value)
         check_supported(array.dtype, f"an operand of {what}")
         return array
@@ -62,7 +69,7 @@ def coerced(what: str, value: Value) -> Value:
 
 
 def _holds_traced(value: Any) -> bool:
-    return isinstance(value, Traced) or (isinstance(value, list | tuple) and any(_holds_traced(v) for v in value))
+    return isinstance(value, Traced) or (isinstance(value, _SEQUENCE) and any(_holds_traced(v) for v in value))
 
 
 def apply_two(op: Op, x: Value, y: Value) -> Value:
@@ -255,6 +262,25 @@ def _format(self: Traced, spec: str) -> str:
     return format(concrete(self), spec) if spec else _text(self)
 
 
+def _unary(op: Op) -> Callable[..., Any]:
+    def method(self: Traced) -> Value:
+        return self._trace.apply_one(op, self)
+
+    return method
+
+
+def _divmod(self: Any, other: Any) -> Any:
+    return np.divmod(self, other)
+
+
+def _rdivmod(self: Any, other: Any) -> Any:
+    return np.divmod(other, self)
+
+
+def _contains(self: Any, item: Any) -> bool:
+    return bool(np.any(self == item))
+
+
 def install() -> None:
     """Put the operators on `Traced`. Called once, when the package is imported."""
     binary = {
@@ -293,10 +319,8 @@ def install() -> None:
     }.items():
         methods[f"__{short}__"] = _forward(BY_NAME[name])
     for short, name in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
-        methods[f"__{short}__"] = lambda self, op=BY_NAME[name]: self._trace.apply_one(op, self)
-    divmod_ufunc = np.divmod
-    methods["__divmod__"] = lambda self, other: divmod_ufunc(self, other)
-    methods["__rdivmod__"] = lambda self, other: divmod_ufunc(other, self)
+        methods[f"__{short}__"] = _unary(BY_NAME[name])
+    methods["__divmod__"], methods["__rdivmod__"] = _divmod, _rdivmod
     methods |= {
         "__array_ufunc__": _array_ufunc,
         "__array_function__": _array_function,
@@ -317,7 +341,7 @@ def install() -> None:
             "Use NumPy's functions; to assign into an array, make it with adjoint.numpy.zeros.",
         ),
         "__array__": _refuse_array,
-        "__contains__": lambda self, item: bool(np.any(self == item)),
+        "__contains__": _contains,
     }
     for name, method in methods.items():
         setattr(Traced, name, method)

@@ -1,7 +1,8 @@
 """Primitives that act element by element, as ufuncs do: they broadcast and promote inside.
 
-Each is a NumPy or SciPy ufunc and a *factor* for each input: the partial ∂z/∂xᵢ as an expression in inputs (x, y) and output (z). The
-parameter names of the expression say what must be kept for the way back; so `tanh` with the factor `lambda z: 1 - z * z` keeps z alone.
+Each is a NumPy or SciPy ufunc and a *factor* for each input: the partial ∂z/∂xᵢ as an expression in inputs (x, y) and
+output (z). The parameter names of the expression say what must be kept for the way back; so `tanh` with the factor
+`lambda z: 1 - z * z` keeps z alone.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from adjoint.program.op import Op, primitive
 from adjoint.program.types import ArrayType, Value, promotion_token
 
 Factor: TypeAlias = Callable[..., Value]  # called with (x, y, z); reads those it names
+Partial: TypeAlias = Callable[[Value, Value, Value], Value]  # called with (x, y, z) all three
 
 
 def itself(x: Value) -> Value:
@@ -49,9 +51,9 @@ def _pick_y(x: Value, y: Value, z: Value) -> Value:
     return y
 
 
-def _reads(*names: str) -> Callable[[Factor], Factor]:
+def _reads(*names: str) -> Callable[[Factor], Partial]:
     """Adapters from an expression in some of x, y, z to a function of all three."""
-    table: dict[tuple[str, ...], Callable[[Factor], Factor]] = {
+    table: dict[tuple[str, ...], Callable[[Factor], Partial]] = {
         (): lambda f: negated if f is minus_one else lambda x, y, z: f(),
         ("x",): lambda f: _pick_x if f is itself else lambda x, y, z: f(x),
         ("y",): lambda f: _pick_y if f is other else lambda x, y, z: f(y),
@@ -121,14 +123,15 @@ class Ufunc(Pointwise):
         self.name = name or function.__name__
         self.singular = singular  # a partial may be infinite: zero tangents must win over it
         self.arity: int = function.nin
-        raw = [inspect.signature(f).parameters if f is not None else {} for f in factors]
+        raw = [tuple(inspect.signature(f).parameters) if f is not None else () for f in factors]
         self.factors = tuple(None if f is None else _reads(*names)(f) for f, names in zip(factors, raw, strict=True))
         reads = [tuple(name in names for name in "xyz") for names in raw]
         # what to keep: (x, y, z) when only the first, only the second, or both inputs are differentiated
         self.keep_first = reads[0]
         self.keep_second = reads[1] if self.arity > 1 else (False, False, False)
         self.keep_both: Any = tuple(a or b for a, b in zip(self.keep_first, self.keep_second, strict=True))
-        # the same as the tape wants it: what to keep, and the head of the entry (partials, whether to guard them, the primitive)
+        # the same as the tape wants it: what to keep, and the head of the entry (partials, whether to guard them, the
+        # primitive)
         second = self.factors[1] if self.arity > 1 else None
         head = self.head = [self.factors[0], second, singular, self]
         self.plan_first, self.plan_second, self.plan_both = (
@@ -265,7 +268,7 @@ def smooth(function: Any, *factors: Factor | None, name: str | None = None, sing
 
 @primitive
 class MaskedProduct(Pointwise, Multilinear):
-    """ct · d, and zero wherever ct is zero, even where d is infinite or NaN: what lets no NaN out of a branch not taken."""
+    """ct · d, and zero wherever ct is zero, even where d is infinite or NaN: lets no NaN out of a branch not taken."""
 
     masks = True
 
@@ -289,13 +292,23 @@ class MaskedProduct(Pointwise, Multilinear):
 _masked_product = MaskedProduct()
 
 
+# As Any: a test against them leaves the value Any, where the classes would make it an array of unknown elements.
+_ARRAY: Any = np.ndarray
+_SCALAR: Any = np.generic
+_CONCRETE: Any = (np.ndarray, np.generic)
+
+
 def masked_multiply(ct: Value, d: Value) -> Value:
-    """ct · d, and zero wherever ct is zero. On plain arrays the masked product runs only when the plain one is not finite."""
+    """ct · d, and zero wherever ct is zero.
+
+    On plain arrays the masked product runs only when the plain one is not finite.
+    """
     if type(d) is float:
         return ct * d
-    if isinstance(ct, np.ndarray) and isinstance(d, np.ndarray | np.generic):
+    if isinstance(ct, _ARRAY) and isinstance(d, _CONCRETE):
         product = ct * d
-        return product if math.isfinite(np.vdot(product, product).real) else _masked_product.evaluate(ct, d)
-    if isinstance(ct, np.generic) and isinstance(d, np.generic):
+        square: Any = np.vdot(product, product)
+        return product if math.isfinite(square.real) else _masked_product.evaluate(ct, d)
+    if isinstance(ct, _SCALAR) and isinstance(d, _SCALAR):
         return ct * d if ct != 0 else ct
     return _masked_product(ct, d)

@@ -30,7 +30,8 @@ class Checkpoint(Control):
         return self
 
     def evaluate(self, *xs: Value) -> Value:
-        known = self.__dict__.pop("_known", None)
+        attributes: Any = self.__dict__
+        known = attributes.pop("_known", None)
         if known is not None and all(x is k for x, k in zip(xs, known[0], strict=True)):
             return known[1]
         return tuple(interpret(self.program, xs))

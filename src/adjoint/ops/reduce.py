@@ -1,8 +1,10 @@
-"""Reductions over axes: sums, products, extrema. Axes are non-negative and sorted; the front keeps or drops the reduced ones."""
+"""Reductions over axes: sums, products, extrema.
+
+Axes are non-negative and sorted; the front keeps or drops the reduced ones.
+"""
 
 from __future__ import annotations
 
-import math
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -44,9 +46,13 @@ def expand(z: Value, axes: Axes) -> Value:
     return z.reshape(tuple([1 if a in axes else next(sizes) for a in range(len(z.shape) + len(axes))]))
 
 
+# As Any: a test against it leaves the value Any, where the classes would make it an array of unknown elements.
+_CONCRETE: Any = (np.ndarray, np.generic)
+
+
 def spread_over(z: Value, shape: tuple[Any, ...]) -> Value:
-    """z repeated along its axes of size one: a view, or for a few elements an array of its own, which is made faster."""
-    if isinstance(z, np.ndarray | np.generic) and math.prod(shape) <= 4096:
+    """z repeated along its axes of size one: a view, or for few elements an array of its own, which is made faster."""
+    if isinstance(z, _CONCRETE) and math.prod(shape) <= 4096:
         out = np.empty(shape, z.dtype)
         out[...] = z
         return out
@@ -116,7 +122,10 @@ class Product(Reduction, Differential):
 
 @primitive
 class Extremum(Reduction, Differential):
-    """z = max x (or min x) over the axes. Ties share the derivative equally: ż = Σ w ẋ with w = [x = z] / (number of ties)."""
+    """z = max x (or min x) over the axes.
+
+    Ties share the derivative equally: ż = Σ w ẋ with w = [x = z] / (number of ties).
+    """
 
     kind: str  # "max" or "min"
     axes: Axes

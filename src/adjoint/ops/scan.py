@@ -1,7 +1,7 @@
 """`Scan`: a loop with a known number of turns. carry, yₜ = body(constants, carry, xₜ).
 
-Its derivative is again a scan: forwards with tangents in the carry; backwards over the residuals of each turn, with the cotangents of carry
-and constants in the carry.
+Its derivative is again a scan: forwards with tangents in the carry; backwards over the residuals of each turn, with the
+cotangents of carry and constants in the carry.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.control import Control, Flags, Guard, active_series, rearranged, stacked, zeros
+from adjoint.ops.control import Control, Derive, Flags, Guard, active_series, rearranged, stacked, zeros
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
@@ -20,7 +20,10 @@ from adjoint.program.types import ArrayType, Value, type_of
 
 @primitive
 class Scan(Control):
-    """Arguments: constants, initial carry, then arrays whose first axis is walked along. Results: last carry, then stacked ys."""
+    """Arguments: constants, initial carry, then arrays whose first axis is walked along.
+
+    Results: last carry, then stacked ys.
+    """
 
     body: Program
     constants: int
@@ -57,7 +60,9 @@ class Scan(Control):
                     columns[j] = np.empty((length, *np.shape(y)), type_of(y).dtype)
                 columns[j][t] = y
         ys = [
-            stacked([c[t] for t in range(length)], kind) if type(c) is dict else np.empty((0, *kind.shape), kind.dtype) if c is None else c
+            np.empty((0, *kind.shape), kind.dtype)
+            if c is None
+            else (stacked([c[t] for t in range(length)], kind) if type(c) is dict else c)
             for c, kind in zip(columns, types, strict=True)
         ]
         return (*carry, *ys)
@@ -90,7 +95,7 @@ class Scan(Control):
         )
         return self._separated(scan(*values), flags, 1)
 
-    def _closed(self, active: Flags, make: Any) -> tuple[Program, Flags, Flags]:
+    def _closed(self, active: Flags, make: Derive) -> tuple[Program, Flags, Flags]:
         """Grow the active carries until the loop maps active to active."""
         a, b = self.constants, self.constants + self.carries
         forced = active[a:b] + (False,) * (len(self.body.outputs) - self.carries)
@@ -104,7 +109,8 @@ class Scan(Control):
     def _interleaved(self, made: Program, active: Flags, flags: Flags, order: int) -> Program:
         """The derived body with each group's derivatives right behind the group."""
         n, m = len(active), len(flags)
-        place, inputs = n, []
+        place = n
+        inputs: list[int] = []
         extra_of: dict[int, list[int]] = {}
         for i, f in enumerate(active):
             if f:
@@ -113,7 +119,8 @@ class Scan(Control):
         for positions in self._split(range(n)):
             inputs += positions
             inputs += [e for i in positions for e in extra_of.get(i, [])]
-        place, outputs = m, []
+        place = m
+        outputs: list[int] = []
         out_extra: dict[int, list[int]] = {}
         for i, f in enumerate(flags):
             if f:
@@ -190,7 +197,7 @@ class Scan(Control):
         return record.push(residuals, types, dxs)
 
 
-def _full(series: list[Value], order: int) -> list[Value]:
+def _full(series: Sequence[Value], order: int) -> list[Value]:
     return [series[k] if k < len(series) else None for k in range(1, order + 1)]
 
 
@@ -233,7 +240,8 @@ class ScanRecord:
         """(constant residuals, walked residuals), in the order of the split's sources."""
         scan = self.scan
         a, b = scan.constants, scan.constants + scan.carries
-        constant, walked = [], []
+        constant: list[Value] = []
+        walked: list[Value] = []
         for kind, at in self.split.sources:
             if kind == "output":
                 walked.append(stacked[at])

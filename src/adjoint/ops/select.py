@@ -15,7 +15,10 @@ from adjoint.program.types import ArrayType, Value, result_dtype
 
 @primitive
 class Select(Linear):
-    """z = x where the condition c holds, else y. The pull is again a select: the cotangent of the branch not taken is a true zero."""
+    """z = x where the condition c holds, else y.
+
+    The pull is again a select: the cotangent of the branch not taken is a true zero.
+    """
 
     masks = True
 
@@ -25,7 +28,7 @@ class Select(Linear):
 
     def evaluate(self, *xs: Value) -> Value:
         x, y, c = xs
-        return np.where(c, x, y)[()]
+        return np.where(c, x, y)[()]  # pyright: ignore[reportUnknownVariableType]
 
     def result_type(self, *types: ArrayType) -> Any:
         x, y, _ = types

@@ -27,7 +27,8 @@ LARGEST = 64  # containers with more entries are not searched
 @contextmanager
 def without_draws(function: Callable[..., Any], purpose: str) -> Generator[None]:
     """Raise if a generator of NumPy was drawn from inside the block."""
-    if "numpy.random" not in sys.modules:  # nothing can hold a generator yet; NumPy loads them when they are first named
+    # nothing can hold a generator yet; NumPy loads them when they are first named
+    if "numpy.random" not in sys.modules:
         yield
         if "numpy.random" in sys.modules and _drawn_from_since_seeded():
             _refuse(purpose, "global generator")
@@ -42,7 +43,7 @@ def without_draws(function: Callable[..., Any], purpose: str) -> Generator[None]
 
 def _drawn_from_since_seeded() -> bool:
     """Whether NumPy's global generator has given a number: a new Mersenne twister stands at the end of its block."""
-    state: Any = np.random.get_state(legacy=False)
+    state: Any = np.random.get_state(legacy=False)  # noqa: NPY002 (the old generator is what is looked at)
     return state["state"]["pos"] != 624 or bool(state["has_gauss"])
 
 

@@ -12,8 +12,9 @@ The engine asks a primitive z = f(x₁ … xₙ) for these rules and no others:
 | batch | the same function on stacked arguments (the stack always stands first) |
 | coefficient | the k-th Taylor coefficient of z, from those of the x's and the lower ones of z |
 
-`push`, `pull` and `coefficient` follow from one differential fact by the classes of `adjoint.ops.calculus`; `result_type` and `batch` from
-how the primitive treats axes. The rules are written in plain NumPy: on arrays they run at NumPy's speed, on traced values they are traced.
+`push`, `pull` and `coefficient` follow from one differential fact by the classes of `adjoint.ops.calculus`;
+`result_type` and `batch` from how the primitive treats axes. The rules are written in plain NumPy: on arrays they run
+at NumPy's speed, on traced values they are traced.
 """
 
 from __future__ import annotations
@@ -90,7 +91,10 @@ C = TypeVar("C", bound=type[Op])
 
 @dataclass_transform(frozen_default=True)
 def primitive(cls: C) -> C:
-    """Declare a concrete primitive: a frozen dataclass with every rule answered; a missing rule fails here, at import."""
+    """Declare a concrete primitive: a frozen dataclass with every rule answered.
+
+    A missing rule fails here, at import.
+    """
     made = dataclasses.dataclass(frozen=True, repr=False)(cls)
     missing = sorted(getattr(made, "__abstractmethods__", ()))
     if missing:

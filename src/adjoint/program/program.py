@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -52,13 +52,17 @@ class Equation:
     outputs: tuple[Var, ...]
     location: Location | str | None = None  # a text in a program that was loaded
     scope: tuple[str, ...] = ()
-    quiet: bool = False  # recorded without NumPy's warnings, as derivatives are: where they divide by zero they are masked
+    # recorded without NumPy's warnings, as derivatives are: where they divide by zero they are masked
+    quiet: bool = False
     pulled: str | None = None  # on the way back: the name of the operation that is being pulled through
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """inputs, constants, equations, outputs. Two programs are equal when they compute the same thing in the same way."""
+    """inputs, constants, equations, outputs.
+
+    Two programs are equal when they compute the same thing in the same way.
+    """
 
     inputs: tuple[Var, ...]
     equations: tuple[Equation, ...]
@@ -117,7 +121,10 @@ def _digest(value: Value) -> Any:
 
 
 def interpret(program: Program, args: Sequence[Value]) -> list[Value]:
-    """Read a program: every primitive acts under whatever trace is live among its arguments. Values are dropped after their last use."""
+    """Read a program: every primitive acts under whatever trace is live among its arguments.
+
+    Values are dropped after their last use.
+    """
     env: dict[Var, Value] = dict(zip(program.inputs, args, strict=True))
     env.update(program.constants)
     last = _last_uses(program)
@@ -158,7 +165,7 @@ def _last_uses(program: Program) -> dict[int, list[Var]]:
     """After which equation each variable is not read any more."""
     cached = program.__dict__.get("_last_uses")
     if cached is None:
-        cached = program.__dict__["_last_uses"] = {}
+        cached = program.__dict__["_last_uses"] = dict[int, list[Var]]()
         seen: set[Var] = {a for a in program.outputs if isinstance(a, Var)}
         for position in range(len(program.equations) - 1, -1, -1):
             eq = program.equations[position]
@@ -204,7 +211,8 @@ def printed(program: Program, indent: str = "") -> Iterator[str]:
         inputs = " ".join(show(a) for a in eq.inputs)
         outputs = ", ".join(declare(v) for v in eq.outputs)
         yield f"{indent}  {outputs}{' = ' if outputs else ''}{eq.op} {inputs}".rstrip()
-        for title, sub in getattr(eq.op, "programs", dict)().items():
+        programs: Callable[[], dict[str, Program]] = getattr(eq.op, "programs", dict[str, Program])
+        for title, sub in programs().items():
             yield f"{indent}    {title}"
             yield from printed(sub, indent + "    ")
     yield f"{indent}}} -> {', '.join(show(a) for a in program.outputs)}"

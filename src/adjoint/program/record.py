@@ -1,8 +1,11 @@
 """Recording a program: every primitive that touches a recorded value becomes an equation.
 
-A recorded value is symbolic (its type alone is known: bodies of loops and branches, compilation) or concrete (its value is known too, so
-that Python's own control flow just runs; each question that Python asks is noted as a guard).
+A recorded value is symbolic (its type alone is known: bodies of loops and branches, compilation) or concrete (its value
+is known too, so that Python's own control flow just runs; each question that Python asks is noted as a guard).
 """
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -86,7 +89,8 @@ class Record(Trace):
     def __init__(self, *, concrete: bool = False, purpose: str = "this function", runs_again: bool = True) -> None:
         super().__init__()
         self.is_concrete = concrete
-        self.runs_again = runs_again or not concrete  # with other values: random numbers must not be constants of the program
+        # with other values: random numbers must not be constants of the program
+        self.runs_again = runs_again or not concrete
         self.purpose = purpose
         self.equations: list[Equation] = []
         self.constants: dict[Var, Value] = {}
@@ -147,8 +151,9 @@ class Record(Trace):
         """Python asks for a plain answer: give it and note the guard, or say what to use instead."""
         if x._value is None:
             raise ControlFlowError(
-                f"{question}() of a traced {x.type} inside {self.purpose}, at {describe(here())}: its value is not known while the program "
-                "is being traced. Use ad.cond(predicate, f, g, *args) for a branch, ad.while_loop for a loop, np.where for a choice by element."
+                f"{question}() of a traced {x.type} inside {self.purpose}, at {describe(here())}: its value is not "
+                "known while the program is being traced. Use ad.cond(predicate, f, g, *args) for a branch, "
+                "ad.while_loop for a loop, np.where for a choice by element."
             )
         result = answer(x._value)
         self.guards.append(Guard(len(self.equations), x._var, question, result, here()))
@@ -156,7 +161,9 @@ class Record(Trace):
 
     def program(self, inputs: Sequence[RecordTracer], outputs: Sequence[Value]) -> tuple[Program, list[Traced]]:
         """The program from inputs (and captured values, which follow them) to outputs; and the captured values."""
-        atoms = tuple(self.atom(np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v) for v in outputs)
+        atoms = tuple(
+            self.atom(np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v) for v in outputs
+        )
         variables = tuple(v._var for v in inputs) + tuple(self.captured)
         return Program(variables, tuple(self.equations), atoms, dict(self.constants)), list(self.captured.values())
 
@@ -178,7 +185,10 @@ def record_program(
 
     What the function computes from outer values alone is computed outside, once; when `staged`, inside the program too.
     """
-    with running(Record(concrete=values is not None, purpose=purpose, runs_again=False)) as record, record.staging() if staged else nullcontext():
+    with (
+        running(Record(concrete=values is not None, purpose=purpose, runs_again=False)) as record,
+        record.staging() if staged else nullcontext(),
+    ):
         record.started = here()
         given = [None] * len(types) if values is None else values
         # an argument may be assigned to inside: the variables are noted before

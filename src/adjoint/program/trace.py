@@ -1,15 +1,18 @@
 """Traces give primitives a meaning on values; levels keep nested transformations apart.
 
-A `Trace` is one running transformation. A `Traced` is a value that belongs to it: a pair (value, tangent), a stack of lanes, a place in a
-record. Its `_value` belongs to the level below and may itself be traced: so transformations nest in any order and depth, and the innermost
-one always acts first.
+A `Trace` is one running transformation. A `Traced` is a value that belongs to it: a pair (value, tangent), a stack of
+lanes, a place in a record. Its `_value` belongs to the level below and may itself be traced: so transformations nest in
+any order and depth, and the innermost one always acts first.
 """
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from threading import get_ident
@@ -35,7 +38,8 @@ class Trace:
     title = "a transformation"
     differentiates = False  # its values are a value with derivatives beside it
     records = False  # writes a program: an effect inside it is written down, whatever it reads
-    fast = 0  # the thread in which the short way of recording may be taken; 0 when it may not (see transform/recorders.py)
+    # the thread in which the short way of recording may be taken; 0 when it may not (see transform/recorders.py)
+    fast = 0
     defers = False  # may have to run the function again: effects wait until it has run
 
     def __init__(self) -> None:
@@ -75,14 +79,15 @@ class Trace:
         self.constant = self.assign = self._refuse  # type: ignore[method-assign]
 
     def _late(self, op: Op, args: Sequence[Value]) -> Value:
-        # a rule of the user's may close over values of a transformation that has ended inside the one whose record is being read
+        # a rule of the user's may close over values of a transformation that has ended inside the one whose record is
+        # being read
         if self.differentiates and _reading.get():
             return op(*[self._stripped(a) for a in args])
         self._refuse()
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """While a record is read or a rule of the user's runs, values of this trace that it closes over are what they stand for."""
+    def reading(self) -> Generator[None]:
+        """While a record is read or a user's rule runs, values of this trace in its closure are what they stand for."""
         token = _reading.set(True)
         try:
             with self._answered_by(lambda op, args: op(*[self._stripped(a) for a in args])):
@@ -91,8 +96,11 @@ class Trace:
             _reading.reset(token)
 
     @contextmanager
-    def staging(self) -> Iterator[None]:
-        """While inside, what is done with values of outer traces is done here: a branch that may not be taken does nothing outside."""
+    def staging(self) -> Generator[None]:
+        """While inside, what is done with values of outer traces is done here.
+
+        So a branch that may not be taken does nothing outside.
+        """
         with ExitStack() as stack:
             outer = self.outer
             while outer is not None:
@@ -101,7 +109,7 @@ class Trace:
             yield
 
     @contextmanager
-    def _answered_by(self, answer: Callable[[Op, Sequence[Value]], Value]) -> Iterator[None]:
+    def _answered_by(self, answer: Callable[[Op, Sequence[Value]], Value]) -> Generator[None]:
         """Another function gives primitives their meaning on values of this trace."""
         names = ("apply", "apply_one", "apply_two", "fast")
         before = {name: self.__dict__[name] for name in names if name in self.__dict__}
@@ -129,13 +137,16 @@ class Trace:
     def wrong_thread(self) -> NoReturn:
         """A traced value has crossed into another thread."""
         raise LeakError(
-            f"A traced value of {self.title} (called at {describe(self.started)}) was used in another thread, at {describe(here())}. "
-            "Start threads around the transformation, not inside the function that is transformed."
+            f"A traced value of {self.title} (called at {describe(self.started)}) was used in another thread, at "
+            f"{describe(here())}. Start threads around the transformation, not inside the function that is transformed."
         )
 
 
 class Traced:
-    """A value under a trace. Operators and NumPy's protocols are given to it by `adjoint.ops.operators` and `adjoint.numpy`."""
+    """A value under a trace.
+
+    Operators and NumPy's protocols are given to it by `adjoint.ops.operators` and `adjoint.numpy`.
+    """
 
     __slots__ = ("__weakref__", "_base", "_trace", "_value", "_views")
     _trace: Trace
@@ -191,7 +202,10 @@ def bind(op: Op, *args: Value) -> Value:
 
 
 def perform(op: Op, *args: Value) -> Value:
-    """Apply an effect: under the innermost trace among its arguments or among those that write programs, even if it reads nothing of them."""
+    """Apply an effect under the innermost trace among its arguments or among those that write programs.
+
+    The latter are told of it even if it reads nothing of theirs.
+    """
     top = max((a._trace for a in args if isinstance(a, Traced)), key=lambda trace: trace.level, default=None)
     keeper = _live.get()
     while keeper is not None and not (keeper.records or (keeper.defers and op.deferred)):  # type: ignore[attr-defined]
@@ -202,7 +216,7 @@ def perform(op: Op, *args: Value) -> Value:
 
 
 @contextmanager
-def outside_of(trace: Trace) -> Iterator[None]:
+def outside_of(trace: Trace) -> Generator[None]:
     """While inside, `trace` and what runs in it are not live."""
     token = _live.set(trace.outer)
     try:
@@ -215,7 +229,7 @@ T = TypeVar("T", bound=Trace)
 
 
 @contextmanager
-def running(trace: T) -> Iterator[T]:
+def running(trace: T) -> Generator[T]:
     """Make `trace` the innermost live one; end it afterwards."""
     token = _live.set(trace)
     try:
@@ -231,7 +245,7 @@ def live_trace() -> Trace | None:
 
 
 def exclusive(x: Traced) -> bool:
-    """Whether the memory of a traced value is plain, its own, and referred to by nobody else: then it may be written to."""
+    """Whether a traced value may be written to: its memory is plain, its own, and referred to by nobody else."""
     value = x._value
     if type(value) is not np.ndarray or value.base is not None or not value.flags.writeable:
         return False
@@ -247,11 +261,12 @@ def concrete(x: Value) -> Value:
     """The plain value underneath all traces, where there is exactly one; raises for stacked or symbolic values."""
     while isinstance(x, Traced):
         x = x._trace.concrete(x) if hasattr(x._trace, "concrete") else x._value  # type: ignore[attr-defined]
-    return x
+    return x  # pyright: ignore[reportUnknownVariableType]
 
 
 def refuse_conversion(x: Traced, call: str, remedy: str) -> NoReturn:
     """Python or NumPy asks for a plain number where a traced value stands."""
     raise TraceError(
-        f"{call} was asked for the plain value of a traced {x.type}, at {describe(here())}. Its derivative would be lost. {remedy}"
+        f"{call} was asked for the plain value of a traced {x.type}, at {describe(here())}. Its derivative would be "
+        f"lost. {remedy}"
     )

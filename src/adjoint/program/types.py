@@ -83,10 +83,10 @@ _known_types: dict[tuple[Shape, np.dtype[Any]], ArrayType] = {}  # making one co
 
 def type_of(value: Value) -> ArrayType:
     """The type of an array, number or traced value."""
-    known = _PYTHON_NUMBERS.get(type(value))
+    known = _PYTHON_NUMBERS.get(type(value))  # pyright: ignore[reportUnknownArgumentType]
     if known is not None:
         return known
-    key = (value.shape, value.dtype)
+    key: tuple[Shape, np.dtype[Any]] = (value.shape, value.dtype)
     known = _known_types.get(key)
     if known is None:
         if len(_known_types) >= 4096:
@@ -97,7 +97,7 @@ def type_of(value: Value) -> ArrayType:
 
 def is_differentiable(value: Value) -> bool:
     """Whether a value has tangents (see ArrayType.differentiable)."""
-    kind = type(value)
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]
     return kind is float or kind is complex or (hasattr(value, "dtype") and value.dtype.kind in "fc")
 
 
@@ -124,7 +124,8 @@ def check_supported(dtype: np.dtype[Any], what: str) -> None:
     """Refuse dtypes that cannot be computed with here, with the remedy."""
     if dtype.kind not in "biufc":
         raise DtypeError(
-            f"{what} has dtype {dtype}, which has no arithmetic here. Convert it to numbers first, e.g. with .astype(float)."
+            f"{what} has dtype {dtype}, which has no arithmetic here. Convert it to numbers first, e.g. with "
+            ".astype(float)."
         )
     if dtype.char in "gG":
         raise DtypeError(

@@ -1,5 +1,8 @@
 """Arguments of transformations: which ones are meant, what their leaves are, and how values go back to the caller."""
 
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import inspect
@@ -12,17 +15,22 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.program.trace import Trace, Traced
 from adjoint.program.types import Value, check_supported
-from adjoint.transform.states import Held, leaves_of
 from adjoint.transform.capture import explain_lock
+from adjoint.transform.states import Held, leaves_of
 
 Argnums: TypeAlias = int | str | Sequence[int | str]
 SCALARS = (bool, int, float, complex)
 FLOAT64 = np.dtype(np.float64)
+# As Any: a test against them leaves the value Any, where the classes would make it an array of unknown elements.
+_ARRAY: Any = np.ndarray
+_SCALAR: Any = np.generic
+_MASKED: Any = np.ma.MaskedArray
+_TRACED: Any = Traced
 
 
 def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
     """A leaf as a number, an ndarray of native byte order or a traced value; refused when something would be lost."""
-    kind = type(leaf)
+    kind = type(leaf)  # pyright: ignore[reportUnknownVariableType]
     if isinstance(leaf, Traced):
         return leaf
     if kind is float or kind is np.float64:
@@ -30,20 +38,21 @@ def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
     name = name if isinstance(name, str) else name()
     if kind is np.ndarray:
         array = leaf
-    elif kind in SCALARS or isinstance(leaf, np.generic):
+    elif kind in SCALARS or isinstance(leaf, _SCALAR):
         if kind is complex:
             return np.complex128(leaf)
         if kind in SCALARS:
             return leaf
         check_supported(leaf.dtype, name)
         return leaf
-    elif isinstance(leaf, np.ma.MaskedArray):
+    elif isinstance(leaf, _MASKED):
         if np.ma.is_masked(leaf):
             raise DtypeError(
-                f"{name} is a masked array with masked elements, which would be lost. Use .filled(value), or select the rest."
+                f"{name} is a masked array with masked elements, which would be lost. Use .filled(value), or select "
+                "the rest."
             )
         array = np.array(leaf)
-    elif isinstance(leaf, np.ndarray) or hasattr(leaf, "__array__") or hasattr(leaf, "__dlpack__"):
+    elif isinstance(leaf, _ARRAY) or hasattr(leaf, "__array__") or hasattr(leaf, "__dlpack__"):
         array = _converted(leaf, name)
     else:
         raise DtypeError(
@@ -104,13 +113,13 @@ def select(
     keys = [_place(function, w, args, kwargs, transformation) for w in wanted]  # type: ignore[arg-type]
     if len(set(keys)) != len(keys):
         raise TypeError(f"{transformation}: argnums={argnums} names an argument twice.")
-    chosen = tuple(args[k] if isinstance(k, int) else kwargs[k] for k in keys)
+    chosen = tuple(args[k] if isinstance(k, int) else kwargs[k] if k in kwargs else _default(function, k) for k in keys)
     leaves, structure = tree.flatten(chosen)
 
     def naming() -> list[str]:
         return [_leaf_name(function, keys, path) for path in structure.paths()]
 
-    values = [
+    values: list[Value] = [
         leaf
         if type(leaf) is np.ndarray and leaf.dtype is FLOAT64
         else plain_value(leaf, lambda i=i: f"{transformation}: argument {naming()[i]}")
@@ -130,8 +139,10 @@ def select(
             active.append(i)
         elif whole:
             raise DtypeError(
-                f"{transformation}: argument {naming()[i]} has dtype {np.asarray(leaves[i]).dtype if not isinstance(leaves[i], Traced) else value.dtype}, "
-                "and whole numbers have no derivative. Convert it with .astype(float), or differentiate another argument (argnums=…)."
+                f"{transformation}: argument {naming()[i]} has dtype "
+                f"{leaves[i].dtype if isinstance(leaves[i], Traced) else np.asarray(leaves[i]).dtype}, and whole "
+                "numbers have no derivative. Convert it with .astype(float), or differentiate another argument "
+                "(argnums=…)."
             )
 
     held = Held(transformation, chosen, structure)
@@ -171,18 +182,31 @@ def _place(
         names = _parameter_names(function)
         if which not in names:
             raise TypeError(
-                f"{transformation}: the function has no argument called {which!r}; it has {', '.join(names) or 'none by name'}."
+                f"{transformation}: the function has no argument called {which!r}; it has "
+                f"{', '.join(names) or 'none by name'}."
             )
-        which = names.index(which)
-    position = which + len(args) if which < 0 else which
+        position = names.index(which)
+    else:
+        names, position = None, which + len(args) if which < 0 else which
     if not 0 <= position < len(args):
-        names = _parameter_names(function)
-        if position < len(names) and names[position] in kwargs:
-            return names[position]
+        names = _parameter_names(function) if names is None else names
+        name = names[position] if 0 <= position < len(names) else None
+        if name is not None and (
+            name in kwargs or (which == name and _default(function, name) is not inspect.Parameter.empty)
+        ):
+            return name
         raise TypeError(
-            f"{transformation}: argnums={which}, but the function was called with {len(args)} positional arguments."
+            f"{transformation}: argnums={which!r}, but the function was called with {len(args)} positional "
+            f"argument{'' if len(args) == 1 else 's'}{f' and without {name}' if name is not None else ''}."
         )
     return position
+
+
+def _default(function: Callable[..., Any], name: str) -> Any:
+    """What an argument is when it is not given; `empty` when it must be, or cannot be given by name."""
+    parameter = inspect.signature(function).parameters[name]
+    by_name = parameter.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return parameter.default if by_name else inspect.Parameter.empty
 
 
 def _parameter_names(function: Callable[..., Any]) -> list[str]:
@@ -203,10 +227,13 @@ def _leaf_name(function: Callable[..., Any], keys: list[int | str], path: str) -
 
 
 def run(trace: Trace, call: Callable[..., Any], *args: Any) -> Any:
-    """Call the user's function; NumPy's 'setting an array element with a sequence' and 'read-only' become our own errors."""
+    """Call the user's function.
+
+    NumPy's 'setting an array element with a sequence' and 'read-only' become our own errors.
+    """
     try:
         return call(*args)
-    except (TypeError, ValueError) as problem:
+    except (TypeError, ValueError, SystemError) as problem:  # SystemError: C code that goes on after our refusal
         cause = problem.__cause__
         if isinstance(cause, TraceError):
             raise cause from None
@@ -226,9 +253,9 @@ def run(trace: Trace, call: Callable[..., Any], *args: Any) -> Any:
 def returned(value: Value, trace: Trace, foreign: Sequence[Any] = ()) -> Value:
     """What a value of `trace` is outside of it: plain and new, never memory that the caller already has."""
     outer = True  # what the function returns without computing it may be anybody's
-    if isinstance(value, Traced) and value._trace is trace:
+    if isinstance(value, _TRACED) and value._trace is trace:
         value, outer = value._value, False
-    if isinstance(value, np.ndarray):
+    if isinstance(value, _ARRAY):
         if outer or value.base is not None or not value.flags.writeable or any(value is f for f in foreign):
             value = value.copy()
         return value if value.ndim else value[()]
@@ -240,7 +267,7 @@ def fresh(values: Sequence[Value], foreign: Sequence[Any] = ()) -> list[Value]:
     seen: set[int] = {id(f) for f in foreign}
     out: list[Value] = []
     for value in values:
-        if isinstance(value, np.ndarray):
+        if isinstance(value, _ARRAY):
             if value.base is not None or not value.flags.writeable or id(value) in seen:
                 value = value.copy()
             seen.add(id(value))

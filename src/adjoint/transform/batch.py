@@ -1,5 +1,8 @@
 """Batching: a value that stands for a stack of lanes; the stack is always the first axis of what it holds."""
 
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -14,7 +17,10 @@ from adjoint.program.types import ArrayType, Value
 
 
 class BatchTracer(Traced):
-    """One lane of a stack, as the mapped function sees it. `_mapped` is False for a value that is the same in all lanes."""
+    """One lane of a stack, as the mapped function sees it.
+
+    `_mapped` is False for a value that is the same in all lanes.
+    """
 
     __slots__ = ("_mapped",)
 

@@ -17,8 +17,10 @@ from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.drivers import Linearised
 from adjoint.transform.lanes import run_lanes
-from adjoint.transform.reverse import LinearTape
+from adjoint.transform.linear import LinearTape
 from adjoint.transform.subprograms import jvp_program, pulled
+
+_TUPLE: Any = tuple  # as Any: a test against it leaves the value Any, where the class would make its elements unknown
 
 
 class UserRule:
@@ -36,13 +38,8 @@ class UserRule:
         title: str,
     ) -> None:
         self.function, self._jvp, self._vjp = function, jvp, vjp
-        self.structure, self.call, self.nondiff, self.result, self.title = (
-            structure,
-            call,
-            tuple(nondiff),
-            result,
-            title,
-        )
+        self.structure, self.call, self.nondiff = structure, call, tuple(nondiff)
+        self.result, self.title = result, title
         self.memo: tuple[Sequence[Value], Callable[..., Any]] | None = None
 
     def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:
@@ -79,7 +76,7 @@ class UserRule:
             return self.memo[1]  # type: ignore[return-value]
         assert self._vjp is not None
         made = self.call(self._vjp, tree.unflatten(self.structure, xs))
-        if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
+        if not (isinstance(made, _TUPLE) and len(made) == 2 and callable(made[1])):
             raise RuleError(
                 f"custom_rule of {self.title}: vjp must return (y, pullback); it returned {type(made).__name__}."
             )
@@ -89,11 +86,12 @@ class UserRule:
         _, pullback = self._vjp_at(xs)
         found = pullback(tree.unflatten(self.result, cts))
         parts = tree.unflatten(self.structure, xs)
-        if not isinstance(found, tuple):
+        if not isinstance(found, _TUPLE):
             found = (found,)
         if len(found) != len(parts):
             raise RuleError(
-                f"custom_rule of {self.title}: the pullback returned {len(found)} cotangents for {len(parts)} arguments (None stands for zero)."
+                f"custom_rule of {self.title}: the pullback returned {len(found)} cotangents for {len(parts)} "
+                "arguments (None stands for zero)."
             )
         out: list[Value] = []
         for part, ct, nondiff in zip(parts, found, self.nondiff, strict=True):
@@ -111,7 +109,7 @@ class UserRule:
         primals, tangents = tree.unflatten(self.structure, xs), tree.unflatten(self.structure, filled)
         tangents = tuple(None if n else t for t, n in zip(tangents, self.nondiff, strict=True))
         made = self._jvp(self.call.listed(primals, True), self.call.listed(tangents, False))
-        if not (isinstance(made, tuple) and len(made) == 2):
+        if not (isinstance(made, _TUPLE) and len(made) == 2):
             raise RuleError(f"custom_rule of {self.title}: jvp must return (y, dy); it returned {type(made).__name__}.")
         y, dy = made
         values, structure = tree.flatten(y)
@@ -122,8 +120,8 @@ class UserRule:
         """Central differences: what is left for a black box without a rule."""
         if any(isinstance(x, Traced) for x in xs):
             raise TraceError(
-                f"{self.title} is a black box without a rule: its derivative comes from differences, which cannot be differentiated again. "
-                "Give jvp=… or vjp=…."
+                f"{self.title} is a black box without a rule: its derivative comes from differences, which cannot be "
+                "differentiated again. Give jvp=… or vjp=…."
             )
         warnings.warn(
             f"{self.title} has no rule: its derivative is computed by central differences. Give jvp=… or vjp=….",
@@ -189,7 +187,9 @@ def _checked(title: str, what: str, given: Value, target: Value) -> Value:
     if given.dtype != kind.dtype:
         if given.dtype.kind == "c" and kind.dtype.kind != "c":
             if "cotangent" not in what:
-                raise RuleError(f"custom_rule of {title}: {what} is complex, but belongs to a real value of type {kind}.")
+                raise RuleError(
+                    f"custom_rule of {title}: {what} is complex, but belongs to a real value of type {kind}."
+                )
             given = np.real(given)  # the adjoint of the real numbers' place among the complex ones
         given = given.astype(kind.dtype)
     return given
@@ -198,7 +198,7 @@ def _checked(title: str, what: str, given: Value, target: Value) -> Value:
 def _transposed(
     linear: Callable[[Sequence[Value]], Sequence[Value]], types: Sequence[ArrayType], cts: Sequence[Value], _: Any
 ) -> list[Value]:
-    """The transpose of a linear function, applied: by reading its record backwards, or column by column if it is a black box."""
+    """The transpose of a linear function, applied: its record read backwards, or by columns if it is a black box."""
     zeros = [np.zeros(t.shape, t.dtype) for t in types]
 
     def call(inputs: Sequence[Value]) -> Any:
@@ -223,20 +223,17 @@ def _by_columns(
             basis = [z.copy() for z in zeros]
             basis[i][position] = unit
             pairs = [(z, ct) for z, ct in zip(linear(basis), cts, strict=True) if z is not None and ct is not None]
-            total_ = total_ + unit * sum(np.real(np.vdot(z, ct)) for z, ct in pairs)
+            total_ = total_ + unit * sum(np.real(np.vdot(z, ct)) for z, ct in pairs)  # pyright: ignore[reportUnknownArgumentType]
         found.append(total_)
     return np.reshape(np.stack(found), zeros[i].shape) if found else zeros[i]
 
 
 class ClosureRule:
-    """A rule of the user's for the arguments of a function, beside the usual derivative for the traced values that it closes over."""
+    """A user's rule for the arguments of a function, beside the usual derivative for traced values in its closure."""
 
     def __init__(self, inner: UserRule, program: Program, count: int) -> None:
-        self.inner, self.program, self.count = (
-            inner,
-            silent(program),
-            count,
-        )  # the program's inputs: `count` arguments, then the captured values
+        # the program's inputs: `count` arguments, then the captured values
+        self.inner, self.program, self.count = inner, silent(program), count
         self.title = inner.title
 
     def push(self, xs: Sequence[Value], dxs: Sequence[Value]) -> Sequence[Value]:

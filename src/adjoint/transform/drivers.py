@@ -1,5 +1,8 @@
 """Running a function under a trace, on flat lists of leaves: what the functions that users call are made of."""
 
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -14,14 +17,18 @@ from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import fresh, plain_value, returned, run
 from adjoint.transform.forward import Forward, ForwardTracer
-from adjoint.transform.reverse import LinearTape, Tape, TapeTracer, replay, swept
+from adjoint.transform.linear import LinearTape
+from adjoint.transform.reverse import Tape, TapeTracer, replay, swept
 from adjoint.transform.watch import examined, lifted, new_tape, watching
 
 Function = Callable[[Sequence[Value]], Any]
+# As Any: a test against them leaves the value Any, where the classes would make its elements unknown.
+_ARRAY: Any = np.ndarray
+_TUPLE: Any = tuple
 
 
 class Linearised:
-    """A recorded function: its value, and its derivative there as a linear map, forwards (`push`) and backwards (`pull`)."""
+    """A recorded function: its value, and its derivative there, forwards (`push`) and backwards (`pull`)."""
 
     def __init__(
         self, call: Function, values: Sequence[Value], *, has_aux: bool = False, tape: Tape | None = None
@@ -66,16 +73,17 @@ class Linearised:
 
 def _copied(value: Value) -> Value:
     """The record holds its own values: the caller may write to what it is given."""
-    return value.copy() if isinstance(value, np.ndarray) else value
+    return value.copy() if isinstance(value, _ARRAY) else value
 
 
 def split_aux(result: Any, has_aux: bool, trace: Any, foreign: Sequence[Any] = ()) -> tuple[Any, Any]:
     """(value, aux) of a function's result; aux leaves the trace."""
     if not has_aux:
         return result, None
-    if not (isinstance(result, tuple) and len(result) == 2):
+    if not (isinstance(result, _TUPLE) and len(result) == 2):
         raise TypeError(
-            f"has_aux=True needs a function that returns a pair (value, aux); it returned {type(result).__name__}."
+            "has_aux=True needs a function that returns a pair (value, aux); it returned "
+            f"{f'a {result.type}' if isinstance(result, Traced) else type(result).__name__}."
         )
     value, aux = result
     return value, outside(aux, trace, foreign)
@@ -126,12 +134,14 @@ def _scalar(y: Any, holomorphic: bool, transformation: str) -> Value:
     y = checked_leaf(y)
     if np.shape(y) != ():
         raise ShapeError(
-            f"{transformation} needs a scalar output; the function returned {type_of(y)}. Sum it, or use jacobian (all derivatives) or vjp (a product)."
+            f"{transformation} needs a scalar output; the function returned {type_of(y)}. Sum it, or use jacobian "
+            "(all derivatives) or vjp (a product)."
         )
     kind = type_of(y).dtype.kind
     if kind == "c" and not holomorphic:
         raise DtypeError(
-            f"{transformation} needs a real output; the function returned {type_of(y)}. Take np.real or np.abs of it, or give holomorphic=True for f'(z)."
+            f"{transformation} needs a real output; the function returned {type_of(y)}. Take np.real or np.abs of it, "
+            "or give holomorphic=True for f'(z)."
         )
     if holomorphic and kind != "c":
         raise DtypeError(
@@ -152,7 +162,8 @@ def push_forward(
         y, aux = split_aux(run(trace, call, inputs), has_aux, trace, values)
         leaves, structure = tree.flatten(y)
         leaves = [checked_leaf(leaf) for leaf in leaves]
-        primals, slopes = [], []
+        primals: list[Value] = []
+        slopes: list[Value] = []
         for leaf in leaves:
             mine = isinstance(leaf, ForwardTracer) and leaf._trace is trace
             primals.append(returned(leaf, trace, values))

@@ -1,5 +1,8 @@
 """Forward mode: pairs (value, tangent), pushed through each primitive as it runs; nothing is stored."""
 
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import sys
@@ -59,7 +62,7 @@ class Forward(Trace):
             z = op(*xs)
             with np.errstate(all="ignore"), self.reading() if op.closes else _NOTHING:
                 dz = op.push(xs, z, dxs)
-        return tuple(map(self._paired, z, dz)) if op.several else self._paired(z, dz)
+        return tuple(map(self._paired, z, dz)) if op.several else self._paired(z, dz)  # pyright: ignore[reportArgumentType, reportUnknownArgumentType]
 
     def assign(self, x: Any, op: Any, v: Value, indices: Sequence[Value]) -> bool:
         """x[…] = v in place, in value and tangent, when nobody else refers to their memory."""

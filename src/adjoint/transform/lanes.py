@@ -1,8 +1,12 @@
 """vmap over leaves, and Python's own `if` under it: lanes that disagree are run again, each group along its own path.
 
-When Python asks a stacked value for its truth and the lanes disagree, the run is given up and the function is run again for each group of
-lanes that agree. Lanes are gathered and put back together by primitives, so outer transformations see them.
+When Python asks a stacked value for its truth and the lanes disagree, the run is given up and the function is run again
+for each group of lanes that agree. Lanes are gathered and put back together by primitives, so outer transformations see
+them.
 """
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -12,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import CheckError
-from adjoint.base.errors import ShapeError
+from adjoint.base.errors import CheckError, ShapeError
 from adjoint.base.source import here
-from adjoint.program.op import Op
 from adjoint.program.journal import Journal, journal
+from adjoint.program.op import Op
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import run
@@ -67,7 +70,6 @@ class LaneBatch(Batch):
             return distinct[0]
         raise Disagreement(self, [np.flatnonzero([a == d for a in answers]) for d in distinct])
 
-
     def common(self, x: BatchTracer) -> Value:
         """The array that all lanes have in common, or a split into groups of lanes that have the same."""
         if not x._mapped:
@@ -103,7 +105,7 @@ def _answers(value: Value, size: int, question: str, answer: Callable[[Value], A
     flat = np.reshape(value, (size,))
     while isinstance(flat, Traced) and not hasattr(flat._trace, "ask"):
         flat = flat._value
-    return [_ask_below(flat[i], question, answer) for i in range(size)]
+    return [_ask_below(flat[i], question, answer) for i in range(size)]  # pyright: ignore[reportIndexIssue]
 
 
 def run_lanes(
@@ -157,7 +159,10 @@ def _run_groups(
                 )
             structure = found
             parts.append(
-                [o if f else np.broadcast_to(o, (len(lanes), *np.shape(o))) for o, f in zip(outputs, flags, strict=True)]
+                [
+                    o if f else np.broadcast_to(o, (len(lanes), *np.shape(o)))
+                    for o, f in zip(outputs, flags, strict=True)
+                ]
             )
             changes.rewind()
         changes.settle()
@@ -165,8 +170,9 @@ def _run_groups(
         shapes = {np.shape(part)[1:] for part in column}
         if len(shapes) > 1:
             raise ShapeError(
-                f"vmap: lanes return arrays of different shapes for result{path}: {', '.join(map(str, sorted(shapes)))}. "
-                "They cannot be stacked: reduce them inside the function, or keep the shape with np.where."
+                f"vmap: lanes return arrays of different shapes for result{path}: "
+                f"{', '.join(map(str, sorted(shapes)))}. They cannot be stacked: reduce them inside the function, or "
+                "keep the shape with np.where."
             )
     order = np.argsort(np.concatenate(groups), kind="stable")
     merged = [np.take(np.concatenate(column, axis=0), order, axis=0) for column in zip(*parts, strict=True)]

@@ -1,8 +1,12 @@
-"""The short way onto the tape: for each pointwise primitive a function that records it, with everything that is fixed taken out of the loop.
+"""The short way onto the tape: for each pointwise primitive a function that records it, all that is fixed prepared.
 
-Small-array code spends its time between the NumPy calls. These functions do what `Tape.apply_one` and `apply_two` do for the common case
-(float64, shapes that agree, the tape in its own thread and recording); for everything else they hand over to them. A test compares the two.
+Small-array code spends its time between the NumPy calls. These functions do what `Tape.apply_one` and `apply_two` do
+for the common case (float64, shapes that agree, the tape in its own thread and recording); for everything else they
+hand over to them. A test compares the two.
 """
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -57,7 +61,15 @@ def binary(op: Ufunc) -> Recorder:
             xv, yv = x._value, y._value
             z = function(xv, yv)
             entries = tape.entries
-            entry = (head, x._index, y._index, xv if both_x else None, yv if both_y else None, z if both_z else None, None)
+            entry = (
+                head,
+                x._index,
+                y._index,
+                xv if both_x else None,
+                yv if both_y else None,
+                z if both_z else None,
+                None,
+            )
         elif type(y) is float:
             xv = x._value
             z = function(xv, y)
@@ -119,7 +131,10 @@ general_ufunc: Any = None
 
 
 def install() -> None:
-    """Give the tape's values their own operators and ufuncs. Called once, after those of all traced values are there."""
+    """Give the tape's values their own operators and ufuncs.
+
+    Called once, after those of all traced values are there.
+    """
     global general_ufunc
     for short, name in {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide"}.items():
         op = BY_NAME[name]

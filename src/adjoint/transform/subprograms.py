@@ -1,8 +1,11 @@
-"""Transformations of programs: what loops, branches and other primitives with programs inside are given by their traces.
+"""Transformations of programs: what traces give to loops, branches and other primitives with programs inside.
 
-Each re-reads the program under the transformation's own trace while a symbolic record writes the result down. Programs are values, so
-results are remembered on them.
+Each re-reads the program under the transformation's own trace while a symbolic record writes the result down. Programs
+are values, so results are remembered on them.
 """
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ def remembered(program: Program, key: Any, make: Callable[[], R]) -> R:
 
 
 def jvp_program(program: Program, active: Flags, forced: Flags) -> tuple[Program, Flags]:
-    """(x…, ẋ of the active…) → (z…, ż of those flagged…), and the flags; `forced` outputs get a tangent even if it is zero."""
+    """(x…, ẋ of the active…) → (z…, ż of those flagged…), and the flags.
+
+    `forced` outputs get a tangent even if it is zero.
+    """
 
     def make() -> tuple[Program, Flags]:
         n = len(program.inputs)
@@ -72,7 +78,10 @@ def _zeros(z: Value) -> Value:
 
 
 def batched_program(program: Program, mapped: Flags, size: int, forced: Flags) -> tuple[Program, Flags]:
-    """The program on stacked inputs where flagged, and which outputs are stacked; `forced` ones are stacked in any case."""
+    """The program on stacked inputs where flagged, and which outputs are stacked.
+
+    `forced` ones are stacked in any case.
+    """
 
     def make() -> tuple[Program, Flags]:
         flags: list[bool] = []
@@ -105,7 +114,10 @@ def _traced_array(value: Value) -> Value:
 
 
 def jet_program(program: Program, active: Flags, order: int, forced: Flags) -> tuple[Program, Flags]:
-    """(x…, then x₁ … x_order of each active input) → (z…, then z₁ … z_order of each flagged output), coefficients of powers."""
+    """(x…, then x₁ … x_order of each active input) → (z…, then z₁ … z_order of each flagged output).
+
+    The xₖ and zₖ are coefficients of powers.
+    """
 
     def make() -> tuple[Program, Flags]:
         n = len(program.inputs)
@@ -146,9 +158,12 @@ class Slot:
 
 
 class Split:
-    """A program cut in two for reverse mode: `forward` computes the outputs and the residuals, `backward` reads residuals and cotangents.
+    """A program cut in two for reverse mode.
 
-    `sources[i]` says where residual i comes from: ("input", j) is input j itself, ("output", j) the j-th extra output of `forward`.
+    `forward` computes the outputs and the residuals, `backward` reads residuals and cotangents.
+
+    `sources[i]` says where residual i comes from: ("input", j) is input j itself, ("output", j) the j-th extra output
+    of `forward`.
     """
 
     def __init__(self, program: Program, wanted: Flags) -> None:
@@ -240,9 +255,9 @@ def substituted(entry: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
     if isinstance(entry, kind):
         return replace(entry)
     if type(entry) is tuple:
-        return tuple(substituted(e, kind, replace) for e in entry)
+        return tuple(substituted(e, kind, replace) for e in entry)  # pyright: ignore[reportUnknownVariableType]
     if type(entry) is list:
-        return [substituted(e, kind, replace) for e in entry]
+        return [substituted(e, kind, replace) for e in entry]  # pyright: ignore[reportUnknownVariableType]
     return entry
 
 
@@ -252,8 +267,11 @@ def split_program(program: Program, wanted: Flags) -> Split:
 
 
 def split_fixed(program: Program, wanted: Flags) -> Split:
-    """The halves of a program, with residuals whose sizes are known beforehand: where a loop inside finds its number of turns while it
-    runs, the program keeps its inputs alone and is run again on the way back."""
+    """The halves of a program, with residuals whose sizes are known beforehand.
+
+    Where a loop inside finds its number of turns while it runs, the program keeps its inputs alone and is run again on
+    the way back.
+    """
     split = split_program(program, wanted)
     if all(isinstance(n, int) for t in split.residual_types for n in t.shape):
         return split

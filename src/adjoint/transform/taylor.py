@@ -1,10 +1,14 @@
 """Taylor mode: power series instead of numbers, x(t) = x₀ + x₁ t + x₂ t² + …, pushed through each primitive.
 
-Linear maps act on each coefficient, products are Cauchy products. Everything else states ż = push(x, z)·ẋ, and that is a differential
-equation for the series of z: k zₖ = [push(x, z)·ẋ]ₖ₋₁. The right side is built once, out of *lazy* series whose coefficients are computed
-on demand from lower ones and remembered, so a primitive of order K costs O(K²) products. Equal expressions share one node: the partial of
-sin is cos, whose partial is minus the *same* sin, and the recurrence closes by itself.
+Linear maps act on each coefficient, products are Cauchy products. Everything else states ż = push(x, z)·ẋ, and that is
+a differential equation for the series of z: k zₖ = [push(x, z)·ẋ]ₖ₋₁. The right side is built once, out of *lazy*
+series whose coefficients are computed on demand from lower ones and remembered, so a primitive of order K costs O(K²)
+products. Equal expressions share one node: the partial of sin is cos, whose partial is minus the *same* sin, and the
+recurrence closes by itself.
 """
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -120,7 +124,7 @@ class Taylor(Trace):
             self.wrong_thread()
         if hasattr(op, "jet"):  # control flow maps Taylor mode over its own programs
             found = op.jet([self.coefficients(self._series_of(a)) for a in args], self)  # type: ignore[attr-defined]
-            return tuple(map(self._settled_series, found))
+            return tuple(map(self._settled_series, found))  # pyright: ignore[reportUnknownArgumentType]
         if op.flat:
             z = op(*[self._series_of(a).get(0) for a in args])
             return tuple(map(self._settled, z)) if op.several else self._settled(z)
@@ -144,7 +148,7 @@ class Taylor(Trace):
             return value._series
         if self._shared is None:
             return Known([value])
-        key = (type(value), value) if type(value) in (int, float, complex) else ("constant", id(value))
+        key: Any = (type(value), value) if type(value) in (int, float, complex) else ("constant", id(value))
         return self._shared.setdefault(key, Known([value]))
 
     def _node(self, op: Op, xs: Sequence[Any]) -> Node:
@@ -173,7 +177,7 @@ class Taylor(Trace):
         )
         slopes = [None if f or x.dtype.kind not in "fc" else self._slope(x) for x, f in zip(xs, fixed, strict=True)]
         if all(slope is None for slope in slopes):  # rules may count on a tangent that is there
-            return [None] * (len(z) if several else 1)
+            return [None] * (len(z) if several else 1)  # pyright: ignore[reportArgumentType]
         with np.errstate(all="ignore"):
             dz = getattr(node.op, "series_push", node.op.push)(xs, z, slopes)
         return [self._rate_series(d) for d in (dz if several else (dz,))]
