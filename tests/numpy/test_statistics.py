@@ -63,3 +63,11 @@ def test_what_has_no_meaning_raises() -> None:
         ad.grad(lambda x: np.quantile(x, 0.5, method="best"))(np.ones(3))
     with pytest.raises(UnsupportedError, match="bincount"):
         ad.grad(lambda x: np.sum(np.histogram(x)[1]))(np.ones(3))
+
+
+def test_quantiles_of_plain_data_at_traced_places() -> None:
+    data, q = np.array([1.0, 3.0, 4.0, 9.0]), np.array([0.2, 0.55])
+    f = lambda q: np.quantile(data, q)
+    np.testing.assert_allclose(ad.vmap(f)(q), f(q))
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(q), (f(q + 1e-6) - f(q - 1e-6)) / 2e-6, rtol=1e-8)
+    np.testing.assert_allclose(ad.trace(f)(q)(q), f(q))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.base.errors import ShapeError, UnsupportedError
+from adjoint.base.errors import ControlFlowError, ShapeError, UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, implements, normal_axis
 from adjoint.ops.contract import adjoint_matrix
@@ -172,9 +172,15 @@ def lstsq(a: Value, b: Value, rcond: Any = None) -> tuple[Value, Value, Value, V
     s = np.linalg.svd(_constant(a), compute_uv=False)
     rank = np.count_nonzero(s > cutoff * np.max(s, initial=0))
     x = np.matmul(np.linalg.pinv(a, cutoff), columns)
-    if m > n and bool(rank == n):
+    full = rank == n
+    try:
+        known = bool(full)
+    except ControlFlowError:  # in the body of a loop or a branch: the residuals keep their shape, NaN for none
+        known = None
+    if m > n and known is not False:
         gap = columns - np.matmul(a, x)
         residuals = np.sum(np.real(np.conjugate(gap) * gap) if gap.dtype.kind == "c" else gap * gap, axis=0)
+        residuals = np.where(full, residuals, np.nan) if known is None else residuals
     else:
         residuals = np.zeros(0, s.dtype)
     return (np.squeeze(x, -1) if b.ndim == 1 else x), residuals, rank, s

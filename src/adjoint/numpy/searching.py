@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axis, refuse_keywords
-from adjoint.numpy.indexing import plain_mask
+from adjoint.numpy.indexing import plain_mask, take
 from adjoint.numpy.joining import static
 from adjoint.numpy.shaping import convert
 from adjoint.ops.index import ScatterSum
@@ -43,7 +43,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Valu
         raise ValueError("object of too small depth for desired array")
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
-    return bind(SearchSorted(side), a if sorter is None else np.take(a, sorter), v)
+    return bind(SearchSorted(side), a if sorter is None else take(a, sorter), v)
 
 
 @implements(np.digitize)

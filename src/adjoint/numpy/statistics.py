@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, is_traced, normal_axes, refuse_keywords
+from adjoint.numpy.indexing import take
 from adjoint.numpy.shaping import convert
 from adjoint.program.types import Value
 
@@ -152,7 +153,7 @@ def quantile(
     x, axes = to_front(a, axis)
     ordered = np.sort(x, axis=0)
     first, second, share = places(x.shape[0], q, method)
-    below, above = np.take(ordered, first, axis=0), np.take(ordered, second, axis=0)
+    below, above = take(ordered, first, axis=0), take(ordered, second, axis=0)
     share = np.reshape(share, np.shape(share) + (1,) * (ordered.ndim - 1))
     z = _nan_if(np.isnan(ordered[-1]), convert(below + (above - below) * share, a.dtype))
     if given(keepdims):
