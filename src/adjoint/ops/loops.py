@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.ops.control import Control, Derive, Flags, Guard, active_series, rearranged, stacked, zeros
 from adjoint.ops.effects import guarded, has_effects, silent
 from adjoint.ops.scan import Scan, ScanRecord, inner
+from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
@@ -54,8 +55,9 @@ class While(Control):
     def evaluate(self, *xs: Value) -> Value:
         test, constants, carry = self._split(xs)
         rows: list[list[Value]] = []
-        while bool(interpret(self.condition, [*test, *carry])[0]):
-            out = interpret(self.body, [*constants, *carry])
+        goes_on, turn = Evaluator(self.condition), Evaluator(self.body)
+        while bool(goes_on([*test, *carry])[0]):
+            out = turn([*constants, *carry])
             carry = out[: self.carries]
             rows.append(out[self.carries :])
         types = self.body.output_types[self.carries :]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.control import Control, Derive, Flags, Guard, active_series, rearranged, stacked, zeros
+from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
@@ -52,8 +53,9 @@ class Scan(Control):
         length = self.length if self.length is not None else len(arrays[0])
         types = self.body.output_types[self.carries :]
         columns: list[Any] = [None if all(isinstance(n, int) for n in t.shape) else {} for t in types]
+        turn = Evaluator(self.body)
         for t in range(length - 1, -1, -1) if self.reverse else range(length):
-            out = interpret(self.body, [*constants, *carry, *[a[t] for a in arrays]])
+            out = turn([*constants, *carry, *[a[t] for a in arrays]])
             carry = out[: self.carries]
             for j, y in enumerate(out[self.carries :]):
                 if columns[j] is None:

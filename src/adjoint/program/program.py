@@ -127,7 +127,7 @@ def interpret(program: Program, args: Sequence[Value]) -> list[Value]:
     """
     env: dict[Var, Value] = dict(zip(program.inputs, args, strict=True))
     env.update(program.constants)
-    last = _last_uses(program)
+    last = last_uses(program)
     located = any(isinstance(a, Traced) for a in args)  # then somebody may want to know for which line this is done
     token = pin(None) if located else None
     quiet: Any = None
@@ -161,7 +161,7 @@ def _quieted(state: Any) -> Any:
     return state
 
 
-def _last_uses(program: Program) -> dict[int, list[Var]]:
+def last_uses(program: Program) -> dict[int, list[Var]]:
     """After which equation each variable is not read any more."""
     cached = program.__dict__.get("_last_uses")
     if cached is None:

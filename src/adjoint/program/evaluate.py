@@ -1,0 +1,84 @@
+"""Programs evaluated many times on plain values: as one Python function, written out equation by equation.
+
+Reading a program costs a few microseconds for each equation beside the NumPy call. A loop pays them at every turn, so
+after some turns its body is written out as Python text, `c = add(a, b)`, and compiled by Python. It computes the same
+in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.program.program import Atom, Program, Var, interpret, last_uses
+from adjoint.program.types import Value
+
+TURNS_BEFORE = 8  # that many times a program is read before it is written out
+LONGEST = 2000  # equations: longer ones gain little, and their text takes long to compile
+
+
+class Evaluator:
+    """A program to be run many times on plain values."""
+
+    __slots__ = ("_program", "_run", "_turns")
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._run: Callable[..., list[Value]] | None = program.__dict__.get("_written")
+        self._turns = 0
+
+    def __call__(self, args: Sequence[Value]) -> list[Value]:
+        if self._run is not None:
+            return self._run(*args)
+        self._turns += 1
+        if self._turns > TURNS_BEFORE and len(self._program.equations) <= LONGEST:
+            self._run = self._program.__dict__["_written"] = written(self._program)
+        return interpret(self._program, args)
+
+
+def written(program: Program) -> Callable[..., list[Value]]:
+    """The program as a Python function."""
+    names: dict[str, Any] = {"errstate": np.errstate}
+    source = "\n".join(_lines(program, names))
+    exec(compile(source, "<program>", "exec"), names)  # the text holds names and numbers of ours alone
+    return names["run"]
+
+
+def _lines(program: Program, names: dict[str, Any]) -> Iterator[str]:
+    """The text; what it refers to is put into `names`."""
+    local: dict[Var, str] = {}
+
+    def read(atom: Atom) -> str:
+        if isinstance(atom, Var):
+            return local[atom]
+        name = f"k{len(names)}"
+        names[name] = atom.value
+        return name
+
+    for v, value in program.constants.items():
+        local[v] = f"k{len(names)}"
+        names[local[v]] = value
+    for v in program.inputs:
+        local[v] = f"v{len(local)}"
+    yield f"def run({', '.join(local[v] for v in program.inputs)}):"
+    last = last_uses(program)
+    quiet = False
+    for position, eq in enumerate(program.equations):
+        if eq.quiet and not quiet:
+            yield "  with errstate(all='ignore'):"
+        quiet = eq.quiet
+        indent = "    " if quiet else "  "
+        arguments = ", ".join(read(a) for a in eq.inputs)
+        call = f"f{position}"
+        names[call] = getattr(eq.op, "function", None) if eq.op.pointwise else eq.op.evaluate
+        for v in eq.outputs:
+            local[v] = f"v{len(local)}"
+        targets = ", ".join(local[v] for v in eq.outputs)
+        assign = "" if not eq.outputs else f"{targets}, = " if eq.op.several else f"{targets} = "
+        yield f"{indent}{assign}{call}({arguments})"
+        dropped = [local[v] for v in last.get(position, ()) if v not in program.constants]
+        if dropped:
+            yield f"{indent}del {', '.join(dropped)}"
+    yield f"  return [{', '.join(read(a) for a in program.outputs)}]"
