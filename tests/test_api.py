@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import adjoint as ad
 from adjoint.base.errors import DtypeError, ShapeError, TraceError
@@ -42,6 +43,19 @@ def test_arguments_that_do_not_exist() -> None:
         ad.grad(f, 5)(2.0)
     with pytest.raises(TypeError, match="argnums=1"):
         ad.grad(f, 1)(2.0)
+
+
+def test_arguments_that_are_not_given_have_their_defaults() -> None:
+    g = lambda x, y=3.0, *, z=2.0: x * y**2 * z
+    assert ad.grad(g, "y")(2.0) == 24.0
+    assert ad.grad(g, ("z", "x"))(2.0) == (18.0, 18.0)
+    with pytest.raises(TypeError, match=r"argnums='y', but .* without y"):
+        ad.grad(lambda x, y: x * y, "y")(2.0)
+
+
+def test_c_code_that_goes_on_after_a_refusal() -> None:
+    with pytest.raises(TraceError, match="derivative would be lost"):
+        ad.grad(lambda a: brentq(lambda t: t * t - a, 0.0, 3.0))(2.0)
 
 
 def test_what_is_not_a_function() -> None:
