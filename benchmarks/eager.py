@@ -1,4 +1,4 @@
-"""Eager gradients of small-array code, side by side: adjoint, HIPS autograd, PyTorch eager, and reverse code written by hand in NumPy.
+"""Eager gradients of small-array code: adjoint, HIPS autograd, PyTorch eager, reverse code by hand in NumPy.
 
     python benchmarks/eager.py [--write]        prints tables; --write also renews docs/benchmarks/eager.md and its plot
 
@@ -37,7 +37,8 @@ def best(contenders: dict[str, Callable[[], Any]], rounds: int = 40) -> dict[str
     return least
 
 
-# Three chains. Each is written once over a namespace `m` (numpy, autograd.numpy or torch), and once by hand with its derivative.
+# Three chains. Each is written once over a namespace `m` (numpy, autograd.numpy or torch), and once by hand with its
+# derivative.
 
 
 def wave(m: Any, x: Any) -> Any:
@@ -182,7 +183,7 @@ def resident() -> float:
 
 
 def long_loop(count: int, marks: int = 100) -> tuple[float, list[tuple[float, float]]]:
-    """Seconds for the gradient of a loop of `count` primitives on 64 numbers, and memory at marks: (position, MB over the start)."""
+    """Seconds for the gradient of a loop of `count` primitives on 64 numbers, and its memory: (position, MB)."""
     curve: list[tuple[float, float]] = []
     gc.collect()
     start_memory = resident()
@@ -233,7 +234,7 @@ def network() -> tuple[float, float, float]:
 
 
 def untraced() -> tuple[float, float]:
-    """Nanoseconds of np.sin on a plain array, outside and inside a live transformation: NumPy's own code in both cases."""
+    """Nanoseconds of np.sin on a plain array, outside and inside a live transformation: both times NumPy's own code."""
     plain = np.ones(10)
     inside: list[float] = []
 
@@ -273,8 +274,12 @@ def main() -> None:
     outside, inside = untraced()
     facts = [
         *[f"x[i] read in a loop of {n}: {r:.1f} µs each; z[i] written and read: {w:.1f} µs each" for n, r, w in steps],
-        *[f"loop of {n} recorded primitives: {t:.2f} s, {t / n * 1e6:.2f} µs each, peak {max(m for _, m in c):.0f} MB" for n, (t, c) in loops.items()],
-        f"4 layers of 512 x 512 matmul and tanh: primal {primal:.1f} ms, value and gradient {gradient:.1f} ms, ratio {ratio:.2f}",
+        *[
+            f"loop of {n} recorded primitives: {t:.2f} s, {t / n * 1e6:.2f} µs each, peak {max(m for _, m in c):.0f} MB"
+            for n, (t, c) in loops.items()
+        ],
+        f"4 layers of 512 x 512 matmul and tanh: primal {primal:.1f} ms, value and gradient {gradient:.1f} ms, ratio "
+        f"{ratio:.2f}",
         f"np.sin of a plain array: {outside:.0f} ns outside, {inside:.0f} ns inside a transformation",
     ]
     for fact in facts:
@@ -296,13 +301,18 @@ def publish(header: list[str], lines: list[str], facts: list[str], curve: list[t
     figure, axes = plt.subplots(figsize=(7, 3.2))
     axes.plot([p for p, _ in curve], [m for _, m in curve])
     axes.axvline(1.0, color="0.7", lw=1)
-    axes.set(xlabel="forward: 0 → 1, backward: 1 → 2", ylabel="MB over the start", title="Memory of a gradient through 10⁶ primitives")
+    axes.set(
+        xlabel="forward: 0 → 1, backward: 1 → 2",
+        ylabel="MB over the start",
+        title="Memory of a gradient through 10⁶ primitives",
+    )
     figure.tight_layout()
     figure.savefig(folder / "eager-memory.png", dpi=120)
     text = [
         "# Eager gradients, side by side",
         "",
-        f"Written by `python benchmarks/eager.py --write`. Chains of {LENGTH} links on {size} float64 numbers, one core, interleaved, minima;",
+        f"Written by `python benchmarks/eager.py --write`. Chains of {LENGTH} links on {size} float64 numbers, one "
+        "core, interleaved, minima;",
         "microseconds for each primitive, forward and backward together.",
         "",
         "| " + " | ".join(header) + " |",

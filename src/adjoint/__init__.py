@@ -1,9 +1,9 @@
 """Differentiate and compile the NumPy code you already have.
 
-    import numpy as np
-    import adjoint as ad
-
-    ad.grad(lambda x: np.sum(np.sin(x) ** 2))(np.ones(3))
+>>> import numpy as np
+>>> import adjoint as ad
+>>> ad.grad(lambda x: np.sum(np.sin(x) ** 2))(np.ones(3))
+array([0.90929743, 0.90929743, 0.90929743])
 """
 
 import importlib
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
+__all__ = [  # noqa: RUF022  (by subject)
     # derivatives
     "grad",
     "value_and_grad",

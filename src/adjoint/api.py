@@ -40,12 +40,16 @@ Function: TypeAlias = Callable[..., Any]
 
 
 class Transformed:
-    """A function made from another one. It has the other's name and signature, works as a method, and pickles if the other does."""
+    """A function made from another one.
+
+    It has the other's name and signature, works as a method, and pickles if the other does.
+    """
 
     def __init__(self, run_: Callable[..., Any], function: Function, options: dict[str, Any]) -> None:
         if not callable(function):
             raise TypeError(
-                f"{run_.__name__.strip('_')} needs a function, not {type(function).__name__}. Write grad(f)(x), not grad(f(x))."
+                f"{run_.__name__.strip('_')} needs a function, not {type(function).__name__}. Write grad(f)(x), not "
+                "grad(f(x))."
             )
         functools.update_wrapper(self, function, updated=())
         self._run, self._function, self._options = run_, function, options
@@ -67,9 +71,10 @@ class Transformed:
 def grad(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
     """The gradient of a scalar function: `grad(f)(x)` has the structure, shapes and dtypes of `x`.
 
-    `argnums` names the arguments to differentiate, by position or by name; several give a tuple. With `has_aux` the function returns
-    (value, aux) and the result is (gradient, aux). For complex x and real f it is ∂f/∂x + i ∂f/∂y, the direction of steepest ascent;
-    with `holomorphic` it is f'(z). Integer leaves inside a tree are constants, and their gradient is zero.
+    `argnums` names the arguments to differentiate, by position or by name; several give a tuple. With `has_aux` the
+    function returns (value, aux) and the result is (gradient, aux). For complex x and real f it is ∂f/∂x + i ∂f/∂y, the
+    direction of steepest ascent; with `holomorphic` it is f'(z). Integer leaves inside a tree are constants, and their
+    gradient is zero.
     """
     return Transformed(_grad, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic})
 
@@ -122,7 +127,8 @@ def _with_zeros(chosen: Selection, active: Sequence[Value]) -> list[Value]:
 def _all_arguments(function: Function, primals: Sequence[Any], name: str) -> Selection:
     if not isinstance(primals, tuple | list):
         raise TypeError(
-            f"{name}: primals must be a tuple with one entry for each argument; got {type(primals).__name__}. Write {name}(f, (x,), …)."
+            f"{name}: primals must be a tuple with one entry for each argument; got {type(primals).__name__}. Write "
+            f"{name}(f, (x,), …)."
         )
     return select(function, tuple(range(len(primals))), tuple(primals), {}, name)
 
@@ -132,7 +138,10 @@ def _all_arguments(function: Function, primals: Sequence[Any], name: str) -> Sel
 def jvp(
     function: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """(f(x), ∂f(x)[v]): value and directional derivative, by forward mode. `primals` and `tangents` are tuples of trees."""
+    """(f(x), ∂f(x)[v]): value and directional derivative, by forward mode.
+
+    `primals` and `tangents` are tuples of trees.
+    """
     chosen = _all_arguments(function, primals, "jvp")
     if not isinstance(tangents, tuple | list):
         raise TypeError(f"jvp: tangents must be a tuple like primals; got {type(tangents).__name__}.")
@@ -147,9 +156,15 @@ def _tangents(chosen: Selection, given: Any, what: str) -> list[Value]:
     """The tangents of the active leaves; integer leaves must have none that matter."""
     leaves = tree.leaves_like(what, chosen.structure, given, "the primals", "the tangents")
     for i, leaf in enumerate(leaves):
-        if i not in chosen.active and leaf is not None and not isinstance(leaf, Traced) and np.any(np.not_equal(leaf, 0)):
+        if (
+            i not in chosen.active
+            and leaf is not None
+            and not isinstance(leaf, Traced)
+            and np.any(np.not_equal(leaf, 0))
+        ):
             raise DtypeError(
-                f"{what}: {chosen.names[i]} belongs to whole numbers, which do not move: its tangent must be zero or None."
+                f"{what}: {chosen.names[i]} belongs to whole numbers, which do not move: its tangent must be zero or "
+                "None."
             )
     types = [type_of(v) for v in chosen.values]
     return checked_tangents([leaves[i] for i in chosen.active], types, what, [chosen.names[i] for i in chosen.active])
@@ -177,8 +192,8 @@ class LinearMap:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "A derivative at one point holds the record of a run, and does not pickle. Pickle the function, and call vjp "
-            "or linearize again."
+            "A derivative at one point holds the record of a run, and does not pickle. Pickle the function, and call "
+            "vjp or linearize again."
         )
 
     def __repr__(self) -> str:
@@ -212,7 +227,10 @@ def linearize(function: Function, *primals: Any, has_aux: bool = False) -> tuple
 
 
 def linear_transpose(function: Function, *primals: Any) -> Transformed:
-    """The transpose of a linear function: `linear_transpose(f, x)(u)` is the tuple of f*[u]; `primals` give shapes and dtypes only."""
+    """The transpose of a linear function: `linear_transpose(f, x)(u)` is the tuple of f*[u].
+
+    `primals` give shapes and dtypes only.
+    """
     return Transformed(_linear_transpose, function, {"primals": primals})
 
 
@@ -238,9 +256,10 @@ def _example(leaf: Any) -> Value:
 def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None) -> Transformed:
     """Map a function over an axis of its arguments, all lanes at once.
 
-    `in_axes` is one axis for all arguments, or a tuple with an axis, None (not mapped) or a tree of these for each. Python's own `if` and
-    `while` on mapped values work: lanes that go different ways are run in groups. A random generator that is mapped gives every lane a
-    stream of its own; one that is not mapped gives all lanes the same numbers.
+    `in_axes` is one axis for all arguments, or a tuple with an axis, None (not mapped) or a tree of these for each.
+    Python's own `if` and `while` on mapped values work: lanes that go different ways are run in groups. A random
+    generator that is mapped gives every lane a stream of its own; one that is not mapped gives all lanes the same
+    numbers.
     """
     return Transformed(_vmap, function, {"in_axes": in_axes, "out_axes": out_axes, "axis_size": axis_size})
 
@@ -267,7 +286,8 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
         shape = np.shape(value)
         if not shape or not -len(shape) <= axis < len(shape):
             raise ShapeError(
-                f"vmap: argument {name} has shape {shape}, so it has no axis {axis} to map over. Give None in in_axes to pass it to all lanes."
+                f"vmap: argument {name} has shape {shape}, so it has no axis {axis} to map over. Give None in in_axes "
+                "to pass it to all lanes."
             )
         sizes[name] = shape[axis]
         values.append(np.moveaxis(value, axis, 0) if axis % len(shape) else value)
@@ -320,8 +340,8 @@ def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) 
 def jet(function: Function, primals: Sequence[Any], series: Sequence[Any]) -> tuple[Any, Any]:
     """Taylor mode: derivatives of t ↦ f(x(t)) up to any order, from those of x.
 
-    `series[i]` lists the first, second, … derivatives of argument i at t = 0 (each like primals[i]). Returns (f(x), [first, second, …]).
-    The cost of each product grows with the square of the order.
+    `series[i]` lists the first, second, … derivatives of argument i at t = 0 (each like primals[i]). Returns (f(x),
+    [first, second, …]). The cost of each product grows with the square of the order.
     """
     chosen = _all_arguments(function, primals, "jet")
     if len(series) != len(primals):
@@ -366,6 +386,6 @@ def stop_gradient(x: Any) -> Any:
 
 
 __all__ = [
-    "LinearMap", "Transformed", "grad", "jet", "jvp", "linear_transpose", "linearize", "outside", "split_aux", "stop_gradient",
-    "value_and_grad", "vjp", "vmap",
+    "LinearMap", "Transformed", "grad", "jet", "jvp", "linear_transpose", "linearize", "outside", "split_aux",
+    "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

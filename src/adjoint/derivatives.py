@@ -26,8 +26,10 @@ HVP_MODES = ("forward-over-reverse", "reverse-over-reverse", "reverse-over-forwa
 def jacfwd(
     function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
 ) -> Transformed:
-    """The Jacobian by forward mode: one pushed direction for each input element. A tree of outputs, each with the tree of inputs:
-    every leaf has shape output.shape + input.shape."""
+    """The Jacobian by forward mode: one pushed direction for each input element.
+
+    A tree of outputs, each with the tree of inputs: every leaf has shape output.shape + input.shape.
+    """
     return Transformed(
         _jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "forward"}
     )
@@ -45,7 +47,7 @@ def jacrev(
 def jacobian(
     function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
 ) -> Transformed:
-    """The Jacobian by whichever mode needs fewer directions: reverse when there are fewer outputs than inputs, else forward."""
+    """The Jacobian by the mode that needs fewer directions: reverse for fewer outputs than inputs, else forward."""
     return Transformed(
         _jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "auto"}
     )
@@ -57,7 +59,8 @@ def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: An
     chosen = select(function, options["argnums"], args, kwargs, name)
     if any(type_of(v).dtype.kind == "c" for v in chosen.values) and not options["holomorphic"]:
         raise DtypeError(
-            f"{name} of complex arguments needs holomorphic=True: a function of z and conj(z) has no single complex Jacobian. Use jvp or vjp."
+            f"{name} of complex arguments needs holomorphic=True: a function of z and conj(z) has no single complex "
+            "Jacobian. Use jvp or vjp."
         )
     recorded = Linearised(
         lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options["has_aux"]
@@ -152,10 +155,12 @@ def hessian(
 
 @user_facing
 def hvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], mode: str = "auto") -> Any:
-    """The Hessian of a scalar function times a vector, without the matrix: ∇²f(x)[v], a tree like x (a tuple for several arguments).
+    """The Hessian of a scalar function times a vector, without the matrix: ∇²f(x)[v].
 
-    Modes: "forward-over-reverse" (the default), "reverse-over-reverse", "reverse-over-forward", "forward-over-forward" (one second
-    derivative for each input element: memory of forward mode).
+    The result is a tree like x (a tuple of trees for several arguments).
+
+    Modes: "forward-over-reverse" (the default), "reverse-over-reverse", "reverse-over-forward", "forward-over-forward"
+    (one second derivative for each input element: memory of forward mode).
     """
     mode = "forward-over-reverse" if mode == "auto" else mode
     if mode not in HVP_MODES:

@@ -28,19 +28,26 @@ __all__ = ["checkpoint", "custom_rule"]
 
 
 def custom_rule(
-    function: Callable[..., Any] | None = None, *, jvp: Callable[..., Any] | None = None, vjp: Callable[..., Any] | None = None,
-    batch: Callable[..., Any] | None = None, static: Sequence[str] = (), nondiff: Sequence[str] = (),
-) -> Any:  # fmt: skip
+    function: Callable[..., Any] | None = None,
+    *,
+    jvp: Callable[..., Any] | None = None,
+    vjp: Callable[..., Any] | None = None,
+    batch: Callable[..., Any] | None = None,
+    static: Sequence[str] = (),
+    nondiff: Sequence[str] = (),
+) -> Any:
     """Give a function its own derivative.
 
-    `jvp(primals, tangents)` returns (y, dy); `vjp(*args)` returns (y, pullback), and `pullback(ct)` a cotangent (or None) for each argument.
-    One of them is enough: the other is derived by transposition. Neither: the derivative comes from differences, with a warning.
-    `static` names arguments that are any Python objects, `nondiff` names array arguments without derivative. The rules are given all arguments
-    in their usual places (in `primals` those by keyword too, in order); the tangents of static and nondiff ones are None, and the pullback
-    gives no cotangents for static ones. `batch(*stacked_args)` maps the function itself over a first axis of all array arguments at once; without it lanes
-    are mapped as usual, or one by one if the function is a black box.
+    `jvp(primals, tangents)` returns (y, dy); `vjp(*args)` returns (y, pullback), and `pullback(ct)` a cotangent (or
+    None) for each argument. One of them is enough: the other is derived by transposition. Neither: the derivative comes
+    from differences, with a warning. `static` names arguments that are any Python objects, `nondiff` names array
+    arguments without derivative. The rules are given all arguments in their usual places (in `primals` those by keyword
+    too, in order); the tangents of static and nondiff ones are None, and the pullback gives no cotangents for static
+    ones. `batch(*stacked_args)` maps the function itself over a first axis of all array arguments at once; without it
+    lanes are mapped as usual, or one by one if the function is a black box.
 
-    The function may call anything that takes arrays: SciPy, C, Fortran, numba. What it closes over is differentiated as usual.
+    The function may call anything that takes arrays: SciPy, C, Fortran, numba. What it closes over is differentiated as
+    usual.
     """
     if function is None:
         return functools.partial(
@@ -138,7 +145,7 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
 
 
 def _may_close(function: Callable[..., Any]) -> bool:
-    """Whether a function can hold traced values of its own: a closure, a bound object, or something that is not a plain function."""
+    """Whether a function can hold traced values of its own: a closure, a bound object, or what is no plain function."""
     return not inspect.isfunction(function) or function.__closure__ is not None
 
 
@@ -186,7 +193,7 @@ def _is_static(value: Any) -> bool:
 def _run(
     function: Callable[..., Any], options: dict[str, Any], put_back: _PutBack, structure: Any, values: list[Value]
 ) -> Any:
-    """The function on values without derivatives: under the traces that remain (lanes, recorded variables), or as a black box."""
+    """The function on values without derivatives: under what remains (lanes, recorded variables), or as a black box."""
     try:
         if options["batch"] is None:
             return put_back(function, tree.unflatten(structure, values))
@@ -240,7 +247,8 @@ def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any
 
     stripped = [primal(v) for v in values]
     types = [type_of(v) for v in values]
-    known = not any(is_symbolic(v) for v in stripped)  # running on values that are not known would only be recorded twice
+    # running on values that are not known would only be recorded twice
+    known = not any(is_symbolic(v) for v in stripped)
     program, captured = record_program(
         flat, types, values=stripped if known else None, purpose="a checkpointed function"
     )

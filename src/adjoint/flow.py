@@ -1,7 +1,9 @@
-"""Control flow as functions: cond, switch, scan, while_loop, fori_loop, map, associative_scan. All transformations pass through them.
+"""Control flow as functions: cond, switch, scan, while_loop, fori_loop, map, associative_scan.
 
-Plain Python control flow works too in every eager transformation; these are for loops that should stay loops, and for traced programs.
-Bodies are traced once, so a value-dependent `if` inside them has to be a `cond`.
+All transformations pass through them.
+
+Plain Python control flow works too in every eager transformation; these are for loops that should stay loops, and for
+traced programs. Bodies are traced once, so a value-dependent `if` inside them has to be a `cond`.
 """
 
 from __future__ import annotations
@@ -34,14 +36,21 @@ __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "wh
 class _Traced:
     """A function as a program over leaves: the program, the values it closes over, and the structure of its result.
 
-    The leaves of the random generators among the arguments, from number `threaded` on, stand behind the result as the function leaves them.
+    The leaves of the random generators among the arguments, from number `threaded` on, stand behind the result as the
+    function leaves them.
     """
 
     links: list[int | None]  # which random generators in the result are arguments
     draws: bool  # whether it drew from one
 
     def __init__(
-        self, function: Callable[..., Any], structure: Any, types: Sequence[ArrayType], purpose: str, held: Held, threaded: int = 0
+        self,
+        function: Callable[..., Any],
+        structure: Any,
+        types: Sequence[ArrayType],
+        purpose: str,
+        held: Held,
+        threaded: int = 0,
     ) -> None:
         found: list[Any] = []
 
@@ -51,13 +60,17 @@ class _Traced:
             result = function(*given)
             out, made = tree.flatten(result)
             self.links = held.links(copies, result)
-            self.draws = any(a is not b for a, b in zip(leaves_of(copies), leaves_of(held.copies(tree.unflatten(structure, leaves)))))
+            self.draws = any(
+                a is not b for a, b in zip(leaves_of(copies), leaves_of(held.copies(tree.unflatten(structure, leaves))))
+            )
             found.append(made)
             return [checked_leaf(leaf) for leaf in (*out, *leaves_of(copies[threaded:]))]
 
         # both branches of a cond are traced for each call, so their numbers are new; a body runs more than once
         with nullcontext() if purpose.startswith("a branch") else without_draws(function, purpose):
-            self.program, self.captured = record_program(flat, types, purpose=purpose, staged=purpose.startswith("a branch"))
+            self.program, self.captured = record_program(
+                flat, types, purpose=purpose, staged=purpose.startswith("a branch")
+            )
         self.result = found[0]
 
 
@@ -77,15 +90,18 @@ def _types(values: Sequence[Value]) -> list[ArrayType]:
 def cond(predicate: Any, true_branch: Callable[..., Any], false_branch: Callable[..., Any], *operands: Any) -> Any:
     """true_branch(*operands) if predicate else false_branch(*operands).
 
-    With a plain predicate only the chosen branch runs. With a traced one both are traced; under `vmap` each lane takes its own branch.
+    With a plain predicate only the chosen branch runs. With a traced one both are traced; under `vmap` each lane takes
+    its own branch.
     """
     if np.shape(predicate) != ():
         raise ShapeError(
-            f"cond: the predicate must be one truth value; it has shape {np.shape(predicate)}. Use np.where to choose by element."
+            f"cond: the predicate must be one truth value; it has shape {np.shape(predicate)}. Use np.where to choose "
+            "by element."
         )
     if not isinstance(predicate, Traced):
         return (true_branch if predicate else false_branch)(*operands)
-    index = np.where(predicate if predicate.dtype.kind == "b" else np.not_equal(predicate, 0), 0, 1)
+    holds: Any = predicate
+    index = np.where(holds if holds.dtype.kind == "b" else np.not_equal(holds, 0), 0, 1)
     return _choose("cond", index, [true_branch, false_branch], operands)
 
 
@@ -110,14 +126,17 @@ def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], ope
     traced = [_Traced(b, structure, types, f"a branch of {name}", held) for b in branches]
     for other in traced[1:]:
         if other.links != traced[0].links:
-            raise TreeError(f"{name}: one branch returns the random generator it was given, and another one a different generator.")
+            raise TreeError(
+                f"{name}: one branch returns the random generator it was given, and another one a different generator."
+            )
         tree.check_same_structure(f"{name}: the branches return different trees", traced[0].result, other.result)
         for path, a, b in zip(
             traced[0].result.paths(), traced[0].program.output_types, other.program.output_types, strict=False
         ):
             if (a.shape, a.dtype) != (b.shape, b.dtype):
                 raise ShapeError(
-                    f"{name}: one branch returns {a} for result{path}, another {b}. Make them agree, e.g. with .astype or np.broadcast_to."
+                    f"{name}: one branch returns {a} for result{path}, another {b}. Make them agree, e.g. with "
+                    ".astype or np.broadcast_to."
                 )
     captured = [c for t in traced for c in t.captured]
     programs, start = [], 0
@@ -151,8 +170,8 @@ def _check_carry(name: str, before: Any, types: Sequence[ArrayType], after: Any,
     for path, a, b in zip(before.paths(), types, found, strict=True):
         if (a.shape, a.dtype) != (b.shape, b.dtype):
             raise ShapeError(
-                f"{name}: carry{path} enters the body as {a} and leaves it as {b}. The carry must keep its type: start with a value of "
-                f"type {b} (e.g. {_suggested(b)}), or convert in the body."
+                f"{name}: carry{path} enters the body as {a} and leaves it as {b}. The carry must keep its type: "
+                f"start with a value of type {b} (e.g. {_suggested(b)}), or convert in the body."
             )
 
 
@@ -174,14 +193,16 @@ def scan(
     """
     carry, carry_structure = _leaves(init, "scan: init")
     arrays, xs_structure = _leaves(xs, "scan: xs")
-    sizes = {np.shape(a)[0] if np.ndim(a) else None for a in arrays}
+    sizes: set[Any] = {np.shape(a)[0] if np.ndim(a) else None for a in arrays}
     if None in sizes:
         raise ShapeError(
-            "scan: every array in xs needs a first axis to walk along; one of them is a number. Put it into the carry, or close over it."
+            "scan: every array in xs needs a first axis to walk along; one of them is a number. Put it into the "
+            "carry, or close over it."
         )
     if len(sizes) > 1 or (length is not None and sizes and sizes != {length}):
         raise ShapeError(
-            f"scan: the first axes of xs have sizes {sorted(sizes)}{f', but length is {length}' if length is not None else ''}."
+            f"scan: the first axes of xs have sizes {sorted(sizes)}"
+            f"{f', but length is {length}' if length is not None else ''}."
         )
     if length is None and not sizes:
         raise ShapeError("scan: without xs, give length=… (the number of turns).")
@@ -236,18 +257,24 @@ def _captured_first(program: Program, own: int, captured: int) -> Program:
 
 @user_facing
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
-    """value = init; while condition(value): value = body(value); return value. Differentiable in both modes, to any order."""
+    """value = init; while condition(value): value = body(value); return value.
+
+    Differentiable in both modes, to any order.
+    """
     carry, structure = _leaves(init, "while_loop: init")
     types = _types(carry)
     single = tree.structure((tree.unflatten(structure, carry),))
     held = Held("while_loop", init, structure)
     test = _Traced(condition, single, types, "the condition of while_loop", held, len(held.places))
     if test.draws:
-        raise TraceError("while_loop: the condition drew random numbers. Draw them in the body, and carry what the condition needs.")
+        raise TraceError(
+            "while_loop: the condition drew random numbers. Draw them in the body, and carry what the condition needs."
+        )
     turn = _Traced(body, single, types, "the body of while_loop", held, len(held.places))
     if len(test.program.outputs) != 1 or test.program.output_types[0].shape != ():
         raise ShapeError(
-            f"while_loop: the condition must return one truth value; it returned {', '.join(str(t) for t in test.program.output_types)}."
+            "while_loop: the condition must return one truth value; it returned "
+            f"{', '.join(str(t) for t in test.program.output_types)}."
         )
     _check_carry("while_loop", structure, types, turn.result, turn.program.output_types)
     n = len(carry)

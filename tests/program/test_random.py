@@ -119,7 +119,8 @@ def check_one_mapped_argument(program, stacked) -> None:
     try:
         found = ad.vmap(program.pool, in_axes=(0, *[None] * len(rest)))(stacked[0], *rest)
     except TraceError as refusal:
-        assert "adjoint.numpy" in str(refusal)
+        if "adjoint.numpy" not in str(refusal):
+            raise
         return
     for a, b in zip(found, program.pool(stacked[0][1], *rest), strict=True):
         close(a[1], b)
@@ -229,7 +230,8 @@ def test_arrays_written_to_while_others_are_views_of_them(program) -> None:
         found, slopes = ad.jvp(program.pool, x, v)
         pool, pullback = ad.vjp(program.pool, *x)
     except TraceError as refusal:
-        assert "copy" in str(refusal)
+        if "copy" not in str(refusal):
+            raise
         return
     for a, b, c in zip(found, pool, plain, strict=True):
         close(a, c)

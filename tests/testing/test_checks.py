@@ -129,13 +129,9 @@ def test_a_second_derivative_that_was_dropped():
     """The partial of sin is right as a number, but its own derivative is gone."""
     with partials(UFUNCS[np.sin], [lambda x, y, z: ad.stop_gradient(np.cos(x))]):
         check_grads(np.sin, (X,), order=1)
-        with pytest.raises(
-            MismatchError, match=r"forward mode, order 2 .of the derivative by forward.*dropped"
-        ):
+        with pytest.raises(MismatchError, match=r"forward mode, order 2 .of the derivative by forward.*dropped"):
             check_grads(np.sin, (X,), order=2)
-        with pytest.raises(
-            MismatchError, match=r"reverse mode, order 2 .of the derivative by reverse.*dropped"
-        ):
+        with pytest.raises(MismatchError, match=r"reverse mode, order 2 .of the derivative by reverse.*dropped"):
             check_grads(np.sin, (X,), order=2, modes=("reverse",))
 
 

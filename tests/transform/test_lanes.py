@@ -1,4 +1,4 @@
-"""vmap of plain Python control flow: lanes that disagree are run in groups, and every outer transformation sees the result."""
+"""vmap of plain Python control flow: lanes that disagree run in groups, and outer transformations see the result."""
 
 from typing import Any
 

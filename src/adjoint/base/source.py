@@ -49,7 +49,10 @@ def _installed_beside_numpy() -> str:
 
 
 class _Libraries(dict[str, bool]):
-    """Does a code file belong to a library (ours, NumPy and what is installed beside it, functools, contextlib)? Decided once for each file."""
+    """Does a code file belong to a library: ours, NumPy and what is installed beside it, functools, contextlib?
+
+    Decided once for each file.
+    """
 
     def __missing__(self, filename: str) -> bool:
         answer = filename in _STANDARD or filename.startswith((_OURS, "<frozen ", _installed_beside_numpy()))

@@ -165,7 +165,7 @@ def at(ufunc: Any, a: Any, indices: Any, *operands: Any) -> None:
         refuse_plain_target(f"np.{ufunc.__name__}.at", type(a).__name__)
     places = getitem(np.reshape(np.arange(a.type.size), a.shape), indices)  # of the elements in C order
     values = [np.reshape(np.broadcast_to(as_array(v), places.shape), (-1,)) for v in operands]
-    flat, places = np.reshape(a, (-1,), copy=True), np.reshape(places, (-1,))
+    flat, places = np.reshape(a, (-1,), copy=True), np.reshape(places, (-1,))  # type: ignore[call-overload]
     if ufunc in (np.add, np.subtract):
         total = ScatterSum(flat.shape, np.result_type(flat.dtype, values[0].dtype), (("gather", 1),))(values[0], places)
         new = ufunc(flat, total)

@@ -62,7 +62,10 @@ def load_rules_of(ufunc: Any) -> bool:
 
 
 def load_draws() -> None:
-    """Load the primitives of random numbers; they wait until a generator, or a program with draws in it, is asked for."""
+    """Load the primitives of random numbers.
+
+    They wait until a generator, or a program with draws in it, is asked for.
+    """
     importlib.import_module("adjoint.random.generator")
 
 

@@ -131,7 +131,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Va
         not isinstance(condlist, list | tuple)
         and np.ndim(condlist) <= max(x.ndim, 1) - (x.ndim > 0 and np.ndim(condlist) > x.ndim)
     )
-    conditions = [as_array(c) for c in ([condlist] if single else condlist)]
+    conditions = [as_array(c) for c in ([condlist] if single else condlist)]  # pyright: ignore[reportGeneralTypeIssues]
     if len(funclist) == len(conditions) + 1:
         rest = np.logical_not(conditions[0])
         for c in conditions[1:]:

@@ -175,7 +175,7 @@ def getitem(x: Value, index: Any) -> Value:
             return z
         put = ScatterSet(("slice", items))
         return viewed(z, x, op, put, key=items, scalar=True)
-    plan = plan_of(x.shape, index)
+    plan = plan_of(x.shape, index)  # pyright: ignore[reportArgumentType]  (a tuple by now)
     if plan.items is not None:
         x = Slice(plan.items)(x)
     z = Gather(len(plan.indices))(_transposed(x, plan.axes), *plan.indices)

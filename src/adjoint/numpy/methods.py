@@ -79,7 +79,7 @@ def reshape(self: Traced, *shape: Any, order: str = "C", copy: bool | None = Non
     return np.reshape(self, _varargs(shape), order=order, copy=copy)  # type: ignore[call-overload]
 
 
-def transpose(self: Traced, *axes: Any) -> Value:
+def transpose(self: Any, *axes: Any) -> Value:
     return np.transpose(self, None if not axes else _varargs(axes))
 
 
@@ -106,20 +106,20 @@ def copied(self: Traced, order: str = "C") -> Value:
     return np.reshape(np.reshape(self, (-1,), order=order, copy=True), self.shape, order=order, copy=None)  # type: ignore[call-overload]
 
 
-def clip(self: Traced, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Value:
+def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Value:
     return np.clip(self, min, max, out=out, **kwargs)
 
 
-def compress(self: Traced, condition: Any, axis: Any = None, out: Any = None) -> Value:
+def compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Value:
     return np.compress(condition, self, axis=axis, out=out)
 
 
-def conjugate(self: Traced) -> Value:
+def conjugate(self: Any) -> Value:
     """The array itself when it is real, as NumPy's method; np.conjugate makes a new one."""
     return np.conjugate(self) if self.dtype.kind == "c" else self
 
 
-def view(self: Traced, dtype: Any = None, type: Any = None) -> Value:
+def view(self: Any, dtype: Any = None, type: Any = None) -> Value:
     """Another name for the same memory."""
     if (dtype not in (None, np.ndarray) and np.dtype(dtype) != self.dtype) or type not in (None, np.ndarray):
         raise UnsupportedError(
@@ -136,7 +136,7 @@ def put(self: Traced, indices: Any, values: Any, mode: str = "raise") -> None:
     np.put(self, indices, values, mode=mode)  # type: ignore[call-overload]
 
 
-def sort(self: Traced, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+def sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     """In place, as ndarray.sort."""
     overwrite(self, np.sort(self, axis=axis, kind=kind, order=order, stable=stable), "x.sort()")
 
@@ -146,7 +146,7 @@ def partition(self: Traced, kth: Any, axis: int = -1, kind: str = "introselect",
     overwrite(self, np.partition(self, kth, axis=axis, kind=kind, order=order), "x.partition()")  # type: ignore[call-overload]
 
 
-def item(self: Traced, *args: Any) -> Any:
+def item(self: Any, *args: Any) -> Any:
     """A whole number or truth value, by asking; a float keeps its derivative only as a traced value."""
     if self.dtype.kind in "fc":
         refuse_conversion(
@@ -178,16 +178,16 @@ def _refused(call: str, why: str) -> Callable[..., NoReturn]:
     return method
 
 
-def _real(self: Traced) -> Value:
+def _real(self: Any) -> Value:
     return np.real(self)
 
 
-def _set_real(self: Traced, value: Any) -> None:
+def _set_real(self: Any, value: Any) -> None:
     value = as_array(value)
     overwrite(self, value + 1j * np.imag(self) if self.dtype.kind == "c" else value, "x.real = …")
 
 
-def _set_imag(self: Traced, value: Any) -> None:
+def _set_imag(self: Any, value: Any) -> None:
     if self.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
     overwrite(self, np.real(self) + 1j * as_array(value), "x.imag = …")
@@ -279,7 +279,7 @@ def _size(self: Traced) -> int:
     return math.prod(self.shape)
 
 
-def _matrix_transpose(self: Traced) -> Value:
+def _matrix_transpose(self: Any) -> Value:
     if self.ndim < 2:
         raise ValueError("matrix transpose with ndim < 2 is undefined")
     return np.swapaxes(self, normal_axis(-1, self.ndim), normal_axis(-2, self.ndim))

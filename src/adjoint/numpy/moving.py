@@ -69,7 +69,7 @@ def roll(a: Value, shift: Any, axis: Any = None) -> Value:
 
 def _whole(shift: Any) -> Any:
     """A shift that Python knows: a traced whole number is asked."""
-    return operator.index(shift) if isinstance(shift, Traced) else shift
+    return operator.index(shift) if isinstance(shift, Traced) else shift  # pyright: ignore[reportArgumentType]
 
 
 @implements(np.diagonal)
@@ -184,5 +184,6 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Value:
     elif not isinstance(a, Traced) and (np.any(a < 0) or np.any(a >= n)):
         raise ValueError("invalid entry in choice array")
     flat = np.reshape(table, (n, math.prod(shape)))
-    picked = flat[np.ravel(np.broadcast_to(a, shape)), np.arange(math.prod(shape))]
+    places = np.ravel(np.broadcast_to(a, shape))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    picked = flat[places, np.arange(math.prod(shape))]
     return into(out, np.reshape(picked, shape))

@@ -113,6 +113,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, de
     return filled(_shape(shape), dtype, fill_value)
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Traced) and value.dtype.kind in "iu"
+
+
 def _made(name: str) -> Callable[..., Value]:
     """A creation function of NumPy whose result can be assigned to."""
     function = getattr(np, name)
@@ -121,7 +125,7 @@ def _made(name: str) -> Callable[..., Value]:
         if any(is_traced(v) for v in (*args, *kwargs.values())):
             if function in FUNCTIONS:
                 return FUNCTIONS[function](*args, **kwargs)
-            asked = [operator.index(v) if isinstance(v, Traced) and v.dtype.kind in "iu" else v for v in args]
+            asked = [operator.index(v) if _is_whole(v) else v for v in args]
             if is_traced(asked) or is_traced(list(kwargs.values())):
                 raise UnsupportedError(
                     f"adjoint.numpy.{name} was given a traced number, at {describe(here())}: it decides the shape of "

@@ -123,7 +123,7 @@ class UniqueInverse(NamedTuple):
 
 def _unique(x: Value) -> Unique:
     """Distinct elements in order; each keeps the derivative of the first element that has its value."""
-    flat = np.ravel(as_array(x))
+    flat: Any = np.ravel(as_array(x))
     order = np.argsort(flat)
     if is_traced(order):
         raise ControlFlowError(

@@ -202,7 +202,7 @@ def general(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, An
     if ufunc.nin != 2 and method != "at":
         raise ValueError(f"{method} only supported for binary functions")
     if method == "outer":
-        return _outer(ufunc, *inputs, kwargs)
+        return _outer(ufunc, *inputs, kwargs)  # pyright: ignore[reportCallIssue]  (there are two)
     if method == "at":
         return accumulating.at(ufunc, *inputs)
     out = kwargs.pop("out", None)

@@ -1,5 +1,8 @@
 """Sums, products, quotients, powers, remainders, and the piecewise linear functions beside them."""
 
+# Partials are written as bare expressions.
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,6 +26,7 @@ from adjoint.ops.pointwise import (
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
+_TRACED: Any = Traced  # as Any: a test against it leaves the value Any
 ONE: Factor | None = None  # the partial 1: nothing to multiply with, nothing to keep
 
 
@@ -82,7 +86,10 @@ class AbsoluteUfunc(SmoothUfunc):
 
 
 class SignUfunc(Ufunc, Differential):
-    """z = sign x: flat on the real line. Of complex x it is x/|x|, which turns with x: ż = (ẋ - z Re(conj(z) ẋ)) / |x|, its own adjoint."""
+    """z = sign x: flat on the real line.
+
+    Of complex x it is x/|x|, which turns with x: ż = (ẋ - z Re(conj(z) ẋ)) / |x|, its own adjoint.
+    """
 
     pointwise = False  # the fast paths are for factors, and this has none
 
@@ -138,6 +145,7 @@ radians = smooth(np.radians, lambda: np.pi / 180.0)
 rad2deg = smooth(np.rad2deg, lambda: 180.0 / np.pi)
 deg2rad = smooth(np.deg2rad, lambda: np.pi / 180.0)
 
+
 class DivideUfunc(SmoothUfunc):
     """z = x / y. Its series comes from z y = x: zₖ = (xₖ - Σ yⱼ zₖ₋ⱼ) / y₀, over j = 1 … k."""
 
@@ -151,20 +159,25 @@ class DivideUfunc(SmoothUfunc):
 
 
 class PowerUfunc(SmoothUfunc):
-    """z = xʸ. For series ż is written with z itself, ż = z (ẏ log x + y ẋ / x), so that the recurrence closes; whole powers are products."""
+    """z = xʸ.
+
+    For series ż is written with z itself, ż = z (ẏ log x + y ẋ / x), so that the recurrence closes; whole powers are
+    products.
+    """
 
     def series_push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         """The rate of z along a curve."""
         (x, y), (dx, dy) = xs, dxs
         if type(y) is int and 0 <= y <= 64:  # exact at x = 0 too
             return None if dx is None or y == 0 else y * whole_power(x, y - 1) * dx
-        zero = np.equal(x, 0)
-        some = isinstance(zero, Traced) or np.any(zero)
-        base = np.where(zero, 1.0, x) if some else x
+        zero: Any = np.equal(x, 0)
+        some = isinstance(zero, _TRACED) or np.any(zero)
+        base: Any = np.where(zero, 1.0, x) if some else x
         rate = total(None if dx is None else y * dx / base, None if dy is None else dy * np.log(base))
         if rate is None or not some:
             return None if rate is None else z * rate
-        return np.where(zero, self.push(xs, z, dxs), z * rate)  # at x = 0 the rate in terms of z has no meaning
+        at_zero = self.push(xs, z, dxs)  # there the rate in terms of z has no meaning
+        return np.where(zero, at_zero, z * rate)  # pyright: ignore[reportUnknownVariableType]
 
 
 def whole_power(x: Value, n: int) -> Value:

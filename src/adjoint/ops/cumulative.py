@@ -138,7 +138,7 @@ class ArgCumExtremum(Flat):
         new = np.concatenate(
             [np.ones((*x.shape[:-1], min(1, x.shape[-1])), bool), best[..., 1:] != best[..., :-1]], axis=-1
         )
-        places = np.where(new, np.arange(x.shape[-1]), 0)
+        places = np.where(new, np.arange(x.shape[-1]), 0)  # pyright: ignore[reportUnknownArgumentType]
         return np.moveaxis(np.maximum.accumulate(places, axis=-1), -1, self.axis)
 
     def result_type(self, *types: ArrayType) -> Any:

@@ -307,8 +307,9 @@ def masked_multiply(ct: Value, d: Value) -> Value:
         return ct * d
     if isinstance(ct, _ARRAY) and isinstance(d, _CONCRETE):
         product = ct * d
-        square: Any = np.vdot(product, product)
-        return product if math.isfinite(square.real) else _masked_product.evaluate(ct, d)
+        if math.isfinite(np.vdot(product, product).real):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+            return product
+        return _masked_product.evaluate(ct, d)
     if isinstance(ct, _SCALAR) and isinstance(d, _SCALAR):
         return ct * d if ct != 0 else ct
     return _masked_product(ct, d)

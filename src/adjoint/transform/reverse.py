@@ -181,12 +181,13 @@ class Tape(Trace):
         self, op: Op, values: list[Value], mine: list[bool], wanted: list[bool]
     ) -> tuple[Value, Value, tuple[Value, ...]]:
         """z, what is kept of it, and of the inputs (types stand for those that are not kept)."""
+        hold = self.captured.hold
         if op.saves:  # control flow decides itself what it keeps
-            z, residuals = op.save(values, wanted, self)  # type: ignore[attr-defined]
+            given = [v if m else hold(v) for v, m in zip(values, mine, strict=True)]
+            z, residuals = op.save(given, wanted, self)  # type: ignore[attr-defined]
             return z, None, residuals  # pyright: ignore[reportUnknownVariableType]
         z = op(*values)
         keep_xs, keep_z = op.keep(wanted)
-        hold = self.captured.hold
         xs = [type_of(v) if not k else v if m else hold(v) for v, k, m in zip(values, keep_xs, mine, strict=True)]
         return z, z if keep_z else None, tuple(xs)
 

@@ -6,6 +6,9 @@ the nodes are walked back to where the first such value arose; what a select, a 
 the way.
 """
 
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import functools
