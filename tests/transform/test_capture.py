@@ -209,3 +209,36 @@ def test_a_view_taken_before_the_lock(size) -> None:
             ad.grad(f)(np.ones(size))
     else:
         np.testing.assert_array_equal(ad.grad(f)(np.ones(size)), 3.0)
+
+
+CONTROL_FLOW = {
+    "scan": lambda x, b: ad.scan(lambda c, t: (c + t[0] * t[1] ** 2, t[0] * t[1]), 0.0, (x, b))[0],
+    "scan, stacked": lambda x, b: np.sum(ad.scan(lambda c, t: (c, t[0] * t[1]), 0.0, (x, b))[1]),
+    "scan, start": lambda x, b: np.sum(ad.scan(lambda c, t: (c * t, None), b, x)[0]),
+    "map": lambda x, b: np.sum(ad.map(lambda t: t[0] * t[1], (x, b))),
+    "while_loop": lambda x, b: np.sum(ad.while_loop(lambda v: np.sum(v) < 99.0, lambda v: v * b * x, x)),
+    "fori_loop": lambda x, b: np.sum(ad.fori_loop(0, 3, lambda i, v: v * x, b)),
+    "cond": lambda x, b: np.sum(ad.cond(x[0] < 9.0, lambda x, b: x * b, lambda x, b: x, x, b)),
+    "checkpoint": lambda x, b: np.sum(ad.checkpoint(lambda x, b: np.sin(x) * b)(x, b)),
+}
+
+
+@pytest.mark.parametrize("name", CONTROL_FLOW)
+def test_an_operand_of_control_flow_is_written_to_afterwards(name) -> None:
+    f, x, b = CONTROL_FLOW[name], np.array([1.5, 2.5, 0.5, 3.5]), np.arange(1.0, 5.0)
+
+    def rewriting(x):
+        buffer = b.copy()
+        z = f(x, buffer)
+        buffer[:] = 99.0
+        return z
+
+    wanted = np.array([(f(x + h, b) - f(x - h, b)) / 2e-6 for h in 1e-6 * np.eye(4)])
+    np.testing.assert_allclose(ad.grad(rewriting)(x), wanted, rtol=1e-6)
+    np.testing.assert_allclose(ad.vmap(ad.grad(rewriting))(np.stack([x, x]))[1], wanted, rtol=1e-6)
+    np.testing.assert_allclose(ad.linearize(rewriting, x)[1](np.ones(4)), np.sum(wanted), rtol=1e-6)
+    np.testing.assert_allclose(ad.trace(ad.grad(rewriting))(x)(x), wanted, rtol=1e-6)
+    buffer = b.copy()
+    pullback = ad.vjp(lambda x: f(x, buffer), x)[1]
+    buffer[:] = 99.0
+    np.testing.assert_allclose(pullback(1.0)[0], wanted, rtol=1e-6)
