@@ -1,5 +1,6 @@
 """Errors lead to the user's line: their frames first and last, none of ours between, unless they are asked for."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -218,3 +219,33 @@ def test_a_script_shows_its_own_lines(tmp_path) -> None:
     assert "model.py" in shown[0]
     assert "model.py" in shown[-1]
     assert not any("adjoint" in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f: ad.grad(f)(X),
+        lambda f: ad.jvp(f, (X,), (X,)),
+        lambda f: ad.jet(f, (X,), ((X,),)),
+        lambda f: ad.vmap(ad.grad(f))(X[None]),
+        lambda f: ad.grad(lambda x: np.sum(ad.vmap(f)(x)))(X[None]),
+    ],
+)
+def test_numbers_with_derivatives_are_no_keys(run) -> None:
+    """Two of them may be equal and move differently: a memo would take one for the other."""
+
+    def remembering(x):
+        @functools.lru_cache
+        def double(t):
+            return 2.0 * t
+
+        return double(x[0]) + 3.0 * double(x[1] / 2.0)
+
+    with pytest.raises(TraceError, match=r"lru_cache.*derivatives.*stop_gradient"):
+        run(remembering)
+    run(lambda x: x[0] * {ad.stop_gradient(x[0]): 2.0}[ad.stop_gradient(x[0])])  # what has no derivative may be one
+
+
+def test_lanes_are_keys() -> None:
+    names = {1.0: 5.0, 2.0: 7.0}
+    np.testing.assert_array_equal(ad.vmap(lambda t: t * names[t])(np.array([2.0, 1.0, 2.0])), [14.0, 5.0, 14.0])

@@ -189,6 +189,12 @@ def _index(self: Traced) -> int:
 def _hash(self: Traced) -> int:
     if self.shape:
         raise TypeError(f"unhashable: a traced {self.type}, like any array")
+    if self.moves():
+        raise TraceError(
+            f"A traced {self.type} as a key (of a dict, a set or functools.lru_cache), at {describe(here())}: "
+            "numbers that are equal may have different derivatives, and one would be taken for the other. "
+            "Use what it was computed from as the key (an index, a name), or stop_gradient(x)."
+        )
     return _ask(self, "hash", hash)
 
 

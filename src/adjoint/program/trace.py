@@ -178,6 +178,10 @@ class Traced:
         """The value without derivatives: what differentiation adds is stripped, lanes and recorded variables stay."""
         return primal(self._value)
 
+    def moves(self) -> bool:
+        """Whether a derivative goes with the value, at its own level or below."""
+        return isinstance(self._value, Traced) and self._value.moves()
+
     def snapshot(self) -> Traced:
         """Another object with the same content: what a record keeps, since this one may be assigned to."""
         raise NotImplementedError

@@ -30,6 +30,9 @@ class ForwardTracer(Traced):
         self._value = value
         self._tangent = tangent
 
+    def moves(self) -> bool:
+        return self._tangent is not None or super().moves()
+
     def snapshot(self) -> ForwardTracer:
         return ForwardTracer(self._trace, self._value, self._tangent)  # type: ignore[arg-type]
 

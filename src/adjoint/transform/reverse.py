@@ -58,6 +58,9 @@ class TapeTracer(Traced):
         self._index = index
         self._extent = value.shape if index >= 0 and value.dtype is FLOAT64 else None
 
+    def moves(self) -> bool:
+        return self._index >= 0 or super().moves()
+
     def snapshot(self) -> TapeTracer:
         return TapeTracer(self._trace, self._value, self._index)  # type: ignore[arg-type]
 
@@ -122,7 +125,7 @@ class Tape(Trace):
         return self._new(z, (op, (ix,), None, (type_of(xv),), None, None, None))
 
     def apply_two(self, op: Any, x: Value, y: Value) -> Value:
-        if not op.pointwise:
+        if not (op.pointwise or op.multilinear):
             return self.apply(op, (x, y))
         if get_ident() != self.thread:
             self.wrong_thread()
@@ -134,6 +137,8 @@ class Tape(Trace):
             yv, iy = y._value, y._index
         else:
             yv, iy = y, -1
+        if not op.pointwise:
+            return self._apply_product(op, xv, yv, ix, iy)
         z = op.function(xv, yv)
         extent = z.shape if z.dtype is FLOAT64 else None
         if iy < 0:
@@ -151,6 +156,15 @@ class Tape(Trace):
             plain = extent is not None and x._extent == extent and y._extent == extent
         types = None if plain else (type_of(xv) if ix >= 0 else None, type_of(yv) if iy >= 0 else None, type_of(z))
         return self._new(z, (head, ix, iy, xv if kx else None, yv if ky else None, z if kz else None, types))
+
+    def _apply_product(self, op: Any, xv: Value, yv: Value, ix: int, iy: int) -> Value:
+        """A product of two arguments: each is kept for the other."""
+        z = op(xv, yv)
+        if ix < 0 and iy < 0:
+            return self._settled(z)
+        x = (xv if ix >= 0 else self.captured.hold(xv)) if iy >= 0 else type_of(xv)
+        y = (yv if iy >= 0 else self.captured.hold(yv)) if ix >= 0 else type_of(yv)
+        return self._new(z, (op, (ix, iy), None, (x, y), None, None, None))
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if op.pointwise and len(args) < 3:
@@ -323,6 +337,9 @@ def sweep(
             elif op.overwrites and type(ct) is np.ndarray and not any(isinstance(i, Traced) for i in x[2:]):
                 masked = True
                 unwrite(cts, ix, op, ct if k in owned else ct.copy(), x, owned)
+            elif op.linear and len(ix) == 1:
+                masked = masked or op.masks
+                accumulate(cts, ix[0], op.pull(ct, x, z, (True,))[0], owned)
             else:
                 masked = masked or op.masks
                 for i, g in zip(ix, op.pull(ct, x, z, [i >= 0 for i in ix]), strict=True):

@@ -96,6 +96,10 @@ class TaylorTracer(Traced):
         self._series = series
         self._value = series.get(0)
 
+    def moves(self) -> bool:
+        trace: Any = self._trace
+        return any(self._series.get(k) is not None for k in range(1, trace.order + 1)) or super().moves()
+
     def snapshot(self) -> TaylorTracer:
         return TaylorTracer(self._trace, self._series)  # type: ignore[arg-type]
 
