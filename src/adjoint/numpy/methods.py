@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.base.source import describe, here
+from adjoint.numpy import shaping
 from adjoint.numpy.dispatch import as_array, give, normal_axis, refuse_keywords
 from adjoint.numpy.flat import Flat
 from adjoint.numpy.indexing import getitem, updated
@@ -76,11 +77,11 @@ def _varargs(args: tuple[Any, ...]) -> Any:
 
 
 def reshape(self: Traced, *shape: Any, order: str = "C", copy: bool | None = None) -> Value:
-    return np.reshape(self, _varargs(shape), order=order, copy=copy)  # type: ignore[call-overload]
+    return shaping.reshape(self, _varargs(shape), order, copy=copy)
 
 
 def transpose(self: Any, *axes: Any) -> Value:
-    return np.transpose(self, None if not axes else _varargs(axes))
+    return shaping.transpose(self, None if not axes else _varargs(axes))
 
 
 def flatten(self: Traced, order: str = "C") -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, normal_axes, normal_axis, refuse_keywords
-from adjoint.numpy.shaping import convert, reshape
+from adjoint.numpy.shaping import convert, reshape, reshaped
 from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum
 from adjoint.ops.norm import Length
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
@@ -19,7 +19,7 @@ from adjoint.program.types import Value
 def _kept(z: Value, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Value:
     if keepdims is NO_VALUE or not keepdims:
         return z
-    return np.reshape(z, tuple(1 if i in axes else n for i, n in enumerate(shape)))
+    return reshaped(z, tuple([1 if i in axes else n for i, n in enumerate(shape)]))
 
 
 def _chosen(a: Value, where: Any, neutral: Any) -> Value:
@@ -39,9 +39,9 @@ def sum(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Value:
-    a = as_array(a)
-    a = convert(_chosen(a, where, 0), dtype) if dtype is not None else _chosen(a, where, 0)
-    axes = normal_axes(axis, a.ndim)
+    a = _chosen(as_array(a), where, 0)
+    a = a if dtype is None else convert(a, dtype)
+    axes = normal_axes(axis, len(a.shape))
     z = bind(Sum(axes), a)
     if initial is not NO_VALUE:
         z = z + initial

@@ -15,7 +15,7 @@ from adjoint.program.types import ArrayType, Value, result_dtype
 
 def adjoint_matrix(x: Value) -> Value:
     """The conjugate transpose over the last two axes."""
-    x = np.swapaxes(x, -1, -2)
+    x = x.T if len(x.shape) == 2 else np.swapaxes(x, -1, -2)
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
@@ -45,6 +45,8 @@ class MatMul(Multilinear):
 
     def adjoint(self, i: int, ct: Value, xs: Sequence[Value]) -> Value:
         a, b = xs
+        if len(a.shape) == 2 and len(b.shape) == 2:
+            return fit(np.matmul(ct, adjoint_matrix(b)) if i == 0 else np.matmul(adjoint_matrix(a), ct), xs[i])
         if a.ndim == 1 and b.ndim == 1:
             other = xs[1 - i]
             return fit(ct * (np.conjugate(other) if other.dtype.kind == "c" else other), xs[i])
