@@ -3,8 +3,10 @@
 import concurrent.futures
 import dataclasses
 import functools
+import inspect
 import multiprocessing
 import pickle
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -281,3 +283,12 @@ def test_nan_and_inf_pass_through() -> None:
 def test_linear_transpose_from_types() -> None:
     transpose = ad.linear_transpose(lambda x: np.cumsum(x), ad.ArrayType((3,), np.dtype(float)))
     np.testing.assert_array_equal(transpose(np.array([1.0, 10.0, 100.0]))[0], [111.0, 110.0, 100.0])
+
+
+def test_public_signatures_say_what_they_take() -> None:
+    """No bare Any: a tree, a value or a function is called so."""
+    for name in ad.__all__:
+        function = inspect.unwrap(getattr(ad, name))
+        if inspect.isfunction(function):
+            bare = {k: v for k, v in function.__annotations__.items() if re.search(r"(?<![\w.])Any\b", str(v))}
+            assert not bare, f"{name}: {bare}"

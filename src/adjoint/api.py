@@ -36,7 +36,7 @@ from adjoint.transform.watch import lifted, settled, watched, watching
 
 recorders.install()
 
-Function: TypeAlias = Callable[..., Any]
+Function: TypeAlias = Callable[..., tree.Tree]
 
 
 class Transformed:
@@ -136,8 +136,8 @@ def _all_arguments(function: Function, primals: Sequence[Any], name: str) -> Sel
 @user_facing
 @watched
 def jvp(
-    function: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False
-) -> tuple[Any, ...]:
+    function: Function, primals: Sequence[tree.Tree], tangents: Sequence[tree.Tree], *, has_aux: bool = False
+) -> tuple[tree.Tree, ...]:
     """(f(x), ∂f(x)[v]): value and directional derivative, by forward mode.
 
     `primals` and `tangents` are tuples of trees.
@@ -203,7 +203,7 @@ class LinearMap:
 
 @user_facing
 @watched
-def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple[tree.Tree, ...]:
     """(f(x), pullback): `pullback(u)` is the tuple of ∂f(x)*[u], one for each argument; it can be called many times.
 
     For complex values it is the adjoint with respect to Re⟨u, v⟩.
@@ -217,7 +217,7 @@ def vjp(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, 
 
 @user_facing
 @watched
-def linearize(function: Function, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def linearize(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple[tree.Tree, ...]:
     """(f(x), f_lin): `f_lin(*tangents)` is ∂f(x)[v], replayed from one recorded run of f."""
     chosen = _all_arguments(function, primals, "linearize")
     recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
@@ -226,7 +226,7 @@ def linearize(function: Function, *primals: Any, has_aux: bool = False) -> tuple
     return (y, pushed, recorded.aux) if has_aux else (y, pushed)
 
 
-def linear_transpose(function: Function, *primals: Any) -> Transformed:
+def linear_transpose(function: Function, *primals: tree.Tree) -> Transformed:
     """The transpose of a linear function: `linear_transpose(f, x)(u)` is the tuple of f*[u].
 
     `primals` give shapes and dtypes only.
@@ -253,7 +253,9 @@ def _example(leaf: Any) -> Value:
     return np.zeros(leaf.shape, leaf.dtype)[()] if isinstance(leaf, ArrayType) else leaf
 
 
-def vmap(function: Function, in_axes: Any = 0, out_axes: Any = 0, *, axis_size: int | None = None) -> Transformed:
+def vmap(
+    function: Function, in_axes: tree.Tree = 0, out_axes: tree.Tree = 0, *, axis_size: int | None = None
+) -> Transformed:
     """Map a function over an axis of its arguments, all lanes at once.
 
     `in_axes` is one axis for all arguments, or a tuple with an axis, None (not mapped) or a tree of these for each.
@@ -337,7 +339,7 @@ def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) 
 
 @user_facing
 @watched
-def jet(function: Function, primals: Sequence[Any], series: Sequence[Any]) -> tuple[Any, Any]:
+def jet(function: Function, primals: Sequence[tree.Tree], series: Sequence[tree.Tree]) -> tuple[tree.Tree, tree.Tree]:
     """Taylor mode: derivatives of t ↦ f(x(t)) up to any order, from those of x.
 
     `series[i]` lists the first, second, … derivatives of argument i at t = 0 (each like primals[i]). Returns (f(x),
@@ -380,7 +382,7 @@ def _mine(leaf: Value, trace: Any) -> bool:
     return isinstance(leaf, TaylorTracer) and leaf._trace is trace
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: tree.Tree) -> tree.Tree:
     """x, with derivative zero."""
     return tree.map(lambda leaf: bind(StopGradient(), leaf), x)
 

@@ -7,10 +7,10 @@ away.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from adjoint import tree
 from adjoint.base.source import describe, here, user_facing
 from adjoint.ops.effects import Arguments, Callback, Check, Print
 from adjoint.program.trace import Traced, live_trace
@@ -20,7 +20,7 @@ __all__ = ["callback", "check", "nans", "print"]
 
 
 @user_facing
-def print(text: str, *args: Any, **kwargs: Any) -> None:  # noqa: A001
+def print(text: str, *args: tree.Tree, **kwargs: tree.Tree) -> None:  # noqa: A001
     """Print `text.format(*args, **kwargs)` with plain values: `ad.debug.print("x = {}, y = {y:.3f}", x, y=y)`.
 
     Inside the body of a loop it prints at every turn; under `vmap` once for each lane, after the mapped function has
@@ -36,7 +36,7 @@ def print(text: str, *args: Any, **kwargs: Any) -> None:  # noqa: A001
 
 
 @user_facing
-def callback(function: Callable[..., object], *args: Any, **kwargs: Any) -> None:
+def callback(function: Callable[..., object], *args: tree.Tree, **kwargs: tree.Tree) -> None:
     """Call `function(*args, **kwargs)` with plain arrays, and ignore its result. Runs when and as often as `print`."""
     if not callable(function):
         raise TypeError(f"debug.callback needs a function; got {type(function).__name__}.")
@@ -45,7 +45,7 @@ def callback(function: Callable[..., object], *args: Any, **kwargs: Any) -> None
 
 
 @user_facing
-def check(condition: Any, message: str, *args: Any, **kwargs: Any) -> None:
+def check(condition: tree.Tree, message: str, *args: tree.Tree, **kwargs: tree.Tree) -> None:
     """Raise CheckError (a ValueError) unless `condition` is true, in all elements if it is an array.
 
     `message` may have places for values: `check(x > 0, "x must be positive, not {}", x)`. In the bodies of loops and

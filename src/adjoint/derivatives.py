@@ -154,7 +154,9 @@ def hessian(
 
 
 @user_facing
-def hvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], mode: str = "auto") -> Any:
+def hvp(
+    function: Function, primals: Sequence[tree.Tree], tangents: Sequence[tree.Tree], mode: str = "auto"
+) -> tree.Tree:
     """The Hessian of a scalar function times a vector, without the matrix: ∇²f(x)[v].
 
     The result is a tree like x (a tuple of trees for several arguments).

@@ -28,14 +28,14 @@ __all__ = ["checkpoint", "custom_rule"]
 
 
 def custom_rule(
-    function: Callable[..., Any] | None = None,
+    function: Callable[..., tree.Tree] | None = None,
     *,
-    jvp: Callable[..., Any] | None = None,
-    vjp: Callable[..., Any] | None = None,
-    batch: Callable[..., Any] | None = None,
+    jvp: Callable[..., tree.Tree] | None = None,
+    vjp: Callable[..., tree.Tree] | None = None,
+    batch: Callable[..., tree.Tree] | None = None,
     static: Sequence[str] = (),
     nondiff: Sequence[str] = (),
-) -> Any:
+) -> tree.Tree:
     """Give a function its own derivative.
 
     `jvp(primals, tangents)` returns (y, dy); `vjp(*args)` returns (y, pullback), and `pullback(ct)` a cotangent (or
@@ -215,7 +215,7 @@ def _run(
     return tree.unflatten(found[0], out)
 
 
-def checkpoint(function: Callable[..., Any]) -> Transformed:
+def checkpoint(function: Callable[..., tree.Tree]) -> Transformed:
     """The same function, whose intermediate values reverse mode does not keep: it is run again on the way back.
 
     Costs one more evaluation, saves the memory of everything between its arguments and its results.

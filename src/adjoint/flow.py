@@ -87,7 +87,12 @@ def _types(values: Sequence[Value]) -> list[ArrayType]:
 
 
 @user_facing
-def cond(predicate: Any, true_branch: Callable[..., Any], false_branch: Callable[..., Any], *operands: Any) -> Any:
+def cond(
+    predicate: tree.Tree,
+    true_branch: Callable[..., tree.Tree],
+    false_branch: Callable[..., tree.Tree],
+    *operands: tree.Tree,
+) -> tree.Tree:
     """true_branch(*operands) if predicate else false_branch(*operands).
 
     With a plain predicate only the chosen branch runs. With a traced one both are traced; under `vmap` each lane takes
@@ -106,7 +111,7 @@ def cond(predicate: Any, true_branch: Callable[..., Any], false_branch: Callable
 
 
 @user_facing
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(index: tree.Tree, branches: Sequence[Callable[..., tree.Tree]], *operands: tree.Tree) -> tree.Tree:
     """branches[index](*operands); the index is clipped to the number of branches."""
     if not branches:
         raise ValueError("switch: needs at least one branch.")
@@ -185,8 +190,13 @@ def _suggested(kind: ArrayType) -> str:
 
 @user_facing
 def scan(
-    body: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, *, reverse: bool = False
-) -> tuple[Any, Any]:
+    body: Callable[..., tree.Tree],
+    init: tree.Tree,
+    xs: tree.Tree = None,
+    length: int | None = None,
+    *,
+    reverse: bool = False,
+) -> tuple[tree.Tree, tree.Tree]:
     """carry, y = body(carry, x) for each x along the first axis of `xs`; returns (last carry, ys stacked).
 
     Both are trees. `xs` may be None when `length` is given. With `reverse` the loop runs from the last x to the first.
@@ -256,7 +266,9 @@ def _captured_first(program: Program, own: int, captured: int) -> Program:
 
 
 @user_facing
-def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
+def while_loop(
+    condition: Callable[[tree.Tree], tree.Tree], body: Callable[[tree.Tree], tree.Tree], init: tree.Tree
+) -> tree.Tree:
     """value = init; while condition(value): value = body(value); return value.
 
     Differentiable in both modes, to any order.
@@ -289,7 +301,9 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], init
 
 
 @user_facing
-def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any) -> Any:
+def fori_loop(
+    lower: tree.Tree, upper: tree.Tree, body: Callable[[tree.Tree, tree.Tree], tree.Tree], init: tree.Tree
+) -> tree.Tree:
     """value = init; for i in range(lower, upper): value = body(i, value); return value. The bounds may be traced."""
     if not isinstance(lower, Traced) and not isinstance(upper, Traced):
         start, stop = operator.index(lower), operator.index(upper)
@@ -302,13 +316,15 @@ def fori_loop(lower: Any, upper: Any, body: Callable[[Any, Any], Any], init: Any
 
 
 @user_facing
-def map(function: Callable[[Any], Any], xs: Any) -> Any:
+def map(function: Callable[[tree.Tree], tree.Tree], xs: tree.Tree) -> tree.Tree:
     """function(x) for each x along the first axis of `xs`, one after the other, stacked. `vmap` does all at once."""
     return scan(lambda _, x: (None, function(x)), None, xs)[1]
 
 
 @user_facing
-def associative_scan(function: Callable[[Any, Any], Any], elems: Any, *, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(
+    function: Callable[[tree.Tree, tree.Tree], tree.Tree], elems: tree.Tree, *, reverse: bool = False, axis: int = 0
+) -> tree.Tree:
     """Running combinations e₀, e₀∘e₁, e₀∘e₁∘e₂, … of an associative function, in O(log n) steps over whole arrays.
 
     `function(a, b)` combines trees of stacked elements (it is given many pairs at once, along `axis`).

@@ -141,7 +141,7 @@ class TracedProgram:
 
 
 def trace(
-    function: Callable[..., Any], *, concrete: bool = False, static_argnames: str | Sequence[str] = ()
+    function: Callable[..., tree.Tree], *, concrete: bool = False, static_argnames: str | Sequence[str] = ()
 ) -> Transformed:
     """What a function does, as a program: `trace(f)(*args, **kwargs)` returns a TracedProgram.
 

@@ -9,6 +9,7 @@ The rules of all primitives use `+`, `*`, `np.sin` … on values; on traced valu
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -55,6 +56,9 @@ def coerced(what: str, value: Value) -> Value:
                 f"{what} was given a masked array with masked elements, which would be lost. Use .filled(value) first."
             )
         return np.asarray(value)
+    matrix: Any = np.matrix
+    if isinstance(value, matrix):
+        raise DtypeError(f"{what} was given a np.matrix, whose * means something else. Use np.asarray(matrix) first.")
     if type(value).__module__.partition(".")[0] == "pandas" or isinstance(value, _ARRAY):
         array = np.asarray(value)
         check_supported(array.dtype, f"an operand of {what}")
@@ -175,6 +179,15 @@ def _ask(x: Traced, question: str, answer: Callable[[Value], Any]) -> Any:
 
 def _integer(self: Traced) -> int:
     return _ask(self, "int", int)
+
+
+def _rounded(how: Callable[[Any], int]) -> Callable[[Traced], int]:
+    """math.floor, math.ceil and math.trunc: whole numbers, as int(x) gives them."""
+
+    def method(self: Traced) -> int:
+        return _ask(self, "int", how)
+
+    return method
 
 
 def _index(self: Traced) -> int:
@@ -332,6 +345,9 @@ def install() -> None:
         "__array_function__": _array_function,
         "__bool__": _truth,
         "__int__": _integer,
+        "__floor__": _rounded(math.floor),
+        "__ceil__": _rounded(math.ceil),
+        "__trunc__": _rounded(math.trunc),
         "__index__": _index,
         "__hash__": _hash,
         "__len__": _length,
