@@ -183,3 +183,18 @@ def test_masked_and_foreign_operands() -> None:
         ad.grad(lambda x: np.sum(x + "text"))(X)
     with pytest.raises(TypeError):
         ad.grad(lambda x: np.sum(x * np.array(["a", "b", "c"])))(X)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_a_matrix_is_no_operand() -> None:
+    """Its * is a product of matrices, which an element by element one must not replace."""
+    matrix = np.matrix(MATRIX)
+    for f in (lambda x: matrix * x[:, None], lambda x: x[None] * matrix, lambda x: matrix @ x, lambda x: x + matrix):
+        with pytest.raises(TypeError, match="matrix"):
+            ad.jvp(f, (X,), (X,))
+
+
+def test_whole_parts_of_traced_numbers() -> None:
+    f = lambda t: t * (math.floor(t) + 10 * math.ceil(t) + 100 * math.trunc(t))
+    assert ad.grad(f)(2.5) == 2 + 30 + 200
+    np.testing.assert_allclose(ad.vmap(f)(np.array([2.5, -1.5, 2.25])), [f(2.5), f(-1.5), f(2.25)])
