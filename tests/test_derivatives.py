@@ -215,3 +215,18 @@ def test_single_precision_is_kept() -> None:
     x = X.astype(np.float32)
     for transform in (*JACOBIANS, ad.hessian):
         assert transform(lambda x: np.sum(np.sin(x)))(x).dtype == np.float32
+
+
+def test_complex_outputs_of_real_inputs() -> None:
+    f = lambda x: {"wave": np.exp(1j * x[:2]) * x[2], "size": x[0] * x[1]}
+    x, h = np.array([0.5, 2.0, -1.0]), 1e-6
+    wanted = np.stack([(f(x + e)["wave"] - f(x - e)["wave"]) / (2 * h) for e in h * np.eye(3)], axis=-1)
+    for transform in (ad.jacfwd, ad.jacrev, ad.jacobian):
+        found = transform(f)(x)
+        np.testing.assert_allclose(found["wave"], wanted, rtol=1e-8, atol=1e-9)
+        assert found["size"].dtype == np.float64
+    wave = lambda x: np.sum(f(x)["wave"])  # one output and three inputs: reverse mode
+    np.testing.assert_allclose(ad.jacobian(wave)(x), wanted.sum(0), rtol=1e-8)
+    np.testing.assert_allclose(ad.hessian(wave)(x), ad.jacfwd(ad.jacfwd(wave))(x), rtol=1e-12)
+    np.testing.assert_allclose(ad.vmap(ad.jacrev(wave))(x[None])[0], wanted.sum(0), rtol=1e-8)
+    assert ad.jacrev(wave)(x.astype(np.float32)).dtype == np.complex64

@@ -126,20 +126,38 @@ def _columns(recorded: Linearised) -> list[list[Value]]:
 
 
 def _rows(recorded: Linearised, *, conjugate: bool) -> list[list[Value]]:
-    """blocks[output][input] from one pulled direction per output element."""
-    stacks = _basis(recorded.output_types)
+    """blocks[output][input] from one pulled direction per output element.
+
+    A complex output of a real input needs two: pull(u) = Re(Jᴴ u), so that J = pull(1) + i pull(i).
+    """
     size = sum(math.prod(t.shape) for t in recorded.output_types)
-    pulled = (
-        _mapped(recorded.pull, stacks, size)
-        if size
-        else [np.zeros((0, *t.shape), t.dtype) for t in recorded.input_types]
-    )
+
+    def pulled(unit: complex) -> list[Value]:
+        stacks = [s * s.dtype.type(unit) if s.dtype.kind == "c" else s for s in _basis(recorded.output_types)]
+        return (
+            _mapped(recorded.pull, stacks, size)
+            if size
+            else [np.zeros((0, *t.shape), t.dtype) for t in recorded.input_types]
+        )
+
+    real = [t.dtype.kind != "c" for t in recorded.input_types]
+    first = pulled(1)
+    second = pulled(1j) if any(real) and any(t.dtype.kind == "c" for t in recorded.output_types) else first
     blocks: list[list[Value]] = []
     start = 0
     for t in recorded.output_types:
         n = math.prod(t.shape)
-        parts = [np.reshape(p[start : start + n], (*t.shape, *np.shape(p)[1:])) for p in pulled]
-        blocks.append([np.conjugate(p) for p in parts] if conjugate else parts)
+
+        def block(stack: Value, t: Any = t, start: int = start, n: int = n) -> Value:
+            return np.reshape(stack[start : start + n], (*t.shape, *np.shape(stack)[1:]))
+
+        row: list[Value] = []
+        for p, q, is_real in zip(first, second, real, strict=True):
+            if is_real:
+                row.append(block(p) + t.dtype.type(1j) * block(q) if t.dtype.kind == "c" else block(p))
+            else:
+                row.append(np.conjugate(block(p)) if conjugate else block(p))
+        blocks.append(row)
         start += n
     return blocks
 
