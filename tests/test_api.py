@@ -55,6 +55,14 @@ def test_arguments_that_are_not_given_have_their_defaults() -> None:
         ad.grad(lambda x, y: x * y, "y")(2.0)
 
 
+def test_whole_numbers_where_there_is_no_argnums() -> None:
+    multiply = lambda x, n: x * n
+    with pytest.raises(DtypeError, match=r"argument n .*lambda x: f\(x, n\)"):
+        ad.jvp(multiply, (X, np.arange(3)), (X, np.arange(3)))
+    with pytest.raises(DtypeError, match=r"argument n .*argnums"):
+        ad.grad(multiply, "n")(X, np.arange(3))
+
+
 def test_c_code_that_goes_on_after_a_refusal() -> None:
     with pytest.raises(TraceError, match="derivative would be lost"):
         ad.grad(lambda a: brentq(lambda t: t * t - a, 0.0, 3.0))(2.0)

@@ -104,6 +104,9 @@ class Selection(NamedTuple):
         return made[0] if self.single else made
 
 
+_WITHOUT_ARGNUMS = ("jvp", "vjp", "linearize", "jet", "linear_transpose")
+
+
 def select(
     function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any], transformation: str
 ) -> Selection:
@@ -141,8 +144,12 @@ def select(
             raise DtypeError(
                 f"{transformation}: argument {naming()[i]} has dtype "
                 f"{leaves[i].dtype if isinstance(leaves[i], Traced) else np.asarray(leaves[i]).dtype}, and whole "
-                "numbers have no derivative. Convert it with .astype(float), or differentiate another argument "
-                "(argnums=…)."
+                "numbers have no derivative. Convert it with .astype(float), or "
+                + (
+                    "keep it out of the arguments: lambda x: f(x, n)."
+                    if transformation in _WITHOUT_ARGNUMS
+                    else "differentiate another argument (argnums=…)."
+                )
             )
 
     held = Held(transformation, chosen, structure)
