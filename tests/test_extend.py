@@ -12,7 +12,7 @@ import scipy.special
 import adjoint as ad
 from adjoint.base.errors import RuleError, TraceError
 from adjoint.program.trace import Traced
-from adjoint.transform.reverse import Tape
+from adjoint.transform.tape import Tape
 
 X = np.array([0.4, 1.3, -0.7])
 

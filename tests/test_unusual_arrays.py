@@ -238,8 +238,7 @@ def test_empty(name, shape) -> None:
 
 
 def test_no_lanes_and_nothing_to_reduce() -> None:
-    with pytest.raises(ValueError, match="empty"):
-        ad.vmap(np.sin)(np.zeros((0, 2)))
+    assert ad.vmap(np.sin)(np.zeros((0, 2))).shape == (0, 2)
     for f in (np.max, np.min, lambda x: x[np.argmax(x)]):
         with pytest.raises(ValueError):
             ad.grad(f)(np.zeros(0))

@@ -310,8 +310,6 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
         result = function(*made[:n], **dict(zip(kwargs, made[n:], strict=True)))
         return (result, leaves_of(copies)) if held else result
 
-    if size == 0:
-        raise ShapeError("vmap: the mapped axis is empty, so there is no lane to learn the result's shape from.")
     outputs, flags, out_structure = run_lanes(call, values, mapped, size)
     if held:
         out_structure = out_structure.children()[0]

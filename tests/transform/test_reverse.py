@@ -8,7 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint.base.errors import NotLinear
 from adjoint.program.trace import running
-from adjoint.transform.reverse import Tape
+from adjoint.transform.tape import Tape
 
 
 def by_differences(f, x, step=1e-5):

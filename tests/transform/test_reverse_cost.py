@@ -11,7 +11,8 @@ import pytest
 import adjoint as ad
 from adjoint.ops.index import Gather, ScatterSum, Slice
 from adjoint.program.trace import running
-from adjoint.transform.reverse import Tape, sweep
+from adjoint.transform.reverse import sweep
+from adjoint.transform.tape import Tape
 from tests.steps import steps
 
 

@@ -17,6 +17,7 @@ from adjoint.ops.pointwise import (
     ProductUfunc,
     SmoothUfunc,
     Ufunc,
+    inverse,
     itself,
     minus_one,
     other,
@@ -192,7 +193,7 @@ def whole_power(x: Value, n: int) -> Value:
 
 
 multiply = ProductUfunc(np.multiply, [other, itself])
-divide = DivideUfunc(np.divide, [lambda y: 1.0 / y, lambda y, z: -z / y], singular=True)
+divide = DivideUfunc(np.divide, [inverse, lambda y, z: -z / y], singular=True)
 power = PowerUfunc(np.power, [_power_base, _power_exponent], singular=True)
 float_power = PowerUfunc(np.float_power, [_power_base, _power_exponent], singular=True)
 square = smooth(np.square, lambda x: 2.0 * x)

@@ -43,11 +43,30 @@ def negated(x: Value, y: Value, z: Value) -> float:
     return -1.0
 
 
-def _pick_x(x: Value, y: Value, z: Value) -> Value:
+def result(z: Value) -> Value:
+    """The partial z: exp is its own derivative."""
+    return z
+
+
+def pick_z(x: Value, y: Value, z: Value) -> Value:
+    return z
+
+
+def inverse(y: Value) -> Value:
+    """The partial 1/y of a quotient."""
+    return 1.0 / y
+
+
+def over_y(x: Value, y: Value, z: Value) -> Value:
+    """The partial 1/y as the tape reads it: it divides instead of multiplying."""
+    return 1.0 / y
+
+
+def pick_x(x: Value, y: Value, z: Value) -> Value:
     return x
 
 
-def _pick_y(x: Value, y: Value, z: Value) -> Value:
+def pick_y(x: Value, y: Value, z: Value) -> Value:
     return y
 
 
@@ -55,9 +74,9 @@ def _reads(*names: str) -> Callable[[Factor], Partial]:
     """Adapters from an expression in some of x, y, z to a function of all three."""
     table: dict[tuple[str, ...], Callable[[Factor], Partial]] = {
         (): lambda f: negated if f is minus_one else lambda x, y, z: f(),
-        ("x",): lambda f: _pick_x if f is itself else lambda x, y, z: f(x),
-        ("y",): lambda f: _pick_y if f is other else lambda x, y, z: f(y),
-        ("z",): lambda f: lambda x, y, z: f(z),
+        ("x",): lambda f: pick_x if f is itself else lambda x, y, z: f(x),
+        ("y",): lambda f: pick_y if f is other else over_y if f is inverse else lambda x, y, z: f(y),
+        ("z",): lambda f: pick_z if f is result else lambda x, y, z: f(z),
         ("x", "y"): lambda f: lambda x, y, z: f(x, y),
         ("x", "z"): lambda f: lambda x, y, z: f(x, z),
         ("y", "z"): lambda f: lambda x, y, z: f(y, z),

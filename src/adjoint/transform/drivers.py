@@ -18,7 +18,8 @@ from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import fresh, plain_value, returned, run
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.linear import LinearTape
-from adjoint.transform.reverse import Tape, TapeTracer, replay, swept
+from adjoint.transform.reverse import replay, swept
+from adjoint.transform.tape import Tape, TapeTracer
 from adjoint.transform.watch import examined, lifted, new_tape, watching
 
 Function = Callable[[Sequence[Value]], Any]

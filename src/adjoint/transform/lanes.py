@@ -66,6 +66,10 @@ class LaneBatch(Batch):
             return _ask_below(value, question, answer)
         answers = _answers(value, self.size, question, answer)
         distinct = list(dict.fromkeys(answers))
+        if not distinct:
+            raise ShapeError(
+                f"vmap: the mapped axis is empty, so {question}() has no lane to ask. Check for it before."
+            )
         if len(distinct) == 1:
             return distinct[0]
         raise Disagreement(self, [np.flatnonzero([a == d for a in answers]) for d in distinct])

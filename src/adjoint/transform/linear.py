@@ -14,7 +14,7 @@ from adjoint.base.errors import NotLinear
 from adjoint.program.op import Op
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
-from adjoint.transform.reverse import Tape, TapeTracer
+from adjoint.transform.tape import Tape, TapeTracer
 
 
 class LinearTape(Tape):

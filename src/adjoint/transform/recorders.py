@@ -18,7 +18,7 @@ import numpy as np
 
 from adjoint.ops.pointwise import BY_NAME, Ufunc
 from adjoint.program.types import Value
-from adjoint.transform.reverse import TapeTracer
+from adjoint.transform.tape import TapeTracer
 
 Recorder = Callable[..., Value]
 _bare = object.__new__  # a tracer without its __init__: the recorders fill the slots themselves

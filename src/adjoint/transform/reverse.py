@@ -1,13 +1,7 @@
-"""Reverse mode: a record of what was computed, read backwards.
+"""Reverse mode: the record of a tape, read backwards (vjp), or forwards (the jvp at the recorded point).
 
-The record of one run is a list with one entry for each variable, in the order in which they were computed:
-
-    head, ix, iy, x, y, z, types        for pointwise primitives of one or two arguments; head holds the partials
-    op, indices, None, xs, None, z, None        for all others
-
-ix, iy are the places of the inputs in the record (-1: a constant); x, y, z the values that the rules will read again,
-or None. The order is topological by construction: reading it backwards, the cotangent of a variable is complete when it
-is reached. `sweep` reads it backwards (vjp), `replay` forwards (the jvp at the recorded point).
+Reading it backwards, the cotangent of a variable is complete when the variable is reached, since all its uses come
+later in the record.
 """
 
 # The slots of traced values are private to users, not to the engine.
@@ -15,238 +9,18 @@ is reached. `sweep` reads it backwards (vjp), `replay` forwards (the jvp at the 
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections.abc import Sequence
-from threading import get_ident
 from typing import Any
 
 import numpy as np
 
 from adjoint.ops.calculus import fit, total
-from adjoint.ops.pointwise import masked_multiply, negated, spread
-from adjoint.program.op import Op
-from adjoint.program.trace import Trace, Traced, exclusive
-from adjoint.program.types import Value, type_of
-from adjoint.transform.capture import Captured
+from adjoint.ops.pointwise import masked_multiply, negated, over_y, pick_x, pick_y, pick_z, spread
+from adjoint.program.trace import Traced
+from adjoint.program.types import Value
 from adjoint.transform.cotangents import Pending, accumulate, scatter, unwrite
-
-FLOAT64 = np.dtype(np.float64)
-SMALL = 1 << 15  # bytes
-_HEAD: Any = list  # what the entry of a pointwise primitive begins with
-
-
-class _Marker:
-    """An entry of the record that is not an equation."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-INPUT, PART = _Marker("input"), _Marker("part of a tuple")
-
-
-class TapeTracer(Traced):
-    """A value on a tape: its place in the record, or -1 for one that depends on no input."""
-
-    __slots__ = ("_extent", "_index")
-    _index: int
-    _extent: Any  # the shape, if the dtype is float64; else None: what the fast path compares
-
-    def __init__(self, trace: Tape, value: Value, index: int) -> None:
-        self._trace = trace
-        self._value = value
-        self._index = index
-        self._extent = value.shape if index >= 0 and value.dtype is FLOAT64 else None
-
-    def moves(self) -> bool:
-        return self._index >= 0 or super().moves()
-
-    def snapshot(self) -> TapeTracer:
-        return TapeTracer(self._trace, self._value, self._index)  # type: ignore[arg-type]
-
-    def _adopt(self, other: Value) -> None:
-        if isinstance(other, TapeTracer) and other._trace is self._trace:
-            self._value, self._index, self._extent = other._value, other._index, other._extent
-        else:
-            self._value, self._index, self._extent = other, -1, None
-
-
-class Tape(Trace):
-    """Records each equation with the values that its pull needs."""
-
-    title = "reverse mode"
-    differentiates = True
-
-    def __init__(self, *, outlives_call: bool = False) -> None:
-        super().__init__()
-        self.entries: list[Any] = []
-        self.captured = Captured(outlives_call)
-        self.fast = self.thread if type(self) is Tape else 0
-        self.small = True  # all inputs are small: the record may wait while its results are looked at
-
-    def input(self, value: Value) -> TapeTracer:
-        """A variable to differentiate with respect to."""
-        self.small = self.small and (isinstance(value, Traced) or getattr(value, "nbytes", 0) <= SMALL)
-        return self._new(self.captured.hold(value), (INPUT, -1, -1, None, None, None, None))
-
-    def constant(self, value: Value) -> TapeTracer:
-        return TapeTracer(self, value, -1)
-
-    def _new(self, value: Value, entry: tuple[Any, ...]) -> TapeTracer:
-        index = len(self.entries)
-        self.entries.append(entry)
-        return TapeTracer(self, value, index)
-
-    def _slot(self, entry: tuple[Any, ...]) -> int:
-        self.entries.append(entry)
-        return len(self.entries) - 1
-
-    def apply_one(self, op: Any, x: Any) -> Value:
-        if not op.pointwise:
-            return self._apply_linear(op, x) if op.linear and not op.several else self.apply(op, (x,))
-        if get_ident() != self.thread:
-            self.wrong_thread()
-        xv, ix = x._value, x._index
-        z = op.function(xv)
-        if ix < 0:
-            return TapeTracer(self, z, -1)
-        kx, _, kz, head = op.plan_first
-        types = None if x._extent is not None and z.dtype is FLOAT64 else (type_of(xv), None, type_of(z))
-        return self._new(z, (head, ix, -1, xv if kx else None, None, z if kz else None, types))
-
-    def _apply_linear(self, op: Any, x: Any) -> Value:
-        """A linear map of one argument: nothing is kept but its type."""
-        if get_ident() != self.thread:
-            self.wrong_thread()
-        xv, ix = x._value, x._index
-        z = op(xv) if isinstance(xv, Traced) else op.evaluate(xv)
-        if ix < 0 or z.dtype.kind not in "fc":
-            return self._settled(z)
-        return self._new(z, (op, (ix,), None, (type_of(xv),), None, None, None))
-
-    def apply_two(self, op: Any, x: Value, y: Value) -> Value:
-        if not (op.pointwise or op.multilinear):
-            return self.apply(op, (x, y))
-        if get_ident() != self.thread:
-            self.wrong_thread()
-        if type(x) is TapeTracer and x._trace is self:
-            xv, ix = x._value, x._index
-        else:
-            xv, ix = x, -1
-        if type(y) is TapeTracer and y._trace is self:
-            yv, iy = y._value, y._index
-        else:
-            yv, iy = y, -1
-        if not op.pointwise:
-            return self._apply_product(op, xv, yv, ix, iy)
-        z = op.function(xv, yv)
-        extent = z.shape if z.dtype is FLOAT64 else None
-        if iy < 0:
-            if ix < 0:
-                return TapeTracer(self, z, -1)
-            kx, ky, kz, head = op.plan_first
-            yv = self.captured.hold(yv) if ky else yv
-            plain = extent is not None and x._extent == extent
-        elif ix < 0:
-            kx, ky, kz, head = op.plan_second
-            xv = self.captured.hold(xv) if kx else xv
-            plain = extent is not None and y._extent == extent
-        else:
-            kx, ky, kz, head = op.plan_both
-            plain = extent is not None and x._extent == extent and y._extent == extent
-        types = None if plain else (type_of(xv) if ix >= 0 else None, type_of(yv) if iy >= 0 else None, type_of(z))
-        return self._new(z, (head, ix, iy, xv if kx else None, yv if ky else None, z if kz else None, types))
-
-    def _apply_product(self, op: Any, xv: Value, yv: Value, ix: int, iy: int) -> Value:
-        """A product of two arguments: each is kept for the other."""
-        z = op(xv, yv)
-        if ix < 0 and iy < 0:
-            return self._settled(z)
-        x = (xv if ix >= 0 else self.captured.hold(xv)) if iy >= 0 else type_of(xv)
-        y = (yv if iy >= 0 else self.captured.hold(yv)) if ix >= 0 else type_of(yv)
-        return self._new(z, (op, (ix, iy), None, (x, y), None, None, None))
-
-    def apply(self, op: Op, args: Sequence[Value]) -> Value:
-        if op.pointwise and len(args) < 3:
-            return self.apply_one(op, args[0]) if len(args) == 1 else self.apply_two(op, *args)
-        if get_ident() != self.thread:
-            self.wrong_thread()
-        values: list[Value] = []
-        places: list[int] = []
-        mine: list[bool] = []
-        tracked = False
-        for a in args:
-            if type(a) is TapeTracer and a._trace is self:
-                values.append(a._value)
-                places.append(a._index)
-                mine.append(True)
-                tracked = tracked or a._index >= 0
-            else:
-                values.append(a)
-                places.append(-1)
-                mine.append(False)
-        if op.flat or not tracked:
-            z = op(*values)
-            return tuple(map(self._settled, z)) if op.several else self._settled(z)
-        z, kept_z, xs = self._evaluate(op, values, mine, [i >= 0 for i in places])
-        return self._record(op, tuple(places), xs, z, kept_z)
-
-    def _evaluate(
-        self, op: Op, values: list[Value], mine: list[bool], wanted: list[bool]
-    ) -> tuple[Value, Value, tuple[Value, ...]]:
-        """z, what is kept of it, and of the inputs (types stand for those that are not kept)."""
-        hold = self.captured.hold
-        if op.saves:  # control flow decides itself what it keeps
-            given = [v if m else hold(v) for v, m in zip(values, mine, strict=True)]
-            z, residuals = op.save(given, wanted, self)  # type: ignore[attr-defined]
-            return z, None, residuals  # pyright: ignore[reportUnknownVariableType]
-        z = op(*values)
-        keep_xs, keep_z = op.keep(wanted)
-        xs = [type_of(v) if not k else v if m else hold(v) for v, k, m in zip(values, keep_xs, mine, strict=True)]
-        return z, z if keep_z else None, tuple(xs)
-
-    def _record(self, op: Op, indices: tuple[int, ...], xs: tuple[Value, ...], z: Value, kept_z: Value) -> Value:
-        entry = (op, indices, -1, xs, None, kept_z, None)
-        if not op.several:
-            return self._new(z, entry) if z.dtype.kind in "fc" else z
-        whole = self._slot(entry)
-        return tuple(
-            self._new(part, (PART, whole, j, len(z), None, None, None)) if part.dtype.kind in "fc" else part
-            for j, part in enumerate(z)
-        )
-
-    def assign(self, x: Any, op: Any, v: Value, indices: Sequence[Value]) -> bool:
-        """x[…] = v in place, when nobody else refers to the memory of x; says whether it was."""
-        if get_ident() != self.thread:
-            self.wrong_thread()
-        tracked = type(v) is TapeTracer and v._trace is self
-        new = v._value if tracked else v
-        if not (exclusive(x) and not isinstance(new, Traced) and not any(isinstance(i, Traced) for i in indices)):
-            return False
-        x._value[op.subscript(indices)] = new
-        iv = v._index if tracked else -1
-        if x._index >= 0 or iv >= 0:
-            held = [self.captured.hold(i) for i in indices]
-            entry = (
-                op,
-                (x._index, iv, *[-1] * len(indices)),
-                None,
-                (type_of(x._value), type_of(new), *held),
-                None,
-                None,
-                None,
-            )
-            x._index = self._slot(entry)
-            x._extent = x._value.shape if x._value.dtype is FLOAT64 else None
-        return True
-
-    def _settled(self, z: Value) -> Value:
-        """A result without derivative: plain if it is an integer or a truth value, else a constant to assign to."""
-        return TapeTracer(self, z, -1) if type(z) is not bool and z.dtype.kind in "fc" else z
-
-    def end(self) -> None:
-        super().end()
-        self.captured.release()
+from adjoint.transform.tape import HEAD, INPUT, PART, Tape
 
 
 def swept(tape: Tape, entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
@@ -257,20 +31,72 @@ def swept(tape: Tape, entries: list[Any], inputs: int, seeds: dict[int, Value], 
         and len(entries) <= 20_000
         and not any(isinstance(s, Traced) for s in seeds.values())
     ):
-        found = sweep(entries, inputs, seeds, consume=False, guard=False)
-        squares: list[Any] = [0.0 if ct is None else np.vdot(ct, ct).real for ct in found]  # pyright: ignore[reportUnknownMemberType]
-        if all(map(math.isfinite, squares)):
+        found = sweep_small(entries, seeds)
+        # pyright: ignore[reportUnknownMemberType]
+        squares: list[Any] = [0.0 if ct is None else np.vdot(ct, ct) for ct in found]
+        if all(map(cmath.isfinite, squares)):
             return found
     return sweep(entries, inputs, seeds, consume=consume)
 
 
-def sweep(
-    entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool, guard: bool = True
-) -> list[Value]:
+def sweep_small(entries: list[Any], seeds: dict[int, Value]) -> list[Value]:
+    """`sweep` for small-array code.
+
+    Nothing is guarded, and sums are new arrays, which costs less than keeping account.
+    """
+    cts: list[Any] = [None] * len(entries)
+    owned: set[int] = set()
+    for index, seed in seeds.items():
+        cts[index] = seed
+    pop = cts.pop
+    with np.errstate(all="ignore"):
+        for op, ix, iy, x, y, z, types in reversed(entries):
+            if op is INPUT:
+                break
+            ct = pop()
+            if ct is None:
+                continue
+            if type(op) is not HEAD:
+                _pull_general(cts, op, ix, iy, x, z, ct, owned)
+                continue
+            first, second, _, op = op
+            if types is not None:
+                _pull_fitted(cts, op, (ix, iy), (x, y), z, types, ct, False, owned)
+                continue
+            if ix >= 0:
+                if first is pick_y:
+                    g = ct * y
+                elif first is None:
+                    g = ct
+                elif first is negated:
+                    g = -ct
+                elif first is pick_z:
+                    g = ct * z
+                elif first is over_y:
+                    g = ct / y
+                else:
+                    g = ct * first(x, y, z)
+                old = cts[ix]
+                cts[ix] = g if old is None else old + g
+            if iy >= 0:
+                if second is pick_x:
+                    g = ct * x
+                elif second is None:
+                    g = ct
+                elif second is negated:
+                    g = -ct
+                else:
+                    g = ct * second(x, y, z)
+                old = cts[iy]
+                cts[iy] = g if old is None else old + g
+    return cts
+
+
+def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
     """Read a record backwards: cotangents of the first `inputs` variables from those of some others (None: zero).
 
-    With `consume` the record is taken apart on the way, so that memory falls as the sweep goes back. With `guard` a
-    zero cotangent gives zero even where a partial is infinite or NaN.
+    With `consume` the record is taken apart on the way, so that memory falls as the sweep goes back. After a select or
+    a scatter, and for singular partials, a zero cotangent gives zero even where a partial is infinite or NaN.
     """
     count = len(entries)
     cts: list[Any] = [None] * count
@@ -287,65 +113,52 @@ def sweep(
                 continue
             if type(ct) is Pending:
                 ct, masked = ct.assembled(), True
-            if type(op) is _HEAD:
-                first, second, guarded, op = op
-                if types is not None:
-                    _pull_fitted(cts, op, (ix, iy), (x, y), z, types, ct, masked, owned)
-                    continue
-                guarded = guard and (guarded or masked)
-                if ix >= 0:
-                    if first is None:
+            if type(op) is not HEAD:
+                masked = _pull_general(cts, op, ix, iy, x, z, ct, owned) or masked
+                continue
+            first, second, guarded, op = op
+            if types is not None:
+                _pull_fitted(cts, op, (ix, iy), (x, y), z, types, ct, masked, owned)
+                continue
+            guarded = guarded or masked
+            for place, factor in ((ix, first), (iy, second)):
+                if place >= 0:
+                    if factor is None:
                         g = ct
-                    elif first is negated:
+                    elif factor is negated:
                         g = -ct
                     elif guarded:
-                        g = masked_multiply(ct, first(x, y, z))
+                        g = masked_multiply(ct, factor(x, y, z))
                     else:
-                        g = ct * first(x, y, z)
-                    old = cts[ix]
-                    if old is None:
-                        cts[ix] = g
-                    elif ix in owned or type(old) is Pending:
-                        accumulate(cts, ix, g, owned)
-                    else:
-                        cts[ix] = old + g
-                        owned.add(ix)
-                if iy >= 0:
-                    if second is None:
-                        g = ct
-                    elif second is negated:
-                        g = -ct
-                    elif guarded:
-                        g = masked_multiply(ct, second(x, y, z))
-                    else:
-                        g = ct * second(x, y, z)
-                    old = cts[iy]
-                    if old is None:
-                        cts[iy] = g
-                    elif iy in owned or type(old) is Pending:
-                        accumulate(cts, iy, g, owned)
-                    else:
-                        cts[iy] = old + g
-                        owned.add(iy)
-            elif op is PART:
-                if cts[ix] is None:
-                    cts[ix] = [None] * x
-                cts[ix][iy] = ct
-            elif op.sparse:
-                masked = True
-                scatter(cts, ix[0], op, ct, x, owned)
-            elif op.overwrites and type(ct) is np.ndarray and not any(isinstance(i, Traced) for i in x[2:]):
-                masked = True
-                unwrite(cts, ix, op, ct if k in owned else ct.copy(), x, owned)
-            elif op.linear and len(ix) == 1:
-                masked = masked or op.masks
-                accumulate(cts, ix[0], op.pull(ct, x, z, (True,))[0], owned)
-            else:
-                masked = masked or op.masks
-                for i, g in zip(ix, op.pull(ct, x, z, [i >= 0 for i in ix]), strict=True):
-                    if i >= 0 and g is not None:
-                        accumulate(cts, i, g, owned)
-        return [ct.assembled() if type(ct) is Pending else ct for ct in cts]
+                        g = ct * factor(x, y, z)
+                    accumulate(cts, place, g, owned)
+    return [ct.assembled() if type(ct) is Pending else ct for ct in cts]
+
+
+def _pull_general(cts: list[Any], op: Any, ix: Any, iy: Any, x: Any, z: Value, ct: Value, owned: set[int]) -> bool:
+    """Pull through a primitive that is not pointwise.
+
+    Says whether cotangents may have structural zeros from here on.
+    """
+    if op is PART:
+        if cts[ix] is None:
+            cts[ix] = [None] * x
+        cts[ix][iy] = ct
+        return False
+    if op.sparse:
+        scatter(cts, ix[0], op, ct, x, owned)
+        return True
+    if op.overwrites and type(ct) is np.ndarray and not any(isinstance(i, Traced) for i in x[2:]):
+        # the cotangent that is reached has the place of the entry: one behind those that are left
+        unwrite(cts, ix, op, ct if len(cts) in owned else ct.copy(), x, owned)
+        return True
+    if op.linear and len(ix) == 1:
+        accumulate(cts, ix[0], op.pull(ct, x, z, (True,))[0], owned)
+    else:
+        for i, g in zip(ix, op.pull(ct, x, z, [i >= 0 for i in ix]), strict=True):
+            if i >= 0 and g is not None:
+                accumulate(cts, i, g, owned)
+    return op.masks
 
 
 def _pull_fitted(
@@ -374,7 +187,7 @@ def replay(entries: list[Any], tangents: Sequence[Value]) -> list[Value]:
     with np.errstate(all="ignore"):
         for k in range(len(ds), len(entries)):
             op, ix, iy, x, y, z, types = entries[k]
-            if type(op) is _HEAD:
+            if type(op) is HEAD:
                 op = op[3]
                 dxs = [ds[i] if i >= 0 else None for i in (ix, iy)[: op.arity]]
                 if op.own_push:

@@ -21,7 +21,8 @@ from adjoint.program.trace import Traced, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.forward import Forward, ForwardTracer
-from adjoint.transform.reverse import Tape, TapeTracer, replay, sweep
+from adjoint.transform.reverse import replay, sweep
+from adjoint.transform.tape import Tape, TapeTracer
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 from adjoint.transform.watch import new_tape, watching
 

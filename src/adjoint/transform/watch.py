@@ -33,7 +33,7 @@ from adjoint.program.op import Op
 from adjoint.program.program import interpret
 from adjoint.program.trace import Trace, Traced, live_trace
 from adjoint.program.types import ArrayType, Value
-from adjoint.transform.reverse import Tape, TapeTracer
+from adjoint.transform.tape import Tape, TapeTracer
 
 P = ParamSpec("P")
 R = TypeVar("R")
