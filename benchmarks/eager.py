@@ -285,7 +285,7 @@ def main() -> None:
         f"np.sin of a plain array: {outside:.0f} ns outside, {inside:.0f} ns inside a transformation",
     ]
     for fact in facts:
-        console.print("•", fact)
+        console.print("•", fact, markup=False)
     if write:
         header = ["chain", *names, "autograd / adjoint", "adjoint / by hand"]
         publish(header, lines, facts, loops[1_000_000][1], arguments.size)
