@@ -28,7 +28,7 @@ test: lint
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/mkdocs build --strict --site-dir site
