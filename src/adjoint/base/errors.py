@@ -62,10 +62,7 @@ class ProgramError(AdjointError, ValueError):
 
 
 class CheckError(AdjointError, ValueError):
-    """A condition that the program states about its values does not hold.
-
-    `lanes` says where under vmap, outermost axis first.
-    """
+    """A condition that the program states about its values does not hold; `lanes` says where under vmap."""
 
     def __init__(self, message: str, lanes: Sequence[tuple[int, ...]] = ()) -> None:
         super().__init__(message, *((tuple(lanes),) if lanes else ()))

@@ -152,7 +152,7 @@ def _plain(x: Value) -> Value:
 class Located:
     """A primitive on a record that knows for whom it was recorded."""
 
-    pointwise = sparse = overwrites = False
+    pointwise = sparse = overwrites = linear = False  # the tape asks its own rules, not those of the class
 
     def __init__(self, op: Any) -> None:
         self.op, self.several, self.masks = op, op.several, op.masks
