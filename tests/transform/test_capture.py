@@ -242,3 +242,30 @@ def test_an_operand_of_control_flow_is_written_to_afterwards(name) -> None:
     pullback = ad.vjp(lambda x: f(x, buffer), x)[1]
     buffer[:] = 99.0
     np.testing.assert_allclose(pullback(1.0)[0], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("place", [0, 5, 1023, 1024, LARGE - 1])
+def test_one_element_written_through_an_old_view_is_seen(place) -> None:
+    w = np.full(LARGE, 3.0)
+    view = w[:]
+
+    def f(x):
+        y = np.sum(x * w)
+        view[place] = 7.0
+        return y
+
+    with pytest.raises(ValueError, match="older view"):
+        ad.grad(f)(np.ones(LARGE))
+    assert w.flags.writeable
+
+
+def test_up_to_the_limit_the_derivative_is_that_of_the_values_used() -> None:
+    w = np.full(200_000, 3.0)
+    view = w[:]
+
+    def f(x):
+        y = np.sum(x * w)
+        view[5] = 7.0
+        return y
+
+    np.testing.assert_array_equal(ad.grad(f)(np.ones(200_000)), 3.0)

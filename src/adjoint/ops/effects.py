@@ -8,6 +8,7 @@ under vmap run beside the others, stay quiet.
 from __future__ import annotations
 
 import dataclasses
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, cast
 
@@ -36,9 +37,9 @@ class Effect(Flat):
     lanes: Lanes
     guards: int
 
+    @abstractmethod
     def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
         """Do it, for each (position of the lane, its arguments)."""
-        raise NotImplementedError
 
     def __call__(self, *xs: Value) -> Value:
         return perform(self, *xs)

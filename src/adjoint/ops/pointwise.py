@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
@@ -91,8 +92,9 @@ class Pointwise(Op):
     function: ClassVar[Any]
 
     @property
+    @abstractmethod
     def ufunc(self) -> Any:
-        raise NotImplementedError
+        """The ufunc that decides the dtype of the result."""
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(broadcast_shapes(self.title, types), self._dtype(types))

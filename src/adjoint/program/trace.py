@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -32,7 +33,7 @@ _reading: ContextVar[bool] = ContextVar("adjoint_reading", default=False)
 _serial = itertools.count()
 
 
-class Trace:
+class Trace(ABC):
     """One running transformation."""
 
     title = "a transformation"
@@ -50,13 +51,13 @@ class Trace:
         self.started: Location | None = None
         self.serial = next(_serial)
 
+    @abstractmethod
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         """The meaning of `op` on values, at least one of which belongs to this trace."""
-        raise NotImplementedError
 
+    @abstractmethod
     def constant(self, value: Value) -> Traced:
         """A traced value of this trace that depends on nothing (so that it can be assigned to)."""
-        raise NotImplementedError
 
     def assign(self, x: Traced, op: Op, v: Value, indices: Sequence[Value]) -> bool:
         """x[…] = v without a copy, where the trace can; says whether it did."""
@@ -112,7 +113,7 @@ class Trace:
     def _answered_by(self, answer: Callable[[Op, Sequence[Value]], Value]) -> Generator[None]:
         """Another function gives primitives their meaning on values of this trace."""
         names = ("apply", "apply_one", "apply_two", "fast")
-        before = {name: self.__dict__[name] for name in names if name in self.__dict__}
+        before = {name: vars(self)[name] for name in names if name in vars(self)}
         self.apply = answer  # type: ignore[method-assign]
         self.apply_one = lambda op, x: answer(op, (x,))  # type: ignore[method-assign]
         self.apply_two = lambda op, x, y: answer(op, (x, y))  # type: ignore[method-assign]
@@ -121,8 +122,8 @@ class Trace:
             yield
         finally:
             for name in names:
-                self.__dict__.pop(name, None)
-            self.__dict__.update(before)
+                vars(self).pop(name, None)
+            vars(self).update(before)
 
     def _stripped(self, x: Value) -> Value:
         return x._value if isinstance(x, Traced) and x._trace is self else x
