@@ -1,0 +1,97 @@
+"""LLVM's text to machine code in memory.
+
+An object is made once for a text and can be kept on disk; loading one binds the symbols that it names. The engine that
+holds the code lives as long as the `Loaded` that refers to it.
+"""
+
+# llvmlite has no types.
+# pyright: basic
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+_lock = threading.Lock()  # LLVM's global state: targets, symbols
+
+
+@cache
+def llvm() -> Any:
+    """llvmlite, with the host's target set up; loaded when something is first compiled."""
+    import llvmlite.binding as binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@cache
+def host() -> tuple[str, str]:
+    """The CPU and its features, as LLVM names them."""
+    return llvm().get_host_cpu_name(), llvm().get_host_cpu_features().flatten()
+
+
+@cache
+def vector_bits() -> int:
+    """The width of the widest vector registers, in bits."""
+    features = host()[1].split(",")
+    return 512 if "+avx512f" in features else 256 if "+avx2" in features else 128
+
+
+def _target_machine() -> Any:
+    """A target machine of one's own: engines take possession of theirs."""
+    cpu, features = host()
+    target = llvm().Target.from_default_triple()
+    return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="default", jit=True)
+
+
+def verified(text: str) -> Any:
+    """The text as a module of LLVM's, checked for being well formed."""
+    module = llvm().parse_assembly(text)
+    module.verify()
+    return module
+
+
+def optimised(text: str, level: int = 2) -> tuple[Any, Any]:
+    """The module after LLVM's passes, and the machine it is for."""
+    binding = llvm()
+    module = verified(text)
+    machine = _target_machine()
+    module.triple = machine.triple
+    options = binding.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = False  # vectors are written as such
+    options.slp_vectorization = True
+    options.loop_unrolling = True
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module, machine
+
+
+def compiled_object(text: str, level: int = 2) -> bytes:
+    """The text as an object file."""
+    with _lock:
+        module, machine = optimised(text, level)
+        return machine.emit_object(module)
+
+
+class Loaded:
+    """Machine code in memory, and where its functions are."""
+
+    def __init__(self, content: bytes, symbols: Mapping[str, int] | None = None) -> None:
+        binding = llvm()
+        with _lock:
+            for name, address in (symbols or {}).items():
+                binding.add_symbol(name, address)
+            empty = binding.parse_assembly("")
+            self._engine = binding.create_mcjit_compiler(empty, _target_machine())
+            self._engine.add_object_file(binding.ObjectFileRef.from_data(content))
+            self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        """Where a function starts."""
+        found = self._engine.get_function_address(name)
+        if not found:
+            raise KeyError(f"the machine code has no function {name}")
+        return found
