@@ -1,0 +1,97 @@
+"""Where SciPy's BLAS and LAPACK are in memory, and their threads.
+
+SciPy's Cython interface lists each routine as a capsule that holds its address. Machine code names a routine
+(`adjoint_blas_dgemm`) and gets its address when it is loaded, so that object files can be kept on disk. The routines
+take Fortran's arguments: everything by pointer, 32-bit integers, matrices by columns.
+"""
+
+# SciPy has no types.
+# pyright: basic
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+# OpenBLAS is built under several names, with a prefix, a suffix, or both.
+_SETTERS = tuple(
+    f"{prefix}openblas_set_num_threads{suffix}" for prefix in ("scipy_", "") for suffix in ("", "64_", "_64", "_64_")
+)
+
+
+def _addresses(module: Any, prefix: str) -> dict[str, int]:
+    """name → address of the routines that a module of SciPy's lists for Cython."""
+    capsule_name = ctypes.pythonapi.PyCapsule_GetName
+    capsule_name.restype, capsule_name.argtypes = ctypes.c_char_p, (ctypes.py_object,)
+    capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    capsule_pointer.restype, capsule_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    return {
+        f"{prefix}{name}": capsule_pointer(capsule, capsule_name(capsule))
+        for name, capsule in module.__pyx_capi__.items()
+    }
+
+
+@cache
+def symbols() -> dict[str, int]:
+    """`adjoint_blas_dgemm` → address, for all of BLAS; the first call also sets OpenBLAS to one thread."""
+    import scipy.linalg.cython_blas as cython_blas
+
+    one_thread()
+    return _addresses(cython_blas, "adjoint_blas_")
+
+
+@cache
+def lapack_symbols() -> dict[str, int]:
+    """`adjoint_lapack_dpotrf` → address, for all of LAPACK; the first call also sets OpenBLAS to one thread."""
+    import scipy.linalg.cython_lapack as cython_lapack
+
+    one_thread()
+    return _addresses(cython_lapack, "adjoint_lapack_")
+
+
+def _libraries() -> Iterator[ctypes.CDLL]:
+    """The libraries in which OpenBLAS's own functions may be found."""
+    import scipy.linalg.cython_blas as cython_blas
+
+    own = Path(str(cython_blas.__file__))
+    paths = [own]  # a symbol is looked for in what the module links to as well
+    if sys.platform == "win32":  # here it is not
+        site = own.parents[2]
+        paths += [*site.glob("scipy.libs/*openblas*.dll"), *site.glob("scipy/.libs/*openblas*.dll")]
+    for path in paths:
+        try:
+            yield ctypes.CDLL(str(path))
+        except OSError:
+            continue
+
+
+@cache
+def one_thread() -> str | None:
+    """Set the OpenBLAS that SciPy uses to one thread, once; the name of the function that did it, None if none can.
+
+    Its threads spin while they wait: on a busy machine a product of matrices is many times slower with them than
+    without, and our own threads stand above it.
+    """
+    for library in _libraries():
+        for name in _SETTERS:
+            setter = getattr(library, name, None)
+            if setter is not None:
+                setter.restype, setter.argtypes = None, (ctypes.c_int,)
+                setter(1)
+                return name
+    return None
+
+
+def threads() -> int | None:
+    """How many threads SciPy's OpenBLAS uses now; None where it does not say."""
+    for library in _libraries():
+        for name in _SETTERS:
+            getter = getattr(library, name.replace("_set_", "_get_"), None)
+            if getter is not None:
+                getter.restype, getter.argtypes = ctypes.c_int, ()
+                return getter()
+    return None
