@@ -1,0 +1,3 @@
+"""Programs made cheaper: see `adjoint.simplify.passes`."""
+
+from adjoint.simplify.passes import PASSES, simplify

@@ -1,0 +1,65 @@
+"""The order in which a program is simplified.
+
+    from adjoint.simplify import simplify
+    simplify(program)        # computes the same, with fewer and cheaper equations
+
+Programs inside (bodies of loops, branches) come first, each by all passes; then the passes of `PASSES` follow one
+another, on the equations of the program itself, until none of them finds anything to do. A pass takes a program and
+gives one with the same inputs and outputs; the very same object when it changed nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TypeAlias
+
+from adjoint.program.check import check
+from adjoint.program.program import Program
+from adjoint.simplify.dead_code import drop_dead_code
+from adjoint.simplify.derivative_marks import drop_derivative_marks
+from adjoint.simplify.inside import holds_programs, map_programs
+from adjoint.simplify.rewriting import rewrite
+
+Pass: TypeAlias = Callable[[Program], Program]
+
+PASSES: list[Pass] = [
+    drop_derivative_marks,
+    drop_dead_code,
+    rewrite,
+    drop_dead_code,
+]
+
+MOST_ROUNDS = 12  # far more than any program needs: each round leaves less to do
+
+CHECKED = False  # check the program after every pass, and name the pass that broke it
+
+
+def simplify(program: Program) -> Program:
+    """A program that computes the same with less work; its derivative is not the same (see `derivative_marks`)."""
+    if "_simplified" in program.__dict__:
+        return program
+    for _ in range(MOST_ROUNDS):
+        before = program
+        program = simplify_inside(program)
+        for apply in PASSES:
+            program = apply(program)
+            if CHECKED:
+                check(program, f"after {apply.__name__}: ")
+        if program is before:
+            break
+    program.__dict__["_simplified"] = True
+    return program
+
+
+def simplify_inside(program: Program) -> Program:
+    """The program with the programs inside it simplified."""
+    equations = list(program.equations)
+    changed = False
+    for i, eq in enumerate(equations):
+        if eq.op.several and holds_programs(eq.op):
+            op = map_programs(eq.op, simplify)
+            if op is not eq.op:
+                equations[i] = dataclasses.replace(eq, op=op)
+                changed = True
+    return Program(program.inputs, tuple(equations), program.outputs, program.constants) if changed else program

@@ -1,0 +1,15 @@
+"""The pass that reads a program once and writes it anew by all rules; see `Rewriter`."""
+
+from __future__ import annotations
+
+from adjoint.program.program import Program
+from adjoint.simplify import algebra, shapes
+from adjoint.simplify.rewriter import Rewriter
+from adjoint.simplify.rules import RuleBook
+
+BOOK = RuleBook([*shapes.RULES, *algebra.RULES])
+
+
+def rewrite(program: Program) -> Program:
+    """The program with constants folded, common subexpressions shared and all rules applied, dead code left in."""
+    return Rewriter(program, BOOK).run()

@@ -1,0 +1,71 @@
+"""What a rule is: a form of equation that it looks for, and how the equation is written anew.
+
+The form is the primitive and, for up to three inputs, what made each of them. Which rules can fit a form is found once
+and then looked up, so an equation that no rule fits costs one look into a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from adjoint.ops.pointwise import Ufunc
+from adjoint.program.op import Op
+from adjoint.program.program import Atom
+
+# What made a value: a ufunc's primitive itself, the class of another primitive, `Literal`, or None (inputs, constants).
+Tag: TypeAlias = Any
+
+ANY: Any = object()  # an input of any origin
+
+# (rewriter, op, inputs, type of the result) → the result written otherwise, or None when the rule does not apply
+Apply: TypeAlias = Callable[[Any, Any, tuple[Atom, ...], Any], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """`title` is the identity in words or letters; `note` says where the two sides differ, if they do."""
+
+    title: str
+    root: Any  # a ufunc's primitive, or a class of primitives
+    children: tuple[Tag, ...] | None  # one tag, or a tuple of tags, for each input; None: any number of any inputs
+    apply: Apply
+    note: str = ""
+
+    def fits(self, op: Op, tags: tuple[Tag, ...] | None) -> bool:
+        """Whether the rule may apply to this primitive on inputs of these origins (None: too many to say)."""
+        if not (self.root is op or (isinstance(self.root, type) and isinstance(op, self.root))):
+            return False
+        if self.children is None or tags is None:
+            return self.children is None
+        return len(tags) == len(self.children) and all(
+            want is ANY or tag is want or (isinstance(want, tuple) and tag in want)
+            for want, tag in zip(self.children, tags, strict=True)
+        )
+
+
+def rule(title: str, root: Any, *children: Tag, note: str = "") -> Callable[[Apply], Rule]:
+    """A decorator: the function is how the equation is written anew. Without children it sees any inputs."""
+    return lambda apply: Rule(title, root, children or None, apply, note)
+
+
+def tag_of(op: Op) -> Tag:
+    """How a primitive is named in forms."""
+    return op if isinstance(op, Ufunc) else op.__class__
+
+
+class RuleBook:
+    """All rules, looked up by form."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self.rules = tuple(rules)
+        self._found: dict[tuple[Tag, ...], tuple[Apply, ...]] = {}
+
+    def candidates(self, form: tuple[Tag, ...], op: Op, many: bool) -> tuple[Apply, ...]:
+        """The rules for a form (tag of the primitive, tags of its inputs unless they are many)."""
+        found = self._found.get(form)
+        if found is None:
+            tags = None if many else form[1:]
+            found = self._found[form] = tuple(r.apply for r in self.rules if r.fits(op, tags))
+        return found
