@@ -1,0 +1,220 @@
+"""One element of a pointwise primitive, as instructions.
+
+`write` casts the operands to the dtypes of the ufunc's own loop (NEP 50, as NumPy chooses it), looks up the writer of
+the primitive for the kind of these operands, and casts its result to the dtype of the output. What has no writer is not
+native, and runs through NumPy.
+"""
+
+# A primitive's parameters are read by its class.
+# pyright: basic
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from adjoint.compile.ir import Function, Value
+from adjoint.compile.pointwise import (
+    arithmetic,
+    comparisons,
+    complex_numbers,
+    floats,
+    functions,
+    integers,
+    rounding,
+)
+from adjoint.compile.pointwise.casts import convert, is_castable
+from adjoint.compile.pointwise.comparisons import MIRRORED, PREDICATES, chosen, compared_mixed, compared_outside, truth
+from adjoint.compile.pointwise.floats import exponent_of
+from adjoint.compile.pointwise.powers import known_integer_power, known_power
+from adjoint.compile.pointwise.registers import (
+    Dtype,
+    Element,
+    Operand,
+    constant,
+    first_part,
+    fits,
+    from_memory,
+    is_number,
+    memory_type,
+    number_of,
+    register_type,
+    rounded,
+    to_memory,
+    widened,
+    width_of,
+)
+from adjoint.compile.pointwise.table import WRITERS, Writer
+from adjoint.ops.arithmetic import multiply
+from adjoint.ops.compare import Exponent
+from adjoint.ops.named import NamedUfunc
+from adjoint.ops.pointwise import MaskedProduct, Ufunc
+from adjoint.ops.rearrange import Convert, Imag, Real
+from adjoint.ops.select import Select, StopGradient
+from adjoint.program.op import Op
+from adjoint.program.types import ArrayType, promotion_token, real_dtype
+
+__all__ = [
+    "convert",
+    "from_memory",
+    "is_native",
+    "memory_type",
+    "register_type",
+    "to_memory",
+    "write",
+]
+
+_TABLES = (
+    arithmetic,
+    comparisons,
+    complex_numbers,
+    floats,
+    functions,
+    integers,
+    rounding,
+)  # imported for what they enter
+_STRUCTURAL = (Select, MaskedProduct, Convert, Real, Imag, StopGradient, Exponent)
+_POWERS = ("power", "float_power")
+
+
+def is_native(op: Op, types: Sequence[ArrayType], out: Any, args: Sequence[Operand] | None = None) -> bool:
+    """Whether `write` can write one element of a primitive on operands of these types.
+
+    With `args`, in which numbers of the program stand as such, more is: powers of integers, whose exponent must not be
+    negative.
+    """
+    if getattr(op, "several", False) or not isinstance(out, ArrayType):
+        return False
+    if not all(is_castable(t.dtype) for t in (*types, out)):
+        return False
+    if isinstance(op, _STRUCTURAL):
+        return _structural_native(op, types, args)
+    if not isinstance(op, (Ufunc, NamedUfunc)):
+        return False
+    loop = _loop(op.ufunc, tuple(promotion_token(t) for t in types))
+    if loop is None or not all(is_castable(d) for d in loop):
+        return False
+    fitting = args is None or op.name in PREDICATES or all(fits(d, a) for d, a in zip(loop, args) if is_number(a))
+    if not fitting:
+        return False  # NumPy raises
+    if op.name == "power" and loop[0].kind == "i":
+        return args is not None and is_number(args[1]) and number_of(loop[1], args[1]) >= 0
+    return _writer(op.name, loop) is not None
+
+
+def _structural_native(op: Op, types: Sequence[ArrayType], args: Sequence[Operand] | None) -> bool:
+    if isinstance(op, Exponent):
+        return types[0].dtype.kind == "f"
+    if isinstance(op, MaskedProduct):
+        return is_native(multiply, types, ArrayType((), _result(op, types)), args)
+    return True
+
+
+def _result(op: Any, types: Sequence[ArrayType]) -> Dtype:
+    loop = _loop(op.ufunc, tuple(promotion_token(t) for t in types))
+    assert loop is not None
+    return loop[-1]
+
+
+@lru_cache(maxsize=4096)
+def _loop(ufunc: Any, tokens: tuple[Any, ...]) -> tuple[Dtype, ...] | None:
+    """The dtypes of the loop that NumPy would run: of the operands, then of the results; None if there is none."""
+    try:
+        return ufunc.resolve_dtypes((*tokens, *[None] * ufunc.nout))
+    except TypeError:
+        return None
+
+
+def _writer(name: str, loop: Sequence[Dtype]) -> Writer | None:
+    return WRITERS.get((name, loop[0].kind))
+
+
+def write(function: Function, op: Op, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand]) -> Element:
+    """Write one element (of every lane) of z = op(args); numbers of the program stand in `args` as such."""
+    width = max((width_of(a) for a in args if not is_number(a)), default=1)
+    if isinstance(op, Select):
+        x, y = (_operand(function, a, t, out.dtype, width) for a, t in zip(args[:2], types))
+        c = _operand(function, args[2], types[2], types[2].dtype, width)
+        return chosen(function, truth(function, c), x, y)
+    if isinstance(op, MaskedProduct):
+        return _masked_product(function, op, types, out, args, width)
+    if isinstance(op, _STRUCTURAL):
+        x = _operand(function, args[0], types[0], types[0].dtype, width)
+        return _structural(function, op, types[0].dtype, out.dtype, x)
+    assert isinstance(op, (Ufunc, NamedUfunc))
+    loop = _loop(op.ufunc, tuple(promotion_token(t) for t in types))
+    assert loop is not None, f"{op.title} has no loop for {types}"
+    z = _ufunc(function, op.name, types, loop, args, width)
+    return convert(function, rounded(function, z, loop[-1]), loop[-1], out.dtype)
+
+
+def _operand(f: Function, a: Operand, kind: ArrayType, to: Dtype, width: int) -> Element:
+    """An operand in the dtype of the loop."""
+    return constant(f, to, a, width) if is_number(a) else convert(f, widened(f, a, width), kind.dtype, to)
+
+
+def _structural(f: Function, op: Op, source: Dtype, to: Dtype, x: Element) -> Element:
+    if isinstance(op, Exponent):
+        return convert(f, exponent_of(f, source, first_part(x)), np.dtype(np.int32), to)
+    if isinstance(op, Real):
+        return first_part(x)
+    if isinstance(op, Imag):
+        return f.same(x, 0) if isinstance(x, Value) else x[1]
+    if not isinstance(x, Value) and to.kind != "c":  # of a complex number the real part, also as bool
+        return convert(f, x[0], real_dtype(source), to)
+    return convert(f, x, source, to)
+
+
+def _masked_product(
+    f: Function, op: MaskedProduct, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand], width: int
+) -> Element:
+    """ct · d where ct ≠ 0, else 0."""
+    product = write(f, multiply, types, out, args)
+    ct = _operand(f, args[0], types[0], types[0].dtype, width)
+    return chosen(f, truth(f, ct), product, constant(f, out.dtype, 0, width))
+
+
+def _ufunc(
+    f: Function, name: str, types: Sequence[ArrayType], loop: Sequence[Dtype], args: Sequence[Operand], width: int
+) -> Element:
+    if name in PREDICATES:
+        found = _comparison(f, name, types, loop, args, width)
+        if found is not None:
+            return found
+    if name in _POWERS and is_number(args[1]):
+        x = _operand(f, args[0], types[0], loop[0], width)
+        found = _known_power(f, loop[0], x, number_of(loop[1], args[1]))
+        if found is not None:
+            return found
+    operands = [_operand(f, a, t, d, width) for a, t, d in zip(args, types, loop)]
+    writer = _writer(name, loop)
+    assert writer is not None, f"{name} of {loop[0]} has no writer"
+    return writer(f, loop[0], *operands)
+
+
+def _known_power(f: Function, dtype: Dtype, x: Any, n: Any) -> Element | None:
+    if dtype.kind == "f":
+        return known_power(f, dtype, x, float(n))
+    if dtype.kind in "iu":
+        return known_integer_power(f, dtype, x, int(n))
+    return None
+
+
+def _comparison(
+    f: Function, name: str, types: Sequence[ArrayType], loop: Sequence[Dtype], args: Sequence[Operand], width: int
+) -> Element | None:
+    """Comparisons by value where the dtypes have no common integer, or a Python integer does not fit; else None."""
+    if loop[0].kind + loop[1].kind in ("iu", "ui"):
+        x, y = (_operand(f, a, t, d, width) for a, t, d in zip(args, types, loop))
+        assert isinstance(x, Value)
+        assert isinstance(y, Value)
+        return compared_mixed(f, name, x, y, loop[0].kind == "i")
+    for index, (a, dtype) in enumerate(zip(args, loop)):
+        if is_number(a) and not fits(dtype, a):
+            above = int(a) > 0  # pyright: ignore[reportArgumentType]
+            symbol = name if index else MIRRORED.get(name, name)  # n ∘ x says the same as x mirrored-∘ n
+            return constant(f, np.dtype(np.bool_), compared_outside(symbol, above), width)
+    return None

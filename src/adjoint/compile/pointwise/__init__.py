@@ -1,0 +1,1 @@
+"""One element of each pointwise primitive as instructions, by subject; `adjoint.compile.elements` reads the tables."""
