@@ -294,6 +294,8 @@ class Function:
 
     def shuffle(self, a: Value, b: Value | None, order: Sequence[int]) -> Value:
         """Lanes of a (0 … width-1) and b (width …), in the order given."""
+        if len(order) == 1:
+            return self.lane(a, order[0]) if order[0] < a.width or b is None else self.lane(b, order[0] - a.width)
         other = "poison" if b is None else b.text
         listed = ", ".join(f"i32 {i}" for i in order)
         kind = vector_of(a.scalar, len(order))

@@ -1,0 +1,229 @@
+"""Scan, while and cond as native loops and branches.
+
+A carry of few numbers lives in registers (on the stack, from where LLVM takes it). A larger one is updated in place
+when the body reads it only element by element, and changes between two buffers otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.compile import lanes
+from adjoint.compile.block import ON_THE_STACK, Block, Unsupported, lowers
+from adjoint.compile.ir import Value
+from adjoint.compile.plan import Fused
+from adjoint.compile.views import identity, linear, strides_of
+from adjoint.ops.control import Cond
+from adjoint.ops.loops import While
+from adjoint.ops.recompute import Checkpoint
+from adjoint.ops.scan import Scan
+from adjoint.program.program import Atom, Equation, Program, Var
+
+
+def _in_registers(block: Block, atom: Atom, kind: Any) -> Value:
+    """Where a loop reads something that does not change: few numbers are copied beside the loop."""
+    source = block.view(atom).pointer
+    nbytes = block.nbytes(kind)
+    if nbytes > ON_THE_STACK // 2:
+        return source
+    room = block.room(nbytes)
+    block.copy(room, source, kind)
+    return room
+
+
+class Carry:
+    """One carried value: where it is read, where the body writes the next one."""
+
+    def __init__(self, block: Block, body: Block, position: int, k: int, start: Atom, result: Var) -> None:
+        self.block, self.kind = block, result.type
+        self.result = block.pointer(result)
+        nbytes = block.nbytes(self.kind)
+        self.small = nbytes <= ON_THE_STACK
+        self.unchanged = body.program.outputs[k] is body.program.inputs[position]
+        self.in_place = self.unchanged or (not self.small and updates_in_place(body, position, k))
+        f = block.f
+        if self.small or self.in_place:
+            self.current = block.room(nbytes) if self.small else self.result
+            self.next = self.current if self.in_place else block.room(nbytes)
+            self._begin(start, self.current)
+            return
+        self.spare = block.room(nbytes)
+        self._begin(start, self.result)
+        self._now, self._then = f.allocate("ptr", align=8), f.allocate("ptr", align=8)
+        f.store(self.result, self._now)
+        f.store(self.spare, self._then)
+
+    def _begin(self, start: Atom, room: Value) -> None:
+        source = self.block.view(start)
+        if source.dtype == self.kind.dtype:
+            self.block.copy(room, source.pointer, self.kind)
+            return
+        f = self.block.f  # a number of another type
+        value = lanes.load(f, source.dtype, source.pointer, f.index(0), 1, 1)
+        converted = self.block.converted(value, source.dtype, self.kind.dtype)
+        lanes.store(f, self.kind.dtype, converted, room, f.index(0), 1, 1)
+
+    def enter(self) -> tuple[Value, Value]:
+        """(where this turn reads it, where it writes the next one)."""
+        if self.small or self.in_place:
+            return self.current, self.next
+        f = self.block.f
+        return f.load("ptr", self._now, 8), f.load("ptr", self._then, 8)
+
+    def advance(self, now: Value, then: Value) -> None:
+        """The turn is over."""
+        if self.in_place:
+            return
+        if self.small:
+            self.block.copy(self.current, self.next, self.kind)
+            return
+        self.block.f.store(then, self._now)
+        self.block.f.store(now, self._then)
+
+    def leave(self) -> None:
+        """The loop is over: the last value goes where the result is expected."""
+        block, f = self.block, self.block.f
+        if self.small:
+            block.copy(self.result, self.current, self.kind)
+        elif not self.in_place:
+            now = f.load("ptr", self._now, 8)
+            with f.when(f.icmp("ne", now, self.result)):
+                block.copy(self.result, now, self.kind)
+            block.free(self.spare)
+
+
+def updates_in_place(body: Block, position: int, k: int) -> bool:
+    """Whether the body may write output k over input `position`: it reads each element only where it writes it."""
+    plan = body.plan
+    out, old = body.program.outputs[k], body.program.inputs[position]
+    if not isinstance(out, Var) or out not in plan.definitions or k in plan.aliases:
+        return False
+    if sum(1 for a in body.program.outputs if a is out) > 1:
+        return False
+    at = plan.step_of[out]
+    step = plan.steps[at]
+    if not isinstance(step, Fused) or step.domain != out.type.shape:
+        return False
+    for later in plan.steps[at + 1 :]:
+        if old in plan.reads(later):
+            return False
+    assert step.graph is not None
+    own = linear(identity(out.type.ndim), strides_of(out.type.shape))
+    for node in step.graph.nodes:
+        if node.var is old and (node.kind == "gather" or (node.kind == "load" and node.place != own)):
+            return False
+    return True
+
+
+@lowers(Scan)
+def write_scan(block: Block, eq: Equation) -> None:
+    """carry, y = body(constants, carry, x) for every row of the xs."""
+    op: Any = eq.op
+    f, body_program = block.f, op.body
+    a, b = op.constants, op.constants + op.carries
+    atoms = eq.inputs
+    length = op.length if op.length is not None else atoms[b].type.shape[0]
+    turns = length if isinstance(length, int) else 1000
+    body = Block(block.shared, body_program, block.times * max(turns, 1))
+    inputs = body_program.inputs
+    constants = {v: _in_registers(block, x, v.type) for v, x in zip(inputs[:a], atoms[:a], strict=True)}
+    carries = [Carry(block, body, a + k, k, atoms[a + k], eq.outputs[k]) for k in range(op.carries)]
+    arrays = [block.view(x).pointer for x in atoms[b:]]
+    stacks = [block.pointer(v) for v in eq.outputs[op.carries :]]
+    stop = block.number(length)
+    with f.loop(f.index(0), stop) as turn:
+        row = f.sub(f.sub(stop, turn), f.index(1)) if op.reverse else turn
+        pointers = dict(constants)
+        targets: dict[int, Value] = {}
+        states = [c.enter() for c in carries]
+        for k, (now, then) in enumerate(states):
+            pointers[inputs[a + k]] = now
+            if not carries[k].unchanged:
+                targets[k] = then
+        for v, base in zip(inputs[b:], arrays, strict=True):
+            pointers[v] = f.element(base, f.mul(row, block.number(block.nbytes(v.type))), "i8")
+        for j, base in enumerate(stacks):
+            kind = body_program.outputs[op.carries + j].type
+            targets[op.carries + j] = f.element(base, f.mul(row, block.number(block.nbytes(kind))), "i8")
+        body.emit(pointers, targets)
+        for carry, (now, then) in zip(carries, states, strict=True):
+            carry.advance(now, then)
+    for carry in carries:
+        carry.leave()
+    block.shared.steps.append(f"loop of {length} turns")
+
+
+@lowers(While)
+def write_while(block: Block, eq: Equation) -> None:
+    """carry = body(constants, carry) as long as condition(constants, carry) holds."""
+    op: Any = eq.op
+    f = block.f
+    a, b = op.condition_constants, op.condition_constants + op.body_constants
+    if len(op.body.outputs) > op.carries:
+        raise Unsupported("while_loop: the rows that reverse mode keeps")
+    body = Block(block.shared, op.body, block.times * 100)
+    condition = Block(block.shared, op.condition, block.times * 100)
+    test = {v: _in_registers(block, x, v.type) for v, x in zip(op.condition.inputs[:a], eq.inputs[:a], strict=True)}
+    constants = {
+        v: _in_registers(block, x, v.type)
+        for v, x in zip(op.body.inputs[: op.body_constants], eq.inputs[a:b], strict=True)
+    }
+    carries = [Carry(block, body, op.body_constants + k, k, eq.inputs[b + k], eq.outputs[k]) for k in range(op.carries)]
+    answer = block.room(1)
+    head, turn, done = (f.new_block(h) for h in ("while", "turn", "done"))
+    f.jump(head)
+    f.place(head)
+    states = [c.enter() for c in carries]
+    now = {v: s[0] for v, s in zip(op.condition.inputs[a:], states, strict=True)}
+    condition.emit({**test, **now}, {0: answer})
+    f.branch(lanes.load(f, op.condition.outputs[0].type.dtype, answer, f.index(0), 1, 1), turn, done)
+    f.place(turn)
+    now = {v: s[0] for v, s in zip(op.body.inputs[op.body_constants :], states, strict=True)}
+    targets = {k: s[1] for k, s in enumerate(states) if not carries[k].unchanged}
+    body.emit({**constants, **now}, targets)
+    for carry, (old, new) in zip(carries, states, strict=True):
+        carry.advance(old, new)
+    f.jump(head)
+    f.place(done)
+    for carry in carries:
+        carry.leave()
+    block.shared.steps.append("while loop")
+
+
+@lowers(Cond)
+def write_cond(block: Block, eq: Equation) -> None:
+    """The branch that an index chooses; indices beyond the ends choose the first or the last."""
+    op: Any = eq.op
+    f = block.f
+    chosen = block.view(eq.inputs[0])
+    index = lanes.load(f, chosen.dtype, chosen.pointer, f.index(0), 1, 1)
+    index = f.cast("zext" if chosen.dtype.kind in "bu" else "sext", index, "i64")
+    operands = [block.view(x).pointer for x in eq.inputs[1:]]
+    results = [block.pointer(v) for v in eq.outputs]
+    done = f.new_block("done")
+    for k, program in enumerate(op.branches):
+        last = k == len(op.branches) - 1
+        other = f.new_block("branch")
+        if not last:
+            mine = f.new_block("branch")
+            f.branch(f.icmp("sle", index, f.index(k)), mine, other)
+            f.place(mine)
+        inlined(block, program, operands, results)
+        f.jump(done)
+        if not last:
+            f.place(other)
+    f.place(done)
+    block.shared.steps.append(f"cond of {len(op.branches)} branches")
+
+
+@lowers(Checkpoint)
+def write_checkpoint(block: Block, eq: Equation) -> None:
+    """Nothing is left to recompute in a program that is final: its equations, as they are."""
+    (program,) = eq.op.programs().values()  # type: ignore[attr-defined]
+    inlined(block, program, [block.view(x).pointer for x in eq.inputs], [block.pointer(v) for v in eq.outputs])
+
+
+def inlined(block: Block, program: Program, operands: list[Value], results: list[Value]) -> None:
+    """A program inside another, from memory into memory."""
+    inner = Block(block.shared, program, block.times)
+    inner.emit(dict(zip(program.inputs, operands, strict=True)), dict(enumerate(results)))

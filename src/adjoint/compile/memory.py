@@ -1,0 +1,40 @@
+"""Room in a kernel's workspace: taken and given back while code is written, so that memory is used again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+ALIGNMENT = 64  # bytes: one cache line
+
+
+class Arena:
+    """Offsets into the workspace. `size` is how much it must hold."""
+
+    def __init__(self) -> None:
+        self.size: Any = 0
+        self._free: list[tuple[int, int]] = []  # (offset, size), by offset, never adjacent
+
+    def take(self, nbytes: int) -> int:
+        """An offset with room for so many bytes: the first gap that is large enough, or the end."""
+        need = -(-nbytes // ALIGNMENT) * ALIGNMENT
+        for k, (offset, size) in enumerate(self._free):
+            if size >= need:
+                self._free[k : k + 1] = [(offset + need, size - need)] if size > need else []
+                return offset
+        offset = self.size
+        if self._free and sum(self._free[-1]) == offset:  # the last gap can grow
+            offset = self._free.pop()[0]
+        self.size = offset + need
+        return offset
+
+    def give(self, offset: int, nbytes: int) -> None:
+        """The room is free again."""
+        size = -(-nbytes // ALIGNMENT) * ALIGNMENT
+        gaps = sorted([*self._free, (offset, size)])
+        merged: list[tuple[int, int]] = []
+        for start, length in gaps:
+            if merged and sum(merged[-1]) == start:
+                merged[-1] = (merged[-1][0], merged[-1][1] + length)
+            else:
+                merged.append((start, length))
+        self._free = merged

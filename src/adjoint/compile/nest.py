@@ -1,0 +1,374 @@
+"""A fused kernel as loops: one nest over a box of counters, many results, reductions inside.
+
+Every node is computed at the outermost loop that it depends on. One axis is walked a vector at a time. A reduction
+accumulates in registers over the innermost loops that it sums over, and in memory beyond them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.compile import lanes
+from adjoint.compile.elements import write
+from adjoint.compile.graph import Graph, Mask, Node
+from adjoint.compile.ir import Function, Value
+from adjoint.compile.lanes import Element
+from adjoint.compile.views import Index
+from adjoint.ops.pointwise import BY_NAME
+from adjoint.program.program import Var
+from adjoint.program.types import ArrayType
+
+COMBINE = {
+    "sum": "add",
+    "prod": "multiply",
+    "max": "maximum",
+    "min": "minimum",
+    "any": "logical_or",
+    "all": "logical_and",
+}
+
+
+def neutral(kind: str, dtype: np.dtype[Any]) -> Any:
+    """What a reduction starts from."""
+    if kind in ("sum", "any"):
+        return 0
+    if kind in ("prod", "all"):
+        return 1
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return info.min if kind == "max" else info.max
+    if dtype.kind == "b":
+        return kind == "min"
+    return -np.inf if kind == "max" else np.inf
+
+
+@dataclass
+class Root:
+    """A result of a nest: every element stored, or a reduction over some axes."""
+
+    var: Var
+    value: Any  # the atom whose elements are stored or reduced
+    shape: tuple[Any, ...]  # the part of the domain that it covers, from the origin
+    kind: str = "store"  # or sum, prod, max, min, any, all
+    axes: tuple[int, ...] = ()
+    target: Any = None  # where it goes, when that is not the memory of `var`
+
+
+@dataclass
+class Output:
+    """A root in one box: its node, and where it goes."""
+
+    root: Root
+    node: Node
+    place: Index  # in elements of the target, from the counters
+    base: Value
+    fresh: bool  # no other box adds to a reduction: it may be stored rather than combined
+    registers: int = 0  # the level from which all loops are reduced: accumulators live there
+    outside: bool = False  # reduced axes stand further out: accumulate in memory
+
+
+class Nest:
+    """Writes the loops of one box."""
+
+    def __init__(
+        self,
+        function: Function,
+        graph: Graph,
+        outputs: Sequence[Output],
+        order: Sequence[int],
+        vector: int | None,
+        width: int,
+        number: Callable[[Any], Value],
+        memory: Callable[[Var], Value],
+        out_of_bounds: Callable[[Value, Value, Any, Node], None],
+    ) -> None:
+        self.f, self.graph, self.outputs = function, graph, outputs
+        self.order, self.vector, self.width = list(order), vector, width
+        self.number, self.memory, self.out_of_bounds = number, memory, out_of_bounds
+        self.counters: dict[int, Value] = {}
+        self._value: dict[Any, Element] = {}
+        position = {axis: p for p, axis in enumerate(self.order)}
+        self.levels: list[list[Node]] = [[] for _ in range(len(self.order) + 1)]
+        for node in graph.nodes:
+            at = 0
+            for axis in self.order:
+                if node.axes >> axis & 1:
+                    at = max(at, position[axis] + 1)
+            self.levels[at].append(node)
+        for out in outputs:
+            if out.root.kind != "store":
+                level = len(self.order)
+                while level and self.order[level - 1] in out.root.axes:
+                    level -= 1
+                out.registers = level
+                out.outside = any(position[a] < level for a in out.root.axes if a in position)
+
+    def emit(self) -> None:
+        self._level(0, 1, None)
+
+    # Loops
+
+    def _level(self, level: int, width: int, mask: Value | None) -> None:
+        for node in self.levels[level]:
+            wide = self.vector is not None and node.axes >> self.vector & 1
+            self._value[node] = self._compute(node, width if wide else 1, mask if wide else None)
+        if level == len(self.order):
+            for out in self.outputs:
+                self._finish(out, width, mask)
+            return
+        mine = [out for out in self.outputs if out.root.kind != "store" and out.registers == level]
+        axis = self.order[level]
+        low, high = self.graph.box[axis]
+        chunks = self._chunks(low, high) if axis == self.vector else []
+        inside = self.vector in self.order[level:]  # then an accumulator has lanes that are folded at the end
+        widths = sorted({w for _, _, w, _ in self._chunks(*self.graph.box[self.vector])}) if inside else [width]  # type: ignore[index]
+        for out in mine:
+            for w in widths:
+                self._start(out, w)
+        if chunks:
+            for first, last, w, partial in chunks:
+                self._vectors(level, first, last, w, partial)
+        elif isinstance(low, int) and isinstance(high, int) and high - low == 1:
+            self.counters[axis] = self.f.index(low)
+            self._level(level + 1, width, mask)
+        else:
+            known = dict(self._value)
+            with self.f.loop(self.number(low), self.number(high)) as counter:
+                self.counters[axis] = counter
+                self._level(level + 1, width, mask)
+            self._value = known
+        for out in mine:
+            self._accumulated(out, widths, inside, width, mask)
+
+    def _chunks(self, low: Any, high: Any) -> list[tuple[Any, Any, int, bool]]:
+        """(first, last, lanes, whether the last lanes are masked) along the vector axis."""
+        w = self.width
+        if not (type(low) is int and type(high) is int):
+            return [(low, high, w, True)]
+        n = high - low
+        whole = low + n // w * w
+        chunks: list[tuple[Any, Any, int, bool]] = [(low, whole, w, False)] if whole > low else []
+        if whole < high:
+            chunks.append((whole, high, high - whole, False))
+        return chunks
+
+    def _vectors(self, level: int, first: Any, last: Any, width: int, partial: bool) -> None:
+        f, axis = self.f, self.vector
+        assert axis is not None
+        known = dict(self._value)
+        if not partial:
+            if last - first <= width:
+                self.counters[axis] = f.index(first)
+                self._level(level + 1, width, None)
+            else:
+                with f.loop(f.index(first), f.index(last), f.index(width)) as counter:
+                    self.counters[axis] = counter
+                    self._level(level + 1, width, None)
+            self._value = known
+            return
+        start, stop = self.number(first), self.number(last)
+        length = f.sub(stop, start)
+        whole = f.sub(stop, f.binary("srem", length, f.index(width)))
+        with f.loop(start, whole, f.index(width)) as counter:
+            self.counters[axis] = counter
+            self._level(level + 1, width, None)
+        self._value = dict(known)
+        with f.when(f.icmp("slt", whole, stop)):
+            self.counters[axis] = whole
+            left = f.spread(f.sub(stop, whole), width)
+            mask = f.icmp("slt", f.lane_numbers(width), left)
+            self._level(level + 1, width, mask)
+        self._value = known
+
+    # Values
+
+    def wide(self, node: Node, width: int) -> Element:
+        """The value of a node in as many lanes as its reader has."""
+        if node.kind == "number":
+            return lanes.number(self.f, node.type.dtype, node.number, width)
+        value = self._value[node]
+        have = value.width if isinstance(value, Value) else value[0].width
+        if have == width:
+            return value
+        key = (node, width)
+        known = self._value.get(key)
+        if known is None:
+            known = self._value[key] = lanes.spread(self.f, value, width)
+        return known
+
+    def place(self, index: Index) -> tuple[Value, Any]:
+        """The place of lane 0, and the distance between lanes."""
+        f = self.f
+        at = self.number(index.offset)
+        stride: Any = 0
+        for axis, c in index.terms:
+            if axis == self.vector:
+                stride = c
+            at = f.add(at, f.mul(self.counters[axis], self.number(c)))
+        return at, stride
+
+    def _compute(self, node: Node, width: int, mask: Value | None) -> Element:
+        f = self.f
+        if node.kind == "point":
+            args = [a.number if a.kind == "number" else self.wide(a, width) for a in node.args]
+            return write(f, node.op, node.types, node.type, args)
+        if node.kind == "load":
+            at, stride = self.place(node.place)
+            mask = self._windows(node.mask, width, mask)
+            if width > 1 and stride == 0:  # only the mask depends on the vector axis
+                mask = None if mask is None else f.any_lane(mask)
+                return lanes.spread(f, lanes.load(f, node.type.dtype, self.memory(node.var), at, 0, 1, mask), width)
+            return lanes.load(f, node.type.dtype, self.memory(node.var), at, stride, width, mask)
+        if node.kind == "choose":
+            condition = self._windows(node.mask, width, None)
+            assert condition is not None
+            return lanes.select(f, condition, self.wide(node.args[0], width), self.wide(node.args[1], width))
+        return self._gather(node, width, mask)
+
+    def _windows(self, windows: Mask, width: int, mask: Value | None) -> Value | None:
+        """Where all windows are open, in each lane."""
+        f = self.f
+        for w in windows:
+            at, stride = self.place(w.index)
+            lanes_at = f.spread(at, width)
+            if stride != 0 and width > 1:
+                steps = f.binary("mul", f.lane_numbers(width), f.spread(self.number(stride), width))
+                lanes_at = f.binary("add", lanes_at, steps)
+            size = f.spread(self.number(w.high - w.low), width)
+            inside = f.icmp("ult", f.binary("sub", lanes_at, f.spread(self.number(w.low), width)), size)
+            mask = inside if mask is None else f.binary("and", mask, inside)
+        return mask
+
+    def _gather(self, node: Node, width: int, mask: Value | None) -> Element:
+        """Elements at computed places; negative indices count from the end, those out of bounds are reported."""
+        f = self.f
+        strides, rest = node.place
+        mask = self._windows(node.mask, width, mask)
+        scalar_index = all(self.vector is None or not a.axes >> self.vector & 1 for a in node.args)
+        w = 1 if scalar_index else width
+        at, stride = self.place(rest)
+        total = f.spread(at, w)
+        if not scalar_index and stride != 0:
+            total = f.add(total, f.binary("mul", f.lane_numbers(w), f.spread(self.number(stride), w)))
+        for arg, size, step in zip(node.args, node.number, strides, strict=False):
+            index = lanes.number(f, arg.type.dtype, arg.number, w) if arg.kind == "number" else self.wide(arg, w)
+            if arg.type.dtype.kind == "b":
+                index = f.cast("zext", index, "i64")
+            index = f.cast("zext" if arg.type.dtype.kind == "u" else "sext", index, "i64")
+            n = f.spread(self.number(size), w)
+            index = f.select(f.icmp("slt", index, f.same(index, 0)), f.binary("add", index, n), index)
+            bad = f.icmp("uge", index, n)
+            if mask is not None:
+                bad = f.binary("and", bad, mask if mask.width == w else f.any_lane(mask))
+            self.out_of_bounds(bad, index, size, node)
+            index = f.select(bad, f.same(index, 0), index)
+            total = f.add(total, f.binary("mul", index, f.spread(self.number(step), w)))
+        base, dtype = self.memory(node.var), node.type.dtype
+        if scalar_index:
+            return lanes.load(f, dtype, base, total, stride, width, mask)
+        return lanes.load_at(f, dtype, base, total, mask)
+
+    # Results
+
+    def _finish(self, out: Output, width: int, mask: Value | None) -> None:
+        """What is done with a root at every point of the nest."""
+        if out.root.kind == "store":
+            at, stride = self.place(out.place)
+            dtype = out.root.var.type.dtype
+            if width > 1 and stride == 0:
+                width, mask = 1, None
+            lanes.store(self.f, dtype, self._converted(out, width), out.base, at, stride, width, mask)
+        elif out.registers == len(self.order):
+            self._combine_into_memory(out, self._converted(out, width), width, mask)
+        else:
+            value = self._converted(out, width)
+            if mask is not None:
+                start = lanes.number(
+                    self.f, out.root.var.type.dtype, neutral(out.root.kind, out.root.var.type.dtype), width
+                )
+                value = lanes.select(self.f, mask, value, start)
+            room = self._rooms[id(out), width]
+            self._write_room(room, self._combined(out, self._read_room(room), value))
+
+    def _converted(self, out: Output, width: int) -> Element:
+        return self.wide(out.node, width)
+
+    _rooms: dict[tuple[int, int], list[Value]]
+
+    def _start(self, out: Output, width: int) -> None:
+        """Room for an accumulator, at its neutral element."""
+        if not hasattr(self, "_rooms"):
+            self._rooms = {}
+        dtype = out.root.var.type.dtype
+        start = lanes.number(self.f, dtype, neutral(out.root.kind, dtype), width)
+        parts = [start] if isinstance(start, Value) else list(start)
+        key = (id(out), width)
+        if key not in self._rooms:
+            self._rooms[key] = [self.f.allocate(p.type) for p in parts]
+        self._write_room(self._rooms[key], start)
+        self._kinds = getattr(self, "_kinds", {})
+        for room, part in zip(self._rooms[key], parts, strict=True):
+            self._kinds[room.text] = part.type
+
+    _kinds: dict[str, str]
+
+    def _read_room(self, room: list[Value]) -> Element:
+        found = [self.f.load(self._kinds[r.text], r) for r in room]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _write_room(self, room: list[Value], value: Element) -> None:
+        for r, part in zip(room, [value] if isinstance(value, Value) else value, strict=True):
+            self.f.store(part, r)
+
+    def _combined(self, out: Output, a: Element, b: Element) -> Element:
+        kind = ArrayType((), out.root.var.type.dtype)
+        return write(self.f, BY_NAME[COMBINE[out.root.kind]], (kind, kind), kind, [a, b])
+
+    def _folded(self, out: Output, value: Element, width: int) -> Element:
+        """All lanes of an accumulator combined."""
+        f = self.f
+        while width > 1 and width % 2 == 0:
+            half = width // 2
+            value = self._combined(
+                out, lanes.shuffled(f, value, range(half)), lanes.shuffled(f, value, range(half, width))
+            )
+            width = half
+            if width == 1:
+                value = lanes.lane(f, value, 0)
+        if width > 1:
+            total = lanes.lane(f, value, 0)
+            for k in range(1, width):
+                total = self._combined(out, total, lanes.lane(f, value, k))
+            return total
+        return lanes.lane(f, value, 0)
+
+    def _accumulated(self, out: Output, widths: list[int], fold: bool, width: int, mask: Value | None) -> None:
+        """The loops that an accumulator runs over are done: put it where it belongs."""
+        if fold:
+            found: Element = None
+            for w in reversed(widths):
+                part = self._folded(out, self._read_room(self._rooms[id(out), w]), w)
+                found = part if found is None else self._combined(out, found, part)
+            width, mask = 1, None
+        else:
+            found = self._read_room(self._rooms[id(out), width])
+        if out.outside or not out.fresh:
+            self._combine_into_memory(out, found, width, mask)
+            return
+        at, stride = self.place(out.place)
+        lanes.store(self.f, out.root.var.type.dtype, found, out.base, at, stride, width, mask)
+
+    def _combine_into_memory(self, out: Output, value: Element, width: int, mask: Value | None) -> None:
+        f, dtype = self.f, out.root.var.type.dtype
+        at, stride = self.place(out.place)
+        if width > 1 and stride == 0:  # the vector axis is summed over
+            if mask is not None:
+                start = lanes.number(f, dtype, neutral(out.root.kind, dtype), width)
+                value = lanes.select(f, mask, value, start)
+            value, width, mask = self._folded(out, value, width), 1, None
+        old = lanes.load(f, dtype, out.base, at, stride, width, mask)
+        lanes.store(f, dtype, self._combined(out, old, value), out.base, at, stride, width, mask)

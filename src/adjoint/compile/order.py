@@ -1,0 +1,127 @@
+"""The order of the loops of a nest: which axis goes a vector at a time, which are one loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.compile.graph import Graph, Node
+from adjoint.compile.machine import vector_bits
+from adjoint.compile.nest import Output
+from adjoint.compile.views import Index
+
+
+def _coefficient(index: Index, axis: int) -> Any:
+    for a, c in index.terms:
+        if a == axis:
+            return c
+    return 0
+
+
+def _places(graph: Graph, outputs: list[Output]) -> list[Index]:
+    return [n.place for n in graph.nodes if n.kind == "load"] + [o.place for o in outputs]
+
+
+def vector_axis(graph: Graph, outputs: list[Output]) -> int | None:
+    """The axis along which most reads and writes go from one element to its neighbour."""
+    axes = [
+        a for a, (low, high) in enumerate(graph.box) if not (type(low) is int and type(high) is int and high - low == 1)
+    ]
+    if not axes:
+        return None
+    loads = [n.place for n in graph.nodes if n.kind == "load"]
+    gathers = [n for n in graph.nodes if n.kind == "gather"]
+
+    def score(axis: int) -> tuple[float, int]:
+        total = 0.0
+        for place in loads:
+            c = _coefficient(place, axis)
+            total += 1 if c == 1 else 0 if c == 0 else -2
+        for out in outputs:
+            c = _coefficient(out.place, axis)
+            if out.root.kind == "store":
+                total += 2 if c == 1 else -4
+            else:
+                total += 0.5 if c == 1 else 0 if c == 0 else -2
+        for node in gathers:
+            c = _coefficient(node.place[1], axis)
+            total += 1 if c == 1 else 0
+        low, high = graph.box[axis]
+        if type(low) is int and type(high) is int and high - low < 4:
+            total -= 1.5
+        return total, axis
+
+    return max(axes, key=score)
+
+
+def loop_order(graph: Graph, outputs: list[Output], vector: int | None) -> list[int]:
+    """Outer to inner. Reductions over the other axes go inside the vector axis when nothing else needs the nest."""
+    axes = [a for a, (low, high) in enumerate(graph.box) if a != vector]
+    if vector is None:
+        return axes
+    stores = any(o.root.kind == "store" for o in outputs)
+    sets = {o.root.axes for o in outputs if o.root.kind != "store"}
+    if not stores and len(sets) == 1:
+        (reduced,) = sets
+        if vector not in reduced:
+            return [*[a for a in axes if a not in reduced], vector, *[a for a in axes if a in reduced]]
+        return [*[a for a in axes if a not in reduced], *[a for a in axes if a in reduced], vector]
+    return [*axes, vector]
+
+
+def _size(node_type: Any) -> int:
+    dtype = node_type.dtype
+    return dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+
+
+def vector_width(graph: Graph, outputs: list[Output], vector: int | None) -> int:
+    """How many lanes: the widest number fills a register."""
+    if vector is None:
+        return 1
+    sizes = [_size(n.type) for n in graph.nodes if n.axes >> vector & 1] + [_size(o.root.var.type) for o in outputs]
+    width = vector_bits() // 8 // max(sizes, default=8)
+    low, high = graph.box[vector]
+    if type(low) is int and type(high) is int:
+        width = min(width, high - low)
+    return max(1, min(width, 16))
+
+
+def collapsed(graph: Graph, outputs: list[Output]) -> tuple[Graph, list[Output]]:
+    """Neighbouring axes made one where every read and write walks through both as through one."""
+    if any(n.kind in ("gather", "choose") or n.mask for n in graph.nodes):
+        return graph, outputs
+    for axis in range(len(graph.box) - 2, -1, -1):
+        low, high = graph.box[axis + 1]
+        if low != 0:
+            continue
+        if all(_joins(p, axis, high) for p in _places(graph, outputs)) and all(
+            (axis in o.root.axes) == (axis + 1 in o.root.axes) for o in outputs
+        ):
+            _merge(graph, outputs, axis, high)
+    return graph, outputs
+
+
+def _joins(index: Index, axis: int, n: Any) -> bool:
+    return _coefficient(index, axis) == _coefficient(index, axis + 1) * n
+
+
+def _merge(graph: Graph, outputs: list[Output], axis: int, n: Any) -> None:
+    """Axis `axis` runs over both; axis + 1 becomes a single turn."""
+
+    def moved(index: Index) -> Index:
+        c = _coefficient(index, axis + 1)
+        terms = [(a, k) for a, k in index.terms if a not in (axis, axis + 1)]
+        return Index(index.offset, tuple(sorted([*terms, (axis, c)] if c else terms)))
+
+    nodes: list[Node] = graph.nodes
+    both = 3 << axis
+    for node in nodes:
+        if node.kind == "load":
+            node.place = moved(node.place)
+        if node.axes & both:
+            node.axes = node.axes & ~both | 1 << axis
+    for out in outputs:
+        out.place = moved(out.place)
+    low, high = graph.box[axis]
+    box = list(graph.box)
+    box[axis], box[axis + 1] = (low * n, high * n), (0, 1)
+    graph.box = tuple(box)

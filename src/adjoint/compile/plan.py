@@ -1,0 +1,356 @@
+"""Which results are kept in memory, and which are computed together in one nest of loops.
+
+A result is kept when something must read it from memory (an output, a matrix product, a loop), and when computing it
+again where it is read would cost more than reading it. Kept results and reductions over the same domain join one nest
+as long as none needs another one finished.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from adjoint.compile.graph import Graph, Source, cost_of, is_lazy
+from adjoint.compile.nest import Root
+from adjoint.compile.views import identity, is_view, restrided, strides_of, through, walks
+from adjoint.ops.index import Gather, Slice
+from adjoint.ops.rearrange import Broadcast, Reshape, Transpose
+from adjoint.ops.reduce import Extremum, FlatReduction, Product, Sum
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
+
+DEEPEST = 60  # operations expanded into one expression: beyond, the result is kept
+WORTH_KEEPING = 10  # additions: computing again what costs more is dearer than memory
+LARGEST_NEST = 24  # results of one nest
+
+
+class View(NamedTuple):
+    """Elements in the memory of a variable."""
+
+    base: Var
+    offset: Any
+    strides: tuple[Any, ...]
+    shape: tuple[Any, ...]
+
+    @property
+    def contiguous(self) -> bool:
+        return all(s == t or n == 1 for s, t, n in zip(self.strides, strides_of(self.shape), self.shape, strict=True))
+
+
+@dataclass
+class Fused:
+    """Results computed in one nest of loops."""
+
+    roots: list[Root]
+    domain: tuple[Any, ...]
+    graph: Graph | None = None
+
+    @property
+    def title(self) -> str:
+        return "fused"
+
+
+@dataclass
+class Single:
+    """An equation with its own way of being computed."""
+
+    equation: Equation
+    reads: list[Var] = field(default_factory=list[Var])
+
+    @property
+    def title(self) -> str:
+        return self.equation.op.title
+
+
+REDUCTIONS: dict[type, Callable[[Any], str]] = {
+    Sum: lambda op: "sum",
+    Product: lambda op: "prod",
+    Extremum: lambda op: op.kind,
+    FlatReduction: lambda op: op.kind,
+}
+
+
+def reduction(eq: Equation) -> str | None:
+    """The kind of a reduction that a nest can do."""
+    made = REDUCTIONS.get(type(eq.op))
+    if made is None:
+        return None
+    kind = made(eq.op)
+    if kind not in ("sum", "prod", "max", "min", "any", "all"):
+        return None
+    kind_in = eq.inputs[0].type.dtype
+    return None if kind_in.kind == "c" and kind in ("max", "min", "any", "all") else kind
+
+
+class Plan:
+    """The steps of one block of equations."""
+
+    def __init__(self, program: Program, strided: Callable[[Any], bool]) -> None:
+        self.program = program
+        self.strided = strided  # whether an operation reads its operands at any stride
+        self.given = {*program.inputs, *program.constants}
+        self.definitions: dict[Var, Equation] = {}
+        self.producer: dict[Var, Equation] = {}
+        self.uses: dict[Var, list[Equation]] = {}
+        self.kept: set[Var] = set()
+        for eq in program.equations:
+            for v in eq.outputs:
+                self.producer[v] = eq
+            if len(eq.outputs) == 1 and is_lazy(eq):
+                self.definitions[eq.outputs[0]] = eq
+            for a in eq.inputs:
+                if isinstance(a, Var):
+                    self.uses.setdefault(a, []).append(eq)
+        self.aliases: dict[int, Var] = {}  # outputs that are copies: position -> a fresh variable
+        self._keep_what_must_be()
+        self._group()
+        self._share()
+        self.steps: list[Fused | Single]
+
+    # What must be in memory
+
+    def keep(self, atom: Atom) -> None:
+        if isinstance(atom, Var) and atom not in self.given:
+            self.kept.add(atom)
+
+    def _keep_what_must_be(self) -> None:
+        depth: dict[Var, int] = {}
+        for eq in self.program.equations:
+            lazy = eq.outputs and eq.outputs[0] in self.definitions
+            if not lazy:
+                for v in eq.outputs:
+                    self.kept.add(v)
+                if reduction(eq) is None:
+                    for a in eq.inputs:
+                        self._keep_operand(a, self.strided(eq.op))
+                continue
+            op, out = eq.op, eq.outputs[0]
+            if isinstance(op, Reshape):
+                x = eq.inputs[0]
+                if through(op, identity(out.type.ndim), x.type.shape, out.type.shape) is None:
+                    self.keep(x)
+            elif isinstance(op, Gather):
+                self.keep(eq.inputs[0])
+            deep = 1 + sum(0 if a in self.kept else depth.get(a, 0) for a in eq.inputs if isinstance(a, Var))
+            if deep > DEEPEST and not is_view(op):
+                self.kept.add(out)
+                deep = 0
+            depth[out] = deep
+        seen: set[Var] = set()
+        for k, atom in enumerate(self.program.outputs):
+            if isinstance(atom, Literal) or atom in self.given or atom in seen:
+                self.aliases[k] = Var(atom.type)
+            else:
+                seen.add(atom)
+                self.keep(atom)
+
+    def _keep_operand(self, atom: Atom, strided: bool) -> None:
+        if not isinstance(atom, Var) or atom in self.given:
+            return
+        view = self.view(atom)
+        if view is not None and (strided or view.contiguous):
+            self.keep(view.base)
+        else:
+            self.keep(atom)
+
+    def view(self, var: Var) -> View | None:
+        """A variable as elements in the memory of another (or itself); None when elements would have to move."""
+        chain: list[tuple[Any, Var]] = []
+        while var not in self.given and var not in self.kept:
+            eq = self.definitions.get(var)
+            if eq is None or not is_view(eq.op) or not isinstance(eq.inputs[0], Var):
+                break
+            chain.append((eq.op, var))
+            var = eq.inputs[0]
+        offset: Any = 0
+        shape: tuple[Any, ...] = var.type.shape
+        strides = strides_of(shape)
+        for op, out in reversed(chain):
+            new = out.type.shape
+            if isinstance(op, Slice):
+                found: list[Any] = [0] * len(new)
+                for w, s in zip(walks(op.items, shape), strides, strict=True):
+                    offset = offset + w.start * s
+                    if w.axis is not None:
+                        found[w.axis] = w.step * s
+                strides = tuple(found)
+            elif isinstance(op, Transpose):
+                strides = tuple(strides[a] for a in op.axes)
+            elif isinstance(op, Broadcast):
+                lead = len(new) - len(shape)
+                strides = (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
+            else:
+                moved = restrided(shape, strides, new)
+                if moved is None:
+                    return None
+                strides = moved
+            shape = new
+        return View(var, offset, strides, shape)
+
+    # Nests
+
+    def _roots(self, eq: Equation) -> list[Root]:
+        """The results of an equation that a nest computes."""
+        kind = reduction(eq)
+        if kind is not None:
+            x = eq.inputs[0]
+            return [Root(eq.outputs[0], x, x.type.shape, kind, tuple(eq.op.axes))]
+        out = eq.outputs[0] if eq.outputs else None
+        if out in self.definitions and out in self.kept:
+            return [Root(out, out, out.type.shape)]
+        return []
+
+    def _group(self) -> None:
+        self.steps = []
+        self.step_of: dict[Var, int] = {}
+        self._needs: dict[Var, dict[Var, bool]] = {}
+        nests: dict[int, list[int]] = {}  # number of axes -> positions of nests
+        for eq in self.program.equations:
+            roots = self._roots(eq)
+            if not roots and eq.outputs and eq.outputs[0] in self.definitions:
+                continue
+            if not roots:
+                reads = [self.view(a).base if self.view(a) else a for a in eq.inputs if isinstance(a, Var)]  # type: ignore[union-attr]
+                for v in eq.outputs:
+                    self.step_of[v] = len(self.steps)
+                self.steps.append(Single(eq, reads))
+            for root in roots:
+                self._place(root, nests)
+        for k, var in self.aliases.items():
+            self._place(Root(var, self.program.outputs[k], var.type.shape), nests)
+
+    def _place(self, root: Root, nests: dict[int, list[int]]) -> None:
+        needs = self._reads(root.value, root.value is root.var)
+        first = 0
+        for var, same in needs.items():
+            at = self.step_of[var]
+            step = self.steps[at]
+            joins = same and isinstance(step, Fused) and any(r.var is var and r.kind == "store" for r in step.roots)
+            first = max(first, at if joins else at + 1)
+        places = nests.setdefault(len(root.shape), [])
+        for at in reversed(places[-8:]):
+            if at < first:
+                break
+            nest = self.steps[at]
+            assert isinstance(nest, Fused)
+            joined = _joined(nest.domain, root.shape)
+            if joined is not None and len(nest.roots) < LARGEST_NEST:
+                nest.domain = joined
+                nest.roots.append(root)
+                self.step_of[root.var] = at
+                return
+        self.step_of[root.var] = len(self.steps)
+        places.append(len(self.steps))
+        self.steps.append(Fused([root], root.shape))
+
+    def _reads(self, atom: Atom, itself: bool) -> dict[Var, bool]:
+        """The results that must be there before an element can be computed; True: only the element itself."""
+        if isinstance(atom, Literal) or atom in self.given:
+            return {}
+        if atom in self.kept and not itself:
+            return {atom: True}
+        known = self._needs.get(atom)
+        if known is not None:
+            return known
+        eq = self.definitions.get(atom)
+        found: dict[Var, bool] = {}
+        if eq is not None:
+            pointwise = not (is_view(eq.op) or isinstance(eq.op, Gather)) and eq.op.title not in (
+                "concatenate",
+                "pad",
+                "scattersum",
+            )
+            for a in eq.inputs:
+                same = pointwise and a.type.shape == atom.type.shape
+                for var, flag in self._reads(a, False).items():
+                    found[var] = found.get(var, True) and flag and same
+        else:
+            found[atom] = True
+        self._needs[atom] = found
+        return found
+
+    # Sharing
+
+    def source(self) -> Source:
+        memory = self.given | self.kept
+        return Source(self.definitions, memory)
+
+    def _share(self) -> None:
+        """Keep what would be computed several times and costs more than memory; then group again."""
+        for _ in range(4):
+            self._draw()
+            visits: dict[Var, int] = {}
+            for step in self.steps:
+                if isinstance(step, Fused) and step.graph is not None:
+                    for var, n in step.graph.visits.items():
+                        visits[var] = visits.get(var, 0) + n
+            dear: dict[Var, int] = {}
+            for var, n in visits.items():
+                if n > 1 and var not in self.kept and not is_view(self.definitions[var].op) and var.type.shape:
+                    cost = self._cost(var)
+                    if cost >= WORTH_KEEPING:
+                        dear[var] = n
+            top = [
+                var
+                for var, n in dear.items()
+                if not all(eq.outputs[0] in dear and dear[eq.outputs[0]] >= n for eq in self.uses.get(var, []))
+            ]
+            if not top:
+                return
+            self.kept.update(top)
+            self._group()
+        self._draw()
+
+    def _cost(self, var: Var, depth: int = 0) -> int:
+        eq = self.definitions.get(var)
+        if eq is None or depth > 6:
+            return 0
+        own = 0 if is_view(eq.op) else cost_of(eq.op)
+        if own >= WORTH_KEEPING:
+            return own
+        return own + sum(
+            self._cost(a, depth + 1)
+            for a in eq.inputs
+            if isinstance(a, Var) and a not in self.kept and a not in self.given
+        )
+
+    def _draw(self) -> None:
+        source = self.source()
+        for step in self.steps:
+            if isinstance(step, Fused):
+                step.graph = drawn(source, step, tuple((0, n) for n in step.domain))
+
+    def reads(self, step: Fused | Single) -> list[Var]:
+        """Variables whose memory a step reads."""
+        if isinstance(step, Single):
+            return step.reads
+        assert step.graph is not None
+        return [n.var for n in step.graph.nodes if n.kind in ("load", "gather")]
+
+
+def drawn(source: Source, step: Fused, box: Any) -> Graph:
+    """The graph of a nest over a box."""
+    here = {r.var for r in step.roots if r.kind == "store"}
+    graph = Graph(source, box, here)
+    for root in step.roots:
+        for axis, (n, m) in enumerate(zip(root.shape, step.domain, strict=True)):
+            if n is not m and n != m and box[axis][0] < n < box[axis][1]:
+                graph.edges.add((axis, n))
+        node = graph.node(root.value, identity(len(root.shape)))
+        graph.converted(node, root.var.type) if root.kind != "store" else node
+    return graph
+
+
+def _joined(domain: tuple[Any, ...], shape: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The domain of a nest that also covers a shape: equal, or a little longer along one axis."""
+    if domain == tuple(shape):
+        return domain
+    different = [k for k, (n, m) in enumerate(zip(domain, shape, strict=True)) if n != m]
+    if len(different) != 1 or math.prod(domain) == 0 or math.prod(shape) == 0:
+        return None
+    (k,) = different
+    n, m = domain[k], shape[k]
+    if abs(n - m) > 4 or min(n, m) < 8:
+        return None
+    return (*domain[:k], max(n, m), *domain[k + 1 :])

@@ -1,0 +1,172 @@
+"""How the elements of an array are found from loop counters: affine index maps, and the views that compose them.
+
+A *map* gives, for each axis of an array, its index as offset + Σ coefficient · counter. Slices, transposes, broadcasts
+and most reshapes turn a map over their result into a map over their operand, so they cost nothing at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from adjoint.ops.index import Slice
+from adjoint.ops.rearrange import Broadcast, Reshape, Transpose
+
+
+class Index(NamedTuple):
+    """offset + Σ coefficient · counter of a loop axis."""
+
+    offset: Any
+    terms: tuple[tuple[int, Any], ...] = ()  # (loop axis, coefficient), by axis
+
+    def scaled(self, factor: Any) -> Index:
+        return Index(self.offset * factor, tuple((axis, c * factor) for axis, c in self.terms))
+
+    def moved(self, distance: Any) -> Index:
+        return Index(self.offset + distance, self.terms)
+
+    def plus(self, other: Index) -> Index:
+        coefficients = dict(self.terms)
+        for axis, c in other.terms:
+            coefficients[axis] = coefficients.get(axis, 0) + c
+        return Index(self.offset + other.offset, tuple(sorted((a, c) for a, c in coefficients.items() if c)))
+
+
+ZERO = Index(0)
+Map: TypeAlias = tuple[Index, ...]
+
+
+def identity(ndim: int) -> Map:
+    """Each axis is its own loop axis."""
+    return tuple(Index(0, ((axis, 1),)) for axis in range(ndim))
+
+
+def broadcast(index: Map, shape: Sequence[Any]) -> Map:
+    """The map over an operand of a shape that is broadcast to the result: trailing axes match, ones stay at zero."""
+    tail = index[len(index) - len(shape) :]
+    return tuple(ZERO if n == 1 else i for n, i in zip(shape, tail, strict=True))
+
+
+def strides_of(shape: Sequence[Any]) -> tuple[Any, ...]:
+    """The distances, in elements, between neighbours along each axis of a contiguous array."""
+    strides: list[Any] = []
+    step: Any = 1
+    for n in reversed(shape):
+        strides.append(step)
+        step = step * n
+    return tuple(reversed(strides))
+
+
+def linear(index: Map, strides: Sequence[Any]) -> Index:
+    """The place in memory, in elements from the start."""
+    total = ZERO
+    for i, stride in zip(index, strides, strict=True):
+        total = total.plus(i.scaled(stride))
+    return total
+
+
+class Walk(NamedTuple):
+    """One axis of an operand of a slice: result axis `axis` walked from `start` by `step`, or fixed at `start`."""
+
+    axis: int | None
+    start: Any
+    step: Any
+    count: Any
+
+
+def walks(items: Sequence[Any], shape: Sequence[Any]) -> list[Walk]:
+    """What a basic index does with each axis of an array; the axes of the result are numbered in order."""
+    found: list[Walk] = []
+    out = 0
+    position = 0
+    for item in items:
+        if item is None:
+            out += 1
+            continue
+        n = shape[position]
+        position += 1
+        if isinstance(item, tuple):
+            start, stop, step = slice(*item).indices(n)
+            count = max(0, -(-(stop - start) // step)) if step > 0 else max(0, -((stop - start) // -step))
+            if step < 0:
+                count = len(range(start, stop, step))
+            found.append(Walk(out, start, step, count))
+            out += 1
+        else:
+            found.append(Walk(None, item + n if item < 0 else item, 1, 1))
+    for n in shape[position:]:
+        found.append(Walk(out, 0, 1, n))
+        out += 1
+    return found
+
+
+def is_view(op: Any) -> bool:
+    """Whether a primitive only renames elements of its one operand."""
+    return isinstance(op, Slice | Transpose | Broadcast | Reshape)
+
+
+def through(op: Any, index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map | None:
+    """The map over the operand (of a shape) of a view, from the map over its result; None if it is not affine."""
+    if isinstance(op, Slice):
+        return tuple(
+            Index(w.start) if w.axis is None else index[w.axis].scaled(w.step).moved(w.start)
+            for w in walks(op.items, shape)
+        )
+    if isinstance(op, Transpose):
+        found: list[Index] = [ZERO] * len(shape)
+        for i, axis in enumerate(op.axes):
+            found[axis] = index[i]
+        return tuple(found)
+    if isinstance(op, Broadcast):
+        return broadcast(index, shape)
+    return _reshaped(index, shape, out_shape)
+
+
+def _reshaped(index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map | None:
+    """Through a reshape that splits axes or adds and drops axes of size one; merging axes is not affine."""
+    inner = [(axis, n) for axis, n in enumerate(shape) if n != 1]
+    outer = [(axis, n) for axis, n in enumerate(out_shape) if n != 1]
+    found: list[Index] = [ZERO] * len(shape)
+    at = 0
+    for axis, n in inner:
+        total, size = ZERO, 1
+        while size != n:
+            if at == len(outer) or size > n or n % size:
+                return None
+            out_axis, m = outer[at]
+            at += 1
+            total = total.scaled(m).plus(index[out_axis])
+            size = size * m
+        found[axis] = total
+    return tuple(found) if at == len(outer) else None
+
+
+def restrided(shape: Sequence[Any], strides: Sequence[Any], out_shape: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The strides of a reshape of stored elements, when no element has to move; None otherwise."""
+    inner = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
+    found: list[Any] = [0] * len(out_shape)
+    outer = [axis for axis, n in enumerate(out_shape) if n != 1]
+    i, j = 0, 0
+    while i < len(inner) and j < len(outer):
+        first_i, first_j = i, j
+        a, b = inner[i][0], out_shape[outer[j]]
+        while a != b:
+            if a < b:
+                i += 1
+                if i == len(inner):
+                    return None
+                a = a * inner[i][0]
+            else:
+                j += 1
+                if j == len(outer):
+                    return None
+                b = b * out_shape[outer[j]]
+        for k in range(first_i, i):  # the axes that are merged must follow one another in memory
+            if inner[k][1] != inner[k + 1][0] * inner[k + 1][1]:
+                return None
+        step = inner[i][1]
+        for k in range(j, first_j - 1, -1):
+            found[outer[k]] = step
+            step = step * out_shape[outer[k]]
+        i, j = i + 1, j + 1
+    return tuple(found) if i == len(inner) and j == len(outer) else None
