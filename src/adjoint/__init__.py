@@ -17,6 +17,7 @@ from adjoint.debug import check
 from adjoint.derivatives import hessian, hvp, jacfwd, jacobian, jacrev
 from adjoint.extend import checkpoint, custom_rule
 from adjoint.flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
+from adjoint.jit import jit
 from adjoint.program.types import ArrayType
 from adjoint.tracing import load, trace
 
@@ -43,6 +44,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     "stop_gradient",
     # many at once
     "vmap",
+    # machine code
+    "jit",
     # loops and branches
     "cond",
     "switch",

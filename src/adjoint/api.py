@@ -64,6 +64,12 @@ class Transformed:
     def __reduce__(self) -> Any:
         return Transformed, (self._run, self._function, self._options)
 
+    function = property(lambda self: self._function, doc="The function that it was made from.")
+
+    def with_function(self, function: Function) -> Transformed:
+        """The same transformation of another function."""
+        return Transformed(self._run, function, self._options)
+
     def __repr__(self) -> str:
         return f"<{self._run.__name__.strip('_')} of {getattr(self._function, '__qualname__', self._function)}>"
 

@@ -15,7 +15,7 @@ from adjoint.base.errors import DtypeError, ProgramError, ShapeError, TraceError
 from adjoint.base.source import describe, here, user_facing
 from adjoint.numpy.dispatch import load_draws, load_rules_of
 from adjoint.ops import exponential, logsumexp  # noqa: F401  (primitives that a saved program may hold)
-from adjoint.ops.effects import Expect
+from adjoint.ops.guards import Expect
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
 from adjoint.program.check import check
 from adjoint.program.freezing import without_draws

@@ -157,7 +157,10 @@ TESTED_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(["Attach", "OpaqueCall"], "ops/test_custom.py"),
     "Checkpoint": "ops/test_recompute.py",
     "Undifferentiable": "random/test_draws.py",
-    **dict.fromkeys(["Print", "Callback", "Check", "Expect"], "ops/test_effects.py"),
+    **dict.fromkeys(["Print", "Callback", "Check"], "ops/test_effects.py"),
+    "Expect": "ops/test_guards.py",
+    "Call": "ops/test_call.py",
+    "Weaken": "ops/test_weak.py",
 }
 
 

@@ -99,6 +99,13 @@ class Config:
         "Progress of loops: None (auto: a bar in a terminal, a few lines elsewhere), True (a bar), False (nothing).",
     )
 
+    specialisations = Setting[int](
+        16,
+        (int,),
+        int,
+        "How many ways through a function jit compiles for one kind of arguments; later ones run eagerly.",
+    )
+
     def __setattr__(self, name: str, value: object) -> None:
         self.setting(name)
         object.__setattr__(self, name, value)

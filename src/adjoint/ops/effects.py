@@ -15,7 +15,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import CheckError, ControlFlowError
+from adjoint.base.errors import CheckError
 from adjoint.ops.calculus import Flat
 from adjoint.program.op import primitive
 from adjoint.program.program import Equation, Program, Var
@@ -175,34 +175,6 @@ class Check(Effect):
             raise CheckError(f"{text} (checked at {self.place})", [at for at, _ in failed if at])
 
 
-QUESTIONS: dict[str, Callable[[Any], Any]] = {"bool": bool, "int": int, "index": int, "hash": hash}
-
-
-@primitive
-class Expect(Effect):
-    """Python asked its argument a question while the program was traced; what follows holds for this answer alone."""
-
-    question: str
-    answer: Any
-    place: str
-    lanes: Lanes = ()
-    guards: int = 0
-
-    @property
-    def label(self) -> str:
-        return f"{self.question} is {self.answer}"
-
-    def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
-        for _, (x,) in found:
-            given = QUESTIONS[self.question](x)
-            if given != self.answer:
-                raise ControlFlowError(
-                    f"This program was traced for {self.question}(…) = {self.answer} at {self.place}, and these "
-                    f"arguments give {given}: they take another way through the function. Trace it again with them, or "
-                    "write the branch as ad.cond."
-                )
-
-
 def has_effects(program: Program) -> bool:
     """Whether a program, or one inside it, has an effect."""
     cached = program.__dict__.get("_has_effects")
@@ -220,11 +192,12 @@ def silent(program: Program) -> Program:
     """The program without its effects: what is run again must not print again."""
     if not has_effects(program):
         return program
-    kept = [dataclasses.replace(eq, op=_silent_op(eq.op)) for eq in program.equations if not eq.op.effect]
+    kept = [dataclasses.replace(eq, op=silent_operation(eq.op)) for eq in program.equations if not eq.op.effect]
     return Program(program.inputs, tuple(kept), program.outputs, program.constants)
 
 
-def _silent_op(op: Any) -> Any:
+def silent_operation(op: Any) -> Any:
+    """A primitive without the effects in its programs."""
     changes: dict[str, Any] = {}
     for name, value in ((f.name, getattr(op, f.name)) for f in dataclasses.fields(op)) if _inner(op) else ():
         if isinstance(value, Program):

@@ -181,11 +181,11 @@ def _integer(self: Traced) -> int:
     return _ask(self, "int", int)
 
 
-def _rounded(how: Callable[[Any], int]) -> Callable[[Traced], int]:
+def _rounded(question: str, how: Callable[[Any], int]) -> Callable[[Traced], int]:
     """math.floor, math.ceil and math.trunc: whole numbers, as int(x) gives them."""
 
     def method(self: Traced) -> int:
-        return _ask(self, "int", how)
+        return _ask(self, question, how)
 
     return method
 
@@ -211,6 +211,17 @@ def _hash(self: Traced) -> int:
     return _ask(self, "hash", hash)
 
 
+def _float(self: Traced) -> float:
+    trace: Any = self._trace
+    if self.type.weak and hasattr(trace, "counts") and trace.counts(self):  # made of Python's ints alone: np.arange(n) asks for it
+        return trace.ask(self, "float", float)
+    refuse_conversion(
+        self,
+        "float() (or a function of math, or z[i] = x with a plain array z)",
+        "Use NumPy's functions (np.sin, not math.sin); to assign into an array, make it with adjoint.numpy.zeros.",
+    )
+
+
 def _refuse(call: str, remedy: str) -> Callable[..., Any]:
     def method(self: Traced, *args: Any, **kwargs: Any) -> Any:
         refuse_conversion(self, call, remedy)
@@ -222,6 +233,8 @@ def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
     """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods
     of plain arrays).
     """
+    if self.type.weak and self.dtype.kind == "i" and hasattr(self._trace, "counts"):  # an int of Python's: a size, as in np.arange(n)
+        return np.asarray(_ask(self, "index", int), *args, **kwargs)
     asking = asking_function()
     if asking is not None:
         refuse_conversion(self, *asking)
@@ -345,19 +358,16 @@ def install() -> None:
         "__array_function__": _array_function,
         "__bool__": _truth,
         "__int__": _integer,
-        "__floor__": _rounded(math.floor),
-        "__ceil__": _rounded(math.ceil),
-        "__trunc__": _rounded(math.trunc),
+        "__floor__": _rounded("floor", math.floor),
+        "__ceil__": _rounded("ceil", math.ceil),
+        "__trunc__": _rounded("int", math.trunc),
         "__index__": _index,
         "__hash__": _hash,
         "__len__": _length,
         "__repr__": _text,
         "__str__": _text,
         "__format__": _format,
-        "__float__": _refuse(
-            "float() (or a function of math, or z[i] = x with a plain array z)",
-            "Use NumPy's functions (np.sin, not math.sin); to assign into an array, make it with adjoint.numpy.zeros.",
-        ),
+        "__float__": _float,
         "__complex__": _refuse(
             "complex() (or a function of cmath, or z[i] = x with a plain array z)",
             "Use NumPy's functions; to assign into an array, make it with adjoint.numpy.zeros.",

@@ -13,6 +13,8 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
+from adjoint.ops.rearrange import Convert
+from adjoint.program.record import RecordTracer
 from adjoint.program.trace import Trace, Traced
 from adjoint.program.types import Value, check_supported
 from adjoint.transform.capture import explain_lock
@@ -32,7 +34,7 @@ def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
     """A leaf as a number, an ndarray of native byte order or a traced value; refused when something would be lost."""
     kind = type(leaf)  # pyright: ignore[reportUnknownVariableType]
     if isinstance(leaf, Traced):
-        return leaf
+        return leaf if type(leaf) is not RecordTracer or not leaf.type.weak else Convert(leaf.dtype)(leaf)
     if kind is float or kind is np.float64:
         return np.float64(leaf)
     name = name if isinstance(name, str) else name()
@@ -132,8 +134,8 @@ def select(
     active: list[int] = []
     for i, value in enumerate(values):
         whole = whole_argument[i]
-        if type(value) is int and whole:
-            value = values[i] = np.float64(value)
+        if whole and (type(value) is int or _counts_as_int(leaves[i])):
+            value = values[i] = np.float64(value) if type(value) is int else Convert(FLOAT64)(value)
         if isinstance(value, SCALARS):
             kind = "f" if isinstance(value, float) else "c" if isinstance(value, complex) else "i"
         else:
@@ -168,6 +170,11 @@ def select(
         return result
 
     return Selection(values, active, structure, call, single, naming)
+
+
+def _counts_as_int(leaf: Any) -> bool:
+    """Whether a traced value stands for an int of Python's."""
+    return type(leaf) is RecordTracer and leaf.type.weak and leaf.dtype.kind == "i"
 
 
 def _whole_arguments(chosen: tuple[Any, ...]) -> list[bool]:

@@ -1,0 +1,224 @@
+"""`jit`: a function traced once for each kind of arguments, compiled, and run as machine code from then on."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any, overload
+
+from adjoint import tree
+from adjoint.base.config import config
+from adjoint.base.errors import ControlFlowError
+from adjoint.base.source import user_facing
+from adjoint.ops.call import Call as CallProgram
+from adjoint.ops.guards import Mismatch
+from adjoint.pipeline import Way, executable, traced
+from adjoint.program.trace import live_trace
+from adjoint.program.types import Value
+from adjoint.transform.questions import Asked
+from adjoint.transform.signatures import Call, Signature
+from adjoint.transform.watch import watching
+
+__all__ = ["Jitted", "jit"]
+
+Function = Callable[..., tree.Tree]
+
+
+class Ways:
+    """All ways through a function that were found for one kind of arguments."""
+
+    def __init__(self) -> None:
+        self.found: list[Way] = []
+        self.eager = 0  # calls that ran as plain Python
+        self.reason = ""  # why all of them do, or the last one did
+        self.always_python = False
+        self.warned = False
+
+    def run(self, values: Sequence[Value]) -> tuple[Way, list[Value]] | Mismatch | None:
+        """The way that these values take, and its outputs; what was not met when none is known.
+
+        Each try that fails says: the answers before its k-th are right, and this one is not.
+        """
+        refused: list[tuple[tuple[Any, ...], Any]] = []
+        missed: Mismatch | None = None
+        for way in self.found:
+            answers = way.answers
+            if any(answers[: len(prefix)] != prefix or answers[len(prefix)] == answer for prefix, answer in refused):
+                continue
+            try:
+                return way, executable(way.program).run(values)
+            except Mismatch as problem:
+                missed = problem
+                refused.append((answers[: problem.number], answers[problem.number]))
+        return missed
+
+    def prefer(self, way: Way) -> None:
+        """Try this one first next time."""
+        if self.found[0] is not way:
+            self.found = [way, *[other for other in self.found if other is not way]]
+
+
+class Jitted:
+    """A compiled function: called like the function it was made from. Made by `jit`."""
+
+    __name__: str
+
+    def __init__(self, function: Function, options: dict[str, Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"jit needs a function, not {type(function).__name__}. Write jit(f)(x), not jit(f(x)).")
+        self.__name__ = type(function).__name__
+        functools.update_wrapper(self, function, updated=())
+        self.function, self._options = function, options
+        self._signature = Signature(function, options["static_argnums"], options["static_argnames"])
+        self._ways: dict[Any, Ways] = {}
+        self._lock = threading.RLock()
+        self._methods: dict[type, bool] = {}
+
+    @user_facing
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if live_trace() is not None or watching() is not None:
+            return self._inside(args, kwargs)
+        return self._run(self._signature.read(args, kwargs, self._is_method), args, kwargs, alone=True)
+
+    def _run(self, call: Call, args: Any, kwargs: Any, *, alone: bool) -> Any:
+        """Run a call with plain values; as plain Python when it must see every operation, or nothing else is right."""
+        ways = self._ways_of(call.key)
+        if ways.always_python:
+            ways.eager += 1
+            return self.function(*args, **kwargs)
+        done = ways.run(call.values) if alone or not any(way.acts for way in ways.found) else None
+        if not isinstance(done, tuple):
+            with self._lock:
+                done = ways.run(call.values) if alone else done  # another thread may have found the way meanwhile
+                if not isinstance(done, tuple):
+                    way = self._new_way(ways, call, done)
+                    if way is None or (way.acts and not alone) or way.captured:
+                        ways.eager += 1
+                        return self.function(*args, **kwargs)
+                    done = way, executable(way.program).run(call.values)
+        way, outputs = done
+        way.calls += 1
+        ways.prefer(way)
+        return way.result(call, outputs)
+
+    def _ways_of(self, key: Any) -> Ways:
+        found = self._ways.get(key)
+        if found is None:
+            with self._lock:
+                found = self._ways.setdefault(key, Ways())
+        return found
+
+    def _new_way(self, ways: Ways, call: Call, missed: Mismatch | None) -> Way | None:
+        """Trace the function for this call; None when there are enough ways already."""
+        if len(ways.found) >= config.specialisations and missed is not None:
+            self._give_up(ways, missed)
+            return None
+        way = traced(self.function, self._signature, call)
+        if not way.captured:
+            ways.found = [way, *ways.found]
+        return way
+
+    def _give_up(self, ways: Ways, missed: Mismatch) -> None:
+        message = (
+            f"jit of {self.__name__}: {len(ways.found)} specialisations are made, and these arguments need another "
+            f"one. {missed}"
+        )
+        if self._options["strict"]:
+            raise ControlFlowError(message) from None
+        ways.reason = f"more than {len(ways.found)} specialisations"
+        if not ways.warned:
+            ways.warned = True
+            warnings.warn(f"{message} Until then, such calls run as plain Python.", RuntimeWarning, stacklevel=5)
+
+    def _inside(self, args: Any, kwargs: Any) -> Any:
+        """A call inside a transformation: recorded as one primitive, or as what the function does."""
+        trace = live_trace()
+        while trace is not None and not trace.records:
+            trace = trace.outer
+        if trace is not None or watching() is not None:
+            return self.function(*args, **kwargs)
+        call = self._signature.read(args, kwargs, self._is_method)
+        if not call.is_traced:
+            return self._run(call, args, kwargs, alone=False)
+        ways = self._ways_of((call.key, "inside"))
+        if not ways.always_python and not ways.found:
+            with self._lock:
+                try:
+                    ways.found = [traced(self.function, self._signature, call, answers=False)]
+                except Asked:
+                    ways.reason = "it asks for values, inside a transformation"
+                if not ways.found or ways.found[0].acts or ways.found[0].captured:
+                    ways.always_python = not ways.found or not ways.found[0].captured
+                    ways.found = []
+        if not ways.found:
+            ways.eager += 1
+            return self.function(*args, **kwargs)
+        way = ways.found[0]
+        way.calls += 1
+        return way.result(call, CallProgram(way.program)(*call.values))
+
+    def _is_method(self, leaf: Any) -> bool:
+        """Whether an object is the one that this function is a method of."""
+        cls = type(leaf)
+        if cls not in self._methods:
+            self._methods[cls] = any(value is self for base in cls.__mro__ for value in vars(base).values())
+        return self._methods[cls]
+
+    def with_function(self, function: Function) -> Jitted:
+        """The same of another function."""
+        return Jitted(function, self._options)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        return Jitted, (self.function, self._options)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    def __repr__(self) -> str:
+        return f"<jit of {getattr(self.function, '__qualname__', self.function)}>"
+
+
+@overload
+def jit(
+    function: Function,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    strict: bool = False,
+) -> Jitted: ...
+@overload
+def jit(
+    function: None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    strict: bool = False,
+) -> Callable[[Function], Jitted]: ...
+def jit(
+    function: Function | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    strict: bool = False,
+) -> Jitted | Callable[[Function], Jitted]:
+    """The function, compiled: traced once for each kind of arguments, and run as machine code from then on.
+
+    Arguments are trees of arrays and numbers; texts, flags, functions, None, and what `static_argnums` or
+    `static_argnames` name, are part of the program. Python's own control flow works: each answer that it is given
+    becomes a guard, and arguments that answer differently are traced again. When that has happened too often, a call
+    runs as plain Python and a warning says why; with `strict` it raises. Numbers, flags and functions in closures,
+    defaults and globals that the function names itself are looked at in each call, and arrays among them are inputs;
+    attributes, containers, and what other functions read, are as they were when it was traced.
+    """
+    options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "strict": strict}
+    if function is None:
+        return lambda f: Jitted(f, options)
+    return Jitted(function, options)

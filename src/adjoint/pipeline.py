@@ -1,0 +1,147 @@
+"""From a function to something that runs: trace, simplify, compile.
+
+way = traced(function, call)            what Python does for these arguments, as a program with guards
+run = executable(way.program)           simplified, compiled, or read by NumPy where it cannot be
+outputs = run(call.values)              raises Mismatch where the arguments take another way
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adjoint import tree
+from adjoint.base.source import here
+from adjoint.ops import call as calls
+from adjoint.ops.guards import Expect, acts, guards_first
+from adjoint.program.evaluate import Evaluator
+from adjoint.program.freezing import without_draws
+from adjoint.program.program import Program, interpret
+from adjoint.program.trace import Traced, running
+from adjoint.program.types import Value
+from adjoint.transform.arguments import fresh, plain_value, run
+from adjoint.transform.questions import GuardedRecord
+from adjoint.transform.signatures import Call, Signature
+from adjoint.transform.states import Held, leaves_of
+
+Run = Callable[[Sequence[Value]], list[Value]]
+
+
+@dataclass
+class Executable:
+    """A program that runs on plain values, and how it came to be."""
+
+    program: Program  # after simplification
+    run: Run
+    how: str  # "compiled", or why it is read by NumPy
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    notes: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+def executable(program: Program) -> Executable:
+    """A program as something that runs; made once for each program."""
+    made = program.__dict__.get("_executable")
+    if made is None:
+        made = program.__dict__["_executable"] = _executable(program)
+    return made
+
+
+def _executable(program: Program) -> Executable:
+    return Executable(program, Evaluator(program), "read by NumPy: there is no compiler yet")
+
+
+def run_program(program: Program, values: Sequence[Value]) -> list[Value]:
+    """Run a program on plain values; what `Call` does."""
+    return executable(program).run(values)
+
+
+calls.run_with(run_program)
+
+
+@dataclass
+class Way:
+    """One way through a function: what it does for arguments of certain types that answer certain questions so."""
+
+    program: Program
+    expected: list[Expect]
+    outputs: Any  # the structure of the result
+    constants: dict[int, Any]  # the leaves of the result that are not computed
+    captured: bool  # it reads values of running transformations that are not its arguments
+    links: list[int | None]  # which random generators in the result are arguments
+    stateful: bool  # whether random generators are among the arguments
+    acts: bool  # whether it prints, calls back or checks
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    calls: int = 0
+
+    @property
+    def answers(self) -> tuple[Any, ...]:
+        """The answers to the questions, in order."""
+        return tuple(guard.answer for guard in self.expected)
+
+    def result(self, call: Call, found: Sequence[Value]) -> Any:
+        """The tree that the function returns; random generators of the caller move on."""
+        found = fresh(found, call.values)
+        n = self.outputs.num_leaves
+        computed = iter(found)
+        leaves = [_own(self.constants[i]) if i in self.constants else next(computed) for i in range(n)]
+        result = tree.unflatten(self.outputs, leaves)
+        if self.stateful:
+            held = Held("jit", call.given, call.structure)
+            held.hand_back(list(computed))
+            held.join(self.links, result)
+        return result
+
+
+def _own(leaf: Any) -> Any:
+    """A constant result: the caller may write to what it is given."""
+    return leaf.copy() if hasattr(leaf, "copy") and hasattr(leaf, "dtype") else leaf
+
+
+def traced(function: Callable[..., Any], signature: Signature, call: Call, *, answers: bool = True) -> Way:
+    """Run the function on types; with `answers`, Python's questions are answered from the values of this call."""
+    begin = time.perf_counter()
+    record = GuardedRecord(answers=answers)
+    held = Held("jit", call.given, call.structure)
+    after: list[Any] = []
+
+    def body(inputs: Sequence[Value]) -> Any:
+        own = len(call.inputs)
+        changed = signature.surroundings.replaced(list(inputs[own:]))
+        args, kwargs = call.arguments(inputs[:own])
+        copies = held.copies((args, kwargs))
+        result = changed(*args, **kwargs)
+        after.extend((leaves_of(copies), held.links(copies, result)))
+        return result
+
+    try:
+        with without_draws(function, "a compiled function"), running(record):
+            record.started = here()
+            inputs = [record.given(t, v) for t, v in zip(call.types, call.values, strict=True)]
+            result = run(record, body, [x.snapshot() for x in inputs])  # an argument may be assigned to inside
+            leaves, outputs = tree.flatten(result)
+            computed = {i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced)}
+            kept = [leaves[i] for i in sorted(computed)]
+            program, captured = record.program(inputs, [*kept, *after[0]])
+    except Exception:
+        _act(record, call)
+        raise
+    constants = {i: _constant(leaf) for i, leaf in enumerate(leaves) if i not in computed}
+    way = Way(
+        guards_first(program), record.expected, outputs, constants, bool(captured), after[1], bool(held),
+        acts(program.equations),
+    )  # fmt: skip
+    way.seconds["trace"] = time.perf_counter() - begin
+    return way
+
+
+def _act(record: GuardedRecord, call: Call) -> None:
+    """What the function printed and checked before it raised happens before the error is shown."""
+    if acts(record.equations) and not record.captured:
+        interpret(record.program(record.inputs, [])[0], call.values)
+
+
+def _constant(leaf: Any) -> Any:
+    """A leaf of the result that does not depend on the arguments: an array is copied, all else is what it is."""
+    return plain_value(leaf, "jit: a result").copy() if hasattr(leaf, "dtype") and hasattr(leaf, "copy") else leaf

@@ -1,0 +1,130 @@
+"""Recording a function for compilation: types alone, and answers to what Python asks.
+
+When Python asks a recorded value for its truth, its integer or its hash, what the value is computed from is evaluated
+with the arguments of this very call, and nothing else is. The answer is written into the program as a guard (`Expect`),
+right there, and the trace goes on, specialised.
+"""
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.source import describe, here
+from adjoint.ops.effects import silent_operation
+from adjoint.ops.guards import Expect, content
+from adjoint.ops.weak import ARITHMETIC, Weaken
+from adjoint.program.op import Op
+from adjoint.program.program import Atom, Equation, Var
+from adjoint.program.record import Record, RecordTracer
+from adjoint.program.trace import outside_of
+from adjoint.program.types import ArrayType, Value
+
+WEAKEN = Weaken()
+
+
+class Asked(BaseException):
+    """Python asked where there is no answer. Not an Exception: the user's `except` must not catch it."""
+
+
+class GuardedRecord(Record):
+    """A symbolic record that can be asked, while the arguments of the call are known."""
+
+    title = "jit"
+
+    def __init__(self, *, answers: bool = True) -> None:
+        super().__init__(purpose="a compiled function")
+        self.answers = answers  # without: raise `Asked`
+        self.inputs: list[RecordTracer] = []
+        self.expected: list[Expect] = []
+        self._values: dict[Var, Value] = {}  # of inputs, constants, and what was evaluated
+        self._fixed: set[Var] = set()  # those that depend on no input
+        self._made: dict[Var, Equation] = {}
+        self._read = 0  # equations that are in `_made`
+        self._counts: set[Atom] = set()  # Python numbers that are made of Python's ints
+        self._asked: dict[tuple[Var, str], Any] = {}
+
+    def given(self, kind: ArrayType, value: Value) -> RecordTracer:
+        """A new input, and its value in this call."""
+        x = self.input(kind)
+        self.inputs.append(x)
+        self._values[x._var] = value
+        return x
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        z = super().apply(op, args)
+        if not op.pointwise or z.shape:
+            return z
+        eq = self.equations[-1]
+        arithmetic = op.title in ARITHMETIC and eq.outputs[0].type.dtype.kind in "ifc"
+        if not arithmetic or not all(a.type.weak for a in eq.inputs):
+            return z
+        z = super().apply(WEAKEN, (z,))
+        if all(self._whole(a) for a in eq.inputs):
+            self._counts.add(z._var)
+        return z
+
+    def _whole(self, atom: Atom) -> bool:
+        return atom.type.dtype.kind == "i" or atom in self._counts
+
+    def counts(self, x: RecordTracer) -> bool:
+        """Whether a value is made of Python's ints alone."""
+        return x.type.weak and self._whole(x._var)
+
+    def ask(self, x: RecordTracer, question: str, answer: Callable[[Value], Any]) -> Any:
+        key = (x._var, question)
+        if key not in self._asked:
+            self._asked[key] = self._answered(x._var, question, answer)
+        return self._asked[key]
+
+    def common(self, x: RecordTracer) -> Value:
+        """The array itself, where a shape depends on it; the program is for this very content."""
+        self.ask(x, "content", content)
+        return np.array(self._values[x._var])
+
+    def _answered(self, var: Var, question: str, answer: Callable[[Value], Any]) -> Any:
+        if not self.answers:
+            raise Asked
+        found = answer(self._evaluated(var))
+        if var not in self._fixed:
+            place = here()
+            guard = Expect(question, found, describe(place), number=len(self.expected))
+            self.expected.append(guard)
+            self.equations.append(Equation(guard, (var,), (), place))
+        return found
+
+    def _evaluated(self, var: Var) -> Value:
+        """The value of a variable in this call."""
+        for eq in self.equations[self._read :]:
+            self._made.update(dict.fromkeys(eq.outputs, eq))
+        self._read = len(self.equations)
+        waiting = [var]
+        with outside_of(self), np.errstate(all="ignore"):
+            while waiting:
+                top = waiting[-1]
+                if top in self._values:
+                    waiting.pop()
+                elif top in self.captured:
+                    raise Asked
+                elif top in self.constants:
+                    self._values[top] = self.constants[top]
+                    self._fixed.add(top)
+                else:
+                    eq = self._made[top]
+                    missing = [a for a in eq.inputs if isinstance(a, Var) and a not in self._values]
+                    waiting += missing
+                    if not missing:
+                        self._run(eq)
+        return self._values[var]
+
+    def _run(self, eq: Equation) -> None:
+        values = [self._values[a] if isinstance(a, Var) else a.value for a in eq.inputs]
+        z = silent_operation(eq.op).evaluate(*values)
+        self._values.update(zip(eq.outputs, z if eq.op.several else (z,), strict=True))
+        if all(not isinstance(a, Var) or a in self._fixed for a in eq.inputs):
+            self._fixed.update(eq.outputs)

@@ -1,0 +1,389 @@
+"""jit: the same results as the function, for every kind of argument, on every way through it."""
+
+import copy
+import pickle
+import threading
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.base.config import config
+from adjoint.base.errors import ControlFlowError, DtypeError, TraceError
+
+
+def same(found: Any, expected: Any) -> None:
+    """Equal trees, equal shapes and dtypes, equal numbers."""
+    a, s = ad.tree.flatten(found)
+    b, t = ad.tree.flatten(expected)
+    assert s == t
+    for x, y in zip(a, b, strict=True):
+        if isinstance(y, str | bool):
+            assert x is y
+            continue
+        assert np.shape(x) == np.shape(y)
+        assert np.asarray(x).dtype == np.asarray(y).dtype
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+
+
+x3 = np.array([0.3, -0.4, 1.2])
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@dataclass
+class Layer:
+    weight: Any
+    bias: Any
+    name: str = "layer"
+
+
+CALLS = {
+    "number": (lambda x: x * 2, (1.5,)),
+    "int": (lambda n: n * 2, (3,)),
+    "complex": (lambda z: z * z, (1 + 2j,)),
+    "array": (lambda x: np.sin(x) @ x, (x3,)),
+    "float32": (lambda x: np.exp(x), (x3.astype(np.float32),)),
+    "int array": (lambda i: i // 2, (np.arange(5),)),
+    "bool array": (lambda m: ~m, (np.array([True, False]),)),
+    "list": (lambda xs: xs[0] + xs[1], ([x3, 2.0],)),
+    "dict": (lambda p: {"y": p["w"] @ p["x"]}, ({"w": x3, "x": x3},)),
+    "named tuple": (lambda p: Pair(p.b, p.a * 2), (Pair(x3, 1.0),)),
+    "dataclass": (lambda p, x: Layer(p.weight * x, p.bias + 1, p.name), (Layer(x3, 1.0), 2.0)),
+    "empty": (lambda x: np.sum(x), (np.zeros(0),)),
+    "none": (lambda x, y: (None, x), (x3, None)),
+    "constants": (lambda x: (x, 3, "text", True, np.arange(2.0), None), (x3,)),
+    "string": (lambda x, how: x + 1 if how == "up" else x - 1, (x3, "up")),
+    "flag": (lambda x, up: x + 1 if up else x - 1, (x3, False)),
+    "callable": (lambda f, x: f(x), (np.tanh, x3)),
+    "argument itself": (lambda x: x, (x3,)),
+    "twice": (lambda x: (x + 1, x + 1, x), (x3,)),
+    "scalar": (lambda x: x + 1, (np.float32(3),)),
+    "0-d": (lambda x: x + 1, (np.array(3.0),)),
+    "transposed": (lambda x: x.T @ x, (np.arange(6.0).reshape(2, 3).T,)),
+    "strided": (lambda x: x + 1, (np.arange(10.0)[::2],)),
+    "big endian": (lambda x: x + 1, (np.arange(3.0).astype(">f8"),)),
+    "large int": (lambda n: n // 2**70, (2**80,)),
+    "assignment": (lambda x: ad.numpy.zeros(3) + x, (x3,)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_results_are_those_of_the_function(name: str) -> None:
+    function, args = CALLS[name]
+    fast = ad.jit(function)
+    for _ in range(3):
+        same(fast(*args), function(*args))
+
+
+def test_python_numbers_give_way_in_promotion_as_in_numpy() -> None:
+    x = x3.astype(np.float32)
+    function = lambda rate, n, x: ((rate / 2) * x, (n + 1) * x, rate**2 * x, -rate * x, abs(n) % 3 * x)
+    same(ad.jit(function)(0.5, 2, x), function(0.5, 2, x))
+    strong = lambda rate, x: np.sin(rate) * x  # a ufunc makes a NumPy scalar of it
+    assert ad.jit(strong)(0.5, x).dtype == strong(0.5, x).dtype == np.float64
+
+
+def test_results_are_new_memory() -> None:
+    x, constant = np.arange(3.0), np.arange(2.0)
+    fast = ad.jit(lambda x: (x, x[1:], np.reshape(x, (3, 1)), constant))
+    before = fast(x)
+    for part in before:
+        assert not np.shares_memory(part, x)
+        assert not np.shares_memory(part, constant)
+        part[...] = 99.0
+    np.testing.assert_array_equal(x, [0, 1, 2])
+    np.testing.assert_array_equal(fast(x)[0], [0, 1, 2])
+    np.testing.assert_array_equal(fast(x)[3], [0, 1])
+
+
+def test_keywords_and_defaults() -> None:
+    def f(x: Any, y: Any = 2.0, *, z: Any = 3.0) -> Any:
+        return x + 10 * y + 100 * z
+
+    fast = ad.jit(f)
+    assert fast(1.0) == f(1.0)
+    assert fast(1.0, z=1.0) == f(1.0, z=1.0)
+    assert fast(x=1.0, y=5.0) == f(x=1.0, y=5.0)
+    assert fast.__name__ == "f"
+    with pytest.raises(TypeError):
+        fast()
+
+
+class TestControlFlow:
+    def test_branches_flip_back_and_forth(self) -> None:
+        calls = 0
+
+        @ad.jit
+        def f(x: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if x > 0:
+                return np.sqrt(x) if x > 4 else x * x
+            return -x
+
+        for value in (9.0, -1.0, 2.0, 9.0, -2.0, 3.0, 16.0):
+            expected = (np.sqrt(value) if value > 4 else value**2) if value > 0 else -value
+            assert f(value) == expected
+        assert calls == 3
+
+    def test_while_and_range(self) -> None:
+        def f(x: Any, n: int) -> Any:
+            for i in range(n):
+                x = x + i
+            while x < 100:
+                x = x * 2
+            return x
+
+        fast = ad.jit(f)
+        for x, n in ((1.0, 3), (50.0, 0), (1.0, 3), (2.0, 5), (200.0, 1)):
+            assert fast(x, n) == f(x, n)
+
+    def test_what_depends_on_no_argument_is_no_guard(self) -> None:
+        fast = ad.jit(lambda x: x + 1 if ad.numpy.zeros(3)[0] == 0 else x)
+        fast(1.0)
+        (ways,) = fast._ways.values()
+        assert not ways.found[0].expected
+
+    def test_rounding_is_guarded_by_its_own_question(self) -> None:
+        import math
+
+        f = lambda x: np.arange(math.floor(x) + 5) * x + math.ceil(x) + int(x)
+        fast = ad.jit(f)
+        for x in (-1.5, 1.5, -1.2, 2.5, -1.5):
+            same(fast(x), f(x))
+
+    def test_masks(self) -> None:
+        f = lambda x: np.sum(x[x > 0] ** 2) + np.flatnonzero(x > 1).size
+        fast = ad.jit(f)
+        for x in (x3, -x3, x3 * 2, x3):
+            same(fast(x), f(x))
+
+    def test_too_many_ways_run_as_python_with_one_warning(self) -> None:
+        f = lambda n: np.arange(n).sum()
+        fast = ad.jit(f)
+        with config.override(specialisations=3):
+            for n in range(3):
+                assert fast(n) == f(n)
+            with pytest.warns(RuntimeWarning, match=r"index.*test_jit\.py"):
+                assert fast(7) == f(7)
+            assert fast(8) == f(8)  # no second warning: warnings are errors here
+            assert fast(2) == f(2)
+            strict = ad.jit(f, strict=True)
+            for n in range(3):
+                strict(n)
+            with pytest.raises(ControlFlowError, match="3 specialisations"):
+                strict(9)
+
+    def test_an_error_on_one_way(self) -> None:
+        @ad.jit
+        def f(x: Any) -> Any:
+            if x < 0:
+                raise ValueError("negative")
+            return np.sqrt(x)
+
+        assert f(4.0) == 2.0
+        for _ in range(2):
+            with pytest.raises(ValueError, match="negative"):
+                f(-1.0)
+        assert f(9.0) == 3.0
+
+    def test_inside_a_loop_it_names_cond(self) -> None:
+        body = lambda c, x: (c + x if c > 0 else c, None)
+        with pytest.raises(ControlFlowError, match=r"ad\.cond"):
+            ad.jit(lambda xs: ad.scan(body, 0.0, xs)[0])(x3)
+
+
+scale = 2.0
+weights = np.ones(3)
+
+
+def reads_globals(x: Any) -> Any:
+    return scale * (x @ weights)
+
+
+class TestSurroundings:
+    def test_globals(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        fast = ad.jit(reads_globals)
+        same(fast(x3), reads_globals(x3))
+        monkeypatch.setitem(globals(), "scale", 3.0)
+        same(fast(x3), reads_globals(x3))
+        monkeypatch.setitem(globals(), "weights", np.arange(3.0))
+        same(fast(x3), reads_globals(x3))
+        weights[0] = 7.0
+        same(fast(x3), reads_globals(x3))
+
+    def test_cells(self) -> None:
+        factor, array, function = 2.0, np.ones(3), np.sin
+
+        def f(x: Any) -> Any:
+            return factor * function(x) @ array
+
+        fast = ad.jit(f)
+        same(fast(x3), f(x3))
+        factor = 5.0
+        same(fast(x3), f(x3))
+        function = np.cos
+        same(fast(x3), f(x3))
+        array[1] = 9.0
+        same(fast(x3), f(x3))
+        array = np.zeros((3, 2))
+        same(fast(x3), f(x3))
+
+    def test_defaults_and_partial(self) -> None:
+        import functools
+
+        w = np.ones(3)
+
+        def f(x: Any, w: Any = w) -> Any:
+            return x @ w
+
+        fast, bound = ad.jit(f), ad.jit(functools.partial(f, w=w))
+        same((fast(x3), bound(x3)), (f(x3), f(x3)))
+        w[:] = 4.0
+        same((fast(x3), bound(x3)), (f(x3), f(x3)))
+
+    def test_inside_of_transformed_functions(self) -> None:
+        w = np.ones(3)
+        loss = lambda x: np.sum(np.sin(x * w))
+        fast = ad.jit(ad.grad(loss))
+        same(fast(x3), ad.grad(loss)(x3))
+        w[:] = 2.0
+        same(fast(x3), ad.grad(loss)(x3))
+
+    def test_a_nonlocal_is_written(self) -> None:
+        seen = 0
+
+        @ad.jit
+        def f(x: Any) -> Any:
+            nonlocal seen
+            seen += 1
+            return x + 1
+
+        f(1.0)
+        f(2.0)
+        assert seen == 1  # traced once
+
+    def test_recursion(self) -> None:
+        fast = ad.jit(power)
+        for base in (1.0, 2.0):
+            assert fast(x3, 3)[0] == base**3 * x3[0]
+            weights[:] = 2.0
+        weights[:] = 1.0
+
+
+def power(x: Any, n: int) -> Any:
+    return x if n == 0 else power(x * weights, n - 1)
+
+
+class TestStatic:
+    def test_names_and_numbers(self) -> None:
+        def f(x: Any, n: int, how: Any = None) -> Any:
+            assert isinstance(n, int)
+            return x * n if how is None else how(x)
+
+        for fast in (ad.jit(f, static_argnames="n"), ad.jit(f, static_argnums=1), ad.jit(f, static_argnums=(-2,))):
+            assert fast(1.0, 3) == 3.0
+            assert fast(1.0, n=4) == 4.0
+            assert fast(2.0, 3, np.sqrt) == np.sqrt(2.0)
+
+    def test_refusals(self) -> None:
+        with pytest.raises(TypeError, match="no argument of that name"):
+            ad.jit(lambda x: x, static_argnames="y")
+        with pytest.raises(TypeError, match="sizes is static.*hashable"):
+            ad.jit(lambda sizes: 1, static_argnames="sizes")([1, 2])
+        with pytest.raises(DtypeError, match=r"argument x is a object.*static_argnames"):
+            ad.jit(lambda x: x)(object())
+        with pytest.raises(TypeError, match="needs a function"):
+            ad.jit(3.0)  # type: ignore[call-overload]
+
+    def test_decorator_with_options(self) -> None:
+        @ad.jit(static_argnames=("n",))
+        def f(x: Any, n: int) -> Any:
+            return np.sum(np.stack([x] * n))
+
+        assert f(2.0, 3) == 6.0
+
+
+class Model:
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    @ad.jit
+    def __call__(self, x: Any) -> Any:
+        return self.scale * x
+
+    @ad.jit
+    def branch(self, x: Any) -> Any:
+        return self(x) if x > 0 else -x
+
+
+def test_methods() -> None:
+    a, b = Model(2.0), Model(3.0)
+    assert (a(1.0), b(1.0), a.branch(2.0), b.branch(-2.0)) == (2.0, 3.0, 4.0, 2.0)
+    same(ad.jit(a.branch)(4.0), 8.0)
+
+
+def module_function(x: Any) -> Any:
+    return np.sin(x) * scale
+
+
+def test_pickle_and_copy() -> None:
+    fast = ad.jit(module_function)
+    fast(1.0)
+    for other in (pickle.loads(pickle.dumps(fast)), copy.copy(fast), copy.deepcopy(fast)):
+        assert other(1.0) == fast(1.0)
+    made = ad.jit(ad.grad(module_function))
+    assert pickle.loads(pickle.dumps(made))(1.0) == made(1.0)
+
+
+def test_threads() -> None:
+    traces = 0
+
+    @ad.jit
+    def f(x: Any) -> Any:
+        nonlocal traces
+        traces += 1
+        return np.sum(np.sin(x) * np.cos(x)) if np.sum(x) > 0 else x[0]
+
+    found: list[Any] = []
+
+    def work(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for _ in range(20):
+            x = rng.standard_normal(5)
+            expected = np.sum(np.sin(x) * np.cos(x)) if np.sum(x) > 0 else x[0]
+            found.append(abs(f(x) - expected))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 80
+    assert max(found) < 1e-12
+    assert traces == 2
+
+
+def test_numpys_generators_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(TraceError, match=r"ad\.random"):
+        ad.jit(lambda x: x + rng.normal())(1.0)
+
+
+def test_random_generators_move_on_as_eagerly() -> None:
+    def f(rng: Any, x: Any) -> Any:
+        return x + rng.normal(size=3)
+
+    fast = ad.jit(f)
+    a, b = ad.random.default_rng(0), ad.random.default_rng(0)
+    for _ in range(3):
+        same(fast(a, x3), f(b, x3))
+    assert a.counter == b.counter
+    returned, _ = ad.jit(lambda rng, x: (rng, x))(a, 1.0)
+    assert returned.shares(a)
