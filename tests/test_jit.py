@@ -295,7 +295,7 @@ class TestStatic:
     def test_refusals(self) -> None:
         with pytest.raises(TypeError, match="no argument of that name"):
             ad.jit(lambda x: x, static_argnames="y")
-        with pytest.raises(TypeError, match="sizes is static.*hashable"):
+        with pytest.raises(TypeError, match=r"sizes is static.*hashable"):
             ad.jit(lambda sizes: 1, static_argnames="sizes")([1, 2])
         with pytest.raises(DtypeError, match=r"argument x is a object.*static_argnames"):
             ad.jit(lambda x: x)(object())

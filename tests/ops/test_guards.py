@@ -32,7 +32,7 @@ def program_of(function: Any, *values: Any) -> Program:
 
 
 @pytest.mark.parametrize(
-    ("question", "value", "other"),
+    "question, value, other",
     [
         ("bool", np.float64(2.0), np.float64(0.0)),
         ("int", np.float64(-1.5), np.float64(-2.5)),

@@ -103,7 +103,7 @@ class Config:
         16,
         (int,),
         int,
-        "How many ways through a function jit compiles for one kind of arguments; later ones run eagerly.",
+        "How many ways through a function jit compiles for one kind of arguments; others run as plain Python.",
     )
 
     def __setattr__(self, name: str, value: object) -> None:

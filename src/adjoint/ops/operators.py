@@ -213,7 +213,7 @@ def _hash(self: Traced) -> int:
 
 def _float(self: Traced) -> float:
     trace: Any = self._trace
-    if self.type.weak and hasattr(trace, "counts") and trace.counts(self):  # made of Python's ints alone: np.arange(n) asks for it
+    if hasattr(trace, "counts") and trace.counts(self):  # made of Python's ints alone: np.arange(n) asks for it
         return trace.ask(self, "float", float)
     refuse_conversion(
         self,
@@ -233,7 +233,8 @@ def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
     """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods
     of plain arrays).
     """
-    if self.type.weak and self.dtype.kind == "i" and hasattr(self._trace, "counts"):  # an int of Python's: a size, as in np.arange(n)
+    trace: Any = self._trace
+    if self.dtype.kind == "i" and hasattr(trace, "counts") and trace.counts(self):  # a size, as in np.arange(n)
         return np.asarray(_ask(self, "index", int), *args, **kwargs)
     asking = asking_function()
     if asking is not None:
