@@ -1,0 +1,151 @@
+"""Residuals between loops: which are stored and which are computed again, with the same results to the last bit."""
+
+import numpy as np
+
+import adjoint as ad
+from adjoint.program.check import check
+from adjoint.program.program import Program
+from adjoint.simplify.loop_interface import with_plain_interface
+from adjoint.simplify.loop_liveness import without_dead_parts
+from adjoint.simplify.loops import simplify_loops
+from adjoint.simplify.recompute import with_recomputed_residuals
+from tests.simplify.programs import loops_of, program_of, same_results, titles
+from tests.simplify.recurrent import (
+    chain,
+    chain_arguments,
+    motion_arguments,
+    network,
+    network_arguments,
+    prey_and_predators,
+)
+
+X = np.array([0.6, 0.9, 0.35])
+
+
+def chosen(f, *args) -> Program:
+    before, arguments = program_of(f, *args)
+    plain = without_dead_parts(with_plain_interface(before))
+    after = check(with_recomputed_residuals(plain))
+    same_results(before, after, arguments, rounding=0.0)
+    return after
+
+
+def stored(program: Program, carries: int) -> list[tuple[int, ...]]:
+    """The shapes of one turn of what the first loop of a program stacks."""
+    return [v.type.shape[1:] for v in loops_of(program)[0].outputs[carries:]]
+
+
+def test_of_an_equation_of_motion_only_the_state_is_stored() -> None:
+    program = chosen(ad.value_and_grad(prey_and_predators, argnums=(0, 1)), *motion_arguments())
+    assert stored(program, 2) == [(), ()]
+    forward, _back = loops_of(program)
+    stacked = set(forward.op.body.outputs[2:])
+    assert stacked == set(forward.op.body.inputs[-2:])  # the carries themselves
+
+
+def test_of_a_network_only_the_state_is_stored() -> None:
+    program = chosen(ad.value_and_grad(network, argnums=(0, 1, 2, 3)), *network_arguments())
+    assert stored(program, 1) == [(3,), (3,)]  # hₜ, which is read outside as well, and hₜ₋₁
+    assert "tanh" not in titles(loops_of(program)[1].op.body)
+
+
+def test_of_a_chain_exponentials_are_stored_and_sums_computed_again() -> None:
+    program = chosen(ad.value_and_grad(chain, argnums=(0, 1)), *chain_arguments())
+    shapes = stored(program, 1)
+    assert shapes.count((4, 4)) == 1  # exp(…), not the sum inside it
+    back = titles(loops_of(program)[1].op.body)
+    assert "exp" not in back
+    assert "add" in back
+
+
+def test_when_memory_is_dear_exponentials_are_computed_again() -> None:
+    program, _ = program_of(ad.value_and_grad(chain, argnums=(0, 1)), *chain_arguments(3000, 40))
+    back = titles(loops_of(simplify_loops(program))[1].op.body)
+    assert "exp" in back
+
+
+def test_what_is_read_outside_as_well_is_not_computed_again() -> None:
+    def f(x):
+        last, (a, b) = ad.scan(lambda c, t: (np.sin(c * t) * t, (c * t, c)), x[0], x)
+        return last * np.sum(a * a) * np.sum(b)
+
+    program = chosen(ad.value_and_grad(f), X)
+    assert len(stored(program, 1)) == 3  # c·t and c, which are read outside, and cos(c·t)
+
+
+def test_a_residual_that_is_costly_is_stored() -> None:
+    def f(x):
+        return np.sum(ad.scan(lambda c, t: (np.linalg.inv(c) * t + c, None), np.outer(x, x) + np.eye(3), x)[0])
+
+    program = chosen(ad.value_and_grad(f), X)
+    assert titles(loops_of(program)[0].op.body).count("inv") == 1
+    assert "inv" not in titles(loops_of(program)[1].op.body)
+
+
+def test_random_numbers_are_drawn_once() -> None:
+    def f(x):
+        def body(carry, t):
+            c, rng = carry
+            z = rng.standard_normal()
+            return (c * z * t, rng), None
+
+        return ad.scan(body, (x[0], ad.random.default_rng(3)), x)[0][0]
+
+    before, arguments = program_of(ad.value_and_grad(f), X)
+    after = check(simplify_loops(before))
+    same_results(before, after, arguments)
+    assert str(after).count("randombits") == str(before).count("randombits")
+
+
+def test_effects_are_not_repeated(capsys) -> None:
+    def f(x):
+        def body(c, t):
+            ad.debug.print("{:.3f}", c)
+            return np.square(c) * t, None
+
+        return ad.scan(body, x[0], x)[0]
+
+    program = chosen(ad.value_and_grad(f), X)
+    capsys.readouterr()
+    program(X)
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_while_loops() -> None:
+    def f(x):
+        def body(s):
+            a = s * x[0] + 1.0
+            b = a * x[1] + s
+            return a * b * 0.3 + s
+
+        return ad.while_loop(lambda s: s < 50.0, body, x[2])
+
+    program = chosen(ad.value_and_grad(f), X)
+    assert stored(program, 1) == [()]  # the carry
+    assert loops_of(program)[1].op.length is None
+
+
+def test_the_second_derivative() -> None:
+    def f(theta):
+        return prey_and_predators(theta, np.array([10.0, 5.0]), np.array([8.0, 3.0]))
+
+    before, arguments = program_of(ad.grad(lambda t: np.sum(ad.grad(f)(t) ** 2)), motion_arguments()[0])
+    after = check(simplify_loops(before))
+    same_results(before, after, arguments)
+
+    def memory(program: Program) -> int:
+        return sum(v.type.size for eq in loops_of(program) for v in eq.outputs)
+
+    assert memory(after) < 0.7 * memory(before)
+
+
+def test_loops_inside_loops() -> None:
+    def f(x):
+        def outer(c, t):
+            return ad.scan(lambda d, s: ((d + 1.0) * s * t, None), c, x)[0], None
+
+        return ad.scan(outer, x[0], x)[0]
+
+    before, arguments = program_of(ad.value_and_grad(f), X)
+    after = check(simplify_loops(before))
+    same_results(before, after, arguments)
