@@ -26,7 +26,7 @@ LAYERS = [
     {"transform", "simplify", "compile", "numpy", "scipy", "random"},
     {"api", "pipeline"},
     {"debug", "derivatives", "extend", "flow", "report", "tracing"},
-    {"jit"},
+    {"jitting"},
     {"show", "testing", "compat"},
     {"linear", "sparse"},
     {"implicit"},

@@ -17,12 +17,12 @@ from adjoint.debug import check
 from adjoint.derivatives import hessian, hvp, jacfwd, jacobian, jacrev
 from adjoint.extend import checkpoint, custom_rule
 from adjoint.flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
-from adjoint.jit import jit
 from adjoint.program.types import ArrayType
 from adjoint.tracing import load, trace
 
 if TYPE_CHECKING:
     from adjoint import random, testing
+    from adjoint.jitting import jit
     from adjoint.testing import check_grads
 
 __version__ = "0.1.0"
@@ -76,7 +76,12 @@ __all__ = [  # noqa: RUF022  (by subject)
 ]
 
 # Loaded when they are first used, so that `import adjoint` stays quick.
-_LATER = {"random": "adjoint.random", "testing": "adjoint.testing", "check_grads": "adjoint.testing"}
+_LATER = {
+    "random": "adjoint.random",
+    "testing": "adjoint.testing",
+    "check_grads": "adjoint.testing",
+    "jit": "adjoint.jitting",
+}
 
 
 def __getattr__(name: str) -> Any:

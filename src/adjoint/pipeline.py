@@ -10,17 +10,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from adjoint import tree
 from adjoint.base.source import here
+from adjoint.compile.kernel import Kernel, Unsupported, compile_program
 from adjoint.ops import call as calls
-from adjoint.ops.guards import Expect, acts, guards_first
+from adjoint.ops.guards import Expect, Mismatch, acts, expectations, guards_first
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.freezing import without_draws
 from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value
+from adjoint.simplify import simplify
 from adjoint.transform.arguments import fresh, plain_value, run
 from adjoint.transform.questions import GuardedRecord
 from adjoint.transform.signatures import Call, Signature
@@ -36,8 +39,8 @@ class Executable:
     program: Program  # after simplification
     run: Run
     how: str  # "compiled", or why it is read by NumPy
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-    notes: dict[str, Any] = field(default_factory=dict[str, Any])
+    kernel: Kernel | None
+    seconds: dict[str, float]
 
 
 def executable(program: Program) -> Executable:
@@ -49,7 +52,26 @@ def executable(program: Program) -> Executable:
 
 
 def _executable(program: Program) -> Executable:
-    return Executable(program, Evaluator(program), "read by NumPy: there is no compiler yet")
+    begin = time.perf_counter()
+    simple = simplify(program)
+    simplified = time.perf_counter()
+    seconds = {"simplify": simplified - begin}
+    try:
+        kernel = compile_program(simple)
+    except (Unsupported, ImportError) as problem:
+        return Executable(simple, Evaluator(simple), f"read by NumPy: {problem}", None, seconds)
+    seconds["compile"] = time.perf_counter() - simplified
+    return Executable(simple, partial(_attempt, kernel), "compiled", kernel, seconds)
+
+
+def _attempt(kernel: Kernel, values: Sequence[Value]) -> list[Value]:
+    """Call machine code the slow way; a positive status is the number of the guard that was not met."""
+    status, outputs = kernel.attempt(values)
+    if status > 0:
+        raise Mismatch(next(g for g in expectations(kernel.program) if g.number == status - 1))
+    if status:
+        raise kernel.failure(status)
+    return outputs
 
 
 def run_program(program: Program, values: Sequence[Value]) -> list[Value]:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile import lanes
-from adjoint.compile.block import Block, Unsupported
+from adjoint.compile.block import Block, Unsupported, lowers
+from adjoint.ops.guards import Expect
 from adjoint.program.program import Equation, Literal
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -42,20 +43,19 @@ def write_callback(block: Block, eq: Equation) -> None:
     shared.steps.append(f"{eq.op.title}: NumPy")
 
 
+@lowers(Expect)
 def write_expectation(block: Block, eq: Equation) -> None:
-    """Leave with the number of the expectation when the answer is another one."""
-    shared, f = block.shared, block.f
-    shared.expectations += 1
+    """Leave with the number of the expectation, counted from one, when the answer is another one."""
+    f, guard = block.f, eq.op
+    assert isinstance(guard, Expect)
     (x,) = eq.inputs
     operand = block.view(x)
-    value = lanes.load(f, operand.dtype, operand.pointer, f.index(0), 1, 1)
-    if not isinstance(value, tuple):
-        met = _answered(f, value, operand.dtype, eq.op.question, eq.op.answer)
-    else:
-        met = None
+    value = lanes.load(f, operand.dtype, operand.pointer, f.index(0), 1, 1) if x.type.size == 1 else ()
+    met = _answered(f, value, operand.dtype, guard.question, guard.answer) if not isinstance(value, tuple) else None
     if met is None:
-        raise Unsupported(f"expectation {eq.op} of a {x.type}")
-    block.leave_if(f.binary("xor", met, f.constant("i1", 1)), shared.expectations)
+        write_callback(block, eq)
+    else:
+        block.leave_if(f.binary("xor", met, f.constant("i1", 1)), guard.number + 1)
 
 
 def _answered(f: Any, value: Any, dtype: np.dtype[Any], question: str, answer: Any) -> Any:
@@ -68,11 +68,12 @@ def _answered(f: Any, value: Any, dtype: np.dtype[Any], question: str, answer: A
         else:
             truth = f.icmp("ne", value, f.same(value, 0))
         return truth if answer else f.binary("xor", truth, f.constant("i1", 1))
-    if question in ("int", "index", "hash", "float") and isinstance(answer, int | float | np.generic):
+    if question in ("int", "index", "float", "value", "floor", "ceil") and isinstance(answer, int | float | np.generic):
         if dtype.kind == "b":
             return f.icmp("eq", value, f.constant("i1", int(answer)))
         if floating:
-            whole = f.intrinsic("trunc", value) if question == "int" else value
+            rounding = {"int": "trunc", "index": "trunc", "floor": "floor", "ceil": "ceil"}.get(question)
+            whole = value if rounding is None else f.intrinsic(rounding, value)
             return f.fcmp("oeq", whole, f.same(value, float(answer)))
         return f.icmp("eq", value, f.same(value, int(answer)))
     return None

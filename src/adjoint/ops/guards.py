@@ -34,6 +34,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "ceil": math.ceil,
     "float": float,
     "hash": hash,
+    "value": lambda x: np.asarray(x).item(),
     "content": content,
 }
 
@@ -41,9 +42,14 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 class Mismatch(ControlFlowError):
     """A guard has another answer for these arguments."""
 
-    def __init__(self, message: str, number: int) -> None:
-        super().__init__(message)
-        self.number = number  # of the guard, as it was asked
+    def __init__(self, guard: Expect, given: Any = None) -> None:
+        super().__init__(
+            f"This program was traced for {guard.question}(…) = {guard.answer} at {guard.place}, and these arguments "
+            f"give {'another answer' if given is None else given}: they take another way through the function. Trace "
+            "it again with them, or write the branch as ad.cond."
+        )
+        self.guard = guard
+        self.number = guard.number  # as it was asked
 
 
 @primitive
@@ -64,13 +70,7 @@ class Expect(Effect):
     def act(self, found: Iterator[tuple[tuple[int, ...], list[Any]]]) -> None:
         for _, (x,) in found:
             if not self.met(x):
-                given = QUESTIONS[self.question](x)
-                raise Mismatch(
-                    f"This program was traced for {self.question}(…) = {self.answer} at {self.place}, and these "
-                    f"arguments give {given}: they take another way through the function. Trace it again with them, or "
-                    "write the branch as ad.cond.",
-                    self.number,
-                )
+                raise Mismatch(self, QUESTIONS[self.question](x))
 
     def met(self, value: Any) -> bool:
         """Whether a value gives the answer that the program is for."""

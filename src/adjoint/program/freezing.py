@@ -110,7 +110,10 @@ def _parts(value: Any) -> list[Any]:
         return list(entries) if len(entries) <= LARGEST else []
     if issubclass(kind, type) or kind.__module__ in ("builtins", "numpy"):
         return []
-    state: Any = getattr(value, "__dict__", {})
+    if kind.__module__.startswith("adjoint.program."):  # a program holds numbers, and what it was compiled to
+        return []
+    found = getattr(value, "__dict__", None)
+    state: Any = found if type(found) is dict else {}
     parts: list[Any] = list(state.values()) if len(state) <= LARGEST else []
     call: Any = kind.__dict__.get("__call__")
     return [*parts, call] if isinstance(call, FunctionType) else parts

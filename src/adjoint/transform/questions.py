@@ -90,10 +90,12 @@ class GuardedRecord(Record):
     def _answered(self, var: Var, question: str, answer: Callable[[Value], Any]) -> Any:
         if not self.answers:
             raise Asked
-        found = answer(self._evaluated(var))
+        value = self._evaluated(var)
+        found = answer(value)
         if var not in self._fixed:
             place = here()
-            guard = Expect(question, found, describe(place), number=len(self.expected))
+            question, noted = ("value", np.asarray(value).item()) if question == "hash" else (question, found)
+            guard = Expect(question, noted, describe(place), number=len(self.expected))
             self.expected.append(guard)
             self.equations.append(Equation(guard, (var,), (), place))
         return found
