@@ -1,0 +1,27 @@
+"""Calls at C speed: matching the arguments, running a kernel and building the result are machine code."""
+
+from adjoint.compile.entry.objects import Entry, fast_class
+from adjoint.compile.entry.specialisation import (
+    ArrayLeaf,
+    Build,
+    Captured,
+    Cell,
+    Constant,
+    DictNode,
+    DictOf,
+    Equal,
+    Fixed,
+    Global,
+    ListNode,
+    ListOf,
+    Made,
+    Node,
+    NumberLeaf,
+    Output,
+    OutputType,
+    Passed,
+    Same,
+    Specialisation,
+    TupleNode,
+    TupleOf,
+)

@@ -1,0 +1,247 @@
+"""What a call must look like for a kernel to take it, and how its results are put together.
+
+A call is matched against trees, one for each argument: containers of an exact class, leaves of an exact dtype and
+shape, and static objects. A leaf says which slot of the kernel's table of pointers its data goes to; the table holds
+inputs…, outputs…, constants…, [workspace], [context].
+"""
+
+# pyright: basic
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CellType
+from typing import Any, TypeAlias, final
+
+import numpy as np
+
+__all__ = [
+    "ArrayLeaf",
+    "Build",
+    "Captured",
+    "Cell",
+    "Constant",
+    "DictNode",
+    "DictOf",
+    "Equal",
+    "Fixed",
+    "Global",
+    "ListNode",
+    "ListOf",
+    "Made",
+    "Node",
+    "NumberLeaf",
+    "Output",
+    "OutputType",
+    "Passed",
+    "Same",
+    "Specialisation",
+    "TupleNode",
+    "TupleOf",
+]
+
+# Arguments
+
+
+@final
+@dataclass(frozen=True)
+class ArrayLeaf:
+    """An array, exactly np.ndarray, C-contiguous, aligned, in the machine's byte order, of this dtype and shape.
+
+    `slot`: where its data pointer goes; None when the kernel does not read it.
+    """
+
+    slot: int | None
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True)
+class NumberLeaf:
+    """A number of exactly this class: float, int (of 64 bits), bool, complex, or a class of NumPy's scalars."""
+
+    slot: int | None
+    type: type
+
+
+@final
+@dataclass(frozen=True)
+class DictNode:
+    """A dict with exactly these keys, in any order."""
+
+    items: Mapping[Any, Node]
+
+
+@final
+@dataclass(frozen=True)
+class TupleNode:
+    """A tuple of this length; or, with its class given, a named tuple."""
+
+    items: Sequence[Node]
+    type: type = tuple
+
+
+@final
+@dataclass(frozen=True)
+class ListNode:
+    """A list of this length."""
+
+    items: Sequence[Node]
+
+
+@final
+@dataclass(frozen=True)
+class Same:
+    """This very object: None, a function, a flag, a class."""
+
+    object: object
+
+
+@final
+@dataclass(frozen=True)
+class Equal:
+    """This object, or an equal one of the same class: str, bytes, int, bool; float and complex are compared by bits."""
+
+    object: object
+
+
+Node: TypeAlias = ArrayLeaf | NumberLeaf | DictNode | TupleNode | ListNode | Same | Equal
+
+# What a function reads beside its arguments, read again at each call
+
+
+@final
+@dataclass(frozen=True)
+class Cell:
+    """The content of a closure's cell."""
+
+    cell: CellType
+    node: Node
+
+
+@final
+@dataclass(frozen=True)
+class Global:
+    """An entry of a dict of names, by its name."""
+
+    names: dict[str, Any]
+    name: str
+    node: Node
+
+
+@final
+@dataclass(frozen=True)
+class Fixed:
+    """An object known beforehand, whose content is looked at again: a list of arrays, say."""
+
+    object: object
+    node: Node
+
+
+Captured: TypeAlias = Cell | Global | Fixed
+
+# Results
+
+
+@final
+@dataclass(frozen=True)
+class OutputType:
+    """An array that is made for each call; as a NumPy scalar when it has no axes, as NumPy's functions do."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    scalar: bool = True
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.scalar and not self.shape
+
+
+@final
+@dataclass(frozen=True)
+class Output:
+    """The kernel's output of this number."""
+
+    index: int
+
+
+@final
+@dataclass(frozen=True)
+class Passed:
+    """The very object that was matched with this node (this very node of the argument trees, not an equal one)."""
+
+    node: Node
+
+
+@final
+@dataclass(frozen=True)
+class Constant:
+    """An object that is the same at each call."""
+
+    object: object
+
+
+@final
+@dataclass(frozen=True)
+class TupleOf:
+    items: Sequence[Build]
+
+
+@final
+@dataclass(frozen=True)
+class ListOf:
+    items: Sequence[Build]
+
+
+@final
+@dataclass(frozen=True)
+class DictOf:
+    items: Mapping[Any, Build]
+
+
+@final
+@dataclass(frozen=True)
+class Made:
+    """What a Python callable makes of the items: `make(*items)`. Named tuples and containers of other classes."""
+
+    make: Callable[..., Any]
+    items: Sequence[Build]
+
+
+Build: TypeAlias = Output | Passed | Constant | TupleOf | ListOf | DictOf | Made
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Specialisation:
+    """A kernel, the calls that it takes, and what it gives back.
+
+    kernel      address of the machine function `i64 kernel(ptr table)`; status 0 means done
+    inputs      how many slots of the table are inputs
+    constants   arrays (or addresses) that come behind the outputs in the table
+    workspace   bytes of memory for the kernel's own use, aligned to 64; None: the table has no such slot
+    context     an address that the kernel gets last; None: the table has no such slot
+    heavy       the call is long: let other Python threads run meanwhile
+    calls_back  the kernel may call Python: what was captured is kept alive meanwhile
+    retry       a positive status means that this kernel is not for these values, and nothing has happened yet:
+                the next specialisation is tried, and only when none takes the call, `failed` is called
+    keep        whatever must live as long as this
+    """
+
+    kernel: int
+    inputs: int
+    positional: Sequence[Node]
+    outputs: Sequence[OutputType]
+    result: Build
+    keywords: Mapping[str, Node] = field(default_factory=dict)
+    captured: Sequence[Captured] = ()
+    constants: Sequence[np.ndarray[Any, Any] | int] = ()
+    workspace: int | None = None
+    context: int | None = None
+    heavy: bool = False
+    calls_back: bool = False
+    retry: bool = False
+    keep: object = None
+    label: str = ""
