@@ -19,6 +19,7 @@ from adjoint.program.op import Op
 from adjoint.program.types import type_of
 
 WIDTHS = (1, 4)
+ONCE = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.disable"}'  # what is unrolled takes longer to compile
 
 
 @dataclass
@@ -48,6 +49,7 @@ class Kernels:
     def results(self) -> list[tuple[Case, list[np.ndarray]]]:
         """Each case with what its loops computed, one array for each width."""
         module = Module()
+        module.parts["!0"] = ONCE
         for k, case in enumerate(self.cases):
             for width in WIDTHS:
                 _write_loop(module, f"case{k}_{width}", case, width)
@@ -75,7 +77,7 @@ def _write_loop(module: Module, name: str, case: Case, width: int) -> None:
     count = len(case.arrays)
     f = Function(module, name, ["ptr"] * (count + 1) + ["i64"], "void", linkage="")
     *pointers, target, n = f.params
-    with f.loop(Value("0", "i64"), n, Value(str(width), "i64")) as i:
+    with f.loop(Value("0", "i64"), n, Value(str(width), "i64"), ", !llvm.loop !0") as i:
         places = iter(pointers)
         operands = [_load(f, next(places), i, a.dtype, width) if isinstance(a, np.ndarray) else a for a in case.args]
         _store(f, write(f, case.op, types, out, operands), target, i, out.dtype, width)
@@ -174,6 +176,28 @@ def check(kernels: Kernels, *, ulps: float = 0.0, zeros: bool = True) -> None:
                     good |= np.abs(found - wanted) <= ulps * np.spacing(np.abs(wanted))
             if zeros and wanted.dtype.kind == "f":
                 good &= (wanted != 0) | (np.signbit(found) == np.signbit(wanted))
+            if not good.all():
+                k = int(np.argmin(good))
+                at = [a[k] if isinstance(a, np.ndarray) else a for a in case.args]
+                failures.append(
+                    f"{case.label} in {width} lanes at {at}: {found[k]!r}, NumPy {wanted[k]!r} "
+                    f"({np.count_nonzero(~good)} of {good.size})"
+                )
+    assert not failures, "\n".join(failures)
+
+
+def check_complex(kernels: Kernels, *, ulps: float) -> None:
+    """Compare every case with NumPy: |error| within some units of |result|; infinities and NaN in the same parts."""
+    failures: list[str] = []
+    for case, results in kernels.results():
+        wanted = expected(case)
+        for width, found in zip(WIDTHS, results):
+            finite = np.isfinite(wanted) & np.isfinite(found)
+            with np.errstate(all="ignore"):
+                near = np.abs(found - wanted) <= ulps * np.spacing(np.abs(wanted))
+            shown = [np.where(np.isfinite(p), 0.0, p) for z in (found, wanted) for p in (z.real, z.imag)]
+            alike = same(shown[0], shown[2]) & same(shown[1], shown[3])
+            good = np.where(finite, near, alike)
             if not good.all():
                 k = int(np.argmin(good))
                 at = [a[k] if isinstance(a, np.ndarray) else a for a in case.args]

@@ -20,11 +20,13 @@ from adjoint.compile.ir import Function, Value
 from adjoint.compile.pointwise import (
     arithmetic,
     comparisons,
+    complex_functions,
     complex_numbers,
     floats,
     functions,
     integers,
     rounding,
+    special,
 )
 from adjoint.compile.pointwise.casts import convert, is_castable
 from adjoint.compile.pointwise.comparisons import MIRRORED, PREDICATES, chosen, compared_mixed, compared_outside, truth
@@ -70,11 +72,12 @@ __all__ = [
 _TABLES = (
     arithmetic,
     comparisons,
-    complex_numbers,
+    complex_functions,
     floats,
     functions,
     integers,
     rounding,
+    special,
 )  # imported for what they enter
 _STRUCTURAL = (Select, MaskedProduct, Convert, Real, Imag, StopGradient, Exponent)
 _POWERS = ("power", "float_power")
@@ -200,6 +203,8 @@ def _known_power(f: Function, dtype: Dtype, x: Any, n: Any) -> Element | None:
         return known_power(f, dtype, x, float(n))
     if dtype.kind in "iu":
         return known_integer_power(f, dtype, x, int(n))
+    if dtype.kind == "c" and abs(n.real) < 100 and n == int(n.real):
+        return complex_functions.known_power(complex_numbers.complex_of(f, x), int(n.real)).element
     return None
 
 

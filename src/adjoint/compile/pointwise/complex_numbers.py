@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from adjoint.compile import vector_math
 from adjoint.compile.ir import Function
 from adjoint.compile.pointwise.registers import Dtype, Element
 from adjoint.compile.pointwise.table import writes
 from adjoint.compile.vector_math.lanes import Lanes, where
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,10 @@ def complex_of(f: Function, z: Any) -> Complex:
     return Complex(Lanes(f, z[0]), Lanes(f, z[1]))
 
 
-def function_of(x: Lanes, name: str, *others: Lanes) -> Lanes:
+def function_of(name: str, *xs: Lanes) -> Lanes:
     """A function of `vector_math`."""
-    return Lanes(x.function, vector_math.call(x.function, name, x.value, *[o.value for o in others]))
+    f = xs[0].function
+    return Lanes(f, vector_math.call(f, name, *[x.value for x in xs]))
 
 
 def copysign(x: Lanes, sign: Lanes) -> Lanes:
@@ -88,11 +91,11 @@ def copysign(x: Lanes, sign: Lanes) -> Lanes:
     return Lanes(x.function, x.function.intrinsic("copysign", x.value, sign.value))
 
 
-def operation(names: str) -> Callable[[Callable[..., Complex | Lanes]], Callable[..., Complex | Lanes]]:
+def operation(names: str, needs: str = "") -> Callable[[F], F]:
     """Enter a function of complex numbers as a writer."""
 
-    def register(function: Callable[..., Complex | Lanes]) -> Callable[..., Complex | Lanes]:
-        @writes(names, "c")
+    def register(function: F) -> F:
+        @writes(names, "c", needs)
         def write(f: Function, dtype: Dtype, *zs: Any) -> Element:
             result = function(*[complex_of(f, z) for z in zs])
             return result.element if isinstance(result, Complex) else result.value
@@ -126,25 +129,21 @@ def reciprocal(z: Complex) -> Complex:
     return Complex(where(tall, q, 1.0) / d, where(tall, q.of(-1.0), -q) / d)
 
 
-if "hypot" in vector_math.NAMES:
+@operation("absolute", "hypot")
+def absolute(z: Complex) -> Lanes:
+    """|z|, without overflow in between; infinite if a part is, even beside a NaN."""
+    return function_of("hypot", z.re, z.im)
 
-    @operation("absolute")
-    def absolute(z: Complex) -> Lanes:
-        """|z|, without overflow in between; infinite if a part is, even beside a NaN."""
-        return function_of(z.re, "hypot", z.im)
 
-    @operation("sign")
-    def sign(z: Complex) -> Complex:
-        """z / |z|; 0 at 0, a unit if one part is infinite, NaN if both are."""
-        size = absolute(z)
-        assert isinstance(size, Lanes)
-        zero = size.equals(0.0)
-        far = size.equals(math.inf)
-        wide, tall = abs(z.re).equals(math.inf), abs(z.im).equals(math.inf)
-        safe = where(zero, 1.0, size)
-        plain = Complex(z.re / safe, z.im / safe)
-        one, none = z.re.of(1.0), z.re.of(0.0)
-        unit = Complex(where(wide, copysign(one, z.re), none), where(tall, copysign(one, z.im), none))
-        found = pick(zero, Complex(none, none), pick(far, unit, plain))
-        lost = size.is_nan() | (wide & tall)
-        return Complex(where(lost, math.nan, found.re), where(lost, math.nan, found.im))
+@operation("sign", "hypot")
+def sign(z: Complex) -> Complex:
+    """z / |z|; 0 at 0, a unit if one part is infinite, NaN if both are."""
+    size = absolute(z)
+    zero, far = size.equals(0.0), size.equals(math.inf)
+    wide, tall = abs(z.re).equals(math.inf), abs(z.im).equals(math.inf)
+    safe = where(zero, 1.0, size)
+    one, none = z.re.of(1.0), z.re.of(0.0)
+    unit = Complex(where(wide, copysign(one, z.re), none), where(tall, copysign(one, z.im), none))
+    found = pick(zero, Complex(none, none), pick(far, unit, Complex(z.re / safe, z.im / safe)))
+    lost = size.is_nan() | (wide & tall)
+    return Complex(where(lost, math.nan, found.re), where(lost, math.nan, found.im))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from adjoint.compile import vector_math
 from adjoint.compile.ir import Function, Value
 from adjoint.compile.pointwise.registers import Dtype
-from adjoint.compile.pointwise.table import WRITERS, writes
+from adjoint.compile.pointwise.table import writes
 
 # primitives -> the name in vector_math, where it is another
 RENAMED = {
@@ -17,7 +15,6 @@ RENAMED = {
     "special.log1p": "log1p",
     "special.cbrt": "cbrt",
     "psi": "digamma",
-    "loggamma": "gammaln",
 }
 
 SAME = (
@@ -30,16 +27,11 @@ SAME = (
 
 
 def _function(primitive: str, name: str) -> None:
-    def write(f: Function, dtype: Dtype, *xs: Value) -> Any:
+    def write(f: Function, dtype: Dtype, *xs: Value) -> Value:
         return vector_math.call(f, name, *xs)
 
-    writes(primitive, "f")(write)
+    writes(primitive, "f", needs=name)(write)
 
 
-def _enter() -> None:
-    for primitive, name in (*((n, n) for n in SAME), *RENAMED.items()):
-        if name in vector_math.NAMES and (primitive, "f") not in WRITERS:
-            _function(primitive, name)
-
-
-_enter()
+for _primitive, _name in (*((n, n) for n in SAME), *RENAMED.items()):
+    _function(_primitive, _name)

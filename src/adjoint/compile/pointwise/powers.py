@@ -1,7 +1,7 @@
 """Powers with an exponent that is known when the code is written.
 
 A whole exponent of small size is a chain of products (an error of at most (|n| - 1)/2 units in the last place), ±½ is a
-square root. Infinities, zeros and NaN come out as from `power`: (-inf)^½ = inf, (-0.0)^½ = 0.
+square root. Infinities, zeros and NaN come out as from NumPy, for which x^½ is `sqrt` and x^-½ is not.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ def known_power(f: Function, dtype: Dtype, x: Value, n: float) -> Value | None:
         return one
     if n == int_of(n) and abs(n) <= LARGEST:
         return by_squaring(f.fdiv(one, x) if n < 0 else x, abs(int_of(n)), f.fmul)
-    if abs(n) == 0.5:
-        root = f.fadd(f.intrinsic("sqrt", x), f.same(x, 0.0))  # -0.0 becomes 0.0
+    if n == 0.5:
+        return f.intrinsic("sqrt", x)
+    if n == -0.5:
+        root = f.intrinsic("sqrt", x)
         low = f.fcmp("oeq", x, f.same(x, -math.inf))
-        root = f.select(low, f.same(x, math.inf), root)
-        return root if n > 0 else f.fdiv(one, root)
+        return f.fdiv(one, f.select(low, f.same(x, math.inf), f.intrinsic("fabs", root)))
     return None
 
 
