@@ -5,6 +5,7 @@ The kernel's own equations are a block, and so is the body of every loop and bra
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile import lanes
+from adjoint.compile.elements import convert
 from adjoint.compile.graph import Box, Graph, Node
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.memory import Arena
@@ -75,7 +77,7 @@ class Shared:
         self.context: Value | None = None
         self.callbacks: list[Equation] = []
         self.expectations = 0
-        self.errors: list[Node] = []  # gathers, by the number that a failure reports
+        self.errors: list[Equation] = []  # by the number that a failure reports
         self.work = 0.0  # about how many additions a call makes
         self.steps: list[str] = []  # what was made, for reports
         self.releases: list[Value] = []  # rooms holding memory to be freed
@@ -276,9 +278,12 @@ class Block:
         return found
 
     def _out_of_bounds(self, bad: Value, index: Value, size: Any, node: Node) -> None:
+        self.refuse_if(bad, index, size, node.op)
+
+    def refuse_if(self, bad: Value, index: Value, size: Any, eq: Equation) -> None:
         """Leave when an index is out of bounds, saying which and where."""
         f = self.f
-        self.shared.errors.append(node)
+        self.shared.errors.append(eq)
         number = len(self.shared.errors) - 1
         context = self.shared.context
         assert context is not None
@@ -312,6 +317,35 @@ class Block:
         with f.loop(f.index(0), self.number(size)) as i:
             lanes.store(f, kind.dtype, number, pointer, i, 1, 1)
 
+    def converted(self, value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
+        """An element in another dtype."""
+        return value if source == target else convert(self.f, value, source, target)
+
+    def copy_strided(self, target: Value, source: Operand) -> None:
+        """Copy elements at any strides into contiguous memory."""
+        f = self.f
+        if all(
+            s == t or n == 1 for s, t, n in zip(source.strides, strides_of(source.shape), source.shape, strict=True)
+        ):
+            self.copy(target, source.pointer, source.type)
+            return
+        own = strides_of(source.shape)
+
+        def walk(axis: int, here: Value, there: Value) -> None:
+            if axis == len(own):
+                lanes.store(
+                    f, source.dtype, lanes.load(f, source.dtype, source.pointer, here, 1, 1), target, there, 1, 1
+                )
+                return
+            with f.loop(f.index(0), self.number(source.shape[axis])) as i:
+                walk(
+                    axis + 1,
+                    f.add(here, f.mul(i, self.number(source.strides[axis]))),
+                    f.add(there, f.mul(i, self.number(own[axis]))),
+                )
+
+        walk(0, f.index(0), f.index(0))
+
     def copy(self, target: Value, source: Value, kind: Any) -> None:
         """Copy contiguous elements; little ones one by one, so that they stay in registers."""
         f, size = self.f, math.prod(kind.shape)
@@ -338,8 +372,6 @@ def _boxes(graph: Graph) -> list[Box]:
         if len(boxes) * (len(points) - 1) > 9:
             continue
         boxes = [
-            (*box[:axis], (low, high), *box[axis + 1 :])
-            for box in boxes
-            for low, high in zip(points[:-1], points[1:], strict=True)
+            (*box[:axis], (low, high), *box[axis + 1 :]) for box in boxes for low, high in itertools.pairwise(points)
         ]
     return boxes

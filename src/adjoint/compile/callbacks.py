@@ -44,6 +44,7 @@ def write_callback(block: Block, eq: Equation) -> None:
 
 
 @lowers(Expect)
+@lowers(Expect)
 def write_expectation(block: Block, eq: Equation) -> None:
     """Leave with the number of the expectation, counted from one, when the answer is another one."""
     f, guard = block.f, eq.op

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import loops, products  # noqa: F401  # they declare lowerings
+from adjoint.base.source import describe
+from adjoint.compile import cumulative, loops, products, scatter  # noqa: F401  # they declare lowerings
 from adjoint.compile.block import LOWERINGS, Block, Shared, Unsupported
 from adjoint.compile.callbacks import Calls, write_callback
 from adjoint.compile.ir import Function, Module, Value
@@ -65,7 +66,9 @@ class Kernel:
             return problem
         if status == -2:
             number, index, size = self._context[1], self._context[2], self._context[3]
-            return IndexError(f"index {index} is out of bounds for an axis of size {size}")
+            eq = self._errors[number]
+            there = f", at {describe(eq.location)}" if eq.location is not None else ""
+            return IndexError(f"index {index} is out of bounds for an axis of size {size}, in {eq.op.title}{there}")
         if status == -3:
             return KeyboardInterrupt()
         return RuntimeError(f"the kernel left with status {status}")

@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.compile import lanes
-from adjoint.compile.block import ON_THE_STACK, Block, Unsupported, lowers
+from adjoint.compile.block import ON_THE_STACK, Block, Operand, Unsupported, lowers
 from adjoint.compile.ir import Value
-from adjoint.compile.plan import Fused
+from adjoint.compile.plan import Single
+from adjoint.compile.products import wants_packing
 from adjoint.compile.views import identity, linear, strides_of
 from adjoint.ops.control import Cond
+from adjoint.ops.index import ScatterSet
 from adjoint.ops.loops import While
 from adjoint.ops.recompute import Checkpoint
 from adjoint.ops.scan import Scan
@@ -96,17 +98,20 @@ def updates_in_place(body: Block, position: int, k: int) -> bool:
     """Whether the body may write output k over input `position`: it reads each element only where it writes it."""
     plan = body.plan
     out, old = body.program.outputs[k], body.program.inputs[position]
-    if not isinstance(out, Var) or out not in plan.definitions or k in plan.aliases:
+    if not isinstance(out, Var) or k in plan.aliases or sum(1 for a in body.program.outputs if a is out) > 1:
         return False
-    if sum(1 for a in body.program.outputs if a is out) > 1:
+    at = plan.step_of.get(out)
+    if at is None or any(old in plan.reads(later) for later in plan.steps[at + 1 :]):
         return False
-    at = plan.step_of[out]
+    if any(plan.program.outputs[j] is old for j in plan.aliases):  # it is copied at the end
+        return False
     step = plan.steps[at]
-    if not isinstance(step, Fused) or step.domain != out.type.shape:
+    if isinstance(step, Single):  # an assignment into the carry itself
+        return (
+            isinstance(step.equation.op, ScatterSet) and step.equation.inputs[0] is old and step.reads.count(old) == 1
+        )
+    if out not in plan.definitions or step.domain != out.type.shape:
         return False
-    for later in plan.steps[at + 1 :]:
-        if old in plan.reads(later):
-            return False
     assert step.graph is not None
     own = linear(identity(out.type.ndim), strides_of(out.type.shape))
     for node in step.graph.nodes:
@@ -128,6 +133,7 @@ def write_scan(block: Block, eq: Equation) -> None:
     inputs = body_program.inputs
     constants = {v: _in_registers(block, x, v.type) for v, x in zip(inputs[:a], atoms[:a], strict=True)}
     carries = [Carry(block, body, a + k, k, atoms[a + k], eq.outputs[k]) for k in range(op.carries)]
+    rooms = _packed(block, body, constants)
     arrays = [block.view(x).pointer for x in atoms[b:]]
     stacks = [block.pointer(v) for v in eq.outputs[op.carries :]]
     stop = block.number(length)
@@ -150,7 +156,36 @@ def write_scan(block: Block, eq: Equation) -> None:
             carry.advance(now, then)
     for carry in carries:
         carry.leave()
+    for room in rooms:
+        block.free(room)
     block.shared.steps.append(f"loop of {length} turns")
+
+
+def _packed(block: Block, body: Block, constants: dict[Var, Value]) -> list[Value]:
+    """Matrices that the body multiplies with in every turn, laid out by columns before the loop."""
+    rooms: list[Value] = []
+    for step in body.plan.steps:
+        if not isinstance(step, Single):
+            continue
+        k = wants_packing(body, step.equation)
+        view = body.plan.view(step.equation.inputs[k]) if k is not None else None  # type: ignore[arg-type]
+        if k is None or view is None or view.base not in constants:
+            continue
+        kind = step.equation.inputs[k].type
+        rows, columns = kind.shape
+        source = block.offset(constants[view.base], kind.dtype, view.offset)
+        room = block.room(block.nbytes(kind))
+        f = block.f
+        down, across = view.strides
+        with f.loop(f.index(0), block.number(rows)) as i, f.loop(f.index(0), block.number(columns)) as j:
+            place = f.add(f.mul(i, block.number(down)), f.mul(j, block.number(across)))
+            value = lanes.load(f, kind.dtype, source, place, 1, 1)
+            by_rows = down == 1  # what was by columns becomes by rows, and the other way round
+            at = f.add(f.mul(i, f.index(columns)), j) if by_rows else f.add(f.mul(j, f.index(rows)), i)
+            lanes.store(f, kind.dtype, value, room, at, 1, 1)
+        body.packed[step.equation, k] = Operand(room, (columns, 1) if by_rows else (1, rows), kind)
+        rooms.append(room)
+    return rooms
 
 
 @lowers(While)

@@ -195,7 +195,7 @@ class Plan:
         kind = reduction(eq)
         if kind is not None:
             x = eq.inputs[0]
-            return [Root(eq.outputs[0], x, x.type.shape, kind, tuple(eq.op.axes))]
+            return [Root(eq.outputs[0], x, x.type.shape, kind, tuple(eq.op.axes))]  # type: ignore[attr-defined]
         out = eq.outputs[0] if eq.outputs else None
         if out in self.definitions and out in self.kept:
             return [Root(out, out, out.type.shape)]

@@ -21,8 +21,10 @@ from adjoint.compile.ir import Value, vector_of
 from adjoint.compile.machine import vector_bits
 from adjoint.ops.contract import MatMul
 from adjoint.program.program import Equation, Var
+from adjoint.program.types import ArrayType
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+ZERO = Value("0", "i64")
 SMALL = 30_000  # products: below, a call of BLAS costs more than it saves
 NARROW = 24  # columns: BLAS does not like fewer
 
@@ -82,6 +84,23 @@ def write_matmul(block: Block, eq: Equation) -> None:
     return None
 
 
+def wants_packing(block: Block, eq: Equation) -> int | None:
+    """The operand of a product in a loop that is better laid out anew, by columns, if it never changes there.
+
+    A matrix times a vector goes by dot products along the rows of the matrix; by columns it needs no folding.
+    """
+    if not isinstance(eq.op, MatMul) or eq.outputs[0].type.dtype.kind != "f" or eq.outputs[0].type.ndim != 1:
+        return None
+    for k, x in enumerate(eq.inputs):
+        other = eq.inputs[1 - k]
+        if x.type.ndim == 2 and other.type.ndim == 1 and x.type.shape[0] > 1 and isinstance(x, Var):
+            view = block.plan.view(x)
+            inner = view.strides[1] if view is not None and k == 0 else view.strides[0] if view is not None else 0
+            if view is not None and inner == 1 and 4 <= x.type.size <= 2**16:
+                return k
+    return None
+
+
 def _step(stack: Sequence[Any], axis: int, size: Any) -> Any:
     return math.prod(stack[axis + 1 :]) * size
 
@@ -112,8 +131,7 @@ def product(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix)
     """C = A B."""
     m, k, n = a.rows, a.columns, b.columns
     if k == 0:
-        for i in range(1):
-            block.fill(c.pointer, _flat(m * n, dtype), 0)
+        block.fill(c.pointer, ArrayType((m * n,), dtype), 0)
         return
     complex_ = dtype.kind == "c"
     big = m * k * n > SMALL and min(m, n) > 1
@@ -132,102 +150,123 @@ def product(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix)
         _rows(block, dtype, a, b, c)
 
 
-def _flat(size: Any, dtype: np.dtype[Any]) -> Any:
-    from types import SimpleNamespace
-
-    return SimpleNamespace(shape=(size,), dtype=dtype)
-
-
 # Tiles
 
 
+def _accumulators() -> tuple[int, int]:
+    """(vectors, rows) of a tile that fills the registers: 16 of them, or 32 with the widest vectors."""
+    return (4, 6) if vector_bits() == 512 else (3, 4)
+
+
 def _rows(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
-    """Vectors along n: C[m, n…] += A[m, k] B[k, n…], a tile of rows and vectors in registers."""
+    """Vectors along n: C[m, n…] += A[m, k] B[k, n…], a tile of rows and vectors in registers.
+
+    A long sum over columns of A that are far apart goes block by block, so that what a block reads stays in the cache.
+    """
+    f = block.f
+    depth = a.columns
+    if a.across != 1 and c.rows > 8 and depth * (c.rows + c.columns) * dtype.itemsize > 2**18:
+        step = max(16, 2**17 // ((c.rows + c.columns) * dtype.itemsize))
+        block.fill(c.pointer, ArrayType((c.rows * c.columns,), dtype), 0)
+        whole = depth // step * step
+        with f.loop(f.index(0), f.index(whole), f.index(step)) as first:
+            _columns(block, dtype, a, b, c, (first, f.add(first, f.index(step)), step), adds=True)
+        if whole < depth:
+            _columns(block, dtype, a, b, c, (f.index(whole), f.index(depth), depth - whole), adds=True)
+        return
+    _columns(block, dtype, a, b, c, (f.index(0), block.number(depth), depth), adds=False)
+
+
+Span = tuple[Value, Value, int]  # from, to, how many
+
+
+def _columns(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix, depth: Span, *, adds: bool) -> None:
+    """All columns of C, a few vectors at a time."""
     f = block.f
     width = vector_bits() // 8 // dtype.itemsize
-    column = 0
-    while column < c.columns:
-        left = c.columns - column
-        vectors = min(4, left // width)
-        lanes_each = width if vectors else left
-        vectors = max(vectors, 1)
-        tile = max(1, min(24 // vectors, 8, c.rows))
-        span = vectors * lanes_each
-        repeats = left // span if lanes_each == width else 1
+    most, tallest = _accumulators()
+    span = most * width
+    whole = c.columns // span * span
+    tile = Tile(block, dtype, a, b, c, depth, adds)
+    if whole:
+        with f.loop(f.index(0), f.index(whole), f.index(span)) as column:
+            tile.all_rows(column, [width] * most, tallest)
+    left = c.columns - whole
+    if left:
+        widths = [width] * (left // width) + ([left % width] if left % width else [])
+        tile.all_rows(
+            f.index(whole), widths, max(tallest, most * tallest // len(widths)) if len(widths) < most else tallest
+        )
 
-        def body(at: Value) -> None:
-            _row_tiles(block, dtype, a, b, c, at, vectors, lanes_each, tile)  # noqa: B023
 
-        if repeats > 1:
-            with f.loop(f.index(column), f.index(column + repeats * span), f.index(span)) as at:
-                body(at)
+@dataclass
+class Tile:
+    """Some rows and vectors of C = A B, summed over a span of k in registers."""
+
+    block: Block
+    dtype: np.dtype[Any]
+    a: Matrix
+    b: Matrix
+    c: Matrix
+    depth: Span
+    adds: bool  # to what is there
+
+    def all_rows(self, column: Value, widths: list[int], rows: int) -> None:
+        f = self.block.f
+        rows = min(rows, self.c.rows, 8)
+        whole = self.c.rows // rows * rows
+        if whole > rows:
+            with f.loop(f.index(0), f.index(whole), f.index(rows)) as row:
+                self.write(row, column, rows, widths)
         else:
-            body(f.index(column))
-        column += repeats * span
+            self.write(f.index(0), column, rows, widths)
+        if whole < self.c.rows:
+            self.write(f.index(whole), column, self.c.rows - whole, widths)
 
+    def _at(self, x: Matrix, i: Value, j: Value) -> Value:
+        f = self.block.f
+        place = f.add(f.mul(i, self.block.number(x.down)), f.mul(j, self.block.number(x.across)))
+        return f.element(x.pointer, place, lanes.component(self.dtype))
 
-def _row_tiles(
-    block: Block,
-    dtype: np.dtype[Any],
-    a: Matrix,
-    b: Matrix,
-    c: Matrix,
-    column: Value,
-    vectors: int,
-    width: int,
-    tile: int,
-) -> None:
-    f = block.f
-    whole = c.rows // tile * tile
-    if whole > tile:
-        with f.loop(f.index(0), f.index(whole), f.index(tile)) as row:
-            _tile(block, dtype, a, b, c, row, column, tile, vectors, width)
-    elif whole:
-        _tile(block, dtype, a, b, c, f.index(0), column, tile, vectors, width)
-    if whole < c.rows:
-        _tile(block, dtype, a, b, c, f.index(whole), column, c.rows - whole, vectors, width)
-
-
-def _tile(
-    block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix,
-    row: Value, column: Value, rows: int, vectors: int, width: int,
-) -> None:  # fmt: skip
-    """`rows` rows of C, `vectors` vectors wide, summed over all k; few accumulators are doubled to hide latency."""
-    f = block.f
-    kind = vector_of(lanes.component(dtype), width)
-    scalar = lanes.component(dtype)
-    ways = 1
-    while rows * vectors * ways < 8 and ways < 4 and a.columns % (2 * ways) == 0:
-        ways *= 2
-    sums = [[[f.allocate(kind) for _ in range(vectors)] for _ in range(rows)] for _ in range(ways)]
-    for way in sums:
-        for line in way:
-            for room in line:
-                f.store(f.constant(kind, 0), room)
-
-    def at(x: Matrix, i: Value, j: Value) -> Value:
-        place = f.add(f.mul(i, block.number(x.down)), f.mul(j, block.number(x.across)))
-        return f.element(x.pointer, place, scalar)
-
-    with f.loop(f.index(0), block.number(a.columns), f.index(ways)) as first:
-        for way in range(ways):
-            k = f.add(first, f.index(way))
-            right = [
-                lanes.load(f, dtype, at(b, k, f.add(column, f.index(v * width))), f.index(0), b.across, width)
-                for v in range(vectors)
-            ]
-            for i in range(rows):
-                left = f.spread(f.load(scalar, at(a, f.add(row, f.index(i)), k), dtype.itemsize), width)
-                for v in range(vectors):
-                    room = sums[way][i][v]
-                    f.store(f.fma(left, right[v], f.load(kind, room)), room)
-    for i in range(rows):
-        for v in range(vectors):
-            total = f.load(kind, sums[0][i][v])
-            for way in range(1, ways):
-                total = f.fadd(total, f.load(kind, sums[way][i][v]))
-            target = at(c, f.add(row, f.index(i)), f.add(column, f.index(v * width)))
-            lanes.store(f, dtype, total, target, f.index(0), c.across, width)
+    def write(self, row: Value, column: Value, rows: int, widths: list[int]) -> None:
+        """Few accumulators are doubled, to hide the latency of a multiplication."""
+        f, dtype = self.block.f, self.dtype
+        scalar = lanes.component(dtype)
+        starts = [sum(widths[:v]) for v in range(len(widths))]
+        ways = 1
+        first, last, count = self.depth
+        while rows * len(widths) * ways < 8 and ways < 4 and count % (2 * ways) == 0:
+            ways *= 2
+        kinds = [vector_of(scalar, w) for w in widths]
+        sums = [[[f.allocate(kind) for kind in kinds] for _ in range(rows)] for _ in range(ways)]
+        places = [
+            [self._at(self.c, f.add(row, f.index(i)), f.add(column, f.index(at))) for at in starts] for i in range(rows)
+        ]
+        for way, lines in enumerate(sums):
+            for i, line in enumerate(lines):
+                for v, room in enumerate(line):
+                    if self.adds and way == 0:
+                        f.store(lanes.load(f, dtype, places[i][v], f.index(0), self.c.across, widths[v]), room)
+                    else:
+                        f.store(f.constant(kinds[v], 0), room)
+        with f.loop(first, last, f.index(ways)) as start:
+            for way in range(ways):
+                k = f.add(start, f.index(way))
+                right = [
+                    lanes.load(f, dtype, self._at(self.b, k, f.add(column, f.index(at))), f.index(0), self.b.across, w)
+                    for at, w in zip(starts, widths, strict=True)
+                ]
+                for i in range(rows):
+                    left = f.load(scalar, self._at(self.a, f.add(row, f.index(i)), k), dtype.itemsize)
+                    for v, w in enumerate(widths):
+                        room = sums[way][i][v]
+                        f.store(f.fma(f.spread(left, w), right[v], f.load(kinds[v], room)), room)
+        for i in range(rows):
+            for v, w in enumerate(widths):
+                total = f.load(kinds[v], sums[0][i][v])
+                for way in range(1, ways):
+                    total = f.fadd(total, f.load(kinds[v], sums[way][i][v]))
+                lanes.store(f, dtype, total, places[i][v], f.index(0), self.c.across, w)
 
 
 def _dots(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
@@ -239,9 +278,11 @@ def _dots(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -
     tile_n = min(4, c.columns) if c.rows > 1 else min(8, c.columns)
     for i0, rows, many_i in _tiles(c.rows, tile_m):
         for j0, columns, many_j in _tiles(c.columns, tile_n):
-            with f.loop(f.index(i0), f.index(i0 + rows * many_i), f.index(rows)) as i:
-                with f.loop(f.index(j0), f.index(j0 + columns * many_j), f.index(columns)) as j:
-                    _dot_tile(block, dtype, scalar, a, b, c, i, j, rows, columns, width)
+            with (
+                f.loop(f.index(i0), f.index(i0 + rows * many_i), f.index(rows)) as i,
+                f.loop(f.index(j0), f.index(j0 + columns * many_j), f.index(columns)) as j,
+            ):
+                _dot_tile(block, dtype, scalar, a, b, c, i, j, rows, columns, width)
 
 
 def _tiles(size: int, tile: int) -> list[tuple[int, int, int]]:

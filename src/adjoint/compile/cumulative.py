@@ -1,0 +1,111 @@
+"""Running sums, products and linear recurrences: a loop along one axis, vectors along another where there is one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from adjoint.compile import lanes
+from adjoint.compile.block import Block, Operand, lowers
+from adjoint.compile.callbacks import write_callback
+from adjoint.compile.elements import convert, register_type, write
+from adjoint.compile.ir import Value, vector_of
+from adjoint.compile.machine import vector_bits
+from adjoint.compile.views import strides_of
+from adjoint.ops.arithmetic import add, multiply
+from adjoint.ops.cumulative import CumProd, CumSum, LinearRecurrence
+from adjoint.program.program import Equation
+from adjoint.program.types import ArrayType
+
+
+@lowers(CumSum, CumProd, LinearRecurrence, strided=True)
+def write_running(block: Block, eq: Equation) -> None:
+    """zₖ = zₖ₋₁ + xₖ, zₖ₋₁ xₖ, or aₖ zₖ₋₁ + bₖ."""
+    op: Any = eq.op
+    out = eq.outputs[0].type
+    if out.dtype.kind == "c" or out.ndim == 0:
+        return write_callback(block, eq)
+    operands = [block.view(x) for x in eq.inputs]
+    target = block.pointer(eq.outputs[0])
+    if math.prod(out.shape) == 0:
+        return None
+    strides = [_aligned(x, out.ndim) for x in operands]
+    axis = op.axis % out.ndim
+    others = [a for a in range(out.ndim) if a != axis]
+    last = others[-1] if others else None
+    width = vector_bits() // 8 // max(out.dtype.itemsize, 1)
+    wide = last is not None and last == out.ndim - 1 and all(s[last] in (0, 1) for s in strides)
+    block.shared.work += block.times * 4.0 * math.prod(out.shape)
+    block.shared.steps.append(f"{op.title} of {out}")
+    place = [block.f.index(0) for _ in operands]
+    loops = others[:-1] if wide else others
+    _around(block, eq, loops, out, operands, strides, [*place, block.f.index(0)], target, last if wide else None, width)
+    return None
+
+
+def _aligned(x: Operand, ndim: int) -> tuple[Any, ...]:
+    lead = ndim - len(x.shape)
+    return (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(x.shape, x.strides, strict=True))
+
+
+def _around(
+    block: Block, eq: Equation, loops: Sequence[int], out: ArrayType, operands: Sequence[Operand],
+    strides: Sequence[Any], places: list[Value], target: Value, vector: int | None, width: int,
+) -> None:  # fmt: skip
+    """Loops over the other axes; then the running loop, for one element or for a vector of them."""
+    f = block.f
+    own = strides_of(out.shape)
+
+    def moved(counter: Value, axis: int) -> list[Value]:
+        steps = [s[axis] for s in strides] + [own[axis]]
+        return [f.add(p, f.mul(counter, block.number(s))) for p, s in zip(places, steps, strict=True)]
+
+    if loops:
+        with f.loop(f.index(0), block.number(out.shape[loops[0]])) as i:
+            _around(block, eq, loops[1:], out, operands, strides, moved(i, loops[0]), target, vector, width)
+        return
+    if vector is None:
+        _run(block, eq, out, operands, strides, places, target, 1, None)
+        return
+    n = out.shape[vector]
+    whole = n // width * width
+    if whole:
+        with f.loop(f.index(0), f.index(whole), f.index(width)) as i:
+            _run(block, eq, out, operands, strides, moved(i, vector), target, width, vector)
+    if whole < n:
+        _run(block, eq, out, operands, strides, moved(f.index(whole), vector), target, n - whole, vector)
+
+
+def _run(
+    block: Block, eq: Equation, out: ArrayType, operands: Sequence[Operand], strides: Sequence[Any],
+    places: Sequence[Value], target: Value, width: int, vector: int | None,
+) -> None:  # fmt: skip
+    op: Any = eq.op
+    f = block.f
+    axis = op.axis % out.ndim
+    reverse = getattr(op, "reverse", False)
+    own = strides_of(out.shape)
+    kind = ArrayType((), out.dtype)
+    n = out.shape[axis]
+    room = f.allocate(vector_of(register_type(out.dtype), width))
+    start = lanes.number(f, out.dtype, 1 if isinstance(op, CumProd) else 0, width)
+    f.store(start, room)
+    with f.loop(f.index(0), block.number(n)) as turn:
+        k = f.sub(f.sub(block.number(n), turn), f.index(1)) if reverse else turn
+        values: list[Any] = []
+        for x, s, p in zip(operands, strides, places, strict=False):
+            at = f.add(p, f.mul(k, block.number(s[axis])))
+            step = 1 if vector is None else s[vector]
+            value = lanes.load(f, x.dtype, x.pointer, at, 1, width if step else 1)
+            value = lanes.spread(f, value, width)
+            values.append(value if x.dtype == out.dtype else convert(f, value, x.dtype, out.dtype))
+        before = f.load(start.type, room)
+        types = (kind, kind)
+        if isinstance(op, LinearRecurrence):
+            now: Any = write(f, add, types, kind, [write(f, multiply, types, kind, [values[0], before]), values[1]])
+        else:
+            now = write(f, add if isinstance(op, CumSum) else multiply, types, kind, [before, values[0]])
+        f.store(now, room)
+        at = f.add(places[-1], f.mul(k, block.number(own[axis])))
+        lanes.store(f, out.dtype, now, target, at, 1, width)

@@ -1,0 +1,131 @@
+"""Writing into parts of arrays: sums and assignments at slices and at index arrays, element by element in order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.compile import lanes
+from adjoint.compile.block import Block, Operand, lowers
+from adjoint.compile.elements import convert, write
+from adjoint.compile.ir import Value
+from adjoint.compile.views import strides_of, walks
+from adjoint.ops.arithmetic import add
+from adjoint.ops.index import ScatterSet, ScatterSum, arity
+from adjoint.program.program import Equation
+from adjoint.program.types import ArrayType
+
+Put = Callable[[Value, Any], None]  # (place in the target, element): what is done with one element
+
+
+@lowers(ScatterSum, strided=True)
+def write_scatter_sum(block: Block, eq: Equation) -> None:
+    """Zeros, with each part added at its place."""
+    op: Any = eq.op
+    out = eq.outputs[0].type
+    target = block.pointer(eq.outputs[0])
+    block.fill(target, out, 0)
+    kind = ArrayType((), out.dtype)
+
+    def added(place: Value, value: Any) -> None:
+        f = block.f
+        old = lanes.load(f, out.dtype, target, place, 1, 1)
+        lanes.store(f, out.dtype, write(f, add, (kind, kind), kind, [old, value]), target, place, 1, 1)
+
+    indices = list(eq.inputs[len(op.keys) :])
+    for key, part in zip(op.keys, eq.inputs, strict=False):
+        own = [indices.pop(0) for _ in range(arity(key))]
+        _each(block, eq, key, block.view(part), [block.view(i) for i in own], out, added)
+    block.shared.steps.append(f"scatter into {out}")
+
+
+@lowers(ScatterSet, strided=True)
+def write_scatter_set(block: Block, eq: Equation) -> None:
+    """A copy, with the values put at their place; in place when source and target are the same memory."""
+    op: Any = eq.op
+    x, v, *indices = eq.inputs
+    out = eq.outputs[0].type
+    target = block.pointer(eq.outputs[0])
+    source = block.view(x)
+    if source.pointer.text != target.text:
+        block.copy_strided(target, source)
+
+    def put(place: Value, value: Any) -> None:
+        lanes.store(block.f, out.dtype, value, target, place, 1, 1)
+
+    _each(block, eq, op.place, block.view(v), [block.view(i) for i in indices], out, put)
+    block.shared.steps.append(f"assignment into {out}")
+
+
+def _each(
+    block: Block, eq: Equation, key: Any, part: Operand, indices: Sequence[Operand], out: ArrayType, put: Put
+) -> None:
+    """Walk over the elements of a part and say where each belongs."""
+    f = block.f
+    strides = strides_of(out.shape)
+    if key[0] == "slice":
+        found = walks(key[1], out.shape)
+        ndim = (
+            sum(1 for i in key[1] if i is None or isinstance(i, tuple)) + out.ndim - sum(i is not None for i in key[1])
+        )
+        shape = [1] * ndim
+        steps: list[Any] = [0] * ndim
+        start: Any = 0
+        for w, s in zip(found, strides, strict=True):
+            start = start + w.start * s
+            if w.axis is not None:
+                shape[w.axis], steps[w.axis] = w.count, w.step * s
+        lead: list[Value] = []
+    else:
+        front = np.broadcast_shapes(*[i.shape for i in indices])
+        shape = [*front, *out.shape[len(indices) :]]
+        steps = [0] * len(front) + list(strides[len(indices) :])
+        start = 0
+        lead = []
+    block.shared.work += block.times * 4.0 * math.prod(shape)
+    if math.prod(shape) == 0:
+        return
+    counters: list[Value] = []
+
+    def walk(axis: int, place: Value) -> None:
+        if key[0] == "gather" and axis == len(np.broadcast_shapes(*[i.shape for i in indices])) and not lead:
+            for i, size, s in zip(indices, out.shape, strides, strict=False):
+                place = f.add(place, f.mul(_checked(block, eq, i, counters, size), block.number(s)))
+            lead.append(place)
+            walk(axis, place)
+            lead.clear()
+            return
+        if axis < len(shape):
+            with f.loop(f.index(0), block.number(shape[axis])) as i:
+                counters.append(i)
+                walk(axis + 1, f.add(place, f.mul(i, block.number(steps[axis]))))
+                counters.pop()
+            return
+        at = f.index(0)
+        offset = len(shape) - len(part.shape)
+        for k, (n, s) in enumerate(zip(part.shape, part.strides, strict=True)):
+            if n != 1:
+                at = f.add(at, f.mul(counters[offset + k], block.number(s)))
+        value = lanes.load(f, part.dtype, part.pointer, at, 1, 1)
+        put(place, value if part.dtype == out.dtype else convert(f, value, part.dtype, out.dtype))
+
+    walk(0, block.number(start))
+
+
+def _checked(block: Block, eq: Equation, index: Operand, counters: Sequence[Value], size: Any) -> Value:
+    """The value of an index array at the counters: wrapped when negative, refused when out of bounds."""
+    f = block.f
+    at = f.index(0)
+    offset = len(counters) - len(index.shape)
+    for k, (n, s) in enumerate(zip(index.shape, index.strides, strict=True)):
+        if n != 1:
+            at = f.add(at, f.mul(counters[offset + k], block.number(s)))
+    value = lanes.load(f, index.dtype, index.pointer, at, 1, 1)
+    value = f.cast("zext" if index.dtype.kind in "ub" else "sext", value, "i64")
+    n = block.number(size)
+    value = f.select(f.icmp("slt", value, f.index(0)), f.add(value, n), value)
+    block.refuse_if(f.icmp("uge", value, n), value, size, eq)
+    return value
