@@ -58,8 +58,7 @@ class Ways:
 
     def prefer(self, way: Way) -> None:
         """Try this one first next time."""
-        if self.found[0] is not way:
-            self.found = [way, *[other for other in self.found if other is not way]]
+        self.found = [way, *[other for other in self.found if other is not way]]
 
 
 class Jitted:
@@ -102,7 +101,9 @@ class Jitted:
                     done = way, executable(way.program).run(call.values)
         way, outputs = done
         way.calls += 1
-        ways.prefer(way)
+        if ways.found[0] is not way:
+            with self._lock:
+                ways.prefer(way)
         return way.result(call, outputs)
 
     def _ways_of(self, key: Any) -> Ways:

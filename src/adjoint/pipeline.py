@@ -7,6 +7,7 @@ outputs = run(call.values)              raises Mismatch where the arguments take
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from adjoint.transform.signatures import Call, Signature
 from adjoint.transform.states import Held, leaves_of
 
 Run = Callable[[Sequence[Value]], list[Value]]
+_compiling = threading.RLock()
 
 
 @dataclass
@@ -47,7 +49,10 @@ def executable(program: Program) -> Executable:
     """A program as something that runs; made once for each program."""
     made = program.__dict__.get("_executable")
     if made is None:
-        made = program.__dict__["_executable"] = _executable(program)
+        with _compiling:
+            made = program.__dict__.get("_executable")
+            if made is None:
+                made = program.__dict__["_executable"] = _executable(program)
     return made
 
 

@@ -113,7 +113,7 @@ def _parts(value: Any) -> list[Any]:
     if kind.__module__.startswith("adjoint.program."):  # a program holds numbers, and what it was compiled to
         return []
     found = getattr(value, "__dict__", None)
-    state: Any = found if type(found) is dict else {}
+    state = cast(Any, found if type(found) is dict else {})
     parts: list[Any] = list(state.values()) if len(state) <= LARGEST else []
     call: Any = kind.__dict__.get("__call__")
     return [*parts, call] if isinstance(call, FunctionType) else parts
