@@ -1,0 +1,127 @@
+"""exp, exp2, expm1 and what is made of them: sinh, cosh, tanh, expit.
+
+x = n ln 2 + r, |r| <= ln 2 / 2, n integer:  e^x = 2^n e^r,  and e^r is a polynomial. n is found by adding a number so
+large that only the integer part is left in the low bits; those bits, moved to the place of the exponent, are 2^n.
+"""
+
+from __future__ import annotations
+
+import math
+
+from adjoint.compile.vector_math.lanes import Lanes, at_least, at_most, copy_sign, fma, polynomial, where
+
+# ln 2 in two parts: n · high is exact for |n| < 2^11 (double), 2^9 (float).
+LN2 = {
+    "double": (float.fromhex("0x1.62e42fefa3800p-1"), float.fromhex("0x1.ef35793c76730p-45")),
+    "float": (float.fromhex("0x1.62e400p-1"), float.fromhex("0x1.7f7d1cp-20")),
+}
+
+# (e^r - 1 - r) / r² on |r| <= 0.3468, relative to e^r: tools/minimax.py exp, exp_single (2^-57.9, 2^-28.2).
+EXP = {
+    "double": (
+        0.5000000000000011, 0.16666666666666433, 0.04166666666652569, 0.008333333333477504, 0.0013888888944910084,
+        0.00019841269551783015, 2.480149167804964e-05, 2.7557538576760095e-06, 2.763078521437913e-07,
+        2.5017494991662506e-08,
+    ),
+    "float": (0.4999999403953552, 0.16666516661643982, 0.0416681207716465, 0.008369190618395805, 0.0013837002916261554),
+}  # fmt: skip
+
+# The same, relative to e^r - 1: tools/minimax.py expm1, expm1_single (2^-61.6, 2^-28.2).
+EXPM1 = {
+    "double": (
+        0.5, 0.16666666666666677, 0.041666666666666685, 0.0083333333333218, 0.0013888888888893662,
+        0.00019841269885326898, 2.4801587279098777e-05, 2.755724516679676e-06, 2.7557329366941374e-07,
+        2.510868273850348e-08, 2.0893988632794123e-09,
+    ),
+    "float": (
+        0.5, 0.16666635870933533, 0.041666511446237564, 0.00834160391241312, 0.0013930514687672257,
+        0.00014933798229321837,
+    ),
+}  # fmt: skip
+
+# Beyond these exp is 0 and infinity.
+EXP_RANGE = {"double": (-746.0, 710.0), "float": (-104.0, 89.0)}
+
+
+def reduced(x: Lanes, offset: int) -> tuple[Lanes, Lanes]:
+    """r, and an integer whose low bits are n + offset."""
+    form = x.format
+    high, low = LN2[form.scalar]
+    shift = form.magic + offset
+    t = fma(x, 1 / math.log(2), shift)
+    n = t - shift
+    return fma(n, -low, fma(n, -high, x)), t.bits()
+
+
+def reduced_in_two_parts(x: Lanes, offset: int) -> tuple[Lanes, Lanes, Lanes]:
+    """r rounded, what was lost of it, and an integer whose low bits are n + offset."""
+    form = x.format
+    high, low = LN2[form.scalar]
+    shift = form.magic + offset
+    t = fma(x, 1 / math.log(2), shift)
+    n = t - shift
+    exact = fma(n, -high, x)
+    r = fma(n, -low, exact)
+    return r, fma(n, -low, exact - r), t.bits()
+
+
+def exp_polynomial(r: Lanes, low: Lanes | None = None) -> Lanes:
+    """e^(r + low) for |r| <= ln 2 / 2."""
+    rr = r * r
+    q = polynomial(r, EXP[r.format.scalar], [rr])
+    return (fma(rr, q, r) if low is None else fma(rr, q, low) + r) + 1.0
+
+
+def scaled(p: Lanes, biased: Lanes) -> Lanes:
+    """2^n p, n + 2 bias in the low bits of `biased`: in two steps, so that only the result over- or underflows."""
+    form = p.format
+    half = biased >> 1
+    other = biased - half
+    return (p * (half << form.mantissa).float()) * (other << form.mantissa).float()
+
+
+def exp(x: Lanes) -> Lanes:
+    low, high = EXP_RANGE[x.format.scalar]
+    r, bits = reduced(at_least(at_most(x, high), low), 2 * x.format.bias)
+    return scaled(exp_polynomial(r), bits)
+
+
+def scaled_expm1(x: Lanes, shrink: int, sharp: bool = False) -> Lanes:
+    """(e^x - 1) / 2^shrink, for x so moderate that 2^(n - shrink) is a normal number.
+
+    With s = 2^(n-shrink) and e^r - 1 = r + w the sum (s - 2^-shrink) + s r + s w is taken from left to right, for w is
+    the smallest. `sharp` makes up for the rounding of the first sum.
+    """
+    form = x.format
+    r, low, bits = reduced_in_two_parts(x, form.bias - shrink)
+    s = (bits << form.mantissa).float()
+    rr = r * r
+    w = fma(rr, polynomial(r, EXPM1[form.scalar], [rr]), low)
+    start = s - 2.0**-shrink
+    most = fma(s, r, start)
+    if sharp:
+        return most + fma(s, w, fma(s, r, start - most))
+    return fma(s, w, most)
+
+
+def expm1(x: Lanes) -> Lanes:
+    form = x.format
+    low = -40.0 if form.scalar == "double" else -20.0
+    half = scaled_expm1(at_least(at_most(x, EXP_RANGE[form.scalar][1]), low), 1)  # 2^n overflows before the result does
+    return where(abs(x) < 2.0 ** -(form.mantissa + 2), x, half + half)
+
+
+def tanh(x: Lanes) -> Lanes:
+    """With t = e^(±2|x|) - 1: tanh |x| = |t| / (2 + t), minus for small |x|, where the sum 2 + t then rounds better."""
+    a = abs(x)
+    double = at_most(a + a, 40.0 if x.format.scalar == "double" else 20.0)
+    t = scaled_expm1(where(a < 0.3, -double, double), 0, sharp=True)
+    return copy_sign(t / (t + 2.0), x)
+
+
+def expit(x: Lanes) -> Lanes:
+    """With e = e^-|x|: 1 / (1 + e) for x >= 0, q = e / (1 + e) for x < 0; for small e rather q = e - e q."""
+    r, bits = reduced(at_least(-abs(x), EXP_RANGE[x.format.scalar][0]), 2 * x.format.bias)
+    e = scaled(exp_polynomial(r), bits)
+    q = where(x < 0.0, e, 1.0) / (e + 1.0)
+    return where(x < -0.7, fma(-e, q, e), q)

@@ -1,0 +1,147 @@
+"""log, log2, log10, log1p.
+
+x = 2^k m with m in [√½, √2), f = m - 1 (exact):  log x = k ln 2 + log(1 + f),  log(1 + f) = f - (f²/2 - t). For doubles
+s = f / (2 + f) and t = s (f²/2 + s² R(s²)), from log(1 + f) = 2 artanh s; for floats t = f³ P(f).
+"""
+
+from __future__ import annotations
+
+import math
+
+from adjoint.compile.vector_math.exponential import LN2
+from adjoint.compile.vector_math.lanes import Lanes, fma, polynomial, where
+
+# (2 artanh s - 2 s) / s³ in powers of s², |s| <= 0.1716: tools/minimax.py artanh (2^-59.5).
+ARTANH = (
+    0.6666666666666734, 0.3999999999941656, 0.28571428742082194, 0.2222219859543524, 0.1818356355990343,
+    0.15314061692887415, 0.14795911481465313,
+)  # fmt: skip
+
+# (log(1 + f) - f + f²/2) / f³, f + 1 in [√½, √2]: tools/minimax.py log_single (2^-27.3).
+LOG_SINGLE = (
+    0.3333333134651184, -0.2500082552433014, 0.20001251995563507, -0.16623227298259735, 0.14201228320598602,
+    -0.1316089630126953, 0.12765106558799744, -0.07636770606040955,
+)  # fmt: skip
+
+ROOT_HALF = {"double": 0x3FE6A09E667F3BCD, "float": 0x3F3504F3}  # the bits of √½
+
+
+def split(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """k as a float, m, and k at the place of the exponent (an integer); x positive and normal."""
+    form = x.format
+    root = ROOT_HALF[form.scalar]
+    one = form.bias << form.mantissa
+    place = -1 << form.mantissa
+    bits = x.bits()
+    biased = bits + (one - root)  # its exponent is k + bias
+    exponent = (biased & place) - one
+    m = (bits - exponent).float()
+    # k + bias, below the leading one of 2^mantissa
+    large = 2.0**form.mantissa
+    k = ((biased >> form.mantissa) | number_bits(form.scalar, large)).float() - (large + form.bias)
+    return k, m, exponent
+
+
+def number_bits(scalar: str, x: float) -> int:
+    """The bits of 2^mantissa in a format, as an integer."""
+    exponent = int(math.log2(x))
+    return (exponent + 1023) << 52 if scalar == "double" else (exponent + 127) << 23
+
+
+def series(f: Lanes) -> tuple[Lanes, Lanes]:
+    """h = f²/2 and t, so that log(1 + f) = f - (h - t)."""
+    if f.format.scalar == "double":
+        s = f / (f + 2.0)
+        h = f * f * 0.5
+        z = s * s
+        return h, s * fma(z, polynomial(z, ARTANH), h)
+    ff = f * f
+    return ff * 0.5, ff * f * polynomial(f, LOG_SINGLE, [ff])
+
+
+def finished(x: Lanes, y: Lanes) -> Lanes:
+    """The logarithm y of x with the special values of x: -inf at 0, NaN below, inf and NaN as they are."""
+    inside = where(x < math.inf, y, x)
+    outside = where(x.equals(0.0), x.of(-math.inf), math.nan)
+    return where(x > 0.0, inside, outside)
+
+
+def normal(x: Lanes) -> tuple[Lanes, Lanes]:
+    """x or, where it is subnormal, x · 2^mantissa, which is normal; and the number to add to k: 0 or -mantissa."""
+    form = x.format
+    small = x < form.smallest
+    scaled = where(small, x * 2.0**form.mantissa, x)
+    return scaled, where(small, x.of(-form.mantissa), 0.0)
+
+
+def log(x: Lanes) -> Lanes:
+    high, low = LN2[x.format.scalar]
+    y, more = normal(x)
+    k, m, _ = split(y)
+    k = k + more
+    f = m - 1.0
+    h, t = series(f)
+    return finished(x, fma(k, high, f - (h - fma(k, low, t))))
+
+
+def log1p(x: Lanes) -> Lanes:
+    """1 + x = u + c, c the rounding error of u; with u = 2^k m:  f = (m - 1) + 2^-k c."""
+    form = x.format
+    high, low = LN2[form.scalar]
+    u = x + 1.0
+    c = x - (u - 1.0)
+    k, m, exponent = split(u)
+    scale = (((form.bias + 1) << form.mantissa) - exponent).float()  # 2^(1-k): 2^-k may be too small for a float
+    f = fma(c * 0.5, scale, m - 1.0)
+    h, t = series(f)
+    y = finished(u, fma(k, high, f - (h - fma(k, low, t))))
+    return where(abs(x) < 2.0 ** -(form.mantissa + 2), x, y)
+
+
+# 1 / ln b in two parts
+PER_LN2 = {
+    "double": (1.4426950408889634, 2.0355273740931033e-17),
+    "float": (1.4426950216293335, 1.925963033500011e-08),
+}
+PER_LN10 = {
+    "double": (0.4342944819032518, 1.098319650216765e-17),
+    "float": (0.4342944920063019, -1.0103049952192578e-08),
+}
+# log10 2 in two parts, k · high exact
+LOG10_2 = {
+    "double": (float.fromhex("0x1.34413509f7800p-2"), 2.8363394551044964e-14),
+    "float": (float.fromhex("0x1.344000p-2"), 4.605039066518657e-06),
+}
+
+
+def log_two_parts(f: Lanes) -> tuple[Lanes, Lanes]:
+    """log(1 + f) as a sum: its leading part, rounded, and the rest."""
+    h, t = series(f)
+    y = f - h
+    return y, (f - y) - h + t
+
+
+def log2(x: Lanes) -> Lanes:
+    high, low = PER_LN2[x.format.scalar]
+    y, more = normal(x)
+    k, m, _ = split(y)
+    k = k + more
+    a, b = log_two_parts(m - 1.0)
+    p = a * high
+    rest = fma(a, high, -p) + fma(b, high, a * low)
+    total = k + p
+    return finished(x, total + (((k - total) + p) + rest))
+
+
+def log10(x: Lanes) -> Lanes:
+    high, low = PER_LN10[x.format.scalar]
+    two, two_low = LOG10_2[x.format.scalar]
+    y, more = normal(x)
+    k, m, _ = split(y)
+    k = k + more
+    a, b = log_two_parts(m - 1.0)
+    p = a * high
+    rest = fma(a, high, -p) + fma(k, two_low, fma(b, high, a * low))
+    whole = k * two
+    total = whole + p
+    return finished(x, total + (((whole - total) + p) + rest))

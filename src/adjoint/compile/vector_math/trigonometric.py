@@ -1,0 +1,132 @@
+"""sin, cos, tan.
+
+x = n π/2 + r, |r| <= π/4: n by rounding x · 2/π, r by taking n π/2 away in three parts, with fma. r1 = x - n P1 is
+exact, for P1 is π/2 rounded: x, n P1 and their difference are multiples of one small power of two. Then sin x and cos x
+are ± sin r or ± cos r by n mod 4. The three parts suffice up to LIMIT; beyond, a lane takes the way of huge.py.
+"""
+
+from __future__ import annotations
+
+from adjoint.compile.vector_math.huge import exact_where
+from adjoint.compile.vector_math.lanes import Lanes, fma, polynomial, sign_bit, where, with_sign
+
+HALF_PI = {
+    "double": tuple(
+        float.fromhex(p) for p in ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54", "-0x1.f1976b7ed8fbcp-110")
+    ),
+    "float": tuple(float.fromhex(p) for p in ("0x1.921fb6p+0", "-0x1.777a5cp-25", "-0x1.ee59dap-50")),
+}
+TWO_PER_PI = 0.6366197723675814
+LIMIT = {"double": 2.0**40, "float": 2.0**15}
+
+# (sin r / r - 1) / r² and (cos r - 1 + r²/2) / r⁴ in powers of r², |r| <= π/4 + 0.004:
+# tools/minimax.py sin, cos, sin_single, cos_single (2^-57.8, 2^-63.8, 2^-27.8, 2^-32.9).
+SIN = {
+    "double": (
+        -0.1666666666666663, 0.008333333333321742, -0.0001984126982923433, 2.755731348494757e-06,
+        -2.5050724791250334e-08, 1.589482186482116e-10,
+    ),
+    "float": (-0.16666653752326965, 0.008332106284797192, -0.00019507888646330684),
+}  # fmt: skip
+COS = {
+    "double": (
+        0.04166666666666659, -0.0013888888888872186, 2.480158728829676e-05, -2.755731401612117e-07,
+        2.087567831285997e-09, -1.1357353320904608e-11,
+    ),
+    "float": (0.04166664555668831, -0.0013887304812669754, 2.443142147967592e-05),
+}  # fmt: skip
+
+# (tan r / r - 1) / r² in powers of r², |r| <= π/4 + 0.004: tools/minimax.py tan, tan_single.
+TAN = {
+    "double": (
+        0.3333333333333268, 0.13333333333427785, 0.053968253920404, 0.021869489758250107,
+        0.00886321707390576, 0.0035923078411146075, 0.0014546444908715144, 0.0005955404163232556,
+        0.00022098136172809128, 0.00013939987373997597, -3.043060322500692e-05, 9.316390662780435e-05,
+        -4.687753314562452e-05, 2.13438747641965e-05,
+    ),
+    "float": (
+        0.3333335220813751, 0.13332577049732208, 0.05406986549496651, 0.021230105310678482,
+        0.010972020216286182, -8.401717059314251e-05, 0.00446212338283658,
+    ),
+}  # fmt: skip
+
+
+def reduced(x: Lanes) -> tuple[Lanes, Lanes]:
+    """r, and an integer whose low bits are n; x >= 0."""
+    form = x.format
+    first, second, third = HALF_PI[form.scalar]
+    t = fma(x, TWO_PER_PI, form.magic)
+    n = t - form.magic
+    r = fma(n, -first, x)
+    return fma(n, -third, fma(n, -second, r)), t.bits()
+
+
+def reduced_in_two_parts(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """r rounded, an integer whose low bits are n, and what was lost of r."""
+    form = x.format
+    first, second, third = HALF_PI[form.scalar]
+    t = fma(x, TWO_PER_PI, form.magic)
+    n = t - form.magic
+    exact = fma(n, -first, x)
+    p = n * second
+    p_low = fma(n, second, -p)
+    difference = exact - p
+    back = difference - exact
+    lost = (exact - (difference - back)) - (p + back)  # of the difference, whichever of the two is larger
+    low = fma(n, -third, lost - p_low)
+    r = difference + low
+    return r, t.bits(), low - (r - difference)
+
+
+def sine_and_cosine(r: Lanes) -> tuple[Lanes, Lanes]:
+    """sin r and cos r for |r| <= π/4."""
+    z = r * r
+    zz = [z * z]
+    sine = fma(r * z, polynomial(z, SIN[r.format.scalar], zz), r)
+    cosine = fma(z, fma(z, polynomial(z, COS[r.format.scalar], zz), -0.5), 1.0)
+    return sine, cosine
+
+
+def sine_of(r: Lanes, n: Lanes, low: Lanes | None = None) -> Lanes:
+    """sin(n π/2 + r); `low`, less than the rounding of r, is left out."""
+    size = 64 if r.format.scalar == "double" else 32
+    sine, cosine = sine_and_cosine(r)
+    odd = (n << (size - 1)) < 0
+    return with_sign(where(odd, cosine, sine), (n & 2) << (size - 2))
+
+
+def cosine_of(r: Lanes, n: Lanes, low: Lanes | None = None) -> Lanes:
+    """cos(n π/2 + r); `low`, less than the rounding of r, is left out."""
+    size = 64 if r.format.scalar == "double" else 32
+    sine, cosine = sine_and_cosine(r)
+    odd = (n << (size - 1)) < 0
+    return with_sign(where(odd, sine, cosine), ((n + 1) & 2) << (size - 2))
+
+
+def tangent_of(r: Lanes, n: Lanes, low: Lanes | None = None) -> Lanes:
+    """tan(n π/2 + r + low): t = tan r, or -1/t for odd n; tan(r + low) = tan r + low (1 + tan² r)."""
+    size = 64 if r.format.scalar == "double" else 32
+    z = r * r
+    rest = r * z * polynomial(z, TAN[r.format.scalar])
+    if low is not None:
+        rest = fma(low, z + 1.0, rest)
+    t = r + rest
+    odd = (n << (size - 1)) < 0
+    return where(odd, -1.0 / t, t)
+
+
+def sin(x: Lanes) -> Lanes:
+    a = abs(x)
+    y = exact_where(a > LIMIT[x.format.scalar], "sin", sine_of, a, sine_of(*reduced(a)))
+    return with_sign(y, sign_bit(x))
+
+
+def cos(x: Lanes) -> Lanes:
+    a = abs(x)
+    return exact_where(a > LIMIT[x.format.scalar], "cos", cosine_of, a, cosine_of(*reduced(a)))
+
+
+def tan(x: Lanes) -> Lanes:
+    a = abs(x)
+    y = exact_where(a > LIMIT[x.format.scalar], "tan", tangent_of, a, tangent_of(*reduced_in_two_parts(a)))
+    return with_sign(y, sign_bit(x))

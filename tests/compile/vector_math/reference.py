@@ -1,0 +1,118 @@
+"""What the functions should give, by mpmath with digits to spare; and how far away a result is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from adjoint.compile.vector_math import NAMES, call
+from adjoint.compile.vector_math.arrays import ArrayFunction, default_width
+
+DTYPES = ("float64", "float32")
+mp: Any = mpmath.MPContext()
+mp.dps = 40
+
+
+@cache
+def compiled(name: str, dtype: str, width: int | None = None) -> ArrayFunction:
+    """One function, over arrays."""
+    return ArrayFunction(
+        lambda function, *args: call(function, name, *args), NAMES[name], dtype, width or default_width(dtype)
+    )
+
+
+EXACT: dict[str, Callable[..., Any]] = {
+    "exp": mp.exp,
+    "expm1": mp.expm1,
+    "tanh": mp.tanh,
+    "expit": lambda x: 1 / (1 + mp.exp(-x)),
+    "log": mp.log,
+    "log2": lambda x: mp.log(x) / mp.ln2,
+    "log10": mp.log10,
+    "log1p": mp.log1p,
+    "sin": mp.sin,
+    "cos": mp.cos,
+    "tan": mp.tan,
+    "power": mp.power,
+    "erf": mp.erf,
+    "sqrt": mp.sqrt,
+}
+
+
+def exact_values(name: str, *args: np.ndarray) -> list[Any]:
+    """The true values at the points."""
+    points = zip(*(np.ravel(a).tolist() for a in np.broadcast_arrays(*args)))
+    return [EXACT[name](*map(mp.mpf, point)) for point in points]
+
+
+def ulps(name: str, dtype: str, *args: np.ndarray) -> np.ndarray:
+    """|result - exact| in units of the last place of the exact result; below normal numbers, of the smallest one."""
+    info = np.finfo(dtype)
+    got = compiled(name, dtype)(*args).ravel()
+    errors = np.empty(got.size)
+    for i, exact in enumerate(exact_values(name, *args)):
+        unit = mp.ldexp(1, max(mp.frexp(exact)[1] - 1, int(info.minexp)) - int(info.nmant))
+        if np.isfinite(got[i]):
+            errors[i] = float(abs(mp.mpf(float(got[i])) - exact) / unit)
+        else:  # right only where the exact result rounds to the same infinity
+            overflow = abs(exact) >= mp.mpf(float(info.max)) + unit / 2
+            errors[i] = 0 if np.isinf(got[i]) and overflow and (exact > 0) == (got[i] > 0) else np.inf
+    return errors
+
+
+def worst(name: str, dtype: str, *args: np.ndarray) -> str:
+    """Where the error is greatest, for messages."""
+    errors = ulps(name, dtype, *args)
+    i = int(np.argmax(errors))
+    point = ", ".join(repr(a.ravel()[i]) for a in np.broadcast_arrays(*args))
+    return f"{name}({point}) is {errors[i]:.2f} ulp off"
+
+
+def assert_within(bound: float, name: str, dtype: str, *args: Any) -> None:
+    """Every result is within `bound` ulp."""
+    points = [np.asarray(a, dtype) for a in args]
+    assert ulps(name, dtype, *points).max() <= bound, worst(name, dtype, *points)
+
+
+def assert_same(got: np.ndarray, expected: np.ndarray) -> None:
+    """Equal numbers with equal signs, and NaN at the same places."""
+    np.testing.assert_array_equal(got, expected)
+    defined = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[defined]), np.signbit(expected[defined]))
+
+
+def every_size(dtype: str, count: int, low: int | None = None, high: int | None = None, seed: int = 0) -> np.ndarray:
+    """Positive numbers with random mantissas and exponents low … high, subnormal ones included."""
+    info = np.finfo(dtype)
+    rng = np.random.default_rng(seed)
+    low = int(info.minexp - info.nmant) if low is None else low
+    high = int(info.maxexp) if high is None else high
+    return np.ldexp(rng.uniform(1, 2, count), rng.integers(low, high, count)).astype(dtype)
+
+
+def both_signs(x: np.ndarray) -> np.ndarray:
+    """x and -x."""
+    return np.concatenate([x, -x])
+
+
+def around(x: Any, dtype: str, steps: int = 3) -> np.ndarray:
+    """Numbers and their neighbours."""
+    x = np.atleast_1d(np.asarray(x, dtype))
+    found = [x]
+    for direction in (-np.inf, np.inf):
+        y = x
+        for _ in range(steps):
+            y = np.nextafter(y, np.asarray(direction, dtype))
+            found.append(y)
+    return np.concatenate(found)
+
+
+def special_values(dtype: str) -> np.ndarray:
+    """Zeros, infinities, NaN, the ends of the range."""
+    info = np.finfo(dtype)
+    ends = [info.tiny, info.smallest_subnormal, info.max, 1.0, 0.5, 2.0]
+    return np.array([0.0, -0.0, np.inf, -np.inf, np.nan, *ends, *(-np.array(ends))], dtype)
