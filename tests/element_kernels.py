@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class Case:
     op: Op
     args: tuple[Any, ...]
     label: str
+    weak: tuple[int, ...] = ()  # the arrays whose elements are Python's numbers
 
     @property
     def arrays(self) -> list[np.ndarray]:
@@ -41,10 +42,10 @@ class Kernels:
 
     cases: list[Case] = field(default_factory=list)
 
-    def add(self, op: Op, *args: Any) -> None:
+    def add(self, op: Op, *args: Any, weak: tuple[int, ...] = ()) -> None:
         """A case; arrays of one length, and numbers."""
         kinds = ", ".join(str(a.dtype) if isinstance(a, np.ndarray) else repr(a) for a in args)
-        self.cases.append(Case(op, args, f"{op}({kinds})"))
+        self.cases.append(Case(op, args, f"{op}({kinds})", weak))
 
     def results(self) -> list[tuple[Case, list[np.ndarray]]]:
         """Each case with what its loops computed, one array for each width."""
@@ -53,7 +54,7 @@ class Kernels:
         for k, case in enumerate(self.cases):
             for width in WIDTHS:
                 _write_loop(module, f"case{k}_{width}", case, width)
-        loaded = Loaded(compiled_object(str(module), level=1))
+        loaded = Loaded(compiled_object(str(module)))
         return [
             (case, [_run(loaded.address(f"case{k}_{width}"), case, width) for width in WIDTHS])
             for k, case in enumerate(self.cases)
@@ -61,7 +62,7 @@ class Kernels:
 
 
 def types_of(case: Case) -> tuple[list[Any], Any]:
-    types = [type_of(a) for a in case.args]
+    types = [replace(type_of(a), weak=True) if k in case.weak else type_of(a) for k, a in enumerate(case.args)]
     return types, case.op.result_type(*types)
 
 

@@ -8,6 +8,7 @@ from adjoint.compile.elements import is_native, memory_type, register_type
 from adjoint.ops.pointwise import BY_NAME, MaskedProduct
 from adjoint.ops.rearrange import Imag, Real, Reshape
 from adjoint.ops.select import Select, StopGradient
+from adjoint.ops.weak import Weaken
 from adjoint.program.types import ArrayType
 from tests.element_kernels import Kernels, check, grid, native, special_values
 
@@ -50,7 +51,7 @@ def test_selections() -> None:
 def test_parts_of_complex_numbers() -> None:
     kernels = Kernels()
     for dtype in "FDefd":
-        for op in (Real(), Imag(), StopGradient()):
+        for op in (Real(), Imag(), StopGradient(), Weaken()):
             kernels.add(op, special_values(dtype))
     check(kernels)
 

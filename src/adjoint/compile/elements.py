@@ -56,6 +56,7 @@ from adjoint.ops.named import NamedUfunc
 from adjoint.ops.pointwise import MaskedProduct, Ufunc
 from adjoint.ops.rearrange import Convert, Imag, Real
 from adjoint.ops.select import Select, StopGradient
+from adjoint.ops.weak import Weaken
 from adjoint.program.op import Op
 from adjoint.program.types import ArrayType, promotion_token, real_dtype
 
@@ -79,15 +80,15 @@ _TABLES = (
     rounding,
     special,
 )  # imported for what they enter
-_STRUCTURAL = (Select, MaskedProduct, Convert, Real, Imag, StopGradient, Exponent)
+_STRUCTURAL = (Select, MaskedProduct, Convert, Real, Imag, StopGradient, Exponent, Weaken)
 _POWERS = ("power", "float_power")
 
 
 def is_native(op: Op, types: Sequence[ArrayType], out: Any, args: Sequence[Operand] | None = None) -> bool:
     """Whether `write` can write one element of a primitive on operands of these types.
 
-    With `args`, in which numbers of the program stand as such, more is: powers of integers, whose exponent must not be
-    negative.
+    With `args`, in which numbers of the program stand as such (and anything else for other operands), more is known: a
+    power of integers is native if the exponent is not negative, and a number that does not fit its dtype is not.
     """
     if getattr(op, "several", False) or not isinstance(out, ArrayType):
         return False
@@ -211,7 +212,12 @@ def _known_power(f: Function, dtype: Dtype, x: Any, n: Any) -> Element | None:
 def _comparison(
     f: Function, name: str, types: Sequence[ArrayType], loop: Sequence[Dtype], args: Sequence[Operand], width: int
 ) -> Element | None:
-    """Comparisons by value where the dtypes have no common integer, or a Python integer does not fit; else None."""
+    """Comparisons by value where the dtypes have no common integer, or a Python integer may not fit; else None."""
+    if any(t.weak and not is_number(a) and d.kind in "iu" for t, a, d in zip(types, args, loop)):
+        loop = [t.dtype if t.dtype == np.uint64 else np.dtype(np.int64) for t in types]  # a Python integer, as an int64
+        if loop[0] == loop[1]:
+            x, y = (_operand(f, a, t, d, width) for a, t, d in zip(args, types, loop))
+            return WRITERS[name, loop[0].kind](f, loop[0], x, y)
     if loop[0].kind + loop[1].kind in ("iu", "ui"):
         x, y = (_operand(f, a, t, d, width) for a, t, d in zip(args, types, loop))
         assert isinstance(x, Value)

@@ -31,6 +31,16 @@ def test_numbers_that_do_not_fit() -> None:
     check(kernels)
 
 
+def test_python_integers_that_are_computed() -> None:
+    """Where a Python integer is a variable, it is compared by value too."""
+    kernels = Kernels()
+    for name in COMPARISONS:
+        for dtype in "bBlLd?":
+            kernels.add(BY_NAME[name], *grid(special_values("l"), special_values(dtype)), weak=(0,))
+            kernels.add(BY_NAME[name], *grid(special_values(dtype), special_values("l")), weak=(1,))
+    check(kernels)
+
+
 def test_extrema_and_logic() -> None:
     kernels = Kernels()
     for name in ("maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor"):

@@ -42,3 +42,16 @@ def test_exact_multiples() -> None:
         for name in ("floor_divide", "remainder", "fmod"):
             kernels.add(BY_NAME[name], whole * step, step)
     check(kernels)
+
+
+def test_remainders_are_exact() -> None:
+    """Quotients of every size, near whole numbers, and tiny divisors; the library gives the exact remainder."""
+    rng = np.random.default_rng(3)
+    kernels = Kernels()
+    for dtype in "fd":
+        y = (rng.lognormal(size=4000, sigma=4) * rng.choice([-1, 1], 4000)).astype(dtype)
+        whole = np.floor(2.0 ** rng.uniform(0, 60, 4000)).astype(dtype)
+        x = np.nextafter(whole * y, (rng.choice([-np.inf, np.inf, 0], 4000)).astype(dtype))
+        kernels.add(BY_NAME["fmod"], x, y)
+        kernels.add(BY_NAME["remainder"], rng.normal(size=4000).astype(dtype), y * np.finfo(dtype).smallest_subnormal)
+    check(kernels)

@@ -55,7 +55,7 @@ def to_memory(f: Function, value: Value, dtype: Dtype) -> Value:
 
 def is_number(operand: Operand) -> bool:
     """Whether an operand is a number rather than an element."""
-    return not isinstance(operand, tuple)  # Value is a named tuple
+    return isinstance(operand, (int, float, complex, np.generic, np.ndarray))
 
 
 def first_part(element: Element) -> Value:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from adjoint.compile.ir import Function, Value
+from adjoint.compile.ir import Function, Value, shared_function
+from adjoint.compile.pointwise.comparisons import negated
 from adjoint.compile.pointwise.registers import Dtype
 from adjoint.compile.pointwise.table import writes
 
@@ -25,6 +27,33 @@ def rint(f: Function, dtype: Dtype, x: Any) -> Any:
 @writes("fmod", "f")
 def fmod(f: Function, dtype: Dtype, x: Value, y: Value) -> Value:
     """The exact remainder of the division towards zero: has the sign of x."""
+    return shared_function(f, "exact_remainder", _exact_remainder, x, y)
+
+
+def _exact_remainder(f: Function, x: Value, y: Value) -> Value:
+    """r = a - q b for a = |x|, b = |y|, with q the whole part of the rounded a/b.
+
+    q is at most one too large, and r is a float either way: one fma gives it exactly. Quotients so large that they are
+    whole already, and infinities, go through the library, all lanes together.
+    """
+    a, b = f.intrinsic("fabs", x), f.intrinsic("fabs", y)
+    t = f.fdiv(a, b)
+    small = f.fcmp("olt", t, f.same(t, 2.0**52 if t.scalar == "double" else 2.0**23))
+    usual = f.binary("and", small, f.fcmp("olt", b, f.same(b, math.inf)))
+    q = f.intrinsic("trunc", t)
+    r = f.fma(f.fneg(q), b, a)
+    r = f.select(f.fcmp("olt", r, f.same(r, 0.0)), f.fadd(r, b), r)
+    r = f.intrinsic("copysign", r, x)
+    before, rare, done = f.block, f.new_block("rare"), f.new_block("done")
+    f.branch(f.any_lane(negated(f, usual)), rare, done)
+    f.place(rare)
+    slow = shared_function(f, "library_remainder", _library_remainder, x, y, attributes="nounwind noinline cold")
+    f.jump(done)
+    f.place(done)
+    return f.phi(x.type, [(r, before), (slow, rare)])
+
+
+def _library_remainder(f: Function, x: Value, y: Value) -> Value:
     return f.binary("frem", x, y)
 
 
