@@ -38,6 +38,8 @@ def is_moderate(c: Any) -> bool:
 
 
 def _moderate_product(c: Any, d: Any) -> bool:
+    if c == 0 or d == 0:
+        return bool(np.isfinite(c) and np.isfinite(d))
     with np.errstate(all="ignore"):
         return is_moderate(c) and is_moderate(d) and (c.dtype.kind in "iu" or bool(np.isfinite(c * d) and c * d != 0))
 
@@ -47,9 +49,18 @@ def _moderate_quotient(c: Any, d: Any) -> bool:
         return is_moderate(c) and is_moderate(d) and bool(np.isfinite(d / c) and np.isfinite(c / d))
 
 
-def _same_size(x: Atom, shape: Any, c: Any) -> bool:
-    """x is no smaller than the whole, so that a factor costs no more behind the product than before it."""
+def _as_large(x: Atom, shape: Any) -> bool:
+    """x is no smaller than the whole, so that a sign or a factor costs no more behind the product than before it."""
+    return x.type.shape == shape
+
+
+def _as_large_moderate(x: Atom, shape: Any, c: Any) -> bool:
     return x.type.shape == shape and is_moderate(c)
+
+
+def _smaller(x: Atom, y: Atom, shape: Any, c: Any) -> bool:
+    """x is smaller than y, so that a factor costs less with x."""
+    return x.type.shape != shape and y.type.shape == shape and is_moderate(c)
 
 
 IDENTITIES: list[list[Rule]] = [
@@ -76,7 +87,7 @@ IDENTITIES: list[list[Rule]] = [
     identity("x - -y", "x + y", kinds="ifc"),
     identity("-x * -y", "x * y", kinds="ifc"),
     identity("-x * c", "x * -c", kinds="ifc"),
-    identity("-x * y", "-(x * y)", kinds="ifc", once=True),
+    identity("-x * y", "-(x * y)", _as_large, kinds="ifc"),
     identity("-(x * c)", "x * -c", kinds="ifc"),
     identity("-(x / c)", "x / -c", kinds="fc"),
     identity("-(c / x)", "-c / x", kinds="fc"),
@@ -84,8 +95,10 @@ IDENTITIES: list[list[Rule]] = [
     identity("-x / -y", "x / y", kinds="fc"),
     identity("-x / c", "x / -c", kinds="fc"),
     identity("c / -x", "-c / x", kinds="fc"),
-    identity("-x / y", "-(x / y)", kinds="fc", once=True),
-    identity("x / -y", "-(x / y)", kinds="fc", once=True),
+    identity("-x / y", "-(x / y)", _as_large, kinds="fc"),
+    identity("x / -y", "-(x / y)", lambda y, shape: _as_large(y, shape), kinds="fc"),
+    identity("masked(-x, y)", "-masked(x, y)", _as_large, kinds="fc", note=SIGN),
+    identity("masked(x, -y)", "-masked(x, y)", lambda y, shape: _as_large(y, shape), kinds="fc", note=SIGN),
     identity("absolute(-x)", "absolute(x)", kinds="if"),
     identity("cos(-x)", "cos(x)", kinds="f"),
     # numbers among factors
@@ -94,8 +107,9 @@ IDENTITIES: list[list[Rule]] = [
     identity("x / c * d", "x * (d / c)", _moderate_quotient, kinds="fc", once=True, note=RANGE),
     identity("x * c / d", "x * (c / d)", _moderate_quotient, kinds="fc", note=RANGE),
     identity("c / x * d", "(c * d) / x", _moderate_product, kinds="fc", once=True, note=RANGE),
-    identity("x * c * y", "x * y * c", _same_size, kinds="iuf", once=True, note=RANGE),
-    identity("x * (1 / y)", "x / y", lambda y, shape: y.type.shape == shape, kinds="f", once=True, note=RANGE),
+    identity("x * c * y", "x * y * c", _as_large_moderate, kinds="iuf", once=True, note=RANGE),
+    identity("x * y * c", "x * c * y", _smaller, kinds="iuf", once=True, note=RANGE),
+    identity("x * (1 / y)", "x / y", lambda y, shape: _as_large(y, shape), kinds="f", once=True, note=RANGE),
     # numbers among terms
     identity("x * c + x * d", "x * (c + d)", kinds="fc", once=True, note=RANGE),
     identity("x * c + x", "x * (c + 1)", kinds="fc", once=True, note=RANGE),

@@ -57,7 +57,12 @@ def identity(
     asks = tuple(inspect.signature(when).parameters) if when is not None else ()
 
     def made(pattern: Node) -> Rule:
+        numbers = [(i, node[1]) for i, node in enumerate(pattern[1:]) if node[0] == "number"]
+
         def apply(r: Any, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Any:
+            for i, number in numbers:  # most often it is another one
+                if inputs[i].value != number:  # type: ignore[union-attr]
+                    return None
             if kind.dtype.kind not in kinds:
                 return None
             found: Found = {"dtype": kind.dtype, "shape": kind.shape, "rewriter": r}
@@ -104,7 +109,7 @@ def _orders(node: Node) -> Iterator[Node]:
         if tag_of(node[0]) in COMMUTATIVE:
             if _is_number(parts[0]):
                 both = [parts[::-1]]
-            elif not _is_number(parts[1]) and not all(part[0] == "name" for part in parts):
+            elif not _is_number(parts[1]):
                 both.append(parts[::-1])
         for order in both:
             if (node[0], *order) not in seen:

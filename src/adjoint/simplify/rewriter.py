@@ -7,6 +7,7 @@ with `apply` again, so what they write is simplified as it is written, and one r
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -131,6 +132,8 @@ class Rewriter:
 
     def _rewritten(self, op: Op, tag: Tag, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
         tags, constants = self._tags, self.constants
+        if 0 in kind.shape and tag is not Broadcast:  # no element, so any number will do
+            return self.literal(kind.dtype.type(0))
         for a in inputs:
             if isinstance(a, Var) and a not in constants and tags.get(a) is not Broadcast:
                 break
@@ -212,6 +215,31 @@ class Rewriter:
         wide = ArrayType(shape, kind.dtype)
         alike = isinstance(z, Var) and kind.size == wide.size
         return self.apply(Reshape(shape) if alike else Broadcast(shape), (z,), wide)
+
+    def inlined(self, program: Program, inputs: Sequence[Atom]) -> list[Atom] | None:
+        """The outputs of a program on these inputs, its equations written here; None where the types do not agree."""
+        here: dict[Var, Atom] = {}
+        for v, a in zip(program.inputs, inputs, strict=True):
+            if a.type.shape != v.type.shape or (a.type.dtype != v.type.dtype and not a.type.weak):
+                return None
+            here[v] = self.fitted(a, v.type)
+        for v, value in program.constants.items():
+            here[v] = self.constant(value)
+
+        def place(atom: Atom) -> Atom:
+            return here[atom] if isinstance(atom, Var) else self.literal(atom.value)
+
+        around = self.origin
+        for eq in program.equations:
+            self.origin = eq
+            atoms = tuple(map(place, eq.inputs))
+            if eq.op.several:
+                copy = dataclasses.replace(eq, inputs=atoms, outputs=tuple([Var(v.type) for v in eq.outputs]))
+                here.update(zip(eq.outputs, self.apply_several(eq.op, atoms, copy), strict=True))
+            else:
+                here[eq.outputs[0]] = self.apply(eq.op, atoms, eq.outputs[0].type)
+        self.origin = around
+        return [self.fitted(place(a), a.type) for a in program.outputs]
 
     # ---- constants
 

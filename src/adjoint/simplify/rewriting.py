@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from adjoint.program.program import Program
-from adjoint.simplify import algebra, shapes
+from adjoint.simplify import algebra, contractions, indexing, reductions, shapes, short_loops
 from adjoint.simplify.rewriter import Rewriter
 from adjoint.simplify.rules import RuleBook
 
-BOOK = RuleBook([*shapes.RULES, *algebra.RULES])
+BOOK = RuleBook(
+    [
+        *shapes.RULES,
+        *indexing.RULES,
+        *reductions.RULES,
+        *contractions.RULES,
+        *algebra.RULES,
+        *short_loops.RULES,
+    ]
+)
 
 
 def rewrite(program: Program) -> Program:

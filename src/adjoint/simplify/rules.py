@@ -50,9 +50,16 @@ def rule(title: str, root: Any, *children: Tag, note: str = "") -> Callable[[App
     return lambda apply: Rule(title, root, children or None, apply, note)
 
 
+_interned: dict[type, bool] = {}  # whether the primitives of a class are ufuncs; asking an abstract class takes long
+
+
 def tag_of(op: Op) -> Tag:
     """How a primitive is named in forms."""
-    return op if isinstance(op, Ufunc) else op.__class__
+    cls = op.__class__
+    known = _interned.get(cls)
+    if known is None:
+        known = _interned[cls] = issubclass(cls, Ufunc)
+    return op if known else cls
 
 
 class RuleBook:

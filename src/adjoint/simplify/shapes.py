@@ -63,12 +63,18 @@ def one_transpose(r: Any, op: Transpose, inputs: tuple[Atom, ...], kind: ArrayTy
 def transposed_product(r: Any, op: Transpose, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     (x,) = inputs
     factors = r.defined[x].inputs
-    if op.axes != (1, 0) or not r.once(x) or any(a.type.ndim != 2 for a in factors):
+    swap = _swap(kind.ndim)
+    if kind.ndim < 2 or op.axes != swap or not r.once(x) or any(a.type.ndim != kind.ndim for a in factors):
         return None
-    if not any(r.made_by(a, Transpose) for a in factors):
+    if not any(eq.op.axes == swap for a in factors if (eq := r.made_by(a, Transpose)) is not None):
         return None
-    a, b = (r.apply(Transpose((1, 0)), (f,)) for f in factors)
+    a, b = (r.apply(Transpose(swap), (f,)) for f in factors)
     return r.apply(MatMul(), (b, a), kind)
+
+
+def _swap(ndim: int) -> tuple[int, ...]:
+    """The permutation that transposes every matrix of a stack."""
+    return (*range(ndim - 2), ndim - 1, ndim - 2)
 
 
 @rule("broadcast to the shape it has; broadcast twice", Broadcast, ANY)
@@ -78,6 +84,12 @@ def one_broadcast(r: Any, op: Broadcast, inputs: tuple[Atom, ...], kind: ArrayTy
         return x if not x.type.weak else None
     inner = loosened(r, x)
     return None if inner is x else r.apply(op, (inner,), kind)
+
+
+def unspread(r: Any, x: Atom) -> Atom:
+    """The value that x is a broadcast of."""
+    eq = r.made_by(x, Broadcast)
+    return x if eq is None else eq.inputs[0]
 
 
 def loosened(r: Any, x: Atom) -> Atom:
@@ -92,6 +104,16 @@ def loosened(r: Any, x: Atom) -> Atom:
             return x
 
 
+def same_but_ones(before: Shape, after: Shape) -> list[int] | None:
+    """For each long axis after a reshape the axis before it, where only axes of size one came or went; else None."""
+    old = [a for a, n in enumerate(before) if n != 1]
+    new = [a for a, n in enumerate(after) if n != 1]
+    if [before[a] for a in old] != [after[a] for a in new]:
+        return None
+    places = dict(zip(new, old, strict=True))
+    return [places.get(a, -1) for a in range(len(after))]
+
+
 def _only_leads(before: Atom, after: Atom) -> bool:
     """Whether a reshape did nothing but put axes of size one in front."""
     short, long = before.type.shape, after.type.shape
@@ -101,17 +123,51 @@ def _only_leads(before: Atom, after: Atom) -> bool:
 
 def _bare(r: Any, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     """The operation on operands without their broadcasts, spread afterwards if it has to be."""
-    bare = tuple([loosened(r, x) for x in inputs])
-    if all(a is b for a, b in zip(bare, inputs, strict=True)):
-        return None
-    made = op.result_type(*[a.type for a in bare])
-    if made.shape != kind.shape and made.size == kind.size:  # nothing is gained but an axis of size one moved
-        return None
-    return r.apply(op, bare, made)
+    for strip in (loosened, unspread):
+        bare = tuple([strip(r, x) for x in inputs])
+        if all(a is b for a, b in zip(bare, inputs, strict=True)):
+            return None
+        made = op.result_type(*[a.type for a in bare])
+        # to leave out an axis of size one, and have it put back, is no gain by itself
+        if made.shape == kind.shape or any(a.type.size != x.type.size for a, x in zip(bare, inputs, strict=True)):
+            return r.apply(op, bare, made)
+    return None
 
+
+def _sunk(r: Any, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    """The operation before the reshape, where all operands are numbers or were reshaped alike."""
+    before: Shape | None = None
+    operands: list[Atom] = []
+    for x in inputs:
+        if x.type.shape != ():
+            eq = r.made_by(x, Reshape)
+            if eq is None or x.type.shape != kind.shape:
+                return None
+            x = eq.inputs[0]
+            if before is not None and x.type.shape != before:
+                return None
+            before = x.type.shape
+        operands.append(x)
+    if before is None:
+        return None
+    return reshaped(r, r.apply(op, tuple(operands), ArrayType(before, kind.dtype)), kind.shape)
+
+
+sunk = [
+    Rule("f(reshape x) = reshape f(x)", cls, tags, _sunk)
+    for cls, tags in (
+        (Pointwise, (Reshape,)),
+        (Pointwise, (Reshape, ANY)),
+        (Pointwise, (ANY, Reshape)),
+        (Select, (Reshape, ANY, ANY)),
+        (Select, (ANY, Reshape, ANY)),
+        (Select, (ANY, ANY, Reshape)),
+        (Convert, (Reshape,)),
+    )
+]
 
 bare_one = Rule("f(broadcast x) = broadcast f(x)", Pointwise, (Broadcast,), _bare)
-bare_first = Rule("f(broadcast x, y): f broadcasts itself", (Pointwise), ((Broadcast, Reshape), ANY), _bare)
+bare_first = Rule("f(broadcast x, y): f broadcasts itself", Pointwise, ((Broadcast, Reshape), ANY), _bare)
 bare_second = Rule("f(x, broadcast y): f broadcasts itself", Pointwise, (ANY, (Broadcast, Reshape)), _bare)
 bare_choices = [
     Rule("select broadcasts its operands itself", Select, tuple(tags), _bare)
@@ -162,6 +218,7 @@ RULES: list[Rule] = [
     one_transpose,
     transposed_product,
     one_broadcast,
+    *sunk,
     bare_one,
     bare_first,
     bare_second,
