@@ -76,7 +76,6 @@ class Shared:
         self.leave = function.new_block("leave")
         self.context: Value | None = None
         self.callbacks: list[Equation] = []
-        self.expectations = 0
         self.errors: list[Equation] = []  # by the number that a failure reports
         self.work = 0.0  # about how many additions a call makes
         self.steps: list[str] = []  # what was made, for reports

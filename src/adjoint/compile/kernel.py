@@ -15,6 +15,7 @@ from adjoint.base.source import describe
 from adjoint.compile import cumulative, loops, products, scatter  # noqa: F401  # they declare lowerings
 from adjoint.compile.block import LOWERINGS, Block, Shared, Unsupported
 from adjoint.compile.callbacks import Calls, write_callback
+from adjoint.compile.expand import expanded
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import Loaded, compiled_object, vector_bits
 from adjoint.program.program import Equation, Program, Var
@@ -30,7 +31,7 @@ class Kernel:
     def __init__(self, program: Program, made: Written, content: bytes) -> None:
         self.program = program
         self.input_types, self.output_types = program.input_types, program.output_types
-        self.constants = [np.ascontiguousarray(c) for _, c in all_constants(program)]
+        self.constants = made.constants
         self.workspace: int = made.workspace
         self.heavy = made.work > HEAVY
         self.notes = {"steps": made.steps, "callbacks": [(eq.op.title, eq.location) for eq in made.callbacks]}
@@ -78,6 +79,7 @@ class Written:
     """A program as LLVM's text, and what must be known to run it."""
 
     def __init__(self, program: Program) -> None:
+        program = expanded(program)
         module = Module()
         width = f'"prefer-vector-width"="{vector_bits()}"'
         f = Function(module, ENTRY, ["ptr noalias"], "i64", linkage="", attributes=f"nounwind {width}")
@@ -92,6 +94,7 @@ class Written:
         pointers = {v: entry(k) for k, v in enumerate(program.inputs)}
         targets = {k: entry(inputs + k) for k in range(outputs)}
         constants = all_constants(program)
+        self.constants = [np.ascontiguousarray(c) for _, c in constants]
         shared.constants = {v: entry(inputs + outputs + k) for k, (v, _) in enumerate(constants)}
         rest = inputs + outputs + len(constants)
         shared.workspace, shared.context = entry(rest), entry(rest + 1)

@@ -1,0 +1,256 @@
+"""Operations written out by simpler ones that loops and BLAS know: contractions, log-sum-exp, positions of extrema."""
+
+# The rules are written in plain NumPy on values that are being recorded.
+# pyright: basic
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.contract import Einsum, MatMul
+from adjoint.ops.logsumexp import LogSumExp
+from adjoint.ops.rearrange import Convert
+from adjoint.ops.reduce import FlatReduction
+from adjoint.program.op import Op
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType, result_dtype
+
+Rule = Callable[..., Any]
+BLAS_TYPES = {"float32", "float64", "complex64", "complex128"}
+WORTH_A_PRODUCT = 64  # multiplications: below, moving the operands about costs more
+
+
+def expanded(program: Program) -> Program:
+    """The program with such operations written out, also inside loops and branches."""
+    renamed: dict[Var, Atom] = {}
+    constants = dict(program.constants)
+    equations: list[Equation] = []
+    changed = False
+
+    def now(atom: Atom) -> Atom:
+        return renamed.get(atom, atom) if isinstance(atom, Var) else atom
+
+    for eq in program.equations:
+        inputs = tuple(now(a) for a in eq.inputs)
+        rule = _rule(eq)
+        op = eq.op if rule is not None else _expanded_inside(eq.op)
+        changed = changed or rule is not None or op is not eq.op
+        if rule is None:
+            equations.append(Equation(op, inputs, eq.outputs, eq.location, eq.scope, eq.quiet, eq.pulled))
+            continue
+        body, _ = record_program(lambda *xs, op=op, rule=rule: [rule(op, *xs)], [a.type for a in inputs])
+        body = expanded(body)
+        given: dict[Var, Atom] = dict(zip(body.inputs, inputs, strict=True))
+        constants.update(body.constants)
+        for inner in body.equations:
+            operands = tuple(given.get(a, a) if isinstance(a, Var) else a for a in inner.inputs)
+            equations.append(Equation(inner.op, operands, inner.outputs, eq.location, eq.scope, True, eq.pulled))
+        result = body.outputs[0]
+        renamed[eq.outputs[0]] = given.get(result, result) if isinstance(result, Var) else result
+    if not changed:
+        return program
+    return Program(program.inputs, tuple(equations), tuple(now(a) for a in program.outputs), constants)
+
+
+def _expanded_inside(op: Op) -> Op:
+    """An operation with its programs expanded."""
+    if not dataclasses.is_dataclass(op) or not hasattr(op, "programs"):
+        return op
+    fields: dict[str, Any] = {}
+    for field in dataclasses.fields(op):
+        value = getattr(op, field.name)
+        if isinstance(value, Program):
+            new = expanded(value)
+        elif isinstance(value, tuple) and value and all(isinstance(p, Program) for p in value):
+            parts = tuple(expanded(p) for p in value)
+            new = parts if any(p is not q for p, q in zip(parts, value, strict=True)) else value
+        else:
+            continue
+        if new is not value:
+            fields[field.name] = new
+    return dataclasses.replace(op, **fields) if fields else op
+
+
+def _rule(eq: Equation) -> Rule | None:
+    if any(not isinstance(n, int) for a in eq.inputs for n in a.type.shape):
+        return None
+    made = RULES.get(type(eq.op))
+    return made(eq) if made is not None else None
+
+
+# Contractions
+
+
+def _einsum_rule(eq: Equation) -> Rule | None:
+    return _einsum
+
+
+def _einsum(op: Einsum, *xs: Any) -> Any:
+    """Pairs of operands one after another; each pair is a matrix product where that pays, else a loop nest."""
+    inputs, output = op.spec.split("->")
+    names = inputs.split(",")
+    values = list(xs)
+    dtype = result_dtype(*[ArrayType(np.shape(x), x.dtype) if hasattr(x, "dtype") else Literal(x).type for x in xs])
+    values = [x if hasattr(x, "dtype") and x.dtype == dtype else Convert(dtype)(x) for x in values]
+    if len(values) > 2:
+        shapes = [np.broadcast_to(np.empty(()), x.shape) for x in values]
+        path = np.einsum_path(op.spec, *shapes, optimize="greedy")[0][1:]
+    else:
+        path = [tuple(range(len(values)))]
+    for pair in path:
+        chosen = sorted(pair, reverse=True)
+        operands = [values.pop(i) for i in chosen]
+        letters = [names.pop(i) for i in chosen]
+        needed = output + "".join(names)
+        wanted = "".join(dict.fromkeys(c for c in "".join(letters) if c in needed)) if values else output
+        values.append(_contracted(letters, operands, wanted))
+        names.append(wanted)
+    return values[0]
+
+
+def _sizes(letters: Sequence[str], xs: Sequence[Any]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for names, x in zip(letters, xs, strict=True):
+        for c, n in zip(names, x.shape, strict=True):
+            sizes[c] = max(sizes.get(c, 1), n)
+    return sizes
+
+
+def _contracted(letters: Sequence[str], xs: Sequence[Any], output: str) -> Any:
+    """Σ of the product of some operands over the letters that the output does not name."""
+    sizes = _sizes(letters, xs)
+    full = all(tuple(sizes[c] for c in names) == x.shape for names, x in zip(letters, xs, strict=True))
+    if len(xs) == 2 and full:
+        made = _as_product(letters, xs, output, sizes)
+        if made is not None:
+            return made
+    summed = [c for c in dict.fromkeys("".join(letters)) if c not in output]
+    order = output + "".join(summed)
+    total = None
+    for names, x in zip(letters, xs, strict=True):
+        present = [c for c in order if c in names]
+        moved = np.transpose(x, [names.index(c) for c in present])
+        shaped = np.reshape(moved, tuple(x.shape[names.index(c)] if c in names else 1 for c in order))
+        total = shaped if total is None else total * shaped
+    shape = tuple(sizes[c] for c in order)
+    if total.shape != shape:
+        total = np.broadcast_to(total, shape)
+    return np.sum(total, axis=tuple(range(len(output), len(order))), dtype=total.dtype) if summed else total
+
+
+def _as_product(letters: Sequence[str], xs: Sequence[Any], output: str, sizes: dict[str, int]) -> Any:
+    """The contraction as a (stack of) matrix product(s), when it has letters to sum over in both operands."""
+    a, b = letters
+    if xs[0].dtype.name not in BLAS_TYPES or math.prod(sizes.values()) < WORTH_A_PRODUCT:
+        return None
+    both = [c for c in a if c in b]
+    summed = [c for c in both if c not in output]
+    stack = [c for c in both if c in output]
+    left = [c for c in a if c not in b]
+    right = [c for c in b if c not in a]
+    if not summed or any(c not in output for c in (*left, *right)):
+        return None
+
+    def size(names: Sequence[str]) -> int:
+        return math.prod(sizes[c] for c in names)
+
+    def laid_out(x: Any, names: str, order: Sequence[str], shape: tuple[int, ...]) -> Any:
+        axes = [names.index(c) for c in order]
+        return np.reshape(np.transpose(x, axes), shape)
+
+    lead = tuple(sizes[c] for c in stack)
+    first = laid_out(xs[0], a, [*stack, *left, *summed], (*lead, size(left), size(summed)))
+    second = laid_out(xs[1], b, [*stack, *summed, *right], (*lead, size(summed), size(right)))
+    found = np.reshape(np.matmul(first, second), tuple(sizes[c] for c in [*stack, *left, *right]))
+    order = [*stack, *left, *right]
+    return np.transpose(found, [order.index(c) for c in output])
+
+
+def _matmul_rule(eq: Equation) -> Rule | None:
+    dtypes = {a.type.dtype for a in eq.inputs}
+    out = eq.outputs[0].type.dtype
+    if dtypes == {out} and out.name in BLAS_TYPES:
+        return None
+    return _matmul_converted if out.name in BLAS_TYPES else _matmul_written_out if out.kind in "iu" else None
+
+
+def _matmul_converted(op: MatMul, a: Any, b: Any) -> Any:
+    dtype = result_dtype(a.type, b.type)
+    return np.matmul(*[x if x.dtype == dtype else Convert(dtype)(x) for x in (a, b)])
+
+
+def _matmul_written_out(op: MatMul, a: Any, b: Any) -> Any:
+    """Integers have no BLAS: Σ over a nest of loops."""
+    dtype = result_dtype(a.type, b.type)
+    a, b = (x if x.dtype == dtype else Convert(dtype)(x) for x in (a, b))
+    row, column = a.ndim == 1, b.ndim == 1
+    a = np.reshape(a, (1, *a.shape)) if row else a
+    b = np.reshape(b, (*b.shape, 1)) if column else b
+    left = np.reshape(np.swapaxes(a, -1, -2), (*a.shape[:-2], a.shape[-1], a.shape[-2], 1))
+    right = np.reshape(b, (*b.shape[:-2], b.shape[-2], 1, b.shape[-1]))
+    found = np.sum(left * right, axis=-3, dtype=dtype)
+    found = np.reshape(found, (*found.shape[:-2], found.shape[-1])) if row else found
+    return np.reshape(found, found.shape[:-1]) if column else found
+
+
+# Reductions
+
+
+def _logsumexp_rule(eq: Equation) -> Rule | None:
+    x = eq.inputs[0].type
+    return _logsumexp if x.dtype.kind == "f" and x.size else None
+
+
+def _logsumexp(op: LogSumExp, x: Any) -> Any:
+    """m + log Σ exp(x - m) with the largest element left out of the sum, as the primitive does."""
+    kept = tuple(1 if i in op.axes else n for i, n in enumerate(x.shape))
+    m = np.reshape(np.max(x, axis=op.axes), kept)
+    m = np.where(np.isfinite(m), m, x.dtype.type(0))
+    e = np.exp(x - m)
+    top = np.equal(x, m)
+    zero = x.dtype.type(0)
+    rest = np.sum(np.where(top, zero, e), axis=op.axes)
+    count = np.sum(np.where(top, e, zero), axis=op.axes)
+    found = np.where(np.equal(count, 0), np.log(rest), np.log1p(rest / count) + np.log(count))
+    return found + np.reshape(m, np.shape(found))
+
+
+def _flat_rule(eq: Equation) -> Rule | None:
+    op: Any = eq.op
+    x = eq.inputs[0].type
+    if op.kind == "count_nonzero":
+        return _count
+    if op.kind in ("argmax", "argmin") and x.dtype.kind in "fiub" and x.shape[op.axes[0]] > 0:
+        return _position
+    return None
+
+
+def _count(op: FlatReduction, x: Any) -> Any:
+    return np.sum(Convert(np.dtype(np.intp))(np.not_equal(x, 0)), axis=op.axes)
+
+
+def _position(op: FlatReduction, x: Any) -> Any:
+    """The first index of the extremum, or of the first NaN."""
+    (axis,) = op.axes
+    n = x.shape[axis]
+    kept = tuple(1 if i == axis else m for i, m in enumerate(x.shape))
+    best = np.reshape((np.max if op.kind == "argmax" else np.min)(x, axis=axis), kept)
+    hit = np.equal(x, best)
+    if x.dtype.kind == "f":
+        hit = np.logical_or(hit, np.isnan(x))
+    places = np.reshape(np.arange(n), tuple(n if i == axis else 1 for i in range(x.ndim)))
+    return np.min(np.where(hit, places, n), axis=axis)
+
+
+RULES: dict[type, Callable[[Equation], Rule | None]] = {
+    Einsum: _einsum_rule,
+    MatMul: _matmul_rule,
+    LogSumExp: _logsumexp_rule,
+    FlatReduction: _flat_rule,
+}
