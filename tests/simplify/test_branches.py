@@ -6,6 +6,7 @@ import adjoint as ad
 from adjoint.program.check import check
 from adjoint.program.program import Literal, Program
 from adjoint.simplify.branches import with_plain_branches
+from adjoint.simplify.loop_parts import inside_first
 from tests.simplify.programs import program_of, same_results, titles
 
 X = np.array([0.6, 0.9, 0.35])
@@ -13,7 +14,7 @@ X = np.array([0.6, 0.9, 0.35])
 
 def plain(f, *args) -> Program:
     before, arguments = program_of(f, *args)
-    after = check(with_plain_branches(before))
+    after = check(inside_first(with_plain_branches)(before))
     same_results(before, after, arguments, rounding=0.0)
     same_results(before, after, [-a for a in arguments], rounding=0.0)
     return after

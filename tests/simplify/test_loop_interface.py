@@ -8,6 +8,7 @@ from adjoint.program.check import check
 from adjoint.program.program import Program
 from adjoint.simplify.loop_interface import with_plain_interface
 from adjoint.simplify.loop_liveness import without_dead_parts
+from adjoint.simplify.loop_parts import inside_first
 from tests.simplify.programs import loop_of, loops_of, program_of, same_results, titles
 
 X = np.array([0.6, 0.9, 0.35])
@@ -16,7 +17,7 @@ X = np.array([0.6, 0.9, 0.35])
 def tidied(f, *args) -> Program:
     """The program of f after the pass, compared with the one before."""
     before, arguments = program_of(f, *args)
-    after = check(without_dead_parts(check(with_plain_interface(before))))
+    after = check(without_dead_parts(check(inside_first(with_plain_interface)(before))))
     same_results(before, after, arguments, rounding=0.0)
     return after
 

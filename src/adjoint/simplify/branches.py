@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from adjoint.ops.control import Cond, rearranged
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import Value
-from adjoint.simplify.loop_parts import Renaming, inside_first, literal_of, resolved, substituted
+from adjoint.simplify.loop_parts import Renaming, literal_of, resolved, substituted
 
 
-def _with_plain_branches(program: Program) -> Program:
-    """Choices with a known answer, or with the same program in every branch, are no choices; results that are the same
-    operand in every branch are that operand, operands that are numbers are written into the branches, and each stands
-    there once."""
+def with_plain_branches(program: Program) -> Program:
+    """The program with branches that take and give each value once, and no choices that are none.
+
+    Choices with a known answer, or with the same program in every branch, are no choices; results that are the same
+    operand in every branch are that operand, and operands that are numbers are written into the branches.
+    """
     renaming: Renaming = {}
     equations: list[Equation] = []
     constants = dict(program.constants)
@@ -36,9 +38,6 @@ def _with_plain_branches(program: Program) -> Program:
         return program
     outputs = tuple([resolved(a, renaming) for a in program.outputs])
     return Program(program.inputs, tuple(equations), outputs, constants)
-
-
-with_plain_branches = inside_first(_with_plain_branches)
 
 
 def _decided(eq: Equation, constants: dict[Var, Value]) -> Program | None:

@@ -18,20 +18,22 @@ from adjoint.ops.reduce import Reduction
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import Value
 from adjoint.simplify.costs import VIEWS, cost, elements
-from adjoint.simplify.loop_parts import Loop, acts, inside_first, opened
+from adjoint.simplify.loop_parts import Loop, acts, opened
 
+SETTLED = "_without_invariants"  # on an equation: there is nothing to do, as long as it is this equation
 SMALL = 64  # elements: a value of that size may always move out
 CHEAP = 1.0  # cost of an element that is not worth being read from memory
 # what cannot fail once its types are right
 SURE = (*VIEWS, Pointwise, Concatenate, Convert, Pad, MatMul, Einsum)
 
 
-def _with_invariants_outside(program: Program) -> Program:
+def with_invariants_outside(program: Program) -> Program:
+    """The program with the invariants of its loops before them."""
     equations: list[Equation] = []
     constants = dict(program.constants)
     changed = False
     for eq in program.equations:
-        loop = opened(eq)
+        loop = opened(eq) if SETTLED not in eq.__dict__ else None
         if loop is not None and loop.length != 0:
             sure = loop.length is not None
             found, loop.equations = _moved(loop.equations, loop.constants, loop.values, sure, constants)
@@ -44,11 +46,9 @@ def _with_invariants_outside(program: Program) -> Program:
                 changed = loop.changed = True
                 equations += found
                 eq = loop.closed()
+            eq.__dict__[SETTLED] = True
         equations.append(eq)
     return Program(program.inputs, tuple(equations), program.outputs, constants) if changed else program
-
-
-with_invariants_outside = inside_first(_with_invariants_outside)
 
 
 def _moved(

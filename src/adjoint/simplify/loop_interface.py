@@ -26,12 +26,12 @@ from adjoint.simplify.loop_parts import (
     Carry,
     Loop,
     Renaming,
-    inside_first,
     literal_of,
     opened,
     resolved,
 )
 
+SETTLED = "_plain_interface"  # on an equation: there is nothing to do, as long as it is this equation
 LARGEST_COMPARED = 1 << 20  # elements of a constant whose rows or values are compared
 SMALL = 64  # elements of a constant that is known by its value
 
@@ -116,7 +116,8 @@ def _equal_row(value: Any) -> Value | None:
     return np.array(array[0]) if (rows == rows[0]).all() else None
 
 
-def _with_plain_interface(program: Program) -> Program:
+def with_plain_interface(program: Program) -> Program:
+    """The program with loops that take and give each value once, and only what varies from turn to turn."""
     outside = _Outside(program)
     changed = False
     for eq in program.equations:
@@ -124,9 +125,11 @@ def _with_plain_interface(program: Program) -> Program:
         if any(a is not b for a, b in zip(inputs, eq.inputs, strict=True)):
             eq = dataclasses.replace(eq, inputs=inputs)
             changed = True
-        loop = opened(eq)
+        known = eq.__dict__.get(SETTLED)
+        loop = opened(eq) if known is None else None
         if loop is None:
             outside.put(eq)
+            outside.rows.update(known or {})
             continue
         _merge_constants(loop, outside)
         _merge_walked(loop, outside)
@@ -134,16 +137,15 @@ def _with_plain_interface(program: Program) -> Program:
         _merge_carries(loop, outside)
         behind = _merge_ys(loop, outside)
         changed |= loop.changed
-        outside.put(loop.closed())
+        made = loop.closed()
+        outside.put(made)
+        made.__dict__[SETTLED] = {v: outside.rows[v] for _, v in loop.ys if v in outside.rows}
         for extra in behind:
             outside.put(extra)
     if not changed:
         return program
     outputs = tuple([resolved(a, outside.renaming) for a in program.outputs])
     return Program(program.inputs, tuple(outside.equations), outputs, outside.constants)
-
-
-with_plain_interface = inside_first(_with_plain_interface)
 
 
 def _unique(pairs: Iterable[tuple[Var, Atom]], outside: _Outside, renaming: Renaming) -> list[tuple[Var, Atom]]:
@@ -313,7 +315,11 @@ def _merge_ys(loop: Loop, outside: _Outside) -> list[Equation]:
         key: Hashable = atom.key() if isinstance(atom, Literal) else atom
         value: Atom | None = atom if isinstance(atom, Literal) else given.get(atom)
         if isinstance(atom, Var) and atom in loop.values:
-            value = outside.constant(loop.values[atom])
+            constant = loop.values[atom]
+            if np.ndim(constant) == 0:
+                value = literal_of(np.asarray(constant)[()], atom.type)
+            elif loop.length is not None:
+                value = outside.constant(constant)
         if isinstance(atom, Var) and atom in walked:
             outside.renaming[v] = walked[atom]
         elif key in kept:

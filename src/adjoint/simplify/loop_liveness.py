@@ -13,6 +13,8 @@ from adjoint.ops.control import Cond, rearranged
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.simplify.loop_parts import Loop, acts, inner_programs, opened, with_programs
 
+SETTLED = "_without_dead_parts"  # on an equation all of whose results are read: there is nothing to do
+
 
 def without_dead_parts(program: Program) -> Program:
     """The program without equations, and parts of loops and branches, that nobody reads."""
@@ -35,6 +37,14 @@ def without_dead_parts(program: Program) -> Program:
 
 def _pruned(eq: Equation, live: set[Var]) -> Equation:
     """An equation with programs inside, without what its live results do not need."""
+    if SETTLED in eq.__dict__ and live.issuperset(eq.outputs):
+        return eq
+    made = _without_dead(eq, live)
+    made.__dict__[SETTLED] = True
+    return made
+
+
+def _without_dead(eq: Equation, live: set[Var]) -> Equation:
     loop = opened(eq)
     if loop is not None:
         _prune_loop(loop, live)

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType
 from adjoint.simplify.costs import TURNS_UNKNOWN, cost, elements, size_in_bytes
-from adjoint.simplify.loop_parts import Loop, Renaming, acts, inner_programs, opened, with_programs
+from adjoint.simplify.loop_parts import Loop, Renaming, acts, opened
 from adjoint.simplify.min_cut import cheapest_closed_set
 
 # (bytes of all stacks of a loop, cost of storing and reading eight of them): where they go, from L1 to main memory
@@ -31,15 +31,8 @@ OUTPUT = -1  # in place of the position of an equation: the outputs of the progr
 
 
 def with_recomputed_residuals(program: Program) -> Program:
-    """The program with the residuals between its loops chosen anew; loops inside loops after those around them."""
-    found = _Pairs(program).run() if sum(hasattr(eq.op, "carries") for eq in program.equations) > 1 else program
-    equations: list[Equation] = []
-    for eq in found.equations:
-        op = with_programs(eq.op, with_recomputed_residuals) if inner_programs(eq.op) else eq.op
-        equations.append(eq if op is eq.op else dataclasses.replace(eq, op=op))
-    if all(a is b for a, b in zip(equations, found.equations, strict=True)):
-        return found
-    return Program(found.inputs, tuple(equations), found.outputs, found.constants)
+    """The program with the residuals between its loops chosen anew."""
+    return _Pairs(program).run() if sum(hasattr(eq.op, "carries") for eq in program.equations) > 1 else program
 
 
 class _Pairs:
