@@ -105,6 +105,15 @@ class Config:
         int,
         "How many ways through a function jit compiles for one kind of arguments; others run as plain Python.",
     )
+    cache = Setting[bool](
+        True, (bool,), _truth, "Whether machine code is kept on disk between runs: True or False (1 or 0)."
+    )
+    cache_dir = Setting["str | None"](
+        None, (str, type(None)), str, "The folder of machine code kept on disk; None: the user's folder for caches."
+    )
+    cache_size = Setting[int](
+        512, (int,), int, "How much machine code is kept on disk, in megabytes; what was not used longest goes first."
+    )
 
     def __setattr__(self, name: str, value: object) -> None:
         self.setting(name)

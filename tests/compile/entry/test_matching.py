@@ -1,7 +1,9 @@
 """Which calls a specialisation takes: exactly those that the Python version of the walk takes."""
 
 import pickle
+import sys
 from collections import namedtuple
+from contextvars import ContextVar, copy_context
 from types import CellType
 from typing import Any
 
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from adjoint.compile.entry import (
     ArrayLeaf,
     Cell,
+    Current,
     Equal,
     Fixed,
     Global,
@@ -286,6 +289,30 @@ def test_globals_are_read_at_each_call() -> None:
     names["mode"] = "b"
     with pytest.raises(Missed):
         flag()
+
+
+def test_context_variables_are_read_at_each_call() -> None:
+    running: ContextVar[Any] = ContextVar("running", default=None)
+    unset: ContextVar[Any] = ContextVar("unset")
+    mark = object()
+    call = entry(Specialisation(echo(), 0, [], [], TupleOf([]), captured=[Current(running, Same(None))]))
+    marked = entry(Specialisation(echo(), 0, [], [], TupleOf([]), captured=[Current(unset, Same(mark))]))
+    before = sys.getrefcount(mark)
+    assert call() == ()
+    token = running.set(1)
+    with pytest.raises(Missed):
+        call()
+    running.reset(token)
+    assert call() == ()
+    with pytest.raises(Missed):
+        marked()
+    context = copy_context()
+    context.run(unset.set, mark)
+    for _ in range(100):
+        assert context.run(marked) == ()
+    assert sys.getrefcount(mark) == before + 1
+    with pytest.raises(Missed):
+        marked()
 
 
 def test_known_objects_are_looked_at_again() -> None:

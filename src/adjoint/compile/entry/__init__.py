@@ -7,6 +7,7 @@ from adjoint.compile.entry.specialisation import (
     Captured,
     Cell,
     Constant,
+    Current,
     DictNode,
     DictOf,
     Equal,

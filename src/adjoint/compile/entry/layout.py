@@ -23,7 +23,7 @@ WORD = 8
 STEP = (
     "fetch",  # a Fetch
     "source",  # step whose object is the container; address of the dict for a global
-    "key",  # object: key or name; address of a cell's content; the object itself
+    "key",  # object: key, name or context variable; address of a cell's content; the object itself
     "index",  # position in the container or among the arguments
     "check",  # a Check
     "type",  # class of the object
@@ -84,6 +84,7 @@ class Fetch(IntEnum):
     CELL = 5
     GLOBAL = 6
     OBJECT = 7
+    CURRENT = 8
 
 
 class Check(IntEnum):

@@ -53,6 +53,13 @@ def write_fetch(module: Module) -> None:
     f.ret(f.load("ptr", key()))
     f.place(cases[Fetch.GLOBAL])
     f.ret(_or_null(f, outer(f, "PyDict_GetItemWithError", word(f, step, STEP, "source", "ptr"), key())))
+    f.place(cases[Fetch.CURRENT])
+    found = f.allocate("ptr", 1, 8)
+    f.store(NULL, found)
+    outer(f, "PyContextVar_Get", key(), NULL, found)
+    value = _or_null(f, f.load("ptr", found))
+    outer(f, "Py_DecRef", value)  # the context keeps it
+    f.ret(value)
     f.place(cases[Fetch.OBJECT])
     f.ret(key())
     f.finish()

@@ -10,13 +10,13 @@ references aside. Under it stands a class made with PyType_FromSpec, which adds 
 from __future__ import annotations
 
 import ctypes
+import functools
 import sysconfig
 from collections.abc import Callable, Mapping
-from functools import cache
 from types import MethodType
 from typing import Any
 
-from adjoint.compile import machine
+from adjoint.compile import cache, machine
 from adjoint.compile.entry import calling, reference
 from adjoint.compile.entry.layout import Unsupported, facts
 from adjoint.compile.entry.packing import Packed, table
@@ -178,7 +178,7 @@ _kept: list[Any] = []  # classes and what they point to live as long as the proc
 _vectorcall_places: dict[type, int] = {}  # where the objects of a class keep their vectorcall pointer
 
 
-@cache
+@functools.cache
 def _slot_places() -> dict[str, int]:
     """Where entries keep their slots: found in an entry whose slots are filled with known objects."""
     probe = object.__new__(Entry)
@@ -194,14 +194,14 @@ def _slot_places() -> dict[str, int]:
     return places
 
 
-@cache
+@functools.cache
 def _machine_code() -> machine.Loaded:
     """The code of calls, of which there is one for all entries."""
     text = calling.module_text(facts(), _slot_places())
-    return machine.Loaded(machine.compiled_object(text), symbols())
+    return machine.Loaded(cache.object_for(text)[0], symbols())
 
 
-@cache
+@functools.cache
 def fast_class(base: type[Entry]) -> type[Entry] | None:
     """The class with machine code under an `Entry` class; None where it cannot be made."""
     if base in _vectorcall_places:

@@ -30,6 +30,7 @@ from adjoint.compile.entry.specialisation import (
     Build,
     Cell,
     Constant,
+    Current,
     DictNode,
     DictOf,
     Equal,
@@ -109,6 +110,9 @@ class Packed:
             elif isinstance(captured, Global):
                 names, name = self._pointer(captured.names), self._pointer(captured.name)
                 self._match(captured.node, fetch=Fetch.GLOBAL, source=names, key=name, hold=1)
+            elif isinstance(captured, Current):
+                variable = self._pointer(captured.variable)
+                self._match(captured.node, fetch=Fetch.CURRENT, key=variable, hold=1)
             else:
                 self._match(captured.node, fetch=Fetch.OBJECT, key=self._pointer(captured.object), hold=1)
 

@@ -16,6 +16,7 @@ from adjoint.compile.entry.specialisation import (
     Build,
     Cell,
     Constant,
+    Current,
     DictNode,
     DictOf,
     Global,
@@ -130,6 +131,11 @@ def matched(s: Specialisation, args: Sequence[Any], kwargs: dict[str, Any]) -> M
         elif isinstance(captured, Global):
             _need(captured.name in captured.names)
             thing = captured.names[captured.name]
+        elif isinstance(captured, Current):
+            try:
+                thing = captured.variable.get()
+            except LookupError:
+                raise Other from None
         else:
             thing = captured.object
         found.visit(captured.node, thing)

@@ -10,6 +10,7 @@ inputs…, outputs…, constants…, [workspace], [context].
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import CellType
 from typing import Any, TypeAlias, final
@@ -22,6 +23,7 @@ __all__ = [
     "Captured",
     "Cell",
     "Constant",
+    "Current",
     "DictNode",
     "DictOf",
     "Equal",
@@ -140,7 +142,16 @@ class Fixed:
     node: Node
 
 
-Captured: TypeAlias = Cell | Global | Fixed
+@final
+@dataclass(frozen=True)
+class Current:
+    """The value of a context variable in the context of the call, or its default."""
+
+    variable: ContextVar[Any]
+    node: Node
+
+
+Captured: TypeAlias = Cell | Global | Fixed | Current
 
 # Results
 

@@ -21,6 +21,7 @@ ONE = Value("1", "i64")
 CPYTHON: dict[str, tuple[str, tuple[str, ...]]] = {
     "Py_IncRef": ("void", ("ptr",)),
     "Py_DecRef": ("void", ("ptr",)),
+    "PyContextVar_Get": ("i32", ("ptr", "ptr", "ptr")),
     "PyDict_GetItemWithError": ("ptr", ("ptr", "ptr")),
     "PyDict_New": ("ptr", ()),
     "PyDict_SetItem": ("i32", ("ptr", "ptr", "ptr")),

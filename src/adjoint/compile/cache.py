@@ -1,0 +1,264 @@
+"""Machine code on disk: what was compiled once for this kind of machine is read back in a millisecond.
+
+A file holds one object and some facts about it, as JSON, and is named by its key: a hash of all that the object
+depends on. LLVM aborts the process on garbage, so a file is believed only when its checksum is right. Files appear
+under their names complete or not at all, so processes may share a folder. A folder that cannot be used is done without.
+"""
+
+# pyright: basic
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from adjoint.base.config import config
+from adjoint.compile import machine
+
+_MAGIC = b"adjoint object 1"
+_HEAD = struct.Struct("<16s32sQ")  # magic, checksum of what follows the head, length of the facts
+_SUFFIX, _UNFINISHED = ".object", ".unfinished"
+_SWEEP_EVERY = 64  # files written by this process
+_SWEEP_TO = 0.8  # of the size allowed
+_FRESH = 3600.0  # seconds in which a second use is not noted, and an unfinished file is left alone
+
+
+@dataclass(frozen=True)
+class Info:
+    """What the cache holds and has done in this process."""
+
+    directory: str | None
+    files: int
+    bytes: int
+    hits: int
+    misses: int
+    problem: str | None  # why nothing is kept or found
+
+
+class _Count:
+    """What happened in this process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.hits = self.misses = self.written = 0
+        self.problem: str | None = None
+
+    def add(self, name: str) -> int:
+        with self.lock:
+            value = getattr(self, name) + 1
+            setattr(self, name, value)
+            return value
+
+
+_count = _Count()
+
+
+# Keys
+
+
+@cache
+def _own_source() -> str:
+    """A hash of the library's own files: whatever may change the code that is made."""
+    found = hashlib.sha256()
+    root = Path(__file__).parents[1]
+    for path in sorted(root.rglob("*.py")):
+        found.update(path.relative_to(root).as_posix().encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+@cache
+def _surroundings() -> str:
+    """What machine code depends on besides the text: the machine, LLVM, and how it is called."""
+    binding = machine.llvm()
+    with suppress(OSError):
+        called = hashlib.sha256(Path(str(machine.__file__)).read_bytes()).hexdigest()
+        return json.dumps([sys.platform, *machine.host(), _llvmlite_version(), list(binding.llvm_version_info), called])
+    return json.dumps([sys.platform, *machine.host(), _llvmlite_version(), list(binding.llvm_version_info)])
+
+
+@cache
+def _llvmlite_version() -> str:
+    import llvmlite
+
+    return llvmlite.__version__
+
+
+def _hash(*parts: str | bytes) -> str:
+    found = hashlib.sha256()
+    for part in parts:
+        content = part.encode() if isinstance(part, str) else part
+        found.update(struct.pack("<Q", len(content)))  # so that no two lists of parts run together to the same bytes
+        found.update(content)
+    return found.hexdigest()
+
+
+def key(*parts: str | bytes) -> str:
+    """A key for what depends on these parts, on this machine, and on every file of the library."""
+    return _hash("program", _surroundings(), _own_source(), *parts)
+
+
+# Files
+
+
+def directory() -> Path | None:
+    """The folder of the cache, made and checked; None when nothing is kept."""
+    if not config.cache:
+        return None
+    try:
+        return _usable(config.cache_dir or str(_users_directory()))
+    except (OSError, RuntimeError) as problem:
+        _count.problem = str(problem)
+        return None
+
+
+def _users_directory() -> Path:
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "adjoint" / "Cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "adjoint"
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "adjoint"
+
+
+def _usable(name: str) -> Path:
+    """The folder of that name: ours alone, since what is in it will be run."""
+    path = Path(name).expanduser()
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if hasattr(os, "getuid"):
+        status = path.stat()
+        if status.st_uid not in (os.getuid(), 0) or status.st_mode & 0o022:
+            raise PermissionError(f"{path}: others may write here, so that no machine code is kept in it.")
+    return path
+
+
+def lookup(key: str) -> tuple[bytes, dict[str, Any]] | None:
+    """The object that is kept under a key, and the facts about it."""
+    folder = directory()
+    found = None if folder is None else _read(folder / f"{key}{_SUFFIX}", key)
+    _count.add("misses" if found is None else "hits")
+    return found
+
+
+def _read(path: Path, key: str) -> tuple[bytes, dict[str, Any]] | None:
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if len(content) < _HEAD.size:
+        return None
+    magic, checksum, length = _HEAD.unpack_from(content)
+    rest = memoryview(content)[_HEAD.size :]
+    if magic != _MAGIC or hashlib.sha256(rest).digest() != checksum:
+        return None
+    said = json.loads(bytes(rest[:length]))
+    if said["key"] != key:
+        return None
+    with suppress(OSError):  # the time of the last use decides what goes first
+        if time.time() - path.stat().st_mtime > _FRESH:
+            os.utime(path)
+    return bytes(rest[length:]), said["facts"]
+
+
+def keep(key: str, content: bytes, facts: Mapping[str, Any] | None = None) -> None:
+    """Keep an object under a key, with facts that JSON can write. Nothing happens where nothing can be kept."""
+    folder = directory()
+    if folder is None:
+        return
+    said = json.dumps({"key": key, "facts": dict(facts or {})}).encode()
+    rest = said + content
+    head = _HEAD.pack(_MAGIC, hashlib.sha256(rest).digest(), len(said))
+    unfinished = ""
+    try:
+        handle, unfinished = tempfile.mkstemp(_UNFINISHED, key[:16], folder)
+        with os.fdopen(handle, "wb") as file:
+            file.write(head)
+            file.write(rest)
+        os.replace(unfinished, folder / f"{key}{_SUFFIX}")
+    except OSError as problem:
+        _count.problem = str(problem)
+        with suppress(OSError):
+            if unfinished:
+                os.unlink(unfinished)
+        return
+    if _count.add("written") % _SWEEP_EVERY == 1:
+        sweep(folder, config.cache_size * 1_000_000)
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """The cache's own files."""
+    try:
+        listed = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in listed:
+        if entry.name.endswith((_SUFFIX, _UNFINISHED)):
+            with suppress(OSError):  # another process may have removed it
+                yield Path(entry.path), entry.stat()
+
+
+def sweep(folder: Path, allowed: int) -> None:
+    """Remove what was not used longest, when the files take more than the bytes allowed; and what was left behind."""
+    files = sorted(_files(folder), key=lambda file: file[1].st_mtime)
+    for path, status in files:
+        if path.name.endswith(_UNFINISHED) and time.time() - status.st_mtime > _FRESH:
+            _remove(path)
+    objects = [(path, status.st_size) for path, status in files if path.name.endswith(_SUFFIX)]
+    total = sum(size for _, size in objects)
+    if total <= allowed:
+        return
+    for path, size in objects:
+        if total <= _SWEEP_TO * allowed:
+            break
+        _remove(path)
+        total -= size
+
+
+def _remove(path: Path) -> bool:
+    try:
+        path.unlink()
+    except OSError:
+        return False
+    return True
+
+
+# What the compiler calls
+
+
+def object_for(text: str) -> tuple[bytes, bool]:
+    """LLVM's text as an object file, and whether it was found on disk."""
+    if not config.cache:
+        return machine.compiled_object(text), False
+    name = _hash("text", _surroundings(), text)
+    found = lookup(name)
+    if found is not None:
+        return found[0], True
+    content = machine.compiled_object(text)
+    keep(name, content)
+    return content, False
+
+
+def info() -> Info:
+    """What is kept, and what was found in this process."""
+    folder = directory()
+    sizes = [] if folder is None else [status.st_size for _, status in _files(folder)]
+    problem = "switched off" if not config.cache else _count.problem
+    return Info(None if folder is None else str(folder), len(sizes), sum(sizes), _count.hits, _count.misses, problem)
+
+
+def clear() -> int:
+    """Remove all that is kept; how many files that was."""
+    folder = directory()
+    return 0 if folder is None else sum(_remove(path) for path, _ in list(_files(folder)))
