@@ -17,13 +17,16 @@ from adjoint.compile.vector_math.lanes import Lanes, floor, where
 F = TypeVar("F", bound=Callable[..., Lanes])
 
 
-def real(name: str, needs: str = "") -> Callable[[F], F]:
-    """Enter a function of real numbers as a writer."""
+def real(name: str, needs: str = "", *, doubles: bool = False) -> Callable[[F], F]:
+    """Enter a function of real numbers as a writer; `doubles`: floats are computed as doubles, as SciPy does."""
 
     def register(function: F) -> F:
         @writes(name, "f", needs)
         def write(f: Function, dtype: Dtype, *xs: Value) -> Value:
-            return function(*[Lanes(f, x) for x in xs]).value
+            if not doubles or xs[0].scalar == "double":
+                return function(*[Lanes(f, x) for x in xs]).value
+            wide = function(*[Lanes(f, f.cast("fpext", x, "double")) for x in xs])
+            return f.cast("fptrunc", wide.value, "float")
 
         return function
 
@@ -84,7 +87,7 @@ def rel_entr(x: Lanes, y: Lanes) -> Lanes:
     return where(x.is_nan() | y.is_nan(), math.nan, where(inside, _log_ratio(x, y), outside))
 
 
-@real("kl_div", "log")
+@real("kl_div", "log", doubles=True)
 def kl_div(x: Lanes, y: Lanes) -> Lanes:
     """x log(x/y) - x + y for positive x and y, y for x = 0 ≤ y, inf elsewhere."""
     inside = (x > 0.0) & (y > 0.0)
@@ -104,7 +107,7 @@ def huber(delta: Lanes, r: Lanes) -> Lanes:
     return where(delta < 0.0, math.inf, loss)
 
 
-@real("pseudo_huber", "expm1 log1p")
+@real("pseudo_huber", "expm1 log1p", doubles=True)
 def pseudo_huber(delta: Lanes, r: Lanes) -> Lanes:
     """δ² (√(1 + (r/δ)²) - 1), the root less one without cancellation; inf for δ < 0, 0 where δ or r is."""
     v = r / delta
@@ -129,10 +132,41 @@ def cosm1(x: Lanes) -> Lanes:
     return -2.0 * half * half
 
 
-@real("inv_boxcox", "exp log1p")
+@real("inv_boxcox", "exp log1p", doubles=True)
 def inv_boxcox(y: Lanes, lam: Lanes) -> Lanes:
     """(1 + λ y)^(1/λ), eʸ for λ = 0."""
     return where(lam.equals(0.0), function_of("exp", y), function_of("exp", function_of("log1p", lam * y) / lam))
+
+
+@real("inv_boxcox1p", "expm1 log1p", doubles=True)
+def inv_boxcox1p(y: Lanes, lam: Lanes) -> Lanes:
+    """(1 + λ y)^(1/λ) - 1, eʸ - 1 for λ = 0, y where λ y is tiny."""
+    u = lam * y
+    regular = function_of("expm1", function_of("log1p", u) / lam)
+    tiny = abs(u) < 1e-154
+    return where(lam.equals(0.0), function_of("expm1", y), where(tiny, y, regular))
+
+
+def _box_cox(logarithm: Lanes, lam: Lanes) -> Lanes:
+    """(e^(λ l) - 1)/λ, l for λ = 0; a power that overflows before it is divided goes through its logarithm."""
+    u = lam * logarithm
+    flat = abs(lam) < 1e-19
+    sign = Lanes(lam.function, lam.function.intrinsic("copysign", lam.of(1.0).value, lam.value))
+    large = sign * function_of("exp", u - _log(abs(lam))) - 1.0 / lam
+    high = u > 709.78
+    return where(flat, logarithm, where(high, large, function_of("expm1", u) / lam))
+
+
+@real("boxcox", "log exp expm1", doubles=True)
+def boxcox(x: Lanes, lam: Lanes) -> Lanes:
+    """(x^λ - 1)/λ, log x for λ = 0."""
+    return _box_cox(_log(x), lam)
+
+
+@real("boxcox1p", "log log1p exp expm1", doubles=True)
+def boxcox1p(x: Lanes, lam: Lanes) -> Lanes:
+    """((1 + x)^λ - 1)/λ, log(1 + x) for λ = 0."""
+    return _box_cox(function_of("log1p", x), lam)
 
 
 # Tests and rounding
