@@ -24,6 +24,7 @@ from adjoint.compile.plan import Fused, Plan, Single, View, drawn
 from adjoint.compile.views import Index, identity, linear, strides_of
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.types import Size
 
 ON_THE_STACK = 256  # bytes: smaller temporaries are registers, or next to them
 
@@ -81,6 +82,7 @@ class Shared:
         self.steps: list[str] = []  # what was made, for reports
         self.releases: list[Value] = []  # rooms holding memory to be freed
         self.symbols: dict[str, int] = {}
+        self.sizes: dict[Size, Value] = {}  # lengths that are known when the kernel runs
         self.constants: dict[Var, Value] = {}  # of the program and of all programs inside it
         self.arena = Arena()
         self.workspace = Value("", "ptr")
@@ -101,6 +103,10 @@ class Block:
         self.times = times  # about how often the block runs
         self.pointers: dict[Var, Value] = {}
         self.packed: dict[tuple[Equation, int], Operand] = {}  # operands laid out anew before a loop
+        for eq in program.equations:
+            measured = (n for a in (*eq.inputs, *eq.outputs) for n in a.type.shape)
+            if not hasattr(eq.op, "programs") and any(isinstance(n, Size) for n in measured):
+                raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
         self.plan = Plan(program, lambda op: type(op) in STRIDED)
         self._ends: dict[int, list[Var]] = {}  # after which step nothing reads a variable any more
         for var, position in self._last_reads().items():
@@ -146,7 +152,7 @@ class Block:
 
     def number(self, n: Any) -> Value:
         """A size as a value of the function."""
-        return self.f.index(n)
+        return self.shared.sizes[n] if isinstance(n, Size) else self.f.index(n)
 
     def view(self, atom: Atom) -> Operand:
         """An operand where it stands, at its own strides."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint.compile import lanes
 from adjoint.compile.block import Block, Unsupported, lowers
+from adjoint.compile.ir import Value
 from adjoint.ops.guards import Expect
 from adjoint.program.program import Equation, Literal
 
@@ -80,6 +81,25 @@ def _answered(f: Any, value: Any, dtype: np.dtype[Any], question: str, answer: A
     return None
 
 
+POLL = -1  # the number that asks for nothing but Python's attention: signals are seen while it runs
+OFTEN = 2e7  # additions between two polls: some milliseconds
+
+
+def write_poll(block: Block, turn: Value, work: float, turns: float) -> None:
+    """In a long loop, let Python see Ctrl-C now and then."""
+    f = block.f
+    if work * turns < OFTEN:
+        return
+    every = 1
+    while every * work < OFTEN and every < 2**40:
+        every *= 2
+    context = block.shared.context
+    assert context is not None
+    with f.when(f.icmp("eq", f.binary("and", turn, f.index(every - 1)), f.index(every - 1))):
+        status = f.call_address(f.load("ptr", context, 8), "i64", f.index(POLL), context)
+        block.leave_if(f.icmp("ne", status, f.index(0)), -1)
+
+
 class Calls:
     """The Python side of a kernel's callbacks."""
 
@@ -94,6 +114,8 @@ class Calls:
 
     def _call(self, slot: int, table: int) -> int:
         try:
+            if slot == POLL:
+                return 0
             eq = self.equations[slot]
             variables = [a for a in eq.inputs if not isinstance(a, Literal)]
             count = len(variables) + len(eq.outputs)

@@ -70,8 +70,8 @@ class Kernel:
             eq = self._errors[number]
             there = f", at {describe(eq.location)}" if eq.location is not None else ""
             return IndexError(f"index {index} is out of bounds for an axis of size {size}, in {eq.op.title}{there}")
-        if status == -3:
-            return KeyboardInterrupt()
+        if status == -4:
+            return MemoryError("no memory for the rows that reverse mode keeps of a while loop")
         return RuntimeError(f"the kernel left with status {status}")
 
 
@@ -103,7 +103,7 @@ class Written:
         f.jump(shared.leave)
         f.place(shared.leave)
         for room in shared.releases:
-            f.call("free", "void", f.load("ptr", room), declared=True)
+            f.call("free", "void", f.load("ptr", room), declared=True)  # of nothing, if the loop did not run
         f.ret(f.load("i64", shared.status))
         f.finish()
         self.text = str(module)

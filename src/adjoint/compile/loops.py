@@ -6,10 +6,12 @@ when the body reads it only element by element, and changes between two buffers 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from adjoint.compile import lanes
-from adjoint.compile.block import ON_THE_STACK, Block, Operand, Unsupported, lowers
+from adjoint.compile.block import ON_THE_STACK, Block, Operand, lowers
+from adjoint.compile.callbacks import write_poll
 from adjoint.compile.ir import Value
 from adjoint.compile.plan import Single
 from adjoint.compile.products import wants_packing
@@ -20,6 +22,8 @@ from adjoint.ops.loops import While
 from adjoint.ops.recompute import Checkpoint
 from adjoint.ops.scan import Scan
 from adjoint.program.program import Atom, Equation, Program, Var
+
+UNKNOWN = 1e12  # turns of a loop that ends when it ends
 
 
 def _in_registers(block: Block, atom: Atom, kind: Any) -> Value:
@@ -128,8 +132,8 @@ def write_scan(block: Block, eq: Equation) -> None:
     a, b = op.constants, op.constants + op.carries
     atoms = eq.inputs
     length = op.length if op.length is not None else atoms[b].type.shape[0]
-    turns = length if isinstance(length, int) else 1000
-    body = Block(block.shared, body_program, block.times * max(turns, 1))
+    turns = length if isinstance(length, int) else UNKNOWN
+    body = Block(block.shared, body_program, block.times * max(min(turns, 1000) if turns == UNKNOWN else turns, 1))
     inputs = body_program.inputs
     constants = {v: _in_registers(block, x, v.type) for v, x in zip(inputs[:a], atoms[:a], strict=True)}
     carries = [Carry(block, body, a + k, k, atoms[a + k], eq.outputs[k]) for k in range(op.carries)]
@@ -151,9 +155,11 @@ def write_scan(block: Block, eq: Equation) -> None:
         for j, base in enumerate(stacks):
             kind = body_program.outputs[op.carries + j].type
             targets[op.carries + j] = f.element(base, f.mul(row, block.number(block.nbytes(kind))), "i8")
+        before = block.shared.work
         body.emit(pointers, targets)
         for carry, (now, then) in zip(carries, states, strict=True):
             carry.advance(now, then)
+        write_poll(block, turn, (block.shared.work - before) / body.times + 10, turns)
     for carry in carries:
         carry.leave()
     for room in rooms:
@@ -194,8 +200,6 @@ def write_while(block: Block, eq: Equation) -> None:
     op: Any = eq.op
     f = block.f
     a, b = op.condition_constants, op.condition_constants + op.body_constants
-    if len(op.body.outputs) > op.carries:
-        raise Unsupported("while_loop: the rows that reverse mode keeps")
     body = Block(block.shared, op.body, block.times * 100)
     condition = Block(block.shared, op.condition, block.times * 100)
     test = {v: _in_registers(block, x, v.type) for v, x in zip(op.condition.inputs[:a], eq.inputs[:a], strict=True)}
@@ -204,7 +208,10 @@ def write_while(block: Block, eq: Equation) -> None:
         for v, x in zip(op.body.inputs[: op.body_constants], eq.inputs[a:b], strict=True)
     }
     carries = [Carry(block, body, op.body_constants + k, k, eq.inputs[b + k], eq.outputs[k]) for k in range(op.carries)]
+    rows = Rows(block, op.body.outputs[op.carries :], eq.outputs[op.carries :])
     answer = block.room(1)
+    number = f.allocate("i64", align=8)
+    f.store(f.index(0), number)
     head, turn, done = (f.new_block(h) for h in ("while", "turn", "done"))
     f.jump(head)
     f.place(head)
@@ -215,14 +222,64 @@ def write_while(block: Block, eq: Equation) -> None:
     f.place(turn)
     now = {v: s[0] for v, s in zip(op.body.inputs[op.body_constants :], states, strict=True)}
     targets = {k: s[1] for k, s in enumerate(states) if not carries[k].unchanged}
+    count = f.load("i64", number, 8)
+    targets.update((op.carries + j, room) for j, room in enumerate(rows.next(count)))
+    before = block.shared.work
     body.emit({**constants, **now}, targets)
     for carry, (old, new) in zip(carries, states, strict=True):
         carry.advance(old, new)
+    write_poll(block, count, (block.shared.work - before) / body.times + 10, UNKNOWN)
+    f.store(f.add(count, f.index(1)), number)
     f.jump(head)
     f.place(done)
     for carry in carries:
         carry.leave()
+    rows.finish(f.load("i64", number, 8))
     block.shared.steps.append("while loop")
+
+
+class Rows:
+    """Rows that a while loop stacks up, however many there are: memory that doubles when it is full."""
+
+    def __init__(self, block: Block, inner: Sequence[Atom], results: Sequence[Var]) -> None:
+        self.block, self.results = block, results
+        self.sizes = [block.nbytes(a.type) for a in inner]
+        if not results:
+            return
+        f = block.f
+        self.slots = [f.allocate("ptr", align=8) for _ in results]
+        self.capacity = f.allocate("i64", align=8)
+        for slot in self.slots:
+            f.initialise(Value("null", "ptr"), slot)
+        f.initialise(f.index(0), self.capacity)
+        block.shared.releases += self.slots
+
+    def next(self, count: Value) -> list[Value]:
+        """Where the next rows go."""
+        if not self.results:
+            return []
+        block, f = self.block, self.block.f
+        room = f.load("i64", self.capacity, 8)
+        with f.when(f.icmp("sge", count, room)):
+            larger = f.intrinsic("smax", f.binary("mul", room, f.index(2)), f.index(64))
+            for slot, size in zip(self.slots, self.sizes, strict=True):
+                old = f.load("ptr", slot, 8)
+                nbytes = f.binary("mul", larger, f.index(max(size, 1)))
+                new = f.call("realloc", "ptr", old, nbytes, declared=True)
+                block.leave_if(f.icmp("eq", new, Value("null", "ptr")), -4)
+                f.store(new, slot)
+            f.store(larger, self.capacity)
+        return [
+            f.element(f.load("ptr", slot, 8), f.mul(count, block.number(size)), "i8")
+            for slot, size in zip(self.slots, self.sizes, strict=True)
+        ]
+
+    def finish(self, count: Value) -> None:
+        """The loop is over: the number of rows is known."""
+        f = self.block.f
+        for var, slot in zip(self.results, self.slots if self.results else (), strict=True):
+            self.block.pointers[var] = f.load("ptr", slot, 8)
+            self.block.shared.sizes[var.type.shape[0]] = count
 
 
 @lowers(Cond)
