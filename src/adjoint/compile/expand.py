@@ -132,7 +132,7 @@ def _contracted(letters: Sequence[str], xs: Sequence[Any], output: str) -> Any:
             return made
     summed = [c for c in dict.fromkeys("".join(letters)) if c not in output]
     order = output + "".join(summed)
-    total = None
+    total: Any = None
     for names, x in zip(letters, xs, strict=True):
         present = [c for c in order if c in names]
         moved = np.transpose(x, [names.index(c) for c in present])

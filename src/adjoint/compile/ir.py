@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from adjoint.compile.ir_types import Value, lanes, like, mangled, number_text, scalar_of, vector_of
+from adjoint.compile.ir_types import BITS, Value, lanes, like, mangled, number_text, scalar_of, vector_of
 
 
 class Module:
@@ -350,6 +350,6 @@ _written: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}  # functions of
 
 
 __all__ = [
-    "Function", "Module", "Value", "Writer", "lanes", "like", "mangled", "number_text", "scalar_of", "shared_function",
+    "BITS", "Function", "Module", "Value", "Writer", "lanes", "like", "mangled", "number_text", "scalar_of", "shared_function",
     "vector_of",
 ]  # fmt: skip
