@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 _lock = threading.Lock()  # LLVM's global state: targets, symbols
+_bound: dict[str, int] = {}  # addresses that LLVM knows by name
 
 
 @cache
@@ -54,16 +55,15 @@ def verified(text: str) -> Any:
     return module
 
 
-def optimised(text: str) -> tuple[Any, Any]:
-    """The module after LLVM's passes, and the machine it is for.
+@cache
+def _compiler() -> tuple[Any, Any, Any]:
+    """A machine, LLVM's builder of passes and the passes, for all texts: new ones for each text would never be freed.
 
     Vectors, unrolling and the place of every load are written as they should be, so few passes are left to do; LLVM's
     own selection takes three times as long for code that is no faster.
     """
     binding = llvm()
-    module = verified(text)
     machine = _target_machine()
-    module.triple = machine.triple
     builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=1))
     passes = binding.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
@@ -74,6 +74,14 @@ def optimised(text: str) -> tuple[Any, Any]:
     passes.add_loop_rotate_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
+    return machine, builder, passes
+
+
+def optimised(text: str) -> tuple[Any, Any]:
+    """The module after LLVM's passes, and the machine it is for."""
+    machine, builder, passes = _compiler()
+    module = verified(text)
+    module.triple = machine.triple
     passes.run(module, builder)
     return module, machine
 
@@ -86,13 +94,19 @@ def compiled_object(text: str) -> bytes:
 
 
 class Loaded:
-    """Machine code in memory, and where its functions are."""
+    """Machine code in memory, and where its functions are.
+
+    Whoever holds an address holds this object as well: the memory is given back with it. Only when the interpreter
+    ends nothing is given back, since the code may still be called.
+    """
 
     def __init__(self, content: bytes, symbols: Mapping[str, int] | None = None) -> None:
         binding = llvm()
         with _lock:
             for name, address in (symbols or {}).items():
-                binding.add_symbol(name, address)
+                if _bound.get(name) != address:
+                    binding.add_symbol(name, address)
+                    _bound[name] = address
             empty = binding.parse_assembly("")
             self._engine = binding.create_mcjit_compiler(empty, _target_machine())
             self._engine.add_object_file(binding.ObjectFileRef.from_data(content))

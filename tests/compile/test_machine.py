@@ -1,0 +1,125 @@
+"""Text to machine code in memory: bound symbols, memory given back, threads."""
+
+import ctypes
+import gc
+import math
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adjoint.compile import machine
+
+Answer = ctypes.CFUNCTYPE(ctypes.c_int64)
+
+
+def text(number: int) -> str:
+    return f"define i64 @answer() {{ ret i64 {number} }}"
+
+
+def answer(code: machine.Loaded) -> int:
+    return Answer(code.address("answer"))()
+
+
+def resident() -> int:
+    """Bytes of memory in use by the process; nothing where the system does not tell."""
+    status = Path("/proc/self/statm")
+    return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if status.exists() else 0
+
+
+def test_code_runs_and_survives_the_bytes_it_came_from() -> None:
+    codes = [machine.Loaded(machine.compiled_object(text(i))) for i in range(5)]
+    gc.collect()
+    assert [answer(code) for code in codes] == [0, 1, 2, 3, 4]
+
+
+def test_compiling_again_gives_the_same_bytes() -> None:
+    other = "define double @f(double %x) { %y = fmul double %x, %x\n ret double %y }"
+    first = machine.compiled_object(text(1))
+    machine.compiled_object(other)
+    assert machine.compiled_object(text(1)) == first
+
+
+def test_a_name_that_is_not_there() -> None:
+    code = machine.Loaded(machine.compiled_object(text(1)))
+    with pytest.raises(KeyError, match="no function other"):
+        code.address("other")
+
+
+def test_text_that_is_not_well_formed_raises() -> None:
+    with pytest.raises(RuntimeError):
+        machine.compiled_object("define i64 @answer() { ret double 1.0 }")
+    assert answer(machine.Loaded(machine.compiled_object(text(2)))) == 2
+
+
+def test_symbols_are_bound_when_the_code_is_loaded() -> None:
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
+    functions = [kind(f) for f in (math.sqrt, math.exp)]
+    content = machine.compiled_object(
+        "declare double @adjoint_test_outside(double)\n"
+        "define double @f(double %x) { %y = call double @adjoint_test_outside(double %x)\n ret double %y }"
+    )
+    addresses = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions]
+    codes = [machine.Loaded(content, {"adjoint_test_outside": place}) for place in addresses]
+    again = machine.Loaded(content, {"adjoint_test_outside": addresses[0]})
+    assert [kind(code.address("f"))(4.0) for code in (*codes, again)] == [2.0, math.exp(4.0), 2.0]
+
+
+def test_memory_is_given_back() -> None:
+    content = machine.compiled_object(text(3))
+    for _ in range(100):
+        machine.Loaded(content).address("answer")
+    gc.collect()
+    before = resident()
+    for _ in range(1000):
+        machine.Loaded(content).address("answer")
+    gc.collect()
+    assert resident() - before < 1_500_000
+
+
+def test_compiling_keeps_no_memory() -> None:
+    for i in range(100):
+        machine.compiled_object(text(i))
+    gc.collect()
+    before = resident()
+    for i in range(300):
+        machine.compiled_object(text(i))
+    gc.collect()
+    assert resident() - before < 1_000_000
+
+
+def test_threads_compile_load_and_drop() -> None:
+    wrong: list[Any] = []
+
+    def work(me: int) -> None:
+        for k in range(20):
+            number = 100 * me + k
+            if answer(machine.Loaded(machine.compiled_object(text(number)))) != number:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_code_may_be_called_while_the_interpreter_ends() -> None:
+    script = """
+import builtins, ctypes
+from adjoint.compile import machine
+code = machine.Loaded(machine.compiled_object("define i64 @answer() { ret i64 6 }"))
+class Last:
+    def __del__(self, function=ctypes.CFUNCTYPE(ctypes.c_int64)(code.address("answer"))):
+        print("last", function())
+builtins.last = Last()  # goes after all modules have gone
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(machine.__file__).parents[2])}
+    run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["last", "6"]
