@@ -25,7 +25,7 @@ LAYERS = [
     {"ops"},
     {"transform", "simplify", "compile", "numpy", "scipy", "random"},
     {"api", "pipeline"},
-    {"debug", "derivatives", "extend", "flow", "report", "tracing"},
+    {"debug", "derivatives", "entries", "extend", "flow", "report", "tracing"},
     {"jitting"},
     {"show", "testing", "compat"},
     {"linear", "sparse"},

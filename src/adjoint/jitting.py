@@ -7,13 +7,15 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from types import MethodType
 from typing import Any, overload
+from weakref import WeakSet
 
 from adjoint import tree
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError
-from adjoint.base.source import user_facing
+from adjoint.base.source import user_facing, user_frame
+from adjoint.compile.entry import Entry
+from adjoint.entries import specialisation
 from adjoint.ops.call import Call as CallProgram
 from adjoint.ops.guards import Mismatch
 from adjoint.pipeline import Way, executable, traced
@@ -21,11 +23,12 @@ from adjoint.program.trace import live_trace
 from adjoint.program.types import Value
 from adjoint.transform.questions import Asked
 from adjoint.transform.signatures import Call, Signature
-from adjoint.transform.watch import watching
+from adjoint.transform.watch import BEFORE, watching
 
 __all__ = ["Jitted", "jit"]
 
 Function = Callable[..., tree.Tree]
+MOST_ENTRIES = 256  # they are tried one after the other: each mismatch costs a few nanoseconds
 
 
 class Ways:
@@ -61,24 +64,35 @@ class Ways:
         self.found = [way, *[other for other in self.found if other is not way]]
 
 
-class Jitted:
-    """A compiled function: called like the function it was made from. Made by `jit`."""
+class Jitted(Entry):
+    """A compiled function: called like the function it was made from. Made by `jit`.
 
+    A call that takes a known way runs in machine code from end to end; all others come to `_call`.
+    """
+
+    __slots__ = ()
     __name__: str
+    function: Function
+    _options: dict[str, Any]
+    _signature: Signature
+    _ways: dict[Any, Ways]  # by what makes calls alike
+    _lock: threading.RLock
+    _methods: dict[type, bool]
 
     def __init__(self, function: Function, options: dict[str, Any]) -> None:
         if not callable(function):
             raise TypeError(f"jit needs a function, not {type(function).__name__}. Write jit(f)(x), not jit(f(x)).")
+        super().__init__(_missed, _failed)
         self.__name__ = type(function).__name__
         functools.update_wrapper(self, function, updated=())
         self.function, self._options = function, options
         self._signature = Signature(function, options["static_argnums"], options["static_argnames"])
-        self._ways: dict[Any, Ways] = {}
-        self._lock = threading.RLock()
-        self._methods: dict[type, bool] = {}
+        self._ways, self._methods, self._lock = {}, {}, threading.RLock()
+        _all.add(self)
 
     @user_facing
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that no specialisation has taken."""
         if live_trace() is not None or watching() is not None:
             return self._inside(args, kwargs)
         return self._run(self._signature.read(args, kwargs, self._is_method), args, kwargs, alone=True)
@@ -101,10 +115,26 @@ class Jitted:
                     done = way, executable(way.program).run(call.values)
         way, outputs = done
         way.calls += 1
-        if ways.found[0] is not way:
+        if way.entry is None or ways.found[0] is not way:
             with self._lock:
                 ways.prefer(way)
+                self._add(way, call)
         return way.result(call, outputs)
+
+    def _add(self, way: Way, call: Call) -> None:
+        """From now on calls like this one do not come here."""
+        if way.entry is None:
+            made = executable(way.program)
+            full = len(self.specialisations) >= MOST_ENTRIES
+            found = None if full else specialisation(way, made, call, self._signature.surroundings.reads)
+            way.entry = -1 if found is None else self.add(found)
+
+    def stop_entries(self) -> None:
+        """From now on all calls come here first."""
+        with self._lock:
+            self.clear()
+            for way in [way for ways in self._ways.values() for way in ways.found]:
+                way.entry = None
 
     def _ways_of(self, key: Any) -> Ways:
         found = self._ways.get(key)
@@ -133,7 +163,10 @@ class Jitted:
         ways.reason = f"more than {len(ways.found)} specialisations"
         if not ways.warned:
             ways.warned = True
-            warnings.warn(f"{message} Until then, such calls run as plain Python.", RuntimeWarning, stacklevel=5)
+            message += " This call, and others like it, run as plain Python."
+            frame = user_frame()
+            place = ("jit", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+            warnings.warn_explicit(message, RuntimeWarning, *place)
 
     def _inside(self, args: Any, kwargs: Any) -> Any:
         """A call inside a transformation: recorded as one primitive, or as what the function does."""
@@ -173,10 +206,7 @@ class Jitted:
         """The same of another function."""
         return Jitted(function, self._options)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
-
-    def __reduce__(self) -> Any:
+    def __reduce_ex__(self, protocol: Any) -> Any:
         return Jitted, (self.function, self._options)
 
     @property
@@ -185,6 +215,31 @@ class Jitted:
 
     def __repr__(self) -> str:
         return f"<jit of {getattr(self.function, '__qualname__', self.function)}>"
+
+
+_all: WeakSet[Jitted] = WeakSet()
+
+
+def _stop_entries() -> None:
+    for jitted in list(_all):
+        jitted.stop_entries()
+
+
+BEFORE.append(_stop_entries)  # while non-finite values are watched for, every operation has to be seen
+
+
+def _missed(entry: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return entry._call(args, kwargs)
+
+
+@user_facing
+def _failed(entry: Any, number: int, status: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A kernel has left early: its guards are not met, or something went wrong in it."""
+    kernel, _ = entry.specialisations[number].keep
+    problem = kernel.failure(status) if status < 0 else None
+    if problem is not None and not isinstance(problem, Mismatch):
+        raise problem
+    return entry._call(args, kwargs)
 
 
 @overload

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from adjoint import tree
 from adjoint.base.source import here
+from adjoint.compile.entry import ArrayLeaf, Entry, ListOf, NumberLeaf, Output, OutputType, Specialisation
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
 from adjoint.ops import call as calls
 from adjoint.ops.guards import Expect, Mismatch, acts, expectations, guards_first
@@ -65,18 +66,57 @@ def _executable(program: Program) -> Executable:
         kernel = compile_program(simple)
     except (Unsupported, ImportError) as problem:
         return Executable(simple, Evaluator(simple), f"read by NumPy: {problem}", None, seconds)
+    except Exception as problem:  # a fault of ours: the answer is right all the same
+        how = f"read by NumPy: the compiler failed with {type(problem).__name__}: {problem}"
+        if _sizes_are_known(simple):
+            warnings.warn(f"jit: a program is {how}", RuntimeWarning, stacklevel=2)
+        return Executable(simple, Evaluator(simple), how, None, seconds)
     seconds["compile"] = time.perf_counter() - simplified
-    return Executable(simple, partial(_attempt, kernel), "compiled", kernel, seconds)
+    return Executable(simple, _entered(kernel), "compiled", kernel, seconds)
 
 
-def _attempt(kernel: Kernel, values: Sequence[Value]) -> list[Value]:
-    """Call machine code the slow way; a positive status is the number of the guard that was not met."""
-    status, outputs = kernel.attempt(values)
-    if status > 0:
-        raise Mismatch(next(g for g in expectations(kernel.program) if g.number == status - 1))
-    if status:
+def _sizes_are_known(program: Program) -> bool:
+    """Whether the sizes of all values are known before the program runs."""
+    return all(isinstance(n, int) for eq in program.equations for v in eq.outputs for n in v.type.shape)
+
+
+def _entered(kernel: Kernel) -> Run:
+    """Machine code as a function of a list of values: at C speed for contiguous arrays and scalars of its types."""
+
+    def attempt(entry: Any, values: tuple[Any, ...], named: dict[str, Any]) -> list[Value]:
+        status, outputs = kernel.attempt(values)
+        return outputs if status == 0 else refuse(entry, 0, status, values, named)
+
+    def refuse(entry: Any, number: int, status: int, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A positive status is the number of the guard that was not met."""
+        if status > 0:
+            raise Mismatch(next(g for g in expectations(kernel.program) if g.number == status - 1))
         raise kernel.failure(status)
-    return outputs
+
+    entry = Entry(attempt, refuse)
+    numbers = {"i": int, "f": float, "c": complex}
+    leaves = [
+        ArrayLeaf(slot, t.dtype, t.shape)
+        if t.shape
+        else NumberLeaf(slot, numbers[t.dtype.kind] if t.weak else t.dtype.type)
+        for slot, t in enumerate(kernel.input_types)
+    ]
+    entry.add(
+        Specialisation(
+            kernel=kernel.address,
+            inputs=len(leaves),
+            positional=leaves,
+            outputs=[OutputType(t.dtype, t.shape) for t in kernel.output_types],
+            result=ListOf([Output(i) for i in range(len(kernel.output_types))]),
+            constants=kernel.constants,
+            workspace=kernel.workspace,
+            context=kernel.context,
+            heavy=kernel.heavy,
+            calls_back=bool(kernel.notes["callbacks"]),
+            keep=kernel,
+        )
+    )
+    return lambda values: entry(*values)
 
 
 def run_program(program: Program, values: Sequence[Value]) -> list[Value]:
@@ -100,7 +140,8 @@ class Way:
     stateful: bool  # whether random generators are among the arguments
     acts: bool  # whether it prints, calls back or checks
     seconds: dict[str, float] = field(default_factory=dict[str, float])
-    calls: int = 0
+    calls: int = 0  # through Python code
+    entry: int | None = None  # its number in the entry, -1 when it cannot be there
 
     @property
     def answers(self) -> tuple[Any, ...]:

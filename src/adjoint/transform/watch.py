@@ -40,6 +40,7 @@ R = TypeVar("R")
 
 MOST_TRIED = 64  # so many elements of an array are tried one by one for whether they matter
 _watch: ContextVar[Watch | None] = ContextVar("adjoint_watch", default=None)
+BEFORE: list[Callable[[], None]] = []  # called before a watch begins: what runs past Python code has to stop that
 
 
 class Node:
@@ -342,6 +343,8 @@ def nans() -> Generator[None]:
     memory while active, and nothing otherwise.
     """
     token = _watch.set(Watch())
+    for prepare in BEFORE:
+        prepare()
     try:
         yield
     finally:

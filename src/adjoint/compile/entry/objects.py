@@ -45,7 +45,7 @@ class Entry:
     _next: int
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return object.__new__(fast_class(cls) or cls)
+        return object.__new__(fast_class(cls) or slow_class(cls))
 
     def __init_subclass__(cls) -> None:
         if "__slots__" not in vars(cls):
@@ -212,6 +212,14 @@ def fast_class(base: type[Entry]) -> type[Entry] | None:
         return _made_class(base)
     except Unsupported:
         return None
+
+
+@functools.cache
+def slow_class(base: type[Entry]) -> type[Entry]:
+    """The class under an `Entry` class where calls are Python code: it adds `__dict__` and weak references."""
+    if hasattr(base, "__dict__") and base.__dictoffset__:
+        return base
+    return type(base.__name__, (base,), {"__slots__": ("__dict__", "__weakref__"), "__module__": base.__module__})
 
 
 def _function(name: str) -> int | None:
