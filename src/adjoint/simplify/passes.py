@@ -4,8 +4,9 @@
     simplify(program)        # computes the same, with fewer and cheaper equations
 
 Programs inside (bodies of loops, branches) come first, each by all passes; then the passes of `PASSES` follow one
-another, on the equations of the program itself, until none of them finds anything to do. A pass takes a program and
-gives one with the same inputs and outputs; the very same object when it changed nothing.
+another, on the equations of the program itself, until none of them finds anything to do. Then come those of
+`RESHAPING`, which weigh one form of a program against another, and if they change it, the others again. A pass takes a
+program and gives one with the same inputs and outputs; the very same object when it changed nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from adjoint.program.program import Program
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.derivative_marks import drop_derivative_marks
 from adjoint.simplify.inside import holds_programs, map_programs
+from adjoint.simplify.loops import reshape_loops, tidy_loops
 from adjoint.simplify.rewriting import rewrite
 
 Pass: TypeAlias = Callable[[Program], Program]
@@ -28,6 +30,11 @@ PASSES: list[Pass] = [
     drop_dead_code,
     rewrite,
     drop_dead_code,
+    tidy_loops,
+]
+
+RESHAPING: list[Pass] = [
+    reshape_loops,
 ]
 
 MOST_ROUNDS = 12  # far more than any program needs: each round leaves less to do
@@ -41,14 +48,20 @@ def simplify(program: Program) -> Program:
         return program
     for _ in range(MOST_ROUNDS):
         before = program
-        program = simplify_inside(program)
-        for apply in PASSES:
-            program = apply(program)
-            if CHECKED:
-                check(program, f"after {apply.__name__}: ")
+        program = _passed(simplify_inside(program), PASSES)
         if program is before:
-            break
+            program = _passed(program, RESHAPING)
+            if program is before:
+                break
     program.__dict__["_simplified"] = True
+    return program
+
+
+def _passed(program: Program, passes: list[Pass]) -> Program:
+    for apply in passes:
+        program = apply(program)
+        if CHECKED:
+            check(program, f"after {apply.__name__}: ")
     return program
 
 

@@ -33,10 +33,12 @@ class Rule:
     apply: Apply
     note: str = ""
 
-    def fits(self, op: Op, tags: tuple[Tag, ...] | None) -> bool:
-        """Whether the rule may apply to this primitive on inputs of these origins (None: too many to say)."""
-        if not (self.root is op or (isinstance(self.root, type) and isinstance(op, self.root))):
-            return False
+    def is_about(self, op: Op) -> bool:
+        """Whether the rule is about this primitive."""
+        return self.root is op or (isinstance(self.root, type) and isinstance(op, self.root))
+
+    def fits(self, tags: tuple[Tag, ...] | None) -> bool:
+        """Whether the rule may apply to inputs of these origins (None: too many to say)."""
         if self.children is None or tags is None:
             return self.children is None
         return len(tags) == len(self.children) and all(
@@ -67,12 +69,16 @@ class RuleBook:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
+        self._about: dict[Tag, list[Rule]] = {}
         self._found: dict[tuple[Tag, ...], tuple[Apply, ...]] = {}
 
     def candidates(self, form: tuple[Tag, ...], op: Op, many: bool) -> tuple[Apply, ...]:
         """The rules for a form (tag of the primitive, tags of its inputs unless they are many)."""
         found = self._found.get(form)
         if found is None:
+            about = self._about.get(form[0])
+            if about is None:
+                about = self._about[form[0]] = [r for r in self.rules if r.is_about(op)]
             tags = None if many else form[1:]
-            found = self._found[form] = tuple(r.apply for r in self.rules if r.fits(op, tags))
+            found = self._found[form] = tuple([r.apply for r in about if r.fits(tags)])
         return found
