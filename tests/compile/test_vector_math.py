@@ -26,7 +26,7 @@ def test_width_does_not_matter(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_nan_stays(name: str, dtype: str) -> None:
     for position in range(NAMES[name]):
-        args = [np.full(3, 0.5, dtype) for _ in range(NAMES[name])]
+        args = [np.full(3, 1.5 if name == "arccosh" else 0.5, dtype) for _ in range(NAMES[name])]
         args[position][1] = np.nan
         got = compiled(name, dtype)(*args)
         np.testing.assert_array_equal(np.isnan(got), [False, True, False])

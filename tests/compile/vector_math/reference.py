@@ -25,21 +25,49 @@ def compiled(name: str, dtype: str, width: int | None = None) -> ArrayFunction:
     )
 
 
+def logit(p: Any) -> Any:
+    """log(p / (1 - p)), without cancellation near ½."""
+    return 2 * mp.atanh(2 * p - 1) if abs(p - 0.5) < 0.4 else mp.log(p) - mp.log1p(-p)
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + e^x)."""
+    return mp.log1p(mp.exp(x))
+
+
 EXACT: dict[str, Callable[..., Any]] = {
     "exp": mp.exp,
+    "exp2": lambda x: mp.power(2, x),
+    "exp10": lambda x: mp.power(10, x),
     "expm1": mp.expm1,
-    "tanh": mp.tanh,
     "expit": lambda x: 1 / (1 + mp.exp(-x)),
     "log": mp.log,
     "log2": lambda x: mp.log(x) / mp.ln2,
     "log10": mp.log10,
     "log1p": mp.log1p,
+    "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
+    "logaddexp2": lambda x, y: mp.log(mp.power(2, x) + mp.power(2, y)) / mp.ln2,
+    "softplus": softplus,
+    "log_expit": lambda x: -softplus(-x),
+    "logit": logit,
     "sin": mp.sin,
     "cos": mp.cos,
     "tan": mp.tan,
+    "arcsin": mp.asin,
+    "arccos": mp.acos,
+    "arctan": mp.atan,
+    "arctan2": mp.atan2,
+    "sinh": mp.sinh,
+    "cosh": mp.cosh,
+    "tanh": mp.tanh,
+    "arcsinh": mp.asinh,
+    "arccosh": mp.acosh,
+    "arctanh": mp.atanh,
     "power": mp.power,
-    "erf": mp.erf,
     "sqrt": mp.sqrt,
+    "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),
+    "hypot": mp.hypot,
+    "erf": mp.erf,
 }
 
 

@@ -1,4 +1,4 @@
-"""exp, exp2, expm1 and what is made of them: sinh, cosh, tanh, expit.
+"""exp, exp2, exp10, expm1, expit.
 
 x = n ln 2 + r, |r| <= ln 2 / 2, n integer:  e^x = 2^n e^r,  and e^r is a polynomial. n is found by adding a number so
 large that only the integer part is left in the low bits; those bits, moved to the place of the exponent, are 2^n.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from adjoint.compile.vector_math.lanes import Lanes, at_least, at_most, copy_sign, fma, polynomial, where
+from adjoint.compile.vector_math.lanes import Lanes, at_least, at_most, fma, polynomial, where
 
 # ln 2 in two parts: n · high is exact for |n| < 2^11 (double), 2^9 (float).
 LN2 = {
@@ -41,6 +41,32 @@ EXPM1 = {
 
 # Beyond these exp is 0 and infinity.
 EXP_RANGE = {"double": (-746.0, 710.0), "float": (-104.0, 89.0)}
+EXP2_RANGE = {"double": (-1080.0, 1025.0), "float": (-160.0, 129.0)}
+EXP10_RANGE = {"double": (-325.0, 309.0), "float": (-46.0, 39.0)}
+
+# (2^r - 1) / r, |r| <= 1/2, relative to 2^r: tools/minimax.py exp2, exp2_single (2^-57.1, 2^-32.5).
+EXP2 = {
+    "double": (
+        0.6931471805599453, 0.24022650695910172, 0.055504108664824574, 0.009618129107577115, 0.0013333558145567613,
+        0.00015403530478773345, 1.52527347380728e-05, 1.3215424529926305e-06, 1.0177655899678801e-07,
+        7.07560810428573e-09, 4.519368406920964e-10,
+    ),
+    "float": (
+        0.6931471824645996, 0.24022650718688965, 0.055504050105810165, 0.00961808767169714, 0.0013337968848645687,
+        0.00015451702347490937, 1.4321500202640891e-05,
+    ),
+}  # fmt: skip
+
+# log10 2 in two parts, n · high exact
+LOG10_2 = {
+    "double": (float.fromhex("0x1.34413509f7800p-2"), 2.8363394551044964e-14),
+    "float": (float.fromhex("0x1.344000p-2"), 4.605039066518657e-06),
+}
+# ln 10 in two parts
+LN10 = {
+    "double": (2.302585092994046, -2.1707562233822494e-16),
+    "float": (2.3025851249694824, -3.1975435632602967e-08),
+}
 
 
 def reduced(x: Lanes, offset: int) -> tuple[Lanes, Lanes]:
@@ -111,12 +137,33 @@ def expm1(x: Lanes) -> Lanes:
     return where(abs(x) < 2.0 ** -(form.mantissa + 2), x, half + half)
 
 
-def tanh(x: Lanes) -> Lanes:
-    """With t = e^(±2|x|) - 1: tanh |x| = |t| / (2 + t), minus for small |x|, where the sum 2 + t then rounds better."""
-    a = abs(x)
-    double = at_most(a + a, 40.0 if x.format.scalar == "double" else 20.0)
-    t = scaled_expm1(where(a < 0.3, -double, double), 0, sharp=True)
-    return copy_sign(t / (t + 2.0), x)
+def exp2(x: Lanes) -> Lanes:
+    """2^x = 2^n 2^r, r = x - n exact."""
+    form = x.format
+    low, high = EXP2_RANGE[form.scalar]
+    shift = form.magic + 2 * form.bias
+    x = at_least(at_most(x, high), low)
+    t = x + shift
+    r = x - (t - shift)
+    return scaled(fma(r, polynomial(r, EXP2[form.scalar]), 1.0), t.bits())
+
+
+def exp10(x: Lanes) -> Lanes:
+    """x = n log10 2 + s, 10^x = 2^n e^(s ln 10)."""
+    form = x.format
+    low, high = EXP10_RANGE[form.scalar]
+    two, two_low = LOG10_2[form.scalar]
+    ten, ten_low = LN10[form.scalar]
+    shift = form.magic + 2 * form.bias
+    x = at_least(at_most(x, high), low)
+    t = fma(x, 1 / math.log10(2), shift)
+    n = t - shift
+    exact = fma(n, -two, x)
+    s = fma(n, -two_low, exact)
+    s_low = fma(n, -two_low, exact - s)
+    r = s * ten
+    r_low = fma(s, ten, -r) + fma(s, ten_low, s_low * ten)
+    return scaled(exp_polynomial(r, r_low), t.bits())
 
 
 def expit(x: Lanes) -> Lanes:

@@ -208,6 +208,13 @@ def copy_sign(x: Lanes, sign: Lanes) -> Lanes:
     return Lanes(x.function, x.function.intrinsic("copysign", x.value, sign.value))
 
 
+def two_sum(a: Lanes, b: Lanes) -> tuple[Lanes, Lanes]:
+    """a + b rounded, and what the rounding took away, exactly."""
+    total = a + b
+    back = total - a
+    return total, (a - (total - back)) + (b - back)
+
+
 def square_root(x: Lanes) -> Lanes:
     return Lanes(x.function, x.function.intrinsic("sqrt", x.value))
 

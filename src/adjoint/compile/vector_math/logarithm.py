@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from adjoint.compile.vector_math.exponential import LN2
+from adjoint.compile.vector_math.exponential import LN2, LOG10_2
 from adjoint.compile.vector_math.lanes import Lanes, fma, polynomial, where
 
 # (2 artanh s - 2 s) / s³ in powers of s², |s| <= 0.1716: tools/minimax.py artanh (2^-59.5).
@@ -38,14 +38,8 @@ def split(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     m = (bits - exponent).float()
     # k + bias, below the leading one of 2^mantissa
     large = 2.0**form.mantissa
-    k = ((biased >> form.mantissa) | number_bits(form.scalar, large)).float() - (large + form.bias)
+    k = ((biased >> form.mantissa) | ((form.mantissa + form.bias) << form.mantissa)).float() - (large + form.bias)
     return k, m, exponent
-
-
-def number_bits(scalar: str, x: float) -> int:
-    """The bits of 2^mantissa in a format, as an integer."""
-    exponent = int(math.log2(x))
-    return (exponent + 1023) << 52 if scalar == "double" else (exponent + 127) << 23
 
 
 def series(f: Lanes) -> tuple[Lanes, Lanes]:
@@ -84,18 +78,24 @@ def log(x: Lanes) -> Lanes:
     return finished(x, fma(k, high, f - (h - fma(k, low, t))))
 
 
-def log1p(x: Lanes) -> Lanes:
-    """1 + x = u + c, c the rounding error of u; with u = 2^k m:  f = (m - 1) + 2^-k c."""
-    form = x.format
+def log_of_sum(u: Lanes, c: Lanes, more: Lanes | None = None) -> Lanes:
+    """log(u + c) + more · ln 2 for normal u, |c| below the last place of u: with u = 2^k m, f = (m - 1) + 2^-k c."""
+    form = u.format
     high, low = LN2[form.scalar]
-    u = x + 1.0
-    c = x - (u - 1.0)
     k, m, exponent = split(u)
     scale = (((form.bias + 1) << form.mantissa) - exponent).float()  # 2^(1-k): 2^-k may be too small for a float
     f = fma(c * 0.5, scale, m - 1.0)
     h, t = series(f)
-    y = finished(u, fma(k, high, f - (h - fma(k, low, t))))
-    return where(abs(x) < 2.0 ** -(form.mantissa + 2), x, y)
+    if more is not None:
+        k = k + more
+    return fma(k, high, f - (h - fma(k, low, t)))
+
+
+def log1p(x: Lanes) -> Lanes:
+    """1 + x = u + c, c the rounding error of u."""
+    u = x + 1.0
+    y = finished(u, log_of_sum(u, x - (u - 1.0)))
+    return where(abs(x) < 2.0 ** -(x.format.mantissa + 2), x, y)
 
 
 # 1 / ln b in two parts
@@ -106,11 +106,6 @@ PER_LN2 = {
 PER_LN10 = {
     "double": (0.4342944819032518, 1.098319650216765e-17),
     "float": (0.4342944920063019, -1.0103049952192578e-08),
-}
-# log10 2 in two parts, k · high exact
-LOG10_2 = {
-    "double": (float.fromhex("0x1.34413509f7800p-2"), 2.8363394551044964e-14),
-    "float": (float.fromhex("0x1.344000p-2"), 4.605039066518657e-06),
 }
 
 
