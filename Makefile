@@ -3,12 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+# Benchmarks run in an environment of their own, beside the peers they compare with; a peer that cannot be had is left out.
+BENCH := .venv-bench
+PEERS := jax casadi numba torch==2.13.0
 # Small matrices gain nothing from BLAS's own threads, and lose much when the machine is busy or tests run side by side.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 TESTS ?= tests
 
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test lint docs bench bench-quick clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,7 +19,7 @@ help:
 	@echo "make test    lint, then the whole test suite (WORKERS=2, TESTS=tests/ops to choose)"
 	@echo "make lint    ruff and pyright"
 	@echo "make docs    the documentation, into site/"
-	@echo "make bench   the benchmarks"
+	@echo "make bench   the benchmarks; writes docs/benchmarks.md (make bench-quick: two minutes, writes nothing)"
 	@echo "make clean   remove .venv, caches and what was built"
 
 demo: $(VENV)/demo.stamp
@@ -33,26 +36,36 @@ lint: $(VENV)/test.stamp
 docs: $(VENV)/docs.stamp
 	$(BIN)/mkdocs build --strict --site-dir site
 
-bench: $(VENV)/bench.stamp
-	@for file in benchmarks/*.py; do echo; echo "== $$file"; $(BIN)/python $$file || exit 1; done
+bench: $(BENCH)/bench.stamp
+	@for file in benchmarks/*.py; do echo; echo "== $$file"; $(BENCH)/bin/python $$file || exit 1; done
+	$(BENCH)/bin/python -m benchmarks.peers --write
+
+bench-quick: $(BENCH)/bench.stamp
+	$(BENCH)/bin/python -m benchmarks.peers --quick
 
 # One stamp for each set of packages: a target installs what it needs once, and again when pyproject.toml changes.
-$(VENV)/bin/python:
+$(VENV)/bin/python $(BENCH)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("adjoint needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
-	@echo "Creating $(VENV) ..."
-	@$(PYTHON) -m venv $(VENV)
+	@echo "Creating $(@:/bin/python=) ..."
+	@$(PYTHON) -m venv $(@:/bin/python=)
 
 $(VENV)/demo.stamp: EXTRAS = learn,plot
 # Types are checked against the packages that the tests use, so lint needs them too.
 $(VENV)/test.stamp: EXTRAS = test,dev
 $(VENV)/docs.stamp: EXTRAS = docs
-$(VENV)/bench.stamp: EXTRAS = bench
 
 $(VENV)/%.stamp: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing adjoint[$(EXTRAS)] into $(VENV) ..."
 	@$(PIP) install --editable '.[$(EXTRAS)]'
 	@touch $@
 
+$(BENCH)/bench.stamp: PIP := $(BENCH)/bin/python -m pip --disable-pip-version-check -qq
+$(BENCH)/bench.stamp: pyproject.toml | $(BENCH)/bin/python
+	@echo "Installing adjoint[bench] and its peers into $(BENCH) ..."
+	@$(PIP) install --editable '.[bench]'
+	@for peer in $(PEERS); do $(PIP) install $$peer || echo "$$peer cannot be had, so it is left out"; done
+	@touch $@
+
 clean:
-	rm -rf $(VENV) site build dist tour.png .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) site build dist tour.png .pytest_cache .ruff_cache .hypothesis
 	find src tests docs examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -56,7 +56,7 @@ LONGEST = 400
 VAGUE = {"util", "utils", "helper", "helpers", "misc", "common", "tools", "stuff", "shared", "extra", "extras"}
 
 # Folders of tests/ with no counterpart in src/adjoint, and tests that look at a whole folder or at several.
-TEST_FOLDERS_OF_THEIR_OWN = {"book", "docs", "examples", "golden", "interop", "opinfo"}
+TEST_FOLDERS_OF_THEIR_OWN = {"benchmarks", "book", "docs", "examples", "golden", "interop", "opinfo"}
 TESTS_ACROSS_FILES = {
     "ops/test_contract.py",
     "program/test_random.py",
