@@ -1,0 +1,161 @@
+"""What is wanted of a loop, and the arrays outside that it walks along.
+
+A slice that moves along an array outside is no equation of the body: it is a row of that array. So are the results of
+a loop before, and numbers that differ from turn to turn.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from adjoint.ops.index import ScatterSet, Slice
+from adjoint.ops.rearrange import Broadcast, Concatenate, Reshape, Transpose
+from adjoint.program.program import Atom, Equation, Literal, Var
+from adjoint.program.types import ArrayType
+from adjoint.simplify.moving_places import Draft, MovingPlaces
+from adjoint.simplify.repeats import Numbered
+from adjoint.simplify.turns import Carried, Inner, Listed, Roll, Same, Source, Walked, literal_dtype
+
+
+class Outside(Protocol):
+    """What a loop asks the program around it."""
+
+    numbers: Numbered
+
+    def atom(self, number: int) -> Atom:
+        """The variable or literal of a number, made outside of this loop."""
+        ...
+
+    def loop(self, roll: Roll) -> Wanted:
+        """The loop of an earlier roll."""
+        ...
+
+
+class Wanted:
+    """One roll, and what is wanted of it."""
+
+    def __init__(self, outside: Outside, roll: Roll) -> None:
+        self.outside, self.roll = outside, roll
+        start, period, self.turns = roll.run
+        self.equations = outside.numbers.program.equations[start : start + period]
+        self.made = [(q, j) for q, eq in enumerate(self.equations) for j in range(len(eq.outputs))]
+        self.first = dict[int, int]()  # the first result of each equation
+        for k, (q, _) in enumerate(self.made):
+            self.first.setdefault(q, k)
+        self.stacks: dict[int | Carried, Var] = {}
+        self.singles: dict[tuple[int, int], Var] = {}  # (result, turn)
+        self.sums: dict[tuple[tuple[int, ...], tuple[int, ...]], Var] = {}  # of results, after values before the loop
+        self.aliases: dict[Var, Atom] = {}
+        self.before = Draft(self.equations[0])
+        self.after = Draft(self.equations[0])
+        self.arrays: dict[Any, Atom] = {}
+        self.pure = False
+        self.left_alone = False  # it was not worth it
+
+    # ---- what is wanted
+
+    def kind(self, k: int) -> ArrayType:
+        """The type of a result."""
+        q, j = self.made[k]
+        return self.equations[q].outputs[j].type
+
+    def stack(self, key: int | Carried) -> Var:
+        """All turns of a result, or of what is carried in."""
+        if key not in self.stacks:
+            kind = self.kind(key if isinstance(key, int) else key.made)
+            self.stacks[key] = Var(ArrayType((self.turns, *kind.shape), kind.dtype))
+        return self.stacks[key]
+
+    def single(self, k: int, turn: int) -> Var:
+        """A result of one turn."""
+        return self.singles.setdefault((k, turn), Var(self.kind(k)))
+
+    def sum(self, results: tuple[int, ...], before: tuple[int, ...], kind: ArrayType) -> Var:
+        """The sum of some results over all turns, added one by one, after some values from before the loop."""
+        return self.sums.setdefault((results, before), Var(kind))
+
+    # ---- what stays outside
+
+    def is_walk(self, q: int) -> bool:
+        """Whether an equation is a slice that moves along an array outside."""
+        return isinstance(self.equations[q].op, Slice) and bool(self.roll.places[q]) and self._is_outside(q)
+
+    def _is_outside(self, q: int) -> bool:
+        source = self.roll.sources[q][0]
+        return isinstance(source, Same) and source.number >= 0
+
+    def moves_only(self, q: int) -> bool:
+        """Whether an equation takes rows of something that is stacked already, and only arranges their elements."""
+        if self.is_walk(q):
+            return True
+        if self.roll.places[q] or not isinstance(self.equations[q].op, Slice | Reshape | Transpose):
+            return False
+        return not isinstance(self.roll.sources[q][0], Same | Carried)
+
+    def is_write(self, q: int) -> bool:
+        places = self.roll.places[q]
+        return isinstance(self.equations[q].op, ScatterSet) and bool(places) and places[0].distinct
+
+    def ordered(self, places: MovingPlaces) -> MovingPlaces:
+        return places.part(slice(None, None, -1)) if self.roll.reverse else places
+
+    def stays_outside(self, k: int) -> bool:
+        q = self.made[k][0]
+        return self.is_walk(q) or self.pure
+
+    def movedarray(self, k: int) -> Atom:
+        """All turns of a result that is made outside."""
+        if k in self.arrays:
+            return self.arrays[k]
+        q = self.made[k][0]
+        eq, source = self.equations[q], self.roll.sources[q][0]
+        draft = self.before
+        draft.like = eq
+        if self.is_walk(q):
+            assert isinstance(source, Same)
+            made = self.ordered(self.roll.places[q][0]).read(draft, self.outside.atom(source.number))
+        else:
+            x, op = self.array(eq, 0, source), eq.op
+            if isinstance(op, Slice):
+                made = draft.write(Slice(((None, None, None), *op.items)), x)
+            elif isinstance(op, Transpose):
+                made = draft.write(Transpose((0, *[a + 1 for a in op.axes])), x)
+            else:
+                assert isinstance(op, Reshape)
+                made = draft.reshaped(x, (self.turns, *op.shape))
+        self.arrays[k] = made
+        return made
+
+    def array(self, eq: Equation, slot: int, source: Source) -> Atom:
+        """All turns of what an equation reads at a place, as an array outside."""
+        if isinstance(source, Inner):
+            return self.movedarray(source.made) if self.stays_outside(source.made) else self.stack(source.made)
+        if isinstance(source, Carried):
+            return self.stack(source)
+        dtype = literal_dtype(self.outside.numbers, eq, slot, source) if isinstance(source, Listed) else None
+        key = (source, dtype)
+        if key not in self.arrays:
+            self.arrays[key] = self._listed(source, dtype) if isinstance(source, Listed) else self._walked(source)
+        return self.arrays[key]
+
+    def _walked(self, source: Source) -> Atom:
+        assert isinstance(source, Walked)
+        other = source.roll
+        stack = self.outside.loop(other).stack(source.made if source.carried is None else source.carried)
+        first, last = (other.place(source.first + source.step * t) for t in (0, self.turns - 1))
+        step = -source.step if other.reverse else source.step
+        if self.roll.reverse:
+            first, step = last, -step
+        return self.before.sliced(stack, first, step, self.turns)
+
+    def _listed(self, source: Listed, dtype: Any) -> Atom:
+        program = self.outside.numbers.program
+        atoms = [self.outside.atom(n) for n in (reversed(source.numbers) if self.roll.reverse else source.numbers)]
+        values = [a.value if isinstance(a, Literal) else program.constants.get(a) for a in atoms]
+        if all(v is not None for v in values):
+            return self.before.constant(np.stack([np.asarray(v, dtype) for v in values]))
+        shape = (1, *atoms[0].type.shape)
+        rows = [self.before.write((Broadcast if isinstance(a, Literal) else Reshape)(shape), a) for a in atoms]
+        return self.before.write(Concatenate(0), *rows)
