@@ -21,6 +21,7 @@ from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.derivative_marks import drop_derivative_marks
 from adjoint.simplify.inside import holds_programs, map_programs
 from adjoint.simplify.loops import reshape_loops, tidy_loops
+from adjoint.simplify.reroll import reroll
 from adjoint.simplify.rewriting import rewrite
 
 Pass: TypeAlias = Callable[[Program], Program]
@@ -28,6 +29,7 @@ Pass: TypeAlias = Callable[[Program], Program]
 PASSES: list[Pass] = [
     drop_derivative_marks,
     drop_dead_code,
+    reroll,  # before the rest: a loop is read once, not turn by turn
     rewrite,
     drop_dead_code,
     tidy_loops,
