@@ -6,6 +6,8 @@ from adjoint.ops.effects import has_effects
 from adjoint.program.program import Equation, Program, Var
 from adjoint.simplify.inside import holds_programs
 
+SETTLED = "_settled"  # a mark on programs to which no rule of rewriting applies; it stays when equations go
+
 
 def drop_dead_code(program: Program) -> Program:
     """The program without what no output and no effect depends on."""
@@ -23,7 +25,10 @@ def drop_dead_code(program: Program) -> Program:
     if len(kept) == len(program.equations) and constants is program.constants:
         return program
     kept.reverse()
-    return Program(program.inputs, tuple(kept), program.outputs, constants)
+    found = Program(program.inputs, tuple(kept), program.outputs, constants)
+    if SETTLED in program.__dict__:
+        found.__dict__[SETTLED] = True
+    return found
 
 
 def acts(eq: Equation) -> bool:

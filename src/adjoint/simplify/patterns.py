@@ -50,7 +50,7 @@ def identity(
 ) -> list[Rule]:
     """Rules for left = right, one for each order of the operands of commutative operations.
 
-    `when` is asked with those of the letters, `shapes` and `dtype` that it names; `kinds` are the kinds of dtype for
+    `when` is asked with those of the letters and `shape` (of the whole) that it names; `kinds` are the kinds of dtype for
     which it holds; `once`: only where the operations inside are read nowhere else, so that the new ones replace them.
     """
     replacement = _parsed(right)
@@ -65,11 +65,14 @@ def identity(
                     return None
             if kind.dtype.kind not in kinds:
                 return None
-            found: Found = {"dtype": kind.dtype, "shape": kind.shape, "rewriter": r}
+            found: Found = {"shape": kind.shape}
+            inner: list[Atom] = []
             for node, atom in zip(pattern[1:], inputs, strict=True):
-                if not _matches(r, node, atom, found, kind, once):
+                if not _matches(r, node, atom, found, kind, inner):
                     return None
             if when is not None and not when(*[found[name] for name in asks]):
+                return None
+            if once and not all([r.once(atom) for atom in inner]):
                 return None
             return _built(r, replacement, found, kind)
 
@@ -131,7 +134,8 @@ def _root(op: Op) -> Any:
     return tag_of(op)
 
 
-def _matches(r: Any, node: Node, atom: Atom, found: Found, kind: ArrayType, once: bool) -> bool:
+def _matches(r: Any, node: Node, atom: Atom, found: Found, kind: ArrayType, inner: list[Atom]) -> bool:
+    """Whether an atom has the form of a node; letters are noted in `found`, results of operations in `inner`."""
     head = node[0]
     if head == "number":
         return isinstance(atom, Literal) and bool(atom.value == node[1])
@@ -140,9 +144,11 @@ def _matches(r: Any, node: Node, atom: Atom, found: Found, kind: ArrayType, once
     eq: Equation | None = r.defined.get(atom) if isinstance(atom, Var) else None
     if eq is None or (eq.op is not head and eq.op != head) or atom.type.dtype != kind.dtype:
         return False
-    if once and not r.once(atom):
-        return False
-    return all(_matches(r, part, a, found, kind, once) for part, a in zip(node[1:], eq.inputs, strict=True))
+    inner.append(atom)
+    for part, a in zip(node[1:], eq.inputs, strict=True):
+        if not _matches(r, part, a, found, kind, inner):
+            return False
+    return True
 
 
 def _named(letter: str, atom: Atom, found: Found, kind: ArrayType) -> bool:

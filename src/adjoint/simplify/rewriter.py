@@ -45,6 +45,7 @@ class Rewriter:
         self.book = book
         self.equations: list[Equation] = []
         self.constants: dict[Var, Value] = {}
+        self.waits = False  # whether a rule waits for something to be read less often, so that another run may do more
         self.origin = _NOWHERE  # the equation that is being written anew: new ones take its line and scope
         self.defined: dict[Var, Equation] = {}
         self.uses: dict[Var, int] = {}
@@ -74,7 +75,7 @@ class Rewriter:
         same = (
             len(self.equations) == len(program.equations)
             and all(a is b for a, b in zip(self.equations, program.equations, strict=True))
-            and all(a is b or a == b for a, b in zip(outputs, program.outputs, strict=True))
+            and self._same(program.outputs, outputs)
             and len(self.constants) == len(program.constants)
         )
         return program if same else Program(program.inputs, tuple(self.equations), outputs, self.constants)
@@ -312,4 +313,7 @@ class Rewriter:
 
     def once(self, atom: Atom) -> bool:
         """Whether an atom is read at one place only, so that it goes away when that place is written otherwise."""
-        return isinstance(atom, Var) and self.uses.get(atom, 1) <= 1
+        if isinstance(atom, Var) and self.uses.get(atom, 1) > 1:
+            self.waits = True
+            return False
+        return True

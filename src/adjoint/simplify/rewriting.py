@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adjoint.program.program import Program
 from adjoint.simplify import algebra, contractions, indexing, reductions, shapes, short_loops
+from adjoint.simplify.dead_code import SETTLED
 from adjoint.simplify.rewriter import Rewriter
 from adjoint.simplify.rules import RuleBook
 
@@ -21,4 +22,10 @@ BOOK = RuleBook(
 
 def rewrite(program: Program) -> Program:
     """The program with constants folded, common subexpressions shared and all rules applied, dead code left in."""
-    return Rewriter(program, BOOK).run()
+    if SETTLED in program.__dict__:
+        return program
+    rewriter = Rewriter(program, BOOK)
+    program = rewriter.run()
+    if not rewriter.waits:
+        program.__dict__[SETTLED] = True
+    return program
