@@ -50,8 +50,9 @@ def identity(
 ) -> list[Rule]:
     """Rules for left = right, one for each order of the operands of commutative operations.
 
-    `when` is asked with those of the letters and `shape` (of the whole) that it names; `kinds` are the kinds of dtype for
-    which it holds; `once`: only where the operations inside are read nowhere else, so that the new ones replace them.
+    `when` is asked with those of the letters and `shape` (of the whole) that it names; `kinds` are the kinds of dtype
+    for which it holds; `once`: only where the operations inside are read nowhere else, so that the new ones replace
+    them.
     """
     replacement = _parsed(right)
     asks = tuple(inspect.signature(when).parameters) if when is not None else ()
