@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import sys
 import sysconfig
 from collections.abc import Callable, Mapping
 from types import MethodType
@@ -206,11 +207,11 @@ def fast_class(base: type[Entry]) -> type[Entry] | None:
     """The class with machine code under an `Entry` class; None where it cannot be made."""
     if base in _vectorcall_places:
         return base
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):  # the code counts on one thread at a time
-        return None
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None  # the code knows CPython's objects, and counts on one thread at a time
     try:
         return _made_class(base)
-    except Unsupported:
+    except (Unsupported, ImportError):
         return None
 
 
