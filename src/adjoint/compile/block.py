@@ -8,19 +8,19 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adjoint.compile import lanes
-from adjoint.compile.elements import convert
 from adjoint.compile.graph import Box, Graph, Node
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.memory import Arena
+from adjoint.compile.moves import Moves, Operand
 from adjoint.compile.nest import Nest, Output, neutral
 from adjoint.compile.order import collapsed, loop_order, vector_axis, vector_width
 from adjoint.compile.plan import Fused, Plan, Single, View, drawn
+from adjoint.compile.sizes import SizeError, Sym, plain
 from adjoint.compile.views import Index, identity, linear, strides_of
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
@@ -29,29 +29,13 @@ from adjoint.program.types import Size
 ON_THE_STACK = 256  # bytes: smaller temporaries are registers, or next to them
 
 
-@dataclass
-class Operand:
-    """Elements in memory, as an operation reads them."""
-
-    pointer: Value
-    strides: tuple[Any, ...]
-    type: Any
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        return self.type.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.type.dtype
-
-
 Lowering = Callable[["Block", Equation], None]
 LOWERINGS: dict[type[Op], Lowering] = {}  # how operations that are no nests become instructions
 STRIDED: set[type[Op]] = set()  # those that read operands at any stride
+ANY_SIZE: set[type[Op]] = set()  # those whose code may be for sizes that are known at run time
 
 
-def lowers(*ops: type[Op], strided: bool = False) -> Callable[[Lowering], Lowering]:
+def lowers(*ops: type[Op], strided: bool = False, any_size: bool = False) -> Callable[[Lowering], Lowering]:
     """Declare how an operation becomes instructions."""
 
     def declared(lowering: Lowering) -> Lowering:
@@ -59,6 +43,8 @@ def lowers(*ops: type[Op], strided: bool = False) -> Callable[[Lowering], Loweri
             LOWERINGS[op] = lowering
             if strided:
                 STRIDED.add(op)
+            if any_size:
+                ANY_SIZE.add(op)
         return lowering
 
     return declared
@@ -82,6 +68,7 @@ class Shared:
         self.steps: list[str] = []  # what was made, for reports
         self.releases: list[Value] = []  # rooms holding memory to be freed
         self.symbols: dict[str, int] = {}
+        self.given_sizes: dict[str, Value] = {}  # sizes of the arguments, when the code is for many
         self.sizes: dict[Size, Value] = {}  # lengths that are known when the kernel runs
         self.constants: dict[Var, Value] = {}  # of the program and of all programs inside it
         self.arena = Arena()
@@ -90,7 +77,7 @@ class Shared:
         self.lowering: Callable[[Block, Equation], None] = lambda block, eq: None
 
 
-class Block:
+class Block(Moves):
     """Writes the steps of one program into the kernel's function."""
 
     def __init__(
@@ -140,19 +127,36 @@ class Block:
 
     def room(self, nbytes: Any) -> Value:
         """Memory for a while: on the stack when it is little, else in the arena (until `free`)."""
-        if nbytes <= ON_THE_STACK:
-            return self.f.allocate("i8", max(int(nbytes), 1), align=64)
+        if self.is_small(nbytes):
+            return self.f.allocate("i8", max(nbytes, 1), align=64)
         shared = self.shared
         offset = shared.arena.take(nbytes)
         pointer = self.f.element(shared.workspace, self.number(offset), "i8")
-        if offset == 0:  # a name of its own, so that it can be given back
+        if pointer.text == shared.workspace.text:  # a name of its own, so that it can be given back
             pointer = self.f.element(shared.workspace, Value("0 ", "i64"), "i8")
         shared.offsets[pointer.text] = (offset, nbytes)
         return pointer
 
     def number(self, n: Any) -> Value:
         """A size as a value of the function."""
-        return self.shared.sizes[n] if isinstance(n, Size) else self.f.index(n)
+        if type(n) is int:
+            return self.f.index(n)
+        return self.shared.sizes[n] if isinstance(n, Size) else self._formula(n)
+
+    def _formula(self, n: Sym) -> Value:
+        """The value of a polynomial in the sizes that the kernel is given."""
+        f, total = self.f, None
+        for names, coefficient in n.polynomial:
+            term = f.index(coefficient)
+            for name in names:
+                term = f.mul(term, self.shared.given_sizes[name])
+            total = term if total is None else f.add(total, term)
+        assert total is not None
+        return total
+
+    def is_small(self, nbytes: Any) -> bool:
+        """Whether something goes on the stack."""
+        return type(nbytes) is int and nbytes <= ON_THE_STACK
 
     def view(self, atom: Atom) -> Operand:
         """An operand where it stands, at its own strides."""
@@ -203,7 +207,10 @@ class Block:
             self.shared.arena.give(*taken)
 
     def _single(self, step: Single) -> None:
-        self.shared.lowering(self, step.equation)
+        eq = step.equation
+        if type(eq.op) not in ANY_SIZE and any(type(n) is Sym for a in (*eq.inputs, *eq.outputs) for n in a.type.shape):
+            raise SizeError(f"{eq.op.title} is compiled for known sizes")
+        self.shared.lowering(self, eq)
 
     def leave(self, status: Value) -> None:
         """End the kernel with a status; the block being written ends here."""
@@ -231,9 +238,8 @@ class Block:
         assert graph is not None
         elements = math.prod(step.domain)
         self.shared.work += self.times * elements * (1 + sum(1 for n in graph.nodes if n.kind == "point"))
-        self.shared.steps.append(
-            f"{'×'.join(map(str, step.domain)) or 'scalar'}: {len(step.roots)} results, {len(graph.nodes)} nodes"
-        )
+        shown = "×".join(str(plain(n)) for n in step.domain) or "scalar"
+        self.shared.steps.append(f"{shown}: {len(step.roots)} results, {len(graph.nodes)} nodes")
         if elements == 0:
             for root in step.roots:
                 if root.kind != "store":
@@ -303,67 +309,6 @@ class Block:
                 f.store(value, f.element(context, f.index(slot + 1), "i64"), 8)
 
         self.leave_if(f.any_lane(bad), -2, note)
-
-    def fill(self, pointer: Value, kind: Any, value: Any) -> None:
-        """Put the same number everywhere."""
-        f, size = self.f, math.prod(kind.shape)
-        if not size:
-            return
-        if value == 0 and size > 1:
-            f.call(
-                "llvm.memset.p0.i64", "void", pointer, f.constant("i8", 0), self.number(size * kind.dtype.itemsize),
-                f.constant("i1", 0), declared=True,
-            )  # fmt: skip
-            return
-        number = lanes.number(f, kind.dtype, value, 1)
-        if size == 1:
-            lanes.store(f, kind.dtype, number, pointer, f.index(0), 1, 1)
-            return
-        with f.loop(f.index(0), self.number(size)) as i:
-            lanes.store(f, kind.dtype, number, pointer, i, 1, 1)
-
-    def converted(self, value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
-        """An element in another dtype."""
-        return value if source == target else convert(self.f, value, source, target)
-
-    def copy_strided(self, target: Value, source: Operand) -> None:
-        """Copy elements at any strides into contiguous memory."""
-        f = self.f
-        if all(
-            s == t or n == 1 for s, t, n in zip(source.strides, strides_of(source.shape), source.shape, strict=True)
-        ):
-            self.copy(target, source.pointer, source.type)
-            return
-        own = strides_of(source.shape)
-
-        def walk(axis: int, here: Value, there: Value) -> None:
-            if axis == len(own):
-                lanes.store(
-                    f, source.dtype, lanes.load(f, source.dtype, source.pointer, here, 1, 1), target, there, 1, 1
-                )
-                return
-            with f.loop(f.index(0), self.number(source.shape[axis])) as i:
-                walk(
-                    axis + 1,
-                    f.add(here, f.mul(i, self.number(source.strides[axis]))),
-                    f.add(there, f.mul(i, self.number(own[axis]))),
-                )
-
-        walk(0, f.index(0), f.index(0))
-
-    def copy(self, target: Value, source: Value, kind: Any) -> None:
-        """Copy contiguous elements; little ones one by one, so that they stay in registers."""
-        f, size = self.f, math.prod(kind.shape)
-        if size <= 8:
-            for k in range(size):
-                lanes.store(
-                    f, kind.dtype, lanes.load(f, kind.dtype, source, f.index(k), 1, 1), target, f.index(k), 1, 1
-                )
-            return
-        f.call(
-            "llvm.memcpy.p0.p0.i64", "void", target, source, self.number(size * kind.dtype.itemsize),
-            f.constant("i1", 0), declared=True,
-        )  # fmt: skip
 
 
 def _boxes(graph: Graph) -> list[Box]:

@@ -26,7 +26,7 @@ CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 def write_callback(block: Block, eq: Equation) -> None:
     """Call NumPy: the operands are contiguous in memory, and so will be the results."""
     shared, f = block.shared, block.f
-    if any(not isinstance(n, int) for v in (*eq.inputs, *eq.outputs) for n in v.type.shape):
+    if any(type(n) is not int for v in (*eq.inputs, *eq.outputs) for n in v.type.shape):
         raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
     slot = len(shared.callbacks)
     shared.callbacks.append(eq)
@@ -44,8 +44,8 @@ def write_callback(block: Block, eq: Equation) -> None:
     shared.steps.append(f"{eq.op.title}: NumPy")
 
 
-@lowers(Expect)
-@lowers(Expect)
+@lowers(Expect, any_size=True)
+@lowers(Expect, any_size=True)
 def write_expectation(block: Block, eq: Equation) -> None:
     """Leave with the number of the expectation, counted from one, when the answer is another one."""
     f, guard = block.f, eq.op

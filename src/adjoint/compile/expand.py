@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.logsumexp import LogSumExp
+from adjoint.ops.norm import Length
 from adjoint.ops.rearrange import Convert
 from adjoint.ops.reduce import FlatReduction
 from adjoint.program.op import Op
@@ -221,6 +222,15 @@ def _logsumexp(op: LogSumExp, x: Any) -> Any:
     return found + np.reshape(m, np.shape(found))
 
 
+def _length_rule(eq: Equation) -> Rule | None:
+    return _length if eq.inputs[0].type.dtype.kind == "f" else None
+
+
+def _length(op: Length, x: Any) -> Any:
+    """√Σ x²."""
+    return np.sqrt(np.sum(np.multiply(x, x), axis=op.axes))
+
+
 def _flat_rule(eq: Equation) -> Rule | None:
     op: Any = eq.op
     x = eq.inputs[0].type
@@ -253,4 +263,5 @@ RULES: dict[type, Callable[[Equation], Rule | None]] = {
     MatMul: _matmul_rule,
     LogSumExp: _logsumexp_rule,
     FlatReduction: _flat_rule,
+    Length: _length_rule,
 }

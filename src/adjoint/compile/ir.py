@@ -350,6 +350,6 @@ _written: dict[tuple[str, str], tuple[str, dict[str, str]]] = {}  # functions of
 
 
 __all__ = [
-    "BITS", "Function", "Module", "Value", "Writer", "lanes", "like", "mangled", "number_text", "scalar_of", "shared_function",
-    "vector_of",
+    "BITS", "Function", "Module", "Value", "Writer", "lanes", "like", "mangled", "number_text", "scalar_of",
+    "shared_function", "vector_of",
 ]  # fmt: skip

@@ -58,6 +58,8 @@ def mangled(kind: str) -> str:
 
 def number_text(kind: str, number: Any) -> str:
     """A scalar constant of a scalar type; floats by their bits, so that every digit is kept."""
+    if isinstance(number, int) and type(number) not in (int, bool):
+        str(number)  # a size that is not known refuses
     if kind == "i1":
         return "true" if number else "false"
     if kind[0] == "i":

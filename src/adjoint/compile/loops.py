@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.compile import lanes
-from adjoint.compile.block import ON_THE_STACK, Block, Operand, lowers
+from adjoint.compile.block import Block, Operand, lowers
 from adjoint.compile.callbacks import write_poll
 from adjoint.compile.ir import Value
 from adjoint.compile.plan import Single
 from adjoint.compile.products import wants_packing
+from adjoint.compile.sizes import plain
 from adjoint.compile.views import identity, linear, strides_of
 from adjoint.ops.control import Cond
 from adjoint.ops.index import ScatterSet
@@ -30,7 +31,7 @@ def _in_registers(block: Block, atom: Atom, kind: Any) -> Value:
     """Where a loop reads something that does not change: few numbers are copied beside the loop."""
     source = block.view(atom).pointer
     nbytes = block.nbytes(kind)
-    if nbytes > ON_THE_STACK // 2:
+    if not block.is_small(2 * nbytes):
         return source
     room = block.room(nbytes)
     block.copy(room, source, kind)
@@ -44,7 +45,7 @@ class Carry:
         self.block, self.kind = block, result.type
         self.result = block.pointer(result)
         nbytes = block.nbytes(self.kind)
-        self.small = nbytes <= ON_THE_STACK
+        self.small = block.is_small(nbytes)
         self.unchanged = body.program.outputs[k] is body.program.inputs[position]
         self.in_place = self.unchanged or (not self.small and updates_in_place(body, position, k))
         f = block.f
@@ -124,7 +125,7 @@ def updates_in_place(body: Block, position: int, k: int) -> bool:
     return True
 
 
-@lowers(Scan)
+@lowers(Scan, any_size=True)
 def write_scan(block: Block, eq: Equation) -> None:
     """carry, y = body(constants, carry, x) for every row of the xs."""
     op: Any = eq.op
@@ -132,7 +133,7 @@ def write_scan(block: Block, eq: Equation) -> None:
     a, b = op.constants, op.constants + op.carries
     atoms = eq.inputs
     length = op.length if op.length is not None else atoms[b].type.shape[0]
-    turns = length if isinstance(length, int) else UNKNOWN
+    turns = plain(length) if isinstance(length, int) else UNKNOWN
     body = Block(block.shared, body_program, block.times * max(min(turns, 1000) if turns == UNKNOWN else turns, 1))
     inputs = body_program.inputs
     constants = {v: _in_registers(block, x, v.type) for v, x in zip(inputs[:a], atoms[:a], strict=True)}
@@ -164,7 +165,7 @@ def write_scan(block: Block, eq: Equation) -> None:
         carry.leave()
     for room in rooms:
         block.free(room)
-    block.shared.steps.append(f"loop of {length} turns")
+    block.shared.steps.append(f"loop of {plain(length)} turns")
 
 
 def _packed(block: Block, body: Block, constants: dict[Var, Value]) -> list[Value]:
@@ -194,7 +195,7 @@ def _packed(block: Block, body: Block, constants: dict[Var, Value]) -> list[Valu
     return rooms
 
 
-@lowers(While)
+@lowers(While, any_size=True)
 def write_while(block: Block, eq: Equation) -> None:
     """carry = body(constants, carry) as long as condition(constants, carry) holds."""
     op: Any = eq.op
@@ -282,7 +283,7 @@ class Rows:
             self.block.shared.sizes[var.type.shape[0]] = count
 
 
-@lowers(Cond)
+@lowers(Cond, any_size=True)
 def write_cond(block: Block, eq: Equation) -> None:
     """The branch that an index chooses; indices beyond the ends choose the first or the last."""
     op: Any = eq.op
@@ -308,7 +309,7 @@ def write_cond(block: Block, eq: Equation) -> None:
     block.shared.steps.append(f"cond of {len(op.branches)} branches")
 
 
-@lowers(Checkpoint)
+@lowers(Checkpoint, any_size=True)
 def write_checkpoint(block: Block, eq: Equation) -> None:
     """Nothing is left to recompute in a program that is final: its equations, as they are."""
     (program,) = eq.op.programs().values()  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 ALIGNMENT = 64  # bytes: one cache line
@@ -12,11 +13,11 @@ class Arena:
 
     def __init__(self) -> None:
         self.size: Any = 0
-        self._free: list[tuple[int, int]] = []  # (offset, size), by offset, never adjacent
+        self._free: list[tuple[Any, Any]] = []  # (offset, size), by offset, never adjacent
 
-    def take(self, nbytes: int) -> int:
+    def take(self, nbytes: Any) -> Any:
         """An offset with room for so many bytes: the first gap that is large enough, or the end."""
-        need = -(-nbytes // ALIGNMENT) * ALIGNMENT
+        need = _rounded(nbytes)
         for k, (offset, size) in enumerate(self._free):
             if size >= need:
                 self._free[k : k + 1] = [(offset + need, size - need)] if size > need else []
@@ -27,14 +28,22 @@ class Arena:
         self.size = offset + need
         return offset
 
-    def give(self, offset: int, nbytes: int) -> None:
+    def give(self, offset: Any, nbytes: Any) -> None:
         """The room is free again."""
-        size = -(-nbytes // ALIGNMENT) * ALIGNMENT
+        size = _rounded(nbytes)
         gaps = sorted([*self._free, (offset, size)])
-        merged: list[tuple[int, int]] = []
+        merged: list[tuple[Any, Any]] = []
         for start, length in gaps:
             if merged and sum(merged[-1]) == start:
                 merged[-1] = (merged[-1][0], merged[-1][1] + length)
             else:
                 merged.append((start, length))
         self._free = merged
+
+
+def _rounded(nbytes: Any) -> Any:
+    """Whole cache lines; of a size that is known at run time, whole numbers of the widest kind."""
+    if type(nbytes) is int:
+        return -(-nbytes // ALIGNMENT) * ALIGNMENT
+    common = math.gcd(8, *[c for _, c in nbytes.polynomial])
+    return nbytes * (8 // common)

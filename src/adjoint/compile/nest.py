@@ -32,6 +32,9 @@ COMBINE = {
 }
 
 
+LONG = 256  # vectors: longer sums go block by block
+
+
 def neutral(kind: str, dtype: np.dtype[Any]) -> Any:
     """What a reduction starts from."""
     if kind in ("sum", "any"):
@@ -91,6 +94,7 @@ class Nest:
         self.number, self.memory, self.out_of_bounds = number, memory, out_of_bounds
         self.counters: dict[int, Value] = {}
         self._value: dict[Any, Element] = {}
+        self._rooms: dict[tuple[int, int], list[Value]] = {}  # accumulators on the stack, with the type they hold
         position = {axis: p for p, axis in enumerate(self.order)}
         self.levels: list[list[Node]] = [[] for _ in range(len(self.order) + 1)]
         for node in graph.nodes:
@@ -161,9 +165,12 @@ class Nest:
         assert axis is not None
         known = dict(self._value)
         if not partial:
+            sums = [o for o in self.outputs if o.root.kind == "sum" and o.registers <= level]
             if last - first <= width:
                 self.counters[axis] = f.index(first)
                 self._level(level + 1, width, None)
+            elif sums and last - first > LONG * width:
+                self._in_blocks(level, f.index(first), f.index(last), width, sums)
             else:
                 with f.loop(f.index(first), f.index(last), f.index(width)) as counter:
                     self.counters[axis] = counter
@@ -173,9 +180,13 @@ class Nest:
         start, stop = self.number(first), self.number(last)
         length = f.sub(stop, start)
         whole = f.sub(stop, f.binary("srem", length, f.index(width)))
-        with f.loop(start, whole, f.index(width)) as counter:
-            self.counters[axis] = counter
-            self._level(level + 1, width, None)
+        sums = [o for o in self.outputs if o.root.kind == "sum" and o.registers <= level]
+        if sums:
+            self._in_blocks(level, start, whole, width, sums)
+        else:
+            with f.loop(start, whole, f.index(width)) as counter:
+                self.counters[axis] = counter
+                self._level(level + 1, width, None)
         self._value = dict(known)
         with f.when(f.icmp("slt", whole, stop)):
             self.counters[axis] = whole
@@ -183,6 +194,24 @@ class Nest:
             mask = f.icmp("slt", f.lane_numbers(width), left)
             self._level(level + 1, width, mask)
         self._value = known
+
+    def _in_blocks(self, level: int, first: Value, last: Value, width: int, sums: list[Output]) -> None:
+        """A long sum block by block: the error grows with the length of a block, not of the whole."""
+        f, axis = self.f, self.vector
+        assert axis is not None
+        totals = [(out, self._rooms[id(out), width], self._new_room(out, width)) for out in sums]
+        for out, _, total in totals:
+            self._write_room(total, self._zero(out, width))
+        with f.loop(first, last, f.index(LONG * width)) as start:
+            end = f.intrinsic("smin", f.add(start, f.index(LONG * width)), last)
+            with f.loop(start, end, f.index(width)) as counter:
+                self.counters[axis] = counter
+                self._level(level + 1, width, None)
+            for out, room, total in totals:
+                self._write_room(total, self._combined(out, self._read_room(total), self._read_room(room)))
+                self._write_room(room, self._zero(out, width))
+        for out, room, total in totals:
+            self._write_room(room, self._combined(out, self._read_room(total), self._read_room(room)))
 
     # Values
 
@@ -287,37 +316,32 @@ class Nest:
         else:
             value = self._converted(out, width)
             if mask is not None:
-                start = lanes.number(
-                    self.f, out.root.var.type.dtype, neutral(out.root.kind, out.root.var.type.dtype), width
-                )
-                value = lanes.select(self.f, mask, value, start)
+                value = lanes.select(self.f, mask, value, self._zero(out, width))
             room = self._rooms[id(out), width]
             self._write_room(room, self._combined(out, self._read_room(room), value))
 
     def _converted(self, out: Output, width: int) -> Element:
         return self.wide(out.node, width)
 
-    _rooms: dict[tuple[int, int], list[Value]]
+    def _zero(self, out: Output, width: int) -> Element:
+        dtype = out.root.var.type.dtype
+        return lanes.number(self.f, dtype, neutral(out.root.kind, dtype), width)
+
+    def _new_room(self, out: Output, width: int) -> list[Value]:
+        """Room on the stack: its address, with the type that it holds."""
+        start = self._zero(out, width)
+        parts = [start] if isinstance(start, Value) else start
+        return [Value(self.f.allocate(p.type).text, p.type) for p in parts]
 
     def _start(self, out: Output, width: int) -> None:
         """Room for an accumulator, at its neutral element."""
-        if not hasattr(self, "_rooms"):
-            self._rooms = {}
-        dtype = out.root.var.type.dtype
-        start = lanes.number(self.f, dtype, neutral(out.root.kind, dtype), width)
-        parts = [start] if isinstance(start, Value) else list(start)
         key = (id(out), width)
         if key not in self._rooms:
-            self._rooms[key] = [self.f.allocate(p.type) for p in parts]
-        self._write_room(self._rooms[key], start)
-        self._kinds = getattr(self, "_kinds", {})
-        for room, part in zip(self._rooms[key], parts, strict=True):
-            self._kinds[room.text] = part.type
-
-    _kinds: dict[str, str]
+            self._rooms[key] = self._new_room(out, width)
+        self._write_room(self._rooms[key], self._zero(out, width))
 
     def _read_room(self, room: list[Value]) -> Element:
-        found = [self.f.load(self._kinds[r.text], r) for r in room]
+        found = [self.f.load(r.type, r) for r in room]
         return found[0] if len(found) == 1 else tuple(found)
 
     def _write_room(self, room: list[Value], value: Element) -> None:

@@ -84,10 +84,7 @@ def walks(items: Sequence[Any], shape: Sequence[Any]) -> list[Walk]:
         n = shape[position]
         position += 1
         if isinstance(item, tuple):
-            start, stop, step = slice(*item).indices(n)
-            count = max(0, -(-(stop - start) // step)) if step > 0 else max(0, -((stop - start) // -step))
-            if step < 0:
-                count = len(range(start, stop, step))
+            start, step, count = _bounds(item, n)
             found.append(Walk(out, start, step, count))
             out += 1
         else:
@@ -96,6 +93,26 @@ def walks(items: Sequence[Any], shape: Sequence[Any]) -> list[Walk]:
         found.append(Walk(out, 0, 1, n))
         out += 1
     return found
+
+
+def _bounds(item: tuple[Any, Any, Any], n: Any) -> tuple[Any, Any, Any]:
+    """(first index, step, how many) of a slice along an axis of n elements; like slice.indices, in plain arithmetic."""
+    start, stop, step = item
+    step = 1 if step is None else step
+    low, high = (0, n) if step > 0 else (-1, n - 1)
+
+    def clipped(i: Any, default: Any) -> Any:
+        if i is None:
+            return default
+        i = i + n if i < 0 else i
+        return low if i < low else high if i > high else i
+
+    first = clipped(start, low if step > 0 else high)
+    last = clipped(stop, high if step > 0 else low)
+    distance = last - first if step > 0 else first - last
+    if distance <= 0:
+        return first, step, 0
+    return first, step, distance if step in (1, -1) else -(-distance // abs(step))
 
 
 def is_view(op: Any) -> bool:

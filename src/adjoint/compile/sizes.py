@@ -1,0 +1,203 @@
+"""Sizes that are known when a kernel runs: whole numbers with a formula beside them.
+
+A `Sym` is an int, of the size for which code is being written, and a polynomial in the sizes of the arguments. Sums and
+products keep the polynomial. A comparison is answered from the int, and noted: the code holds for all sizes that answer
+the noted comparisons alike. Where a plain number is needed (a constant in the code) it refuses.
+"""
+
+# pyright: basic
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+Monomial = tuple[str, ...]  # names of sizes, sorted
+Polynomial = tuple[tuple[Monomial, int], ...]  # with coefficients, sorted
+
+
+class SizeError(TypeError):
+    """A plain number is needed where only the formula of a size is known."""
+
+
+class Fact(NamedTuple):
+    """A comparison that code depends on: difference `relation` 0."""
+
+    difference: Polynomial
+    relation: str
+    holds: bool
+
+
+_facts: ContextVar[list[Fact] | None] = ContextVar("adjoint_facts", default=None)
+RELATIONS: dict[str, Callable[[int, int], bool]] = {
+    "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne,
+}  # fmt: skip
+
+
+def collecting(facts: list[Fact]) -> Any:
+    """From now on, comparisons are noted in this list; `stop` ends it."""
+    return _facts.set(facts)
+
+
+def stop(token: Any) -> None:
+    _facts.reset(token)
+
+
+def value_of(polynomial: Polynomial, sizes: Mapping[str, int]) -> int:
+    """The value of a formula."""
+    total = 0
+    for names, coefficient in polynomial:
+        term = coefficient
+        for name in names:
+            term *= sizes[name]
+        total += term
+    return total
+
+
+def _polynomial(x: Any) -> Polynomial | None:
+    if type(x) is Sym:
+        return x.polynomial
+    if type(x) is int or type(x) is bool:
+        return (((), int(x)),) if x else ()
+    return None
+
+
+def _made(polynomial: dict[Monomial, int], value: int) -> Any:
+    kept = tuple(sorted((m, c) for m, c in polynomial.items() if c))
+    if not kept or (len(kept) == 1 and kept[0][0] == ()):
+        return value  # a plain number after all
+    return Sym(value, kept)
+
+
+class Sym(int):
+    """A size with its formula."""
+
+    polynomial: Polynomial
+
+    def __new__(cls, value: int, polynomial: Polynomial) -> Sym:
+        made = super().__new__(cls, value)
+        made.polynomial = polynomial
+        return made
+
+    @staticmethod
+    def named(name: str, value: int) -> Sym:
+        return Sym(value, (((name,), 1),))
+
+    def _added(self, other: Any, sign: int, value: int) -> Any:
+        theirs = _polynomial(other)
+        assert theirs is not None
+        total = dict(self.polynomial)
+        for m, c in theirs:
+            total[m] = total.get(m, 0) + sign * c
+        return _made(total, value)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, float):
+            return int(self) + other
+        return self._added(other, 1, int(self) + int(other)) if isinstance(other, int) else NotImplemented
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Any:
+        return _made({m: -c for m, c in self.polynomial}, -int(self))
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, float):
+            return int(self) - other
+        return self._added(other, -1, int(self) - int(other)) if isinstance(other, int) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, float):
+            return int(self) * other
+        theirs = _polynomial(other)
+        if theirs is None:
+            return NotImplemented
+        total: dict[Monomial, int] = {}
+        for m, c in self.polynomial:
+            for n, d in theirs:
+                key = tuple(sorted(m + n))
+                total[key] = total.get(key, 0) + c * d
+        return _made(total, int(self) * int(other))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> Any:
+        """Exact quotients only: 12 n // 4 = 3 n."""
+        if type(other) is int and other and all(c % other == 0 for _, c in self.polynomial):
+            return _made({m: c // other for m, c in self.polynomial}, int(self) // other)
+        raise SizeError("the quotient of a size that is not known")
+
+    def __mod__(self, other: Any) -> Any:
+        if type(other) is int and other and all(c % other == 0 for _, c in self.polynomial):
+            return 0
+        raise SizeError("the remainder of a size that is not known")
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        raise SizeError("a quotient by a size that is not known")
+
+    __rmod__ = __divmod__ = __truediv__ = __rtruediv__ = __and__ = __rand__ = __rfloordiv__
+    __pow__ = __rfloordiv__  # type: ignore[assignment]
+
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    def __hash__(self) -> int:
+        return int.__hash__(self)
+
+    def _compared(self, other: Any, relation: str) -> Any:
+        if isinstance(other, float):
+            return RELATIONS[relation](int(self), other)  # type: ignore[arg-type]
+        if not isinstance(other, int):
+            return NotImplemented
+        difference = self - other
+        answer = RELATIONS[relation](int(difference), 0)
+        if type(difference) is Sym:
+            facts = _facts.get()
+            if facts is not None:
+                facts.append(Fact(difference.polynomial, relation, answer))
+        return answer
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compared(other, "lt")
+
+    def __le__(self, other: Any) -> Any:
+        return self._compared(other, "le")
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compared(other, "gt")
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compared(other, "ge")
+
+    def __eq__(self, other: Any) -> Any:
+        return self._compared(other, "eq")
+
+    def __ne__(self, other: Any) -> Any:
+        return self._compared(other, "ne")
+
+    def __str__(self) -> str:
+        raise SizeError("a size that is not known cannot be written into code as a number")
+
+    def __format__(self, how: str) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"<{int(self)}>"
+
+
+def plain(n: Any) -> Any:
+    """The number alone, for messages and estimates."""
+    return int(n) if isinstance(n, int) else n
+
+
+def hold(facts: list[Fact], sizes: Mapping[str, int]) -> bool:
+    """Whether other sizes answer all noted comparisons alike."""
+    return all(RELATIONS[f.relation](value_of(f.difference, sizes), 0) is f.holds for f in facts)
