@@ -296,10 +296,11 @@ class _Sums:
             dead = {a.next, b.next}
             loop.equations = [e for e in loop.equations if not dead.intersection(e.outputs)]
             loop.carries.remove(b)
+            body.makers |= {total: loop.equations[-2], following: loop.equations[-1]}
+            body.reads |= {total: 1, following: 1}
             a.start = self._started(a.start, b.start, loop, before.setdefault(i, []))
             a.next, a.result = following, eq.outputs[0]
             owner[a.result] = (i, a)
-            bodies[i] = _Body(loop)
             loop.changed = True
             dropped.add(position)
         if not dropped:

@@ -170,7 +170,9 @@ def substituted(equations: Iterable[Equation], renaming: Mapping[Var, Atom]) -> 
 
 def acts(op: Op) -> bool:
     """Whether an equation must stay although nobody reads it: an effect, at any depth, or a function of the user's."""
-    return op.effect or op.opaque or any(_has_acts(p) for p in inner_programs(op))
+    if op.effect or op.opaque:
+        return True
+    return op.several and any(_has_acts(p) for p in inner_programs(op))
 
 
 def _has_acts(program: Program) -> bool:
@@ -181,8 +183,8 @@ def _has_acts(program: Program) -> bool:
 
 
 def inner_programs(op: Any) -> Sequence[Program]:
-    """The programs inside an operation."""
-    return tuple(op.programs().values()) if hasattr(op, "programs") else ()
+    """The programs inside an operation; all that have some give several results."""
+    return tuple(op.programs().values()) if op.several and hasattr(op, "programs") else ()
 
 
 def with_programs(op: Op, change: Callable[[Program], Program]) -> Op:

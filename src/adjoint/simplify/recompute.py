@@ -23,8 +23,10 @@ from adjoint.simplify.costs import TURNS_UNKNOWN, cost, elements, size_in_bytes
 from adjoint.simplify.loop_parts import Loop, Renaming, acts, opened
 from adjoint.simplify.min_cut import cheapest_closed_set
 
-# (bytes of all stacks of a loop, cost of storing and reading eight of them): where they go, from L1 to main memory
-STORES = ((1 << 15, 3.0), (1 << 20, 4.0), (1 << 24, 8.0), (math.inf, 24.0))
+# (bytes of all stacks of a loop, cost of storing and reading eight of them): in caches the processor hides most of it;
+# beyond them every page is new memory as well
+STORES = ((1 << 20, 2.1), (1 << 25, 2.4), (math.inf, 6.0))
+WEIGHED = "_weighed_against"  # on an equation: the loops whose residuals it reads as well as they can be chosen
 LOAD = 1.0
 PREFERRED = 0.99  # of two choices that cost the same, the one that stores the carry
 OUTPUT = -1  # in place of the position of an equation: the outputs of the program
@@ -64,6 +66,10 @@ class _Pairs:
 
     def _choose(self, forward: Loop, backward: Loop, first: int, second: int) -> None:
         """Store and compute again what is cheapest for one pair of loops."""
+        weighed = backward.equation.__dict__.setdefault(WEIGHED, set())
+        if forward.equation in weighed and not (forward.changed or backward.changed):
+            return
+        weighed.add(forward.equation)
         stacks = {v: atom for atom, v in forward.ys}
         others = {a for _, a in backward.constants} | {c.start for c in backward.carries}
         given = {

@@ -23,6 +23,7 @@ from adjoint.simplify.branches import inlined
 from adjoint.simplify.costs import cost, elements
 from adjoint.simplify.loop_parts import Loop, Renaming, acts, opened, resolved, substituted
 
+SETTLED = "_without_products"  # on an equation: there is nothing to do, as long as it is this equation
 SMALLEST_MATRIX = 256  # elements of the constant factor
 MOST_ROWS = 8  # of the other factor; a product with many rows is quick in the loop
 FEWEST_TURNS = 8
@@ -41,7 +42,7 @@ def with_whole_products(program: Program) -> Program:
     changed = False
     for eq in program.equations:
         (eq,) = substituted([eq], renaming)
-        loop = opened(eq)
+        loop = opened(eq) if SETTLED not in eq.__dict__ else None
         if loop is None or loop.test is not None or loop.length is None or loop.length < FEWEST_TURNS:
             equations.append(eq)
             continue
@@ -49,7 +50,9 @@ def with_whole_products(program: Program) -> Program:
         before = mover.before()
         behind = mover.behind(renaming)
         changed |= loop.changed
-        equations += [*before, loop.closed(), *behind]
+        made = loop.closed()
+        made.__dict__[SETTLED] = True
+        equations += [*before, made, *behind]
     if not changed:
         return program
     outputs = tuple([resolved(a, renaming) for a in program.outputs])
@@ -90,7 +93,10 @@ class _Mover:
 
     def before(self) -> list[Equation]:
         """Products with what is walked along: before the loop."""
-        loop, level = self.loop, self._levels()
+        loop = self.loop
+        if not loop.walked or not any(isinstance(eq.op, MatMul | Einsum) for eq in loop.equations):
+            return []
+        level = self._levels()
         makers = {v: eq for eq in loop.equations for v in eq.outputs}
         roots = [eq for eq in loop.equations if eq.outputs and level[eq.outputs[0]] == 1]
         roots = [eq for eq in roots if self._is_product(eq, level) and self._pays_before(eq, makers, level)]
@@ -126,12 +132,11 @@ class _Mover:
 
     def behind(self, renaming: Renaming) -> list[Equation]:
         """Products that only stacks need: behind the loop, with what they are made of stacked instead."""
-        loop, level = self.loop, self._levels()
-        readers = self._readers()
-        tail: set[Equation] = set()
-        for eq in reversed(loop.equations):
-            if _has_rule(eq) and eq.outputs and all(r is None or r in tail for v in eq.outputs for r in readers[v]):
-                tail.add(eq)
+        loop = self.loop
+        tail = self._tail()
+        if not tail:
+            return []
+        level = self._levels()
         moving = [eq for eq in loop.equations if eq in tail]
         if not self._is_free(moving, level):
             roots = [eq for eq in moving if self._is_product(eq, level)]
@@ -152,18 +157,21 @@ class _Mover:
         renaming.update(zip(results, found, strict=True))
         return equations
 
-    def _readers(self) -> dict[Atom, list[Equation | None]]:
-        """Who reads a variable of the body: equations; None for a stack. A carry is read by an equation of no kind."""
+    def _tail(self) -> set[Equation]:
+        """The equations that only stacks need."""
         loop = self.loop
-        readers: dict[Atom, list[Equation | None]] = {v: [] for eq in loop.equations for v in eq.outputs}
-        for eq in loop.equations:
-            for a in eq.inputs:
-                readers.setdefault(a, []).append(eq)
-        for c in loop.carries:
-            readers.setdefault(c.next, []).append(loop.equation)
-        for a, _ in loop.ys:
-            readers.setdefault(a, []).append(None)
-        return readers
+        tail: set[Equation] = set()
+        if not loop.ys:
+            return tail
+        needed: set[Atom] = {c.next for c in loop.carries}
+        stacks = {a for a, _ in loop.ys}
+        for eq in reversed(loop.equations):
+            if any(v in needed for v in eq.outputs) or not _has_rule(eq):
+                needed.update(eq.inputs)
+            elif eq.outputs[0] in stacks:
+                tail.add(eq)
+                stacks.update(eq.inputs)
+        return tail
 
     def _stacks(self, moving: list[Equation], level: dict[Var, int]) -> tuple[int, int]:
         """The elements that would be stacked in one turn in place of others, and those others."""
