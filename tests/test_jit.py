@@ -159,11 +159,31 @@ class TestControlFlow:
         for x in (-1.5, 1.5, -1.2, 2.5, -1.5):
             same(fast(x), f(x))
 
-    def test_masks(self) -> None:
-        f = lambda x: np.sum(x[x > 0] ** 2) + np.flatnonzero(x > 1).size
+    @pytest.mark.parametrize(
+        "f",
+        [
+            lambda x: x[x > 0] ** 2,
+            lambda x: np.sum(x[x > 0] ** 2) + np.flatnonzero(x > 1).size,
+            lambda x: np.stack([x, 2 * x])[:, x > 0],
+            lambda x: np.argwhere(np.stack([x, -x]) > 0),
+            lambda x: np.unique(np.round(x)),
+            lambda x: np.unique(np.floor(x), return_index=True, return_inverse=True, return_counts=True),
+            lambda x: np.setdiff1d(x, np.array([0.3])),
+            lambda x: np.repeat(x, np.where(x > 0, 2, 1)),
+            lambda x: x[x[0] > 0],
+            lambda x: x[np.nonzero(x)[0][-1] :],
+        ],
+    )
+    def test_shapes_that_depend_on_values(self, f: Any) -> None:
         fast = ad.jit(f)
-        for x in (x3, -x3, x3 * 2, x3):
+        for x in (x3, -x3, x3[::-1].copy(), np.array([1.0, 0.0, 0.0]), x3):
             same(fast(x), f(x))
+
+    def test_a_mask_is_guarded_by_its_count(self) -> None:
+        fast = ad.jit(lambda x: np.sum(x[x > 0]))
+        for x in (x3, -x3, np.roll(x3, 1), np.roll(x3, 2)):
+            assert fast(x) == np.sum(x[x > 0])
+        assert len(fast.report().specialisations) == 2  # two elements, and one
 
     def test_too_many_ways_run_as_python_with_one_warning(self) -> None:
         f = lambda n: np.arange(n).sum()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, overload
@@ -21,6 +22,7 @@ from adjoint.ops.guards import Mismatch
 from adjoint.pipeline import Way, executable, traced
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value
+from adjoint.report import Report, specialised
 from adjoint.transform.questions import Asked
 from adjoint.transform.signatures import Call, Signature
 from adjoint.transform.watch import BEFORE, watching
@@ -90,7 +92,6 @@ class Jitted(Entry):
         self._ways, self._methods, self._lock = {}, {}, threading.RLock()
         _all.add(self)
 
-    @user_facing
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that no specialisation has taken."""
         if live_trace() is not None or watching() is not None:
@@ -112,7 +113,7 @@ class Jitted(Entry):
                     if way is None or (way.acts and not alone) or way.captured:
                         ways.eager += 1
                         return self.function(*args, **kwargs)
-                    done = way, executable(way.program).run(call.values)
+                    done = way, self._first_run(way, call)
         way, outputs = done
         way.calls += 1
         if way.entry is None or ways.found[0] is not way:
@@ -120,6 +121,29 @@ class Jitted(Entry):
                 ways.prefer(way)
                 self._add(way, call)
         return way.result(call, outputs)
+
+    def _first_run(self, way: Way, call: Call) -> list[Value]:
+        made = executable(way.program)
+        begin = time.perf_counter()
+        outputs = made.run(call.values)
+        made.seconds["first run"] = time.perf_counter() - begin
+        return outputs
+
+    def report(self) -> Report:
+        """What was compiled, why, and how long it took; what is left to NumPy and to plain Python."""
+        with self._lock:
+            hits = dict(self.calls)
+            ways = [
+                (way, way.calls + hits.get(-1 if way.entry is None else way.entry, 0))
+                for ways in self._ways.values()
+                for way in ways.found
+            ]
+            return Report(
+                self.__name__,
+                [specialised(way, way.program.__dict__.get("_executable"), calls) for way, calls in ways],
+                sum(ways.eager for ways in self._ways.values()),
+                list(dict.fromkeys(ways.reason for ways in self._ways.values() if ways.reason)),
+            )
 
     def _add(self, way: Way, call: Call) -> None:
         """From now on calls like this one do not come here."""
@@ -148,7 +172,12 @@ class Jitted(Entry):
         if len(ways.found) >= config.specialisations and missed is not None:
             self._give_up(ways, missed)
             return None
-        way = traced(self.function, self._signature, call)
+        why = (
+            "the first call of this kind"
+            if missed is None
+            else f"another answer: {missed.guard.question} at {missed.guard.place}"
+        )
+        way = traced(self.function, self._signature, call, why=why)
         if not way.captured:
             ways.found = [way, *ways.found]
         return way
@@ -182,7 +211,8 @@ class Jitted(Entry):
         if not ways.always_python and not ways.found:
             with self._lock:
                 try:
-                    ways.found = [traced(self.function, self._signature, call, answers=False)]
+                    why = "a call inside a transformation"
+                    ways.found = [traced(self.function, self._signature, call, answers=False, why=why)]
                 except Asked:
                     ways.reason = "it asks for values, inside a transformation"
                 if not ways.found or ways.found[0].acts or ways.found[0].captured:
@@ -228,6 +258,7 @@ def _stop_entries() -> None:
 BEFORE.append(_stop_entries)  # while non-finite values are watched for, every operation has to be seen
 
 
+@user_facing
 def _missed(entry: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return entry._call(args, kwargs)
 

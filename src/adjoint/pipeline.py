@@ -139,6 +139,8 @@ class Way:
     links: list[int | None]  # which random generators in the result are arguments
     stateful: bool  # whether random generators are among the arguments
     acts: bool  # whether it prints, calls back or checks
+    arguments: list[tuple[str, str]]  # names and types, or values, of what it is for
+    why: str  # it was made
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     calls: int = 0  # through Python code
     entry: int | None = None  # its number in the entry, -1 when it cannot be there
@@ -167,7 +169,9 @@ def _own(leaf: Any) -> Any:
     return leaf.copy() if hasattr(leaf, "copy") and hasattr(leaf, "dtype") else leaf
 
 
-def traced(function: Callable[..., Any], signature: Signature, call: Call, *, answers: bool = True) -> Way:
+def traced(
+    function: Callable[..., Any], signature: Signature, call: Call, *, answers: bool = True, why: str = "a new call"
+) -> Way:
     """Run the function on types; with `answers`, Python's questions are answered from the values of this call."""
     begin = time.perf_counter()
     record = GuardedRecord(answers=answers)
@@ -198,7 +202,7 @@ def traced(function: Callable[..., Any], signature: Signature, call: Call, *, an
     constants = {i: _constant(leaf) for i, leaf in enumerate(leaves) if i not in computed}
     way = Way(
         guards_first(program), record.expected, outputs, constants, bool(captured), after[1], bool(held),
-        acts(program.equations),
+        acts(program.equations), signature.described(call), why,
     )  # fmt: skip
     way.seconds["trace"] = time.perf_counter() - begin
     return way

@@ -161,6 +161,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "Expect": "ops/test_guards.py",
     "Call": "ops/test_call.py",
     "Weaken": "ops/test_weak.py",
+    "Nonzero": "ops/test_search.py",
 }
 
 

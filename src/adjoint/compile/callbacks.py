@@ -45,7 +45,6 @@ def write_callback(block: Block, eq: Equation) -> None:
 
 
 @lowers(Expect, any_size=True)
-@lowers(Expect, any_size=True)
 def write_expectation(block: Block, eq: Equation) -> None:
     """Leave with the number of the expectation, counted from one, when the answer is another one."""
     f, guard = block.f, eq.op
@@ -53,7 +52,7 @@ def write_expectation(block: Block, eq: Equation) -> None:
     (x,) = eq.inputs
     operand = block.view(x)
     value = lanes.load(f, operand.dtype, operand.pointer, f.index(0), 1, 1) if x.type.size == 1 else ()
-    met = _answered(f, value, operand.dtype, guard.question, guard.answer) if not isinstance(value, tuple) else None
+    met = _answered(f, value, operand.dtype, guard.question, guard.answer) if isinstance(value, Value) else None
     if met is None:
         write_callback(block, eq)
     else:

@@ -63,7 +63,7 @@ def _basic_items(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...] | None:
 def _index_array(part: Any) -> Value:
     if isinstance(part, Traced):
         if part.dtype.kind == "b":
-            return plain_mask(part, "x[mask]")
+            return part
         if part.dtype.kind not in "iu":
             raise IndexError(f"arrays used as indices must be of integer or boolean type, not a traced {part.type}")
         return part
@@ -97,6 +97,15 @@ def plain_mask(mask: Value, call: str) -> Value:
     return value
 
 
+def places_of(mask: Value, call: str) -> tuple[Value, ...]:
+    """np.nonzero(mask). While a function is compiled, the program is for the number of places; else they are known."""
+    value: Value = mask
+    while isinstance(value, Traced) and not hasattr(value._trace, "ask"):
+        value = value._value
+    trace: Any = value._trace if isinstance(value, Traced) else None
+    return trace.places(value) if hasattr(trace, "places") else np.nonzero(plain_mask(mask, call))
+
+
 def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
     """The plan of an index with at least one array in it."""
     parts: list[Any] = []
@@ -107,10 +116,10 @@ def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
         array = _index_array(part)
         if array.dtype.kind == "b":
             if array.ndim == 0:  # a single truth value adds an axis of length 0 or 1
-                parts.append(Added(np.nonzero(np.reshape(array, (1,)))[0]))
+                parts.append(Added(places_of(np.reshape(array, (1,)), "x[mask]")[0]))
             else:
                 _check_mask(array, x_shape, parts)
-                parts += list(np.nonzero(array))
+                parts += list(places_of(array, "x[mask]"))
         else:
             parts.append(array)
     used = sum(part is not None and part is not Ellipsis and not isinstance(part, Added) for part in parts)

@@ -16,6 +16,7 @@ from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axis
 from adjoint.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, concatenate, stack
+from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
 
@@ -169,6 +170,8 @@ def _check_sizes(sizes: Any) -> None:
 
 def static(call: str, name: str, value: Any) -> np.ndarray[Any, Any]:
     """An argument that decides a shape: it must be plain."""
+    if isinstance(value, Traced) and hasattr(value._trace, "places"):
+        return value._trace.common(value)  # type: ignore[attr-defined]  # while compiling: the program is for it
     if is_traced(value):
         raise UnsupportedError(
             f"{call} was given a traced {name}, at {describe(here())}: it decides the shape of the result, which "

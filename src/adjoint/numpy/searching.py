@@ -10,12 +10,12 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axis, refuse_keywords
-from adjoint.numpy.indexing import plain_mask, take
+from adjoint.numpy.indexing import places_of, take
 from adjoint.numpy.joining import static
 from adjoint.numpy.shaping import convert
 from adjoint.ops.index import ScatterSum
 from adjoint.ops.search import SearchSorted
-from adjoint.program.trace import bind
+from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
 
 
@@ -23,7 +23,7 @@ from adjoint.program.types import Value
 def nonzero(a: Value) -> Any:
     if a.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
-    return np.nonzero(plain_mask(np.not_equal(a, 0), "np.nonzero"))
+    return places_of(np.not_equal(a, 0), "np.nonzero")
 
 
 @implements(np.flatnonzero)
@@ -33,7 +33,8 @@ def flatnonzero(a: Value) -> Any:
 
 @implements(np.argwhere)
 def argwhere(a: Value) -> Any:
-    return np.argwhere(plain_mask(np.not_equal(a, 0), "np.argwhere"))
+    places = np.not_equal(a, 0)
+    return np.stack(places_of(places, "np.argwhere"), axis=-1) if a.ndim else np.argwhere(bool(places))
 
 
 @implements(np.searchsorted)
@@ -125,17 +126,16 @@ def _unique(x: Value) -> Unique:
     """Distinct elements in order; each keeps the derivative of the first element that has its value."""
     flat: Any = np.ravel(as_array(x))
     order = np.argsort(flat)
-    if is_traced(order):
+    if isinstance(order, Traced) and not hasattr(order._trace, "places"):
         raise ControlFlowError(
             f"np.unique of a traced {flat.type}, at {describe(here())}: how many elements differ is not known here. "
             "Use np.sort, and keep the shape."
         )
     ordered = flat[order]
     n = len(order)
-    new = np.concatenate([np.ones(min(1, n), bool), plain_mask(np.not_equal(ordered[1:], ordered[:-1]), "np.unique")])
-    inverse = np.empty(n, np.intp)
-    inverse[order] = np.cumsum(new) - 1
-    firsts = np.flatnonzero(new)
+    new = np.concatenate([np.ones(min(1, n), bool), np.not_equal(ordered[1:], ordered[:-1])])
+    inverse = (np.cumsum(new) - 1)[np.argsort(order)]
+    (firsts,) = places_of(new, "np.unique")
     return Unique(flat[order[firsts]], order[firsts], np.reshape(inverse, x.shape), np.diff(np.append(firsts, n)))
 
 
@@ -196,7 +196,7 @@ def isin(
 @implements(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Value:
     first = np.ravel(as_array(ar1)) if assume_unique else _unique(as_array(ar1)).values
-    return first[plain_mask(isin(first, ar2, invert=True), "np.setdiff1d")]
+    return first[isin(first, ar2, invert=True)]
 
 
 @implements(np.bincount)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, normal_axis, refuse_plain_target
-from adjoint.numpy.indexing import along, plain_mask, setitem, updated
+from adjoint.numpy.indexing import along, places_of, setitem, updated
 from adjoint.numpy.inplace import overwrite, settle
 from adjoint.numpy.shaping import convert
 from adjoint.program.trace import Traced
@@ -49,7 +49,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     arr = _target("np.place", arr)
-    places = np.flatnonzero(plain_mask(as_array(mask) != 0, "np.place"))
+    (places,) = places_of(np.ravel(as_array(mask)) != 0, "np.place")
     values = np.ravel(as_array(vals))
     if len(places):
         if values.shape[0] == 0:

@@ -35,6 +35,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "hash": hash,
     "value": lambda x: np.asarray(x).item(),
+    "count": np.count_nonzero,
     "content": content,
 }
 

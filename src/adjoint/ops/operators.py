@@ -292,7 +292,10 @@ def _shown_value(self: Traced) -> str:
 
 
 def _format(self: Traced, spec: str) -> str:
-    return format(concrete(self), spec) if spec else _text(self)
+    value = concrete(self) if spec else None
+    if spec and value is None:
+        refuse_conversion(self, f"format(x, {spec!r})", f"Print it with ad.debug.print('{{:{spec}}}', x).")
+    return format(value, spec) if spec else _text(self)
 
 
 def _unary(op: Op) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Searching a sorted array: a count, so without derivative."""
+"""Searching: places and counts, so without derivative."""
 
 from __future__ import annotations
 
@@ -35,3 +35,24 @@ class SearchSorted(Flat):
         a = np.reshape(a, (size,) + (1,) * inner + (a.shape[1],))
         below = np.less if self.side == "left" else np.less_equal
         return np.sum(below(a, np.expand_dims(v, -1)), axis=-1)
+
+
+@primitive
+class Nonzero(Flat):
+    """The places of the elements that are not zero, one vector for each axis, when it is known that there are `count`.
+
+    A guard before it says so.
+    """
+
+    several = True
+    count: int
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.nonzero(xs[0])
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return (ArrayType((self.count,), np.dtype(np.intp)),) * types[0].ndim
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        # all lanes have as many: their places stand one lane behind the other
+        return tuple(np.reshape(places, (size, self.count)) for places in Nonzero(size * self.count)(xs[0])[1:])

@@ -18,6 +18,7 @@ import numpy as np
 from adjoint.base.source import describe, here
 from adjoint.ops.effects import silent_operation
 from adjoint.ops.guards import Expect, content
+from adjoint.ops.search import Nonzero
 from adjoint.ops.weak import ARITHMETIC, Weaken
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Var
@@ -86,6 +87,11 @@ class GuardedRecord(Record):
         """The array itself, where a shape depends on it; the program is for this very content."""
         self.ask(x, "content", content)
         return np.array(self._values[x._var])
+
+    def places(self, mask: RecordTracer) -> tuple[Value, ...]:
+        """np.nonzero(mask); the program is for this number of places."""
+        count = self.ask(mask, "count", np.count_nonzero)
+        return self.apply(Nonzero(int(count)), (mask,))
 
     def _answered(self, var: Var, question: str, answer: Callable[[Value], Any]) -> Any:
         if not self.answers:

@@ -166,6 +166,17 @@ class Signature:
             return (self.positional[int(place)] if int(place) < len(self.positional) else place) + rest
         return path.removeprefix("[1]").removeprefix("['").replace("']", "", 1)
 
+    def described(self, call: Call) -> list[tuple[str, str]]:
+        """The arguments by name, with their types, or values if they are part of the program."""
+        types = iter(call.types)
+        inputs = set(call.inputs)
+        found: list[tuple[str, str]] = []
+        for number, leaf in enumerate(call.leaves):
+            fixed = leaf.value if type(leaf) is Fixed else leaf
+            text = str(next(types)) if number in inputs else f"{getattr(fixed, '__name__', None) or repr(fixed)[:80]}"
+            found.append((self.name(call.structure, number), text))
+        return found + list(zip(self.surroundings.names(), map(str, types), strict=True))
+
 
 def _hashed(value: Any) -> Hashable:
     try:
