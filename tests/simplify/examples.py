@@ -118,6 +118,16 @@ STAYS: list[Example] = [
     ),
 ]
 
+# Small integers and other dtypes whose sums are wider than they are.
+STAYS += [
+    Example(lambda x: Einsum("i->")(x), (I.astype(np.int8),), "b = einsum[i->] a -> b"),
+    Example(lambda x: Einsum("i,i->")(x, x), (I.astype(np.int8),), "b = einsum[i,i->] a a -> b"),
+    Example(
+        lambda x: Sum((0,))(Broadcast((4, 3))(x)), (I.astype(np.int8),), "b = broadcast[(4, 3)] a; c = sum[(0,)] b -> c"
+    ),
+    Example(lambda x: Sum((0,))(Reshape((1, 3))(x)), (B,), "b = reshape[(1, 3)] a; c = sum[(0,)] b -> c"),
+]
+
 SHAPES: list[Example] = [
     Example(lambda x: np.reshape(x, (3,)), (V,), "-> a"),
     Example(lambda x: Reshape((6,))(Reshape((3, 2))(x)), (M,), "b = reshape[(6,)] a -> b"),
@@ -176,6 +186,12 @@ PLACES: list[Example] = [
     Example(lambda x, y: ScatterSet(slot(1))(x, y)[1], (V, np.float64(4.0)), "-> b"),
     Example(lambda x, y: ScatterSet(slot(1))(x, y)[0], (V, np.float64(4.0)), "c = slice[0] a -> c"),
     Example(lambda x, y: ScatterSet(slot((None, None, None)))(x, y), (V, W), "-> b"),
+    Example(lambda x, y: ScatterSet(slot((None, None, None)))(x, y), (V, W[None]), "c = reshape[(3,)] b -> c"),
+    Example(
+        lambda x, y: ScatterSet(slot(0))(x, y)[0],
+        (M, np.float32(2.0)),
+        "c = convert[float64] b; d = broadcast[(3,)] c -> d",
+    ),
     Example(
         lambda x, y: ScatterSet(slot(-1))(ScatterSet(slot(-1))(x, 2.0), y),
         (V, np.float64(4.0)),

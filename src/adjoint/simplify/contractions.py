@@ -77,7 +77,7 @@ def _transposed(r: Any, a: Atom) -> Atom:
 def einsum_of_one(r: Any, op: Einsum, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     left, right = op.spec.split("->")
     (x,) = inputs
-    if len(set(left)) != len(left) or x.type.dtype != kind.dtype:
+    if len(set(left)) != len(left) or x.type.dtype != kind.dtype or not _sums_keep(kind):
         return None
     return _arranged(r, _summed(r, x, left, right), [c for c in left if c in right], list(right))
 
@@ -87,7 +87,7 @@ def einsum_of_two(r: Any, op: Einsum, inputs: tuple[Atom, ...], kind: ArrayType)
     left, out = op.spec.split("->")
     first, second = left.split(",")
     x, y = inputs
-    if any(len(set(part)) != len(part) for part in (first, second, out)) or kind.dtype.kind == "b":
+    if any(len(set(part)) != len(part) for part in (first, second, out)) or not _sums_keep(kind):
         return None
     if x.type.dtype != kind.dtype or y.type.dtype != kind.dtype:
         return None
@@ -117,6 +117,11 @@ def _natural_order(first: str, second: str, out: str) -> list[str] | None:
         if set(letters) == {*first, *second} and [c for c in letters if c in out] == list(out):
             return list(letters)
     return None
+
+
+def _sums_keep(kind: ArrayType) -> bool:
+    """Whether sums of this dtype have it too; those of small integers and truth values are wider."""
+    return kind.dtype.kind in "fc" or (kind.dtype.kind in "iu" and kind.dtype.itemsize == 8)
 
 
 def _summed(r: Any, x: Atom, letters: str, kept: str) -> Atom:

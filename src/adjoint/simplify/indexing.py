@@ -151,7 +151,9 @@ def slice_of_set(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -
 
 
 def _in_dtype(r: Any, x: Atom, kind: ArrayType) -> Atom | None:
-    """A value that is written into an array of another dtype; the shape is fitted afterwards."""
+    """A value that is written into an array, in its dtype and with no more axes; it is spread afterwards."""
+    if x.type.ndim > kind.ndim:  # axes of size one in front
+        x = reshaped(r, x, x.type.shape[x.type.ndim - kind.ndim :])
     if x.type.dtype == kind.dtype or isinstance(x, Literal):
         return x if x.type.dtype.kind != "c" or kind.dtype.kind == "c" else None
     return r.apply(Convert(kind.dtype), (x,), ArrayType(x.type.shape, kind.dtype))

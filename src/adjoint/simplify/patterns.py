@@ -73,7 +73,7 @@ def identity(
                     return None
             if when is not None and not when(*[found[name] for name in asks]):
                 return None
-            if once and not all([r.once(atom) for atom in inner]):
+            if once and not all(r.once(atom) for atom in inner):
                 return None
             return _built(r, replacement, found, kind)
 
@@ -146,10 +146,7 @@ def _matches(r: Any, node: Node, atom: Atom, found: Found, kind: ArrayType, inne
     if eq is None or (eq.op is not head and eq.op != head) or atom.type.dtype != kind.dtype:
         return False
     inner.append(atom)
-    for part, a in zip(node[1:], eq.inputs, strict=True):
-        if not _matches(r, part, a, found, kind, inner):
-            return False
-    return True
+    return all(_matches(r, part, a, found, kind, inner) for part, a in zip(node[1:], eq.inputs, strict=True))
 
 
 def _named(letter: str, atom: Atom, found: Found, kind: ArrayType) -> bool:
