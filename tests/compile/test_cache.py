@@ -114,6 +114,12 @@ def test_keys_depend_on_the_library_itself(monkeypatch: pytest.MonkeyPatch) -> N
     assert cache.key("program") != before
 
 
+def test_in_an_archive_nothing_is_taken_for_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = cache._own_source()
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "archive" / "adjoint" / "compile" / "cache.py"))
+    assert len({known, cache._own_source.__wrapped__(), cache._own_source.__wrapped__()}) == 3
+
+
 def test_what_was_not_used_longest_goes_first(folder: Path) -> None:
     for i in range(10):
         cache.keep(f"{i}" * 64, bytes(1000))

@@ -70,23 +70,26 @@ _count = _Count()
 
 @cache
 def _own_source() -> str:
-    """A hash of the library's own files: whatever may change the code that is made."""
+    """A hash of the library's version and of the times of its files: whatever may change the code that is made."""
     found = hashlib.sha256()
     root = Path(__file__).parents[1]
-    for path in sorted(root.rglob("*.py")):
-        found.update(path.relative_to(root).as_posix().encode())
-        found.update(path.read_bytes())
+    files = sorted(root.rglob("*.py"))
+    if not files:  # the library is in an archive: what it was made of last time cannot be told
+        return os.urandom(16).hex()
+    found.update((root / "__init__.py").read_bytes())
+    for path in files:
+        status = path.stat()
+        found.update(f"{path.relative_to(root).as_posix()} {status.st_size} {status.st_mtime_ns}\n".encode())
     return found.hexdigest()
 
 
 @cache
 def _surroundings() -> str:
     """What machine code depends on besides the text: the machine, LLVM, and how it is called."""
-    binding = machine.llvm()
-    with suppress(OSError):
-        called = hashlib.sha256(Path(str(machine.__file__)).read_bytes()).hexdigest()
-        return json.dumps([sys.platform, *machine.host(), _llvmlite_version(), list(binding.llvm_version_info), called])
-    return json.dumps([sys.platform, *machine.host(), _llvmlite_version(), list(binding.llvm_version_info)])
+    called = Path(str(machine.__file__))
+    how = hashlib.sha256(called.read_bytes()).hexdigest() if called.is_file() else os.urandom(16).hex()
+    version = list(machine.llvm().llvm_version_info)
+    return json.dumps([sys.platform, *machine.host(), _llvmlite_version(), version, how])
 
 
 @cache
