@@ -89,6 +89,7 @@ class Block(Moves):
         self.shared, self.f, self.program = shared, shared.function, program
         self.times = times  # about how often the block runs
         self.pointers: dict[Var, Value] = {}
+        self.until_done: list[Value] = []  # room that is free again after the step being written
         self.packed: dict[tuple[Equation, int], Operand] = {}  # operands laid out anew before a loop
         for eq in program.equations:
             measured = (n for a in (*eq.inputs, *eq.outputs) for n in a.type.shape)

@@ -26,7 +26,7 @@ from adjoint.program.types import ArrayType
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 ZERO = Value("0", "i64")
 SMALL = 30_000  # products: below, a call of BLAS costs more than it saves
-NARROW = 24  # columns: BLAS does not like fewer
+NEAR = 3 * 2**14  # bytes that stay close to the processor
 
 
 @dataclass
@@ -79,6 +79,8 @@ def write_matmul(block: Block, eq: Equation) -> None:
         second = _matrix(block, b, right, stack, counters)
         place = _moved(block, target, out.type.dtype, [(c, _step(stack, j, m * n)) for j, c in enumerate(counters)])
         product(block, out.type.dtype, first, second, Matrix(place, m, n, n, 1))
+        while block.until_done:
+            block.free(block.until_done.pop())
 
     each(0)
     return None
@@ -133,29 +135,37 @@ def product(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix)
     if k == 0:
         block.fill(c.pointer, ArrayType((m * n,), dtype), 0)
         return
-    complex_ = dtype.kind == "c"
-    big = m * k * n > SMALL and min(m, n) > 1
-    narrow = not complex_ and (n <= NARROW and b.across == 1 and n > 1)
-    if (big and not narrow) or complex_:
+    if dtype.kind == "c":
         _gemm(block, dtype, a, b, c)
-    elif n > 1 and b.across == 1:
-        _rows(block, dtype, a, b, c)
-    elif m > 1 and a.down == 1 and n == 1:
+    elif n == 1 and a.down == 1 and m > 1:
         _rows(block, dtype, b.transposed, a.transposed, c.transposed)
-    elif (a.across == 1 and b.down == 1) or (n == 1 and m == 1):
+    elif (m == 1 or n == 1) and a.across == 1 and b.down == 1:
         _dots(block, dtype, a, b, c)
-    elif m * k * n > SMALL:
-        _gemm(block, dtype, a, b, c)
+    elif _is_ours(m, k, n, dtype.itemsize):
+        _rows(block, dtype, a, b if b.across == 1 or n == 1 else _by_rows(block, dtype, b), c)
     else:
-        _rows(block, dtype, a, b, c)
+        _gemm(block, dtype, a, b, c)
+
+
+def _is_ours(m: Any, k: Any, n: Any, itemsize: int) -> bool:
+    """Whether tiles beat BLAS: for little work, and when one factor or the result stays in the innermost cache."""
+    return m * k * n <= SMALL or min(k * n, m * n) * itemsize <= NEAR
 
 
 # Tiles
 
 
-def _accumulators() -> tuple[int, int]:
-    """(vectors, rows) of a tile that fills the registers: 16 of them, or 32 with the widest vectors."""
-    return (4, 6) if vector_bits() == 512 else (3, 4)
+def _shape_of_tile(vectors: int, rows: int) -> tuple[int, int]:
+    """(vectors, rows) of a tile that fills the registers and leaves the fewest vectors over.
+
+    There are 16 registers, or 32 of the widest kind; some hold factors.
+    """
+    registers = 24 if vector_bits() == 512 else 12
+    if rows == 1:
+        return min(vectors, registers), 1
+    choices = (4, 3, 2) if registers == 24 else (3, 2)
+    best = min(choices, key=lambda v: (vectors % v if vectors > v else 0, -v))
+    return best, registers // best
 
 
 def _rows(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
@@ -165,8 +175,8 @@ def _rows(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -
     """
     f = block.f
     depth = a.columns
-    if a.across != 1 and c.rows > 8 and depth * (c.rows + c.columns) * dtype.itemsize > 2**18:
-        step = max(16, 2**17 // ((c.rows + c.columns) * dtype.itemsize))
+    if a.across != 1 and c.rows > 8 and depth * (c.rows + c.columns) * dtype.itemsize > 2**16:
+        step = max(16, 2**15 // ((c.rows + c.columns) * dtype.itemsize))
         block.fill(c.pointer, ArrayType((c.rows * c.columns,), dtype), 0)
         whole = depth // step * step
         with f.loop(f.index(0), f.index(whole), f.index(step)) as first:
@@ -184,7 +194,7 @@ def _columns(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix
     """All columns of C, a few vectors at a time."""
     f = block.f
     width = vector_bits() // 8 // dtype.itemsize
-    most, tallest = _accumulators()
+    most, tallest = _shape_of_tile(-(-c.columns // width), c.rows)
     span = most * width
     whole = c.columns // span * span
     tile = Tile(block, dtype, a, b, c, depth, adds)
@@ -194,9 +204,7 @@ def _columns(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix
     left = c.columns - whole
     if left:
         widths = [width] * (left // width) + ([left % width] if left % width else [])
-        tile.all_rows(
-            f.index(whole), widths, max(tallest, most * tallest // len(widths)) if len(widths) < most else tallest
-        )
+        tile.all_rows(f.index(whole), widths, max(tallest, most * tallest // len(widths)))
 
 
 @dataclass
@@ -379,14 +387,19 @@ def _gemm(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -
 
 def _unit(block: Block, dtype: np.dtype[Any], x: Matrix) -> Matrix:
     """The matrix with neighbours in one direction; copied when it has none."""
-    if (x.across == 1 and (x.down >= x.columns or x.rows == 1)) or (
-        x.down == 1 and (x.across >= x.rows or x.columns == 1)
-    ):
+    by_rows = x.across == 1 and (x.down >= x.columns or x.rows == 1)
+    if by_rows or (x.down == 1 and (x.across >= x.rows or x.columns == 1)):
         return x
+    return _by_rows(block, dtype, x)
+
+
+def _by_rows(block: Block, dtype: np.dtype[Any], x: Matrix) -> Matrix:
+    """A copy, row by row."""
     f = block.f
     room = block.room(x.rows * x.columns * dtype.itemsize)
     with f.loop(f.index(0), block.number(x.rows)) as i, f.loop(f.index(0), block.number(x.columns)) as j:
         place = f.add(f.mul(i, block.number(x.down)), f.mul(j, block.number(x.across)))
         value = lanes.load(f, dtype, x.pointer, place, 1, 1)
         lanes.store(f, dtype, value, room, f.add(f.mul(i, block.number(x.columns)), j), 1, 1)
+    block.until_done.append(room)
     return Matrix(room, x.rows, x.columns, x.columns, 1)
