@@ -16,6 +16,7 @@ from adjoint.ops.rearrange import Concatenate
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.types import ArrayType, Value
 from adjoint.simplify.collecting import joined, summed
+from adjoint.simplify.completing import completed
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.forwarding import forward_rows
 from adjoint.simplify.loop_writing import Loop
@@ -40,12 +41,23 @@ def reroll(program: Program, fewest: int = FEWEST, least: int = LEAST) -> Progra
         rolls = rolls_of(numbers, fewest, least)
         if not list(rolls):
             return program
+        longer = completed(numbers, rolls)
+        if longer is not None:
+            more = numbered(longer)
+            again = rolls_of(more, fewest, least)
+            if _left(more, again) < _left(numbers, rolls):
+                numbers, rolls = more, again
         rewriting = _Rewriting(numbers, rolls, fewest)
         new = rewriting.program()
         if not rewriting.changed:
             return program
         program = drop_dead_code(new)
     return program
+
+
+def _left(numbers: Numbered, rolls: Rolls) -> int:
+    """How many equations are in no roll."""
+    return len(numbers.program.equations) - sum(roll.run.period * roll.run.turns for roll in rolls)
 
 
 class _Rewriting:
