@@ -1,0 +1,216 @@
+"""Products of small and narrow matrices: tiles in registers, written for their sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.compile import lanes
+from adjoint.compile.block import Block
+from adjoint.compile.ir import Value, vector_of
+from adjoint.compile.machine import vector_bits
+from adjoint.compile.matrices import Matrix
+from adjoint.program.types import ArrayType
+
+ZERO = Value("0", "i64")
+
+
+def _shape_of_tile(vectors: int, rows: int) -> tuple[int, int]:
+    """(vectors, rows) of a tile that fills the registers and leaves the fewest vectors over.
+
+    There are 16 registers, or 32 of the widest kind; some hold factors.
+    """
+    registers = 24 if vector_bits() == 512 else 12
+    if rows == 1:
+        return min(vectors, registers), 1
+    choices = (4, 3, 2) if registers == 24 else (3, 2)
+    best = min(choices, key=lambda v: (vectors % v if vectors > v else 0, -v))
+    return best, registers // best
+
+
+def write_rows(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
+    """Vectors along n: C[m, n…] += A[m, k] B[k, n…], a tile of rows and vectors in registers.
+
+    A long sum over columns of A that are far apart goes block by block, so that what a block reads stays in the cache.
+    """
+    f = block.f
+    depth = a.columns
+    if a.across != 1 and c.rows > 8 and depth * (c.rows + c.columns) * dtype.itemsize > 2**16:
+        step = max(16, 2**15 // ((c.rows + c.columns) * dtype.itemsize))
+        block.fill(c.pointer, ArrayType((c.rows * c.columns,), dtype), 0)
+        whole = depth // step * step
+        with f.loop(f.index(0), f.index(whole), f.index(step)) as first:
+            _columns(block, dtype, a, b, c, (first, f.add(first, f.index(step)), step), adds=True)
+        if whole < depth:
+            _columns(block, dtype, a, b, c, (f.index(whole), f.index(depth), depth - whole), adds=True)
+        return
+    _columns(block, dtype, a, b, c, (f.index(0), block.number(depth), depth), adds=False)
+
+
+Span = tuple[Value, Value, int]  # from, to, how many
+
+
+def _columns(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix, depth: Span, *, adds: bool) -> None:
+    """All columns of C, a few vectors at a time."""
+    f = block.f
+    width = vector_bits() // 8 // dtype.itemsize
+    most, tallest = _shape_of_tile(-(-c.columns // width), c.rows)
+    span = most * width
+    whole = c.columns // span * span
+    tile = Tile(block, dtype, a, b, c, depth, adds)
+    if whole:
+        with f.loop(f.index(0), f.index(whole), f.index(span)) as column:
+            tile.all_rows(column, [width] * most, tallest)
+    left = c.columns - whole
+    if left:
+        widths = [width] * (left // width) + ([left % width] if left % width else [])
+        tile.all_rows(f.index(whole), widths, max(tallest, most * tallest // len(widths)))
+
+
+@dataclass
+class Tile:
+    """Some rows and vectors of C = A B, summed over a span of k in registers."""
+
+    block: Block
+    dtype: np.dtype[Any]
+    a: Matrix
+    b: Matrix
+    c: Matrix
+    depth: Span
+    adds: bool  # to what is there
+
+    def all_rows(self, column: Value, widths: list[int], rows: int) -> None:
+        f = self.block.f
+        rows = min(rows, self.c.rows, 8)
+        whole = self.c.rows // rows * rows
+        if whole > rows:
+            with f.loop(f.index(0), f.index(whole), f.index(rows)) as row:
+                self.write(row, column, rows, widths)
+        else:
+            self.write(f.index(0), column, rows, widths)
+        if whole < self.c.rows:
+            self.write(f.index(whole), column, self.c.rows - whole, widths)
+
+    def _at(self, x: Matrix, i: Value, j: Value) -> Value:
+        f = self.block.f
+        place = f.add(f.mul(i, self.block.number(x.down)), f.mul(j, self.block.number(x.across)))
+        return f.element(x.pointer, place, lanes.component(self.dtype))
+
+    def write(self, row: Value, column: Value, rows: int, widths: list[int]) -> None:
+        """Few accumulators are doubled, to hide the latency of a multiplication."""
+        f, dtype = self.block.f, self.dtype
+        scalar = lanes.component(dtype)
+        starts = [sum(widths[:v]) for v in range(len(widths))]
+        ways = 1
+        first, last, count = self.depth
+        while rows * len(widths) * ways < 8 and ways < 4 and count % (2 * ways) == 0:
+            ways *= 2
+        kinds = [vector_of(scalar, w) for w in widths]
+        sums = [[[f.allocate(kind) for kind in kinds] for _ in range(rows)] for _ in range(ways)]
+        places = [
+            [self._at(self.c, f.add(row, f.index(i)), f.add(column, f.index(at))) for at in starts] for i in range(rows)
+        ]
+        for way, lines in enumerate(sums):
+            for i, line in enumerate(lines):
+                for v, room in enumerate(line):
+                    if self.adds and way == 0:
+                        f.store(lanes.load(f, dtype, places[i][v], f.index(0), self.c.across, widths[v]), room)
+                    else:
+                        f.store(f.constant(kinds[v], 0), room)
+        with f.loop(first, last, f.index(ways)) as start:
+            for way in range(ways):
+                k = f.add(start, f.index(way))
+                right = [
+                    lanes.load(f, dtype, self._at(self.b, k, f.add(column, f.index(at))), f.index(0), self.b.across, w)
+                    for at, w in zip(starts, widths, strict=True)
+                ]
+                for i in range(rows):
+                    left = f.load(scalar, self._at(self.a, f.add(row, f.index(i)), k), dtype.itemsize)
+                    for v, w in enumerate(widths):
+                        room = sums[way][i][v]
+                        f.store(f.fma(f.spread(left, w), right[v], f.load(kinds[v], room)), room)
+        for i in range(rows):
+            for v, w in enumerate(widths):
+                total = f.load(kinds[v], sums[0][i][v])
+                for way in range(1, ways):
+                    total = f.fadd(total, f.load(kinds[v], sums[way][i][v]))
+                lanes.store(f, dtype, total, places[i][v], f.index(0), self.c.across, w)
+
+
+def write_dots(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
+    """Vectors along k: each element of C is a dot product."""
+    f = block.f
+    scalar = lanes.component(dtype)
+    width = min(vector_bits() // 8 // dtype.itemsize, a.columns)
+    tile_m = min(4, c.rows) if c.columns > 1 else min(8, c.rows)
+    tile_n = min(4, c.columns) if c.rows > 1 else min(8, c.columns)
+    for i0, rows, many_i in _tiles(c.rows, tile_m):
+        for j0, columns, many_j in _tiles(c.columns, tile_n):
+            with (
+                f.loop(f.index(i0), f.index(i0 + rows * many_i), f.index(rows)) as i,
+                f.loop(f.index(j0), f.index(j0 + columns * many_j), f.index(columns)) as j,
+            ):
+                _dot_tile(block, dtype, scalar, a, b, c, i, j, rows, columns, width)
+
+
+def _tiles(size: int, tile: int) -> list[tuple[int, int, int]]:
+    """(start, size of a tile, how many) to cover a range."""
+    many, rest = divmod(size, tile)
+    found = [(0, tile, many)] if many else []
+    return found + ([(many * tile, rest, 1)] if rest else [])
+
+
+def _dot_tile(
+    block: Block, dtype: np.dtype[Any], scalar: str, a: Matrix, b: Matrix, c: Matrix,
+    i: Value, j: Value, rows: int, columns: int, width: int,
+) -> None:  # fmt: skip
+    f = block.f
+
+    def at(x: Matrix, p: Value, q: Value) -> Value:
+        return f.element(x.pointer, f.add(f.mul(p, block.number(x.down)), f.mul(q, block.number(x.across))), scalar)
+
+    whole, rest = a.columns // width * width, a.columns % width
+    totals: dict[tuple[int, int], Value] = {}
+    for first, last, w in ((0, whole, width), (whole, whole + rest, rest)):
+        if first == last:
+            continue
+        kind = vector_of(scalar, w)
+        ways = 4 if rows * columns == 1 and (last - first) % (4 * w) == 0 else 1
+        rooms = {(p, q, s): f.allocate(kind) for p in range(rows) for q in range(columns) for s in range(ways)}
+        for room in rooms.values():
+            f.store(f.constant(kind, 0), room)
+        with f.loop(f.index(first), f.index(last), f.index(w * ways)) as start:
+            for s in range(ways):
+                k = f.add(start, f.index(s * w))
+                lefts = [
+                    lanes.load(f, dtype, at(a, f.add(i, f.index(p)), k), f.index(0), a.across, w) for p in range(rows)
+                ]
+                rights = [
+                    lanes.load(f, dtype, at(b, k, f.add(j, f.index(q))), f.index(0), b.down, w) for q in range(columns)
+                ]
+                for p in range(rows):
+                    for q in range(columns):
+                        room = rooms[p, q, s]
+                        f.store(f.fma(lefts[p], rights[q], f.load(kind, room)), room)
+        for p in range(rows):
+            for q in range(columns):
+                part = f.load(kind, rooms[p, q, 0])
+                for s in range(1, ways):
+                    part = f.fadd(part, f.load(kind, rooms[p, q, s]))
+                total = _folded(f, part)
+                totals[p, q] = f.fadd(totals[p, q], total) if (p, q) in totals else total
+    for (p, q), total in totals.items():
+        f.store(total, at(c, f.add(i, f.index(p)), f.add(j, f.index(q))), dtype.itemsize)
+
+
+def _folded(f: Any, value: Value) -> Value:
+    """The sum of all lanes, by halves."""
+    while value.width > 1 and value.width % 2 == 0:
+        half = value.width // 2
+        value = f.fadd(f.shuffle(value, None, range(half)), f.shuffle(value, None, range(half, 2 * half)))
+    total = f.lane(value, 0)
+    for k in range(1, value.width):
+        total = f.fadd(total, f.lane(value, k))
+    return total
