@@ -149,3 +149,26 @@ def test_loops_inside_loops() -> None:
 
     program = tidied(f, X)
     assert loop_of(loop_of(program).op.body).op.carries == 1
+
+
+def test_carries_with_the_same_next_value_end_alike() -> None:
+    def f(x):
+        def body(c, t):
+            new = c[0] * t
+            return (new, new + 0.0, c[1]), c[1] * t
+
+        (a, b, _), ys = ad.scan(body, (x[0], x[1], x[2]), x)
+        return a, b, ys
+
+    def g(x, turns):
+        def body(c, t):
+            new = c[0] * t
+            return (new, new, c[1]), c[2] + c[1]
+
+        return ad.scan(body, (x[0], x[1], x[2]), x[:turns])
+
+    tidied(f, X)
+    program = tidied(lambda x: g(x, 3), X)
+    assert program.outputs[0] is program.outputs[1]
+    nothing = tidied(lambda x: g(x, 0), X)  # no turn: they end as they start
+    assert nothing.outputs[0] is not nothing.outputs[1]

@@ -8,6 +8,7 @@ from adjoint.program.program import Program
 from adjoint.simplify.loop_interface import with_plain_interface
 from adjoint.simplify.loop_liveness import without_dead_parts
 from adjoint.simplify.loops import simplify_loops
+from adjoint.simplify.passes import simplify
 from adjoint.simplify.recompute import with_recomputed_residuals
 from tests.simplify.programs import loops_of, program_of, same_results, titles
 from tests.simplify.recurrent import (
@@ -153,3 +154,33 @@ def test_loops_inside_loops() -> None:
     before, arguments = program_of(ad.value_and_grad(f), X)
     after = check(simplify_loops(before))
     same_results(before, after, arguments)
+
+
+def test_a_loop_that_reads_a_range_of_rows_and_rows_read_by_themselves() -> None:
+    xs = np.linspace(0.1, 1.0, 10)
+
+    def f(xs):
+        k = np.float64(2.0)
+        _, (a, b, d) = ad.scan(lambda c, x: (np.sin(c) * x, (c * k, c * 3.0, c * 5.0 + xs[0])), 0.5, xs)
+        total, _ = ad.scan(lambda s, r: (s * r[0] + r[1] - r[2], None), xs[2], (a[1:9], b[1:9], d[1:9]), reverse=True)
+        return total * a[9] + b[0] * d[-1]
+
+    program = chosen(f, xs)
+    assert stored(program, 1) == [()]
+    assert titles(loops_of(program)[1].op.body).count("multiply") == 4
+    assert titles(program).count("multiply") == 2 + 3
+
+
+def test_a_loop_that_was_written_out() -> None:
+    def f(scores, moves):
+        a = scores[0]
+        for t in range(1, len(scores)):
+            m = a[:, None] + moves
+            a = scores[t] + np.log(np.exp(m).sum(0))
+        return np.sum(a)
+
+    before, arguments = program_of(ad.value_and_grad(f, argnums=(0, 1)), *chain_arguments(12, 5))
+    after = check(simplify(before))
+    same_results(before, after, arguments)
+    forward, _ = loops_of(after)
+    assert sum(v.type.shape[1:] == (5, 5) for v in forward.outputs) == 1

@@ -135,6 +135,7 @@ def with_plain_interface(program: Program) -> Program:
         _merge_walked(loop, outside)
         _fix_carries(loop, outside)
         _merge_carries(loop, outside)
+        _share_results(loop, outside)
         behind = _merge_ys(loop, outside)
         changed |= loop.changed
         made = loop.closed()
@@ -303,6 +304,16 @@ def _merge_carries(loop: Loop, outside: _Outside) -> None:
     loop.carries = list(first.values())
     loop.substitute(renaming)
     substitute_test(loop, tested)
+
+
+def _share_results(loop: Loop, outside: _Outside) -> None:
+    """Carries with the same next value end alike, however they start, if there is a turn at all."""
+    first: dict[Atom, Carry] = {}
+    for c in loop.carries if loop.length else ():
+        kept = first.setdefault(c.next, c)
+        if kept is not c and kept.result.type == c.result.type:
+            outside.renaming[c.result] = kept.result
+            loop.changed = True
 
 
 def _merge_ys(loop: Loop, outside: _Outside) -> list[Equation]:

@@ -1,226 +1,212 @@
 """Residuals of loops: what a second loop computes again instead of reading what a first one stored.
 
-The way back through a loop F is a loop B over the same turns that reads residuals, stacked by F. A residual may be
-stored (one write and one read for each element and turn) or computed again in B from what B can have: constants of F,
-the arrays that F walks along, stacks that are made anyway, and other residuals. With sᵥ the cost of storing v and rₑ
-that of computing equation e, the cheapest choice minimises
-
-    Σ sᵥ over stored v + Σ rₑ over computed e,   where a computed e needs all its arguments, stored or computed,
-
-a closed set of smallest weight (see `min_cut`): "v is at hand" costs sᵥ, "v = e(…) is computed" costs rₑ - sᵥ and needs
-v and the arguments of e at hand. What is computed again is computed by the same operations: the results are the same.
+The way back through a loop F is a loop B over the same turns, or all but a few of them, that reads residuals, stacked
+by F. Which of them are stored and which are computed again in B is weighed in `residual_choice`; here it is written
+into the two loops. What is computed again is computed by the same operations: the results are the same.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable
 
+from adjoint.ops.index import Slice
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType
-from adjoint.simplify.costs import TURNS_UNKNOWN, cost, elements, size_in_bytes
-from adjoint.simplify.loop_parts import Loop, Renaming, acts, opened
-from adjoint.simplify.min_cut import cheapest_closed_set
+from adjoint.simplify.loop_parts import Loop, Renaming, opened
+from adjoint.simplify.residual_choice import Choice
+from adjoint.simplify.stack_readers import Row, StackReaders, Walk
 
-# (bytes of all stacks of a loop, cost of storing and reading eight of them): in caches the processor hides most of it;
-# beyond them every page is new memory as well
-STORES = ((1 << 20, 2.1), (1 << 25, 2.4), (math.inf, 6.0))
 WEIGHED = "_weighed_against"  # on an equation: the loops whose residuals it reads as well as they can be chosen
-LOAD = 1.0
-PREFERRED = 0.99  # of two choices that cost the same, the one that stores the carry
-OUTPUT = -1  # in place of the position of an equation: the outputs of the program
 
 
 def with_recomputed_residuals(program: Program) -> Program:
     """The program with the residuals between its loops chosen anew."""
-    return _Pairs(program).run() if sum(hasattr(eq.op, "carries") for eq in program.equations) > 1 else program
+    if sum(hasattr(eq.op, "carries") for eq in program.equations) < 2:
+        return program
+    while True:  # a pair at a time: one that has changed may leave less to the next
+        changed = _first_change(program)
+        if changed is None:
+            return program
+        program = changed
 
 
-class _Pairs:
-    """The loops of one program, and which of them read the stacks of which."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.loops = {position: loop for position, eq in enumerate(program.equations) if (loop := opened(eq))}
-        self.readers: dict[Var, set[int]] = {}
-        for position, eq in enumerate(program.equations):
-            for a in eq.inputs:
-                if isinstance(a, Var):
-                    self.readers.setdefault(a, set()).add(position)
-        for a in program.outputs:
-            if isinstance(a, Var):
-                self.readers.setdefault(a, set()).add(OUTPUT)
-
-    def run(self) -> Program:
-        for first, forward in self.loops.items():
-            seconds = {p for _, v in forward.ys for p in self.readers.get(v, ())}
-            for second in sorted(seconds):
-                if second in self.loops and self.loops[second].test is None:
-                    self._choose(forward, self.loops[second], first, second)
-        if not any(loop.changed for loop in self.loops.values()):
-            return self.program
-        p = self.program
-        equations = [self.loops[i].closed() if i in self.loops else eq for i, eq in enumerate(p.equations)]
-        return Program(p.inputs, tuple(equations), p.outputs, p.constants)
-
-    def _choose(self, forward: Loop, backward: Loop, first: int, second: int) -> None:
-        """Store and compute again what is cheapest for one pair of loops."""
-        weighed = backward.equation.__dict__.setdefault(WEIGHED, set())
-        if forward.equation in weighed and not (forward.changed or backward.changed):
-            return
-        weighed.add(forward.equation)
-        stacks = {v: atom for atom, v in forward.ys}
-        others = {a for _, a in backward.constants} | {c.start for c in backward.carries}
-        given = {
-            v
-            for _, v in backward.walked
-            if isinstance(v, Var) and v in stacks and self.readers[v] == {second} and v not in others
-        }
-        wanted = [stacks[v] for _, v in backward.walked if isinstance(v, Var) and v in given]
-        residuals = list(dict.fromkeys(a for a in wanted if isinstance(a, Var)))
-        if not residuals:
-            return
-        choice = _Choice(forward, backward, given, residuals)
-        if choice.computed:
-            _Rewriter(forward, backward, choice, given).run()
-            for loop, position in ((forward, first), (backward, second)):
-                for a in loop.closed().inputs:
-                    if isinstance(a, Var):
-                        self.readers.setdefault(a, set()).add(position)
-
-
-class _Choice:
-    """The cheapest way to have the residuals at hand: what is stored, and which equations are computed again."""
-
-    def __init__(self, forward: Loop, backward: Loop, given: set[Var], residuals: list[Var]) -> None:
-        self.forward = forward
-        self.makers = {v: eq for eq in forward.equations for v in eq.outputs}
-        read = {a for _, a in backward.walked}
-        self.free: dict[Var, float] = dict.fromkeys([*forward.values, *[v for v, _ in forward.constants]], 0.0)
-        for v, array in forward.walked:
-            self.free[v] = 0.0 if array in read else LOAD * elements(v.type)
-        for atom, stack in forward.ys:
-            if isinstance(atom, Var) and stack not in given:
-                self.free[atom] = 0.0 if stack in read else LOAD * elements(atom.type)
-        self.carried = {c.inside for c in forward.carries}
-        turns = forward.length if forward.length is not None else TURNS_UNKNOWN
-        total = turns * sum(size_in_bytes(atom.type) for atom, _ in forward.ys)
-        self.store = next(price for limit, price in STORES if total <= limit)
-        self.stored, self.computed = self._solve(residuals)
-
-    def _at_hand(self, v: Var) -> float:
-        """The cost of having v in the second loop without computing it."""
-        found = self.free.get(v)
-        if found is None:
-            found = self.store * size_in_bytes(v.type) / 8
-            found *= PREFERRED if v in self.carried else 1.0
-        return found
-
-    def _solve(self, residuals: list[Var]) -> tuple[list[Var], list[Equation]]:
-        weights: list[float] = []
-        needs: list[list[int]] = []
-        item: dict[Var | Equation, int] = {}
-
-        def add(thing: Var | Equation, weight: float) -> int:
-            item[thing] = len(weights)
-            weights.append(weight)
-            needs.append([])
-            return item[thing]
-
-        waiting = list(residuals)
-        required = [add(v, self._at_hand(v)) for v in waiting]
-        gains: list[tuple[Var, int]] = []  # outputs of equations with several, and that they are computed
-        while waiting:
-            v = waiting.pop()
-            eq = self.makers.get(v)
-            if eq is None or acts(eq.op):
+def _first_change(program: Program) -> Program | None:
+    """The program with another choice for one pair of loops; None if all are as cheap as they can be."""
+    readers: StackReaders | None = None
+    for first, eq in enumerate(program.equations):
+        forward = opened(eq)
+        if forward is None or not forward.ys:
+            continue
+        readers = readers or StackReaders(program)
+        pairs: dict[tuple[int, int], dict[Var, list[Row]]] = {}
+        for _, stack in forward.ys:
+            found = readers.of(stack) or []
+            walks = {(w.loop, w.offset) for w in found if isinstance(w, Walk)}
+            if len(walks) == 1:
+                pairs.setdefault(walks.pop(), {})[stack] = [r for r in found if isinstance(r, Row)]
+        for (second, offset), given in pairs.items():
+            weighed = program.equations[second].__dict__.setdefault(WEIGHED, set())
+            backward = opened(program.equations[second])
+            if backward is None or (eq, offset) in weighed:
                 continue
-            again = cost(eq)
-            if again >= sum(self._at_hand(w) for w in eq.outputs):
-                continue
-            if eq not in item:
-                number = add(eq, again)
-                for a in eq.inputs:
-                    if isinstance(a, Var):
-                        if a not in item:
-                            add(a, self._at_hand(a))
-                            waiting.append(a)
-                        needs[number].append(item[a])
-            if len(eq.outputs) == 1:
-                weights[item[eq]] -= weights[item[v]]
-                needs[item[eq]].append(item[v])
-            else:
-                gains.append((v, len(weights)))
-                weights.append(-weights[item[v]])
-                needs.append([item[v], item[eq]])
-        chosen = cheapest_closed_set(weights, needs, required)
-        made = {v for v, number in gains if number in chosen}
-        single = [eq for eq in item if isinstance(eq, Equation) and len(eq.outputs) == 1]
-        made |= {eq.outputs[0] for eq in single if item[eq] in chosen}
-        at_hand = [v for v in item if isinstance(v, Var) and item[v] in chosen]
-        stored = [v for v in at_hand if v not in made and v not in self.free]
-        computed = {self.makers[v] for v in made}
-        return stored, [eq for eq in self.forward.equations if eq in computed]
+            weighed.add((eq, offset))
+            changed = _Pair(program, readers, forward, backward, offset, given).changed(first, second)
+            if changed is not None:
+                return changed
+    return None
 
 
-class _Rewriter:
-    """Writes a choice into the two loops."""
+class _Pair:
+    """Two loops, the second of which reads stacks of the first, `offset` rows on."""
 
-    def __init__(self, forward: Loop, backward: Loop, choice: _Choice, given: set[Var]) -> None:
-        self.forward, self.backward, self.choice, self.given = forward, backward, choice, given
-        self.stack_of = {atom: v for atom, v in forward.ys if isinstance(atom, Var)}
+    def __init__(
+        self,
+        program: Program,
+        readers: StackReaders,
+        forward: Loop,
+        backward: Loop,
+        offset: int,
+        given: dict[Var, list[Row]],
+    ) -> None:
+        self.program, self.readers, self.offset, self.given = program, readers, offset, given
+        self.forward, self.backward = forward, backward
+        self.atom_of = {v: a for a, v in forward.ys}
+        self.stack_of = {a: v for a, v in forward.ys if isinstance(a, Var)}
+        self.constants, self.arrays = dict(forward.constants), dict(forward.walked)
         self.inside: Renaming = {}  # variables of the first loop, as the second one calls them
+        self.values = dict(program.constants)
+        self.before: dict[int, list[Equation]] = {}  # new equations, by the position before which they stand
+        self.at_hand = {
+            whole: array for _, array in backward.walked for whole, at in [readers.source(array)] if at == offset
+        }
 
-    def run(self) -> None:
-        forward, backward, choice = self.forward, self.backward, self.choice
+    def changed(self, first: int, second: int) -> Program | None:
+        """The program with the cheapest choice; None if it is that already."""
+        residuals = [a for a in map(self.atom_of.__getitem__, self.given) if isinstance(a, Var)]
+        if not residuals:
+            return None
+        choice = Choice(self.forward, self.given, residuals, self.at_hand)
+        if not choice.computed:
+            return None
+        dropped = self._write(choice, second)
+        removed: set[int] = set()
+        for stack in dropped:
+            for row in self.given[stack]:
+                self._write_row(choice, stack, row)
+                removed.add(row.position)
+            found = self.readers.of(stack) or []
+            removed |= {w.through for w in found if isinstance(w, Walk) and w.through is not None}
+        equations: list[Equation] = []
+        made = {first: self.forward.closed(), second: self.backward.closed()}
+        made[second].__dict__[WEIGHED] = {(made[first], self.offset)}
+        for position, eq in enumerate(self.program.equations):
+            equations += self.before.get(position, ())
+            if position not in removed:
+                equations.append(made.get(position, eq))
+        return Program(self.program.inputs, tuple(equations), self.program.outputs, self.values)
+
+    def _write(self, choice: Choice, second: int) -> list[Var]:
+        """Write the choice into the two loops; the stacks that are not made any more."""
+        forward, backward = self.forward, self.backward
         rows = forward.ys[0][1].type.shape[:1]
         for v in choice.stored:
             if v not in self.stack_of:
                 self.stack_of[v] = Var(ArrayType((*rows, *v.type.shape), v.type.dtype))
                 forward.ys.append((v, self.stack_of[v]))
-        constants, arrays = dict(forward.constants), dict(forward.walked)
         before = list(backward.walked)
 
         def read(v: Var) -> Atom:
             if v not in self.inside:
-                if v in constants:
-                    self.inside[v] = _paired(backward.constants, constants[v], v.type)
+                if v in self.constants:
+                    self.inside[v] = _paired(backward.constants, self.constants[v], v.type)
                 elif v in forward.values:
                     self.inside[v] = constant = Var(v.type)
                     backward.values[constant] = forward.values[v]
                 else:
-                    array = self.stack_of.get(v, arrays.get(v))
-                    assert array is not None, "a choice names what is at hand"
-                    self.inside[v] = _paired(backward.walked, array, v.type)
+                    self.inside[v] = _paired(backward.walked, self._rows(self._array(v), second), v.type)
             return self.inside[v]
 
-        prologue = [self._again(eq, read) for eq in choice.computed]
-        renaming: Renaming = {}
-        dropped: set[Atom] = set()
-        inner_of = {v: atom for atom, v in forward.ys}
+        prologue = [_again(eq, read, self.inside) for eq in choice.computed]
         kept = set(choice.stored)
+        dropped = [v for v in self.given if isinstance(self.atom_of[v], Var) and self.atom_of[v] not in kept]
+        gone = {self.at_hand[v]: v for v in dropped}
+        walked = [(v, a) for v, a in backward.walked if a not in gone]
+        if backward.needs_rows and not walked:  # it counts its turns by the rows of one of them
+            last = dropped.pop()
+            del gone[self.at_hand[last]]
+            walked = [(v, a) for v, a in backward.walked if a is self.at_hand[last]]
+        renaming: Renaming = {}
         for v, array in before:
-            if isinstance(array, Var) and array in self.given and inner_of[array] not in kept:
-                atom = inner_of[array]
+            if array in gone:
+                atom = self.atom_of[gone[array]]
                 renaming[v] = read(atom) if isinstance(atom, Var) else atom
-                dropped.add(array)
-        walked = [(v, a) for v, a in backward.walked if a not in dropped]
-        if backward.needs_rows and not walked:
-            walked = [(Var(v.type), a) for v, a in backward.walked[:1]]
-            dropped -= {a for _, a in walked}
         backward.walked = walked
         backward.substitute(renaming)
         backward.equations[:0] = prologue
         forward.ys = [(a, v) for a, v in forward.ys if v not in dropped]
         forward.changed = backward.changed = True
+        return dropped
 
-    def _again(self, eq: Equation, read: Callable[[Var], Atom]) -> Equation:
-        """An equation of the first loop, in the second one; it has warned of what it warns of."""
-        inputs = tuple([a if isinstance(a, Literal) else read(a) for a in eq.inputs])
-        outputs = tuple(Var(v.type) for v in eq.outputs)
-        self.inside.update(zip(eq.outputs, outputs, strict=True))
-        return dataclasses.replace(eq, inputs=inputs, outputs=outputs, quiet=True)
+    def _array(self, v: Var) -> Atom:
+        """The rows of a variable of the first loop, outside."""
+        return self.stack_of[v] if v in self.stack_of else self.arrays[v]
+
+    def _rows(self, array: Atom, second: int) -> Atom:
+        """The rows of an array that the second loop walks along."""
+        if array not in self.at_hand:
+            length = self.backward.length
+            if self.forward.length == length:
+                self.at_hand[array] = array
+            else:
+                op = Slice(((self.offset, self.offset + (length or 0), 1),))
+                self.at_hand[array] = self._new(op, array, second)
+        return self.at_hand[array]
+
+    def _new(self, op: Slice, atom: Atom, position: int) -> Var:
+        out = Var(op.result_type(atom.type))
+        at = self.program.equations[position]
+        self.before.setdefault(position, []).append(Equation(op, (atom,), (out,), at.location, at.scope, at.quiet))
+        return out
+
+    def _write_row(self, choice: Choice, stack: Var, row: Row) -> None:
+        """One row of a stack that is not made any more, computed where it is read."""
+        atom = self.atom_of[stack]
+        result = self.program.equations[row.position].outputs[0]
+        here = self.before.setdefault(row.position, [])
+        known: Renaming = {}
+
+        def read(v: Var) -> Atom:
+            if v not in known:
+                if v in self.constants:
+                    known[v] = self.constants[v]
+                elif v in self.forward.values:
+                    known[v] = constant = Var(v.type)
+                    self.values[constant] = self.forward.values[v]
+                else:
+                    known[v] = self._new(Slice((row.index,)), self._array(v), row.position)
+            return known[v]
+
+        needed: set[Atom] = {atom}
+        chain: list[Equation] = []
+        for eq in reversed(choice.computed):
+            if needed.intersection(eq.outputs):
+                needed.update(eq.inputs)
+                chain.append(eq)
+        if not chain and isinstance(atom, Var):
+            here.append(dataclasses.replace(self.program.equations[row.position], inputs=(self._array(atom),)))
+        for eq in reversed(chain):
+            made = _again(eq, read, known)
+            outputs = tuple(result if v is atom else w for v, w in zip(eq.outputs, made.outputs, strict=True))
+            here.append(dataclasses.replace(made, outputs=outputs))
+
+
+def _again(eq: Equation, read: Callable[[Var], Atom], names: Renaming) -> Equation:
+    """An equation of the first loop, somewhere else; it has warned of what it warns of."""
+    inputs = tuple([a if isinstance(a, Literal) else read(a) for a in eq.inputs])
+    outputs = tuple(Var(v.type) for v in eq.outputs)
+    names.update(zip(eq.outputs, outputs, strict=True))
+    return dataclasses.replace(eq, inputs=inputs, outputs=outputs, quiet=True)
 
 
 def _paired(pairs: list[tuple[Var, Atom]], outer: Atom, kind: ArrayType) -> Var:
