@@ -1,6 +1,8 @@
 """All passes over loops together: the same values and derivatives as before, on many loops and all transformations."""
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,14 @@ from adjoint.simplify.loop_parts import inside_first
 from adjoint.simplify.loops import RESHAPING, TIDYING, simplify_loops
 from tests.flow_cases import CASES
 from tests.simplify.programs import program_of, same_results
+from tests.simplify.recurrent import (
+    chain,
+    chain_arguments,
+    motion_arguments,
+    network,
+    network_arguments,
+    prey_and_predators,
+)
 
 X = np.array([0.6, 0.9, 0.35])
 TRANSFORMATIONS: dict[str, Callable[[Any], Any]] = {
@@ -135,3 +145,24 @@ def test_random_loops(description: Any, transformation: str) -> None:
     after = check(simplify_loops(before))
     same_results(before, after, arguments)
     same_results(before, after, [np.array([-0.3, 0.8, 1.1])])
+
+
+# ---- the prints of three gradients, loops simplified, stand in tests/golden/loops; ADJOINT_GOLDEN=write writes them anew
+
+GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[Any, ...]]] = {
+    "network": (network, (0, 1, 2, 3), network_arguments(16, 10, 3)),
+    "motion": (prey_and_predators, (0, 1), motion_arguments()),
+    "chain": (chain, (0, 1), chain_arguments()),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_golden(name: str) -> None:
+    f, argnums, args = GRADIENTS[name]
+    before, arguments = program_of(ad.value_and_grad(f, argnums=argnums), *args)
+    after = check(simplify_loops(before))
+    same_results(before, after, arguments)
+    path = Path(__file__).resolve().parent.parent / "golden" / "loops" / f"{name}.program"
+    if os.environ.get("ADJOINT_GOLDEN") == "write":
+        path.write_text(f"{after}\n", encoding="utf-8")
+    assert f"{after}\n" == path.read_text(encoding="utf-8")
