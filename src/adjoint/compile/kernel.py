@@ -22,6 +22,7 @@ from adjoint.compile.expand import expanded
 from adjoint.compile.families import Formulas, Reading, Rewriting
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import Loaded, vector_bits
+from adjoint.compile.memory import ALIGNMENT
 from adjoint.compile.sizes import Fact, SizeError, collecting, hold, stop, value_of
 from adjoint.program.program import Equation, Program, Var
 
@@ -113,7 +114,8 @@ class Written:
             shared.given_sizes = {
                 name: f.load("i64", f.element(sizes, f.index(k), "i64"), 8) for k, name in enumerate(names)
             }
-        shared.workspace, shared.context = entry(rest), entry(rest + 1)
+        shared.workspace = _aligned(f, entry(rest))
+        shared.context = entry(rest + 1)
         f.store(f.index(0), shared.status)
         Block(shared, program).emit(pointers, targets)
         f.jump(shared.leave)
@@ -123,10 +125,16 @@ class Written:
         f.ret(f.load("i64", shared.status))
         f.finish()
         self.text = str(module)
-        self.workspace = shared.arena.size
+        self.workspace = shared.arena.size + ALIGNMENT
         self.work, self.steps, self.errors = shared.work, shared.steps, shared.errors
         self.callbacks: list[Equation] = shared.callbacks
         self.symbols = shared.symbols
+
+
+def _aligned(f: Function, pointer: Value) -> Value:
+    """The first address of a cache line from here on: vectors that cross lines are read twice."""
+    after = f.element(pointer, f.index(ALIGNMENT - 1), "i8")
+    return f.intrinsic("ptrmask", after, f.index(-ALIGNMENT), over=["ptr", "i64"])
 
 
 def all_constants(program: Program) -> dict[Var, Any]:

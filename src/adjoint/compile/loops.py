@@ -169,28 +169,26 @@ def write_scan(block: Block, eq: Equation) -> None:
 
 
 def _packed(block: Block, body: Block, constants: dict[Var, Value]) -> list[Value]:
-    """Matrices that the body multiplies with in every turn, laid out by columns before the loop."""
+    """Matrices that the body multiplies with in every turn, laid out anew before the loop."""
     rooms: list[Value] = []
+    f = block.f
     for step in body.plan.steps:
-        if not isinstance(step, Single):
-            continue
-        k = wants_packing(body, step.equation)
-        view = body.plan.view(step.equation.inputs[k]) if k is not None else None  # type: ignore[arg-type]
-        if k is None or view is None or view.base not in constants:
+        k = wants_packing(step.equation) if isinstance(step, Single) else None
+        if k is None or not isinstance(step, Single):
             continue
         kind = step.equation.inputs[k].type
-        rows, columns = kind.shape
+        view = body.plan.view(step.equation.inputs[k])  # type: ignore[arg-type]
+        if view is None or view.base not in constants:
+            continue
+        (rows, columns), (down, across) = kind.shape, view.strides
         source = block.offset(constants[view.base], kind.dtype, view.offset)
         room = block.room(block.nbytes(kind))
-        f = block.f
-        down, across = view.strides
-        with f.loop(f.index(0), block.number(rows)) as i, f.loop(f.index(0), block.number(columns)) as j:
-            place = f.add(f.mul(i, block.number(down)), f.mul(j, block.number(across)))
-            value = lanes.load(f, kind.dtype, source, place, 1, 1)
-            by_rows = down == 1  # what was by columns becomes by rows, and the other way round
-            at = f.add(f.mul(i, f.index(columns)), j) if by_rows else f.add(f.mul(j, f.index(rows)), i)
-            lanes.store(f, kind.dtype, value, room, at, 1, 1)
-        body.packed[step.equation, k] = Operand(room, (columns, 1) if by_rows else (1, rows), kind)
+        strides = (1, rows) if k == 0 else (columns, 1)
+        with f.loop(f.index(0), f.index(rows)) as i, f.loop(f.index(0), f.index(columns)) as j:
+            place = f.add(f.mul(i, f.index(down)), f.mul(j, f.index(across)))
+            at = f.add(f.mul(i, f.index(strides[0])), f.mul(j, f.index(strides[1])))
+            lanes.store(f, kind.dtype, lanes.load(f, kind.dtype, source, place, 1, 1), room, at, 1, 1)
+        body.packed[step.equation, k] = Operand(room, strides, kind)
         rooms.append(room)
     return rooms
 

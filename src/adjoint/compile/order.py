@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from adjoint.compile.graph import Graph, Node
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.nest import Output
 from adjoint.compile.views import Index
+
+NEAR = 2**15  # bytes: the innermost cache
 
 
 def _coefficient(index: Index, axis: int) -> Any:
@@ -60,12 +63,20 @@ def loop_order(graph: Graph, outputs: list[Output], vector: int | None) -> list[
         return axes
     stores = any(o.root.kind == "store" for o in outputs)
     sets = {o.root.axes for o in outputs if o.root.kind != "store"}
-    if not stores and len(sets) == 1:
+    if len(sets) == 1 and (not stores or _near(graph, outputs)):
         (reduced,) = sets
         if vector not in reduced:
             return [*[a for a in axes if a not in reduced], vector, *[a for a in axes if a in reduced]]
         return [*[a for a in axes if a not in reduced], *[a for a in axes if a in reduced], vector]
     return [*axes, vector]
+
+
+def _near(graph: Graph, outputs: list[Output]) -> bool:
+    """Whether all that is written stays close to the processor, so that it may be written in any order."""
+    sizes = [high - low for low, high in graph.box]
+    if not all(type(n) is int for n in sizes):
+        return False
+    return math.prod(sizes) * sum(_size(o.root.var.type) for o in outputs if o.root.kind == "store") <= NEAR
 
 
 def _size(node_type: Any) -> int:

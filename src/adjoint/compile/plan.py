@@ -22,6 +22,7 @@ from adjoint.program.program import Atom, Equation, Literal, Program, Var
 
 DEEPEST = 60  # operations expanded into one expression: beyond, the result is kept
 WORTH_KEEPING = 10  # additions: computing again what costs more is dearer than memory
+WORTH_ONE_PLACE = 6  # additions: what costs more is not computed again for every element it is broadcast to
 LARGEST_NEST = 24  # results of one nest
 
 
@@ -291,16 +292,32 @@ class Plan:
                     cost = self._cost(var)
                     if cost >= WORTH_KEEPING:
                         dear[var] = n
+            spread = self._spread_out()
             top = [
                 var
                 for var, n in dear.items()
                 if not all(eq.outputs[0] in dear and dear[eq.outputs[0]] >= n for eq in self.uses.get(var, []))
             ]
-            if not top:
+            if not top and not spread:
                 return
             self.kept.update(top)
+            self.kept.update(spread)
             self._group()
         self._draw()
+
+    def _spread_out(self) -> set[Var]:
+        """Results that a larger nest would compute again for every element that they are broadcast to."""
+        found: set[Var] = set()
+        for step in self.steps:
+            if not isinstance(step, Fused) or step.graph is None or math.prod(step.domain) == 0:
+                continue
+            for var in step.graph.visits:
+                if var in self.kept or not var.type.shape or is_view(self.definitions[var].op):
+                    continue
+                if 2 * math.prod(var.type.shape) <= math.prod(step.domain) and self._cost(var) >= WORTH_ONE_PLACE:
+                    found.add(var)
+        # those alone that are broadcast themselves, not what they are computed from
+        return {v for v in found if not all(eq.outputs and eq.outputs[0] in found for eq in self.uses.get(v, []))}
 
     def _cost(self, var: Var, depth: int = 0) -> int:
         eq = self.definitions.get(var)

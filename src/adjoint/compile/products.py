@@ -69,19 +69,17 @@ def write_matmul(block: Block, eq: Equation) -> None:
     return None
 
 
-def wants_packing(block: Block, eq: Equation) -> int | None:
-    """The operand of a product in a loop that is better laid out anew, by columns, if it never changes there.
+def wants_packing(eq: Equation) -> int | None:
+    """Which operand of a product in a loop is a matrix that is better laid out anew before it.
 
-    A matrix times a vector goes by dot products along the rows of the matrix; by columns it needs no folding.
+    A matrix times a vector is best read by columns (no dot products, so nothing to fold), a vector times a matrix by
+    rows; and from the start of a cache line.
     """
     if not isinstance(eq.op, MatMul) or eq.outputs[0].type.dtype.kind != "f" or eq.outputs[0].type.ndim != 1:
         return None
     for k, x in enumerate(eq.inputs):
-        other = eq.inputs[1 - k]
-        if x.type.ndim == 2 and other.type.ndim == 1 and x.type.shape[0] > 1 and isinstance(x, Var):
-            view = block.plan.view(x)
-            inner = view.strides[1] if view is not None and k == 0 else view.strides[0] if view is not None else 0
-            if view is not None and inner == 1 and 4 <= x.type.size <= 2**16:
+        if x.type.ndim == 2 and eq.inputs[1 - k].type.ndim == 1 and isinstance(x, Var):
+            if all(type(n) is int for n in x.type.shape) and 4 <= x.type.size <= 2**16:
                 return k
     return None
 

@@ -119,9 +119,13 @@ class Tile:
                         f.store(lanes.load(f, dtype, places[i][v], f.index(0), self.c.across, widths[v]), room)
                     else:
                         f.store(f.constant(kinds[v], 0), room)
-        with f.loop(first, last, f.index(ways)) as start:
-            for way in range(ways):
-                k = f.add(start, f.index(way))
+        turns = next(
+            n * ways for n in (4, 2, 1) if count % (n * ways) == 0
+        )  # a loop of few instructions costs its turns
+        with f.loop(first, last, f.index(turns)) as start:
+            for turn in range(turns):
+                way = turn % ways
+                k = f.add(start, f.index(turn))
                 right = [
                     lanes.load(f, dtype, self._at(self.b, k, f.add(column, f.index(at))), f.index(0), self.b.across, w)
                     for at, w in zip(starts, widths, strict=True)
