@@ -51,6 +51,7 @@ ARITHMETIC: list[Example] = [
     Example(lambda x: np.conjugate(x), (V,), "-> a"),
     Example(lambda x: x + x, (V,), "b = multiply a 2.0 -> b"),
     Example(lambda x, y: (x + y) + y, (V, W), "c = multiply b 2.0; d = add a c -> d"),
+    Example(lambda x, y: x + (x + y), (V, W), "c = multiply a 2.0; d = add b c -> d"),
     Example(lambda x: np.square(x), (V,), "b = multiply a a -> b"),
     Example(lambda x: np.maximum(x, x), (V,), "-> a"),
     Example(lambda x: np.minimum(x, x), (V,), "-> a"),

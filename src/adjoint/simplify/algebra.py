@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.arithmetic import divide, multiply, power
+from adjoint.ops.arithmetic import add, divide, multiply, power
 from adjoint.ops.pointwise import BY_NAME, MaskedProduct
 from adjoint.ops.rearrange import Convert
 from adjoint.ops.select import Select
 from adjoint.program.program import Atom, Literal
 from adjoint.program.types import ArrayType
 from adjoint.simplify.patterns import identity
-from adjoint.simplify.rules import ANY, Rule, rule
+from adjoint.simplify.rules import ANY, Rule, rule, with_number
 
 SIGN = "the sign of a zero is not kept"
 RANGE = "not near overflow and underflow"
@@ -58,11 +58,6 @@ def _as_large_moderate(x: Atom, shape: Any, c: Any) -> bool:
     return x.type.shape == shape and is_moderate(c)
 
 
-def _smaller(x: Atom, y: Atom, shape: Any, c: Any) -> bool:
-    """x is smaller than y, so that a factor costs less with x."""
-    return x.type.shape != shape and y.type.shape == shape and is_moderate(c)
-
-
 IDENTITIES: list[list[Rule]] = [
     # one and zero
     identity("x * 1", "x"),
@@ -77,7 +72,6 @@ IDENTITIES: list[list[Rule]] = [
     identity("conjugate(x)", "x", kinds="iuf"),
     # the same twice
     identity("x + x", "x * 2", kinds="fc"),
-    identity("(x + y) + y", "x + y * 2", kinds="fc", once=True, note=RANGE),
     identity("square(x)", "x * x"),
     identity("maximum(x, x)", "x"),
     identity("minimum(x, x)", "x"),
@@ -108,7 +102,6 @@ IDENTITIES: list[list[Rule]] = [
     identity("x * c / d", "x * (c / d)", _moderate_quotient, kinds="fc", note=RANGE),
     identity("c / x * d", "(c * d) / x", _moderate_product, kinds="fc", once=True, note=RANGE),
     identity("x * c * y", "x * y * c", _as_large_moderate, kinds="iuf", once=True, note=RANGE),
-    identity("x * y * c", "x * c * y", _smaller, kinds="iuf", once=True, note=RANGE),
     identity("x * (1 / y)", "x / y", lambda y, shape: _as_large(y, shape), kinds="f", once=True, note=RANGE),
     # numbers among terms
     identity("x * c + x * d", "x * (c + d)", kinds="fc", once=True, note=RANGE),
@@ -116,6 +109,40 @@ IDENTITIES: list[list[Rule]] = [
     identity("x * c + y * c", "(x + y) * c", is_moderate, kinds="f", once=True, note=RANGE),
     identity("x * c - y * c", "(x - y) * c", is_moderate, kinds="f", once=True, note=RANGE),
 ]
+
+
+@rule("(x + y) + y = x + y * 2", add, [add, with_number(add)], ANY, note=RANGE)
+def added_again(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    return _added_again(r, inputs[0], inputs[1], kind)
+
+
+@rule("y + (x + y) = x + y * 2", add, ANY, [add, with_number(add)], note=RANGE)
+def added_before(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    return _added_again(r, inputs[1], inputs[0], kind)
+
+
+def _added_again(r: Any, total: Atom, y: Atom, kind: ArrayType) -> Atom | None:
+    first, second = r.defined[total].inputs
+    if (y is not first and y is not second) or isinstance(y, Literal):
+        return None
+    if kind.dtype.kind not in "fc" or any(a.type.dtype != kind.dtype for a in (total, y)) or not r.once(total):
+        return None
+    x = first if y is second else second
+    return r.apply(add, (x, r.apply(multiply, (y, r.literal(kind.dtype.type(2))))))
+
+
+@rule("x * y * c = x * c * y, where x is smaller than y", multiply, multiply, Literal, note=RANGE)
+def factor_to_the_smaller(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    product, number = inputs
+    x, y = r.defined[product].inputs
+    if x.type.shape == y.type.shape:
+        return None
+    if y.type.shape != kind.shape:
+        x, y = y, x
+    if y.type.shape != kind.shape or any(a.type.dtype != kind.dtype for a in (x, y)) or kind.dtype.kind not in "iuf":
+        return None
+    c = kind.dtype.type(number.value)  # type: ignore[union-attr]
+    return r.apply(multiply, (r.apply(multiply, (x, r.literal(c))), y)) if is_moderate(c) and r.once(product) else None
 
 
 @rule("xⁿ is a product for n = 2, 3, 4, and 1 / x for n = -1; x⁰ = 1", power, ANY, Literal)
@@ -195,6 +222,9 @@ def _chosen_again(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType, pl
 
 RULES: list[Rule] = [
     *(r for rules in IDENTITIES for r in rules),
+    added_again,
+    added_before,
+    factor_to_the_smaller,
     small_power,
     unmasked,
     decided,

@@ -22,7 +22,7 @@ from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Var
 from adjoint.program.types import ArrayType, Value
 from adjoint.simplify.rewriter import COMMUTATIVE
-from adjoint.simplify.rules import ANY, Rule, Tag, tag_of
+from adjoint.simplify.rules import ANY, Rule, Tag, tag_of, with_number
 
 _OPERATORS: dict[type, str] = {
     ast.Add: "add",
@@ -77,7 +77,7 @@ def identity(
                 return None
             return _built(r, replacement, found, kind)
 
-        return Rule(f"{left} = {right}", _root(pattern[0]), tuple(map(_tag, pattern[1:])), apply, note)
+        return Rule(f"{left} = {right}", tag_of(pattern[0]), tuple(map(_tag, pattern[1:])), apply, note)
 
     return [made(pattern) for pattern in _orders(_parsed(left))]
 
@@ -128,11 +128,12 @@ def _is_number(node: Node) -> bool:
 def _tag(node: Node) -> Tag:
     if _is_number(node):
         return Literal
-    return ANY if node[0] == "name" else tag_of(node[0])
-
-
-def _root(op: Op) -> Any:
-    return tag_of(op)
+    if node[0] == "name":
+        return ANY
+    tag = tag_of(node[0])
+    if len(node) != 3 or tag is not node[0]:
+        return tag
+    return with_number(tag) if _is_number(node[2]) else [tag, with_number(tag)]
 
 
 def _matches(r: Any, node: Node, atom: Atom, found: Found, kind: ArrayType, inner: list[Atom]) -> bool:

@@ -11,7 +11,7 @@ from adjoint.ops.reduce import Extremum, FlatReduction, Product, Sum
 from adjoint.program.program import Atom, Literal
 from adjoint.program.types import ArrayType
 from adjoint.simplify.algebra import is_moderate
-from adjoint.simplify.rules import ANY, Rule, rule
+from adjoint.simplify.rules import ANY, Rule, rule, with_number
 from adjoint.simplify.shapes import reshaped, same_but_ones
 
 
@@ -77,10 +77,10 @@ def sum_of_negative(r: Any, op: Sum, inputs: tuple[Atom, ...], kind: ArrayType) 
     return r.apply(negative, (r.apply(op, (x,), kind),), kind) if x.type.dtype == kind.dtype else None
 
 
-@rule("Σ c x = c Σ x for a number c", Sum, multiply, note="not near overflow and underflow")
+@rule("Σ c x = c Σ x for a number c", Sum, with_number(multiply), note="not near overflow and underflow")
 def sum_of_multiple(r: Any, op: Sum, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     x, c = r.defined[inputs[0]].inputs
-    if not isinstance(c, Literal) or x.type.dtype != kind.dtype or kind.dtype.kind not in "fiu":
+    if x.type.dtype != kind.dtype or kind.dtype.kind not in "fiu":
         return None
     factor = kind.dtype.type(c.value)
     if not r.once(inputs[0]) or not is_moderate(factor) or 0 in inputs[0].type.shape:
@@ -98,7 +98,7 @@ def sum_of_sum(r: Any, op: Sum, inputs: tuple[Atom, ...], kind: ArrayType) -> At
     return r.apply(Sum(tuple(sorted((*eq.op.axes, *[left[a] for a in op.axes])))), (x,), kind)
 
 
-@rule("the sum of all elements does not depend on their order", Sum, (Reshape, Transpose))
+@rule("the sum of all elements does not depend on their order", Sum, [Reshape, Transpose])
 def sum_in_any_order(r: Any, op: Sum, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     if len(op.axes) != inputs[0].type.ndim:
         return None

@@ -28,7 +28,8 @@ from adjoint.simplify.constant_folding import (
     uniform_element,
 )
 from adjoint.simplify.inside import holds_programs
-from adjoint.simplify.rules import RuleBook, Tag, tag_of
+from adjoint.simplify.readers import Readers
+from adjoint.simplify.rules import RuleBook, Tag, tag_of, with_number
 
 # Exact for all numbers in either order; a number is written second.
 COMMUTATIVE: frozenset[Any] = frozenset(
@@ -45,10 +46,9 @@ class Rewriter:
         self.book = book
         self.equations: list[Equation] = []
         self.constants: dict[Var, Value] = {}
-        self.waits = False  # whether a rule waits for something to be read less often, so that another run may do more
         self.origin = _NOWHERE  # the equation that is being written anew: new ones take its line and scope
         self.defined: dict[Var, Equation] = {}
-        self.uses: dict[Var, int] = {}
+        self.readers = Readers(program, self.defined)
         self._tags: dict[Var, Tag] = {}
         self._known: dict[Any, Any] = {}  # (op, ids of inputs) → result
         self._literals: dict[Any, Literal] = {}
@@ -59,16 +59,12 @@ class Rewriter:
 
     def run(self) -> Program:
         """The whole program, written anew; the very same one when there was nothing to do."""
-        program, uses = self.program, self.uses
-        for eq in program.equations:
-            for a in eq.inputs:
-                if isinstance(a, Var):
-                    uses[a] = uses.get(a, 0) + 1
-        for a in program.outputs:
-            if isinstance(a, Var):
-                uses[a] = uses.get(a, 0) + 1
+        program = self.program
         for v, value in program.constants.items():
-            self._instead[v] = self.constant(value, v)
+            atom = self.constant(value, v)
+            if atom is not v:
+                self._instead[v] = atom
+                self.readers.move(v, atom)
         for eq in program.equations:
             self.read(eq)
         outputs = tuple([self.resolve(a) for a in program.outputs])
@@ -98,8 +94,9 @@ class Rewriter:
         for v, z in zip(eq.outputs, results, strict=True):
             if v is not z:
                 instead[v] = z
-                if isinstance(z, Var):
-                    self.uses[z] = self.uses.get(z, 0) + self.uses.get(v, 0)
+                self.readers.move(v, z)
+        if not self.equations or self.equations[-1] is not eq:
+            self.readers.release(inputs)
 
     def resolve(self, atom: Atom) -> Atom:
         """What stands for an atom of the program that is read."""
@@ -158,10 +155,13 @@ class Rewriter:
             origin = self.origin
             v = eq.outputs[0] if eq is not None else Var(kind)
             eq = Equation(op, inputs, (v,), origin.location, origin.scope, origin.quiet, origin.pulled)
+            self.readers.take(inputs)
         v = eq.outputs[0]
         self.equations.append(eq)
         self.defined[v] = eq
-        self._tags[v] = tag_of(op)
+        tag = tag_of(op)
+        number = tag is op and len(inputs) == 2 and isinstance(inputs[1], Literal)
+        self._tags[v] = with_number(op) if number else tag
         return v
 
     def apply_several(self, op: Op, inputs: tuple[Atom, ...], eq: Equation) -> Sequence[Atom]:
@@ -191,6 +191,7 @@ class Rewriter:
     def _keep(self, eq: Equation, op: Op, inputs: tuple[Atom, ...]) -> None:
         if eq.op is not op or not self._same(eq.inputs, inputs):
             eq = Equation(op, inputs, eq.outputs, eq.location, eq.scope, eq.quiet, eq.pulled)
+            self.readers.take(inputs)
         self.equations.append(eq)
         for v in eq.outputs:
             self.defined[v] = eq
@@ -313,7 +314,4 @@ class Rewriter:
 
     def once(self, atom: Atom) -> bool:
         """Whether an atom is read at one place only, so that it goes away when that place is written otherwise."""
-        if isinstance(atom, Var) and self.uses.get(atom, 1) > 1:
-            self.waits = True
-            return False
-        return True
+        return self.readers.once(atom)

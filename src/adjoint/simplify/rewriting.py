@@ -26,6 +26,6 @@ def rewrite(program: Program) -> Program:
         return program
     rewriter = Rewriter(program, BOOK)
     program = rewriter.run()
-    if not rewriter.waits:
+    if not rewriter.readers.waits():
         program.__dict__[SETTLED] = True
     return program

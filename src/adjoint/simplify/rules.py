@@ -14,7 +14,8 @@ from adjoint.ops.pointwise import Ufunc
 from adjoint.program.op import Op
 from adjoint.program.program import Atom
 
-# What made a value: a ufunc's primitive itself, the class of another primitive, `Literal`, or None (inputs, constants).
+# What made a value: a ufunc's primitive itself (see also `with_number`), the class of another primitive, `Literal`, or
+# None (inputs, constants).
 Tag: TypeAlias = Any
 
 ANY: Any = object()  # an input of any origin
@@ -29,7 +30,7 @@ class Rule:
 
     title: str
     root: Any  # a ufunc's primitive, or a class of primitives
-    children: tuple[Tag, ...] | None  # one tag, or a tuple of tags, for each input; None: any number of any inputs
+    children: tuple[Tag, ...] | None  # one tag, or a list of tags, for each input; None: any number of any inputs
     apply: Apply
     note: str = ""
 
@@ -42,7 +43,7 @@ class Rule:
         if self.children is None or tags is None:
             return self.children is None
         return len(tags) == len(self.children) and all(
-            want is ANY or tag is want or (isinstance(want, tuple) and tag in want)
+            want is ANY or tag is want or (isinstance(want, list) and tag in want)
             for want, tag in zip(self.children, tags, strict=True)
         )
 
@@ -62,6 +63,17 @@ def tag_of(op: Op) -> Tag:
     if known is None:
         known = _interned[cls] = issubclass(cls, Ufunc)
     return op if known else cls
+
+
+_with_numbers: dict[Op, Tag] = {}
+
+
+def with_number(op: Op) -> Tag:
+    """The tag of what an operation of two operands made of a value and a number, in this order: x · 3."""
+    found = _with_numbers.get(op)
+    if found is None:
+        found = _with_numbers[op] = (op, "number")
+    return found
 
 
 class RuleBook:

@@ -167,11 +167,11 @@ sunk = [
 ]
 
 bare_one = Rule("f(broadcast x) = broadcast f(x)", Pointwise, (Broadcast,), _bare)
-bare_first = Rule("f(broadcast x, y): f broadcasts itself", Pointwise, ((Broadcast, Reshape), ANY), _bare)
-bare_second = Rule("f(x, broadcast y): f broadcasts itself", Pointwise, (ANY, (Broadcast, Reshape)), _bare)
+bare_first = Rule("f(broadcast x, y): f broadcasts itself", Pointwise, ([Broadcast, Reshape], ANY), _bare)
+bare_second = Rule("f(x, broadcast y): f broadcasts itself", Pointwise, (ANY, [Broadcast, Reshape]), _bare)
 bare_choices = [
     Rule("select broadcasts its operands itself", Select, tuple(tags), _bare)
-    for tags in (((Broadcast, Reshape), ANY, ANY), (ANY, (Broadcast, Reshape), ANY), (ANY, ANY, (Broadcast, Reshape)))
+    for tags in (([Broadcast, Reshape], ANY, ANY), (ANY, [Broadcast, Reshape], ANY), (ANY, ANY, [Broadcast, Reshape]))
 ]
 
 
