@@ -78,9 +78,9 @@ def wants_packing(eq: Equation) -> int | None:
     if not isinstance(eq.op, MatMul) or eq.outputs[0].type.dtype.kind != "f" or eq.outputs[0].type.ndim != 1:
         return None
     for k, x in enumerate(eq.inputs):
-        if x.type.ndim == 2 and eq.inputs[1 - k].type.ndim == 1 and isinstance(x, Var):
-            if all(type(n) is int for n in x.type.shape) and 4 <= x.type.size <= 2**16:
-                return k
+        matrix = x.type.ndim == 2 and eq.inputs[1 - k].type.ndim == 1 and isinstance(x, Var)
+        if matrix and all(type(n) is int for n in x.type.shape) and 4 <= x.type.size <= 2**16:
+            return k
     return None
 
 
