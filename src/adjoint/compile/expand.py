@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.arithmetic import divide
 from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.norm import Length
@@ -37,9 +38,13 @@ def expanded(program: Program) -> Program:
     def now(atom: Atom) -> Atom:
         return renamed.get(atom, atom) if isinstance(atom, Var) else atom
 
+    flags = {eq.outputs[0]: eq.inputs[0] for eq in program.equations if _is_flag(eq)}
+
     for eq in program.equations:
         inputs = tuple(now(a) for a in eq.inputs)
         rule = _rule(eq)
+        if eq.op is divide and inputs[0] in flags and _is_broadcast(inputs[1].type, inputs[0].type):
+            inputs, rule = (flags[inputs[0]], inputs[1]), _shared_quotient  # type: ignore[index]
         op = eq.op if rule is not None else _expanded_inside(eq.op)
         changed = changed or rule is not None or op is not eq.op
         if rule is None:
@@ -76,6 +81,21 @@ def _expanded_inside(op: Op) -> Op:
         if new is not value:
             fields[field.name] = new
     return dataclasses.replace(op, **fields) if fields else op
+
+
+def _is_flag(eq: Equation) -> bool:
+    """Whether a result is a truth as a number, 0.0 or 1.0."""
+    return isinstance(eq.op, Convert) and eq.op.dtype.kind == "f" and eq.inputs[0].type.dtype.kind == "b"
+
+
+def _is_broadcast(y: ArrayType, x: ArrayType) -> bool:
+    return y.size < x.size and y.dtype == x.dtype and not y.weak
+
+
+def _shared_quotient(op: Any, flag: Any, y: Any) -> Any:
+    """0 / y or 1 / y by a flag: few quotients where y is broadcast (the shares of a maximum among its ties)."""
+    kind = y.dtype.type
+    return np.where(flag, kind(1) / y, kind(0) / y)
 
 
 def _rule(eq: Equation) -> Rule | None:
