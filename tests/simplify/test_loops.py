@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adjoint as ad
@@ -113,7 +113,14 @@ def loops(draw):
     """(instructions, where the carries start and end, what is stacked, length, reverse, what is asked of it)."""
     carries = draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 30)), min_size=1, max_size=4))
     ys = draw(st.lists(st.integers(0, 30), max_size=4))
-    return draw(steps), carries, ys, draw(st.integers(0, 3)), draw(st.booleans()), draw(st.integers(0, 3))
+    return (
+        draw(steps),
+        carries,
+        ys,
+        draw(st.sampled_from([0, 1, 2, 3, 9])),
+        draw(st.booleans()),
+        draw(st.integers(0, 3)),
+    )
 
 
 def _loop(description: Any) -> Callable[[Any], Any]:
@@ -121,7 +128,7 @@ def _loop(description: Any) -> Callable[[Any], Any]:
 
     def f(x):
         constants = [x[0], x[1] * x[2], np.sin(x[2])]
-        arrays = np.stack([x[:2] * (k + 1) for k in range(3)])[:length]
+        arrays = np.stack([x[:2] * (k + 1) for k in range(9)])[:length]
 
         def body(carry, rows):
             values = [*constants, *carry, *rows, 0.25]
@@ -147,7 +154,55 @@ def test_random_loops(description: Any, transformation: str) -> None:
     same_results(before, after, [np.array([-0.3, 0.8, 1.1])])
 
 
-# ---- the prints of three gradients, loops simplified, stand in tests/golden/loops; ADJOINT_GOLDEN=write writes them anew
+# ---- random loops of vectors, with products of matrices and sums of outer products
+
+WIDE = 16
+MATRIX = np.random.default_rng(5).standard_normal((WIDE, WIDE)) / 8.0
+ROWS = np.random.default_rng(6).standard_normal((9, WIDE))
+
+
+@st.composite
+def wide_loops(draw):
+    """(instructions, the next vector, factors of the outer products, what is stacked, reverse)."""
+    places = st.integers(0, 20)
+    instructions = draw(st.lists(st.tuples(st.integers(0, 5), places, places), min_size=1, max_size=8))
+    products = draw(st.lists(st.tuples(places, places, st.booleans()), max_size=2))
+    return instructions, draw(places), products, draw(st.lists(places, max_size=3)), draw(st.booleans())
+
+
+def _wide_loop(description: Any) -> Callable[..., Any]:
+    instructions, following, products, stacked, reverse = description
+
+    def f(w, start, rows):
+        def body(carry, row):
+            values = [carry[0], row, start]
+            for kind, i, j in instructions:
+                a, b = values[i % len(values)], values[j % len(values)]
+                made = [np.sin(a), a * b, a - b, w @ a, a @ w, (w.T @ a[:, None])[:, 0]][kind]
+                values.append(np.tanh(made))
+            picked = [values[j % len(values)] for j in (following, *stacked)]
+            total = carry[1]
+            for i, j, plus in products:
+                term = np.outer(values[i % len(values)], values[j % len(values)])
+                total = total + term if plus else total - term
+            return (picked[0] * 1.0, total * 1.0 if not products else total), tuple(picked[1:])
+
+        (last, total), ys = ad.scan(body, (start, np.outer(start, start)), rows, reverse=reverse)
+        return np.sum(last) + np.sum(total * MATRIX) + sum((np.sum(y * y * rows) for y in ys), np.float64(0.0))
+
+    return f
+
+
+@given(wide_loops(), st.booleans())
+@settings(max_examples=40)
+def test_random_loops_of_vectors(description: Any, differentiated: bool) -> None:
+    f = _wide_loop(description)
+    arguments = (MATRIX, ROWS[0], ROWS)
+    before, flat = program_of(ad.value_and_grad(f, argnums=(0, 1, 2)) if differentiated else f, *arguments)
+    same_results(before, check(simplify_loops(before)), flat, rounding=1e-9)
+
+
+# ---- the prints of three gradients stand in tests/golden/loops; ADJOINT_GOLDEN=write writes them anew
 
 GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[Any, ...]]] = {
     "network": (network, (0, 1, 2, 3), network_arguments(16, 10, 3)),
