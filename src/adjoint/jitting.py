@@ -23,6 +23,7 @@ from adjoint.pipeline import Way, executable, traced
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value
 from adjoint.report import Report, specialised
+from adjoint.transform.paths import TooManyPaths
 from adjoint.transform.questions import Asked
 from adjoint.transform.signatures import Call, Signature
 from adjoint.transform.watch import BEFORE, watching
@@ -168,34 +169,37 @@ class Jitted(Entry):
         return found
 
     def _new_way(self, ways: Ways, call: Call, missed: Mismatch | None) -> Way | None:
-        """Trace the function for this call; None when there are enough ways already."""
+        """Trace the function for this call; None when it is to run as plain Python."""
         if len(ways.found) >= config.specialisations and missed is not None:
-            self._give_up(ways, missed)
+            count = len(ways.found)
+            self._give_up(ways, f"more than {count} specialisations", f"{count} are made. {missed}")
             return None
-        why = (
-            "the first call of this kind"
-            if missed is None
-            else f"another answer: {missed.guard.question} at {missed.guard.place}"
-        )
-        way = traced(self.function, self._signature, call, why=why)
+        why = "the first call of this kind"
+        if missed is not None:
+            why = f"another answer: {missed.guard.question} at {missed.guard.place}"
+        try:
+            way = traced(self.function, self._signature, call, why=why)
+        except TooManyPaths as problem:
+            self._give_up(ways, "the lanes of vmap go too many ways", str(problem))
+            ways.always_python = True
+            return None
         if not way.captured:
             ways.found = [way, *ways.found]
         return way
 
-    def _give_up(self, ways: Ways, missed: Mismatch) -> None:
-        message = (
-            f"jit of {self.__name__}: {len(ways.found)} specialisations are made, and these arguments need another "
-            f"one. {missed}"
-        )
+    def _give_up(self, ways: Ways, reason: str, details: str) -> None:
+        """From now on such calls run as plain Python; said once."""
+        message = f"jit of {self.__name__}: {reason}. {details}"
         if self._options["strict"]:
             raise ControlFlowError(message) from None
-        ways.reason = f"more than {len(ways.found)} specialisations"
+        ways.reason = reason
         if not ways.warned:
             ways.warned = True
-            message += " This call, and others like it, run as plain Python."
             frame = user_frame()
             place = ("jit", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-            warnings.warn_explicit(message, RuntimeWarning, *place)
+            warnings.warn_explicit(
+                f"{message} This call, and others like it, run as plain Python.", RuntimeWarning, *place
+            )
 
     def _inside(self, args: Any, kwargs: Any) -> Any:
         """A call inside a transformation: recorded as one primitive, or as what the function does."""
@@ -213,7 +217,7 @@ class Jitted(Entry):
                 try:
                     why = "a call inside a transformation"
                     ways.found = [traced(self.function, self._signature, call, answers=False, why=why)]
-                except Asked:
+                except (Asked, TooManyPaths):
                     ways.reason = "it asks for values, inside a transformation"
                 if not ways.found or ways.found[0].acts or ways.found[0].captured:
                     ways.always_python = not ways.found or not ways.found[0].captured

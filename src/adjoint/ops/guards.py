@@ -35,7 +35,6 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "hash": hash,
     "value": lambda x: np.asarray(x).item(),
-    "count": np.count_nonzero,
     "content": content,
 }
 

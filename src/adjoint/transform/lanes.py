@@ -20,11 +20,14 @@ from adjoint.base.errors import CheckError, ShapeError
 from adjoint.base.source import here
 from adjoint.program.journal import Journal, journal
 from adjoint.program.op import Op
+from adjoint.program.record import RecordTracer
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import run
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.paths import OtherQuestion, Paths
+from adjoint.transform.questions import GuardedRecord
 from adjoint.transform.watch import lifted, watching
 
 Function = Callable[[Sequence[Value]], Any]
@@ -37,10 +40,18 @@ class Disagreement(BaseException):
         self.trace, self.groups = trace, groups
 
 
+class Unknown(BaseException):
+    """A question to lanes whose values are not known while a program is written."""
+
+    def __init__(self, trace: LaneBatch) -> None:
+        self.trace = trace
+
+
 class LaneBatch(Batch):
     """A batch that can split by what Python asks."""
 
     defers = True
+    by_paths = True  # while a function is compiled, all paths are followed; else its program is for these very answers
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -64,6 +75,8 @@ class LaneBatch(Batch):
         value = x._value
         if not x._mapped:
             return _ask_below(value, question, answer)
+        if self.by_paths and _compiling(value) is not None:
+            raise Unknown(self)
         answers = _answers(value, self.size, question, answer)
         distinct = list(dict.fromkeys(answers))
         if not distinct:
@@ -109,14 +122,27 @@ def _answers(value: Value, size: int, question: str, answer: Callable[[Value], A
     flat = np.reshape(value, (size,))
     while isinstance(flat, Traced) and not hasattr(flat._trace, "ask"):
         flat = flat._value
+    compiled = _compiling(flat) if isinstance(flat, RecordTracer) else None
+    if compiled is not None:
+        flat = compiled.common(flat)
     return [_ask_below(flat[i], question, answer) for i in range(size)]  # pyright: ignore[reportIndexIssue]
 
 
+def _compiling(value: Value) -> Any:
+    """The trace of a function that is being compiled, if the value belongs to it, at the bottom."""
+    while isinstance(value, Traced):
+        if isinstance(value, RecordTracer):
+            return value._trace if isinstance(value._trace, GuardedRecord) else None
+        value = value._value
+    return None
+
+
 def run_lanes(
-    call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int
+    call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int, *, by_paths: bool = True
 ) -> tuple[list[Value], list[bool], Any]:
     """Outputs (stacked first where flagged), flags, and the structure of the result."""
     trace = LaneBatch(size)
+    trace.by_paths = by_paths
     values = lifted(values, watching())
     changes = Journal()
     try:
@@ -128,15 +154,20 @@ def run_lanes(
         trace.perform()
         outputs = [leaf._value if _mine(leaf, trace) else leaf for leaf in leaves]
         return outputs, [_mine(leaf, trace) and leaf._mapped for leaf in leaves], structure
-    except Disagreement as split:
+    except (Disagreement, Unknown) as split:
         if split.trace is not trace:
             raise
-        groups = split.groups
+        groups = split.groups if isinstance(split, Disagreement) else []
         changes.rewind(given_up=True)
     except Exception:
         trace.perform()  # what was to be printed before an error helps to find it
         raise
-    return _run_groups(call, values, mapped, size, groups)
+    if not groups:
+        try:
+            return Paths(call, values, mapped, size).run()
+        except OtherQuestion:  # the program is for what these very lanes answer
+            return run_lanes(call, values, mapped, size, by_paths=False)
+    return _run_groups(call, values, mapped, size, groups, by_paths)
 
 
 def _mine(leaf: Value, trace: Batch) -> bool:
@@ -144,7 +175,7 @@ def _mine(leaf: Value, trace: Batch) -> bool:
 
 
 def _run_groups(
-    call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int, groups: list[Any]
+    call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int, groups: list[Any], by_paths: bool
 ) -> tuple[list[Value], list[bool], Any]:
     parts: list[list[Value]] = []
     structure: Any = None
@@ -154,7 +185,7 @@ def _run_groups(
         for lanes in groups:
             gathered = [np.take(v, lanes, axis=0) if m else v for v, m in zip(values, mapped, strict=True)]
             try:
-                outputs, flags, found = run_lanes(call, gathered, mapped, len(lanes))
+                outputs, flags, found = run_lanes(call, gathered, mapped, len(lanes), by_paths=by_paths)
             except CheckError as problem:
                 raise problem.among(lanes) from None
             if structure is not None:

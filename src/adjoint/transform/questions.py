@@ -11,7 +11,7 @@ right there, and the trace goes on, specialised.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -90,8 +90,8 @@ class GuardedRecord(Record):
 
     def places(self, mask: RecordTracer) -> tuple[Value, ...]:
         """np.nonzero(mask); the program is for this number of places."""
-        count = self.ask(mask, "count", np.count_nonzero)
-        return self.apply(Nonzero(int(count)), (mask,))
+        count: Any = np.sum(cast(Any, mask), dtype=np.int64)
+        return self.apply(Nonzero(self.ask(count, "index", int)), (mask,))
 
     def _answered(self, var: Var, question: str, answer: Callable[[Value], Any]) -> Any:
         if not self.answers:

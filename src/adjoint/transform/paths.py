@@ -1,0 +1,202 @@
+"""Python's own `if` under vmap while a program is written: every path on all lanes, merged by select.
+
+Lanes whose values are not known cannot be asked. So the function is run once for each path through it: a question is
+answered with true, and the rest of the path followed; then with false. Where the paths meet again, at the results,
+
+    result[i] = (result of the path on which it was true)[i] if question[i] else (result of the other one)[i]
+
+Effects on a path happen for those lanes alone that take it, and once: what was done before a path branched off is not
+done again. A path that raises is left out if no lane takes it.
+"""
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import ControlFlowError, ShapeError
+from adjoint.base.source import describe, here
+from adjoint.program.journal import Journal, journal
+from adjoint.program.op import Op
+from adjoint.program.record import RecordTracer
+from adjoint.program.trace import Traced, running
+from adjoint.program.types import Value, type_of
+from adjoint.transform.arguments import run
+from adjoint.transform.batch import Batch, BatchTracer
+from adjoint.transform.drivers import checked_leaf
+
+MOST = 32  # paths
+FREE = 6  # so many questions on a path are followed both ways; then it is asked which ways are taken at all
+
+
+class TooManyPaths(ControlFlowError):
+    """The lanes of a mapped function may go more ways than can be followed."""
+
+
+class OtherQuestion(BaseException):
+    """Not a question of truth: there are more than two answers."""
+
+
+class Question(NamedTuple):
+    """Something that Python asked on a path."""
+
+    truth: Value  # of each lane
+    answer: bool
+    open: bool  # the other answer has to be followed too
+
+
+class PathBatch(Batch):
+    """All lanes along one path: the first questions are answered as `script` says."""
+
+    defers = True
+
+    def __init__(self, size: int, script: list[bool]) -> None:
+        super().__init__(size)
+        self.script = script
+        self.questions: list[Question] = []
+        self.taken: Value = None  # which lanes take this path so far; None for all
+        self.waiting: list[tuple[Op, list[Value]]] = []
+        self._known: dict[Any, bool] = {}
+
+    def apply(self, op: Op, args: Sequence[Value]) -> Value:
+        if not op.effect:
+            return super().apply(op, args)
+        if len(self.questions) >= len(self.script):  # else the path that this one branched off from has done it
+            kept: list[Value] = [a.snapshot() if isinstance(a, Traced) else np.array(a)[()] for a in args]
+            if self.taken is not None:
+                guarded: Any = op
+                op, kept = guarded.guarded(), [BatchTracer(self, self.taken), *kept]
+            self.waiting.append((op, kept))
+        return ()
+
+    def perform(self) -> None:
+        """Write down the effects that have waited, in order."""
+        for op, args in self.waiting:
+            Batch.apply(self, op, args)
+
+    def ask(self, x: BatchTracer, question: str, answer: Callable[[Value], Any]) -> Any:
+        value = x._value
+        if not x._mapped:
+            return _ask_below(value, question, answer)
+        if question != "bool":
+            raise OtherQuestion
+        key = cast(Any, value)._var if isinstance(value, RecordTracer) else None
+        if key is not None and key in self._known:
+            return self._known[key]
+        truth = cast(Any, np.reshape(cast(Any, value), (self.size,)))
+        truth = truth if truth.dtype.kind == "b" else np.not_equal(truth, 0)
+        place = len(self.questions)
+        if place < len(self.script):
+            chosen, both = self.script[place], False
+        else:
+            chosen, both = self._choose(truth)
+        self.questions.append(Question(truth, chosen, both))
+        self.taken = self._and(truth if chosen else np.logical_not(truth))
+        if key is not None:
+            self._known[key] = chosen
+        return chosen
+
+    def _and(self, truth: Value) -> Value:
+        return truth if self.taken is None else np.logical_and(self.taken, truth)
+
+    def _choose(self, truth: Value) -> tuple[bool, bool]:
+        """The answer to follow first, and whether the other one has to be followed."""
+        if len(self.questions) < FREE:
+            return True, True
+        some = bool(np.any(self._and(truth)))
+        return some, bool(np.any(self._and(np.logical_not(truth)))) if some else False
+
+
+def _ask_below(value: Value, question: str, answer: Callable[[Value], Any]) -> Any:
+    trace: Any = value._trace if isinstance(value, Traced) else None
+    if trace is None:
+        return answer(value)
+    return trace.ask(value, question, answer) if hasattr(trace, "ask") else _ask_below(value._value, question, answer)
+
+
+class Paths:
+    """Follows all paths of one mapped function."""
+
+    def __init__(
+        self, call: Callable[[Sequence[Value]], Any], values: Sequence[Value], mapped: Sequence[bool], size: int
+    ) -> None:
+        self.call, self.values, self.mapped, self.size = call, values, mapped, size
+        self.structure: Any = None
+        self.followed = 0
+        self.changes = Journal()
+
+    def run(self) -> tuple[list[Value], list[bool], Any]:
+        """Outputs, all of them stacked, and the structure of the result."""
+        with journal(self.changes):
+            outputs = self.follow([])
+            self.changes.settle()
+        assert outputs is not None
+        return outputs, [True] * len(outputs), self.structure
+
+    def follow(self, script: list[bool]) -> list[Value] | None:
+        """The results of all paths that begin with these answers, merged; None when no lane takes any of them."""
+        self.followed += 1
+        if self.followed > MOST:
+            raise TooManyPaths(
+                f"vmap: the lanes of the mapped function may go more than {MOST} ways, at {describe(here())}. While it "
+                "is compiled, each is followed. Write the branch as ad.cond(predicate, f, g, *args), or the loop as "
+                "ad.while_loop."
+            )
+        trace = PathBatch(self.size, script)
+        outputs = self._along(trace)
+        for place in reversed(range(len(script), len(trace.questions))):
+            truth, answer, both = trace.questions[place]
+            if both:
+                other = self.follow([*[q.answer for q in trace.questions[:place]], not answer])
+                outputs = self._merged(truth if answer else np.logical_not(truth), outputs, other)
+        return outputs
+
+    def _along(self, trace: PathBatch) -> list[Value] | None:
+        try:
+            with running(trace):
+                trace.started = here()
+                inputs = [BatchTracer(trace, v) if m else v for v, m in zip(self.values, self.mapped, strict=True)]
+                leaves, structure = tree.flatten(run(trace, self.call, inputs))
+                leaves = [checked_leaf(leaf) for leaf in leaves]
+        except Exception:
+            self.changes.rewind()
+            if trace.taken is not None and not bool(np.any(trace.taken)):
+                return None
+            trace.perform()  # what was to be printed before an error helps to find it
+            raise
+        self.changes.rewind()
+        trace.perform()
+        if self.structure is not None:
+            tree.check_same_structure(
+                "vmap: the lanes take different branches, and these return different trees", self.structure, structure
+            )
+        self.structure = structure
+        return [self._stacked(leaf, trace) for leaf in leaves]
+
+    def _stacked(self, leaf: Value, trace: PathBatch) -> Value:
+        mine = isinstance(leaf, BatchTracer) and leaf._trace is trace
+        value = leaf._value if mine else leaf
+        if mine and leaf._mapped:
+            return value
+        alike: Any = value if isinstance(value, Traced) else np.asarray(value)
+        return np.broadcast_to(alike, (self.size, *alike.shape))
+
+    def _merged(self, truth: Value, first: list[Value] | None, second: list[Value] | None) -> list[Value] | None:
+        if first is None or second is None:
+            return second if first is None else first
+        out: list[Value] = []
+        for path, a, b in zip(self.structure.paths(), first, second, strict=True):
+            if np.shape(a) != np.shape(b):
+                raise ShapeError(
+                    f"vmap: lanes return arrays of different shapes for result{path}: {type_of(a).shape[1:]} and "
+                    f"{type_of(b).shape[1:]}. They cannot be stacked: reduce them inside the function, or keep the "
+                    "shape with np.where."
+                )
+            out.append(np.where(np.reshape(truth, (self.size,) + (1,) * (np.ndim(a) - 1)), a, b))
+        return out

@@ -1,0 +1,165 @@
+"""Python's own `if` under vmap, compiled: every path on all lanes, and the results of the eager run."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.base.errors import CheckError, ShapeError
+
+xs = np.array([1.0, -2.0, 4.0, 0.5])
+
+
+def nested(x: Any) -> Any:
+    if x > 0:
+        if x > 2:
+            return np.sqrt(x)
+        return x * x
+    return -x
+
+
+def by_turns(x: Any) -> Any:
+    n = 0
+    x = np.abs(x) + 0.1
+    while x < 100:
+        x = x * 2
+        n = n + 1
+    return x, n
+
+
+def same_question(x: Any) -> Any:
+    positive = x > 0
+    y = x * 2 if positive else x * 3
+    return y + 1 if positive else y - 1
+
+
+def constants(x: Any) -> Any:
+    return 1.0 if x > 1 else -2.0
+
+
+def trees(x: Any) -> Any:
+    return {"a": np.stack([x, x]), "n": 1.0} if x > 0 else {"a": np.zeros(2), "n": x}
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    f.__name__: f for f in (nested, by_turns, same_question, constants, trees)
+}
+
+
+def agree(found: Any, expected: Any) -> None:
+    a, s = ad.tree.flatten(found)
+    b, t = ad.tree.flatten(expected)
+    assert s == t
+    for p, q in zip(a, b, strict=True):
+        assert np.asarray(p).dtype == np.asarray(q).dtype
+        np.testing.assert_allclose(p, q, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_as_eagerly(name: str) -> None:
+    f = ad.vmap(FUNCTIONS[name])
+    fast = ad.jit(f)
+    for values in (xs, -xs, xs * 3, np.abs(xs), xs[::-1].copy()):
+        agree(fast(values), f(values))
+
+
+def test_one_program_serves_all_patterns() -> None:
+    fast = ad.jit(ad.vmap(nested))
+    for values in (xs, -xs, np.abs(xs), -np.abs(xs)):
+        fast(values)
+    (one,) = fast.report().specialisations
+    assert not one.guards
+
+
+def test_derivatives() -> None:
+    agree(ad.jit(ad.vmap(ad.grad(nested)))(xs), ad.vmap(ad.grad(nested))(xs))
+    total = lambda xs: np.sum(ad.vmap(nested)(xs))
+    agree(ad.jit(ad.grad(total))(xs), ad.grad(total)(xs))
+    agree(ad.jit(ad.hessian(total))(xs), ad.hessian(total)(xs))
+
+
+def test_nothing_leaks_out_of_the_other_path() -> None:
+    f = lambda x: np.log(x) if x > 0 else x * 1.0
+    total = lambda xs: np.sum(ad.vmap(f)(xs))
+    np.testing.assert_array_equal(ad.jit(ad.grad(total))(np.array([2.0, 0.0, -1.0])), [0.5, 1.0, 1.0])
+
+
+def test_lanes_of_lanes() -> None:
+    f = ad.vmap(ad.vmap(nested))
+    agree(ad.jit(f)(xs.reshape(2, 2)), f(xs.reshape(2, 2)))
+
+
+def test_other_questions_make_a_program_for_these_lanes() -> None:
+    f = ad.vmap(lambda x: x * np.array([1.0, 2.0, 3.0])[int(x)])
+    fast = ad.jit(f)
+    for values in (np.array([0.5, 2.2]), np.array([1.5, 1.2]), np.array([0.1, 2.9])):
+        agree(fast(values), f(values))
+
+
+def test_a_path_that_raises_counts_when_it_is_taken() -> None:
+    def f(x: Any) -> Any:
+        if x < 0:
+            raise ValueError("negative")
+        return np.sqrt(x)
+
+    fast = ad.jit(ad.vmap(f))
+    agree(fast(np.abs(xs)), np.sqrt(np.abs(xs)))
+    with pytest.raises(ValueError, match="negative"):
+        fast(xs)
+    agree(fast(np.abs(xs) * 2), np.sqrt(np.abs(xs) * 2))
+
+
+def test_effects_happen_once_and_for_their_own_lanes(capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x: Any) -> Any:
+        ad.debug.print("start {}", x)
+        if x > 0:
+            ad.debug.print("positive {}", x)
+            y = x
+        else:
+            ad.check(x > -1.5, "too small")
+            y = -x
+        ad.debug.print("end {}", y)
+        return y
+
+    fast = ad.jit(ad.vmap(f))
+    agree(fast(np.array([1.0, -1.0])), np.array([1.0, 1.0]))
+    compiled = sorted(capsys.readouterr().out.splitlines())
+    ad.vmap(f)(np.array([1.0, -1.0]))
+    assert compiled == sorted(capsys.readouterr().out.splitlines())
+    with pytest.raises(CheckError, match=r"too small.*lane 1"):
+        fast(np.array([-1.0, -2.0]))
+    agree(fast(np.array([1.0, -1.4])), np.array([1.0, 1.4]))
+
+
+def test_shapes_must_agree() -> None:
+    f = ad.vmap(lambda x: np.zeros(2) if x > 0 else np.zeros(3))
+    with pytest.raises(ShapeError, match="different shapes"):
+        ad.jit(f)(xs)
+
+
+def test_random_numbers_are_those_of_the_eager_run() -> None:
+    def f(rng: Any, x: Any) -> Any:
+        return x + rng.normal() if x > 0 else x - rng.uniform()
+
+    a, b = ad.random.default_rng(1), ad.random.default_rng(1)
+    fast = ad.jit(ad.vmap(f))
+    for _ in range(2):
+        agree(fast(a, xs), ad.vmap(f)(b, xs))
+    assert a.counter == b.counter
+
+
+def test_too_many_ways_run_as_python() -> None:
+    def f(x: Any) -> Any:
+        n = 0
+        while x > 0:
+            x = x - 1
+            n = n + 1
+        return n
+
+    values = np.arange(100.0)
+    with pytest.warns(RuntimeWarning, match=r"more than 32 ways.*ad\.cond"):
+        agree(ad.jit(ad.vmap(f))(values), ad.vmap(f)(values))
+    with pytest.raises(TypeError, match=r"ad\.cond"):
+        ad.jit(ad.vmap(f), strict=True)(values)
