@@ -26,14 +26,25 @@ def check(program: Program, inside: str = "") -> Program:
             raise ProgramError(f"{inside}constant {number} is declared as {v.type}, but is {found}.")
     sizes: dict[Size, Any] = {}
     for number, eq in enumerate(program.equations):
-        place = f"{inside}equation {number}, {eq.op.title} at {describe(eq.location)}"
-        _check_equation(eq, bound, sizes, place)
+        _check_equation(eq, bound, sizes, _Place(inside, number, eq))
     for number, atom in enumerate(program.outputs):
         _check_read(atom, bound, f"{inside}output {number}")
     return program
 
 
-def _check_equation(eq: Equation, bound: set[Var], sizes: dict[Size, Any], place: str) -> None:
+class _Place:
+    """Where an equation stands, put into words when there is something to say: the user's line takes long to find."""
+
+    __slots__ = ("_eq", "_inside", "_number")
+
+    def __init__(self, inside: str, number: int, eq: Equation) -> None:
+        self._inside, self._number, self._eq = inside, number, eq
+
+    def __str__(self) -> str:
+        return f"{self._inside}equation {self._number}, {self._eq.op.title} at {describe(self._eq.location)}"
+
+
+def _check_equation(eq: Equation, bound: set[Var], sizes: dict[Size, Any], place: _Place) -> None:
     for atom in eq.inputs:
         _check_read(atom, bound, place)
     given = [a.type for a in eq.inputs]
@@ -55,13 +66,13 @@ def _check_equation(eq: Equation, bound: set[Var], sizes: dict[Size, Any], place
         check(sub, f"{place}, {title}: ")
 
 
-def _bind(v: Var, bound: set[Var], place: str) -> None:
+def _bind(v: Var, bound: set[Var], place: _Place | str) -> None:
     if v in bound:
         raise ProgramError(f"{place}: its variable, of type {v.type}, is bound already. Each variable is bound once.")
     bound.add(v)
 
 
-def _check_read(atom: Atom, bound: set[Var], place: str) -> None:
+def _check_read(atom: Atom, bound: set[Var], place: _Place | str) -> None:
     if isinstance(atom, Var) and atom not in bound:
         raise ProgramError(f"{place}: it reads a variable of type {atom.type} that nothing before it binds.")
 
