@@ -184,3 +184,19 @@ def test_a_loop_that_was_written_out() -> None:
     same_results(before, after, arguments)
     forward, _ = loops_of(after)
     assert sum(v.type.shape[1:] == (5, 5) for v in forward.outputs) == 1
+
+
+def steps_of_steps(x, outer: int, inner: int):
+    def step(c, _):
+        return ((c * x[0] + 1.0) * c + x[1]) * 0.3, None
+
+    return ad.scan(lambda c, _: (ad.scan(step, c, None, length=inner)[0], None), x[2], None, length=outer)[0]
+
+
+def test_a_loop_inside_is_run_again_when_memory_is_dear() -> None:
+    before, arguments = program_of(ad.value_and_grad(lambda x: steps_of_steps(x, 3, 4)), X)
+    after = check(simplify(before))
+    same_results(before, after, arguments)
+    assert (4,) in stored(after, 1)  # what each of its turns needs
+    program, _ = program_of(ad.value_and_grad(lambda x: steps_of_steps(x, 50_000, 100)), X)
+    assert stored(simplify(program), 1) == [()]  # the carry around it

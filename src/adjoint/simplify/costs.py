@@ -73,7 +73,7 @@ def cost(eq: Equation) -> float:
         return 0.5 * math.prod(n if isinstance(n, int) else SIZE_UNKNOWN for n in sizes)
     if isinstance(op, Scan):
         turns = op.length if isinstance(op.length, int) else TURNS_UNKNOWN
-        return turns * (2.0 + program_cost(op.body))
+        return turns * (4.0 + 3.0 * program_cost(op.body))  # a turn waits for the one before
     if isinstance(op, Cond):
         return 4.0 + max(map(program_cost, op.branches))
     return math.inf

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from adjoint.ops.control import Cond, rearranged
 from adjoint.program.program import Atom, Equation, Program, Var
-from adjoint.simplify.loop_parts import Loop, acts, inner_programs, opened, with_programs
+from adjoint.simplify.inside import map_programs
+from adjoint.simplify.loop_parts import Loop, acts, inner_programs, opened
 
 SETTLED = "_without_dead_parts"  # on an equation all of whose results are read: there is nothing to do
 
@@ -55,7 +56,7 @@ def _without_dead(eq: Equation, live: set[Var]) -> Equation:
         return loop.closed()
     if isinstance(eq.op, Cond):
         return _prune_branches(eq, eq.op, live)
-    op = with_programs(eq.op, without_dead_parts)
+    op = map_programs(eq.op, without_dead_parts)
     return eq if op is eq.op else dataclasses.replace(eq, op=op)
 
 

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from adjoint.ops.control import Cond
 from adjoint.ops.loops import While
-from adjoint.ops.recompute import Checkpoint
 from adjoint.ops.scan import Scan
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import Value
+from adjoint.simplify.inside import map_programs
 
 Renaming: TypeAlias = dict[Var, Atom]
 
@@ -187,25 +186,6 @@ def inner_programs(op: Any) -> Sequence[Program]:
     return tuple(op.programs().values()) if op.several and hasattr(op, "programs") else ()
 
 
-def with_programs(op: Op, change: Callable[[Program], Program]) -> Op:
-    """The operation with every program inside it changed; the very same one if none was."""
-    if isinstance(op, Scan):
-        body = change(op.body)
-        return op if body is op.body else dataclasses.replace(op, body=body)
-    if isinstance(op, While):
-        condition, body = change(op.condition), change(op.body)
-        if condition is op.condition and body is op.body:
-            return op
-        return dataclasses.replace(op, condition=condition, body=body)
-    if isinstance(op, Cond):
-        branches = tuple(map(change, op.branches))
-        return op if all(a is b for a, b in zip(branches, op.branches, strict=True)) else Cond(branches)
-    if isinstance(op, Checkpoint):
-        program = change(op.program)
-        return op if program is op.program else Checkpoint(program)
-    return op
-
-
 def inside_first(change: Callable[[Program], Program]) -> Callable[[Program], Program]:
     """A pass that changes the programs inside a program, then the program itself."""
 
@@ -213,7 +193,7 @@ def inside_first(change: Callable[[Program], Program]) -> Callable[[Program], Pr
         equations: list[Equation] | None = None
         for position, eq in enumerate(program.equations):
             if inner_programs(eq.op):
-                op = with_programs(eq.op, deep)
+                op = map_programs(eq.op, deep)
                 if op is not eq.op:
                     equations = list(program.equations) if equations is None else equations
                     equations[position] = dataclasses.replace(eq, op=op)
