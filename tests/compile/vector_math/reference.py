@@ -35,6 +35,21 @@ def softplus(x: Any) -> Any:
     return mp.log1p(mp.exp(x))
 
 
+def erfcx(x: Any) -> Any:
+    """e^(x²) erfc x; mpmath's erfc would be 0 for large x, where the continued fraction converges at once."""
+    if x < 50:
+        return mp.exp(x * x) * mp.erfc(x)
+    fraction = x
+    for k in range(60, 0, -1):
+        fraction = x + mp.mpf(k) / 2 / fraction
+    return 1 / (mp.sqrt(mp.pi) * fraction)
+
+
+def ndtr(x: Any) -> Any:
+    """The normal distribution function."""
+    return mp.erfc(-x / mp.sqrt(2)) / 2
+
+
 EXACT: dict[str, Callable[..., Any]] = {
     "exp": mp.exp,
     "exp2": lambda x: mp.power(2, x),
@@ -68,6 +83,14 @@ EXACT: dict[str, Callable[..., Any]] = {
     "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),
     "hypot": mp.hypot,
     "erf": mp.erf,
+    "erfc": mp.erfc,
+    "erfcx": erfcx,
+    "ndtr": ndtr,
+    "log_ndtr": lambda x: mp.log1p(-ndtr(-x)) if x > 0 else mp.log(ndtr(x)),
+    "gammaln": lambda x: mp.log(abs(mp.gamma(x))),
+    "gamma": mp.gamma,
+    "rgamma": mp.rgamma,
+    "digamma": mp.digamma,
 }
 
 

@@ -10,6 +10,7 @@ from adjoint.compile.ir import Function, Value
 from adjoint.compile.vector_math import (
     error_function,
     exponential,
+    gamma,
     hyperbolic,
     inverse_trigonometric,
     log_sums,
@@ -53,6 +54,14 @@ _WRITERS: dict[str, tuple[int, LaneFunction]] = {
     "cbrt": (1, roots.cbrt),
     "hypot": (2, roots.hypot),
     "erf": (1, error_function.erf),
+    "erfc": (1, error_function.erfc),
+    "erfcx": (1, error_function.erfcx),
+    "ndtr": (1, error_function.ndtr),
+    "log_ndtr": (1, error_function.log_ndtr),
+    "gammaln": (1, gamma.gammaln),
+    "gamma": (1, gamma.gamma),
+    "rgamma": (1, gamma.rgamma),
+    "digamma": (1, gamma.digamma),
 }
 
 NAMES: dict[str, int] = {name: arity for name, (arity, _) in _WRITERS.items()}

@@ -1,12 +1,26 @@
-"""erf.
+"""erf, erfc, erfcx and the normal distribution function.
 
 For |x| < 1 erf x = x + x E(x²); beyond, erf x = 1 - e^Q(x) with Q = log erfc, for which few digits suffice as x grows.
+erfc needs all digits however small it is: e^(-x²) erfcx x, where erfcx is smooth and changes slowly.
 """
 
 from __future__ import annotations
 
-from adjoint.compile.vector_math.exponential import exp_polynomial, reduced
-from adjoint.compile.vector_math.lanes import Lanes, at_most, fma, polynomial, sign_bit, where, with_sign
+import math
+
+from adjoint.compile.vector_math.exponential import exp_polynomial, reduced, scaled
+from adjoint.compile.vector_math.lanes import (
+    Lanes,
+    at_least,
+    at_most,
+    fma,
+    polynomial,
+    sign_bit,
+    steady_polynomial,
+    where,
+    with_sign,
+)
+from adjoint.compile.vector_math.logarithm import log_of_sum
 
 # erf(x) / x - 1 in powers of x², |x| <= 1, relative to erf: tools/minimax.py erf, erf_single.
 ERF = {
@@ -36,6 +50,37 @@ LOG_ERFC = {
     ),
 }  # fmt: skip
 
+# The same for |x| <= 0.45: tools/minimax.py erf_near, erf_near_single.
+ERF_NEAR = {
+    "double": (
+        0.1283791670955126, -0.3761263890318451, 0.11283791671030678, -0.026866170673762773, 0.00522397815276963,
+        -0.0008548378598754185, 0.00012057982422522953, -1.498506578847885e-05, 1.6421441495878647e-06,
+    ),
+    "float": (
+        0.12837916612625122, -0.37612617015838623, 0.1128302738070488, -0.02677278220653534, 0.004754539579153061,
+    ),
+}  # fmt: skip
+
+# (x + 3) erfcx(x) - 1 in powers of t = (x - 3) / (x + 3), x >= 0.45, error relative to erfcx:
+# tools/minimax.py erfcx, erfcx_single (2^-56.5, 2^-27.7).
+ERFCX = {
+    "double": (
+        0.07400690708833971, -0.8833944531698839, 0.5902283571041, -0.31046726190053864, 0.11952776128738989,
+        -0.02682723462557518, -0.0012124166292962937, 0.003034062020642444, -0.0005483096716466698,
+        -0.0002767780370478965, 0.00010756139900204088, 3.0399287398131994e-05, -1.7470513335460335e-05,
+        -4.753358978456433e-06, 2.766492719246172e-06, 1.0083971095604598e-06, -4.129101816789215e-07,
+        -2.4662393449319615e-07, 5.588977084025596e-08, 6.008380333388392e-08, -1.0771555047664608e-08,
+        -1.0411010051534083e-08, 3.1204647777705998e-09,
+    ),
+    "float": (
+        0.07400690764188766, -0.8833944201469421, 0.5902283191680908, -0.31046754121780396, 0.1195279061794281,
+        -0.026825478300452232, -0.0012113661505281925, 0.0030232793651521206, -0.0005504294531419873,
+        -0.0002463442797306925, 9.875341493170708e-05,
+    ),
+}  # fmt: skip
+
+FARTHEST = {"double": 28.0, "float": 12.0}  # beyond, e^(-x²) is 0 and e^(x²) infinite
+
 
 def erf(x: Lanes) -> Lanes:
     form = x.format
@@ -46,3 +91,67 @@ def erf(x: Lanes) -> Lanes:
     r, bits = reduced(polynomial(b, LOG_ERFC[form.scalar]), form.bias)
     far = fma(exp_polynomial(r), -((bits << form.mantissa).float()), 1.0)
     return with_sign(where(a < 1.0, near, far), sign_bit(x))
+
+
+def erf_near(x: Lanes) -> Lanes:
+    """erf x for |x| <= 0.45."""
+    return fma(x, polynomial(x * x, ERF_NEAR[x.format.scalar]), x)
+
+
+def erfcx_far(a: Lanes) -> Lanes:
+    """e^(a²) erfc a = u (1 + P(t)) with u = 1 / (a + 3), t = (a - 3) / (a + 3) = 1 - 6 u, for a >= 0.45."""
+    d = a + 3.0
+    u = 1.0 / d
+    u_low = u * fma(u, (d - 3.0) - a, fma(-d, u, 1.0))  # what u lacks: the rounding of the sum and of the quotient
+    t = fma(u_low, -6.0, fma(u, -6.0, 1.0))
+    p = steady_polynomial(t, ERFCX[a.format.scalar], 5) + 1.0
+    return where(a.equals(math.inf), a.of(0.0), fma(p, u, p * u_low))
+
+
+def gaussian(b: Lanes, factor: float, times: Lanes) -> Lanes:
+    """`times` · e^(factor b²), the square with all its digits; b² times the factor is in the range of exp."""
+    square = b * b
+    lost = fma(b, b, -square)
+    r, bits = reduced(square * factor, 2 * b.format.bias)
+    return scaled(exp_polynomial(fma(lost, factor, r)) * times, bits)
+
+
+def erfc(x: Lanes) -> Lanes:
+    a = abs(x)
+    tail = gaussian(at_most(a, FARTHEST[x.format.scalar]), -1.0, erfcx_far(a))
+    return where(a < 0.45, 1.0 - erf_near(x), where(x < 0.0, 2.0 - tail, tail))
+
+
+def erfcx(x: Lanes) -> Lanes:
+    """e^(x²) erfc x."""
+    a = abs(x)
+    near = a < 0.45
+    far = erfcx_far(a)
+    grown = gaussian(at_most(a, FARTHEST[x.format.scalar]), 1.0, where(near, 1.0 - erf_near(x), x.of(2.0)))
+    return where(near, grown, where(x < 0.0, grown - far, far))
+
+
+def normal_parts(x: Lanes) -> tuple[Lanes, Lanes, Lanes, Lanes]:
+    """For |x| < 0.63 the normal distribution's Φ(x), and whether; erfcx(|x|/√2) / 2, and its product with e^(-x²/2)."""
+    a = abs(x)
+    y = x * math.sqrt(0.5)
+    half = erfcx_far(abs(y)) * 0.5
+    tail = gaussian(at_most(a, 1.5 * FARTHEST[x.format.scalar]), -0.5, half)
+    return fma(erf_near(y), 0.5, 0.5), a < 0.63, half, tail
+
+
+def ndtr(x: Lanes) -> Lanes:
+    """Φ(x) = ½ erfc(-x/√2)."""
+    middle, near, _, tail = normal_parts(x)
+    return where(near, middle, where(x < 0.0, tail, 1.0 - tail))
+
+
+def log_ndtr(x: Lanes) -> Lanes:
+    """log Φ(x); far below 0 it is log(erfcx(|x|/√2) / 2) - x²/2."""
+    middle, near, half, tail = normal_parts(x)
+    below = (x < 0.0) & ~near
+    above = 1.0 - tail
+    u = where(near, middle, where(below, at_least(half, x.format.smallest), above))
+    y = log_of_sum(u, where(near | below, x.of(0.0), (1.0 - above) - tail))
+    y = where(x > 9.0, -tail, y)  # log(1 - tail)
+    return where(below, fma(x * x, -0.5, y), y)

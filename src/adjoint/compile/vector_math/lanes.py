@@ -252,16 +252,41 @@ def polynomial(x: Lanes, coefficients: Sequence[Number | Lanes], powers: list[La
     return result if isinstance(result, Lanes) else x.of(result)
 
 
-def horner(x: Lanes, coefficients: Sequence[Number | Lanes]) -> Lanes:
-    """Σ c_i x^i, one term after another: the fewest instructions, the longest chain."""
-    *others, last = coefficients
-    result = last if isinstance(last, Lanes) else x.of(last)
-    for c in reversed(others):
+def steady_polynomial(x: Lanes, coefficients: Sequence[Number], first: int) -> Lanes:
+    """Σ c_i x^i, the `first` few terms one after another: slower than `polynomial`, and with less rounding."""
+    result = polynomial(x, coefficients[first:])
+    for c in reversed(coefficients[:first]):
         result = fma(result, x, c)
     return result
 
 
 LaneFunction = Callable[..., Lanes]
+
+
+def rarely(mask: Lanes, fast: Lanes, write: Callable[[], Lanes]) -> Lanes:
+    """`fast`, and what `write` gives in the lanes of the mask; its instructions run only if there is such a lane."""
+    f = mask.function
+    slow, done = f.new_block("rare"), f.new_block("done")
+    rare = f.intrinsic("expect", f.any_lane(mask.value), f.constant("i1", 0))
+    before = f.block
+    f.branch(rare, slow, done)
+    f.place(slow)
+    patched = where(mask, write(), fast)
+    after = f.block
+    f.jump(done)
+    f.place(done)
+    return Lanes(f, f.phi(fast.value.type, [(fast.value, before), (patched.value, after)]))
+
+
+def through_double(write: LaneFunction) -> LaneFunction:
+    """The same function for floats as well, computed with doubles and rounded once more."""
+
+    def either(*args: Lanes) -> Lanes:
+        if args[0].format.scalar == "double":
+            return write(*args)
+        return write(*(a.cast("fpext", "double") for a in args)).cast("fptrunc", "float")
+
+    return either
 
 
 def shared(function: Function, name: str, write: LaneFunction, *args: Value) -> Value:

@@ -7,8 +7,10 @@ are ± sin r or ± cos r by n mod 4. The three parts suffice up to LIMIT; beyond
 
 from __future__ import annotations
 
+import math
+
 from adjoint.compile.vector_math.huge import exact_where
-from adjoint.compile.vector_math.lanes import Lanes, fma, polynomial, sign_bit, where, with_sign
+from adjoint.compile.vector_math.lanes import Lanes, fma, polynomial, round_even, sign_bit, where, with_sign
 
 HALF_PI = {
     "double": tuple(
@@ -130,3 +132,16 @@ def tan(x: Lanes) -> Lanes:
     a = abs(x)
     y = exact_where(a > LIMIT[x.format.scalar], "tan", tangent_of, a, tangent_of(*reduced_in_two_parts(a)))
     return with_sign(y, sign_bit(x))
+
+
+def sine_and_cosine_of_turns(x: Lanes) -> tuple[Lanes, Lanes]:
+    """sin πx and cos πx: x = n + r, r in [-½, ½] exact; beyond ¼ the other function of ½ - |r|."""
+    form = x.format
+    t = round_even(x)
+    r = x - t
+    half = t * 0.5
+    sign = where(round_even(half).equals(half), sign_bit(x).of(0), form.sign)  # (-1)^n
+    s = abs(r)
+    far = s > 0.25
+    sine, cosine = sine_and_cosine(where(far, 0.5 - s, s) * math.pi)
+    return with_sign(where(far, cosine, sine), sign ^ sign_bit(r)), with_sign(where(far, sine, cosine), sign)
