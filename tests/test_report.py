@@ -28,16 +28,16 @@ def fast() -> Any:
 
 
 def test_what_it_holds(fast: Any) -> None:
-    first, second, third = fast.report().specialisations
-    by_sign = {one.guards[0].split(" at ")[0]: one for one in (first, second)}
-    positive, negative = by_sign["bool is True"], by_sign["bool is False"]
+    positive, negative, third = fast.report().specialisations
+    assert positive.guards[0].startswith("bool is True at test_report.py")
+    assert negative.guards[0].startswith("bool is False at test_report.py")
     assert positive.arguments == negative.arguments == {"x": "float64[3]"}
     assert third.arguments == {"x": "float32[3]", "how": "'other'", "n": "int64[]~"}
     assert (positive.calls, negative.calls, third.calls) == (4, 1, 1)
     assert positive.why == "the first call of this kind"
     assert "another answer: bool" in negative.why
     assert "test_report.py" in negative.why
-    for one in (first, second, third):
+    for one in (positive, negative, third):
         assert {"trace", "simplify", "compile", "first run"} <= set(one.seconds)
         assert all(s > 0 for s in one.seconds.values())
         assert one.how == "compiled"

@@ -19,7 +19,7 @@ from adjoint.compile.entry import Entry
 from adjoint.entries import specialisation
 from adjoint.ops.call import Call as CallProgram
 from adjoint.ops.guards import Mismatch
-from adjoint.pipeline import Way, executable, traced
+from adjoint.pipeline import Way, executable, made_of, traced
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value
 from adjoint.report import Report, specialised
@@ -134,16 +134,18 @@ class Jitted(Entry):
         """What was compiled, why, and how long it took; what is left to NumPy and to plain Python."""
         with self._lock:
             hits = dict(self.calls)
-            ways = [
-                (way, way.calls + hits.get(-1 if way.entry is None else way.entry, 0))
-                for ways in self._ways.values()
-                for way in ways.found
-            ]
+            kinds = list(self._ways.values())
+            ways = sorted((way for kind in kinds for way in kind.found), key=lambda way: way.serial)
             return Report(
                 self.__name__,
-                [specialised(way, way.program.__dict__.get("_executable"), calls) for way, calls in ways],
-                sum(ways.eager for ways in self._ways.values()),
-                list(dict.fromkeys(ways.reason for ways in self._ways.values() if ways.reason)),
+                [
+                    specialised(
+                        way, made_of(way.program), way.calls + hits.get(-1 if way.entry is None else way.entry, 0)
+                    )
+                    for way in ways
+                ],
+                sum(kind.eager for kind in kinds),
+                list(dict.fromkeys(kind.reason for kind in kinds if kind.reason)),
             )
 
     def _add(self, way: Way, call: Call) -> None:

@@ -7,6 +7,7 @@ outputs = run(call.values)              raises Mismatch where the arguments take
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 import warnings
@@ -48,13 +49,18 @@ class Executable:
 
 def executable(program: Program) -> Executable:
     """A program as something that runs; made once for each program."""
-    made = program.__dict__.get("_executable")
+    made = made_of(program)
     if made is None:
         with _compiling:
-            made = program.__dict__.get("_executable")
+            made = made_of(program)
             if made is None:
                 made = program.__dict__["_executable"] = _executable(program)
     return made
+
+
+def made_of(program: Program) -> Executable | None:
+    """What was made of a program already."""
+    return program.__dict__.get("_executable")
 
 
 def _executable(program: Program) -> Executable:
@@ -143,6 +149,7 @@ class Way:
     why: str  # it was made
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     calls: int = 0  # through Python code
+    serial: int = field(default_factory=itertools.count().__next__)  # they are told in the order they were made
     entry: int | None = None  # its number in the entry, -1 when it cannot be there
 
     @property
