@@ -26,6 +26,7 @@ from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import Size
 
+BOUNDS = -2  # the number of the call that tells Python of an index out of bounds
 ON_THE_STACK = 256  # bytes: smaller temporaries are registers, or next to them
 
 
@@ -229,6 +230,12 @@ class Block(Moves):
         self.leave(f.index(status))
         f.place(fine)
 
+    def python(self) -> Value:
+        """The function of Python's that the kernel may call."""
+        context = self.shared.context
+        assert context is not None
+        return self.f.load("ptr", context, 8)
+
     # Nests
 
     def _nest(self, step: Fused) -> None:
@@ -297,8 +304,7 @@ class Block(Moves):
         f = self.f
         self.shared.errors.append(eq)
         number = len(self.shared.errors) - 1
-        context = self.shared.context
-        assert context is not None
+        n = self.number(size)
 
         def note() -> None:
             worst = index
@@ -306,8 +312,11 @@ class Block(Moves):
                 lanes_of = f.select(bad, f.lane_numbers(index.width), f.constant(index.type, 63))
                 first = f.intrinsic("vector.reduce.umin", lanes_of, returns="i64")
                 worst = f.lane(index, first)
-            for slot, value in enumerate((f.index(number), worst, self.number(size))):
-                f.store(value, f.element(context, f.index(slot + 1), "i64"), 8)
+            worst = f.select(f.icmp("slt", worst, f.index(0)), f.binary("sub", worst, n), worst)  # as it was given
+            table = f.allocate("i64", 4, align=8)
+            for slot, value in enumerate((f.index(number), worst, n)):
+                f.store(value, f.element(table, f.index(slot + 1), "i64"), 8)
+            f.call_address(self.python(), "i64", f.index(BOUNDS), table)
 
         self.leave_if(f.any_lane(bad), -2, note)
 

@@ -9,14 +9,16 @@ these addresses go through the operation's own `evaluate`, so the result is NumP
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from adjoint.compile import lanes
-from adjoint.compile.block import Block, Unsupported, lowers
-from adjoint.compile.ir import Value
+from adjoint.compile.block import BOUNDS, Block, Unsupported, lowers
+from adjoint.compile.ir import Function, Value
 from adjoint.ops.guards import Expect
 from adjoint.program.program import Equation, Literal
 
@@ -32,14 +34,14 @@ def write_callback(block: Block, eq: Equation) -> None:
     shared.callbacks.append(eq)
     pointers = [block.view(a).pointer for a in eq.inputs if not isinstance(a, Literal)]
     pointers += [block.pointer(v) for v in eq.outputs]
-    table = f.allocate("ptr", max(len(pointers), 1), align=8)
+    table = f.allocate("ptr", 1 + len(pointers), align=8)
+    f.store(f.index(0), table, 8)
     for k, pointer in enumerate(pointers):
-        f.store(pointer, f.element(table, f.index(k), "ptr"), 8)
-    context = shared.context
-    assert context is not None
-    function = f.load("ptr", context, 8)
-    status = f.call_address(function, "i64", f.index(slot), table)
-    block.leave_if(f.icmp("ne", status, f.index(0)), -1)
+        f.store(pointer, f.element(table, f.index(k + 1), "ptr"), 8)
+    write_attention(block)
+    f.call_address(block.python(), "i64", f.index(slot), table)
+    # what Python returns is not defined when a signal is handled before its first line: it says so in the table
+    block.leave_if(f.icmp("eq", f.load("i64", table, 8), f.index(0)), -1)
     shared.work += 1e4 * block.times
     shared.steps.append(f"{eq.op.title}: NumPy")
 
@@ -80,8 +82,10 @@ def _answered(f: Any, value: Any, dtype: np.dtype[Any], question: str, answer: A
     return None
 
 
-POLL = -1  # the number that asks for nothing but Python's attention: signals are seen while it runs
 OFTEN = 2e7  # additions between two polls: some milliseconds
+
+
+RAISED = -3  # the number of the call that hands over the exception of a signal
 
 
 def write_poll(block: Block, turn: Value, work: float, turns: float) -> None:
@@ -92,53 +96,108 @@ def write_poll(block: Block, turn: Value, work: float, turns: float) -> None:
     every = 1
     while every * work < OFTEN and every < 2**40:
         every *= 2
-    context = block.shared.context
-    assert context is not None
     with f.when(f.icmp("eq", f.binary("and", turn, f.index(every - 1)), f.index(every - 1))):
-        status = f.call_address(f.load("ptr", context, 8), "i64", f.index(POLL), context)
-        block.leave_if(f.icmp("ne", status, f.index(0)), -1)
+        write_attention(block)
+
+
+def write_attention(block: Block) -> None:
+    """Leave when the handler of a signal has raised.
+
+    The interpreter is asked, not Python code: a handler that runs at the first line of a function raises outside of
+    all that the function can catch.
+    """
+    module = block.shared.module
+    if ATTENTION not in module.parts:
+        _write_attention(Function(module, ATTENTION, ["ptr"], "i64", attributes="noinline nounwind"))
+        block.shared.symbols.update(_interpreter())
+    status = block.f.call(ATTENTION, "i64", block.python())
+    block.leave_if(block.f.icmp("ne", status, block.f.index(0)), -1)
+
+
+ATTENTION = "adjoint_attention"
+
+
+def _write_attention(f: Function) -> None:
+    held = f.call("PyGILState_Ensure", "i32", declared=True)
+    status = f.cast("sext", f.call("PyErr_CheckSignals", "i32", declared=True), "i64")
+    with f.when(f.icmp("ne", status, f.index(0))):
+        table = f.allocate("ptr", 4, align=8)
+        parts = [f.element(table, f.index(k + 1), "ptr") for k in range(3)]
+        f.call("PyErr_Fetch", "void", *parts, declared=True)
+        f.call("PyErr_NormalizeException", "void", *parts, declared=True)
+        f.call_address(f.params[0], "i64", f.index(RAISED), table)
+    f.call("PyGILState_Release", "void", held, declared=True)
+    f.ret(status)
+    f.finish()
+
+
+@cache
+def _interpreter() -> dict[str, int]:
+    names = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException")
+    return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in names}
 
 
 class Calls:
-    """The Python side of a kernel's callbacks."""
+    """The Python side of a kernel's callbacks. What went wrong is kept for the thread in which it did."""
 
     def __init__(self, equations: Sequence[Equation]) -> None:
         self.equations = list(equations)
-        self.failure: BaseException | None = None
         self.function = CALLBACK(self._call)
+        self._own = threading.local()
 
     @property
     def address(self) -> int:
         return ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
+    def taken(self) -> Any:
+        """What this thread's last call left: an exception, (number, index, size) of an index, or None."""
+        left, self._own.left = getattr(self._own, "left", None), None
+        return left
+
     def _call(self, slot: int, table: int) -> int:
         try:
-            if slot == POLL:
-                return 0
-            eq = self.equations[slot]
-            variables = [a for a in eq.inputs if not isinstance(a, Literal)]
-            count = len(variables) + len(eq.outputs)
-            addresses = (ctypes.c_void_p * count).from_address(table)
-            arrays = [
-                array_at(address or 0, v.type) for address, v in zip(addresses, (*variables, *eq.outputs), strict=True)
-            ]
-            given = iter(arrays)
-            inputs = []
-            for a in eq.inputs:
-                if isinstance(a, Literal):
-                    inputs.append(a.value)
-                else:
-                    x = next(given)
-                    x.flags.writeable = False
-                    inputs.append(x if x.ndim else x[()])
-            with np.errstate(all="ignore") if eq.quiet else np.errstate():
-                results = eq.op.evaluate(*inputs)
-            for target, result in zip(given, results if eq.op.several else (results,), strict=True):
-                np.copyto(target, result, casting="unsafe")
+            if slot == BOUNDS:
+                self._own.left = tuple((ctypes.c_int64 * 3).from_address(table + 8))
+            elif slot == RAISED:
+                self._own.left = _owned(table)
+            else:
+                self._evaluate(self.equations[slot], table)
+                ctypes.c_int64.from_address(table).value = 1
         except BaseException as problem:  # handed to whoever called the kernel
-            self.failure = problem
-            return 1
+            self._own.left = problem
         return 0
+
+    def _evaluate(self, eq: Equation, table: int) -> None:
+        variables = [a for a in eq.inputs if not isinstance(a, Literal)]
+        count = len(variables) + len(eq.outputs)
+        addresses = (ctypes.c_void_p * count).from_address(table + 8)
+        arrays = [
+            array_at(address or 0, v.type) for address, v in zip(addresses, (*variables, *eq.outputs), strict=True)
+        ]
+        given = iter(arrays)
+        inputs = []
+        for a in eq.inputs:
+            if isinstance(a, Literal):
+                inputs.append(a.value)
+            else:
+                x = next(given)
+                x.flags.writeable = False
+                inputs.append(x if x.ndim else x[()])
+        with np.errstate(all="ignore") if eq.quiet else np.errstate():
+            results = eq.op.evaluate(*inputs)
+        for target, result in zip(given, results if eq.op.several else (results,), strict=True):
+            np.copyto(target, result, casting="unsafe")
+
+
+def _owned(table: int) -> BaseException:
+    """The exception that PyErr_Fetch has put into a table: (type, value, traceback), each given away once."""
+    addresses = (ctypes.c_void_p * 3).from_address(table + 8)
+    objects = [ctypes.cast(a, ctypes.py_object) if a else None for a in addresses]
+    problem = objects[1].value if objects[1] is not None else KeyboardInterrupt()
+    for thing in objects:
+        if thing is not None:
+            ctypes.pythonapi.Py_DecRef(thing)
+    return problem
 
 
 def array_at(address: int, kind: Any) -> np.ndarray:

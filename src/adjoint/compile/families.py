@@ -19,6 +19,7 @@ from adjoint.compile.sizes import Polynomial, Sym, value_of
 from adjoint.ops.index import ScatterSet, ScatterSum, Slice
 from adjoint.ops.rearrange import Broadcast, Pad, Reshape
 from adjoint.ops.scan import Scan
+from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.types import ArrayType
 
@@ -98,6 +99,26 @@ class Reading:
             else:
                 fields.append(value)
         return tuple(fields)
+
+
+def described(reading: Reading) -> str | None:
+    """A program as text that another process would write too; None when it holds what has no name."""
+    try:
+        literals = [(type(v).__name__, float(v).hex() if isinstance(v, float) else repr(v)) for v in reading.literals]
+        return repr((_text(reading.skeleton), reading.numbers, literals))
+    except TypeError:
+        return None
+
+
+def _text(part: Any) -> Any:
+    if type(part) is tuple:
+        return tuple(_text(p) for p in part)
+    if part is None or isinstance(part, str | bytes | int | float | np.dtype):
+        return repr(part)
+    if isinstance(part, Op):
+        fields = dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
+        return (type(part).__name__, str(part), tuple(_text(getattr(part, f.name)) for f in fields))
+    raise TypeError(f"{type(part).__name__} has no name")
 
 
 class Formulas:

@@ -1,4 +1,4 @@
-"""A program as machine code: one function that reads a table of addresses and leaves a status."""
+"""A program as machine code, ready to be called."""
 
 # pyright: basic
 
@@ -13,20 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.config import config
 from adjoint.base.source import describe
-from adjoint.compile import cumulative, loops, products, scatter  # noqa: F401  # they declare lowerings
-from adjoint.compile.block import LOWERINGS, Block, Shared, Unsupported
+from adjoint.compile import cache
+from adjoint.compile.block import Unsupported
 from adjoint.compile.cache import object_for
-from adjoint.compile.callbacks import Calls, write_callback
+from adjoint.compile.callbacks import Calls
 from adjoint.compile.expand import expanded
-from adjoint.compile.families import Formulas, Reading, Rewriting
-from adjoint.compile.ir import Function, Module, Value
-from adjoint.compile.machine import Loaded, vector_bits
-from adjoint.compile.memory import ALIGNMENT
+from adjoint.compile.families import Formulas, Reading, Rewriting, described
+from adjoint.compile.machine import Loaded, compiled_object
 from adjoint.compile.sizes import Fact, SizeError, collecting, hold, stop, value_of
-from adjoint.program.program import Equation, Program, Var
+from adjoint.compile.written import ENTRY, Code, Remembered, Written
+from adjoint.program.program import Program
 
-ENTRY = "adjoint_kernel"
 HEAVY = 50_000.0  # additions: about 20 microseconds, worth releasing the interpreter for
 SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
@@ -35,7 +34,7 @@ class Kernel:
     """Machine code of a program. `run` is the slow way to call it; the entry calls its address."""
 
     def __init__(
-        self, program: Program, made: Written, code: Loaded, constants: Sequence[Any], sizes: Mapping[str, int]
+        self, program: Program, made: Code, code: Loaded, constants: Sequence[Any], sizes: Mapping[str, int]
     ) -> None:
         self.program = program
         self.input_types, self.output_types = program.input_types, program.output_types
@@ -51,7 +50,7 @@ class Kernel:
         self._code = code
         self.address = code.address(ENTRY)
         self._calls = Calls(made.callbacks)
-        self._context = (ctypes.c_int64 * 8)(self._calls.address)
+        self._context = ctypes.c_int64(self._calls.address)  # all that a kernel knows of Python
         self.context = ctypes.addressof(self._context)
         self._function = SIGNATURE(self.address)
 
@@ -74,91 +73,19 @@ class Kernel:
 
     def failure(self, status: int) -> BaseException:
         """The exception that a status stands for."""
-        if status == -1 and self._calls.failure is not None:
-            problem, self._calls.failure = self._calls.failure, None
-            return problem
+        left = self._calls.taken()
+        if status == -1:
+            return left if isinstance(left, BaseException) else KeyboardInterrupt()
         if status == -2:
-            number, index, size = self._context[1], self._context[2], self._context[3]
+            if not isinstance(left, tuple):
+                return left if isinstance(left, BaseException) else IndexError("an index is out of bounds")
+            number, index, size = left
             eq = self._errors[number]
             there = f", at {describe(eq.location)}" if eq.location is not None else ""
             return IndexError(f"index {index} is out of bounds for an axis of size {size}, in {eq.op.title}{there}")
         if status == -4:
             return MemoryError("no memory for the rows that reverse mode keeps of a while loop")
         return RuntimeError(f"the kernel left with status {status}")
-
-
-class Written:
-    """A program as LLVM's text, and what must be known to run it; `names` are the sizes that it is given."""
-
-    def __init__(self, program: Program, names: Sequence[str] = ()) -> None:
-        module = Module()
-        width = f'"prefer-vector-width"="{vector_bits()}"'
-        f = Function(module, ENTRY, ["ptr noalias"], "i64", linkage="", attributes=f"nounwind {width}")
-        shared = Shared(module, f)
-        shared.lowering = lower
-        table = f.params[0]
-
-        def entry(k: int) -> Value:
-            return f.load("ptr", f.element(table, f.index(k), "ptr"), 8)
-
-        inputs, outputs = len(program.inputs), len(program.outputs)
-        pointers = {v: entry(k) for k, v in enumerate(program.inputs)}
-        targets = {k: entry(inputs + k) for k in range(outputs)}
-        self.constants = all_constants(program)
-        first = inputs + outputs
-        shared.constants = {v: entry(first + k) for k, v in enumerate(self.constants)}
-        rest = first + len(self.constants)
-        if names:
-            sizes = entry(rest)
-            rest += 1
-            shared.given_sizes = {
-                name: f.load("i64", f.element(sizes, f.index(k), "i64"), 8) for k, name in enumerate(names)
-            }
-        shared.workspace = _aligned(f, entry(rest))
-        shared.context = entry(rest + 1)
-        f.store(f.index(0), shared.status)
-        Block(shared, program).emit(pointers, targets)
-        f.jump(shared.leave)
-        f.place(shared.leave)
-        for room in shared.releases:
-            f.call("free", "void", f.load("ptr", room), declared=True)  # of nothing, if the loop did not run
-        f.ret(f.load("i64", shared.status))
-        f.finish()
-        self.text = str(module)
-        self.workspace = shared.arena.size + ALIGNMENT
-        self.work, self.steps, self.errors = shared.work, shared.steps, shared.errors
-        self.callbacks: list[Equation] = shared.callbacks
-        self.symbols = shared.symbols
-
-
-def _aligned(f: Function, pointer: Value) -> Value:
-    """The first address of a cache line from here on: vectors that cross lines are read twice."""
-    after = f.element(pointer, f.index(ALIGNMENT - 1), "i8")
-    return f.intrinsic("ptrmask", after, f.index(-ALIGNMENT), over=["ptr", "i64"])
-
-
-def all_constants(program: Program) -> dict[Var, Any]:
-    """The constants of a program and of those inside it, each once, contiguous."""
-    found: dict[Var, Any] = {}
-
-    def visit(p: Program) -> None:
-        found.update(p.constants)
-        for eq in p.equations:
-            inner = getattr(eq.op, "programs", None)
-            for sub in inner().values() if inner is not None else ():
-                visit(sub)
-
-    visit(program)
-    return {v: np.ascontiguousarray(c).reshape(np.shape(c)) for v, c in found.items()}
-
-
-def lower(block: Block, eq: Equation) -> None:
-    """The instructions of an equation that is no part of a nest."""
-    lowering = LOWERINGS.get(type(eq.op))
-    if lowering is None:
-        write_callback(block, eq)
-    else:
-        lowering(block, eq)
 
 
 class Family:
@@ -252,14 +179,30 @@ def compile_program(program: Program) -> Kernel:
             if len(_families) > MOST_FAMILIES:
                 _families.popitem(last=False)
     if kernel is None:
-        made = Written(plain_program)
-        written = time.perf_counter()
-        content, hit = object_for(made.text)
-        kernel = Kernel(plain_program, made, Loaded(content, made.symbols), list(made.constants.values()), {})
-        kernel.notes["seconds"] = {"write": written - begun, "compile": time.perf_counter() - written}
-        kernel.notes["cached"] = hit
+        kernel = _compiled(plain_program, reading, begun)
     else:
         kernel.notes["seconds"] = {"write": time.perf_counter() - begun, "compile": 0.0}
+    return kernel
+
+
+def _compiled(program: Program, reading: Reading | None, begun: float) -> Kernel:
+    """Machine code for a program alone; what is on disk under the name of the program is not even written."""
+    text = described(reading) if reading is not None else None
+    name = cache.key(text) if text is not None and config.cache else None
+    found = cache.lookup(name) if name is not None else None
+    if found is not None:
+        content, facts = found
+        made: Code = Remembered(program, facts)
+        written = time.perf_counter()
+    else:
+        made = Written(program)
+        written = time.perf_counter()
+        content, _ = object_for(made.text) if name is None else (compiled_object(made.text), False)
+        if name is not None:
+            cache.keep(name, content, made.facts(program))
+    kernel = Kernel(program, made, Loaded(content, made.symbols), list(made.constants.values()), {})
+    kernel.notes["seconds"] = {"write": written - begun, "compile": time.perf_counter() - written}
+    kernel.notes["cached"] = found is not None
     return kernel
 
 

@@ -12,7 +12,7 @@ from adjoint.compile import lanes
 from adjoint.compile.block import Block, Operand, lowers
 from adjoint.compile.elements import convert, write
 from adjoint.compile.ir import Value
-from adjoint.compile.views import strides_of, walks
+from adjoint.compile.views import strides_of, walks, written_out
 from adjoint.ops.arithmetic import add
 from adjoint.ops.index import ScatterSet, ScatterSum, arity
 from adjoint.program.program import Equation
@@ -68,9 +68,7 @@ def _each(
     strides = strides_of(out.shape)
     if key[0] == "slice":
         found = walks(key[1], out.shape)
-        ndim = (
-            sum(1 for i in key[1] if i is None or isinstance(i, tuple)) + out.ndim - sum(i is not None for i in key[1])
-        )
+        ndim = sum(i is None or isinstance(i, tuple) for i in written_out(key[1], out.ndim))
         shape = [1] * ndim
         steps: list[Any] = [0] * ndim
         start: Any = 0

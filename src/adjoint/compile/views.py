@@ -72,12 +72,20 @@ class Walk(NamedTuple):
     count: Any
 
 
+def written_out(items: Sequence[Any], ndim: int) -> tuple[Any, ...]:
+    """A basic index with one item for every axis that an array has: no ellipsis, none left out."""
+    at = next((k for k, item in enumerate(items) if item is Ellipsis), len(items))
+    named = [item for item in items if item is not Ellipsis]
+    rest = ((None, None, None),) * (ndim - sum(item is not None for item in named))
+    return (*named[:at], *rest, *named[at:])
+
+
 def walks(items: Sequence[Any], shape: Sequence[Any]) -> list[Walk]:
     """What a basic index does with each axis of an array; the axes of the result are numbered in order."""
     found: list[Walk] = []
     out = 0
     position = 0
-    for item in items:
+    for item in written_out(items, len(shape)):
         if item is None:
             out += 1
             continue
@@ -89,9 +97,6 @@ def walks(items: Sequence[Any], shape: Sequence[Any]) -> list[Walk]:
             out += 1
         else:
             found.append(Walk(None, item + n if item < 0 else item, 1, 1))
-    for n in shape[position:]:
-        found.append(Walk(out, 0, 1, n))
-        out += 1
     return found
 
 
