@@ -109,7 +109,7 @@ def write_attention(block: Block) -> None:
     module = block.shared.module
     if ATTENTION not in module.parts:
         _write_attention(Function(module, ATTENTION, ["ptr"], "i64", attributes="noinline nounwind"))
-        block.shared.symbols.update(_interpreter())
+        block.shared.symbols.update(interpreter())
     status = block.f.call(ATTENTION, "i64", block.python())
     block.leave_if(block.f.icmp("ne", status, block.f.index(0)), -1)
 
@@ -132,7 +132,8 @@ def _write_attention(f: Function) -> None:
 
 
 @cache
-def _interpreter() -> dict[str, int]:
+def interpreter() -> dict[str, int]:
+    """Addresses of what kernels ask the interpreter for, by name."""
     names = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException")
     return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in names}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.compile import blas, cumulative, loops, products, scatter  # noqa: F401  # they declare lowerings
 from adjoint.compile.block import LOWERINGS, Block, Shared
-from adjoint.compile.callbacks import write_callback
+from adjoint.compile.callbacks import interpreter, write_callback
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.memory import ALIGNMENT
@@ -53,7 +53,7 @@ class Remembered(Code):
         self.workspace, self.work, self.steps = facts["workspace"], facts["work"], facts["steps"]
         self.callbacks = [equations[k] for k in facts["callbacks"]]
         self.errors = [equations[k] for k in facts["errors"]]
-        self.symbols = {name: blas.symbols()[name] for name in facts["symbols"]}
+        self.symbols = {name: interpreter().get(name) or blas.symbols()[name] for name in facts["symbols"]}
 
 
 class Written(Code):
