@@ -103,6 +103,20 @@ def test_results_are_new_memory() -> None:
     np.testing.assert_array_equal(fast(x)[3], [0, 1])
 
 
+def test_results_that_are_no_values_are_refused() -> None:
+    with pytest.raises(DtypeError, match=r"result\[1\] is a object"):
+        ad.jit(lambda x: (x, object()))(1.0)
+
+
+def test_old_kinds_of_arguments_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjoint.jitting.MOST_KINDS", 3)
+    fast = ad.jit(lambda how, x: x + len(how) - 1)
+    for k in range(6):
+        assert fast(str(k), 1.0) == 1.0
+    assert len(fast._ways) == len(fast.specialisations) == 3
+    assert fast("0", 2.0) == 2.0
+
+
 def test_keywords_and_defaults() -> None:
     def f(x: Any, y: Any = 2.0, *, z: Any = 3.0) -> Any:
         return x + 10 * y + 100 * z

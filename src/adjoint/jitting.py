@@ -31,6 +31,7 @@ from adjoint.transform.watch import BEFORE, watching
 __all__ = ["Jitted", "jit"]
 
 Function = Callable[..., tree.Tree]
+MOST_KINDS = 1024  # of arguments: the oldest is forgotten
 MOST_ENTRIES = 256  # they are tried one after the other: each mismatch costs a few nanoseconds
 
 
@@ -167,8 +168,15 @@ class Jitted(Entry):
         found = self._ways.get(key)
         if found is None:
             with self._lock:
+                if len(self._ways) >= MOST_KINDS:  # a new function as an argument in each call, say
+                    self._forget(next(iter(self._ways)))
                 found = self._ways.setdefault(key, Ways())
         return found
+
+    def _forget(self, key: Any) -> None:
+        for way in self._ways.pop(key).found:
+            if way.entry is not None and way.entry >= 0:
+                self.remove(way.entry)
 
     def _new_way(self, ways: Ways, call: Call, missed: Mismatch | None) -> Way | None:
         """Trace the function for this call; None when it is to run as plain Python."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint import tree
+from adjoint.base.errors import DtypeError
 from adjoint.base.source import here
 from adjoint.compile.entry import ArrayLeaf, Entry, ListOf, NumberLeaf, Output, OutputType, Specialisation
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
@@ -31,6 +32,7 @@ from adjoint.transform.arguments import fresh, plain_value, run
 from adjoint.transform.questions import GuardedRecord
 from adjoint.transform.signatures import Call, Signature
 from adjoint.transform.states import Held, leaves_of
+from adjoint.tree.static_values import STATIC_TYPES
 
 Run = Callable[[Sequence[Value]], list[Value]]
 _compiling = threading.RLock()
@@ -206,7 +208,7 @@ def traced(
     except Exception:
         _act(record, call)
         raise
-    constants = {i: _constant(leaf) for i, leaf in enumerate(leaves) if i not in computed}
+    constants = {i: _constant(leaves[i], outputs.paths()[i]) for i in range(len(leaves)) if i not in computed}
     way = Way(
         guards_first(program), record.expected, outputs, constants, bool(captured), after[1], bool(held),
         acts(program.equations), signature.described(call), why,
@@ -221,6 +223,13 @@ def _act(record: GuardedRecord, call: Call) -> None:
         interpret(record.program(record.inputs, [])[0], call.values)
 
 
-def _constant(leaf: Any) -> Any:
+def _constant(leaf: Any, path: str) -> Any:
     """A leaf of the result that does not depend on the arguments: an array is copied, all else is what it is."""
-    return plain_value(leaf, "jit: a result").copy() if hasattr(leaf, "dtype") and hasattr(leaf, "copy") else leaf
+    if hasattr(leaf, "dtype") and hasattr(leaf, "copy"):
+        return plain_value(leaf, f"jit: result{path}").copy()
+    if isinstance(leaf, (int, float, complex, *STATIC_TYPES)) or callable(leaf):
+        return leaf
+    raise DtypeError(
+        f"jit: result{path} is a {type(leaf).__name__}, which would be the same object in every call. Return numbers, "
+        "arrays and containers of them; ad.tree.register makes a container of a class."
+    )
