@@ -43,7 +43,7 @@ class Literal:
 Atom: TypeAlias = Var | Literal
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Equation:
     """outputs = op(inputs), where the user wrote it."""
 
@@ -55,6 +55,20 @@ class Equation:
     # recorded without NumPy's warnings, as derivatives are: where they divide by zero they are masked
     quiet: bool = False
     pulled: str | None = None  # on the way back: the name of the operation that is being pulled through
+
+    def __init__(
+        self,
+        op: Op,
+        inputs: tuple[Atom, ...],
+        outputs: tuple[Var, ...],
+        location: Location | str | None = None,
+        scope: tuple[str, ...] = (),
+        quiet: bool = False,
+        pulled: str | None = None,
+    ) -> None:
+        fields = self.__dict__  # a frozen dataclass's own way takes four times as long, and traces make many of these
+        fields["op"], fields["inputs"], fields["outputs"] = op, inputs, outputs
+        fields["location"], fields["scope"], fields["quiet"], fields["pulled"] = location, scope, quiet, pulled
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,9 @@ from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.trace import Trace, Traced, outside_of, primal, running
 from adjoint.program.types import ArrayType, Value, type_of
 
+# The variable behind np.errstate, where this NumPy has it.
+_ERROR_STATE: Any = getattr(getattr(getattr(np, "_core", None), "_ufunc_config", None), "_extobj_contextvar", None)
+
 
 class RecordTracer(Traced):
     """A variable of a program being recorded; `_value` is None when it is symbolic."""
@@ -96,6 +99,7 @@ class Record(Trace):
         self.constants: dict[Var, Value] = {}
         self.captured: dict[Var, Traced] = {}  # values of outer traces that the function closes over
         self.guards: list[Guard] = []
+        self._types: dict[Any, tuple[ArrayType, Any]] = {}
         self._known: dict[int, tuple[Value, Var]] = {}  # by identity; the value is held so that its id stays its own
 
     def input(self, kind: ArrayType, value: Value = None) -> RecordTracer:
@@ -130,7 +134,7 @@ class Record(Trace):
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if get_ident() != self.thread:
             self.wrong_thread()
-        atoms = tuple(self.atom(a) for a in args)
+        atoms = tuple([self.atom(a) for a in args])
         types: Any
         if self.is_concrete:
             values = [a._value if isinstance(a, RecordTracer) and a._trace is self else primal(a) for a in args]
@@ -139,13 +143,22 @@ class Record(Trace):
             types = tuple(map(type_of, z)) if op.several else type_of(z)
         else:
             z = None
-            types = op.result_type(*[a.type for a in atoms])
-        outputs = tuple(Var(t) for t in (types if op.several else (types,)))
+            types = self._pointwise_type(op, atoms) if op.pointwise else op.result_type(*[a.type for a in atoms])
+        outputs = (Var(types),) if not op.several else tuple([Var(t) for t in types])
         location, scope, pulled = origin()
-        self.equations.append(Equation(op, atoms, outputs, location, scope, np.geterr()["divide"] == "ignore", pulled))
+        self.equations.append(Equation(op, atoms, outputs, location, scope, quiet(), pulled))
         if not op.several:
             return RecordTracer(self, outputs[0], z)
         return tuple(RecordTracer(self, v, None if z is None else z[j]) for j, v in enumerate(outputs))
+
+    def _pointwise_type(self, op: Op, atoms: Sequence[Atom]) -> ArrayType:
+        """`op.result_type`, remembered: a loop written out by Python asks the same thousands of times."""
+        types = [a.type for a in atoms]
+        key = (op, *map(id, types))
+        known = self._types.get(key)
+        if known is None:
+            known = self._types[key] = (op.result_type(*types), types)  # the types are held, so that their ids stay
+        return known[0]
 
     def ask(self, x: RecordTracer, question: str, answer: Callable[[Value], Any]) -> Any:
         """Python asks for a plain answer: give it and note the guard, or say what to use instead."""
@@ -166,6 +179,22 @@ class Record(Trace):
         )
         variables = tuple(v._var for v in inputs) + tuple(self.captured)
         return Program(variables, tuple(self.equations), atoms, dict(self.constants)), list(self.captured.values())
+
+
+_states: dict[int, tuple[Any, bool]] = {}  # NumPy's error states by identity, held so that their ids stay
+
+
+def quiet() -> bool:
+    """Whether NumPy's warnings are switched off; `np.geterr` makes a dict of all of them each time."""
+    state = _ERROR_STATE.get() if _ERROR_STATE is not None else None
+    if state is None:
+        return np.geterr()["divide"] == "ignore"
+    known = _states.get(id(state))
+    if known is None:
+        if len(_states) > 64:
+            _states.clear()
+        known = _states[id(state)] = (state, np.geterr()["divide"] == "ignore")
+    return known[1]
 
 
 def _unchanged(value: Value, copy: Value) -> bool:
