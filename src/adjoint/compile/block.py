@@ -93,9 +93,9 @@ class Block(Moves):
         self.until_done: list[Value] = []  # room that is free again after the step being written
         self.packed: dict[tuple[Equation, int], Operand] = {}  # operands laid out anew before a loop
         for eq in program.equations:
-            measured = (n for a in (*eq.inputs, *eq.outputs) for n in a.type.shape)
-            if not hasattr(eq.op, "programs") and any(isinstance(n, Size) for n in measured):
-                raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
+            for kind in {a.type for a in (*eq.inputs, *eq.outputs)}:
+                if any(isinstance(n, Size) for n in kind.shape[1 if hasattr(eq.op, "programs") else 0 :]):
+                    raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
         self.plan = Plan(program, lambda op: type(op) in STRIDED)
         self._ends: dict[int, list[Var]] = {}  # after which step nothing reads a variable any more
         for var, position in self._last_reads().items():
@@ -118,14 +118,33 @@ class Block(Moves):
         return last
 
     def nbytes(self, kind: Any) -> Any:
+        if any(isinstance(n, Size) for n in kind.shape):
+            raise Unsupported(f"{kind}: its size is known only when the program runs")
         return math.prod(kind.shape) * kind.dtype.itemsize
 
     def pointer(self, var: Var) -> Value:
         """Where a variable stands in memory; room is found when it is first asked for."""
         known = self.pointers.get(var)
         if known is None:
-            known = self.pointers[var] = self.room(self.nbytes(var.type))
+            open_size = any(isinstance(n, Size) for n in var.type.shape)
+            known = self._heap(var.type) if open_size else self.room(self.nbytes(var.type))
+            self.pointers[var] = known
         return known
+
+    def _heap(self, kind: Any) -> Value:
+        """Memory of a size that is known when the kernel runs; the next turn of a loop around takes the same again."""
+        f = self.f
+        slot = f.allocate("ptr", align=8)
+        f.initialise(Value("null", "ptr"), slot)
+        self.shared.releases.append(slot)
+        nbytes = f.index(max(kind.dtype.itemsize, 1))
+        for n in kind.shape:
+            nbytes = f.mul(nbytes, self.number(n))
+        nbytes = f.intrinsic("smax", nbytes, f.index(1))
+        found = f.call("realloc", "ptr", f.load("ptr", slot, 8), nbytes, declared=True)
+        self.leave_if(f.icmp("eq", found, Value("null", "ptr")), -4)
+        f.store(found, slot)
+        return found
 
     def room(self, nbytes: Any) -> Value:
         """Memory for a while: on the stack when it is little, else in the arena (until `free`)."""
@@ -143,7 +162,11 @@ class Block(Moves):
         """A size as a value of the function."""
         if type(n) is int:
             return self.f.index(n)
-        return self.shared.sizes[n] if isinstance(n, Size) else self._formula(n)
+        if not isinstance(n, Size):
+            return self._formula(n)
+        if n not in self.shared.sizes:
+            raise Unsupported(f"the size {n} is known only when the program runs, and not yet where it is asked for")
+        return self.shared.sizes[n]
 
     def _formula(self, n: Sym) -> Value:
         """The value of a polynomial in the sizes that the kernel is given."""

@@ -23,6 +23,7 @@ from adjoint.ops.loops import While
 from adjoint.ops.recompute import Checkpoint
 from adjoint.ops.scan import Scan
 from adjoint.program.program import Atom, Equation, Program, Var
+from adjoint.program.types import Size
 
 UNKNOWN = 1e12  # turns of a loop that ends when it ends
 
@@ -30,6 +31,8 @@ UNKNOWN = 1e12  # turns of a loop that ends when it ends
 def _in_registers(block: Block, atom: Atom, kind: Any) -> Value:
     """Where a loop reads something that does not change: few numbers are copied beside the loop."""
     source = block.view(atom).pointer
+    if any(isinstance(n, Size) for n in kind.shape):
+        return source
     nbytes = block.nbytes(kind)
     if not block.is_small(2 * nbytes):
         return source
