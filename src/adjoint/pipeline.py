@@ -17,6 +17,7 @@ from typing import Any
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError
+from adjoint.base.garbage import uncollected
 from adjoint.base.source import here
 from adjoint.compile.entry import ArrayLeaf, Entry, ListOf, NumberLeaf, Output, OutputType, Specialisation
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
@@ -67,7 +68,8 @@ def made_of(program: Program) -> Executable | None:
 
 def _executable(program: Program) -> Executable:
     begin = time.perf_counter()
-    simple = simplify(program)
+    with uncollected():
+        simple = simplify(program)
     simplified = time.perf_counter()
     seconds = {"simplify": simplified - begin}
     try:
@@ -197,7 +199,7 @@ def traced(
         return result
 
     try:
-        with without_draws(function, "a compiled function"), running(record):
+        with uncollected(), without_draws(function, "a compiled function"), running(record):
             record.started = here()
             inputs = [record.given(t, v) for t, v in zip(call.types, call.values, strict=True)]
             result = run(record, body, [x.snapshot() for x in inputs])  # an argument may be assigned to inside

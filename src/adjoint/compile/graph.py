@@ -93,7 +93,10 @@ def is_lazy(eq: Equation) -> bool:
     op = eq.op
     if is_view(op) or isinstance(op, Gather) or is_pieces(op):
         return True
-    return not op.several and not op.effect and is_native(op, [a.type for a in eq.inputs], eq.outputs[0].type)
+    if op.several or op.effect:
+        return False
+    known = [a.value if isinstance(a, Literal) else None for a in eq.inputs]
+    return is_native(op, [a.type for a in eq.inputs], eq.outputs[0].type, known)
 
 
 class Source(NamedTuple):
