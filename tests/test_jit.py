@@ -270,6 +270,14 @@ class TestSurroundings:
         array = np.zeros((3, 2))
         same(fast(x3), f(x3))
 
+    def test_arrays_of_other_things_are_part_of_the_program(self) -> None:
+        names, masked = np.array(["a", "b"]), np.ma.array([1.0, 2.0], mask=[True, False])
+        f = lambda x: x + len(names) + masked.count()
+        fast = ad.jit(f)
+        assert fast(1.0) == f(1.0)
+        names = np.array(["a", "b", "c"])
+        assert fast(1.0) == f(1.0)
+
     def test_defaults_and_partial(self) -> None:
         import functools
 
@@ -334,6 +342,8 @@ class TestStatic:
             ad.jit(lambda sizes: 1, static_argnames="sizes")([1, 2])
         with pytest.raises(DtypeError, match=r"argument x is a object.*static_argnames"):
             ad.jit(lambda x: x)(object())
+        with pytest.raises(DtypeError, match=r"argument x has dtype .*extended precision"):
+            ad.jit(lambda x: x)(np.ones(2, np.longdouble))
         with pytest.raises(TypeError, match="needs a function"):
             ad.jit(3.0)  # type: ignore[call-overload]
 

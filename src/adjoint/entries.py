@@ -40,7 +40,7 @@ from adjoint.compile.entry import (
 from adjoint.compile.entry import Fixed as FixedObject
 from adjoint.pipeline import Executable, Way
 from adjoint.transform.signatures import Call, Fixed
-from adjoint.transform.surroundings import EMPTY, Read
+from adjoint.transform.surroundings import EMPTY, Read, is_input
 from adjoint.tree.containers import items
 from adjoint.tree.structure import Structure
 
@@ -104,7 +104,7 @@ def _captured(reads: Sequence[Read], slot: int) -> Iterator[Captured]:
         if value is EMPTY:
             raise NotMatched
         node = _object(value)
-        if isinstance(value, np.ndarray):
+        if is_input(value):
             node, slot = _leaf(value, slot), slot + 1
         if read.kind == "cell":
             yield Cell(read.owner, node)

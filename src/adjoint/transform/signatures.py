@@ -18,7 +18,7 @@ from adjoint.base.errors import DtypeError
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
-from adjoint.transform.surroundings import Same, Surroundings, token
+from adjoint.transform.surroundings import NUMBERS, Same, Surroundings, token
 from adjoint.tree.static_values import STATIC_TYPES
 
 # As Any: a test against it leaves the value Any, where the class would make it an array of unknown elements.
@@ -101,13 +101,15 @@ class Signature:
         traced = False
         for number, leaf in enumerate(leaves):
             cls = cast(Any, type(leaf))
-            if cls is _ARRAY and leaf.dtype.isbuiltin == 1 and leaf.dtype.kind in "fcbiu":
+            if cls is _ARRAY and leaf.dtype.char in NUMBERS and leaf.dtype.isnative:
                 kinds.append((leaf.shape, leaf.dtype))
             elif cls is float or cls is complex or (cls is int and -LARGEST <= leaf < LARGEST):
                 kinds.append(cls)
             elif isinstance(leaf, Traced):
                 kinds.append((leaf.shape, leaf.dtype))
                 traced = True
+            elif isinstance(leaf, _SCALAR) and leaf.dtype.char in NUMBERS:
+                kinds.append(leaf.dtype)
             elif cls is Fixed:
                 kinds.append(self._token(leaf, number, structure))
                 continue

@@ -22,8 +22,16 @@ from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
 # As Any: a test against it leaves the value Any, where the class would make it an array of unknown elements.
-_ARRAYS: Any = (np.ndarray, Traced)
+_ARRAY: Any = np.ndarray
+NUMBERS = frozenset("?bBhHiIlLqQefdFD")  # dtypes that are computed with, by their characters
 _PLAIN: Any = (bool, int, str, bytes, type(None), np.generic)
+
+
+def is_input(value: Any) -> bool:
+    """Whether a value is an array whose elements a program reads: plain, of numbers, in the machine's byte order."""
+    if isinstance(value, Traced):
+        return True
+    return type(value) is _ARRAY and value.dtype.char in NUMBERS and value.dtype.isnative
 
 
 class Same:
@@ -93,9 +101,9 @@ class Surroundings:
         facts: list[Hashable] = []
         for read in self.reads:
             value = read.value()
-            if isinstance(value, _ARRAYS):
+            if is_input(value):
                 arrays.append(value)
-                facts.append(_ARRAYS)
+                facts.append(is_input)
             elif not isinstance(value, ModuleType):
                 facts.append(token(value))
             else:
@@ -104,11 +112,11 @@ class Surroundings:
 
     def names(self) -> list[str]:
         """What the arrays are called."""
-        return [read.name for read in self.reads if isinstance(read.value(), _ARRAYS)]
+        return [read.name for read in self.reads if is_input(read.value())]
 
     def replaced(self, arrays: list[Value]) -> Callable[..., Any]:
         """The function with other arrays in the places of those that it reads."""
-        places = [read for read in self.reads if isinstance(read.value(), _ARRAYS)]
+        places = [read for read in self.reads if is_input(read.value())]
         if not places:
             return self.function
         new = {(id(r.owner), r.kind, r.key): v for r, v in zip(places, arrays, strict=True)}
