@@ -327,8 +327,8 @@ def double_sum(T):
     def f(x, y):
         s = 0.0
         for i in range(T):
-            for j in range(12):
+            for j in range(9):
                 s = s + x[i, j] * y[j]
         return s
 
-    return f, (random(T, 12), random(12))
+    return f, (random(T, 9), random(9))

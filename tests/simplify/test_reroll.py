@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.base.errors import CheckError
 from adjoint.ops.scan import Scan
 from adjoint.program.check import check
 from adjoint.program.program import interpret
@@ -38,7 +39,7 @@ def same(name, program, rolled, args):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("T", [1, 2, 3, 7, 8, 9, 10, 13, 24, 40])
+@pytest.mark.parametrize("T", [1, 2, 7, 8, 9, 13, 40])
 def test_values_are_the_same_in_every_bit(name, T):
     f, args = CASES[name](T)
     program = traced(f, args)
@@ -46,7 +47,7 @@ def test_values_are_the_same_in_every_bit(name, T):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("T", [2, 9, 12, 25])
+@pytest.mark.parametrize("T", [2, 9, 20])
 def test_gradients_are_the_same_in_every_bit(name, T):
     f, args = CASES[name](T)
     program = traced(ad.value_and_grad(f, argnums=tuple(range(len(args)))), args)
@@ -55,7 +56,7 @@ def test_gradients_are_the_same_in_every_bit(name, T):
 
 def lengths(name, transform=lambda f, args: f):
     found = []
-    for T in (40, 60):
+    for T in (36, 42):
         f, args = CASES[name](T)
         found.append(len(reroll(traced(transform(f, args), args)).equations))
     return found
@@ -65,6 +66,28 @@ def lengths(name, transform=lambda f, args: f):
 def test_the_code_does_not_grow_with_the_number_of_turns(name):
     first, second = lengths(name)
     assert first == second < 30
+
+
+def second_derivatives(f, args):
+    tangents = tuple(np.ones_like(a) for a in args)
+    return lambda *xs: ad.jvp(ad.grad(f, argnums=tuple(range(len(xs)))), xs, tangents)
+
+
+def lanes(f, args):
+    return lambda *xs: ad.vmap(ad.grad(f))(*[np.stack([x, x * 0.5]) for x in xs])
+
+
+OTHERS = ["recurrent_network", "two_scalars", "second_order_filter", "windows", "loops_in_a_loop", "double_sum"]
+
+
+@pytest.mark.parametrize("transform", [second_derivatives, lanes])
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_transformations_are_loops_too(name, transform):
+    f, args = CASES[name](18)
+    program = traced(transform(f, args), args)
+    rolled = reroll(program)
+    same(name, program, rolled, args)
+    assert len(rolled.equations) < len(program.equations) / 3
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -77,13 +100,6 @@ def test_few_turns_stay_written_out():
     f, args = CASES["recurrent_network"](FEWEST - 1)
     program = traced(f, args)
     assert reroll(program) is program
-
-
-def test_a_second_time_there_is_nothing_to_do():
-    for make in CASES.values():
-        f, args = make(30)
-        once = reroll(traced(ad.value_and_grad(f), args))
-        assert reroll(once) is once
 
 
 def scans(program):
@@ -109,6 +125,93 @@ def test_loops_inside_loops():
     (outer,) = scans(reroll(traced(f, args)))
     (inner,) = scans(outer.op.body)
     assert (outer.op.length, inner.op.length) == (40, 12)
+
+
+def test_a_second_time_there_is_nothing_to_do():
+    for make in CASES.values():
+        f, args = make(16)
+        once = reroll(traced(ad.value_and_grad(f), args))
+        assert reroll(once) is once
+
+
+def test_effects_stay_in_order(capsys):
+    def f(x):
+        for i in range(12):
+            ad.debug.print("{} {}", i, x)
+            x = np.sin(x) * 1.1
+        return x
+
+    program = traced(f, (0.5,))
+    rolled = reroll(program)
+    assert len(scans(rolled)) == 1
+    for p in (program, rolled):
+        interpret(p, [np.float64(0.5)])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 24
+    assert lines[:12] == lines[12:]
+
+
+def test_a_check_that_fails_in_one_turn_fails_in_the_loop():
+    def f(x):
+        for i in range(20):
+            x = x + 1.0
+            ad.check(x < 10.0 + 0.0 * i, "too large")
+        return x
+
+    rolled = reroll(traced(f, (0.5,)))
+    assert len(scans(rolled)) == 1
+    with pytest.raises(CheckError, match="too large"):
+        interpret(rolled, [np.float64(0.5)])
+
+
+def test_an_effect_in_one_turn_only_keeps_its_place(capsys):
+    def f(x):
+        for i in range(40):
+            x = np.sin(x) * 1.1 + x * 0.2
+            if i == 20:
+                ad.debug.print("half way {}", x)
+        return x
+
+    program = traced(f, (0.5,))
+    rolled = reroll(program)
+    assert [eq.op.title for eq in rolled.equations if not eq.outputs] == ["print"]
+    for p in (program, rolled):
+        interpret(p, [np.float64(0.5)])
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+
+
+def test_guards_are_not_rolled():
+    def f(x):
+        for _ in range(40):
+            x = x * 0.5 if x > 1.0 else x * 1.5
+        return x
+
+    program = ad.trace(f, concrete=True)(0.9).program
+    assert not scans(reroll(program))
+
+
+def test_layers_with_matrices_of_their_own_stay_written_out():
+    def f(Ws, h):
+        for W in Ws:
+            h = np.tanh(W @ h)
+        return h
+
+    args = ([np.eye(32) for _ in range(12)], np.ones(32))
+    program = traced(f, args)
+    assert reroll(program) is program
+
+
+def test_numbers_that_no_dtype_holds_stay_written_out():
+    def f(x):
+        for i in range(40):
+            x = (x + 50 * i) % 7
+        return x
+
+    with pytest.raises(OverflowError):
+        f(np.int8(3))
+    f32 = traced(lambda x: f(x), (np.float32(3.0),))
+    same("", f32, reroll(f32), (np.float32(3.0),))
 
 
 def test_lines_are_those_of_the_first_turn():

@@ -1,9 +1,8 @@
 """Random loops, and loops in which one turn is different: whatever is made of them, every bit stays."""
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import numpy as np
 
 import adjoint as ad
 import adjoint.numpy as anp
@@ -29,9 +28,7 @@ def instructions(draw, registers):
         st.tuples(st.just("fixed"), st.integers(0, 2)),
     )
     operation = st.sampled_from(["add", "multiply", "subtract", "sin", "tanh", "write", "list"])
-    return draw(
-        st.lists(st.tuples(st.integers(0, registers - 1), operation, operand, operand), min_size=1, max_size=6)
-    )
+    return draw(st.lists(st.tuples(st.integers(0, registers - 1), operation, operand, operand), min_size=1, max_size=6))
 
 
 @st.composite

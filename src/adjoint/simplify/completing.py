@@ -9,6 +9,7 @@ there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,11 +25,26 @@ from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType, Value
 from adjoint.simplify.moving_places import MovingPlaces
-from adjoint.simplify.repeats import Numbered
-from adjoint.simplify.turns import Carried, Inner, Roll, Rolls, Same, Source, Walked
+from adjoint.simplify.repeats import Numbered, Run
+from adjoint.simplify.rolling import crossings
+from adjoint.simplify.turns import (
+    Carried,
+    Inner,
+    Listed,
+    Roll,
+    Rolls,
+    Same,
+    Source,
+    Turns,
+    Unknown,
+    Walked,
+    literal_dtype,
+)
 
 LARGEST_COMPUTED = 1 << 12  # elements of a constant that is computed again to be compared
-SHARE = 0.6  # of a turn must be there
+SHARE = 0.5  # of a turn must be there
+TRIED = 64  # places where a turn might begin as well
+ENOUGH = 4  # turns that show what a turn reads
 # What may be computed though nobody reads it: it takes no time to speak of beside the other turns, and cannot fail.
 HARMLESS = (Reshape, Transpose, Broadcast, Slice, Sum, MatMul, MaskedProduct, ProductUfunc)
 
@@ -37,9 +53,24 @@ def completed(numbers: Numbered, rolls: Rolls) -> Program | None:
     """The program with the turns beside its rolls completed; None where there is nothing to complete."""
     edits = _Edits()
     for roll in rolls:
-        _First(numbers, roll, edits).complete()
+        if not _First(numbers, roll, edits).complete():
+            any(_First(numbers, other, edits).complete() for other in _shifted(numbers, rolls, roll))
         _Last(numbers, roll, edits).complete()
     return edits.applied(numbers.program) if edits.inserted or edits.replaced else None
+
+
+def _shifted(numbers: Numbered, rolls: Rolls, roll: Roll) -> Iterator[Roll]:
+    """The roll with its turns begun elsewhere, where no more values cross: a few turns of it."""
+    start, period, turns = roll.run
+    cuts = crossings(numbers, start, start + period * turns, period)
+    for offset in [o for o in range(1, period) if cuts[o] <= cuts[0]][:TRIED]:
+        run = Run(start + offset, period, min(turns - 1, ENOUGH))
+        try:
+            found = Turns(numbers, rolls, run, lenient=True, joining=True).understood()
+        except Unknown:
+            return
+        if isinstance(found, Roll):
+            yield found
 
 
 @dataclass
@@ -97,13 +128,14 @@ class _Turn:
 class _First(_Turn):
     """The turn before a roll, read backwards from what it must give to the next one."""
 
-    def complete(self) -> None:
+    def complete(self) -> bool:
+        """Whether it could be completed."""
         roll = self.roll
         expected: dict[int, int] = {}  # the numbers of its results, where they are read
         for source in (s for row in roll.sources for s in row):
             start = source.starts[-1] if isinstance(source, Carried) else None
             if isinstance(source, Carried) and expected.setdefault(source.made, source.starts[-1]) != start:
-                return
+                return False
         position = self.start - 1
         matched: dict[int, int] = {}
         missing: dict[int, tuple[int, int]] = {}  # equation: (operand that is carried, where it stands)
@@ -114,7 +146,7 @@ class _First(_Turn):
             slot = self._strengthened(q, position) if found and not self.alike(q, position) else None
             if found and (self.alike(q, position) or slot is not None):
                 if not self._expect(q, position, expected):
-                    return
+                    return False
                 if slot is not None:
                     weak.append((position, slot, q))
                 matched[q] = position
@@ -122,13 +154,14 @@ class _First(_Turn):
             elif (slot := self._missing(q)) is not None and number is not None and self._made_by(number, position):
                 other = roll.sources[q][1 - slot]
                 if isinstance(other, Inner) and expected.setdefault(other.made, number) != number:
-                    return
+                    return False
                 missing[q] = (slot, position + 1)
             else:
-                return
+                return False
         if not (missing or weak) or len(matched) < SHARE * self.period:
-            return
+            return False
         self._write(matched, missing, weak, expected)
+        return True
 
     def _made_by(self, number: int, position: int) -> bool:
         """Whether a value is there after an equation."""
@@ -167,11 +200,10 @@ class _First(_Turn):
         if len(differing) != 1 or not isinstance(self.roll.sources[q][differing[0]], Carried):
             return None
         a, b = ours.inputs[differing[0]], theirs.inputs[differing[0]]
-        if not isinstance(b, Literal) or a.type.shape or not _is_exact(b.value, a.type.dtype):
+        number = Listed((self.reads(position)[differing[0]],))
+        if not isinstance(b, Literal) or not b.type.weak or a.type.shape:
             return None
-        if ours.outputs[0].type.dtype != a.type.dtype:
-            return None
-        return differing[0]
+        return differing[0] if literal_dtype(self.numbers, theirs, differing[0], number) == a.type.dtype else None
 
     def _write(
         self,
@@ -307,10 +339,3 @@ class _Last(_Turn):
             with np.errstate(all="ignore"):
                 self.constants[v] = np.asarray(op.evaluate(*known))
         return True
-
-
-def _is_exact(value: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether a Python number is a number of a dtype."""
-    if isinstance(value, bool) or dtype.kind not in "fc" or isinstance(value, complex) > (dtype.kind == "c"):
-        return False
-    return bool(dtype.type(value) == value)

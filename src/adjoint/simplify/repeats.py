@@ -17,8 +17,7 @@ import numpy as np
 from adjoint.ops.guards import Expect
 from adjoint.ops.index import Key, ScatterSet, ScatterSum, Slice
 from adjoint.program.op import Op
-from adjoint.program.program import Atom, Literal, Program, Var
-from adjoint.program.types import ArrayType
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
 
 Whole = np.ndarray[Any, np.dtype[np.int64]]
 LARGEST_COMPARED = 1 << 12  # elements of a constant that is known by its value
@@ -44,18 +43,15 @@ class Numbered:
     atoms: list[Atom]  # of the numbers 0, 1, …
     literals: list[Literal]  # of the numbers -1, -2, …
     number: dict[Var, int]
+    memory: _Tokens
 
     def atom(self, number: int) -> Atom:
         """The variable or literal of a number."""
         return self.literals[-1 - number] if number < 0 else self.atoms[number]
 
-    def of(self, atom: Atom) -> int | None:
-        """The number of a variable; None for a literal."""
-        return self.number[atom] if isinstance(atom, Var) else None
 
-
-def numbered(program: Program) -> Numbered:
-    """The program in whole numbers."""
+def numbered(program: Program, before: Numbered | None = None) -> Numbered:
+    """The program in whole numbers; with the same tokens as another one, whose equations need no second look."""
     number: dict[Var, int] = {}
     atoms: list[Atom] = []
     for v in program.inputs:
@@ -67,45 +63,60 @@ def numbered(program: Program) -> Numbered:
         number[v] = known.setdefault(key, len(atoms))  # equal constants are one
         if number[v] == len(atoms):
             atoms.append(v)
+    tokens = _Tokens() if before is None else before.memory
     literals: list[Literal] = []
     literal_numbers: dict[Any, int] = {}
-    kinds: dict[Any, int] = {}
-    operations = _Operations()
-    tokens_of: dict[Any, int] = {}
-    tokens: list[int] = []
+    found: list[int] = []
     reads: list[int] = []
     first_read: list[int] = []
     first_made: list[int] = []
-    kind_of: list[int] = [_kind(a.type, kinds) for a in atoms]
     for eq in program.equations:
         first_read.append(len(reads))
         first_made.append(len(atoms))
-        token: list[Any] = [operations.token(eq.op), eq.quiet]
         for a in eq.inputs:
             if a.__class__ is Var:
-                n = number[a]  # type: ignore[index]
-                token.append(kind_of[n])
+                reads.append(number[a])  # type: ignore[index]
             else:
                 n = literal_numbers.setdefault(a.key(), -1 - len(literals))  # type: ignore[union-attr]
                 if n == -1 - len(literals):
                     literals.append(a)  # type: ignore[arg-type]
-                token.append(_kind(a.type, kinds))
-            reads.append(n)
+                reads.append(n)
         for v in eq.outputs:
             number[v] = len(atoms)
             atoms.append(v)
-            kind = _kind(v.type, kinds)
-            kind_of.append(kind)
-            token.append(~kind)
-        tokens.append(tokens_of.setdefault(tuple(token), len(tokens_of)))
+        found.append(tokens.of(eq))
     first_read.append(len(reads))
     first_made.append(len(atoms))
-    a, b, c, d = (np.array(numbers, np.int64) for numbers in (tokens, reads, first_read, first_made))
-    return Numbered(program, a, b, c, d, atoms, literals, number)
+    a, b, c, d = (np.array(numbers, np.int64) for numbers in (found, reads, first_read, first_made))
+    return Numbered(program, a, b, c, d, atoms, literals, number, tokens)
 
 
-def _kind(kind: ArrayType, kinds: dict[Any, int]) -> int:
-    return kinds.setdefault((kind.shape, kind.dtype.str, kind.weak), len(kinds))
+class _Tokens:
+    """Numbers for equations: equal for those that say the same."""
+
+    def __init__(self) -> None:
+        self._operations = _Operations()
+        self._kinds: dict[Any, int] = {}
+        self._kind_of: dict[Var, int] = {}
+        self._tokens: dict[Any, int] = {}
+        self._known: dict[Equation, int] = {}
+
+    def of(self, eq: Equation) -> int:
+        """The token of an equation."""
+        token = self._known.get(eq)
+        if token is None:
+            kind_of, kinds = self._kind_of, self._kinds
+            key: list[Any] = [self._operations.token(eq.op), eq.quiet, len(eq.inputs)]
+            for a in (*eq.inputs, *eq.outputs):
+                kind = kind_of.get(a)  # type: ignore[arg-type]
+                if kind is None:
+                    t = a.type
+                    kind = kinds.setdefault((t.shape, t.dtype.num, t.weak), len(kinds))
+                    if a.__class__ is Var:
+                        kind_of[a] = kind  # type: ignore[index]
+                key.append(kind)
+            token = self._known[eq] = self._tokens.setdefault(tuple(key), len(self._tokens))
+        return token
 
 
 class _Operations:
@@ -146,7 +157,10 @@ def _form(key: Key) -> Any:
 
 
 def runs(tokens: Whole, fewest: int) -> list[tuple[int, int, int]]:
-    """All maximal (start, stop, period) with at least `fewest` periods, the shortest periods first."""
+    """All maximal (start, stop, period) with at least `fewest` ≥ 5 periods, the shortest periods first.
+
+    With fewer than five periods a run is found only where a word of a power of two fits.
+    """
     n, w = len(tokens), 1
     rank = np.unique(tokens, return_inverse=True)[1].astype(np.int64)
     found: list[tuple[int, int, int]] = []

@@ -43,15 +43,16 @@ def reroll(program: Program, fewest: int = FEWEST, least: int = LEAST) -> Progra
             return program
         longer = completed(numbers, rolls)
         if longer is not None:
-            more = numbered(longer)
+            more = numbered(longer, numbers)
             again = rolls_of(more, fewest, least)
             if _left(more, again) < _left(numbers, rolls):
                 numbers, rolls = more, again
         rewriting = _Rewriting(numbers, rolls, fewest)
         new = rewriting.program()
-        if not rewriting.changed:
+        new = drop_dead_code(new)
+        if not rewriting.changed or len(new.equations) >= len(program.equations):
             return program
-        program = drop_dead_code(new)
+        program = new
     return program
 
 

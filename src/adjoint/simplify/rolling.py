@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.ops.index import ScatterSet, Slice
 from adjoint.ops.rearrange import Reshape, Transpose
-from adjoint.simplify.repeats import Numbered, Run, runs
+from adjoint.simplify.repeats import Numbered, Run, Whole, runs
 from adjoint.simplify.turns import Roll, Rolls, Turns, Unknown
 
 MULTIPLES = range(2, 9)  # how many periods one turn may have, where equal equations read different things by turns
@@ -87,8 +87,6 @@ class Search:
         whole = [(1, False), *[(m, False) for m in MULTIPLES], (1, True)]
         part = [(1, False), *[(m, False) for m in MULTIPLES], *[(m, True) for m in MULTIPLES]]
         for (multiple, lenient), share in chain(((w, 0.5) for w in whole), ((p, 0.0) for p in part)):
-            if lenient and self._works[start + period] == self._works[start]:
-                continue  # nothing would be gained by copying what is only arranged
             if self._pays(start, stop, period * multiple):
                 roll = self._attempt(start, stop, period * multiple, lenient)
                 if roll is not None and roll.run.period * roll.run.turns >= share * (stop - start):
@@ -98,9 +96,10 @@ class Search:
     def _attempt(self, start: int, stop: int, period: int, lenient: bool) -> Roll | None:
         start += self._best_cut(start, stop, period)
         run = Run(start, period, (stop - start) // period)
+        joining = lenient and bool(self._works[start + period] > self._works[start])  # not to arrange what was copied
         try:
             while run.turns > 0 and self._pays(run.start, run.start + period * run.turns, period):
-                found = Turns(self.numbers, self.rolls, run, lenient=lenient).understood()
+                found = Turns(self.numbers, self.rolls, run, lenient=lenient, joining=joining).understood()
                 if isinstance(found, Roll):
                     return found
                 low, high = found
@@ -111,23 +110,26 @@ class Search:
 
     def _best_cut(self, start: int, stop: int, period: int) -> int:
         """The offset at which a turn begins: the fewest values cross it, and the most turns are left."""
-        numbers = self.numbers
-        base = start + period * max((stop - start) // period // 2 - 1, 0)
-        end = min(base + 3 * period, stop)
-        made = int(numbers.first_made[base]), int(numbers.first_made[base + period])
-        last: dict[int, int] = {}
-        for y in range(base, end):
-            for n in numbers.reads[numbers.first_read[y] : numbers.first_read[y + 1]].tolist():
-                if made[0] <= n < made[1]:
-                    last[n] = y
-        crossings = np.zeros(3 * period + 1, np.int64)
-        for n, y in last.items():
-            x = int(np.searchsorted(numbers.first_made, n, "right")) - 1
-            crossings[x + 1 - base] += 1
-            crossings[y + 1 - base] -= 1
-        cuts = np.cumsum(crossings[:-1]).reshape(3, period).sum(axis=0)
-        length = stop - start
-        return min(range(period), key=lambda o: (cuts[o], -((length - o) // period), o))
+        cuts = crossings(self.numbers, start, stop, period)
+        return min(range(period), key=lambda o: (cuts[o], -((stop - start - o) // period), o))
+
+
+def crossings(numbers: Numbered, start: int, stop: int, period: int) -> Whole:
+    """For each place in a period the number of values that go from before it to behind it."""
+    base = start + period * max((stop - start) // period // 2 - 1, 0)
+    end = min(base + 3 * period, stop)
+    made = int(numbers.first_made[base]), int(numbers.first_made[base + period])
+    last: dict[int, int] = {}
+    for y in range(base, end):
+        for n in numbers.reads[numbers.first_read[y] : numbers.first_read[y + 1]].tolist():
+            if made[0] <= n < made[1]:
+                last[n] = y
+    steps = np.zeros(3 * period + 1, np.int64)
+    for n, y in last.items():
+        x = int(np.searchsorted(numbers.first_made, n, "right")) - 1
+        steps[x + 1 - base] += 1
+        steps[y + 1 - base] -= 1
+    return np.cumsum(steps[:-1]).reshape(3, period).sum(axis=0)
 
 
 def rolls_of(numbers: Numbered, fewest: int, least: int) -> Rolls:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from adjoint.ops.effects import Callback, Check, Print
 from adjoint.ops.index import ScatterSet, ScatterSum, Slice
 from adjoint.program.program import Equation
 from adjoint.program.types import ArrayType
@@ -120,10 +121,10 @@ class Rolls:
 
 
 class Turns:
-    """One attempt to understand a run."""
+    """One attempt to understand a run: slices may move anyhow if lenient, values come from anywhere if joining."""
 
-    def __init__(self, numbers: Numbered, rolls: Rolls, run: Run, *, lenient: bool) -> None:
-        self.numbers, self.rolls, self.run, self.lenient = numbers, rolls, run, lenient
+    def __init__(self, numbers: Numbered, rolls: Rolls, run: Run, *, lenient: bool, joining: bool) -> None:
+        self.numbers, self.rolls, self.run, self.lenient, self.joining = numbers, rolls, run, lenient, joining
         start, period, turns = run
         self.equations = numbers.program.equations[start : start + period]
         first = numbers.first_read[start : start + period + 1]
@@ -205,7 +206,7 @@ class Turns:
         if step == 0:
             return _around(column == x, middle)
         walked = self._walked_extent(column, middle)
-        if walked is None and self.lenient and turns * self._size(x) <= MOST_JOINED:
+        if walked is None and self.joining and turns * self._size(x) <= MOST_JOINED:
             return _around(column < self.made, middle)
         return walked or (middle, middle)
 
@@ -326,6 +327,8 @@ def literal_dtype(numbers: Numbered, eq: Equation, slot: int, source: Listed) ->
     types = [a.type for a in eq.inputs]
     if isinstance(op, ScatterSet) and slot == 1:
         return types[0].dtype
+    if isinstance(op, Callback) or (isinstance(op, Print | Check) and "!" not in op.label):
+        return kind.dtype  # printed, a number is the same of either kind
     ufunc = getattr(op, "ufunc", None)
     if ufunc is None:
         return None
