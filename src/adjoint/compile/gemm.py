@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.compile import blas, lanes
 from adjoint.compile.block import Block
-from adjoint.compile.matrices import Matrix
+from adjoint.compile.matrices import Matrix, by_rows
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
@@ -43,7 +43,7 @@ def write_gemm(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matr
 
 def _unit(block: Block, dtype: np.dtype[Any], x: Matrix) -> Matrix:
     """The matrix with neighbours in one direction; copied when it has none."""
-    by_rows = x.across == 1 and (x.down >= x.columns or x.rows == 1)
-    if by_rows or (x.down == 1 and (x.across >= x.rows or x.columns == 1)):
+    neighbours = x.across == 1 and (x.down >= x.columns or x.rows == 1)
+    if neighbours or (x.down == 1 and (x.across >= x.rows or x.columns == 1)):
         return x
     return by_rows(block, dtype, x)

@@ -1,0 +1,34 @@
+"""Products of matrices that stand in memory at any strides."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+@pytest.mark.parametrize("n", [3, 20, 70])
+def test_products_of_strided_matrices(dtype: Any, n: int) -> None:
+    rng = np.random.default_rng(n)
+    x = rng.normal(size=(2 * n, 2 * n, 3)).astype(dtype)
+    x = x + 1j * x[::-1] if x.dtype.kind == "c" else x
+    cuts = [
+        lambda x: x[:n, :n, 0],
+        lambda x: x[::2, ::2, 1],
+        lambda x: x[::-2, :n, 2].T,
+        lambda x: x[:n, 0, 0][:, None] * np.ones((1, n), x.dtype),
+        lambda x: np.broadcast_to(x[:n, 1, 1], (n, n)),
+    ]
+
+    def f(x: Any) -> Any:
+        return [a(x) @ b(x) for a in cuts for b in cuts]
+
+    compiled = ad.jit(f)
+    for got, want in zip(compiled(x), f(x), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=0, atol=n * np.finfo(dtype).eps * np.max(np.abs(want)))
+    (made,) = compiled.report().specialisations
+    assert made.how == "compiled"
+    assert not made.callbacks
