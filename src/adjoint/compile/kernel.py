@@ -22,7 +22,7 @@ from adjoint.compile.callbacks import Calls
 from adjoint.compile.expand import expanded
 from adjoint.compile.families import Formulas, Reading, Rewriting, described
 from adjoint.compile.machine import Loaded, compiled_object
-from adjoint.compile.sizes import Fact, SizeError, collecting, hold, stop, value_of
+from adjoint.compile.sizes import Fact, collecting, hold, stop, value_of
 from adjoint.compile.written import ENTRY, Code, Remembered, Written
 from adjoint.program.program import Program
 
@@ -106,7 +106,9 @@ class Family:
             return None
         try:
             generic = Generic(self.program, self.reading, program, reading)
-        except (SizeError, Unsupported):
+        except (
+            Exception
+        ):  # mostly SizeError: a size met something that does not know it; code for known sizes is right all the same
             self.hopeless = True
             return None
         self.generic.append(generic)
