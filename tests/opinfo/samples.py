@@ -1,6 +1,7 @@
 """Frozen samples of operators, from a folder beside this project: inputs, outputs, derivatives computed elsewhere.
 
 `fault(sample)` runs one: the value, the reverse-mode derivative, the forward-mode one, and the second derivative.
+`compiled_fault(sample)` compares value and reverse-mode derivative, compiled, with the same uncompiled.
 """
 
 import importlib.util
@@ -15,6 +16,7 @@ from adjoint.scipy import linalg
 from tests.opinfo.place import FOLDER
 
 TOLERANCE = {"value": 1e-9, "vjp": 1e-7, "jvp": 1e-7, "hvp": 1e-6}
+TOLERANCE_COMPILED = 1e-10  # between the same formulas, compiled and not
 
 
 def module(name: str) -> ModuleType:
@@ -96,3 +98,36 @@ def _fault(sample: Any, operator: Any, tolerance: dict[str, float], derivatives:
 
     places = tuple(range(len(sample.inputs)))
     return mismatch("hvp", list(ad.grad(paired, argnums=places)(*sample.inputs)), sample.hvp, tolerance["hvp"])
+
+
+def compiled_fault(sample: Any, operator: Any, *, derivatives: bool = True) -> str | None:
+    """What is different when a sample is compiled, or None: its value, its reverse-mode derivative, how it runs."""
+    try:
+        with np.errstate(all="ignore"):
+            return _compiled_fault(sample, operator, derivatives)
+    except Exception as problem:
+        return f"{type(problem).__name__}: {' '.join(str(problem).split())[:220]}"
+
+
+def _compiled_fault(sample: Any, operator: Any, derivatives: bool) -> str | None:
+    def f(*inputs: Any) -> Any:
+        return sample.call(operator, *inputs)
+
+    def pulled(*inputs: Any) -> Any:
+        y, pull = ad.vjp(f, *inputs)
+        return pull(tuple(sample.cotangents) if isinstance(y, tuple) else sample.cotangents[0])
+
+    for what, function in {"value": f, "vjp": pulled}.items() if derivatives else [("value", f)]:
+        compiled = ad.jit(function)
+        want = [np.asarray(y) for y in listed(function(*sample.inputs))]
+        for _ in range(2):  # the second call enters the machine code without Python
+            got = listed(compiled(*sample.inputs))
+            if found := mismatch(f"compiled {what}", got, want, TOLERANCE_COMPILED):
+                return found
+        for k, (g, w) in enumerate(zip(got, want, strict=True)):
+            if np.asarray(g).dtype != w.dtype:
+                return f"compiled {what}[{k}]: {np.asarray(g).dtype} instead of {w.dtype}"
+        report = compiled.report()
+        if report.eager_calls or [one.how for one in report.specialisations] != ["compiled"]:
+            return f"{what} is not compiled: {report}"
+    return None
