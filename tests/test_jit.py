@@ -103,6 +103,27 @@ def test_results_are_new_memory() -> None:
     np.testing.assert_array_equal(fast(x)[3], [0, 1])
 
 
+@dataclass(slots=True)
+class Slotted:
+    weight: Any
+
+
+def test_dataclasses_are_read_without_python_code() -> None:
+    fast = ad.jit(lambda p, x: Layer(p.weight * x, p.bias, p.name))
+    p = Layer(x3, 1.0)
+    for _ in range(4):
+        same(fast(p, 2.0), Layer(x3 * 2.0, 1.0))
+    assert dict(fast.calls) == {0: 3}
+    p.weight = x3 + 1
+    same(fast(p, 2.0), Layer((x3 + 1) * 2.0, 1.0))
+    p.name = "other"
+    assert fast(p, 2.0).name == "other"
+    same(fast(Layer(x3[:2], 1.0), 2.0), Layer(x3[:2] * 2.0, 1.0))
+    slow = ad.jit(lambda p: p.weight * 2)
+    for _ in range(2):
+        same(slow(Slotted(x3)), x3 * 2)
+
+
 def test_results_that_are_no_values_are_refused() -> None:
     with pytest.raises(DtypeError, match=r"result\[1\] is a object"):
         ad.jit(lambda x: (x, object()))(1.0)

@@ -1,7 +1,7 @@
 """A compiled way through a function as a specialisation of its entry: calls that take it never see Python code.
 
-Arguments become patterns to match, results a recipe to build. What the entry cannot express (dataclasses among the
-arguments, random generators, effects) is answered by Python code instead, which looks at every call anew.
+Arguments become patterns to match, results a recipe to build. What the entry cannot express (random generators and
+containers of the user's among the arguments) is answered by Python code instead, which looks at every call anew.
 """
 
 # pyright: basic
@@ -21,6 +21,7 @@ from adjoint.compile.entry import (
     Captured,
     Cell,
     Constant,
+    Current,
     DictNode,
     DictOf,
     Equal,
@@ -30,6 +31,7 @@ from adjoint.compile.entry import (
     Made,
     Node,
     NumberLeaf,
+    ObjectNode,
     Output,
     OutputType,
     Same,
@@ -39,9 +41,13 @@ from adjoint.compile.entry import (
 )
 from adjoint.compile.entry import Fixed as FixedObject
 from adjoint.pipeline import Executable, Way
+from adjoint.program.trace import live_variable
 from adjoint.transform.signatures import Call, Fixed
 from adjoint.transform.surroundings import EMPTY, Read, is_input
+from adjoint.transform.watch import watch_variable
 from adjoint.tree.containers import items
+from adjoint.tree.kinds import Static
+from adjoint.tree.records import is_record_type
 from adjoint.tree.structure import Structure
 
 COMPARED = (str, bytes, bool, int, float, complex)
@@ -54,7 +60,7 @@ class NotMatched(Exception):
 def specialisation(way: Way, made: Executable, call: Call, reads: Sequence[Read]) -> Specialisation | None:
     """The calls that take a way, for the entry; None when it must be answered by Python code."""
     kernel = made.kernel
-    if kernel is None or way.acts or way.stateful or way.captured:
+    if kernel is None or way.stateful or way.captured:
         return None
     try:
         slots = dict(zip(call.inputs, range(len(call.inputs)), strict=True))
@@ -65,7 +71,7 @@ def specialisation(way: Way, made: Executable, call: Call, reads: Sequence[Read]
             inputs=len(call.values),
             positional=arguments.items,
             keywords=keywords.items,
-            captured=list(_captured(reads, len(call.inputs))),
+            captured=[*_captured(reads, len(call.inputs)), *_alone(way.acts)],
             outputs=[OutputType(t.dtype, t.shape) for t in kernel.output_types],
             result=_recipe(way),
             constants=kernel.constants,
@@ -114,6 +120,13 @@ def _captured(reads: Sequence[Read], slot: int) -> Iterator[Captured]:
             yield FixedObject(value, node)
 
 
+def _alone(acts: bool) -> Iterator[Captured]:
+    """Nothing watches every operation; for a program with effects, nothing runs that wants to know of them."""
+    yield Current(watch_variable(), Same(None))
+    if acts:
+        yield Current(live_variable(), Same(None))
+
+
 def _folded(structure: Structure, leaves: Sequence[Any], build: Callable[[Any, Any, list[Any]], Any]) -> Any:
     """Put a tree together from its leaves up: `build(class, data, children)` for each container."""
     stack: list[Any] = []
@@ -140,6 +153,10 @@ def _pattern(structure: Structure, leaves: Sequence[Node]) -> Any:
             return Same(None)
         if issubclass(cls, tuple):
             return TupleNode(children, cls)
+        if cls is Static:
+            return _object(data.value)
+        if is_record_type(cls) and cls.__dictoffset__:
+            return ObjectNode(cls, dict(zip(data, children, strict=True)))
         raise NotMatched
 
     return _folded(structure, leaves, container)

@@ -9,7 +9,6 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, overload
-from weakref import WeakSet
 
 from adjoint import tree
 from adjoint.base.config import config
@@ -26,7 +25,7 @@ from adjoint.report import Report, specialised
 from adjoint.transform.paths import TooManyPaths
 from adjoint.transform.questions import Asked
 from adjoint.transform.signatures import Call, Signature
-from adjoint.transform.watch import BEFORE, watching
+from adjoint.transform.watch import watching
 
 __all__ = ["Jitted", "jit"]
 
@@ -92,7 +91,6 @@ class Jitted(Entry):
         self.function, self._options = function, options
         self._signature = Signature(function, options["static_argnums"], options["static_argnames"])
         self._ways, self._methods, self._lock = {}, {}, threading.RLock()
-        _all.add(self)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that no specialisation has taken."""
@@ -156,13 +154,6 @@ class Jitted(Entry):
             full = len(self.specialisations) >= MOST_ENTRIES
             found = None if full else specialisation(way, made, call, self._signature.surroundings.reads)
             way.entry = -1 if found is None else self.add(found)
-
-    def stop_entries(self) -> None:
-        """From now on all calls come here first."""
-        with self._lock:
-            self.clear()
-            for way in [way for ways in self._ways.values() for way in ways.found]:
-                way.entry = None
 
     def _ways_of(self, key: Any) -> Ways:
         found = self._ways.get(key)
@@ -259,17 +250,6 @@ class Jitted(Entry):
 
     def __repr__(self) -> str:
         return f"<jit of {getattr(self.function, '__qualname__', self.function)}>"
-
-
-_all: WeakSet[Jitted] = WeakSet()
-
-
-def _stop_entries() -> None:
-    for jitted in list(_all):
-        jitted.stop_entries()
-
-
-BEFORE.append(_stop_entries)  # while non-finite values are watched for, every operation has to be seen
 
 
 @user_facing

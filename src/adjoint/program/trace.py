@@ -244,6 +244,11 @@ def running(trace: T) -> Generator[T]:
         trace.end()
 
 
+def live_variable() -> ContextVar[Trace | None]:
+    """Where the innermost running transformation stands: compiled code with effects looks there."""
+    return _live
+
+
 def live_trace() -> Trace | None:
     """The innermost transformation that is running in this thread, if any."""
     return _live.get()

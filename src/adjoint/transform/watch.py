@@ -40,7 +40,6 @@ R = TypeVar("R")
 
 MOST_TRIED = 64  # so many elements of an array are tried one by one for whether they matter
 _watch: ContextVar[Watch | None] = ContextVar("adjoint_watch", default=None)
-BEFORE: list[Callable[[], None]] = []  # called before a watch begins: what runs past Python code has to stop that
 
 
 class Node:
@@ -200,6 +199,11 @@ class LocatedTape(Tape):
         return False
 
 
+def watch_variable() -> ContextVar[Watch | None]:
+    """Where it stands what watches: compiled code looks there before it runs past all operations."""
+    return _watch
+
+
 def watching() -> Watch | None:
     """What watches for non-finite values now."""
     return _watch.get()
@@ -343,8 +347,6 @@ def nans() -> Generator[None]:
     memory while active, and nothing otherwise.
     """
     token = _watch.set(Watch())
-    for prepare in BEFORE:
-        prepare()
     try:
         yield
     finally:

@@ -18,6 +18,7 @@ from adjoint.compile.entry.specialisation import (
     Made,
     Node,
     NumberLeaf,
+    ObjectNode,
     Output,
     OutputType,
     Passed,

@@ -85,6 +85,7 @@ class Fetch(IntEnum):
     GLOBAL = 6
     OBJECT = 7
     CURRENT = 8
+    ATTRIBUTES = 9
 
 
 class Check(IntEnum):
@@ -101,6 +102,7 @@ class Check(IntEnum):
     TEXT = 8
     BITS = 9
     EQUAL = 10
+    OBJECT = 11
 
 
 class Action(IntEnum):

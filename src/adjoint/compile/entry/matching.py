@@ -60,6 +60,10 @@ def write_fetch(module: Module) -> None:
     value = _or_null(f, f.load("ptr", found))
     outer(f, "Py_DecRef", value)  # the context keeps it
     f.ret(value)
+    f.place(cases[Fetch.ATTRIBUTES])
+    attributes = _or_null(f, outer(f, "PyObject_GenericGetDict", container(), NULL))
+    outer(f, "Py_DecRef", attributes)  # the object keeps it
+    f.ret(attributes)
     f.place(cases[Fetch.OBJECT])
     f.ret(key())
     f.finish()
@@ -152,6 +156,9 @@ def write_check(module: Module, facts: Facts) -> None:
         f.place(cases[kind])
         leave_unless(f, type_fits, FALSE)
         f.ret(f.icmp("eq", outer(f, size_of, thing), word(f, step, STEP, "size")))
+
+    f.place(cases[Check.OBJECT])
+    f.ret(type_fits)
 
     f.place(cases[Check.SAME])
     f.ret(f.icmp("eq", thing, word(f, step, STEP, "value", "ptr")))

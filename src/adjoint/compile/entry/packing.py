@@ -40,6 +40,7 @@ from adjoint.compile.entry.specialisation import (
     Made,
     Node,
     NumberLeaf,
+    ObjectNode,
     Output,
     Passed,
     Same,
@@ -201,6 +202,9 @@ class Packed:
             step |= {"check": Check.LIST, "type": id(list), "size": len(node.items)}
             for i, item in enumerate(node.items):
                 self._match(item, fetch=Fetch.LIST, source=here, index=i, hold=1)
+        elif isinstance(node, ObjectNode):
+            step |= {"check": Check.OBJECT, "type": self._pointer(node.type)}
+            self._match(DictNode(node.attributes), fetch=Fetch.ATTRIBUTES, source=here, hold=1)
         else:
             step |= self._static(node)
 

@@ -24,6 +24,7 @@ from adjoint.compile.entry.specialisation import (
     ListOf,
     Node,
     NumberLeaf,
+    ObjectNode,
     Output,
     OutputType,
     Passed,
@@ -67,6 +68,9 @@ class Matched:
             _need(len(thing) == len(node.items))
             for item, part in zip(node.items, thing, strict=True):
                 self.visit(item, part)
+        elif isinstance(node, ObjectNode):
+            _need(type(thing) is node.type)
+            self.visit(DictNode(node.attributes), vars(thing))
         elif isinstance(node, Same):
             _need(thing is node.object)
         else:
@@ -108,6 +112,8 @@ def _nodes(listed: Sequence[Node]) -> list[Node]:
         inner: list[Node] = []
         if isinstance(node, DictNode):
             inner = list(node.items.values())
+        elif isinstance(node, ObjectNode):
+            inner = list(node.attributes.values())
         elif isinstance(node, TupleNode | ListNode):
             inner = list(node.items)
         found += [node, *_nodes(inner)]

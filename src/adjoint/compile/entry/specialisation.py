@@ -34,6 +34,7 @@ __all__ = [
     "Made",
     "Node",
     "NumberLeaf",
+    "ObjectNode",
     "Output",
     "OutputType",
     "Passed",
@@ -95,6 +96,15 @@ class ListNode:
 
 @final
 @dataclass(frozen=True)
+class ObjectNode:
+    """An object of exactly this class whose `__dict__` has exactly these attributes: a dataclass, say."""
+
+    type: type
+    attributes: Mapping[str, Node]
+
+
+@final
+@dataclass(frozen=True)
 class Same:
     """This very object: None, a function, a flag, a class."""
 
@@ -109,7 +119,7 @@ class Equal:
     object: object
 
 
-Node: TypeAlias = ArrayLeaf | NumberLeaf | DictNode | TupleNode | ListNode | Same | Equal
+Node: TypeAlias = ArrayLeaf | NumberLeaf | DictNode | TupleNode | ListNode | ObjectNode | Same | Equal
 
 # What a function reads beside its arguments, read again at each call
 
