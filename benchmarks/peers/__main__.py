@@ -10,12 +10,12 @@ from rich.console import Console
 
 from benchmarks.peers import growth, page, second_process
 from benchmarks.peers.results import Results
-from benchmarks.peers.rounds import FULL, QUICK, Effort, a_core, chosen, compare
+from benchmarks.peers.rounds import FULL, QUICK, Effort, a_core, chosen, compare, library_of
 from benchmarks.peers.table import in_terminal
 from benchmarks.peers.targets import judged
 from benchmarks.peers.workloads import COMPARED, WORKLOADS
 
-QUICK_CONTENDERS = ("adjoint", "jax", "numpy", "numba")
+QUICK_CONTENDERS = ("adjoint", "adjoint, plain loop", "jax", "jax checkpoint", "numpy by hand", "numba by hand")
 QUICK_SIZES = {"rosen": ("1000",), "elementwise": ("f64 1000000",), "mlp": ("f32",), "logreg": ("1797 x 64 x 10",)}
 QUICK_SKIPS = {"rosen hvp", "call dict back"}
 
@@ -28,7 +28,9 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--render", action="store_true", help="measure nothing: write the page again from its figures")
     parser.add_argument("--only", type=words, help=f"workloads, of {', '.join(WORKLOADS)}")
     parser.add_argument("--sizes", type=words, help="sizes by name, for instance 1000,10")
-    parser.add_argument("--contenders", type=words, help="by library (jax) or by name (jax checkpoint)")
+    parser.add_argument(
+        "--contenders", type=words, help="by library (jax: all of its variants) or by name (jax checkpoint)"
+    )
     parser.add_argument("--core", type=int, default=a_core(), help="where all of them run, one at a time")
     return parser.parse_args(given)
 
@@ -42,10 +44,16 @@ def selected(options: argparse.Namespace) -> list[tuple[str, tuple[str, ...]]]:
     return [(name, tuple(sizes(name))) for name in names]
 
 
+def named(words: Sequence[str]) -> list[str]:
+    """All contenders with these names, or of these libraries."""
+    names = {name for workload in WORKLOADS.values() for name in workload.contenders}
+    return [name for name in names if name in words or library_of(name) in words]
+
+
 def measure(options: argparse.Namespace, console: Console, results: Results) -> None:
     """The comparison, workload by workload."""
     effort: Effort = QUICK if options.quick else FULL
-    wanted = options.contenders or (QUICK_CONTENDERS if options.quick else None)
+    wanted = named(options.contenders) if options.contenders else QUICK_CONTENDERS if options.quick else None
     with console.status("") as status:
         for name, sizes in selected(options):
             workload = WORKLOADS[name]
@@ -58,6 +66,8 @@ def measure(options: argparse.Namespace, console: Console, results: Results) -> 
 def main(given: Sequence[str] | None = None) -> int:
     options = arguments(given)
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=120)
     results = Results.stored() if options.render or (options.write and options.only) else Results.here()
     if not options.render:
         measure(options, console, results)

@@ -15,10 +15,6 @@ import numpy as np
 STEP = 1e-30  # of the complex step
 
 
-class LeftOut(Exception):
-    """This contender does not take part here; the text says why."""
-
-
 @dataclass(frozen=True)
 class Problem:
     """Arguments of one size; the first `active` of them are differentiated."""

@@ -96,7 +96,7 @@ def overview(results: Results) -> Iterator[str]:
     if any(row.seconds is not None and not row.quiet for row in results.rows):
         yield from (
             "",
-            "~ another program had the core in all samples of this figure: it is too large rather than too small.",
+            "~ others had the core in all samples of this figure, so it is CPU time.",
         )
 
 
@@ -136,7 +136,7 @@ def details(results: Results) -> Iterator[str]:
 
 def detail(row: Measured, mine: Measured | None) -> tuple[str, ...]:
     name = f"**{row.contender}**" if row.is_ours else row.contender
-    compiled = "-" if "numpy" in row.contender else time_text(row.compile)
+    compiled = time_text(row.compile) if row.compiles else "-"
     error = "-" if row.error is None else f"{row.error:.1e}" + ("" if row.error <= worst_error(row) else " **wrong**")
     return name, seconds_text(row), number_text(ratio(row, mine)), compiled, memory_text(row), error
 

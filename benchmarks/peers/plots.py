@@ -62,7 +62,7 @@ def ratios(results: Results, figure: str, label: str, relative: bool = True) -> 
         one = getattr(unit, figure) if relative and unit is not None else 1.0
         for row in rows:
             amount = getattr(row, figure)
-            if amount and one and not (figure == "compile" and (row.is_peer or row.is_ours) is False):
+            if amount and one and (figure != "compile" or row.compiles):
                 variant = len([r for r in rows[: rows.index(row)] if r.library == row.library])
                 dots = axes.scatter(
                     amount / one,

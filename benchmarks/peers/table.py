@@ -73,7 +73,7 @@ def in_terminal(title: str, rows: Sequence[Measured]) -> Table:
             row.contender,
             time_text(row.seconds),
             number_text(ratio(row, mine)),
-            time_text(row.compile),
+            time_text(row.compile) if row.compiles else "-",
             memory_text(row),
             "-" if row.error is None else f"{row.error:.1e}",
             f"{row.quiet}/{row.samples}",
