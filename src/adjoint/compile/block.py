@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from adjoint.compile.graph import Box, Graph, Node
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.memory import Arena
 from adjoint.compile.moves import Moves, Operand
-from adjoint.compile.nest import Nest, Output, neutral
+from adjoint.compile.nest import Nest, Output, Root, neutral
 from adjoint.compile.order import collapsed, loop_order, vector_axis, vector_width
 from adjoint.compile.plan import Fused, Plan, Single, View, drawn
 from adjoint.compile.sizes import SizeError, Sym, plain
@@ -104,6 +104,7 @@ class Block(Moves):
     # Memory
 
     def _last_reads(self) -> dict[Var, int]:
+        """The last step that reads each result. What is given is not freed: the next turn reads it again."""
         last: dict[Var, int] = {}
         for position, step in enumerate(self.plan.steps):
             for var in self.plan.reads(step):
@@ -115,7 +116,7 @@ class Block(Moves):
             var = self.plan.aliases.get(k, atom)
             if isinstance(var, Var):
                 last[var] = len(self.plan.steps)
-        return last
+        return {var: position for var, position in last.items() if var not in self.plan.given}
 
     def nbytes(self, kind: Any) -> Any:
         if any(isinstance(n, Size) for n in kind.shape):
@@ -276,7 +277,7 @@ class Block(Moves):
                 if root.kind != "store":
                     self.fill(self.pointer(root.var), root.var.type, neutral(root.kind, root.var.type.dtype))
             return
-        boxes = _boxes(graph)
+        boxes = _boxes(graph, step.roots)
         reductions = [r for r in step.roots if r.kind != "store"]
         drawings = [(graph, True)] if len(boxes) == 1 else [(drawn(self.plan.source(), step, b), False) for b in boxes]
         layouts: list[tuple[Graph, list[Output], list[int], int | None]] = []
@@ -344,16 +345,19 @@ class Block(Moves):
         self.leave_if(f.any_lane(bad), -2, note)
 
 
-def _boxes(graph: Graph) -> list[Box]:
-    """The box of a graph cut along its edges, so that windows are open or closed throughout; at most nine parts."""
+def _boxes(graph: Graph, roots: Sequence[Root]) -> list[Box]:
+    """The box of a graph cut along its edges, so that windows are open or closed throughout.
+
+    Where that makes more than nine parts, it is cut only where results end: nothing is written beyond them.
+    """
     by_axis: dict[int, set[Any]] = {}
     for axis, at in graph.edges:
         by_axis.setdefault(axis, set()).add(at)
     boxes: list[Box] = [graph.box]
-    for axis, cuts in sorted(by_axis.items(), key=lambda item: len(item[1])):
+    for axis, edges in sorted(by_axis.items(), key=lambda item: len(item[1])):
+        ends = edges & {root.shape[axis] for root in roots}
+        cuts = edges if len(boxes) * (len(edges) + 1) <= 9 else ends
         points = [graph.box[axis][0], *sorted(cuts), graph.box[axis][1]]
-        if len(boxes) * (len(points) - 1) > 9:
-            continue
         boxes = [
             (*box[:axis], (low, high), *box[axis + 1 :]) for box in boxes for low, high in itertools.pairwise(points)
         ]
