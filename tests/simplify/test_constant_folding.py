@@ -100,3 +100,11 @@ def test_what_fails_fails_when_the_program_runs() -> None:
     program = simplify(trace.program)
     with pytest.raises(np.linalg.LinAlgError):
         program(1.0)
+
+
+def test_numbers_of_python_are_folded() -> None:
+    for f in (lambda x: x**0, lambda x: 2.0 * x**0 + 1, lambda x: (x - x) ** 0 * x):
+        for x in (2.0, 3, np.float32(2.0), 1j):
+            got = ad.jit(f)(x)
+            assert got == f(x)
+            assert np.asarray(got).dtype == np.asarray(f(x)).dtype

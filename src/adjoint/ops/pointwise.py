@@ -55,12 +55,20 @@ def pick_z(x: Value, y: Value, z: Value) -> Value:
 
 def inverse(y: Value) -> Value:
     """The partial 1/y of a quotient."""
-    return 1.0 / y
+    try:
+        return 1.0 / y
+    except ZeroDivisionError:  # of Python's numbers alone
+        return infinite(y)
+
+
+def infinite(y: complex) -> complex:
+    """1/y for Python's y = 0, as NumPy has it."""
+    return complex(math.nan, math.nan) if isinstance(y, complex) else math.copysign(math.inf, y)
 
 
 def over_y(x: Value, y: Value, z: Value) -> Value:
     """The partial 1/y as the tape reads it: it divides instead of multiplying."""
-    return 1.0 / y
+    return inverse(y)
 
 
 def pick_x(x: Value, y: Value, z: Value) -> Value:

@@ -301,9 +301,9 @@ class Rewriter:
         if size > 2 * MOST_ELEMENTS:
             return None
         result = evaluated(op, values)
-        if result is None or result.dtype != kind.dtype or result.shape != kind.shape:
+        if result is None or type_of(result) != kind:
             return None
-        return self.constant(np.array(result) if result.shape else result)
+        return self.constant(np.array(result) if kind.shape else result)
 
     # ---- questions of rules
 
