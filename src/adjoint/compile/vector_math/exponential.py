@@ -94,7 +94,7 @@ def reduced_in_two_parts(x: Lanes, offset: int) -> tuple[Lanes, Lanes, Lanes]:
 def exp_polynomial(r: Lanes, low: Lanes | None = None) -> Lanes:
     """e^(r + low) for |r| <= ln 2 / 2."""
     rr = r * r
-    q = polynomial(r, EXP[r.format.scalar], [rr])
+    q = polynomial(r, EXP[r.format.scalar], rr)
     return (fma(rr, q, r) if low is None else fma(rr, q, low) + r) + 1.0
 
 
@@ -122,7 +122,7 @@ def scaled_expm1(x: Lanes, shrink: int, sharp: bool = False) -> Lanes:
     r, low, bits = reduced_in_two_parts(x, form.bias - shrink)
     s = (bits << form.mantissa).float()
     rr = r * r
-    w = fma(rr, polynomial(r, EXPM1[form.scalar], [rr]), low)
+    w = fma(rr, polynomial(r, EXPM1[form.scalar], rr), low)
     start = s - 2.0**-shrink
     most = fma(s, r, start)
     if sharp:

@@ -90,7 +90,7 @@ def stirling_rest(x: Lanes) -> Lanes:
 def log_gamma(x: Lanes) -> Lanes:
     """log|Γ(x)|.
 
-    Near 1 it is log Γ(1 + x) - log x, where both vanish: with log x = f - (h - s), f = x - 1, the two terms in f are
+    Near 1 it is log Γ(1 + x) - log x, where both vanish: with log x = f - g h, f = x - 1, the two terms in f are
     joined before anything is rounded.
     """
     reflected = x < -0.5
@@ -101,13 +101,13 @@ def log_gamma(x: Lanes) -> Lanes:
     k, m, _ = split(y)
     k = k + more
     f = m - 1.0
-    h, s = series(f)
     high, low = LN2[x.format.scalar]
-    logarithm = fma(k, high, f - (h - fma(k, low, s)))
+    g, h = series(f)
+    logarithm = fma(k, high, f - fma(g, h, k * -low))
     rest = steady_polynomial(t, LOG_GAMMA[1:], 3)
     slope = fma(t, rest, LOG_GAMMA_2)
     near = fma(t, slope, where(below, -logarithm, logarithm))
-    near = where(below & f.equals(v - 1.0), fma(t, fma(t, rest, LOG_GAMMA[0]), h - s), near)
+    near = where(below & f.equals(v - 1.0), fma(t, fma(t, rest, LOG_GAMMA[0]), g * h), near)
     constant = 0.5 * math.log(2 * math.pi) - 0.5
     far = fma(v - 0.5, logarithm - 1.0, stirling_rest(v) + constant)
     positive = where(v.equals(0.0), v.of(math.inf), where(large, far, near))

@@ -228,28 +228,29 @@ def floor(x: Lanes) -> Lanes:
     return Lanes(x.function, x.function.intrinsic("floor", x.value))
 
 
-def polynomial(x: Lanes, coefficients: Sequence[Number | Lanes], powers: list[Lanes] | None = None) -> Lanes:
-    """Σ c_i x^i by Estrin's scheme: neighbours are joined, then pairs, so that the chain is short.
+def polynomial(x: Lanes, coefficients: Sequence[Number], square: Lanes | None = None) -> Lanes:
+    """Σ c_i x^i: blocks of two or four terms side by side, then from block to block.
 
-    `powers` are x², x⁴, … as far as they are known already; what is computed is appended.
+    Nearly as few instructions as one term after another, in a much shorter chain. `square` is x², if it is known.
     """
-    terms = list(coefficients)
-    powers = [] if powers is None else powers
-    x_power, level = x, 0
-    while len(terms) > 1:
-        pairs = []
-        for k in range(0, len(terms) - 1, 2):
-            pairs.append(fma(x_power, terms[k + 1], terms[k]))
-        if len(terms) % 2:
-            pairs.append(terms[-1])
-        terms = pairs
-        if len(terms) > 1:
-            if level == len(powers):
-                powers.append(x_power * x_power)
-            x_power = powers[level]
-            level += 1
-    (result,) = terms
-    return result if isinstance(result, Lanes) else x.of(result)
+    size = 2 if len(coefficients) <= 6 else 4
+    if len(coefficients) < 3:
+        return _block(x, coefficients, None)
+    square = x * x if square is None else square
+    step = square if size == 2 else square * square
+    blocks = [_block(x, coefficients[k : k + size], square) for k in range(0, len(coefficients), size)]
+    result = blocks[-1]
+    for block in reversed(blocks[:-1]):
+        result = fma(result, step, block)
+    return result
+
+
+def _block(x: Lanes, c: Sequence[Number], square: Lanes | None) -> Lanes:
+    """c_0 + c_1 x + (c_2 + c_3 x) x², or fewer terms."""
+    low = fma(x, c[1], c[0]) if len(c) > 1 else x.of(c[0])
+    if len(c) <= 2 or square is None:
+        return low
+    return fma(square, fma(x, c[3], c[2]) if len(c) > 3 else x.of(c[2]), low)
 
 
 def steady_polynomial(x: Lanes, coefficients: Sequence[Number], first: int) -> Lanes:

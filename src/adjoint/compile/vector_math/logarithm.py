@@ -1,7 +1,7 @@
 """log, log2, log10, log1p.
 
-x = 2^k m with m in [√½, √2), f = m - 1 (exact):  log x = k ln 2 + log(1 + f),  log(1 + f) = f - (f²/2 - t). For doubles
-s = f / (2 + f) and t = s (f²/2 + s² R(s²)), from log(1 + f) = 2 artanh s; for floats t = f³ P(f).
+x = 2^k m with m in [√½, √2), f = m - 1 (exact):  log x = k ln 2 + log(1 + f). For doubles s = f / (2 + f) and, from
+log(1 + f) = 2 artanh s,  log(1 + f) = f - s (f - s² R(s²)); for floats log(1 + f) = f - f² (½ - f P(f)).
 """
 
 from __future__ import annotations
@@ -29,28 +29,32 @@ ROOT_HALF = {"double": 0x3FE6A09E667F3BCD, "float": 0x3F3504F3}  # the bits of �
 def split(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """k as a float, m, and k at the place of the exponent (an integer); x positive and normal."""
     form = x.format
-    root = ROOT_HALF[form.scalar]
-    one = form.bias << form.mantissa
-    place = -1 << form.mantissa
     bits = x.bits()
-    biased = bits + (one - root)  # its exponent is k + bias
-    exponent = (biased & place) - one
+    above = bits - ROOT_HALF[form.scalar]  # its upper bits are k, in two's complement
+    exponent = above & (-1 << form.mantissa)
     m = (bits - exponent).float()
-    # k + bias, below the leading one of 2^mantissa
-    large = 2.0**form.mantissa
-    k = ((biased >> form.mantissa) | ((form.mantissa + form.bias) << form.mantissa)).float() - (large + form.bias)
+    # k + offset below the leading one of 2^mantissa; the offset is the place of the sign of k
+    offset = 2 * (form.bias + 1)
+    large = ((form.mantissa + form.bias) << form.mantissa) + offset
+    k = ((above >> form.mantissa) ^ large).float() - (2.0**form.mantissa + offset)
     return k, m, exponent
 
 
 def series(f: Lanes) -> tuple[Lanes, Lanes]:
-    """h = f²/2 and t, so that log(1 + f) = f - (h - t)."""
+    """a and b, so that log(1 + f) = f - a b."""
     if f.format.scalar == "double":
         s = f / (f + 2.0)
-        h = f * f * 0.5
         z = s * s
-        return h, s * fma(z, polynomial(z, ARTANH), h)
-    ff = f * f
-    return ff * 0.5, ff * f * polynomial(f, LOG_SINGLE, [ff])
+        return s, fma(-z, polynomial(z, ARTANH), f)
+    square = f * f
+    return square, fma(-f, polynomial(f, LOG_SINGLE, square), 0.5)
+
+
+def joined(k: Lanes, f: Lanes) -> Lanes:
+    """k ln 2 + log(1 + f)."""
+    high, low = LN2[f.format.scalar]
+    a, b = series(f)
+    return fma(k, high, f - fma(a, b, k * -low))
 
 
 def finished(x: Lanes, y: Lanes) -> Lanes:
@@ -69,26 +73,18 @@ def normal(x: Lanes) -> tuple[Lanes, Lanes]:
 
 
 def log(x: Lanes) -> Lanes:
-    high, low = LN2[x.format.scalar]
     y, more = normal(x)
     k, m, _ = split(y)
-    k = k + more
-    f = m - 1.0
-    h, t = series(f)
-    return finished(x, fma(k, high, f - (h - fma(k, low, t))))
+    return finished(x, joined(k + more, m - 1.0))
 
 
 def log_of_sum(u: Lanes, c: Lanes, more: Lanes | None = None) -> Lanes:
     """log(u + c) + more · ln 2 for normal u, |c| below the last place of u: with u = 2^k m, f = (m - 1) + 2^-k c."""
     form = u.format
-    high, low = LN2[form.scalar]
     k, m, exponent = split(u)
     scale = (((form.bias + 1) << form.mantissa) - exponent).float()  # 2^(1-k): 2^-k may be too small for a float
     f = fma(c * 0.5, scale, m - 1.0)
-    h, t = series(f)
-    if more is not None:
-        k = k + more
-    return fma(k, high, f - (h - fma(k, low, t)))
+    return joined(k if more is None else k + more, f)
 
 
 def log1p(x: Lanes) -> Lanes:
@@ -111,9 +107,9 @@ PER_LN10 = {
 
 def log_two_parts(f: Lanes) -> tuple[Lanes, Lanes]:
     """log(1 + f) as a sum: its leading part, rounded, and the rest."""
-    h, t = series(f)
-    y = f - h
-    return y, (f - y) - h + t
+    a, b = series(f)
+    y = fma(-a, b, f)
+    return y, fma(-a, b, f - y)
 
 
 def log2(x: Lanes) -> Lanes:

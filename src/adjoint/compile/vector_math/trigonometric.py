@@ -83,7 +83,7 @@ def reduced_in_two_parts(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
 def sine_and_cosine(r: Lanes) -> tuple[Lanes, Lanes]:
     """sin r and cos r for |r| <= π/4."""
     z = r * r
-    zz = [z * z]
+    zz = z * z
     sine = fma(r * z, polynomial(z, SIN[r.format.scalar], zz), r)
     cosine = fma(z, fma(z, polynomial(z, COS[r.format.scalar], zz), -0.5), 1.0)
     return sine, cosine
