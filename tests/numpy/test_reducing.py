@@ -74,3 +74,14 @@ def test_empty_arrays() -> None:
         ad.grad(lambda x: np.max(x, where=x > 0))(signed(3))
     with pytest.raises(np.exceptions.AxisError):
         ad.grad(lambda x: np.sum(np.sum(x, axis=3)))(np.ones(3))
+
+
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.cumsum, np.cumprod], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "bool", "float32", "int64"])
+def test_the_dtype_of_sums_of_small_integers(f, dtype) -> None:
+    """What is asked for, also where it is narrower than what NumPy adds in by itself."""
+    x = np.array([200, 3, 0, 77], np.uint8)
+    expected = f(x, dtype=dtype)
+    found = ad.trace(lambda x: f(x, dtype=dtype))(x).program(x)[0]
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)

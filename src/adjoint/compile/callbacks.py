@@ -119,6 +119,8 @@ ATTENTION = "adjoint_attention"
 
 def _write_attention(f: Function) -> None:
     held = f.call("PyGILState_Ensure", "i32", declared=True)
+    others = f.call("PyEval_SaveThread", "ptr", declared=True)  # other threads may run for a moment
+    f.call("PyEval_RestoreThread", "void", others, declared=True)
     status = f.cast("sext", f.call("PyErr_CheckSignals", "i32", declared=True), "i64")
     with f.when(f.icmp("ne", status, f.index(0))):
         table = f.allocate("ptr", 4, align=8)
@@ -134,7 +136,10 @@ def _write_attention(f: Function) -> None:
 @cache
 def interpreter() -> dict[str, int]:
     """Addresses of what kernels ask the interpreter for, by name."""
-    names = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException")
+    names = (
+        "PyGILState_Ensure", "PyGILState_Release", "PyEval_SaveThread", "PyEval_RestoreThread",
+        "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException",
+    )  # fmt: skip
     return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in names}
 
 

@@ -139,7 +139,8 @@ def _sizes(letters: Sequence[str], xs: Sequence[Any]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for names, x in zip(letters, xs, strict=True):
         for c, n in zip(names, x.shape, strict=True):
-            sizes[c] = max(sizes.get(c, 1), n)
+            if n != 1 or c not in sizes:
+                sizes[c] = n
     return sizes
 
 

@@ -347,10 +347,12 @@ class Plan:
 
 
 def drawn(source: Source, step: Fused, box: Any) -> Graph:
-    """The graph of a nest over a box."""
+    """The graph of a nest over a box: of the results that have elements there."""
     here = {r.var for r in step.roots if r.kind == "store"}
     graph = Graph(source, box, here)
     for root in step.roots:
+        if any(low >= n for (low, _), n in zip(box, root.shape, strict=True)):
+            continue
         for axis, (n, m) in enumerate(zip(root.shape, step.domain, strict=True)):
             if n is not m and n != m and box[axis][0] < n < box[axis][1]:
                 graph.edges.add((axis, n))

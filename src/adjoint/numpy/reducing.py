@@ -29,6 +29,11 @@ def _chosen(a: Value, where: Any, neutral: Any) -> Value:
     return np.where(where, a, np.asarray(neutral, a.dtype))
 
 
+def _of_dtype(z: Value, dtype: Any) -> Value:
+    """A sum in the dtype that was asked for: small integers are added as wide ones, which gives the same modulo 2ⁿ."""
+    return z if dtype is None or z.dtype == dtype else convert(z, dtype)
+
+
 @implements(np.sum)
 def sum(
     a: Value,
@@ -42,7 +47,7 @@ def sum(
     a = _chosen(as_array(a), where, 0)
     a = a if dtype is None else convert(a, dtype)
     axes = normal_axes(axis, len(a.shape))
-    z = bind(Sum(axes), a)
+    z = _of_dtype(bind(Sum(axes), a), dtype)
     if initial is not NO_VALUE:
         z = z + initial
     return into(out, _kept(z, a.shape, axes, keepdims))
@@ -61,7 +66,7 @@ def prod(
     a = as_array(a)
     a = convert(_chosen(a, where, 1), dtype) if dtype is not None else _chosen(a, where, 1)
     axes = normal_axes(axis, a.ndim)
-    z = bind(Product(axes), a)
+    z = _of_dtype(bind(Product(axes), a), dtype)
     if initial is not NO_VALUE:
         z = z * initial
     return into(out, _kept(z, a.shape, axes, keepdims))
@@ -231,13 +236,13 @@ def _along(a: Value, axis: Any) -> tuple[Value, int]:
 @implements(np.cumsum)
 def cumsum(a: Value, axis: Any = None, dtype: Any = None, out: Any = None) -> Value:
     a, axis = _along(a, axis)
-    return into(out, bind(CumSum(axis), a if dtype is None else convert(a, dtype)))
+    return into(out, _of_dtype(bind(CumSum(axis), a if dtype is None else convert(a, dtype)), dtype))
 
 
 @implements(np.cumprod)
 def cumprod(a: Value, axis: Any = None, dtype: Any = None, out: Any = None) -> Value:
     a, axis = _along(a, axis)
-    return into(out, bind(CumProd(axis), a if dtype is None else convert(a, dtype)))
+    return into(out, _of_dtype(bind(CumProd(axis), a if dtype is None else convert(a, dtype)), dtype))
 
 
 def cumulative_extremum(kind: str, a: Value, axis: Any) -> Value:

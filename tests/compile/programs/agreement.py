@@ -1,0 +1,323 @@
+"""Whether machine code computes what NumPy does, up to rounding.
+
+How much rounding matters is found by running the program again with noise of a few roundings on every value: an
+element may differ by a multiple of what the noise does to it, and a discrete result that the noise changes (a
+comparison of equal numbers, the position of a maximum) may be any of them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import adjoint as ad
+from adjoint.base.errors import AdjointError
+from adjoint.compile.kernel import Kernel, Unsupported, compile_program
+from adjoint.program.program import Program, Var, interpret
+from adjoint.program.record import record_program
+from adjoint.program.types import type_of
+from adjoint.simplify import simplify
+from tests.compile.programs.functions import RandomFunction, random_function
+
+RAISED = (IndexError, ValueError, OverflowError, np.linalg.LinAlgError)  # by programs, for some values
+NOISE, RUNS = 4.0, 3  # roundings; how often
+ROUNDINGS, FACTOR = 300.0, 60.0  # an element may differ by so many roundings of the largest one, and by this · noise
+TRACING = (AdjointError, TypeError, ValueError, IndexError, NotImplementedError, np.linalg.LinAlgError)
+
+
+@dataclass
+class Outcome:
+    """What came of the programs of some seeds."""
+
+    programs: int = 0  # compiled and compared
+    any_size: int = 0  # of these, by code for any size
+    seen: Counter[str] = field(default_factory=Counter[str])  # operations
+    notes: Counter[str] = field(default_factory=Counter[str])
+    failures: list[str] = field(default_factory=list[str])
+
+    def add(self, other: Outcome) -> None:
+        self.programs += other.programs
+        self.any_size += other.any_size
+        self.seen += other.seen
+        self.notes += other.notes
+        self.failures += other.failures
+
+
+def noisy(program: Program, args: Sequence[Any], rng: np.random.Generator) -> list[Any]:
+    """The program with noise on all values that are not discrete."""
+
+    def noised(x: Any) -> Any:
+        dtype = np.asarray(x).dtype
+        if dtype.kind not in "fc" or not np.size(x):
+            return x
+        size = NOISE * np.finfo(dtype).eps
+        factor = 1 + size * rng.uniform(-1, 1, np.shape(x))
+        return (np.asarray(x) * factor).astype(dtype)[()]
+
+    env: dict[Var, Any] = dict(zip(program.inputs, [noised(a) for a in args], strict=True))
+    env.update(program.constants)
+    for eq in program.equations:
+        results = eq.op(*[env[a] if isinstance(a, Var) else a.value for a in eq.inputs])
+        for v, z in zip(eq.outputs, results if eq.op.several else (results,), strict=True):
+            env[v] = noised(z)
+    return [env[a] if isinstance(a, Var) else a.value for a in program.outputs]
+
+
+def differences(program: Program, args: Sequence[Any], found: Sequence[Any], expected: Sequence[Any]) -> str | None:
+    """What is wrong with the results of a program, in words; None if nothing is."""
+    for k, (kind, a, b) in enumerate(zip(program.output_types, found, expected, strict=True)):
+        a, b = np.asarray(a), np.asarray(b)
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"output {k}: {a.dtype}{a.shape}, expected {b.dtype}{b.shape} ({kind})"
+    if all(_equal(np.asarray(a), np.asarray(b)) for a, b in zip(found, expected, strict=True)):
+        return None
+    rng = np.random.default_rng(7)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            others = [noisy(program, args, rng) for _ in range(RUNS)]
+        except RAISED:
+            return None  # at the edge of being an error
+    for k, (a, b) in enumerate(zip(found, expected, strict=True)):
+        wrong = _wrong(np.asarray(a), np.asarray(b), [np.asarray(o[k]) for o in others])
+        if wrong is not None:
+            return f"output {k}: {wrong}"
+    return None
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return bool(np.all((a == b) | ((a != a) & (b != b))))
+
+
+def _wrong(a: Any, b: Any, others: list[Any]) -> str | None:
+    with np.errstate(all="ignore"):
+        if a.dtype.kind in "iub":
+            bad = (a != b) & np.all([o == b for o in others], axis=0)
+        else:
+            bad = _unlike(a, b, others)
+    if not np.any(bad):
+        return None
+    at = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(bad)))
+    spread = max(float(np.max(np.abs(np.atleast_1d(o)[at] - np.atleast_1d(b)[at]))) for o in others)
+    return (
+        f"{np.count_nonzero(bad)} of {a.size} elements of {a.dtype}{a.shape}, first at {at}: "
+        f"{np.atleast_1d(a)[at]!r}, expected {np.atleast_1d(b)[at]!r} (noise makes {spread:.3g})"
+    )
+
+
+def _unlike(a: Any, b: Any, others: list[Any]) -> Any:
+    eps = np.finfo(a.dtype).eps
+    finite = np.isfinite(b)
+    safe = np.where(finite, np.abs(b), 0)
+    largest = np.max(safe) if b.size else 0
+    spread = np.max([np.abs(o - b) for o in others], axis=0)
+    steady = np.all([np.isfinite(o) for o in others], axis=0)
+    allowed = ROUNDINGS * eps * largest + FACTOR * spread + np.finfo(a.dtype).tiny * 2 / eps
+    bad = finite & steady & ~(np.abs(a - b) <= allowed)
+    if a.dtype.kind == "c" or a.dtype == np.float16:  # inf and NaN, and what overflows, depend on the order
+        return bad
+    same = (np.isnan(a) & np.isnan(b)) | (a == b)
+    firm = np.all([(np.isnan(o) & np.isnan(b)) | (o == b) for o in others], axis=0)
+    return bad | (~finite & firm & ~same)
+
+
+def run_both(program: Program, kernel: Kernel, args: Sequence[Any], what: str, outcome: Outcome) -> None:
+    """Compare one call; an index out of bounds must be refused by both."""
+    problem: BaseException | None = None
+    expected: list[Any] = []
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = interpret(program, args)
+        except RAISED as raised:
+            problem = raised
+        try:
+            found = kernel.run(args)
+        except RAISED as raised:
+            if problem is None:
+                outcome.failures.append(f"{what}: only the kernel raises {type(raised).__name__}: {raised}")
+            outcome.notes["refused by both"] += problem is not None
+            return
+    if problem is not None:
+        outcome.notes["refused by NumPy alone"] += 1
+        return
+    wrong = differences(program, args, found, expected)
+    if wrong is not None:
+        outcome.failures.append(f"{what}: {wrong}")
+
+
+def operations(program: Program, seen: Counter[str]) -> None:
+    """Count the operations of a program and of those inside."""
+    for eq in program.equations:
+        seen[eq.op.title] += 1
+        inner = getattr(eq.op, "programs", None)
+        for sub in inner().values() if inner is not None else ():
+            operations(sub, seen)
+
+
+def derivative(f: RandomFunction, way: str, xs: Sequence[Any]) -> tuple[Callable[..., Any], list[Any]] | None:
+    """A transformation of a function, with its arguments; None where it has no sense."""
+    smooth = [k for k, x in enumerate(xs) if np.asarray(x).dtype.kind in "fc"]
+    if way == "vmap":
+        stacked = [np.stack([np.asarray(x)] * 3) for x in xs]
+        return (lambda *ys: list(ad.vmap(lambda *zs: f(*zs))(*ys))), stacked
+    if not smooth:
+        return None
+    argnums = tuple(smooth)
+    if way == "value_and_grad":
+
+        def both(*ys: Any) -> list[Any]:
+            value, slopes = ad.value_and_grad(f.weighed, argnums=argnums)(*ys)
+            return [value, *slopes]
+
+        return both, list(xs)
+    n = len(xs)
+    if way == "jvp":
+
+        def push(*ys: Any) -> list[Any]:
+            of = lambda *moving: f(*_put(ys[:n], smooth, moving))  # noqa: E731
+            values, slopes = ad.jvp(of, tuple(ys[k] for k in smooth), tuple(ys[n:]))
+            return [*values, *[s for s in slopes if s is not None]]
+
+        return push, [*xs, *[np.ones_like(xs[k])[()] * np.asarray(xs[k]).dtype.type(0.5) for k in smooth]]
+    if way == "grad of vmap":
+        stacked = [np.stack([np.asarray(x)] * 2) for x in xs]
+        total = lambda *ys: np.sum(ad.vmap(f.weighed)(*ys))  # noqa: E731
+        return (lambda *ys: list(ad.grad(total, argnums=argnums)(*ys))), stacked
+
+    def curvature(*ys: Any) -> list[Any]:
+        slope = lambda *zs: ad.grad(f.weighed, argnums=argnums)(*zs)  # noqa: E731
+        of = lambda *moving: slope(*_put(ys[:n], smooth, moving))  # noqa: E731
+        return list(ad.jvp(of, tuple(ys[k] for k in smooth), tuple(ys[n:]))[1])
+
+    return curvature, [*xs, *[np.ones_like(xs[k])[()] for k in smooth]]
+
+
+def _put(xs: Sequence[Any], where: Sequence[int], new: Sequence[Any]) -> list[Any]:
+    found = list(xs)
+    for k, x in zip(where, new, strict=True):
+        found[k] = x
+    return found
+
+
+WAYS = ["value_and_grad", "value_and_grad", "jvp", "vmap", "grad of vmap", "curvature"]
+
+
+def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program | None:
+    """The program of a function; None if it cannot be traced, or has nothing to compute."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program, captured = record_program(lambda *xs: list(f(*xs)), [type_of(a) for a in args])
+    except TRACING:
+        return None
+    return None if captured or not program.equations else program
+
+
+def check_program(program: Program, args: Sequence[Any], what: str, outcome: Outcome) -> Kernel | None:
+    """Compile a program, run it and compare."""
+    try:
+        kernel = compile_program(program)
+    except Unsupported as problem:
+        outcome.notes[f"not compiled: {problem}"] += 1
+        return None
+    except Exception as problem:  # every one is a fault
+        outcome.failures.append(f"{what}: the compiler raises {type(problem).__name__}: {problem}")
+        return None
+    outcome.programs += 1
+    outcome.any_size += bool(kernel.notes["any size"])
+    run_both(program, kernel, args, what, outcome)
+    return kernel
+
+
+def simplified(program: Program, args: Sequence[Any], what: str, outcome: Outcome) -> Program | None:
+    """The program after simplification; it must compute the same."""
+    try:
+        simple = simplify(program)
+    except Exception as problem:
+        outcome.failures.append(f"{what}: simplification raises {type(problem).__name__}: {problem}")
+        return None
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = interpret(program, args)
+            found = interpret(simple, args)
+        except RAISED:
+            return simple
+    wrong = differences(program, args, found, expected)
+    if wrong is not None:
+        outcome.failures.append(f"{what} after simplification alone: {wrong}")
+    return simple
+
+
+def check_seed(seed: int, *, all_ways: bool = False) -> Outcome:
+    """All programs of a seed: the function at three sizes, simplified, wild arguments, one derivative, and jit."""
+    outcome = Outcome()
+    f = random_function(seed)
+    if not f.steps:
+        return outcome
+    choice = np.random.default_rng(seed)
+    way = WAYS[choice.integers(len(WAYS))]
+    for which in range(3):
+        xs = f.values(which)
+        made = traced(f, xs)
+        if made is not None:
+            operations(made, outcome.seen)
+            kernel = check_program(made, xs, f"seed {seed}, value at {which}", outcome)
+            if kernel is not None and which != 1:
+                for draw in (1, 2):
+                    wild = f.values(which, draw, wild=True)
+                    run_both(made, kernel, wild, f"seed {seed}, wild value {draw} at {which}", outcome)
+            if which == 0:
+                simple = simplified(made, xs, f"seed {seed}, value", outcome)
+                if simple is not None:
+                    check_program(simple, xs, f"seed {seed}, simplified value", outcome)
+        for w in dict.fromkeys(WAYS) if all_ways else (way,):
+            _check_derivative(f, w, which, outcome)
+    if choice.random() < 0.2 or all_ways:
+        _check_jit(f, outcome)
+    return outcome
+
+
+def _check_derivative(f: RandomFunction, way: str, which: int, outcome: Outcome) -> None:
+    found = derivative(f, way, f.values(which))
+    made = traced(*found) if found is not None else None
+    if found is None or made is None:
+        return
+    operations(made, outcome.seen)
+    what = f"seed {f.seed}, {way} at {which}"
+    if which == 0:
+        check_program(made, found[1], what, outcome)
+    simple = simplified(made, found[1], what, outcome)
+    if simple is not None:
+        check_program(simple, found[1], f"{what}, simplified", outcome)
+
+
+def _check_jit(f: RandomFunction, outcome: Outcome) -> None:
+    """The whole way, through jit."""
+    jitted = ad.jit(lambda *xs: f(*xs))
+    for which in (0, 1, 2, 0):
+        xs = f.values(which)
+        made = traced(f, xs)
+        if made is None:
+            continue
+        what = f"seed {f.seed}, jit at {which}"
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                expected = interpret(made, xs)
+                warnings.simplefilter("error", RuntimeWarning)
+                found = jitted(*xs)
+        except RAISED:
+            continue
+        except Exception as problem:
+            outcome.failures.append(f"{what}: raises {type(problem).__name__}: {problem}")
+            continue
+        wrong = differences(made, xs, found, expected)
+        if wrong is not None:
+            outcome.failures.append(f"{what}: {wrong}")

@@ -1,0 +1,138 @@
+"""Steps that are loops and branches, with random bodies, also inside one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import adjoint as ad
+from tests.compile.programs.steps import Pool, Step, cast, place
+
+Grow = Callable[[Random, Pool, int], list[Step]]  # steps drawn for a pool
+
+
+def after(steps: list[Step], pool: Pool) -> Pool:
+    """The pool after some steps."""
+    pool = list(pool)
+    for step in steps:
+        pool.append(step.run(pool))
+    return pool
+
+
+def like(y: Any, x: Any) -> Any:
+    """Something of the shape and dtype of x in which y has a part."""
+    if x.dtype.kind == "b":
+        return np.logical_xor(x, np.any(y))
+    try:
+        fits = np.broadcast_shapes(np.shape(y), x.shape) == x.shape
+    except ValueError:
+        fits = False
+    z = y if fits else np.sum(y)
+    if x.dtype.kind in "iu":
+        return x + (cast(z, x.dtype.name) if z.dtype.kind != "b" else z.astype(x.dtype))
+    z = np.real(z) if x.dtype.kind == "f" else z
+    return (0.5 * x + 0.5 * np.tanh(z)).astype(x.dtype)
+
+
+def a_scan(r: Random, pool: Pool, grow: Grow) -> Step:
+    i, j = place(r, pool), place(r, pool, ndim=1)
+    reverse, stacked, pair = r.random() < 0.3, r.random() < 0.5, r.random() < 0.3
+    row = pool[j][0] if pool[j].shape[0] else np.zeros(pool[j].shape[1:], pool[j].dtype)
+    steps = grow(r, [*pool, pool[i], np.asarray(row)], r.randint(1, 3))
+    start = len(pool)
+
+    def run(p: Pool) -> Any:
+        def body(carry: Any, x: Any) -> Any:
+            c, d = carry if pair else (carry, x)
+            inner = after(steps, [*p, c, d])
+            out = like(inner[-1], inner[start])
+            return ((out, like(c, d)) if pair else out), (inner[-1] if stacked else None)
+
+        xs = p[j]
+        carry, ys = ad.scan(body, (p[i], np.zeros_like(xs[0])) if pair else p[i], xs, reverse=reverse)
+        found = carry[0] if pair else carry
+        return found if not stacked else ys if r_stack else found + np.sum(np.real(ys)).astype(found.dtype)
+
+    r_stack = r.random() < 0.6
+    inside = "; ".join(s.text for s in steps)
+    return Step(f"scan x{i} along x{j} reverse={reverse} stacked={stacked} pair={pair}: [{inside}]", run)
+
+
+def a_counted(r: Random, pool: Pool, grow: Grow) -> Step:
+    i, turns = place(r, pool), r.choice([0, 1, 2, 3, 5, 9])
+    traced = r.random() < 0.4
+    steps = grow(r, [*pool, pool[i], np.asarray(1)], r.randint(1, 3))
+    start = len(pool)
+
+    def run(p: Pool) -> Any:
+        def body(k: Any, x: Any) -> Any:
+            return like(after(steps, [*p, x, k])[-1], x)
+
+        stop = turns + 0 * cast(np.sum(p[0]), "int64") if traced else turns
+        return ad.fori_loop(0, stop, body, p[i])
+
+    inside = "; ".join(s.text for s in steps)
+    return Step(f"fori {turns} traced={traced} x{i} (as x{start}): [{inside}]", run)
+
+
+def a_while(r: Random, pool: Pool, grow: Grow) -> Step:
+    i, limit = place(r, pool, kinds="fc"), r.choice([0, 1, 3, 7, 70])
+    steps = grow(r, [*pool, pool[i]], r.randint(1, 2))
+    bound = r.choice([0.5, 2.0, 1e9])
+
+    def run(p: Pool) -> Any:
+        def condition(state: Any) -> Any:
+            return np.logical_and(state[0] < limit, np.sum(np.absolute(state[1])) < bound)
+
+        def body(state: Any) -> Any:
+            return state[0] + 1, like(after(steps, [*p, state[1]])[-1], state[1])
+
+        count, x = ad.while_loop(condition, body, (np.int64(0), p[i]))
+        return x + count.astype(x.dtype)
+
+    return Step(f"while x{i} limit={limit} bound={bound}: [{'; '.join(s.text for s in steps)}]", run)
+
+
+def a_cond(r: Random, pool: Pool, grow: Grow) -> Step:
+    i, j = place(r, pool), place(r, pool)
+    ways = [grow(r, [*pool, pool[i]], r.randint(1, 2)) for _ in range(r.choice([2, 2, 3]))]
+
+    def run(p: Pool) -> Any:
+        branches = [lambda x, steps=steps: like(after(steps, [*p, x])[-1], x) for steps in ways]
+        question = np.sum(np.real(p[j]))
+        if len(branches) == 2:
+            return ad.cond(question > 0.2, *branches, p[i])
+        return ad.switch(cast(question, "int64"), branches, p[i])
+
+    inside = " | ".join("; ".join(s.text for s in steps) for steps in ways)
+    return Step(f"cond on x{j} of x{i}: [{inside}]", run)
+
+
+def a_checkpoint(r: Random, pool: Pool, grow: Grow) -> Step:
+    i = place(r, pool)
+    steps = grow(r, [*pool, pool[i]], r.randint(1, 3))
+    return Step(
+        f"checkpoint x{i}: [{'; '.join(s.text for s in steps)}]",
+        lambda p: ad.checkpoint(lambda x: after(steps, [*p, x])[-1])(p[i]),
+    )
+
+
+def a_map(r: Random, pool: Pool, grow: Grow) -> Step:
+    i = place(r, pool, ndim=1)
+    row = pool[i][0] if pool[i].shape[0] else np.zeros(pool[i].shape[1:], pool[i].dtype)
+    steps = grow(r, [*pool, np.asarray(row)], r.randint(1, 3))
+    mapped = ad.vmap if r.random() < 0.5 else None
+    return Step(
+        f"{'vmap' if mapped else 'map'} x{i}: [{'; '.join(s.text for s in steps)}]",
+        lambda p: (
+            mapped(lambda x: after(steps, [*p, x])[-1])(p[i])
+            if mapped
+            else ad.map(lambda x: after(steps, [*p, x])[-1], p[i])
+        ),
+    )
+
+
+FLOW = [a_scan, a_scan, a_counted, a_while, a_cond, a_checkpoint, a_map]
