@@ -129,3 +129,8 @@ def test_all_derivatives_of_a_network_with_products_inside() -> None:
 def test_nothing_to_do() -> None:
     program, _ = program_of(lambda xs: ad.scan(lambda c, x: (c * x, c), xs[0], xs), XS)
     assert with_whole_products(program) is program
+
+
+def test_a_stack_of_what_never_changes_has_a_row_for_every_turn() -> None:
+    f = lambda w, xs: ad.scan(lambda c, x: (c + x, np.sin(w)), xs[0], xs)  # noqa: E731
+    assert moved(f, W, XS).output_types[1].shape == (10, 20, 16)

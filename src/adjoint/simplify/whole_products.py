@@ -226,7 +226,7 @@ class _Mover:
                 lanes = [isinstance(a, Var) and flags[a] for a in eq.inputs]
                 flags[eq.outputs[0]] = any(lanes)
                 values[eq.outputs[0]] = _stacked_result(eq, xs, lanes, turns) if any(lanes) else eq.op(*xs)
-            return [values[v] for v in results]
+            return [values[v] if flags[v] else np.broadcast_to(values[v], (turns, *v.type.shape)) for v in results]
 
         kinds = [ArrayType((turns, *v.type.shape), v.type.dtype) if mapped[v] else v.type for v in leaves]
         with np.errstate(divide="ignore" if any(eq.quiet for eq in moving) else None):
