@@ -119,9 +119,8 @@ class Tile:
                         f.store(lanes.load(f, dtype, places[i][v], f.index(0), self.c.across, widths[v]), room)
                     else:
                         f.store(f.constant(kinds[v], 0), room)
-        turns = next(
-            n * ways for n in (4, 2, 1) if count % (n * ways) == 0
-        )  # a loop of few instructions costs its turns
+        most = 1 if rows * len(widths) >= 12 else 4  # a loop of few instructions costs its turns
+        turns = next(n * ways for n in (most, 2, 1) if count % (n * ways) == 0)
         with f.loop(first, last, f.index(turns)) as start:
             for turn in range(turns):
                 way = turn % ways
