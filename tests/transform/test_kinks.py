@@ -177,3 +177,14 @@ def test_a_norm_is_flat_at_the_origin_to_second_order(mode, name) -> None:
         "complex abs": lambda x: np.abs(x[0] + 1j * x[1]),
     }[name]
     np.testing.assert_array_equal(SECOND[mode](f, np.zeros(2), np.array([1.0, 2.0])), np.zeros(2))
+
+
+@pytest.mark.parametrize("n", [3, 9_999, 10_001, 30_000])
+def test_branches_of_large_arrays(n) -> None:
+    """Large products are looked through in another way; signs differ, so that infinities would cancel to NaN."""
+    x = np.linspace(-1.0, 1.0, n)
+    x[n // 2] = 0.0
+    slope = ad.grad(lambda x: np.sum(np.where(x != 0, np.cbrt(np.abs(x)), 2 * x) * np.sign(x - 0.5)))
+    with np.errstate(all="ignore"):
+        cube = np.where(x != 0, np.sign(x) / (3 * np.abs(x) ** (2 / 3)), 2.0) * np.sign(x - 0.5)
+    np.testing.assert_allclose(slope(x), cube, rtol=1e-12)

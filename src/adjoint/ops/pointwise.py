@@ -327,6 +327,18 @@ _SCALAR: Any = np.generic
 _CONCRETE: Any = (np.ndarray, np.generic)
 
 
+THREADED = 10_000  # elements: BLAS shares out larger products, and its threads wait for each other on busy machines
+
+
+def _is_finite(x: Any) -> bool:
+    """Whether no element is infinite or NaN; large finite ones may be taken for infinite."""
+    if x.size <= THREADED:
+        return math.isfinite(np.vdot(x, x).real)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    with np.errstate(all="ignore"):
+        total: Any = x.sum()
+    return bool(np.isfinite(total))
+
+
 def masked_multiply(ct: Value, d: Value) -> Value:
     """ct · d, and zero wherever ct is zero.
 
@@ -336,9 +348,7 @@ def masked_multiply(ct: Value, d: Value) -> Value:
         return ct * d
     if isinstance(ct, _ARRAY) and isinstance(d, _CONCRETE):
         product = ct * d
-        if math.isfinite(np.vdot(product, product).real):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-            return product
-        return _masked_product.evaluate(ct, d)
+        return product if _is_finite(product) else _masked_product.evaluate(ct, d)
     if isinstance(ct, _SCALAR) and isinstance(d, _SCALAR):
         return ct * d if ct != 0 else ct
     return _masked_product(ct, d)
