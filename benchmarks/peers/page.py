@@ -173,6 +173,9 @@ def second(results: Results) -> Iterator[str]:
             for e in results.second
         ],
     )
+    for entry in results.second:
+        if entry.note:
+            yield from ("", f"{entry.workload} {entry.size}: {entry.note}.")
 
 
 def remarks() -> dict[str, str]:

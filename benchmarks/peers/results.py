@@ -45,13 +45,14 @@ class Second:
 
     workload: str
     size: str
-    first: float
-    second: float
-    trace: float
+    first: float | None
+    second: float | None
+    trace: float | None
+    note: str = ""  # why there is no figure
 
     @property
-    def beyond_tracing(self) -> float:
-        return max(0.0, self.second - self.trace)
+    def beyond_tracing(self) -> float | None:
+        return None if self.second is None or self.trace is None else max(0.0, self.second - self.trace)
 
 
 @dataclass

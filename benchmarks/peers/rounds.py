@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -110,6 +111,7 @@ class Process:
             text=True,
             cwd=self.cache,
             env=environment(self.cache),
+            start_new_session=True,
         )
 
     def answer(self, **command: Any) -> dict[str, Any]:
@@ -162,7 +164,9 @@ class Process:
         m.error = self.answer(do="error")["error"]
 
     def stop(self) -> None:
-        self.child.kill()
+        """End the worker, and the C compiler that it may wait for."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.child.pid, signal.SIGKILL)
         self.child.communicate()
 
 

@@ -26,6 +26,6 @@ def measured(core: int | None, say: Callable[[str], None] = lambda text: None) -
                 for _ in range(2)
             ]
         first, second = rows[0][0], rows[1][0]
-        if first.compile is not None and second.compile is not None and second.trace is not None:
-            found.append(Second(workload.name, size, first.compile, second.compile, second.trace))
+        note = first.note or second.note
+        found.append(Second(workload.name, size, first.compile, second.compile, second.trace, note))
     return found

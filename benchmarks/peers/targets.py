@@ -102,10 +102,9 @@ def compiling(results: Results) -> Iterator[Verdict]:
 
 
 def disk(results: Results) -> Iterator[Verdict]:
-    worst = max(results.second, key=lambda entry: entry.beyond_tracing, default=None)
-    subject = "second process" + (f" (worst: {worst.workload} {worst.size})" if worst else "")
-    figure = worst.beyond_tracing / MILLI if worst else None
-    yield Verdict(subject, "ms beyond tracing", figure, DISK, False)
+    for entry in results.second:
+        figure = None if entry.beyond_tracing is None else entry.beyond_tracing / MILLI
+        yield Verdict(f"{entry.workload} {entry.size}", "ms beyond tracing", figure, DISK, False)
 
 
 def linear(results: Results) -> Iterator[Verdict]:
