@@ -332,3 +332,27 @@ def double_sum(T):
         return s
 
     return f, (random(T, 9), random(9))
+
+
+@case
+def numbers_of_both_loops(T):
+    def f(x):
+        s = 0.0
+        for i in range(T):
+            for j in range(12):
+                s = s + np.sin(0.1 * i * x[j]) * (i + j)
+        return s
+
+    return f, (random(12),)
+
+
+@case
+def rows_and_columns(T):
+    def f(x, y):
+        D = anp.zeros((T + 1, 13))
+        for i in range(1, T + 1):
+            for j in range(1, 13):
+                D[i, j] = (x[i - 1] - y[j - 1]) ** 2 + np.minimum(D[i - 1, j], D[i, j - 1])
+        return D[T, 12]
+
+    return f, (random(T), random(12))

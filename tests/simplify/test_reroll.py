@@ -12,8 +12,8 @@ from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.reroll import FEWEST, reroll
 from tests.simplify.loop_cases import CASES
 
-# What is stacked or transposed is laid out otherwise in memory, and BLAS and np.sum add in the order of memory.
-ROUNDED = {"descent", "stacked_last"}
+# A stack that is transposed is laid out otherwise in memory, and np.sum adds in the order of memory.
+ROUNDED = {"stacked_last"}
 
 
 def traced(f, args):
@@ -93,7 +93,7 @@ def test_other_transformations_are_loops_too(name, transform):
 @pytest.mark.parametrize("name", CASES)
 def test_the_code_of_a_gradient_does_not_grow_with_the_number_of_turns(name):
     first, second = lengths(name, lambda f, args: ad.value_and_grad(f, argnums=tuple(range(len(args)))))
-    assert first == second < 120
+    assert first == second < 180
 
 
 def test_few_turns_stay_written_out():

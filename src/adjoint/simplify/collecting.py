@@ -208,13 +208,12 @@ class _Grouping:
         for i, row in enumerate(self.places.positions.tolist()):
             cells.setdefault(tuple(row), []).append(i)
         kinds: dict[Any, list[int]] = {}
-        sums: list[tuple[int, Written]] = []
+        sums: list[Written] = []
         for at in cells.values():
-            total = self._total(at)
+            total, rest = self._total(at)
             if total is not None:
                 sums.append(total)
-                continue
-            for i in at:
+            for i in rest:
                 part = self.parts[i]
                 kinds.setdefault((part.roll, part.made) if part.roll is not None else i, []).append(i)
         units: list[list[int]] = []  # each is added in one go
@@ -229,7 +228,7 @@ class _Grouping:
         if order is None:
             return None
         written = [self._together(u) if len(u) > 1 else self._alone(u[0]) for u in order]
-        return [w for _, w in sums] + written
+        return sums + written
 
     def _evenly(self, group: list[int]) -> list[list[int]] | None:
         """Parts of one kind as stretches of consecutive turns; None where they meet at a place."""
@@ -269,13 +268,13 @@ class _Grouping:
                     ready.append(later)
         return order if len(order) == len(units) else None
 
-    def _total(self, at: list[int]) -> tuple[int, Written] | None:
-        """Parts that all turns add at one and the same place: a sum that the loop carries."""
+    def _total(self, at: list[int]) -> tuple[Written | None, list[int]]:
+        """Parts that all turns add at one and the same place: a sum that the loop carries; and parts that follow."""
         rolls = {self.parts[i].roll for i in at}
         roll = next((r for r in rolls if r is not None), None)
         inside = [i for i in at if self.parts[i].roll is roll]
         if roll is None or len(inside) < max(self.fewest, roll.run.turns) or len(inside) % roll.run.turns:
-            return None
+            return None, at
         results = [self.parts[i].made for i in inside[: len(inside) // roll.run.turns]]
         wanted = [(k, t) for t in range(roll.run.turns) for k in results]
         first, last = at.index(inside[0]), at.index(inside[-1])
@@ -283,15 +282,14 @@ class _Grouping:
         if (
             [(self.parts[i].made, self.parts[i].turn) for i in inside] != wanted
             or at[first : last + 1] != inside
-            or last + 1 != len(at)
             or any(self.outside.loop(roll).kind(k) != kind for k in results)
         ):
-            return None
+            return None, at
         before = [self.parts[i].number for i in at[:first]]  # turns that stand before the loop
         if any(n >= roll.made or self.outside.kind(n) != kind for n in before):
-            return None
+            return None, at
         total = self.outside.loop(roll).sum(tuple(results), tuple(before), kind)
-        return at[0], (self.op.keys[at[0]], total, [])
+        return (self.op.keys[at[0]], total, []), at[last + 1 :]
 
     def _row_shape(self) -> tuple[int, ...]:
         assert self.places is not None

@@ -315,7 +315,7 @@ class _Last(_Turn):
         if isinstance(atom, Literal):
             return np.asarray(atom.value)
         known = self.numbers.program.constants.get(atom)
-        return known if known is not None else self.constants.get(atom)
+        return np.asarray(known) if known is not None else self.constants.get(atom)
 
     def _same_value(self, a: Atom, b: Atom) -> bool:
         x, y = self._value(a), self._value(b)

@@ -57,25 +57,29 @@ class _Forwarding:
         self.chains: dict[Var, tuple[_Chain, int]] = {}  # the chain and version of an array
         self.instead: dict[Var, Atom] = {}
         self.sums: dict[Var, Equation] = {}  # made by ScatterSum
+        self.written: list[Equation] = []  # for the last read
 
     def program(self) -> Program:
         """The program written anew."""
         equations: list[Equation] = []
+        instead = self.instead
         for eq in self.old.equations:
-            if any(a in self.instead for a in eq.inputs if isinstance(a, Var)):
-                inputs = tuple([self.instead.get(a, a) if isinstance(a, Var) else a for a in eq.inputs])
-                eq = Equation(eq.op, inputs, eq.outputs, eq.location, eq.scope, eq.quiet, eq.pulled)
-            op = eq.op
-            if isinstance(op, Slice):
-                draft = Draft(eq)
-                z = self._read(eq, op, draft)
+            for a in eq.inputs:
+                if a.__class__ is Var and a in instead:
+                    inputs = tuple([instead.get(a, a) if isinstance(a, Var) else a for a in eq.inputs])
+                    eq = Equation(eq.op, inputs, eq.outputs, eq.location, eq.scope, eq.quiet, eq.pulled)
+                    break
+            op: Any = eq.op
+            kind: Any = op.__class__  # compared, not asked of: there are many equations
+            if kind is Slice:
+                z = self._read(eq, op)
                 if z is not None:
-                    equations += draft.equations
-                    self.instead[eq.outputs[0]] = z
+                    equations += self.written
+                    instead[eq.outputs[0]] = z
                     continue
-            elif isinstance(op, ScatterSet):
+            elif kind is ScatterSet:
                 self._write(eq, op)
-            elif isinstance(op, ScatterSum):
+            elif kind is ScatterSum:
                 self.sums[eq.outputs[0]] = eq
             elif op is add:
                 self._add(eq)
@@ -103,6 +107,8 @@ class _Forwarding:
 
     def _add(self, eq: Equation) -> None:
         """x + scatter(parts): parts added to rows of x."""
+        if not self.sums:
+            return
         for x, other in (eq.inputs, eq.inputs[::-1]):
             made = self.sums.get(other) if isinstance(other, Var) else None
             if made is None or not isinstance(x, Var) or x not in self.chains or x.type != eq.outputs[0].type:
@@ -122,12 +128,14 @@ class _Forwarding:
                 chain.events.setdefault(row, []).append((chain.version, True, _fitted(part, chain.row_type)))
             return
 
-    def _read(self, eq: Equation, op: Slice, draft: Draft) -> Atom | None:
+    def _read(self, eq: Equation, op: Slice) -> Atom | None:
         """What a slice reads, had from the writes before."""
         (x,) = eq.inputs
         chain, version = self.chains.get(x, (None, 0)) if isinstance(x, Var) else (None, 0)
         if chain is None:
             return None
+        draft = Draft(eq)
+        self.written = draft.equations
         row = _row(("slice", op.items[: chain.depth]), x.type)
         if row is None or len(row) != chain.depth:
             return None

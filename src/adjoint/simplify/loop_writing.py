@@ -32,7 +32,7 @@ class _Body:
     """The body of a loop while it is written."""
 
     draft: Draft
-    constants: dict[int, Var] = field(default_factory=dict[int, Var])  # by number
+    constants: dict[Any, tuple[Atom, Var]] = field(default_factory=dict[Any, tuple[Atom, Var]])  # outside and inside
     carries: dict[Carried, Var] = field(default_factory=dict[Carried, Var])
     walks: list[tuple[Atom, Var]] = field(default_factory=list[tuple[Atom, Var]])  # (array outside, row inside)
     rows: dict[Any, Var] = field(default_factory=dict[Any, Var])  # what is walked along, by source
@@ -126,8 +126,8 @@ class Loop(Wanted):
         places = self.ordered(self.roll.places[q][0])
         draft = self.after
         draft.like = eq
-        if isinstance(source, Same):
-            value = self.outside.atom(source.number)
+        value = self.outer(source)
+        if value is not None:
             stacked = draft.write(Broadcast((self.turns, *value.type.shape)), value)
         else:
             stacked = self.array(eq, 1, source)
@@ -149,10 +149,14 @@ class Loop(Wanted):
             ):
                 longest[source.made] = source
         for k, turns in by_result.items():
+            still = self.outer(Inner(k))
+            if still is not None:
+                self.aliases.update({self.singles[k, turn]: still for turn in turns})
+                continue
             at_hand = longest[k].delay if k in longest else 0
             back = self.turns - min(turns)
             if self.stays_outside(k):
-                stack: Atom | None = self.movedarray(k)
+                stack: Atom | None = self.moved_array(k)
             elif k in self.stacks or back > max(2, at_hand):
                 stack = self.stack(k)
             else:
@@ -173,7 +177,7 @@ class Loop(Wanted):
         queue += [self.made[c.made][0] for c in finals]
         for key, v in list(self.stacks.items()):
             if isinstance(key, int) and self.stays_outside(key):
-                self.aliases[v] = self.movedarray(key)
+                self.aliases[v] = self.moved_array(key)
                 del self.stacks[key]
             else:
                 queue.append(self.made[key if isinstance(key, int) else key.made][0])
@@ -189,24 +193,31 @@ class Loop(Wanted):
 
     # ---- the body
 
-    def _read(self, body: _Body, eq: Equation, slot: int, source: Source) -> Atom:
+    def _read(self, body: _Body, q: int, slot: int, source: Source) -> Atom:
         """What an equation of the body reads."""
-        if isinstance(source, Same):
-            return self._constant(body, source.number)
+        still = self.outer(source)
+        if still is not None:
+            return self._constant(body, still, self.lifted.get((q, slot)))
         if isinstance(source, Carried):
             return self._carry(body, source)
         if isinstance(source, Inner):
             return self._result(body, source.made)
-        return self._row(body, source, self.array(eq, slot, source))
+        return self._row(body, source, self.array(self.equations[q], slot, source))
 
     def _result(self, body: _Body, k: int) -> Atom:
-        return self._row(body, k, self.movedarray(k)) if self.stays_outside(k) else body.results[k]
+        still = self.outer(Inner(k))
+        if still is not None:
+            return self._constant(body, still, None)
+        return self._row(body, k, self.moved_array(k)) if self.stays_outside(k) else body.results[k]
 
-    def _constant(self, body: _Body, number: int) -> Atom:
-        atom = self.outside.atom(number)
+    def _constant(self, body: _Body, atom: Atom, dtype: Any) -> Atom:
+        """What is the same in all turns; a number stands in the body itself, unless it is given a dtype."""
         if isinstance(atom, Literal):
-            return atom
-        return body.constants.setdefault(number, Var(atom.type))
+            if dtype is None:
+                return atom
+            atom = Literal(dtype.type(atom.value))
+        key = atom.key() if isinstance(atom, Literal) else atom
+        return body.constants.setdefault(key, (atom, Var(ArrayType(atom.type.shape, atom.type.dtype))))[1]
 
     def _carry(self, body: _Body, carried: Carried) -> Var:
         for back in range(1, carried.delay + 1):  # one for each turn of the delay
@@ -222,7 +233,7 @@ class Loop(Wanted):
 
     def _write_equation(self, body: _Body, q: int) -> None:
         eq, places = self.equations[q], self.roll.places[q]
-        inputs = [self._read(body, eq, i, source) for i, source in enumerate(self.roll.sources[q])]
+        inputs = [self._read(body, q, i, source) for i, source in enumerate(self.roll.sources[q])]
         body.draft.like = eq
         if places:
             z = self._moving(body, eq, q, inputs)
@@ -286,13 +297,13 @@ class Loop(Wanted):
             starts.append(start)
         stacks = [body.carries[key] if isinstance(key, Carried) else self._result(body, key) for key in self.stacks]
         program = Program(
-            (*body.constants.values(), *inside, *[row for _, row in body.walks]),
+            (*[v for _, v in body.constants.values()], *inside, *[row for _, row in body.walks]),
             tuple(body.draft.equations),
             (*after, *stacks),
             body.draft.constants,
         )
         op = Scan(program, len(body.constants), len(inside), self.turns, self.roll.reverse)
-        inputs = (*[self.outside.atom(n) for n in body.constants], *starts, *[array for array, _ in body.walks])
+        inputs = (*[a for a, _ in body.constants.values()], *starts, *[array for array, _ in body.walks])
         first = self.equations[0]
         quiet = all(eq.quiet for eq in self.equations)
         return [Equation(op, inputs, (*lasts, *self.stacks.values()), first.location, first.scope, quiet, first.pulled)]

@@ -36,9 +36,11 @@ class Draft:
         self.append(op, inputs, (v,))
         return v
 
-    def append(self, op: Op, inputs: tuple[Atom, ...], outputs: tuple[Var, ...]) -> None:
+    def append(
+        self, op: Op, inputs: tuple[Atom, ...], outputs: tuple[Var, ...], *, like: Equation | None = None
+    ) -> None:
         """One more equation."""
-        eq = self.like
+        eq = like or self.like
         self.equations.append(Equation(op, inputs, outputs, eq.location, eq.scope, eq.quiet, eq.pulled))
 
     def constant(self, value: Value) -> Var:

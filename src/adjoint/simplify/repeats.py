@@ -59,7 +59,8 @@ def numbered(program: Program, before: Numbered | None = None) -> Numbered:
         atoms.append(v)
     known: dict[Any, int] = {}
     for v, value in program.constants.items():
-        key = v if np.size(value) > LARGEST_COMPARED else (np.shape(value), value.dtype.str, value.tobytes())
+        array = np.asarray(value)
+        key = v if array.size > LARGEST_COMPARED else (array.shape, array.dtype.str, v.type.weak, array.tobytes())
         number[v] = known.setdefault(key, len(atoms))  # equal constants are one
         if number[v] == len(atoms):
             atoms.append(v)
@@ -138,14 +139,14 @@ class _Operations:
         return found
 
     def _key(self, op: Op) -> Any:
-        if isinstance(op, Slice):
-            return (Slice, _form(op.key()))
-        if isinstance(op, ScatterSet):
-            return (ScatterSet, _form(op.place))
-        if isinstance(op, ScatterSum):
-            return (ScatterSum, op.shape, op.dtype, tuple(map(_form, op.keys)))
-        if isinstance(op, Expect):  # guards are counted one by one
-            return (Expect, len(self._by_value))
+        kind: Any = op.__class__
+        parts: Any = op
+        if kind is Slice or kind is ScatterSet:
+            return (kind, _form(parts.key()))
+        if kind is ScatterSum:
+            return (kind, parts.shape, parts.dtype, tuple(map(_form, parts.keys)))
+        if kind is Expect:  # guards are counted one by one
+            return (kind, len(self._by_value))
         return op
 
 

@@ -11,6 +11,8 @@ a loop that walks the stacks of the first one from their end; loops inside loops
 
 from __future__ import annotations
 
+from typing import Any
+
 from adjoint.ops.index import ScatterSum
 from adjoint.ops.rearrange import Concatenate
 from adjoint.program.program import Atom, Equation, Program, Var
@@ -23,7 +25,7 @@ from adjoint.simplify.loop_writing import Loop
 from adjoint.simplify.moving_places import Draft
 from adjoint.simplify.repeats import Numbered, numbered
 from adjoint.simplify.rolling import rolls_of
-from adjoint.simplify.turns import Roll, Rolls
+from adjoint.simplify.turns import Listed, Roll, Rolls, Same, literal_dtype
 
 FEWEST = 8  # turns: fewer stay written out
 LEAST = 32  # equations
@@ -67,10 +69,28 @@ class _Rewriting:
     def __init__(self, numbers: Numbered, rolls: Rolls, fewest: int) -> None:
         self.numbers, self.rolls, self.fewest = numbers, rolls, fewest
         self._loops = {roll: Loop(self, roll) for roll in rolls}
+        self._lift_literals()
         self._aliases: dict[Var, Atom] = {}
         self._constants: dict[Var, Value] = dict(numbers.program.constants)
         self._chunks: list[list[Equation]] = []  # the last first
         self.changed = False
+
+    def _lift_literals(self) -> None:
+        """Where many loops differ in numbers alone, these are operands: so the loops are equal, and may be one."""
+        alike: dict[Any, list[Loop]] = {}
+        for roll, loop in self._loops.items():
+            start, period, turns = roll.run
+            tokens = self.numbers.tokens[start : start + period]
+            alike.setdefault((tokens.tobytes(), turns, roll.reverse), []).append(loop)
+        for loops in (group for group in alike.values() if len(group) >= self.fewest):
+            rows = [[s for row in loop.roll.sources for s in row] for loop in loops]
+            places = [(q, i) for q, row in enumerate(loops[0].roll.sources) for i in range(len(row))]
+            for (q, i), column in zip(places, zip(*rows, strict=True), strict=True):
+                if len(set(column)) > 1 and all(isinstance(s, Same) and s.number < 0 for s in column):
+                    found = Listed(tuple([s.number for s in column if isinstance(s, Same)]))
+                    dtype = literal_dtype(self.numbers, loops[0].equations[q], i, found)
+                    for loop in loops:
+                        loop.lifted[q, i] = dtype
 
     def holding(self, number: int) -> Roll | None:
         """The roll that makes a number."""

@@ -17,6 +17,7 @@ from adjoint.simplify.turns import Roll, Rolls, Turns, Unknown
 
 MULTIPLES = range(2, 9)  # how many periods one turn may have, where equal equations read different things by turns
 ATTEMPTS = 6
+ARRANGING = {Slice, Reshape, Transpose, ScatterSet}
 
 Stretch = tuple[int, int, int]  # start, stop, period
 
@@ -28,7 +29,7 @@ class Search:
         self.numbers, self.fewest, self.least = numbers, fewest, least
         self.rolls = Rolls()
         # a run that only arranges elements goes away altogether, so it need not be long
-        arranges = [isinstance(eq.op, Slice | Reshape | Transpose | ScatterSet) for eq in numbers.program.equations]
+        arranges = [eq.op.__class__ in ARRANGING for eq in numbers.program.equations]
         self._works = np.concatenate([[0], np.cumsum(~np.array(arranges, bool))])
 
     def found(self) -> Rolls:

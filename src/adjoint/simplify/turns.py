@@ -17,12 +17,16 @@ from adjoint.ops.effects import Callback, Check, Print
 from adjoint.ops.index import ScatterSet, ScatterSum, Slice
 from adjoint.program.program import Equation
 from adjoint.program.types import ArrayType
+from adjoint.simplify.dead_code import acts
 from adjoint.simplify.moving_places import MovingPlaces, is_whole
 from adjoint.simplify.repeats import Numbered, Run, Whole
 
 LONGEST_DELAY = 8  # turns back that a value may be read
-MOST_STACKED = 1 << 16  # elements of constants that are copied into a stack
+MOST_STACKED = 1 << 16  # elements of constants that are copied into a stack in any case
+MOST_DIFFERENT = 1 << 24  # elements of constants that are, if most are different
 MOST_JOINED = 1 << 11  # elements of values from anywhere that are
+WIDEST_EDGE = 2  # turns at the ends that may read something else than the turns between
+MOST_EDGED = 1 << 12  # elements of a stack that is copied for that
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,16 @@ class Listed:
     numbers: tuple[int, ...]
 
 
-Source: TypeAlias = Same | Inner | Carried | Walked | Listed
+@dataclass(frozen=True)
+class Edged:
+    """Results of an earlier roll, and other values in the first and last turns."""
+
+    head: tuple[int, ...]
+    core: Walked  # `first` is for turn 0, which may be one of the head
+    tail: tuple[int, ...]
+
+
+Source: TypeAlias = Same | Inner | Carried | Walked | Edged | Listed
 
 
 @dataclass(eq=False)
@@ -83,6 +96,7 @@ class Roll:
     places: list[list[MovingPlaces]]  # the keys of those equations that have some
     reverse: bool = False  # turn t stands at place turns - 1 - t of every stack
     carried: dict[int, Carried] = field(default_factory=dict[int, Carried])  # by result, what is carried for one turn
+    still: set[int] = field(default_factory=set[int])  # results that are the same in all turns
 
     @property
     def stop(self) -> int:
@@ -161,8 +175,20 @@ class Turns:
         for source in (s for row in sources for s in row):
             if isinstance(source, Carried) and source.delay == 1:
                 roll.carried.setdefault(source.made, source)
+        roll.still = self._still(roll)
         roll.reverse = self._runs_down(roll)
         return roll
+
+    def _still(self, roll: Roll) -> set[int]:
+        """The results that depend on nothing that changes from turn to turn."""
+        still: set[int] = set()
+        k = 0
+        for eq, sources, places in zip(self.equations, roll.sources, roll.places, strict=True):
+            same = all(isinstance(s, Same) or (isinstance(s, Inner) and s.made in still) for s in sources)
+            if same and not places and not acts(eq):
+                still.update(range(k, k + len(eq.outputs)))
+            k += len(eq.outputs)
+        return still
 
     def _places(self) -> list[list[MovingPlaces]]:
         """The keys of each equation of a turn, where they move."""
@@ -201,18 +227,21 @@ class Turns:
         constant = (column >= self.inputs) & (column < self.roots)
         if constant[middle]:
             a, b = _around(constant, middle)
-            if (b - a) * self._size(x) <= MOST_STACKED:
+            different = 2 * len(np.unique(column[a:b])) > b - a
+            if (b - a) * self._size(x) <= (MOST_DIFFERENT if different else MOST_STACKED):
                 return a, b
         if step == 0:
             return _around(column == x, middle)
         walked = self._walked_extent(column, middle)
+        if walked is not None and turns * self._size(x) <= MOST_EDGED:
+            return self._with_edges(column, *walked)
         if walked is None and self.joining and turns * self._size(x) <= MOST_JOINED:
             return _around(column < self.made, middle)
         return walked or (middle, middle)
 
     def _size(self, number: int) -> int:
         kind = self.numbers.atoms[number].type
-        return kind.size if is_whole(kind) else MOST_STACKED + 1
+        return kind.size if is_whole(kind) else MOST_DIFFERENT + 1
 
     def _carried_extent(self, column: Whole, middle: int) -> tuple[int, int]:
         turns = len(column)
@@ -247,6 +276,15 @@ class Turns:
                 return None if high - low < 2 else (low, high - 1) if step < 0 else (low + 1, high)
         return low, high
 
+    def _with_edges(self, column: Whole, low: int, high: int) -> tuple[int, int]:
+        """Some turns more, in which anything from before the run is read."""
+        a, b = max(low - WIDEST_EDGE, 0), min(high + WIDEST_EDGE, len(column))
+        while np.any(column[a:low] >= self.made):
+            a += 1
+        while np.any(column[high:b] >= self.made):
+            b -= 1
+        return a, b
+
     def _first(self, roll: Roll, carried: Carried) -> int:
         """The number that the start of a carry would have as a result."""
         return roll.made - roll.width + carried.made
@@ -269,19 +307,26 @@ class Turns:
         middle = (len(numbers) - 1) // 2
         x, step = numbers[middle], numbers[middle + 1] - numbers[middle]
         roll = self.rolls.holding(x)
-        if roll is None or step % roll.width or self._walked_extent(column, middle) != (0, len(numbers)):
+        core = self._walked_extent(column, middle) if roll is not None and step % roll.width == 0 else None
+        if roll is None or core is None or (core[0] > WIDEST_EDGE or len(numbers) - core[1] > WIDEST_EDGE):
             return Listed(tuple(numbers))
+        low, high = core
         k, turn = roll.at(x)
         first, step = turn - middle * (step // roll.width), step // roll.width
-        if min(first, first + step * (len(numbers) - 1)) < 0:
-            return Walked(roll, k, first + 1, step, roll.carried[k])
-        return Walked(roll, k, first, step)
+        if min(first + step * low, first + step * (high - 1)) < 0:
+            walked = Walked(roll, k, first + 1, step, roll.carried[k])
+        else:
+            walked = Walked(roll, k, first, step)
+        if core != (0, len(numbers)):
+            return Edged(tuple(numbers[:low]), walked, tuple(numbers[high:]))
+        return Same(roll.made + k) if k in roll.still else walked
 
     def _runs_down(self, roll: Roll) -> bool:
         """Whether more elements are read in falling order than in rising order."""
         votes = 0
         for eq, sources, places in zip(self.equations, roll.sources, roll.places, strict=True):
             for a, source in zip(eq.inputs, sources, strict=True):
+                source = source.core if isinstance(source, Edged) else source
                 if isinstance(source, Walked):
                     up = (source.step > 0) != source.roll.reverse
                     votes += (a.type.size + 1) * (1 if up else -1)

@@ -16,7 +16,7 @@ from adjoint.program.program import Atom, Equation, Literal, Var
 from adjoint.program.types import ArrayType
 from adjoint.simplify.moving_places import Draft, MovingPlaces
 from adjoint.simplify.repeats import Numbered
-from adjoint.simplify.turns import Carried, Inner, Listed, Roll, Same, Source, Walked, literal_dtype
+from adjoint.simplify.turns import Carried, Edged, Inner, Listed, Roll, Same, Source, Walked, literal_dtype
 
 
 class Outside(Protocol):
@@ -51,8 +51,10 @@ class Wanted:
         self.before = Draft(self.equations[0])
         self.after = Draft(self.equations[0])
         self.arrays: dict[Any, Atom] = {}
+        self._still_atoms: dict[int, Atom] = {}
         self.pure = False
         self.left_alone = False  # it was not worth it
+        self.lifted: dict[tuple[int, int], Any] = {}  # literals that are operands, with their dtype
 
     # ---- what is wanted
 
@@ -84,11 +86,32 @@ class Wanted:
 
     def _is_outside(self, q: int) -> bool:
         source = self.roll.sources[q][0]
-        return isinstance(source, Same) and source.number >= 0
+        return (
+            source.number >= 0 if isinstance(source, Same) else isinstance(source, Inner) and self.is_still(source.made)
+        )
+
+    def is_still(self, k: int) -> bool:
+        """Whether a result is the same in all turns."""
+        return k in self.roll.still
+
+    def outer(self, source: Source) -> Atom | None:
+        """What is read in all turns, as it stands outside."""
+        if isinstance(source, Same):
+            return self.outside.atom(source.number)
+        if not isinstance(source, Inner) or not self.is_still(source.made):
+            return None
+        if source.made not in self._still_atoms:
+            q = self.made[source.made][0]
+            eq = self.equations[q]
+            inputs = tuple([a for a in map(self.outer, self.roll.sources[q]) if a is not None])
+            outputs = tuple(Var(v.type) for v in eq.outputs)
+            self.before.append(eq.op, inputs, outputs, like=eq)
+            self._still_atoms.update({self.first[q] + j: v for j, v in enumerate(outputs)})
+        return self._still_atoms[source.made]
 
     def moves_only(self, q: int) -> bool:
         """Whether an equation takes rows of something that is stacked already, and only arranges their elements."""
-        if self.is_walk(q):
+        if self.is_walk(q) or self.first.get(q, -1) in self.roll.still:
             return True
         if self.roll.places[q] or not isinstance(self.equations[q].op, Slice | Reshape | Transpose):
             return False
@@ -102,10 +125,9 @@ class Wanted:
         return places.part(slice(None, None, -1)) if self.roll.reverse else places
 
     def stays_outside(self, k: int) -> bool:
-        q = self.made[k][0]
-        return self.is_walk(q) or self.pure
+        return self.pure or self.is_still(k) or self.is_walk(self.made[k][0])
 
-    def movedarray(self, k: int) -> Atom:
+    def moved_array(self, k: int) -> Atom:
         """All turns of a result that is made outside."""
         if k in self.arrays:
             return self.arrays[k]
@@ -113,9 +135,13 @@ class Wanted:
         eq, source = self.equations[q], self.roll.sources[q][0]
         draft = self.before
         draft.like = eq
-        if self.is_walk(q):
-            assert isinstance(source, Same)
-            made = self.ordered(self.roll.places[q][0]).read(draft, self.outside.atom(source.number))
+        still = self.outer(Inner(k))
+        if still is not None:
+            made: Atom = draft.write(Broadcast((self.turns, *still.type.shape)), still)
+        elif self.is_walk(q):
+            x = self.outer(source)
+            assert x is not None
+            made = self.ordered(self.roll.places[q][0]).read(draft, x)
         else:
             x, op = self.array(eq, 0, source), eq.op
             if isinstance(op, Slice):
@@ -131,24 +157,40 @@ class Wanted:
     def array(self, eq: Equation, slot: int, source: Source) -> Atom:
         """All turns of what an equation reads at a place, as an array outside."""
         if isinstance(source, Inner):
-            return self.movedarray(source.made) if self.stays_outside(source.made) else self.stack(source.made)
+            return self.moved_array(source.made) if self.stays_outside(source.made) else self.stack(source.made)
         if isinstance(source, Carried):
             return self.stack(source)
         dtype = literal_dtype(self.outside.numbers, eq, slot, source) if isinstance(source, Listed) else None
         key = (source, dtype)
         if key not in self.arrays:
-            self.arrays[key] = self._listed(source, dtype) if isinstance(source, Listed) else self._walked(source)
+            self.arrays[key] = self._made(source, dtype)
         return self.arrays[key]
 
-    def _walked(self, source: Source) -> Atom:
-        assert isinstance(source, Walked)
+    def _made(self, source: Source, dtype: Any) -> Atom:
+        if isinstance(source, Walked):
+            return self._walked(source, 0, self.turns)
+        if isinstance(source, Listed):
+            return self._listed(source, dtype)
+        assert isinstance(source, Edged)
+        core = self._walked(source.core, len(source.head), self.turns - len(source.tail))
+        head, tail = ([self._one_row(self.outside.atom(n)) for n in part] for part in (source.head, source.tail))
+        if self.roll.reverse:
+            head, tail = tail[::-1], head[::-1]
+        return self.before.write(Concatenate(0), *head, core, *tail)
+
+    def _walked(self, source: Walked, low: int, high: int) -> Atom:
+        """Rows of a stack of another loop, for the turns from low to high."""
         other = source.roll
         stack = self.outside.loop(other).stack(source.made if source.carried is None else source.carried)
-        first, last = (other.place(source.first + source.step * t) for t in (0, self.turns - 1))
+        first, last = (other.place(source.first + source.step * t) for t in (low, high - 1))
         step = -source.step if other.reverse else source.step
         if self.roll.reverse:
             first, step = last, -step
-        return self.before.sliced(stack, first, step, self.turns)
+        return self.before.sliced(stack, first, step, high - low)
+
+    def _one_row(self, atom: Atom) -> Var:
+        kind: Any = Broadcast if isinstance(atom, Literal) else Reshape
+        return self.before.write(kind((1, *atom.type.shape)), atom)
 
     def _listed(self, source: Listed, dtype: Any) -> Atom:
         program = self.outside.numbers.program
@@ -156,6 +198,4 @@ class Wanted:
         values = [a.value if isinstance(a, Literal) else program.constants.get(a) for a in atoms]
         if all(v is not None for v in values):
             return self.before.constant(np.stack([np.asarray(v, dtype) for v in values]))
-        shape = (1, *atoms[0].type.shape)
-        rows = [self.before.write((Broadcast if isinstance(a, Literal) else Reshape)(shape), a) for a in atoms]
-        return self.before.write(Concatenate(0), *rows)
+        return self.before.write(Concatenate(0), *map(self._one_row, atoms))
