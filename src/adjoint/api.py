@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError
-from adjoint.base.source import here, user_facing
+from adjoint.base.source import by_name, here, user_facing
 from adjoint.ops.select import StopGradient
 from adjoint.program.trace import Traced, bind, running
 from adjoint.program.types import ArrayType, Value, type_of
@@ -62,7 +62,7 @@ class Transformed:
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        return Transformed, (self._run, self._function, self._options)
+        return by_name(self) or (Transformed, (self._run, self._function, self._options))
 
     function = property(lambda self: self._function, doc="The function that it was made from.")
 

@@ -13,7 +13,7 @@ from typing import Any, overload
 from adjoint import tree
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError
-from adjoint.base.source import user_facing, user_frame
+from adjoint.base.source import by_name, user_facing, user_frame
 from adjoint.compile.entry import Entry
 from adjoint.entries import specialisation
 from adjoint.ops.call import Call as CallProgram
@@ -242,7 +242,7 @@ class Jitted(Entry):
         return Jitted(function, self._options)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return Jitted, (self.function, self._options)
+        return by_name(self) or (Jitted, (self.function, self._options))
 
     @property
     def __signature__(self) -> inspect.Signature:

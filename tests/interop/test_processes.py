@@ -233,6 +233,43 @@ def test_public_objects_pickle(name) -> None:
             np.testing.assert_array_equal(one, other)
 
 
+@ad.jit
+def jitted(x):
+    return np.sum(x**2)
+
+
+@ad.grad
+def slope(x):
+    return np.sum(x**3)
+
+
+@ad.checkpoint
+def kept(x):
+    return np.sum(x**4)
+
+
+@ad.custom_rule(jvp=everything)
+def ruled(x):
+    return np.sin(x)
+
+
+class Holder:
+    @ad.jit
+    def method(self, x):
+        return 3 * x
+
+    @staticmethod
+    @ad.jit
+    def plain(x):
+        return 4 * x
+
+
+@pytest.mark.parametrize("thing", [jitted, slope, kept, ruled, Holder.method, Holder.plain])
+def test_decorated_functions_pickle_by_name(thing) -> None:
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(thing, protocol)) is thing
+
+
 def test_values_pickle() -> None:
     for value in (
         ad.tree.structure({"a": [1, (2, None)], "b": OrderedDict(c=3)}),

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from adjoint.base.config import config
 
-__all__ = ["Location", "clean_traceback", "describe", "here", "line", "short", "user_facing", "user_frame"]
+__all__ = ["Location", "by_name", "clean_traceback", "describe", "here", "line", "short", "user_facing", "user_frame"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -167,3 +167,12 @@ def user_facing(function: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return call
+
+
+def by_name(thing: Any) -> str | None:
+    """The name under which a module holds this very object, as it does after a decorator: it pickles by its name."""
+    name: str = getattr(thing, "__qualname__", "")
+    found: Any = sys.modules.get(getattr(thing, "__module__", ""))
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return name if found is thing else None
