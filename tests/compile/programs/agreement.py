@@ -103,7 +103,7 @@ def _wrong(a: Any, b: Any, others: list[Any]) -> str | None:
     if not np.any(bad):
         return None
     at = tuple(int(i[0]) for i in np.nonzero(np.atleast_1d(bad)))
-    spread = max(float(np.max(np.abs(np.atleast_1d(o)[at] - np.atleast_1d(b)[at]))) for o in others)
+    spread = max(abs(complex(np.atleast_1d(o)[at]) - complex(np.atleast_1d(b)[at])) for o in others)
     return (
         f"{np.count_nonzero(bad)} of {a.size} elements of {a.dtype}{a.shape}, first at {at}: "
         f"{np.atleast_1d(a)[at]!r}, expected {np.atleast_1d(b)[at]!r} (noise makes {spread:.3g})"
@@ -180,19 +180,19 @@ def derivative(f: RandomFunction, way: str, xs: Sequence[Any]) -> tuple[Callable
     if way == "jvp":
 
         def push(*ys: Any) -> list[Any]:
-            of = lambda *moving: f(*_put(ys[:n], smooth, moving))  # noqa: E731
+            of = lambda *moving: f(*_put(ys[:n], smooth, moving))
             values, slopes = ad.jvp(of, tuple(ys[k] for k in smooth), tuple(ys[n:]))
             return [*values, *[s for s in slopes if s is not None]]
 
         return push, [*xs, *[np.ones_like(xs[k])[()] * np.asarray(xs[k]).dtype.type(0.5) for k in smooth]]
     if way == "grad of vmap":
         stacked = [np.stack([np.asarray(x)] * 2) for x in xs]
-        total = lambda *ys: np.sum(ad.vmap(f.weighed)(*ys))  # noqa: E731
+        total = lambda *ys: np.sum(ad.vmap(f.weighed)(*ys))
         return (lambda *ys: list(ad.grad(total, argnums=argnums)(*ys))), stacked
 
     def curvature(*ys: Any) -> list[Any]:
-        slope = lambda *zs: ad.grad(f.weighed, argnums=argnums)(*zs)  # noqa: E731
-        of = lambda *moving: slope(*_put(ys[:n], smooth, moving))  # noqa: E731
+        slope = lambda *zs: ad.grad(f.weighed, argnums=argnums)(*zs)
+        of = lambda *moving: slope(*_put(ys[:n], smooth, moving))
         return list(ad.jvp(of, tuple(ys[k] for k in smooth), tuple(ys[n:]))[1])
 
     return curvature, [*xs, *[np.ones_like(xs[k])[()] for k in smooth]]

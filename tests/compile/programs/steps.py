@@ -77,7 +77,7 @@ def a_binary(r: Random, pool: Pool) -> Step:
     f = getattr(np, name)
     if name in ("divide", "power", "float_power") and r.random() < 0.8:
         plain = f
-        f = lambda x, y: plain(0.5 + np.absolute(x), 2 + np.tanh(y))  # noqa: E731
+        f = lambda x, y: plain(0.5 + np.absolute(x), 2 + np.tanh(y))
     if r.random() < 0.3:
         number = r.choice(NUMBERS)
         if r.random() < 0.5:
