@@ -15,6 +15,7 @@ from adjoint.compile.matrices import Matrix
 from adjoint.program.types import ArrayType
 
 ZERO = Value("0", "i64")
+CACHE = 2**21  # bytes: a larger matrix comes from memory, and is asked for in time
 
 
 def _shape_of_tile(vectors: int, rows: int) -> tuple[int, int]:
@@ -98,6 +99,12 @@ class Tile:
         place = f.add(f.mul(i, self.block.number(x.down)), f.mul(j, self.block.number(x.across)))
         return f.element(x.pointer, place, lanes.component(self.dtype))
 
+    def _fetch(self, pointer: Value) -> None:
+        """Ask for a line of memory that will be read soon; an address beyond the end does no harm."""
+        f = self.block.f
+        read, soon, data = f.constant("i32", 0), f.constant("i32", 3), f.constant("i32", 1)
+        f.call("llvm.prefetch.p0", "void", pointer, read, soon, data, declared=True)
+
     def write(self, row: Value, column: Value, rows: int, widths: list[int]) -> None:
         """Few accumulators are doubled, to hide the latency of a multiplication."""
         f, dtype = self.block.f, self.dtype
@@ -121,10 +128,19 @@ class Tile:
                         f.store(f.constant(kinds[v], 0), room)
         most = 1 if rows * len(widths) >= 12 else 4  # a loop of few instructions costs its turns
         turns = next(n * ways for n in (most, 2, 1) if count % (n * ways) == 0)
+        line = 64 // dtype.itemsize
+        from_afar = self.a.rows * self.a.columns * dtype.itemsize > CACHE
+        if from_afar and self.a.across == 1 and count % line == 0 and line % ways == 0:
+            turns = line
         with f.loop(first, last, f.index(turns)) as start:
+            if from_afar and self.a.across == 1:  # the same part of the next rows
+                for i in range(rows):
+                    self._fetch(self._at(self.a, f.add(row, f.index(rows + i)), start))
             for turn in range(turns):
                 way = turn % ways
                 k = f.add(start, f.index(turn))
+                if from_afar and self.a.across != 1:  # the same rows of the next block
+                    self._fetch(self._at(self.a, row, f.add(k, f.index(count))))
                 right = [
                     lanes.load(f, dtype, self._at(self.b, k, f.add(column, f.index(at))), f.index(0), self.b.across, w)
                     for at, w in zip(starts, widths, strict=True)
