@@ -19,8 +19,9 @@ import numpy as np
 from adjoint.compile import lanes
 from adjoint.compile.block import BOUNDS, Block, Unsupported, lowers
 from adjoint.compile.ir import Function, Value
+from adjoint.compile.views import strides_of
 from adjoint.ops.guards import Expect
-from adjoint.program.program import Equation, Literal
+from adjoint.program.program import Atom, Equation, Literal
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
@@ -32,7 +33,7 @@ def write_callback(block: Block, eq: Equation) -> None:
         raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
     slot = len(shared.callbacks)
     shared.callbacks.append(eq)
-    pointers = [block.view(a).pointer for a in eq.inputs if not isinstance(a, Literal)]
+    pointers = [_contiguous(block, a) for a in eq.inputs if not isinstance(a, Literal)]
     pointers += [block.pointer(v) for v in eq.outputs]
     table = f.allocate("ptr", 1 + len(pointers), align=8)
     f.store(f.index(0), table, 8)
@@ -44,6 +45,16 @@ def write_callback(block: Block, eq: Equation) -> None:
     block.leave_if(f.icmp("eq", f.load("i64", table, 8), f.index(0)), -1)
     shared.work += 1e4 * block.times
     shared.steps.append(f"{eq.op.title}: NumPy")
+
+
+def _contiguous(block: Block, atom: Atom) -> Value:
+    """Where an operand stands element after element; a view at other strides is copied."""
+    found = block.view(atom)
+    if all(s == t or n == 1 for s, t, n in zip(found.strides, strides_of(found.shape), found.shape, strict=True)):
+        return found.pointer
+    room = block.room(block.nbytes(atom.type))
+    block.copy_strided(room, found)
+    return room
 
 
 @lowers(Expect, any_size=True)

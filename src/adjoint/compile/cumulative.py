@@ -1,4 +1,4 @@
-"""Running sums, products and linear recurrences: a loop along one axis, vectors along another where there is one."""
+"""Running sums, products, extrema, linear recurrences: a loop along one axis, vectors along another if there is one."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 from adjoint.compile import lanes
 from adjoint.compile.block import Block, Operand, lowers
 from adjoint.compile.callbacks import write_callback
-from adjoint.compile.elements import convert, register_type, write
-from adjoint.compile.ir import Value, vector_of
+from adjoint.compile.elements import convert, write
+from adjoint.compile.ir import Function, Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.views import strides_of
-from adjoint.ops.arithmetic import add, multiply
-from adjoint.ops.cumulative import CumProd, CumSum, LinearRecurrence
+from adjoint.ops.arithmetic import add, maximum, minimum, multiply
+from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum, LinearRecurrence
 from adjoint.program.program import Equation
 from adjoint.program.types import ArrayType
 
 
-@lowers(CumSum, CumProd, LinearRecurrence, strided=True)
+@lowers(CumSum, CumProd, ArgCumExtremum, LinearRecurrence, strided=True)
 def write_running(block: Block, eq: Equation) -> None:
-    """zₖ = zₖ₋₁ + xₖ, zₖ₋₁ xₖ, or aₖ zₖ₋₁ + bₖ."""
+    """zₖ = zₖ₋₁ + xₖ, zₖ₋₁ xₖ, aₖ zₖ₋₁ + bₖ, or the place of the largest xⱼ so far."""
     op: Any = eq.op
     out = eq.outputs[0].type
-    if out.dtype.kind == "c" or out.ndim == 0:
+    if out.ndim == 0 or (isinstance(op, ArgCumExtremum) and eq.inputs[0].type.dtype.kind == "c"):
         return write_callback(block, eq)
     operands = [block.view(x) for x in eq.inputs]
     target = block.pointer(eq.outputs[0])
@@ -77,6 +77,24 @@ def _around(
         _run(block, eq, out, operands, strides, moved(f.index(whole), vector), target, n - whole, vector)
 
 
+class State:
+    """What is carried along the axis: an element for each lane, real or complex."""
+
+    def __init__(self, f: Function, start: Any) -> None:
+        self.f = f
+        self.parts = (start,) if isinstance(start, Value) else start
+        self.rooms = [f.allocate(part.type) for part in self.parts]
+        self.set(start)
+
+    def set(self, value: Any) -> None:
+        for part, room in zip((value,) if isinstance(value, Value) else value, self.rooms, strict=True):
+            self.f.store(part, room)
+
+    def get(self) -> Any:
+        loaded = tuple(self.f.load(part.type, room) for part, room in zip(self.parts, self.rooms, strict=True))
+        return loaded[0] if len(loaded) == 1 else loaded
+
+
 def _run(
     block: Block, eq: Equation, out: ArrayType, operands: Sequence[Operand], strides: Sequence[Any],
     places: Sequence[Value], target: Value, width: int, vector: int | None,
@@ -88,24 +106,52 @@ def _run(
     own = strides_of(out.shape)
     kind = ArrayType((), out.dtype)
     n = out.shape[axis]
-    room = f.allocate(vector_of(register_type(out.dtype), width))
-    start = lanes.number(f, out.dtype, 1 if isinstance(op, CumProd) else 0, width)
-    f.store(start, room)
-    with f.loop(f.index(0), block.number(n)) as turn:
-        k = f.sub(f.sub(block.number(n), turn), f.index(1)) if reverse else turn
+
+    def row(k: Value) -> list[Any]:
         values: list[Any] = []
         for x, s, p in zip(operands, strides, places, strict=False):
             at = f.add(p, f.mul(k, block.number(s[axis])))
             step = 1 if vector is None else s[vector]
-            value = lanes.load(f, x.dtype, x.pointer, at, 1, width if step else 1)
-            value = lanes.spread(f, value, width)
-            values.append(value if x.dtype == out.dtype else convert(f, value, x.dtype, out.dtype))
-        before = f.load(start.type, room)
+            values.append(lanes.spread(f, lanes.load(f, x.dtype, x.pointer, at, 1, width if step else 1), width))
+        return values
+
+    def put(k: Value, value: Any) -> None:
+        lanes.store(f, out.dtype, value, target, f.add(places[-1], f.mul(k, block.number(own[axis]))), 1, width)
+
+    if isinstance(op, ArgCumExtremum):
+        _extremum(block, eq, operands[0].dtype, row, put, width)
+        return
+    state = State(f, lanes.number(f, out.dtype, 1 if isinstance(op, CumProd) else 0, width))
+    with f.loop(f.index(0), block.number(n)) as turn:
+        k = f.sub(f.sub(block.number(n), turn), f.index(1)) if reverse else turn
+        values = [
+            v if x.dtype == out.dtype else convert(f, v, x.dtype, out.dtype)
+            for v, x in zip(row(k), operands, strict=True)
+        ]
+        before = state.get()
         types = (kind, kind)
         if isinstance(op, LinearRecurrence):
             now: Any = write(f, add, types, kind, [write(f, multiply, types, kind, [values[0], before]), values[1]])
         else:
             now = write(f, add if isinstance(op, CumSum) else multiply, types, kind, [before, values[0]])
-        f.store(now, room)
-        at = f.add(places[-1], f.mul(k, block.number(own[axis])))
-        lanes.store(f, out.dtype, now, target, at, 1, width)
+        state.set(now)
+        put(k, now)
+
+
+def _extremum(block: Block, eq: Equation, dtype: Any, row: Any, put: Any, width: int) -> None:
+    """The places at which the best so far changes; the first NaN is the best of all."""
+    f, op, kind = block.f, eq.op, ArrayType((), dtype)
+    assert isinstance(op, ArgCumExtremum)
+    best = State(f, row(f.index(0))[0])
+    place = State(f, f.constant(f.spread(f.index(0), width).type, 0))
+    better = maximum if op.kind == "max" else minimum
+    with f.loop(f.index(0), block.number(eq.outputs[0].type.shape[op.axis])) as k:
+        before = best.get()
+        now = write(f, better, (kind, kind), kind, [before, row(k)[0]])
+        if dtype.kind == "f":
+            new = f.binary("and", f.fcmp("une", now, before), f.fcmp("ord", before, before))
+        else:
+            new = f.icmp("ne", now, before)
+        place.set(f.select(new, f.spread(k, width), place.get()))
+        best.set(now)
+        put(k, place.get())

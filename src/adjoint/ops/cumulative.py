@@ -127,7 +127,7 @@ class LinearRecurrence(Differential):
 
 @primitive
 class ArgCumExtremum(Flat):
-    """For each place along an axis, the index of the first largest (or smallest) element so far."""
+    """For each place along an axis, the index of the first largest (or smallest) element so far, or first NaN."""
 
     kind: str
     axis: int
@@ -135,9 +135,9 @@ class ArgCumExtremum(Flat):
     def evaluate(self, *xs: Value) -> Value:
         x = np.moveaxis(xs[0], self.axis, -1)
         best: Any = (np.maximum if self.kind == "max" else np.minimum).accumulate(x, axis=-1)
-        new = np.concatenate(
-            [np.ones((*x.shape[:-1], min(1, x.shape[-1])), bool), best[..., 1:] != best[..., :-1]], axis=-1
-        )
+        before, after = best[..., :-1], best[..., 1:]
+        better = (before != after) & (before == before)  # the first NaN is the best of all
+        new = np.concatenate([np.ones((*x.shape[:-1], min(1, x.shape[-1])), bool), better], axis=-1)
         places = np.where(new, np.arange(x.shape[-1]), 0)  # pyright: ignore[reportUnknownArgumentType]
         return np.moveaxis(np.maximum.accumulate(places, axis=-1), -1, self.axis)
 
