@@ -90,6 +90,31 @@ def test_python_numbers_give_way_in_promotion_as_in_numpy() -> None:
     assert ad.jit(strong)(0.5, x).dtype == strong(0.5, x).dtype == np.float64
 
 
+def test_python_numbers_give_way_inside_loops_and_branches() -> None:
+    x = x3.astype(np.float32)
+
+    def f(rate: float, n: int, x: Any) -> Any:
+        y, _ = ad.scan(lambda c, b: (c + (rate / 2) * b, None), np.float32(0), x)
+        z = ad.cond(y > 0, lambda x: -rate * x * n, lambda x: x * (n + 1), x)
+        return y, z, ad.vmap(lambda x: x * (rate + 1))(x), ad.grad(lambda x: np.sum(x**2 * (2 * rate)))(x)
+
+    same(ad.jit(f)(0.5, 2, x), f(0.5, 2, x))
+
+
+def test_whole_numbers_of_pythons() -> None:
+    power = ad.jit(lambda n, k: n**k)
+    for n, k in ((3, 4), (2, -2), (10, 30), (3, 5), (2, 61), (2, 62), (-7, 3), (2, 200)):
+        assert power(n, k) == n**k
+        assert isinstance(power(n, k), int | np.integer) == isinstance(n**k, int)
+    product = ad.jit(lambda n: n * n)
+    assert [product(10**k) for k in (3, 12, 4, 18)] == [10**6, 10**24, 10**8, 10**36]
+    divide = ad.jit(lambda n, m: (n // m, n % m, n / m))
+    same(divide(-7, 2), (-4, 1, -3.5))
+    with pytest.raises(ZeroDivisionError):
+        divide(1, 0)
+    assert divide(9, 4) == (2, 1, 2.25)
+
+
 def test_results_are_new_memory() -> None:
     x, constant = np.arange(3.0), np.arange(2.0)
     fast = ad.jit(lambda x: (x, x[1:], np.reshape(x, (3, 1)), constant))

@@ -156,9 +156,9 @@ def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], ope
     return result
 
 
-def _with_inputs(program: Program, own: int, start: int, captured: Sequence[Value]) -> Program:
+def _with_inputs(program: Program, own: int, start: int, captured: Sequence[Traced]) -> Program:
     """The program with the captured values of all branches as inputs, of which it reads its own."""
-    kinds = _types(captured)
+    kinds = [c.type for c in captured]  # Python's numbers stay weak
     mine = range(start, start + len(program.inputs) - own)
     return record_program(
         lambda *flat: program(*flat[:own], *[flat[own + i] for i in mine]), [*program.input_types[:own], *kinds]

@@ -23,7 +23,7 @@ from adjoint.program.trace import live_trace
 from adjoint.program.types import Value
 from adjoint.report import Report, specialised
 from adjoint.transform.paths import TooManyPaths
-from adjoint.transform.questions import Asked
+from adjoint.transform.questions import Asked, TooLarge
 from adjoint.transform.signatures import Call, Signature
 from adjoint.transform.watch import watching
 
@@ -184,6 +184,9 @@ class Jitted(Entry):
             self._give_up(ways, "the lanes of vmap go too many ways", str(problem))
             ways.always_python = True
             return None
+        except TooLarge:  # now; other values may be smaller
+            ways.reason = "whole numbers of more than 64 bits"
+            return None
         if not way.captured:
             ways.found = [way, *ways.found]
         return way
@@ -218,7 +221,7 @@ class Jitted(Entry):
                 try:
                     why = "a call inside a transformation"
                     ways.found = [traced(self.function, self._signature, call, answers=False, why=why)]
-                except (Asked, TooManyPaths):
+                except (Asked, TooManyPaths, TooLarge):
                     ways.reason = "it asks for values, inside a transformation"
                 if not ways.found or ways.found[0].acts or ways.found[0].captured:
                     ways.always_python = not ways.found or not ways.found[0].captured

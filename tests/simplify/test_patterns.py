@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.patterns import identity
 from adjoint.simplify.rewriter import Rewriter
@@ -62,3 +64,15 @@ def test_only_where_nothing_else_reads_what_is_inside() -> None:
 def test_a_text_that_is_no_identity() -> None:
     with pytest.raises(SyntaxError, match="means nothing in an identity"):
         identity("x[0]", "x")
+
+
+def test_a_python_number_does_not_stand_for_a_result() -> None:
+    """It would promote otherwise: a weak float64 times a float32 is a float32."""
+    weak, single = ArrayType((), np.dtype(np.float64), weak=True), ArrayType((2,), np.dtype(np.float32))
+    program, _ = record_program(lambda x, y: [x * np.float64(1) * y], [weak, single])
+    rewritten = drop_dead_code(Rewriter(program, RuleBook(identity("x * 1", "x"))).run())
+    assert len(rewritten.equations) == 2
+    assert rewritten(0.5, X.astype(np.float32))[0].dtype == np.float64
+    whole = ArrayType((), np.dtype(np.int64), weak=True)
+    program, _ = record_program(lambda x: [np.sin(x * np.float64(1))], [whole])
+    assert len(drop_dead_code(Rewriter(program, RuleBook(identity("x * 1", "x"))).run()).equations) == 2

@@ -11,16 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops import arithmetic  # noqa: F401  # pyright: ignore[reportUnusedImport]  (fills BY_NAME)
 from adjoint.ops.calculus import Linear
+from adjoint.ops.pointwise import BY_NAME
 from adjoint.program.op import primitive
+from adjoint.program.record import WEAKENED
 from adjoint.program.types import ArrayType, Value
-
-ARITHMETIC = frozenset(
-    {
-        *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "square"),
-        *("negative", "positive", "absolute"),
-    }
-)
 
 
 @primitive
@@ -42,3 +38,10 @@ class Weaken(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return xs[0]
+
+
+ARITHMETIC = (
+    *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "square"),
+    *("negative", "positive", "absolute"),
+)
+WEAKENED.update({BY_NAME[name]: Weaken() for name in ARITHMETIC})

@@ -28,6 +28,10 @@ from adjoint.program.types import ArrayType, Value, type_of
 _ERROR_STATE: Any = getattr(getattr(getattr(np, "_core", None), "_ufunc_config", None), "_extobj_contextvar", None)
 
 
+# arithmetic whose results are Python numbers when its operands are -> what makes them so; filled by adjoint.ops.weak
+WEAKENED: dict[Op, Op] = {}
+
+
 class RecordTracer(Traced):
     """A variable of a program being recorded; `_value` is None when it is symbolic."""
 
@@ -123,7 +127,7 @@ class Record(Trace):
         known = self._known.get(id(value))
         if known is not None and not isinstance(value, Traced) and _unchanged(value, self.constants[known[1]]):
             return known[1]
-        var = Var(type_of(value))
+        var = Var(value.type if isinstance(value, RecordTracer) else type_of(value))
         if isinstance(value, Traced):
             self.captured[var] = value.snapshot()  # type: ignore[attr-defined]
         else:
@@ -148,7 +152,9 @@ class Record(Trace):
         location, scope, pulled = origin()
         self.equations.append(Equation(op, atoms, outputs, location, scope, quiet(), pulled))
         if not op.several:
-            return RecordTracer(self, outputs[0], z)
+            made = RecordTracer(self, outputs[0], z)
+            weak = op.pointwise and not types.shape and op in WEAKENED and all(a.type.weak for a in atoms)
+            return self.weakened(op, args, made) if weak else made
         return tuple(RecordTracer(self, v, None if z is None else z[j]) for j, v in enumerate(outputs))
 
     def _pointwise_type(self, op: Op, atoms: Sequence[Atom]) -> ArrayType:
@@ -159,6 +165,10 @@ class Record(Trace):
         if known is None:
             known = self._types[key] = (op.result_type(*types), types)  # the types are held, so that their ids stay
         return known[0]
+
+    def weakened(self, op: Op, args: Sequence[Value], z: RecordTracer) -> RecordTracer:
+        """The result of arithmetic of Python's numbers as one of them."""
+        return Record.apply(self, WEAKENED[op], (z,))
 
     def ask(self, x: RecordTracer, question: str, answer: Callable[[Value], Any]) -> Any:
         """Python asks for a plain answer: give it and note the guard, or say what to use instead."""

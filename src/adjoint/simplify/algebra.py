@@ -191,7 +191,9 @@ def decided(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom 
     chosen = x if x is y else None
     if isinstance(condition, Literal):
         chosen = x if condition.value else y
-    return chosen if chosen is not None and (chosen.type.dtype == kind.dtype or chosen.type.weak) else None
+    if chosen is None or (isinstance(chosen, Literal) and chosen.type.weak):
+        return chosen
+    return chosen if chosen.type.dtype == kind.dtype and not chosen.type.weak else None
 
 
 @rule("select(x, y, not p) = select(y, x, p)", Select, ANY, ANY, BY_NAME["logical_not"])

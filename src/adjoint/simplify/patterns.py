@@ -159,8 +159,9 @@ def _named(letter: str, atom: Atom, found: Found, kind: ArrayType) -> bool:
         value: Any = kind.dtype.type(atom.value)
         return found.setdefault(letter, value) is value or found[letter] == value
     if letter != "p":
-        dtype = atom.type.dtype
-        if dtype != kind.dtype and not atom.type.weak:
+        number = isinstance(atom, Literal) and atom.type.weak
+        # a variable that counts as a Python number promotes otherwise than the result in whose place it would stand
+        if not number and (atom.type.dtype != kind.dtype or atom.type.weak):
             return False
     return found.setdefault(letter, atom) is atom
 

@@ -222,7 +222,10 @@ class Rewriter:
         """The outputs of a program on these inputs, its equations written here; None where the types do not agree."""
         here: dict[Var, Atom] = {}
         for v, a in zip(program.inputs, inputs, strict=True):
-            if a.type.shape != v.type.shape or (a.type.dtype != v.type.dtype and not a.type.weak):
+            if a.type.shape != v.type.shape:
+                return None
+            number = isinstance(a, Literal) and a.type.weak
+            if not number and (a.type.dtype != v.type.dtype or a.type.weak != v.type.weak):
                 return None
             here[v] = self.fitted(a, v.type)
         for v, value in program.constants.items():

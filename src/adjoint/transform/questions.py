@@ -16,21 +16,33 @@ from typing import Any, cast
 import numpy as np
 
 from adjoint.base.source import describe, here
+from adjoint.ops import weak  # noqa: F401  # pyright: ignore[reportUnusedImport]  (fills WEAKENED)
 from adjoint.ops.effects import silent_operation
 from adjoint.ops.guards import Expect, content
+from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.rearrange import Convert
 from adjoint.ops.search import Nonzero
-from adjoint.ops.weak import ARITHMETIC, Weaken
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Var
 from adjoint.program.record import Record, RecordTracer
-from adjoint.program.trace import outside_of
+from adjoint.program.trace import Traced, outside_of
 from adjoint.program.types import ArrayType, Value
 
-WEAKEN = Weaken()
+
+FLOAT = np.dtype(np.float64)
 
 
 class Asked(BaseException):
     """Python asked where there is no answer. Not an Exception: the user's `except` must not catch it."""
+
+
+class TooLarge(BaseException):
+    """A whole number of Python's does not fit into 64 bits. The function has to run as plain Python."""
+
+
+def _is_int(x: Value) -> bool:
+    """Whether a value is, or stands for, an int of Python's."""
+    return type(x) is int or (isinstance(x, RecordTracer) and x.type.weak and x.dtype.kind == "i")
 
 
 class GuardedRecord(Record):
@@ -57,18 +69,31 @@ class GuardedRecord(Record):
         self._values[x._var] = value
         return x
 
-    def apply(self, op: Op, args: Sequence[Value]) -> Value:
-        z = super().apply(op, args)
-        if not op.pointwise or z.shape:
-            return z
-        eq = self.equations[-1]
-        arithmetic = op.title in ARITHMETIC and eq.outputs[0].type.dtype.kind in "ifc"
-        if not arithmetic or not all(a.type.weak for a in eq.inputs):
-            return z
-        z = super().apply(WEAKEN, (z,))
-        if all(self._whole(a) for a in eq.inputs):
-            self._counts.add(z._var)
-        return z
+    def weakened(self, op: Op, args: Sequence[Value], z: RecordTracer) -> RecordTracer:
+        atoms = self.equations[-1].inputs
+        made = super().weakened(op, args, z)
+        if all(self._whole(a) for a in atoms):
+            self._counts.add(made._var)
+        if made.dtype.kind == "i" and op.title in ("multiply", "square", "power"):
+            self._check_size(op, args)
+        return made
+
+    def _check_size(self, op: Op, args: Sequence[Value]) -> None:
+        """Python's whole numbers have any size; here they have 64 bits, which must do."""
+        floats: list[Any] = [Convert(FLOAT)(a) if isinstance(a, Traced) else float(a) for a in args]
+        size: Any = np.absolute(op(*floats))
+        if not bool(size < 2.0**62):
+            raise TooLarge
+
+    def apply_two(self, op: Op, x: Value, y: Value) -> Value:
+        """x ** n of Python's whole numbers is a float when n is negative, and x // 0 is an error."""
+        if op.title not in ("power", "floor_divide", "remainder") or not (_is_int(x) and _is_int(y)):
+            return self.apply(op, (x, y))
+        if op.title == "power":
+            return self.apply(op, (x, y) if bool(y >= 0) else (self.apply(BY_NAME["multiply"], (x, 1.0)), y))
+        if not bool(y != 0):
+            raise ZeroDivisionError("integer division or modulo by zero")
+        return self.apply(op, (x, y))
 
     def _whole(self, atom: Atom) -> bool:
         return atom.type.dtype.kind == "i" or atom in self._counts

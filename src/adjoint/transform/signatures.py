@@ -24,7 +24,7 @@ from adjoint.tree.static_values import STATIC_TYPES
 # As Any: a test against it leaves the value Any, where the class would make it an array of unknown elements.
 _ARRAY: Any = np.ndarray
 _SCALAR: Any = np.generic
-LARGEST = 2**63  # Python's whole numbers from here on do not fit into an array, and are part of the program
+LARGEST = 2**62  # Python's whole numbers from here on are part of the program: their sums would not fit into an array
 
 
 class Fixed:
