@@ -89,6 +89,9 @@ def test_calls_inside_transformations() -> None:
     (one,) = fast.report().specialisations
     assert one.why == "a call inside a transformation"
     assert one.calls == 1
+    assert one.how == "compiled"
+    assert one.seconds["compile"] > 0
+    assert len(one.kernels) >= 2  # the way forth and the way back
 
 
 def test_before_the_first_call() -> None:

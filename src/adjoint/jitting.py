@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import threading
 import time
 import warnings
@@ -18,7 +19,7 @@ from adjoint.compile.entry import Entry
 from adjoint.entries import specialisation
 from adjoint.ops.call import Call as CallProgram
 from adjoint.ops.guards import Mismatch
-from adjoint.pipeline import Way, executable, made_of, traced
+from adjoint.pipeline import Way, executable, traced
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value
 from adjoint.report import Report, specialised
@@ -81,6 +82,7 @@ class Jitted(Entry):
     _ways: dict[Any, Ways]  # by what makes calls alike
     _lock: threading.RLock
     _methods: dict[type, bool]
+    _told: bool  # that the same thing changes again and again
 
     def __init__(self, function: Function, options: dict[str, Any]) -> None:
         if not callable(function):
@@ -90,7 +92,7 @@ class Jitted(Entry):
         functools.update_wrapper(self, function, updated=())
         self.function, self._options = function, options
         self._signature = Signature(function, options["static_argnums"], options["static_argnames"])
-        self._ways, self._methods, self._lock = {}, {}, threading.RLock()
+        self._ways, self._methods, self._lock, self._told = {}, {}, threading.RLock(), False
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that no specialisation has taken."""
@@ -137,12 +139,7 @@ class Jitted(Entry):
             ways = sorted((way for kind in kinds for way in kind.found), key=lambda way: way.serial)
             return Report(
                 self.__name__,
-                [
-                    specialised(
-                        way, made_of(way.program), way.calls + hits.get(-1 if way.entry is None else way.entry, 0)
-                    )
-                    for way in ways
-                ],
+                [specialised(way, way.calls + hits.get(-1 if way.entry is None else way.entry, 0)) for way in ways],
                 sum(kind.eager for kind in kinds),
                 list(dict.fromkeys(kind.reason for kind in kinds if kind.reason)),
             )
@@ -175,7 +172,7 @@ class Jitted(Entry):
             count = len(ways.found)
             self._give_up(ways, f"more than {count} specialisations", f"{count} are made. {missed}")
             return None
-        why = "the first call of this kind"
+        why = self._why(call)
         if missed is not None:
             why = f"another answer: {missed.guard.question} at {missed.guard.place}"
         try:
@@ -191,6 +188,29 @@ class Jitted(Entry):
             ways.found = [way, *ways.found]
         return way
 
+    def _why(self, call: Call) -> str:
+        """What is new about a call; a warning when it is something that should be an argument, again and again."""
+        known = itertools.islice(reversed(self._ways), 4 * config.specialisations)
+        found = [changes for key in known if key != call.key and (changes := self._signature.changes(call, key))]
+        if not found:
+            return "the first call of this kind"
+        arguments, others = min(found, key=lambda changes: len(changes[0]) + len(changes[1]))
+        if others and not arguments and not self._told:
+            repeated = [names for unchanged, names in found if not unchanged]
+            if len(repeated) >= config.specialisations:
+                self._told = True
+                names = ", ".join(dict.fromkeys(name for one in repeated for name in one))
+                self._warn(
+                    f"jit of {self.__name__}: {len(repeated) + 1} programs were made that differ only in {names}. "
+                    "Pass a number as an argument, and define a function once, outside the loop."
+                )
+        return f"{', '.join([*arguments, *others])} changed"
+
+    def _warn(self, message: str) -> None:
+        frame = user_frame()
+        place = ("jit", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+        warnings.warn_explicit(message, RuntimeWarning, *place)
+
     def _give_up(self, ways: Ways, reason: str, details: str) -> None:
         """From now on such calls run as plain Python; said once."""
         message = f"jit of {self.__name__}: {reason}. {details}"
@@ -199,11 +219,7 @@ class Jitted(Entry):
         ways.reason = reason
         if not ways.warned:
             ways.warned = True
-            frame = user_frame()
-            place = ("jit", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-            warnings.warn_explicit(
-                f"{message} This call, and others like it, run as plain Python.", RuntimeWarning, *place
-            )
+            self._warn(f"{message} This call, and others like it, run as plain Python.")
 
     def _inside(self, args: Any, kwargs: Any) -> Any:
         """A call inside a transformation: recorded as one primitive, or as what the function does."""

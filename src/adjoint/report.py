@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from adjoint.base.source import short
-from adjoint.pipeline import Executable, Way
+from adjoint.pipeline import Executable, Way, made_of
+from adjoint.program.program import Program
+from adjoint.transform.subprograms import halves_of
 
 __all__ = ["Report", "Specialised"]
 
@@ -111,19 +113,37 @@ def _time(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
 
 
-def specialised(way: Way, made: Executable | None, calls: int) -> Specialised:
-    """What there is to say about one way."""
-    notes: dict[str, Any] = {} if made is None or made.kernel is None else made.kernel.notes
-    callbacks = [f"{title} at {short(place)}" for title, place in notes.get("callbacks", ())]
+def specialised(way: Way, calls: int) -> Specialised:
+    """What there is to say about one way: of the program itself, or of what transformations have made of it."""
+    made = made_of(way.program)
+    runs = [made] if made is not None else list(derived(way.program))
+    notes = [one.kernel.notes for one in runs if one.kernel is not None]
+    seconds = dict(way.seconds)
+    for one in runs:
+        for title, spent in one.seconds.items():
+            seconds[title] = seconds.get(title, 0.0) + spent
+    found = [note["cached"] for note in notes if note.get("cached") is not None]
     return Specialised(
         arguments=dict(way.arguments),
         why=way.why,
         guards=[f"{guard.label} at {guard.place}" for guard in way.expected],
-        how=made.how if made is not None else "as part of transformed programs",
-        equations=(len(way.program.equations), len((made.program if made is not None else way.program).equations)),
-        kernels=[str(step) for step in notes.get("steps", ())],
-        callbacks=callbacks,
-        cached=notes.get("cached"),
-        seconds={**way.seconds, **(made.seconds if made is not None else {})},
+        how="; ".join(dict.fromkeys(one.how for one in runs)) or "nothing has run yet",
+        equations=(len(way.program.equations), sum(len(one.program.equations) for one in runs)),
+        kernels=[str(step) for note in notes for step in note.get("steps", ())],
+        callbacks=[f"{title} at {short(place)}" for note in notes for title, place in note.get("callbacks", ())],
+        cached=all(found) if found else None,
+        seconds=seconds,
         calls=calls,
     )
+
+
+def derived(program: Program) -> Iterator[Executable]:
+    """What runs of the programs that transformations have made of this one."""
+    for found in list(program.__dict__.get("_derived", {}).values()):
+        parts = found if isinstance(found, tuple) else (found,)
+        for part in parts:
+            halves = (part,) if isinstance(part, Program) else halves_of(part)
+            for half in halves:
+                made = made_of(half)
+                yield from () if made is None else (made,)
+                yield from derived(half)

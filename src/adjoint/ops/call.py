@@ -1,8 +1,12 @@
 """`Call`: a program as one primitive, so that what is compiled stays compiled under every transformation.
 
 The derivative of a call is a call of the derivative: each transformation is mapped over the program, and the programs
-that come out are run as this one is. Who runs them is said by `run_with`; by default they are read.
+that come out are run as this one is. Who runs them is said by `run_with`; by default they are read. In a program that
+is being recorded a call is what its program does.
 """
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ from typing import Any
 from adjoint.ops.control import Control, Guard, active_series, flat_series, grouped_series, zeros
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
+from adjoint.program.record import Record
+from adjoint.program.trace import Traced, bind
 from adjoint.program.types import ArrayType, Value
 
 Runner = Callable[[Program, Sequence[Value]], Sequence[Value]]
@@ -36,6 +42,10 @@ class Call(Control):
 
     def guarded(self, guard: Guard) -> tuple[Control, int | None]:
         return Call(guard(self.program)), None
+
+    def __call__(self, *xs: Value) -> Value:
+        top = max((x._trace for x in xs if isinstance(x, Traced)), key=lambda trace: trace.level, default=None)
+        return tuple(interpret(self.program, xs)) if isinstance(top, Record) else bind(self, *xs)
 
     def evaluate(self, *xs: Value) -> Value:
         return tuple(_runner[0](self.program, xs))

@@ -28,7 +28,6 @@ from adjoint.program.record import Record, RecordTracer
 from adjoint.program.trace import Traced, outside_of
 from adjoint.program.types import ArrayType, Value
 
-
 FLOAT = np.dtype(np.float64)
 
 

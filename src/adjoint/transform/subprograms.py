@@ -262,6 +262,14 @@ def substituted(entry: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
     return entry
 
 
+def halves_of(thing: Any) -> list[Program]:
+    """The programs that a split has been made into so far; none of anything else."""
+    if not isinstance(thing, Split):
+        return []
+    pushed = [made for made, _ in thing._push.values()]
+    return [thing.forward, *([] if thing._backward is None else [thing._backward]), *pushed]
+
+
 def split_program(program: Program, wanted: Flags) -> Split:
     """The forward and backward halves of a program, for cotangents of the wanted inputs."""
     return remembered(program, ("split", wanted, watching() is not None), lambda: Split(program, wanted))
