@@ -168,6 +168,28 @@ class Signature:
             return (self.positional[int(place)] if int(place) < len(self.positional) else place) + rest
         return path.removeprefix("[1]").removeprefix("['").replace("']", "", 1)
 
+    def changes(self, call: Call, key: Any) -> tuple[list[str], list[str]] | None:
+        """What differs from another call, by name: arguments, and what should be one. None: calls of another form.
+
+        Numbers and functions that are read from outside, and functions that are arguments, make a program for each.
+        """
+        structure, kinds, facts = cast(Any, call.key)
+        if len(key) != 3 or key[0] != structure:
+            return None
+        arguments: list[str] = []
+        others: list[str] = []
+        for number, leaf in enumerate(call.leaves):
+            if kinds[number] != key[1][number]:
+                (others if callable(leaf) else arguments).append(self.name(structure, number))
+        for read, now, then in zip(self.surroundings.reads, facts, key[2], strict=True):
+            if now != then:
+                others.append(read.name)
+        if facts == key[2]:  # so the arrays are the same ones
+            own = len(call.leaves)
+            arrays = zip(self.surroundings.names(), kinds[own:], key[1][own:], strict=True)
+            arguments += [name for name, now, then in arrays if now != then]
+        return arguments, list(dict.fromkeys(others))
+
     def described(self, call: Call) -> list[tuple[str, str]]:
         """The arguments by name, with their types, or values if they are part of the program."""
         types = iter(call.types)
@@ -177,7 +199,8 @@ class Signature:
             fixed = leaf.value if type(leaf) is Fixed else leaf
             text = str(next(types)) if number in inputs else f"{getattr(fixed, '__name__', None) or repr(fixed)[:80]}"
             found.append((self.name(call.structure, number), text))
-        return found + list(zip(self.surroundings.names(), map(str, types), strict=True))
+        arrays = zip(self.surroundings.names(), map(str, types), strict=True)
+        return [*found, *arrays, *self.surroundings.numbers()]
 
 
 def _hashed(value: Any) -> Hashable:

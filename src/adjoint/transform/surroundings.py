@@ -114,6 +114,11 @@ class Surroundings:
         """What the arrays are called."""
         return [read.name for read in self.reads if is_input(read.value())]
 
+    def numbers(self) -> list[tuple[str, str]]:
+        """The numbers and texts that are part of the program, by name."""
+        values = ((read, read.value()) for read in self.reads if read.kind in ("cell", "global"))
+        return [(read.name, repr(v)[:80]) for read, v in values if isinstance(v, bool | int | float | complex | str)]
+
     def replaced(self, arrays: list[Value]) -> Callable[..., Any]:
         """The function with other arrays in the places of those that it reads."""
         places = [read for read in self.reads if is_input(read.value())]
