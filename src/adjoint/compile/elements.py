@@ -125,13 +125,19 @@ def _result(op: Any, types: Sequence[ArrayType]) -> Dtype:
     return loop[-1]
 
 
+_WIDTHS: dict[Any, Dtype] = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
+
+
 @lru_cache(maxsize=4096)
 def _loop(ufunc: Any, tokens: tuple[Any, ...]) -> tuple[Dtype, ...] | None:
     """The dtypes of the loop that NumPy would run: of the operands, then of the results; None if there is none."""
     try:
-        return ufunc.resolve_dtypes((*tokens, *[None] * ufunc.nout))
+        loop = ufunc.resolve_dtypes((*tokens, *[None] * ufunc.nout))
+        if any(d.kind == "O" for d in loop):  # Python's numbers alone are compared as objects; here they have 64 bits
+            loop = ufunc.resolve_dtypes((*[_WIDTHS.get(t, t) for t in tokens], *[None] * ufunc.nout))
     except TypeError:
         return None
+    return loop
 
 
 def _writer(name: str, loop: Sequence[Dtype]) -> Writer | None:
