@@ -27,10 +27,10 @@ from adjoint.program.types import ArrayType, Value
 from adjoint.simplify.moving_places import MovingPlaces
 from adjoint.simplify.repeats import Numbered, Run
 from adjoint.simplify.rolling import crossings
+from adjoint.simplify.stacked_numbers import stack_dtype
 from adjoint.simplify.turns import (
     Carried,
     Inner,
-    Listed,
     Roll,
     Rolls,
     Same,
@@ -38,7 +38,6 @@ from adjoint.simplify.turns import (
     Turns,
     Unknown,
     Walked,
-    literal_dtype,
 )
 
 LARGEST_COMPUTED = 1 << 12  # elements of a constant that is computed again to be compared
@@ -200,10 +199,10 @@ class _First(_Turn):
         if len(differing) != 1 or not isinstance(self.roll.sources[q][differing[0]], Carried):
             return None
         a, b = ours.inputs[differing[0]], theirs.inputs[differing[0]]
-        number = Listed((self.reads(position)[differing[0]],))
+        number = self.reads(position)[differing[0]]
         if not isinstance(b, Literal) or not b.type.weak or a.type.shape:
             return None
-        return differing[0] if literal_dtype(self.numbers, theirs, differing[0], number) == a.type.dtype else None
+        return differing[0] if stack_dtype(self.numbers, theirs, differing[0], [number]) == a.type.dtype else None
 
     def _write(
         self,

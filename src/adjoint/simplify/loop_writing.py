@@ -21,7 +21,7 @@ from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType
 from adjoint.simplify.dead_code import acts
 from adjoint.simplify.moving_places import Draft
-from adjoint.simplify.turns import Carried, Inner, Same, Source
+from adjoint.simplify.turns import Carried, Inner, Source
 from adjoint.simplify.walked_arrays import Wanted
 
 NOTHING = -(1 << 62)  # the number of a start that nobody reads

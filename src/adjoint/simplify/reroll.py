@@ -25,7 +25,8 @@ from adjoint.simplify.loop_writing import Loop
 from adjoint.simplify.moving_places import Draft
 from adjoint.simplify.repeats import Numbered, numbered
 from adjoint.simplify.rolling import rolls_of
-from adjoint.simplify.turns import Listed, Roll, Rolls, Same, literal_dtype
+from adjoint.simplify.stacked_numbers import stack_dtype
+from adjoint.simplify.turns import Roll, Rolls, Same
 
 FEWEST = 8  # turns: fewer stay written out
 LEAST = 32  # equations
@@ -87,8 +88,8 @@ class _Rewriting:
             places = [(q, i) for q, row in enumerate(loops[0].roll.sources) for i in range(len(row))]
             for (q, i), column in zip(places, zip(*rows, strict=True), strict=True):
                 if len(set(column)) > 1 and all(isinstance(s, Same) and s.number < 0 for s in column):
-                    found = Listed(tuple([s.number for s in column if isinstance(s, Same)]))
-                    dtype = literal_dtype(self.numbers, loops[0].equations[q], i, found)
+                    found = [s.number for s in column if isinstance(s, Same)]
+                    dtype = stack_dtype(self.numbers, loops[0].equations[q], i, found)
                     for loop in loops:
                         loop.lifted[q, i] = dtype
 

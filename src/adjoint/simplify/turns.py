@@ -13,13 +13,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adjoint.ops.effects import Callback, Check, Print
 from adjoint.ops.index import ScatterSet, ScatterSum, Slice
-from adjoint.program.program import Equation
-from adjoint.program.types import ArrayType
 from adjoint.simplify.dead_code import acts
 from adjoint.simplify.moving_places import MovingPlaces, is_whole
 from adjoint.simplify.repeats import Numbered, Run, Whole
+from adjoint.simplify.stacked_numbers import stack_dtype
 
 LONGEST_DELAY = 8  # turns back that a value may be read
 MOST_STACKED = 1 << 16  # elements of constants that are copied into a stack in any case
@@ -167,7 +165,10 @@ class Turns:
             found: list[Source] = []
             for i in range(self.bounds[q], self.bounds[q + 1]):
                 source = self._source(self.matrix[:, i])
-                if isinstance(source, Listed) and literal_dtype(self.numbers, eq, i - self.bounds[q], source) is None:
+                if (
+                    isinstance(source, Listed)
+                    and stack_dtype(self.numbers, eq, i - self.bounds[q], source.numbers) is None
+                ):
                     return 0, 0
                 found.append(source)
             sources.append(found)
@@ -357,42 +358,3 @@ def _even_extent(positions: Whole) -> tuple[int, int]:
     steps = np.diff(positions, axis=0)
     a, b = _around(np.all(steps == steps[middle], axis=1), middle)
     return a, b + 1
-
-
-def literal_dtype(numbers: Numbered, eq: Equation, slot: int, source: Listed) -> np.dtype[Any] | None:
-    """The dtype of a stack of literals, or of values, that an equation may read instead; None where it may not.
-
-    A Python number gives way to the arrays beside it; an element of an array does not. So the stack has the dtype to
-    which the primitive itself converts the number.
-    """
-    kind = eq.inputs[slot].type
-    if not kind.weak:
-        return kind.dtype
-    op: Any = eq.op
-    types = [a.type for a in eq.inputs]
-    if isinstance(op, ScatterSet) and slot == 1:
-        return types[0].dtype
-    if isinstance(op, Callback) or (isinstance(op, Print | Check) and "!" not in op.label):
-        return kind.dtype  # printed, a number is the same of either kind
-    ufunc = getattr(op, "ufunc", None)
-    if ufunc is None:
-        return None
-    tokens = [_token(t) for t in types]
-    dtypes = ufunc.resolve_dtypes((*tokens, *[None] * ufunc.nout))
-    strong = [*tokens[:slot], dtypes[slot], *tokens[slot + 1 :]]
-    if ufunc.resolve_dtypes((*strong, *[None] * ufunc.nout)) != dtypes:
-        return None
-    for n in source.numbers:
-        value: Any = numbers.atom(n).value  # type: ignore[union-attr]
-        if dtypes[slot].kind in "iu" and not _fits(value, dtypes[slot]):
-            return None
-    return dtypes[slot]
-
-
-def _fits(value: int, dtype: np.dtype[Any]) -> bool:
-    info = np.iinfo(dtype)
-    return int(info.min) <= value <= int(info.max)
-
-
-def _token(kind: ArrayType) -> Any:
-    return {"i": int, "f": float, "c": complex}[kind.dtype.kind] if kind.weak else kind.dtype

@@ -16,7 +16,8 @@ from adjoint.program.program import Atom, Equation, Literal, Var
 from adjoint.program.types import ArrayType
 from adjoint.simplify.moving_places import Draft, MovingPlaces
 from adjoint.simplify.repeats import Numbered
-from adjoint.simplify.turns import Carried, Edged, Inner, Listed, Roll, Same, Source, Walked, literal_dtype
+from adjoint.simplify.stacked_numbers import stack_dtype
+from adjoint.simplify.turns import Carried, Edged, Inner, Listed, Roll, Same, Source, Walked
 
 
 class Outside(Protocol):
@@ -86,9 +87,9 @@ class Wanted:
 
     def _is_outside(self, q: int) -> bool:
         source = self.roll.sources[q][0]
-        return (
-            source.number >= 0 if isinstance(source, Same) else isinstance(source, Inner) and self.is_still(source.made)
-        )
+        if isinstance(source, Same):
+            return source.number >= 0
+        return isinstance(source, Inner) and self.is_still(source.made)
 
     def is_still(self, k: int) -> bool:
         """Whether a result is the same in all turns."""
@@ -160,7 +161,7 @@ class Wanted:
             return self.moved_array(source.made) if self.stays_outside(source.made) else self.stack(source.made)
         if isinstance(source, Carried):
             return self.stack(source)
-        dtype = literal_dtype(self.outside.numbers, eq, slot, source) if isinstance(source, Listed) else None
+        dtype = stack_dtype(self.outside.numbers, eq, slot, source.numbers) if isinstance(source, Listed) else None
         key = (source, dtype)
         if key not in self.arrays:
             self.arrays[key] = self._made(source, dtype)
