@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.base.errors import CheckError, LeakError, TraceError
+from adjoint.base.errors import CheckError, DtypeError, LeakError, TraceError
 
 x3 = np.array([0.3, -0.4, 1.2])
 
@@ -243,3 +243,55 @@ class TestInsideAndAround:
             return 1 if n <= 1 else n * factorial(n - 1)
 
         assert factorial(5) == 120
+
+
+def test_what_a_write_would_not_reach_is_refused() -> None:
+    buffer = np.zeros(3)
+
+    def assigned(x: Any) -> Any:
+        buffer[:] = x
+        return buffer * 2
+
+    def added(x: Any) -> Any:
+        np.add(x, 1, out=buffer)
+        return buffer * 2
+
+    def through_a_view(x: Any) -> Any:
+        part = buffer[1:]
+        part += 1
+        return x
+
+    for f in (assigned, added, through_a_view):
+        with pytest.raises(TraceError, match="writes to buffer, an array from outside"):
+            ad.jit(f)(x3)
+    np.testing.assert_array_equal(buffer, 0.0)
+
+    @ad.jit
+    def update(state: Any, rate: float) -> None:
+        state["x"] -= rate
+
+    with pytest.raises(TraceError, match=r"writes to its argument state\['x'\] and returns nothing"):
+        update({"x": np.ones(2)}, 0.1)
+
+
+def test_arguments_may_be_assigned_to_inside() -> None:
+    @ad.jit
+    def doubled(x: Any) -> Any:
+        x[0] = 5.0
+        x *= 2
+        return x
+
+    x = np.ones(2)
+    np.testing.assert_array_equal(doubled(x), [10.0, 2.0])
+    np.testing.assert_array_equal(x, 1.0)
+
+
+def test_sets_of_computed_values_are_refused() -> None:
+    with pytest.raises(DtypeError, match="set of computed values"):
+        ad.jit(lambda x: {x * 2})(1.0)
+    assert ad.jit(lambda x: {"a", "b"})(1.0) == {"a", "b"}
+
+
+def test_generators_of_numpy_are_no_arguments() -> None:
+    with pytest.raises(DtypeError, match=r"argument rng is a Generator of NumPy's.*ad\.random\.default_rng"):
+        ad.jit(lambda rng, x: x + rng.normal())(np.random.default_rng(0), 1.0)

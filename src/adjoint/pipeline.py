@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint import tree
-from adjoint.base.errors import DtypeError
+from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.garbage import uncollected
 from adjoint.base.source import here
 from adjoint.compile.entry import ArrayLeaf, Entry, ListOf, NumberLeaf, Output, OutputType, Specialisation
@@ -195,6 +195,7 @@ def traced(
         args, kwargs = call.arguments(inputs[:own])
         copies = held.copies((args, kwargs))
         result = changed(*args, **kwargs)
+        _check_writes(signature, call, record, inputs, result)
         after.extend((leaves_of(copies), held.links(copies, result)))
         return result
 
@@ -219,6 +220,24 @@ def traced(
     return way
 
 
+def _check_writes(signature: Signature, call: Call, record: GuardedRecord, inputs: Sequence[Any], result: Any) -> None:
+    """Refuse what would be lost: a write to an array from outside, and one to an argument when nothing is returned."""
+    written = [x._var is not given._var for x, given in zip(inputs, record.inputs, strict=True)]
+    own = len(call.inputs)
+    for name, lost in zip(signature.surroundings.names(), written[own:], strict=True):
+        if lost:
+            raise TraceError(
+                f"jit: the function writes to {name}, an array from outside, which compiled functions do not change. "
+                "Make the array inside (adjoint.numpy.zeros), or take it as an argument and return its new value."
+            )
+    if result is None and any(written[:own]):
+        name = signature.name(call.structure, call.inputs[written.index(True)])
+        raise TraceError(
+            f"jit: the function writes to its argument {name} and returns nothing: a compiled function does not change "
+            "the caller's arrays. Return the new value."
+        )
+
+
 def _act(record: GuardedRecord, call: Call) -> None:
     """What the function printed and checked before it raised happens before the error is shown."""
     if acts(record.equations) and not record.captured:
@@ -229,6 +248,8 @@ def _constant(leaf: Any, path: str) -> Any:
     """A leaf of the result that does not depend on the arguments: an array is copied, all else is what it is."""
     if hasattr(leaf, "dtype") and hasattr(leaf, "copy"):
         return plain_value(leaf, f"jit: result{path}").copy()
+    if isinstance(leaf, set | frozenset) and any(isinstance(part, Traced) for part in leaf):
+        raise DtypeError(f"jit: result{path} is a set of computed values. Return a list or a tuple.")
     if isinstance(leaf, (int, float, complex, *STATIC_TYPES)) or callable(leaf):
         return leaf
     raise DtypeError(

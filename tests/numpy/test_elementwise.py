@@ -105,3 +105,11 @@ def test_text_of_traced_values() -> None:
         np.array([1.5, 2.5])
     )
     assert "1.5" in shown[0]
+
+
+def test_angle_of_reals_at_special_values() -> None:
+    x = np.array([-np.inf, -1.0, -0.0, 0.0, 2.0, np.inf, np.nan])
+    for values in (x, x.astype(np.float32), np.array([-1, 0, 2])):
+        found = ad.jit(np.angle)(values)
+        np.testing.assert_array_equal(found, np.angle(values))
+        assert found.dtype == np.angle(values).dtype

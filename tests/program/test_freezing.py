@@ -1,6 +1,7 @@
 """Numbers drawn from NumPy inside a body that is traced once are refused, wherever the generator lives."""
 
 import functools
+import random
 import subprocess
 import sys
 import types
@@ -42,6 +43,7 @@ def closure():
 BODIES = {
     "global function": lambda c, x: (c + np.random.normal(), None),
     "global generator": lambda c, x: (c + GENERATOR.normal(), None),
+    "Python's random": lambda c, x: (c + random.random(), None),
     "RandomState": lambda c, x: (c + LEGACY.rand(), None),
     "table": lambda c, x: (c + TABLE["rng"].random(), None),
     "callee": lambda c, x: (called(c), None),

@@ -85,7 +85,11 @@ def iscomplex(x: Value) -> Value:
 @implements(np.angle)
 def angle(z: Any, deg: bool = False) -> Value:
     z = as_array(z)
-    phase = np.arctan2(np.imag(z), np.real(z)) if z.dtype.kind == "c" else np.where(np.less(z, 0), np.pi, 0.0) + 0.0 * z
+    if z.dtype.kind == "c":
+        phase = np.arctan2(np.imag(z), np.real(z))
+    else:  # that of -0 is π, as it is of all below
+        x = convert(z, np.float64) if z.dtype.kind in "biu" else z
+        phase = np.where(np.isnan(x), x, np.where(np.signbit(x), x.dtype.type(np.pi), x.dtype.type(0)))
     return phase * (180 / np.pi) if deg else phase
 
 

@@ -1,13 +1,14 @@
-"""Random numbers drawn from NumPy while a program is recorded would be frozen into it: the same in every run.
+"""Random numbers drawn from NumPy or Python while a program is recorded would be frozen into it: the same in every run.
 
-NumPy has no hook for draws, but a draw moves a generator on. So the state of every generator that the function can
-reach by name (NumPy's global one; those in its globals, closures, defaults, bound objects and containers) is compared
-before and after. A generator that the function makes itself is its own affair.
+There is no hook for draws, but a draw moves a generator on. So the state of every generator that the function can
+reach by name (the global ones of NumPy and of Python; those in its globals, closures, defaults, bound objects and
+containers) is compared before and after. A generator that the function makes itself is its own affair.
 """
 
 from __future__ import annotations
 
 import functools
+import random
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -26,19 +27,20 @@ LARGEST = 64  # containers with more entries are not searched
 
 @contextmanager
 def without_draws(function: Callable[..., Any], purpose: str) -> Generator[None]:
-    """Raise if a generator of NumPy was drawn from inside the block."""
+    """Raise if a generator of NumPy, or Python's `random`, was drawn from inside the block."""
+    python = random.getstate()
     # nothing can hold a generator yet; NumPy loads them when they are first named
-    if "numpy.random" not in sys.modules:
-        yield
-        if "numpy.random" in sys.modules and _drawn_from_since_seeded():
-            _refuse(purpose, "global generator")
-        return
-    before = [(generator, _state(generator)) for generator in _generators(function)]
+    known = "numpy.random" in sys.modules
+    before = [(generator, _state(generator)) for generator in _generators(function)] if known else []
     yield
+    if random.getstate() != python:
+        _refuse(purpose, "Python's module random")
+    if not known and "numpy.random" in sys.modules and _drawn_from_since_seeded():
+        _refuse(purpose, "NumPy's global generator")
     for generator, state in before:
         if not _same(state, _state(generator)):
             whose = "global generator" if generator is _global_generator() else type(generator).__name__
-            _refuse(purpose, whose)
+            _refuse(purpose, f"NumPy's {whose}")
 
 
 def _drawn_from_since_seeded() -> bool:
@@ -49,7 +51,7 @@ def _drawn_from_since_seeded() -> bool:
 
 def _refuse(purpose: str, whose: str) -> NoReturn:
     raise TraceError(
-        f"{purpose} drew from NumPy's {whose}, at {describe(here())}: it is traced once, so the numbers would "
+        f"{purpose} drew from {whose}, at {describe(here())}: it is traced once, so the numbers would "
         "be frozen and the same in every run. Use ad.random.default_rng(seed), and hand the "
         "generator in as an argument."
     )

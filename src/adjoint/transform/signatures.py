@@ -152,6 +152,11 @@ class Signature:
         try:
             value = plain_value(leaf, lambda: f"jit: argument {self.name(structure, number)}")
         except DtypeError as problem:
+            if type(leaf).__module__.startswith("numpy.random"):
+                raise DtypeError(
+                    f"jit: argument {self.name(structure, number)} is a {type(leaf).__name__} of NumPy's: its numbers "
+                    "would be frozen. Pass ad.random.default_rng(seed), which has the same methods."
+                ) from None
             if isinstance(leaf, _ARRAY | _SCALAR) or hasattr(leaf, "__array__") or hasattr(leaf, "__dlpack__"):
                 raise
             raise DtypeError(
