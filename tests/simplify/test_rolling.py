@@ -100,12 +100,12 @@ def unchanged(function):
 
 
 @given(loops())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_values(plan):
     unchanged(written_out(plan))
 
 
 @given(loops())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_gradients(plan):
     unchanged(ad.value_and_grad(written_out(plan), argnums=(0, 1, 2)))
