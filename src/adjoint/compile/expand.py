@@ -17,7 +17,7 @@ from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.norm import Length
 from adjoint.ops.rearrange import Convert
-from adjoint.ops.reduce import FlatReduction
+from adjoint.ops.reduce import ArgSort, FlatReduction
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.record import record_program
@@ -25,6 +25,7 @@ from adjoint.program.types import ArrayType, result_dtype
 
 Rule = Callable[..., Any]
 BLAS_TYPES = {"float32", "float64", "complex64", "complex128"}
+FEW_PAIRS = 8192  # elements are sorted by comparing all pairs; more, sooner by NumPy
 WORTH_A_PRODUCT = 64  # multiplications: below, moving the operands about costs more
 
 
@@ -279,10 +280,32 @@ def _position(op: FlatReduction, x: Any) -> Any:
     return np.min(np.where(hit, places, n), axis=axis)
 
 
+def _order_rule(eq: Equation) -> Rule | None:
+    op: Any = eq.op
+    x = eq.inputs[0].type
+    return _order if x.dtype.kind in "fiub" and x.size and x.size * x.shape[op.axis] <= FEW_PAIRS else None
+
+
+def _order(op: ArgSort, x: Any) -> Any:
+    """rankᵢ = how many j stand before i; the k-th in the order is the i of rank k. NaN stand last, ties as before."""
+    x = np.moveaxis(x, op.axis, -1)
+    n = x.shape[-1]
+    places = np.arange(n)
+    i, j = np.reshape(x, (*x.shape, 1)), np.reshape(x, (*x.shape[:-1], 1, n))
+    not_after, after = np.less_equal(j, i), np.less_equal(i, j)
+    if x.dtype.kind == "f":
+        not_after, after = np.logical_or(not_after, np.isnan(i)), np.logical_or(after, np.isnan(j))
+    before = np.where(places < places[:, None], not_after, np.logical_not(after))
+    rank = np.sum(Convert(np.dtype(np.intp))(before), axis=-1)
+    hit = np.equal(np.reshape(rank, (*x.shape[:-1], 1, n)), places[:, None])
+    return np.moveaxis(np.sum(np.where(hit, places, 0), axis=-1), -1, op.axis)
+
+
 RULES: dict[type, Callable[[Equation], Rule | None]] = {
     Einsum: _einsum_rule,
     MatMul: _matmul_rule,
     LogSumExp: _logsumexp_rule,
     FlatReduction: _flat_rule,
+    ArgSort: _order_rule,
     Length: _length_rule,
 }

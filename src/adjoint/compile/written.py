@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import blas, cumulative, loops, products, scatter  # noqa: F401  # they declare lowerings
+from adjoint.compile import blas, cumulative, loops, products, scatter, searching  # noqa: F401  # they declare lowerings
 from adjoint.compile.block import LOWERINGS, Block, Shared
 from adjoint.compile.callbacks import interpreter, write_callback
 from adjoint.compile.ir import Function, Module, Value

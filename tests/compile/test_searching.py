@@ -1,0 +1,76 @@
+"""Sorting and searching, compiled: NumPy's answers, without calling NumPy where there are few elements."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+DTYPES = [np.float64, np.float32, np.int64, np.uint8, bool]
+
+
+def some(shape: Any, dtype: Any) -> Any:
+    """Numbers with ties, infinities and NaN."""
+    x = np.random.default_rng(2).integers(0, 6, shape)
+    if np.dtype(dtype).kind != "f":
+        return x.astype(dtype)
+    return np.array([1.5, -0.0, 0.0, np.nan, np.inf, -np.inf])[x].astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_order_of_few_elements(dtype: Any) -> None:
+    x = some((3, 17, 2), dtype)
+
+    def f(x: Any) -> Any:
+        return [np.argsort(x, axis=axis, kind="stable") for axis in range(3)], np.argsort(x[:, 0, 0], kind="stable")
+
+    compiled = ad.jit(f)
+    for got, want in zip(ad.tree.leaves(compiled(x)), ad.tree.leaves(f(x)), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+    assert not compiled.report().specialisations[0].callbacks
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 90, 91, 200])
+def test_sorting_is_the_same_for_any_length(n: int) -> None:
+    x = some(n, np.float64)
+    np.testing.assert_array_equal(ad.jit(np.sort)(x), np.sort(x))
+    np.testing.assert_array_equal(ad.jit(lambda x: np.argsort(x, stable=True))(x), np.argsort(x, stable=True))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 9, 100])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_places_in_a_sorted_vector(dtype: Any, n: int) -> None:
+    a, v = np.sort(some(n, dtype)), some((4, 5), dtype)
+
+    def f(a: Any, v: Any) -> Any:
+        return [np.searchsorted(a, v, side=side) for side in ("left", "right")]
+
+    compiled = ad.jit(f)
+    for got, want in zip(compiled(a, v), f(a, v), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+    assert not compiled.report().specialisations[0].callbacks
+
+
+def test_places_of_other_types() -> None:
+    a = np.array([1, 2, 2, 5])
+    for v in (np.array([2.0, 2.5, -1.0]), np.array([2, 9], np.uint8), np.float32(2.0)):
+        np.testing.assert_array_equal(ad.jit(np.searchsorted)(a, v), np.searchsorted(a, v))
+    complex_numbers = np.array([1 + 1j, 1 + 2j, 3.0])
+    np.testing.assert_array_equal(
+        ad.jit(np.searchsorted)(complex_numbers, np.array([1 + 1.5j])), np.searchsorted(complex_numbers, [1 + 1.5j])
+    )
+
+
+def test_derivatives_of_sorted_and_interpolated_values() -> None:
+    x = np.array([0.3, 1.2, 0.7, 2.2])
+
+    def f(x: Any) -> Any:
+        return np.sum(np.sort(x) * np.arange(4.0)) + np.median(x) ** 2 + np.interp(x[0], np.cumsum(x), x**2)
+
+    for g in (ad.grad(f), ad.hessian(f)):
+        compiled = ad.jit(g)
+        np.testing.assert_allclose(compiled(x), g(x), rtol=1e-13, atol=1e-14)
+        assert not compiled.report().specialisations[0].callbacks
