@@ -17,6 +17,7 @@ from benchmarks.peers.workloads import COMPARED, WORKLOADS
 
 QUICK_CONTENDERS = ("adjoint", "adjoint, plain loop", "jax", "jax checkpoint", "numpy by hand", "numba by hand")
 QUICK_SIZES = {"rosen": ("1000",), "elementwise": ("f64 1000000",), "mlp": ("f32",), "logreg": ("1797 x 64 x 10",)}
+ALONE = ("growth", "disk")
 QUICK_SKIPS = {"rosen hvp", "call dict back"}
 
 
@@ -26,7 +27,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--write", action="store_true", help="renew docs/benchmarks.md, its plots and its figures")
     parser.add_argument("--quick", action="store_true", help="one size each, few contenders, under two minutes")
     parser.add_argument("--render", action="store_true", help="measure nothing: write the page again from its figures")
-    parser.add_argument("--only", type=words, help=f"workloads, of {', '.join(WORKLOADS)}")
+    parser.add_argument("--only", type=words, help=f"some of {', '.join([*WORKLOADS, *ALONE])}")
     parser.add_argument("--sizes", type=words, help="sizes by name, for instance 1000,10")
     parser.add_argument(
         "--contenders", type=words, help="by library (jax: all of its variants) or by name (jax checkpoint)"
@@ -38,10 +39,16 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 def selected(options: argparse.Namespace) -> list[tuple[str, tuple[str, ...]]]:
     """Workloads and sizes to be measured."""
     names = options.only or [w.name for w in COMPARED if not (options.quick and w.name in QUICK_SKIPS)]
+    names = [name for name in names if name not in ALONE]
     if unknown := [name for name in names if name not in WORKLOADS]:
         sys.exit(f"no workload {', '.join(unknown)}; there are {', '.join(WORKLOADS)}")
     sizes = lambda name: options.sizes or (QUICK_SIZES if options.quick else {}).get(name) or WORKLOADS[name].sizes
     return [(name, tuple(sizes(name))) for name in names]
+
+
+def asked(name: str, options: argparse.Namespace) -> bool:
+    """Whether a measurement that is no workload is to be made: in a full run, or by its name."""
+    return name in options.only if options.only else not options.quick
 
 
 def named(words: Sequence[str]) -> list[str]:
@@ -71,9 +78,10 @@ def main(given: Sequence[str] | None = None) -> int:
     results = Results.stored() if options.render or (options.write and options.only) else Results.here()
     if not options.render:
         measure(options, console, results)
-        if not options.only and not options.quick:
-            with console.status("") as status:
+        with console.status("") as status:
+            if asked("growth", options):
                 results.growth = growth.measured(options.core, status.update)
+            if asked("disk", options):
                 results.second = second_process.measured(options.core, status.update)
     for verdict in judged(results):
         if verdict.reached is not None or options.write:

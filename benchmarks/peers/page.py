@@ -28,7 +28,8 @@ peers, and by hand. Smaller times are better; a ratio says how many times slower
   complex step. An error beyond rounding makes the run fail.
 * **Each peer at its best.** Arguments are converted beforehand (JAX has device arrays, PyTorch tensors), CasADi is
   called through its buffers, JAX is tried with `jax.checkpoint` on the step of a loop and with unrolled loops as well.
-  The best variant counts, for the peers as for adjoint.
+  The best variant of all peers counts. Of adjoint, plain NumPy counts, with `ad.scan` for loops; *plain loop* is the
+  Python loop as it is, and *logsumexp* has `ad.scipy.special.logsumexp` in place of its formula.
 * **Compiling** is CPU time of building and first call less a steady call, with C compilers where they are called,
   caches empty, each compiler warmed on a trivial function. **Memory** is the peak of the process in MB; in brackets,
   how much of that imports and arguments do not explain.
