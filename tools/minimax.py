@@ -142,6 +142,24 @@ def erfcx_scaled(t: Any) -> Any:
     return erfcx(x) * (x + 3)
 
 
+def inverse_erf(w: Any) -> Any:
+    """y with 1 - erf(y)² = e^-w, by Newton's method on logarithms."""
+    y = mp.sqrt(w) if w > 1 else mp.sqrt(w * mp.pi) / 2
+    for _ in range(60):
+        c = mp.erfc(y)
+        slope = -2 * mp.exp(-y * y) / mp.sqrt(mp.pi) * (1 / c - 1 / (2 - c))
+        step = (mp.log(c) + mp.log(2 - c) + w) / slope
+        y = y - step if step < y else y / 2
+        if abs(step) < abs(y) * mp.mpf(10) ** -45:
+            break
+    return y
+
+
+def inverse_erf_slope(w: Any) -> Any:
+    """inverse erf(x) / x with w = -log(1 - x²)."""
+    return inverse_erf(w) / mp.sqrt(-mp.expm1(-w)) if w > mp.mpf(10) ** -20 else mp.sqrt(mp.pi) / 2
+
+
 def stirling(z: Any) -> Any:
     """(log Γ(x) - ((x - ½) log x - x + ½ log 2π)) x with z = 1/x²."""
     x = 1 / mp.sqrt(z)
@@ -202,6 +220,9 @@ def pairs() -> dict[str, Fit]:
     fits["log_erfc_single"] = Fit(lambda x: mp.log(mp.erfc(x)), 1, 4, 7, mp.erfc, "float")
     inverse = lambda t: 1 / erfcx_scaled(t)
     both("erfcx", lambda t: erfcx_scaled(t) - 1, (0.45 - 3) / (0.45 + 3), 1, (23, 11), inverse)
+    both("inverse_erf", lambda w: inverse_erf_slope(w) - 1, 0, 2.5, (17, 0), lambda w: 1 / inverse_erf_slope(w))
+    first = lambda v: inverse_erf(1 / v**2) * v
+    both("inverse_erf_first", first, 1 / 27.4, 2.5**-0.5, (11, 0))
     slope = lambda t: mp.loggamma(2 + t) / t
     both("log_gamma", lambda t: slope(t) - 1, -0.6, 0.5, (19, 0), lambda t: 1 / slope(t))
     both("inverse_gamma", lambda t: mp.rgamma(2 + t), -0.6, 0.5, (16, 0))

@@ -30,7 +30,9 @@ result, and the loops around can be fused.
 
 Errors are in ulp, units in the last place of the exact result: 0.5 is the best that rounding allows. They are the
 greatest and the mean over the points named, random ones in each range and random ones of every size, against mpmath
-with 40 digits. Where a result is below the smallest normal number, the unit is the smallest number.
+with 40 digits. Among millions of points errors up to a tenth of an ulp greater are met; of the elementary functions
+(all before `erfc`) none was seen beyond 2 ulp. Where a result is below the smallest normal number, the unit is the
+smallest number.
 
 Infinities, NaN, signed zeros, subnormal numbers, overflow and underflow are as in NumPy and SciPy; results do not
 depend on the neighbours in a vector. sin, cos and tan are as accurate for huge arguments as for small ones: numbers
@@ -46,7 +48,7 @@ FOOTER = """
 `logaddexp` and `logaddexp2` pass through zero when an argument is negative: there the absolute error is of the order
 of one ulp of the larger argument. `gammaln` and `digamma` have a zero between any two poles of the negative axis, next
 to which, too, only the absolute error is small; their zeros on the positive axis are met with full relative accuracy.
-`gammaln`, `gamma`, `rgamma` and `digamma` of float32 are computed in float64.
+`erfinv`, `ndtri`, `gammaln`, `gamma`, `rgamma` and `digamma` of float32 are computed in float64.
 
 How the polynomials were found: `tools/minimax.py`.
 """
@@ -89,6 +91,8 @@ SAME: dict[str, list[Range]] = {
     "sqrt": [(0, 10)],
     "cbrt": [(-10, 10)],
     "erf": [(-6, 6), (-1, 1)],
+    "erfinv": [(-1, 1), (0.95, 1)],
+    "ndtri": [(0, 1), (0, 0.01)],
     "gammaln": [(0, 5), (0, 1e4)],
     "digamma": [(0, 5), (0, 1e4)],
     "arctan2": [(-5, 5)],
@@ -107,6 +111,7 @@ SIZES: dict[str, tuple[int, int, str]] = {
     "digamma": (-100, 100, "+"),
     "logit": (-1074, -1, "+"),
     "erfcx": (3, 1000, "+"),
+    "ndtri": (-1074, -1, "+"),
 }
 
 
@@ -138,7 +143,8 @@ def points(name: str, dtype: str) -> list[np.ndarray]:
         found = [np.where(np.abs(x) > info.max / 4, x / 4, x) for x in found]
     if name in ("gamma", "rgamma"):
         found = [x[x != np.rint(x)] for x in found]
-    inside = {"arccosh": lambda x: x >= 1, "logit": lambda x: (x > 0) & (x < 1), "arctanh": lambda x: np.abs(x) < 1}
+    inside = {"arccosh": lambda x: x >= 1, "arctanh": lambda x: np.abs(x) < 1, "erfinv": lambda x: np.abs(x) < 1}
+    inside |= dict.fromkeys(("logit", "ndtri"), lambda x: (x > 0) & (x < 1))
     return [x[inside[name](x)] for x in found] if name in inside else found
 
 

@@ -50,6 +50,21 @@ def ndtr(x: Any) -> Any:
     return mp.erfc(-x / mp.sqrt(2)) / 2
 
 
+def ndtri(p: Any) -> Any:
+    """The inverse of `ndtr`; far out by Newton's method for its logarithm."""
+    sign, tail = (1, 1 - p) if p > 0.5 else (-1, p)
+    if tail > 0.02:
+        return sign * mp.sqrt(2) * mp.erfinv(1 - 2 * tail)
+    y = mp.sqrt(-2 * mp.log(tail))
+    for _ in range(50):
+        q = ndtr(-y)
+        step = (mp.log(q) - mp.log(tail)) * q * mp.sqrt(2 * mp.pi) * mp.exp(y * y / 2)
+        y += step
+        if abs(step) < mp.mpf(10) ** -30:
+            break
+    return sign * y
+
+
 EXACT: dict[str, Callable[..., Any]] = {
     "exp": mp.exp,
     "exp2": lambda x: mp.power(2, x),
@@ -87,6 +102,8 @@ EXACT: dict[str, Callable[..., Any]] = {
     "erfcx": erfcx,
     "ndtr": ndtr,
     "log_ndtr": lambda x: mp.log1p(-ndtr(-x)) if x > 0 else mp.log(ndtr(x)),
+    "erfinv": mp.erfinv,
+    "ndtri": ndtri,
     "gammaln": lambda x: mp.log(abs(mp.gamma(x))),
     "gamma": mp.gamma,
     "rgamma": mp.rgamma,

@@ -16,6 +16,7 @@ from adjoint.compile.vector_math import (
     log_sums,
     logarithm,
     power,
+    quantiles,
     roots,
     trigonometric,
 )
@@ -58,6 +59,8 @@ _WRITERS: dict[str, tuple[int, LaneFunction]] = {
     "erfcx": (1, error_function.erfcx),
     "ndtr": (1, error_function.ndtr),
     "log_ndtr": (1, error_function.log_ndtr),
+    "erfinv": (1, quantiles.erfinv),
+    "ndtri": (1, quantiles.ndtri),
     "gammaln": (1, gamma.gammaln),
     "gamma": (1, gamma.gamma),
     "rgamma": (1, gamma.rgamma),

@@ -91,36 +91,38 @@ def exactly(kernel: Kernel, x: Lanes) -> Lanes:
     return kernel(where(minus, -r, r), n, where(minus, -low, low)) + (x - x)  # NaN for infinities
 
 
-def exact_where(mask: Lanes, name: str, kernel: Kernel, x: Lanes, fast: Lanes) -> Lanes:
-    """f(x), exactly reduced where the mask says so, else `fast`; a vector without such lanes only pays for the test."""
+def exact_where(limit: float, name: str, kernel: Kernel, x: Lanes, fast: Lanes) -> Lanes:
+    """f(x), x >= 0, exactly reduced where x is beyond the limit, else `fast`; without such lanes only the test costs.
+
+    The rare lanes go through memory to a function of their own: the same for every width, and out of the way.
+    """
     f = x.function
+    kind = x.value.scalar
 
-    def scalar(inner: Function, one: Value) -> Value:
-        wide = Lanes(inner, inner.cast("fpext", one, "double") if one.scalar == "float" else one)
-        result = exactly(kernel, wide).value
-        return inner.cast("fptrunc", result, "float") if one.scalar == "float" else result
-
-    def exact(one: Value) -> Value:
-        return shared_function(f, f"adjoint.{name}.huge", scalar, one, attributes="noinline nounwind")
+    def each(inner: Function, arguments: Value, results: Value, width: Value) -> Value:
+        with inner.loop(inner.index(0), width) as i:
+            one = inner.load(kind, inner.element(arguments, i, kind))
+            with inner.when(inner.fcmp("ogt", one, inner.same(one, limit))):
+                wide = inner.cast("fpext", one, "double") if kind == "float" else one
+                result = exactly(kernel, Lanes(inner, wide)).value
+                narrow = inner.cast("fptrunc", result, "float") if kind == "float" else result
+                inner.store(narrow, inner.element(results, i, kind))
+        return inner.index(0)
 
     slow, done = f.new_block("huge"), f.new_block("done")
-    rare = f.intrinsic("expect", f.any_lane(mask.value), f.constant("i1", 0))
+    beyond = (x > limit).value
+    rare = f.intrinsic("expect", f.any_lane(beyond), f.constant("i1", 0))
     before = f.block
     f.branch(rare, slow, done)
     f.place(slow)
-    width, kind = x.value.width, x.value.scalar
-    if width == 1:
-        patched = exact(x.value)
-    else:
-        arguments, results = f.allocate(x.value.type), f.allocate(x.value.type)
-        f.store(x.value, arguments)
-        f.store(fast.value, results)
-        for lane in range(width):
-            here = f.element(results, f.index(lane), kind)
-            with f.when(f.lane(mask.value, lane)):
-                f.store(exact(f.load(kind, f.element(arguments, f.index(lane), kind))), here)
-        patched = f.load(x.value.type, results)
-    after = f.block
+    arguments, results = f.allocate(x.value.type), f.allocate(x.value.type)
+    f.store(x.value, arguments)
+    f.store(fast.value, results)
+    full_name = f"adjoint.{name}.huge.{kind}"
+    shared_function(
+        f, full_name, each, arguments, results, f.index(x.value.width), attributes="noinline optnone cold nounwind"
+    )
+    patched = f.load(x.value.type, results)
     f.jump(done)
     f.place(done)
-    return Lanes(f, f.phi(x.value.type, [(fast.value, before), (patched, after)]))
+    return Lanes(f, f.phi(x.value.type, [(fast.value, before), (patched, slow)]))

@@ -9,8 +9,8 @@ from adjoint.compile.vector_math.logarithm import normal, split
 
 # m^(-1/3) for m in [√½, √2], to 2^-17 (relative): tools/minimax.py cbrt.
 INVERSE_CBRT = (
-    1.9991695484103849, -2.4859148081388955, 2.7922020650488206, -1.8981253490560828, 0.7007361981188656,
-    -0.10806380829588648,
+    1.9991716906475476, -2.4859258249599323, 2.7922242997172315, -1.8981473560593416, 0.7007468845015998,
+    -0.10806584693819792,
 )  # fmt: skip
 
 # Beyond the first number, and below its inverse, numbers are multiplied by the others before they are squared.
