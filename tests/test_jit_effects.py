@@ -295,3 +295,10 @@ def test_sets_of_computed_values_are_refused() -> None:
 def test_generators_of_numpy_are_no_arguments() -> None:
     with pytest.raises(DtypeError, match=r"argument rng is a Generator of NumPy's.*ad\.random\.default_rng"):
         ad.jit(lambda rng, x: x + rng.normal())(np.random.default_rng(0), 1.0)
+
+
+def test_plain_values_are_not_known_inside() -> None:
+    with pytest.raises(TraceError, match=r"float\(\).* not known while a program is recorded"):
+        ad.jit(lambda x: float(x) * 2)(1.0)
+    with pytest.raises(TraceError, match=r"float\(\).* derivative would be lost"):
+        ad.jit(ad.grad(lambda x: float(x) * 2))(1.0)

@@ -276,7 +276,7 @@ def concrete(x: Value) -> Value:
 
 def refuse_conversion(x: Traced, call: str, remedy: str) -> NoReturn:
     """Python or NumPy asks for a plain number where a traced value stands."""
+    lost = "It is not known while a program is recorded" if x._trace.records else "Its derivative would be lost"
     raise TraceError(
-        f"{call} was asked for the plain value of a traced {x.type}, at {describe(here())}. Its derivative would be "
-        f"lost. {remedy}"
+        f"{call} was asked for the plain value of a traced {x.type}, at {describe(here())}. {lost}. {remedy}"
     )
