@@ -53,6 +53,11 @@ def lapack_symbols() -> dict[str, int]:
     return _addresses(cython_lapack, "adjoint_lapack_")
 
 
+def address(name: str) -> int:
+    """Where a routine of BLAS or LAPACK is, by our name for it."""
+    return (lapack_symbols() if name.startswith("adjoint_lapack_") else symbols())[name]
+
+
 def _libraries() -> Iterator[ctypes.CDLL]:
     """The libraries in which OpenBLAS's own functions may be found."""
     import scipy.linalg.cython_blas as cython_blas

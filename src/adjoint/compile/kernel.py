@@ -21,6 +21,7 @@ from adjoint.compile.cache import object_for
 from adjoint.compile.callbacks import Calls
 from adjoint.compile.expand import expanded
 from adjoint.compile.families import Formulas, Reading, Rewriting, described
+from adjoint.compile.lapack import INDEFINITE, SINGULAR
 from adjoint.compile.machine import Loaded, compiled_object
 from adjoint.compile.sizes import Fact, collecting, hold, stop, value_of
 from adjoint.compile.written import ENTRY, Code, Remembered, Written
@@ -85,6 +86,9 @@ class Kernel:
             return IndexError(f"index {index} is out of bounds for an axis of size {size}, in {eq.op.title}{there}")
         if status == -4:
             return MemoryError("no memory for the rows that reverse mode keeps of a while loop")
+        if status in (SINGULAR, INDEFINITE):
+            singular = status == SINGULAR
+            return np.linalg.LinAlgError("Singular matrix" if singular else "Matrix is not positive definite")
         return RuntimeError(f"the kernel left with status {status}")
 
 

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import blas, cumulative, loops, products, scatter, searching  # noqa: F401  # they declare lowerings
+from adjoint.compile import (  # noqa: F401  # they declare lowerings
+    blas,
+    cumulative,
+    lapack,
+    loops,
+    products,
+    scatter,
+    searching,
+)
 from adjoint.compile.block import LOWERINGS, Block, Shared
 from adjoint.compile.callbacks import interpreter, write_callback
 from adjoint.compile.ir import Function, Module, Value
@@ -53,7 +61,7 @@ class Remembered(Code):
         self.workspace, self.work, self.steps = facts["workspace"], facts["work"], facts["steps"]
         self.callbacks = [equations[k] for k in facts["callbacks"]]
         self.errors = [equations[k] for k in facts["errors"]]
-        self.symbols = {name: interpreter().get(name) or blas.symbols()[name] for name in facts["symbols"]}
+        self.symbols = {name: interpreter().get(name) or blas.address(name) for name in facts["symbols"]}
 
 
 class Written(Code):

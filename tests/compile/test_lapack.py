@@ -1,0 +1,116 @@
+"""Linear equations and Cholesky factors, compiled: NumPy's numbers and errors, without calling NumPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.scipy import linalg
+
+DTYPES = [np.float64, np.float32, np.complex128, np.complex64]
+
+
+def some(shape: tuple[int, ...], dtype: Any) -> Any:
+    rng = np.random.default_rng(len(shape))
+    x = rng.normal(size=shape)
+    return (x + 1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else x).astype(dtype)
+
+
+def agree(f: Any, *args: Any) -> None:
+    compiled = ad.jit(f)
+    eps = np.finfo(args[0].dtype).eps
+    for got, want in zip(ad.tree.leaves(compiled(*args)), ad.tree.leaves(f(*args)), strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=0, atol=300 * eps * np.max(np.abs(want)))
+    (made,) = compiled.report().specialisations
+    assert made.how == "compiled"
+    assert not made.callbacks
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 4, 33])
+def test_equations(dtype: Any, n: int) -> None:
+    a = some((3, n, n), dtype) + 3 * n**0.5 * np.eye(n, dtype=dtype)
+    b = some((3, n, 2), dtype)
+
+    def f(a: Any, b: Any) -> Any:
+        first, turned = a[0], np.swapaxes(a, -1, -2)
+        return [
+            np.linalg.solve(first, b[0]),
+            np.linalg.solve(first.T, b[0, :, 0]),
+            np.linalg.solve(a, b),
+            np.linalg.solve(turned[::-1], b[::-1]),
+            np.linalg.solve(a, b[0]),
+            np.linalg.solve(first, b[..., ::-1]),
+            np.linalg.inv(a),
+            np.linalg.inv(turned[1]),
+        ]
+
+    agree(f, a, b)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_triangles(dtype: Any) -> None:
+    a, b = some((5, 5), dtype) + 4 * np.eye(5, dtype=dtype), some((5, 3), dtype)
+
+    def f(a: Any, b: Any) -> Any:
+        return [
+            linalg.solve_triangular(x, y, lower=lower, unit_diagonal=unit)
+            for x in (a, a.T)
+            for y in (b, b[:, 0])
+            for lower in (False, True)
+            for unit in (False, True)
+        ]
+
+    agree(f, a, b)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 5, 40])
+def test_cholesky(dtype: Any, n: int) -> None:
+    x = some((2, n, n), dtype)
+    a = x @ np.conj(np.swapaxes(x, -1, -2)) + n * np.eye(n, dtype=dtype)
+    agree(lambda a: [np.linalg.cholesky(a), np.linalg.cholesky(a[0].T), np.linalg.cholesky(np.triu(a[1]).T)], a)
+
+
+def test_derivatives_and_lanes() -> None:
+    x = some((4, 4), np.float64) + 4 * np.eye(4)
+
+    def f(x: Any) -> Any:
+        l = np.linalg.cholesky(x @ x.T)
+        return np.sum(np.linalg.solve(x, x[0]) ** 2) + np.sum(linalg.solve_triangular(l, x, lower=True)) + np.trace(l)
+
+    for g, given in ((ad.grad(f), x), (ad.vmap(ad.grad(f)), np.stack([x, x.T])), (ad.hessian(f), x)):
+        compiled = ad.jit(g)
+        np.testing.assert_allclose(compiled(given), g(given), rtol=1e-9, atol=1e-11)
+        assert not compiled.report().specialisations[0].callbacks
+
+
+@pytest.mark.parametrize(
+    "f, message",
+    [
+        (lambda a: np.linalg.solve(a, a[0]), "Singular"),
+        (np.linalg.inv, "Singular"),
+        (lambda a: linalg.solve_triangular(a, a[0]), "(?i)singular"),
+        (lambda a: np.linalg.cholesky(a - 1), "positive definite"),
+    ],
+)
+def test_errors_are_the_same(f: Any, message: str) -> None:
+    compiled = ad.jit(f)
+    good = np.diag([4.0, 5.0, 6.0]) + 1
+    compiled(good)
+    for _ in range(2):
+        with pytest.raises(np.linalg.LinAlgError, match=message):
+            compiled(np.zeros((3, 3)))
+        np.testing.assert_allclose(compiled(good), f(good), rtol=1e-13, atol=1e-13)
+    with pytest.raises(np.linalg.LinAlgError, match=message):
+        f(np.zeros((3, 3)))
+
+
+def test_integers_and_nothing() -> None:
+    a = np.array([[2, 1], [1, 3]])
+    np.testing.assert_allclose(ad.jit(np.linalg.solve)(a, a[0]), np.linalg.solve(a, a[0]))
+    empty = np.zeros((0, 0))
+    assert ad.jit(np.linalg.inv)(empty).shape == (0, 0)
+    assert ad.jit(np.linalg.solve)(np.eye(2), np.zeros((2, 0))).shape == (2, 0)
