@@ -30,7 +30,7 @@ result, and the loops around can be fused.
 
 Errors are in ulp, units in the last place of the exact result: 0.5 is the best that rounding allows. They are the
 greatest and the mean over the points named, random ones in each range and random ones of every size, against mpmath
-with 40 digits. Among millions of points errors up to a tenth of an ulp greater are met; of the elementary functions
+with 40 digits. Among millions of points errors up to half an ulp greater are met; of the elementary functions
 (all before `erfc`) none was seen beyond 2 ulp. Where a result is below the smallest normal number, the unit is the
 smallest number.
 
@@ -49,6 +49,7 @@ FOOTER = """
 of one ulp of the larger argument. `gammaln` and `digamma` have a zero between any two poles of the negative axis, next
 to which, too, only the absolute error is small; their zeros on the positive axis are met with full relative accuracy.
 `erfinv`, `ndtri`, `gammaln`, `gamma`, `rgamma` and `digamma` of float32 are computed in float64.
+Where SciPy gives up early (`gammaln` below 1e-308, `rgamma` beyond 171) the exact value is given.
 
 How the polynomials were found: `tools/minimax.py`.
 """
