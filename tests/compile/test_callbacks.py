@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from tests.compile.programs.running import agrees
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, bool, np.float16])
@@ -36,3 +37,20 @@ def test_other_operations_of_views() -> None:
 
     for got, want in zip(ad.jit(f)(x), f(x), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+def test_exceptions_of_numpy_reach_the_caller() -> None:
+    compiled = ad.jit(lambda x: np.linalg.cholesky(x) * 2.0)
+    np.testing.assert_allclose(compiled(np.eye(3)), 2.0 * np.eye(3))
+    with pytest.raises(np.linalg.LinAlgError):
+        compiled(-np.eye(3))
+    np.testing.assert_allclose(compiled(4.0 * np.eye(3)), 4.0 * np.eye(3))  # and nothing of it is left
+
+
+def test_operations_of_nothing_of_numbers_and_with_several_results() -> None:
+    agrees(
+        lambda x: [np.sort(x[:0], axis=1), np.linalg.det(x), *np.linalg.qr(x), np.argsort(x[0, :1])], X + 3 * np.eye(5)
+    )
+
+
+X = np.random.default_rng(4).normal(size=(5, 5))

@@ -1,11 +1,13 @@
 """Loops as machine code: rows of loops whose number of turns is known only when they run."""
 
+import signal
 from typing import Any
 
 import numpy as np
 import pytest
 
 import adjoint as ad
+from tests.compile.programs.running import agrees
 
 
 def grow(x: Any) -> Any:
@@ -42,3 +44,83 @@ def test_rows_of_while_loops(function: Any, transformed: Any) -> None:
     (how,) = {one.how for one in compiled.report().specialisations}
     # rows of rows of any number are left to NumPy, which is said
     assert how == "compiled" if function is in_a_branch else how.endswith("known only when the program runs")
+
+
+X = np.linspace(-1.0, 1.0, 150).reshape(3, 50)
+
+CARRIES = {
+    "in place": lambda c, r: c * 0.5 + r,
+    "backwards": lambda c, r: c[::-1] * 0.5 + r,
+    "in part": lambda c, r: np.concatenate([c[1:], r[:1]]),
+    "as it is": lambda c, r: c,
+    "what was walked along": lambda c, r: r * 1.0,
+    "written to": lambda c, r: _written(c, r),
+    "with a sum of itself": lambda c, r: c / (1.0 + np.sum(c * c)) + r,
+    "sorted": lambda c, r: np.sort(c + r),
+}
+
+
+def _written(c: Any, r: Any) -> Any:
+    c = c.copy()
+    c[3:5] = r[3:5] + c[0]
+    c[0] = c[-1]
+    return c
+
+
+@pytest.mark.parametrize("n", [2, 50])
+@pytest.mark.parametrize("step", CARRIES.values(), ids=CARRIES)
+def test_carries_in_registers_in_place_and_between_two_buffers(step: Any, n: int) -> None:
+    """All at once: two carries that exchange their values, ys, forwards and backwards."""
+    x = np.ascontiguousarray(X[:, :n])
+
+    def f(x: Any) -> Any:
+        def turn(carry: Any, row: Any) -> Any:
+            c, d = carry
+            return (step(c, row), c - d), (c, d[0])
+
+        return [ad.scan(turn, (x[0], x[1]), x, reverse=r) for r in (False, True)]
+
+    agrees(f, x)
+
+
+def test_nested_loops_branches_and_no_turns() -> None:
+    def f(x: Any) -> Any:
+        inner = lambda c, k: ad.fori_loop(0, 3, lambda i, c: np.where(c > i, c * 0.5, c + k), c)
+        outer = ad.scan(lambda c, r: (ad.switch(np.argmax(r), [inner, np.maximum, np.add], c, r[0]), c), x[0], x)
+        none = ad.scan(lambda c, r: (c + r, r), x[0], x[:0])
+        return [outer, none, ad.while_loop(lambda c: np.sum(c) > 1e9, lambda c: c * 2.0, x)]
+
+    agrees(f, X)
+    agrees(f, X[:, :3])
+
+
+def test_rows_of_a_while_loop_grow() -> None:
+    """More turns than there is room for at first, twice."""
+
+    def f(x: Any) -> Any:
+        return np.sum(ad.while_loop(lambda c: c[0] < 300, lambda c: (c[0] + 1, np.sin(c[1]) + 0.01), (0, x))[1])
+
+    agrees(ad.value_and_grad(f), X[0, :4])
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signals by a clock")
+@pytest.mark.parametrize("through_numpy", [False, True])
+def test_ctrl_c_ends_a_long_loop(through_numpy: bool) -> None:
+    class Late(Exception):
+        pass
+
+    def raised(*_: Any) -> None:
+        raise Late
+
+    body = (lambda c: np.sort(c)[::-1] + 1e-9) if through_numpy else (lambda c: c + np.sin(c) * 1e-9 + 1e-9)
+    compiled = ad.jit(lambda x: ad.while_loop(lambda c: c[0] < 1e15, body, x))
+    compiled(np.full(3, 1e16))
+    before = signal.signal(signal.SIGALRM, raised)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(Late):
+            compiled(np.zeros(3))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    np.testing.assert_array_equal(compiled(np.full(3, 1e16)), 1e16)

@@ -1,5 +1,7 @@
 """Room in the workspace: nothing overlaps, what was given back is used again."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,5 +44,5 @@ def test_room_of_sizes_that_are_known_at_run_time(wishes) -> None:
     for size in (1, 7, 40, 333):
         value = lambda x, size=size: value_of(x.polynomial, {"n": size}) if isinstance(x, Sym) else x
         spans = sorted((value(offset), value(offset) + value(nbytes)) for offset, nbytes in taken)
-        assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False))
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
         assert not spans or spans[-1][1] <= value(arena.size)

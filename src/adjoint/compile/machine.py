@@ -57,14 +57,14 @@ def verified(text: str) -> Any:
 
 @cache
 def _compiler() -> tuple[Any, Any, Any]:
-    """A machine, LLVM's builder of passes and the passes, for all texts: new ones for each text would never be freed.
+    """A machine, the options of LLVM's builder of passes, and the passes, for all texts.
 
     Vectors, unrolling and the place of every load are written as they should be, so few passes are left to do; LLVM's
     own selection takes three times as long for code that is no faster.
     """
     binding = llvm()
     machine = _target_machine()
-    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=1))
+    options = binding.create_pipeline_tuning_options(speed_level=1)
     passes = binding.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_sroa_pass()
@@ -74,12 +74,16 @@ def _compiler() -> tuple[Any, Any, Any]:
     passes.add_loop_rotate_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
-    return machine, builder, passes
+    return machine, options, passes
 
 
 def optimised(text: str) -> tuple[Any, Any]:
-    """The module after LLVM's passes, and the machine it is for."""
-    machine, builder, passes = _compiler()
+    """The module after LLVM's passes, and the machine it is for.
+
+    A run leaves callbacks in the builder of passes that refer to its own stack, so every run has a builder of its own.
+    """
+    machine, options, passes = _compiler()
+    builder = llvm().create_pass_builder(machine, options)
     module = verified(text)
     module.triple = machine.triple
     passes.run(module, builder)
