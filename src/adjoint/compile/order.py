@@ -85,15 +85,19 @@ def _size(node_type: Any) -> int:
 
 
 def vector_width(graph: Graph, outputs: list[Output], vector: int | None) -> int:
-    """How many lanes: the widest number fills a register."""
+    """How many lanes: the widest number fills a register, or two of the narrower kind.
+
+    Each constant of a function costs those a load, which two vectors share.
+    """
     if vector is None:
         return 1
     sizes = [_size(n.type) for n in graph.nodes if n.axes >> vector & 1] + [_size(o.root.var.type) for o in outputs]
-    width = vector_bits() // 8 // max(sizes, default=8)
+    bits = vector_bits()
+    width = (bits if bits == 512 else 2 * bits) // 8 // max(sizes, default=8)
     low, high = graph.box[vector]
     if type(low) is int and type(high) is int:
         width = min(width, high - low)
-    return max(1, min(width, 16))
+    return max(1, min(width, 32))
 
 
 def collapsed(graph: Graph, outputs: list[Output]) -> tuple[Graph, list[Output]]:
