@@ -11,6 +11,7 @@ import numpy as np
 import adjoint as ad
 from tests.compile.programs.steps import Pool, Step, cast, place
 
+LONGEST = 120  # turns of a loop: NumPy takes its time, and loops stand inside loops
 Grow = Callable[[Random, Pool, int], list[Step]]  # steps drawn for a pool
 
 
@@ -40,6 +41,8 @@ def like(y: Any, x: Any) -> Any:
 def a_scan(r: Random, pool: Pool, grow: Grow) -> Step:
     i, j = place(r, pool), place(r, pool, ndim=1)
     reverse, stacked, pair = r.random() < 0.3, r.random() < 0.5, r.random() < 0.3
+    if len(pool[j]) > LONGEST:
+        raise ValueError("too many turns")
     row = pool[j][0] if pool[j].shape[0] else np.zeros(pool[j].shape[1:], pool[j].dtype)
     steps = grow(r, [*pool, pool[i], np.asarray(row)], r.randint(1, 3))
     start = len(pool)
@@ -122,6 +125,8 @@ def a_checkpoint(r: Random, pool: Pool, grow: Grow) -> Step:
 
 def a_map(r: Random, pool: Pool, grow: Grow) -> Step:
     i = place(r, pool, ndim=1)
+    if len(pool[i]) > LONGEST:
+        raise ValueError("too many turns")
     row = pool[i][0] if pool[i].shape[0] else np.zeros(pool[i].shape[1:], pool[i].dtype)
     steps = grow(r, [*pool, np.asarray(row)], r.randint(1, 3))
     mapped = ad.vmap if r.random() < 0.5 else None
