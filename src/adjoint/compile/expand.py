@@ -1,4 +1,4 @@
-"""Operations written out by simpler ones that loops and BLAS know: contractions, log-sum-exp, positions of extrema."""
+"""Operations written out by simpler ones that loops and BLAS know: contractions, log-sum-exp, orders, determinants."""
 
 # The rules are written in plain NumPy on values that are being recorded.
 # pyright: basic
@@ -14,6 +14,8 @@ import numpy as np
 
 from adjoint.ops.arithmetic import divide
 from adjoint.ops.contract import Einsum, MatMul
+from adjoint.ops.decompose import LU
+from adjoint.ops.determinant import Determinant, RegularDeterminant, SignLogDeterminant
 from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.norm import Length
 from adjoint.ops.rearrange import Convert
@@ -51,15 +53,19 @@ def expanded(program: Program) -> Program:
         if rule is None:
             equations.append(Equation(op, inputs, eq.outputs, eq.location, eq.scope, eq.quiet, eq.pulled))
             continue
-        body, _ = record_program(lambda *xs, op=op, rule=rule: [rule(op, *xs)], [a.type for a in inputs])
+        several = eq.op.several
+        body, _ = record_program(
+            lambda *xs, op=op, rule=rule, several=several: list(rule(op, *xs)) if several else [rule(op, *xs)],
+            [a.type for a in inputs],
+        )
         body = expanded(body)
         given: dict[Var, Atom] = dict(zip(body.inputs, inputs, strict=True))
         constants.update(body.constants)
         for inner in body.equations:
             operands = tuple(given.get(a, a) if isinstance(a, Var) else a for a in inner.inputs)
             equations.append(Equation(inner.op, operands, inner.outputs, eq.location, eq.scope, True, eq.pulled))
-        result = body.outputs[0]
-        renamed[eq.outputs[0]] = given.get(result, result) if isinstance(result, Var) else result
+        for var, result in zip(eq.outputs, body.outputs, strict=True):
+            renamed[var] = given.get(result, result) if isinstance(result, Var) else result
     if not changed:
         return program
     return Program(program.inputs, tuple(equations), tuple(now(a) for a in program.outputs), constants)
@@ -301,11 +307,48 @@ def _order(op: ArgSort, x: Any) -> Any:
     return np.moveaxis(np.sum(np.where(hit, places, 0), axis=-1), -1, op.axis)
 
 
+# Determinants
+
+
+def _determinant_rule(eq: Equation) -> Rule | None:
+    a = eq.inputs[0].type
+    fits = a.dtype.name in BLAS_TYPES and a.size
+    return (_sign_log_determinant if eq.op.several else _determinant) if fits else None
+
+
+def _diagonal(a: Any) -> tuple[Any, Any]:
+    """The diagonal of U in P A = L U, and det(P)."""
+    packed, pivots, _ = LU()(a)
+    stays = np.equal(pivots, np.arange(a.shape[-1], dtype=np.int32))
+    one = np.dtype(a.dtype.char.lower()).type(1)
+    return np.diagonal(packed, axis1=-2, axis2=-1), np.prod(np.where(stays, one, -one), axis=-1)
+
+
+def _determinant(op: Any, a: Any) -> Any:
+    """det(A) = det(P) Π uᵢᵢ."""
+    u, sign = _diagonal(a)
+    return sign * np.prod(u, axis=-1)
+
+
+def _sign_log_determinant(op: Any, a: Any) -> tuple[Any, Any]:
+    """det(P) Π uᵢᵢ / |uᵢᵢ| and Σ log |uᵢᵢ|."""
+    u, sign = _diagonal(a)
+    sizes = np.abs(u)
+    if u.dtype.kind == "c":
+        signs = np.where(np.equal(sizes, 0), u, u / np.where(np.equal(sizes, 0), sizes.dtype.type(1), sizes))
+    else:
+        signs = np.sign(u)
+    return sign * np.prod(signs, axis=-1), np.sum(np.log(sizes), axis=-1)
+
+
 RULES: dict[type, Callable[[Equation], Rule | None]] = {
     Einsum: _einsum_rule,
     MatMul: _matmul_rule,
     LogSumExp: _logsumexp_rule,
     FlatReduction: _flat_rule,
     ArgSort: _order_rule,
+    Determinant: _determinant_rule,
+    RegularDeterminant: _determinant_rule,
+    SignLogDeterminant: _determinant_rule,
     Length: _length_rule,
 }

@@ -1,4 +1,4 @@
-"""Linear equations and Cholesky factors: LAPACK, called from the kernel itself.
+"""Linear equations, LU and Cholesky factors: LAPACK, called from the kernel itself.
 
 LAPACK counts by columns: it is given A by columns (a copy, as it overwrites it), and X is copied back by rows.
 """
@@ -17,7 +17,7 @@ from adjoint.compile.callbacks import write_callback
 from adjoint.compile.gemm import LETTERS
 from adjoint.compile.ir import Value
 from adjoint.compile.views import strides_of
-from adjoint.ops.decompose import Cholesky
+from adjoint.ops.decompose import LU, Cholesky
 from adjoint.ops.solving import Inverse, Solve, TriangularSolve
 from adjoint.program.program import Equation
 from adjoint.program.types import ArrayType
@@ -102,6 +102,46 @@ def write_cholesky(block: Block, eq: Equation) -> None:
     return None
 
 
+@lowers(LU, strided=True)
+def write_lu(block: Block, eq: Equation) -> None:
+    """P A = L U, packed; pivots count from zero, and the order of the rows follows from the exchanges."""
+    if not _fits(eq):
+        return write_callback(block, eq)
+    f = block.f
+    out, pivot_type, order_type = (v.type for v in eq.outputs)
+    a, targets = block.view(eq.inputs[0]), [block.pointer(v) for v in eq.outputs]
+    (m, n), k = out.shape[-2:], pivot_type.shape[-1]
+    room = block.room(m * n * out.dtype.itemsize)
+
+    def factored(places: Sequence[Value]) -> None:
+        source, packed, pivots, order = places
+        block.copy_strided(room, _transposed(Operand(source, a.strides[-2:], ArrayType((m, n), out.dtype))))
+        _call(block, out.dtype, "getrf", [m, n, room, m, pivots], None)  # U of a singular matrix has a zero: no error
+        block.copy_strided(packed, Operand(room, (1, m), ArrayType((m, n), out.dtype)))
+        with f.loop(f.index(0), f.index(m)) as i:
+            f.store(i, f.element(order, i, "i64"), 8)
+        with f.loop(f.index(0), f.index(k)) as i:
+            place = f.element(pivots, i, "i32")
+            other = f.sub(f.load("i32", place, 4), f.constant("i32", 1))
+            f.store(other, place, 4)
+            first, second = f.element(order, i, "i64"), f.element(order, f.cast("sext", other, "i64"), "i64")
+            kept, moved = f.load("i64", first, 8), f.load("i64", second, 8)
+            f.store(moved, first, 8)
+            f.store(kept, second, 8)
+
+    # vectors are walked over as matrices with rows of one element
+    vectors = [
+        Operand(t, (*strides_of(v.shape), 1), ArrayType((*v.shape, 1), v.dtype))
+        for t, v in zip(targets[1:], (pivot_type, order_type), strict=True)
+    ]
+    _each(block, out.shape[:-2], [a, Operand(targets[0], strides_of(out.shape), out), *vectors], factored)
+    block.free(room)
+    stack = math.prod(out.shape[:-2])
+    block.shared.work += block.times * stack * (0.7 * m * n * k + 500)
+    block.shared.steps.append(f"lu {m}×{n}{' of a stack' if stack > 1 else ''}: LAPACK")
+    return None
+
+
 def _transposed(x: Operand) -> Operand:
     return Operand(x.pointer, x.strides[::-1], ArrayType(x.shape[::-1], x.dtype))
 
@@ -133,7 +173,7 @@ def _each(block: Block, stack: Sequence[int], operands: Sequence[Operand], visit
     walk(0, [x.pointer for x in operands])
 
 
-def _call(block: Block, dtype: np.dtype[Any], name: str, arguments: Sequence[Any], status: int) -> None:
+def _call(block: Block, dtype: np.dtype[Any], name: str, arguments: Sequence[Any], status: int | None) -> None:
     """Call a routine: letters and numbers go by address, and so does what it reports; leave when it has failed."""
     f = block.f
     full = f"adjoint_lapack_{LETTERS[dtype.name]}{name}"
@@ -149,7 +189,8 @@ def _call(block: Block, dtype: np.dtype[Any], name: str, arguments: Sequence[Any
     info = f.allocate("i32", align=8)
     f.store(f.constant("i32", 0), info)
     f.call(full, "void", *given, info, declared=True)
-    block.leave_if(f.icmp("ne", f.load("i32", info, 4), f.constant("i32", 0)), status)
+    if status is not None:
+        block.leave_if(f.icmp("ne", f.load("i32", info, 4), f.constant("i32", 0)), status)
 
 
-__all__ = ["INDEFINITE", "SINGULAR", "write_cholesky", "write_solve"]
+__all__ = ["INDEFINITE", "SINGULAR", "write_cholesky", "write_lu", "write_solve"]
