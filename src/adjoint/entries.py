@@ -78,7 +78,7 @@ def specialisation(way: Way, made: Executable, call: Call, reads: Sequence[Read]
             workspace=kernel.workspace,
             context=kernel.context,
             heavy=kernel.heavy,
-            calls_back=bool(kernel.notes["callbacks"]),
+            calls_back=kernel.calls_back,
             retry=bool(way.expected),
             keep=(kernel, way),
         )

@@ -122,7 +122,7 @@ def _entered(kernel: Kernel) -> Run:
             workspace=kernel.workspace,
             context=kernel.context,
             heavy=kernel.heavy,
-            calls_back=bool(kernel.notes["callbacks"]),
+            calls_back=kernel.calls_back,
             keep=kernel,
         )
     )

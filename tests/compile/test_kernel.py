@@ -37,6 +37,13 @@ def test_arguments_of_any_layout_are_taken() -> None:
     assert not kernel.heavy
 
 
+def test_which_kernels_may_call_python() -> None:
+    """Operations left to NumPy, and loops that may be long: they look for signals."""
+    assert not kernel_of(lambda x: np.sin(x) + 1.0, X).calls_back
+    assert kernel_of(lambda x: np.sort(x), X).calls_back
+    assert kernel_of(lambda x: ad.while_loop(lambda c: c[0, 0] < 9.0, lambda c: c + 1.0, x), X).calls_back
+
+
 def test_an_index_out_of_bounds_is_named_with_its_axis_and_line() -> None:
     kernel = kernel_of(lambda x, i: np.exp(x)[:, i] + 1.0, X, np.array([0, 1, 2]))
     for bad in (5, -6, 2**40):

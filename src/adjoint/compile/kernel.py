@@ -42,6 +42,7 @@ class Kernel:
         self.constants = list(constants)
         self.workspace = made.workspace if type(made.workspace) is int else value_of(made.workspace.polynomial, sizes)
         self.heavy = made.work > HEAVY
+        self.calls_back = "PyErr_CheckSignals" in made.symbols  # Python code, or handlers of signals, may run meanwhile
         self.notes: dict[str, Any] = {
             "steps": made.steps,
             "callbacks": [(eq.op.title, eq.location) for eq in made.callbacks],
