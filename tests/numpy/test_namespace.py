@@ -133,3 +133,19 @@ def test_refusals() -> None:
         ad.grad(lambda x: np.sum(adn.arange(x)))(3.0)
     with pytest.raises(UnsupportedError, match="vmap"):
         ad.grad(lambda x: np.sum(adn.vectorize(lambda a: a, otypes=[float])(x)))(3.0)
+
+
+def test_copies_can_be_assigned_to_by_inner_transformations() -> None:
+    """An array of an outer transformation, copied: what works alone works inside jit, grad and vmap, too."""
+
+    def f(h, u):
+        u = ad.numpy.array(u)
+        u[0] -= h
+        return np.sum(u**2)
+
+    u = np.array([1.0, 2.0])
+    assert ad.grad(f)(2.0, u) == 2.0
+    assert ad.jit(ad.grad(f))(2.0, u) == 2.0
+    np.testing.assert_array_equal(ad.grad(lambda u: ad.grad(f)(2.0, u))(u), [-2.0, 0.0])
+    np.testing.assert_array_equal(ad.vmap(ad.grad(f), in_axes=(None, 0))(2.0, np.stack([u, 2 * u])), [2.0, 0.0])
+    assert ad.jvp(lambda h: ad.jvp(lambda k: f(k, u * h), (2.0,), (1.0,))[1], (1.0,), (1.0,))[1] == -2.0

@@ -149,7 +149,9 @@ def constant(value: Value) -> Value:
     if value.dtype.kind not in "fc":
         while trace is not None and not hasattr(trace, "ask"):
             trace = trace.outer
-    return value if trace is None else trace.constant(value)
+    if trace is None or (isinstance(value, Traced) and value._trace.level >= trace.level):
+        return value
+    return trace.constant(value)
 
 
 def as_array(value: Any) -> Value:

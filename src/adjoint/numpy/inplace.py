@@ -110,8 +110,8 @@ def settle(x: Traced, new: Value) -> None:
     if isinstance(new, Traced) and new._trace.level > x._trace.level:
         raise TraceError(
             f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it "
-            "would outlive its "
-            "transformation. Make the array inside the inner function, and return it."
+            "would outlive its transformation. Make the array inside the inner function (a copy with "
+            "adjoint.numpy.array(x)), and return it."
         )
     if type(new) is np.ndarray:
         new = new.copy()  # the caller may write to it later

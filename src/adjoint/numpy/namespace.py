@@ -63,7 +63,7 @@ def array(
     x = _stacked(object)
     x = x if dtype is None else convert(x, dtype)
     if x is object and copy:
-        x = x.copy()
+        x = constant(x.copy())  # of the innermost transformation, whose values can be assigned into it
     return np.reshape(x, (1,) * (ndmin - x.ndim) + x.shape) if x.ndim < ndmin else x
 
 
