@@ -147,7 +147,7 @@ def _extremum(block: Block, eq: Equation, dtype: Any, row: Any, put: Any, width:
     better = maximum if op.kind == "max" else minimum
     with f.loop(f.index(0), block.number(eq.outputs[0].type.shape[op.axis])) as k:
         before = best.get()
-        now = write(f, better, (kind, kind), kind, [before, row(k)[0]])
+        now: Any = write(f, better, (kind, kind), kind, [before, row(k)[0]])
         if dtype.kind == "f":
             new = f.binary("and", f.fcmp("une", now, before), f.fcmp("ord", before, before))
         else:

@@ -28,13 +28,13 @@ def write_search(block: Block, eq: Equation) -> None:
     sorted_numbers, wanted = (block.view(x).pointer for x in eq.inputs)
     target = block.pointer(eq.outputs[0])
     with f.loop(f.index(0), block.number(v.size)) as i:
-        x = convert(f, lanes.load(f, v.dtype, wanted, i, 1, 1), v.dtype, common)
+        x: Any = convert(f, lanes.load(f, v.dtype, wanted, i, 1, 1), v.dtype, common)
         count = f.index(0)
         for k in reversed(range(n.bit_length())):
             more = f.add(count, f.index(2**k))
             there = f.icmp("sle", more, f.index(n))
             place = f.sub(f.select(there, more, f.index(n)), f.index(1))
-            y = convert(f, lanes.load(f, a.dtype, sorted_numbers, place, 1, 1), a.dtype, common)
+            y: Any = convert(f, lanes.load(f, a.dtype, sorted_numbers, place, 1, 1), a.dtype, common)
             count = f.select(f.binary("and", there, _before(f, common, y, x, op.side)), more, count)
         f.store(count, f.element(target, i, "i64"), 8)
     block.shared.work += block.times * v.size * 8.0 * n.bit_length()
