@@ -74,3 +74,25 @@ def test_derivatives_of_sorted_and_interpolated_values() -> None:
         compiled = ad.jit(g)
         np.testing.assert_allclose(compiled(x), g(x), rtol=1e-13, atol=1e-14)
         assert not compiled.report().specialisations[0].callbacks
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_places_of_elements_that_are_not_zero(dtype: Any) -> None:
+    x = some((4, 3, 5), dtype)
+    functions = [
+        lambda x: np.nonzero(x),
+        lambda x: np.nonzero(x.T[::2]),
+        lambda x: np.flatnonzero(x[0, 1]),
+        lambda x: x[x > 1] * 2,
+        lambda x: np.argwhere(np.broadcast_to(x[0, 0], (2, 5))),
+        lambda x: np.nonzero(x * 0 == 7),
+    ]
+    with np.errstate(invalid="ignore"):
+        for f in functions:
+            compiled = ad.jit(f)
+            for given in (x, x[::-1].copy(), np.where(x == x[0, 0, 0], x, 0)):
+                got, want = ad.tree.leaves(compiled(given)), ad.tree.leaves(f(given))
+                for a, b in zip(got, want, strict=True):
+                    assert a.dtype == b.dtype
+                    np.testing.assert_array_equal(a, b)
+            assert not [one.callbacks for one in compiled.report().specialisations if one.callbacks]

@@ -1,4 +1,4 @@
-"""Places in sorted vectors: halves of the vector, one after the other."""
+"""Places: in sorted vectors, by halves of the vector one after the other; of elements that are not zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adjoint.compile.block import Block, lowers
 from adjoint.compile.callbacks import write_callback
 from adjoint.compile.elements import convert
 from adjoint.compile.ir import Function, Value
-from adjoint.ops.search import SearchSorted
+from adjoint.ops.search import Nonzero, SearchSorted
 from adjoint.program.program import Equation
 
 
@@ -42,6 +42,40 @@ def write_search(block: Block, eq: Equation) -> None:
     return None
 
 
+@lowers(Nonzero, strided=True)
+def write_nonzero(block: Block, eq: Equation) -> None:
+    """The counters of the loops over x wherever an element is not zero. A guard has counted these elements already."""
+    f, op, x = block.f, eq.op, block.view(eq.inputs[0])
+    assert isinstance(op, Nonzero)
+    if x.dtype.kind not in "fiub":
+        return write_callback(block, eq)
+    targets = [block.pointer(v) for v in eq.outputs]
+    number = f.allocate("i64", align=8)
+    f.store(f.index(0), number)
+    counters: list[Value] = []
+
+    def walk(axis: int, place: Value) -> None:
+        if axis < len(x.shape):
+            with f.loop(f.index(0), f.index(x.shape[axis])) as i:
+                counters.append(i)
+                walk(axis + 1, f.add(place, f.mul(i, f.index(x.strides[axis]))))
+                counters.pop()
+            return
+        value: Any = lanes.load(f, x.dtype, x.pointer, place, 1, 1)
+        zero = f.same(value, 0)
+        found = f.fcmp("une", value, zero) if x.dtype.kind == "f" else f.icmp("ne", value, zero)
+        at = f.load("i64", number, 8)
+        with f.when(f.binary("and", found, f.icmp("slt", at, f.index(op.count)))):
+            for target, i in zip(targets, counters, strict=True):
+                f.store(i, f.element(target, at, "i64"), 8)
+            f.store(f.add(at, f.index(1)), number)
+
+    walk(0, f.index(0))
+    block.shared.work += block.times * 3.0 * eq.inputs[0].type.size
+    block.shared.steps.append(f"places in {eq.inputs[0].type}")
+    return None
+
+
 def _before(f: Function, dtype: np.dtype[Any], y: Value, x: Value, side: str) -> Value:
     """Whether y stands before x: y < x, or with side right y ≤ x; NaN stands after all numbers."""
     if dtype.kind == "f":
@@ -52,4 +86,4 @@ def _before(f: Function, dtype: np.dtype[Any], y: Value, x: Value, side: str) ->
     return f.icmp(f"{signed}{'le' if side == 'right' else 'lt'}", y, x)
 
 
-__all__ = ["write_search"]
+__all__ = ["write_nonzero", "write_search"]
