@@ -179,7 +179,7 @@ def test_a_loop_that_was_written_out() -> None:
             a = scores[t] + np.log(np.exp(m).sum(0))
         return np.sum(a)
 
-    before, arguments = program_of(ad.value_and_grad(f, argnums=(0, 1)), *chain_arguments(12, 5))
+    before, arguments = program_of(ad.value_and_grad(f, argnums=(0, 1)), *chain_arguments(24, 5))
     after = check(simplify(before))
     same_results(before, after, arguments)
     forward, _ = loops_of(after)

@@ -26,10 +26,18 @@ from adjoint.simplify.rewriting import rewrite
 
 Pass: TypeAlias = Callable[[Program], Program]
 
+WORTH_A_LOOP = 128  # equations: fewer compile quickly as they are, and sums of slices stay one nest of loops
+
+
+def reroll_long(program: Program) -> Program:
+    """Long repetitions as loops."""
+    return reroll(program, least=WORTH_A_LOOP)
+
+
 PASSES: list[Pass] = [
     drop_derivative_marks,
     drop_dead_code,
-    reroll,  # before the rest: a loop is read once, not turn by turn
+    reroll_long,  # before the rest: a loop is read once, not turn by turn
     rewrite,
     drop_dead_code,
     tidy_loops,
