@@ -88,3 +88,11 @@ def test_the_first_draw_of_a_process_is_seen_too() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert "drew from NumPy's global generator" in run.stderr
+
+
+def test_naming_a_generator_first_inside_is_no_draw() -> None:
+    code = "import numpy as np, adjoint as ad; print(ad.jit(lambda x: x + (np.random.default_rng is None))(1.0))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (run.stdout, run.returncode) == ("1.0\n", 0)
+    code = "import adjoint as ad; ad.jit(lambda x: ad.random.default_rng(1).gamma(x))(1.0)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -44,9 +44,9 @@ def without_draws(function: Callable[..., Any], purpose: str) -> Generator[None]
 
 
 def _drawn_from_since_seeded() -> bool:
-    """Whether NumPy's global generator has given a number: a new Mersenne twister stands at the end of its block."""
-    state: Any = np.random.get_state(legacy=False)  # noqa: NPY002 (the old generator is what is looked at)
-    return state["state"]["pos"] != 624 or bool(state["has_gauss"])
+    """Whether NumPy's global generator has given a number: it no longer stands where a new one does in its block."""
+    state, new = (g.get_state(legacy=False) for g in (_global_generator(), np.random.RandomState()))
+    return state["state"]["pos"] != new["state"]["pos"] or bool(state["has_gauss"])
 
 
 def _refuse(purpose: str, whose: str) -> NoReturn:
