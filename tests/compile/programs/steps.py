@@ -29,8 +29,8 @@ class Step:
     run: Callable[[Pool], Any]
 
 
-UNARY = sorted(name for name, op in BY_NAME.items() if op.arity == 1 and name not in ("spacing",))
-BINARY = sorted(name for name, op in BY_NAME.items() if op.arity == 2 and name not in ("nextafter", "ldexp"))
+UNARY = sorted(name for name, op in BY_NAME.items() if op.arity == 1 and hasattr(np, name))
+BINARY = sorted(name for name, op in BY_NAME.items() if op.arity == 2 and hasattr(np, name))
 # Where a function is at home; others take any number.
 INTO = {
     "arccosh": lambda x: 1.5 + np.absolute(x),
@@ -38,7 +38,22 @@ INTO = {
     **dict.fromkeys(["log", "log2", "log10", "sqrt", "reciprocal", "log1p"], lambda x: 0.25 + np.absolute(x)),
 }
 NUMBERS = [0.5, 2.0, -1.5, 0.0, 1, 2, -1, 3, True, np.float32(1.25), np.float64(-0.75), np.int64(2), np.int8(3)]
-SPECIAL = ["expit", "erf", "gammaln", "ndtr", "log_ndtr", "digamma", "erfc", "log_expit", "i0e", "xlogy", "logit"]
+# Where functions of SciPy's are at home: on the line, beyond zero, between zero and one, between minus one and one.
+SPECIAL = {
+    "line": [
+        "expit", "erf", "erfc", "erfcx", "ndtr", "log_ndtr", "log_expit", "i0", "i0e", "i1", "i1e", "j0", "j1", "dawsn",
+        "exp10", "exprel", "sindg", "cosdg", "cosm1", "rgamma", "wofz", "entr", "round", "spence", "ber", "beip",
+    ],
+    "positive": ["gammaln", "digamma", "gamma", "k0", "k0e", "k1e", "y0", "y1", "exp1", "expi", "loggamma"],
+    "unit": ["logit", "ndtri", "ellipk", "ellipe", "erfcinv"],
+    "both": ["erfinv"],
+}  # fmt: skip
+HOME: dict[str, Callable[[Any], Any]] = {
+    "line": lambda x: x,
+    "positive": lambda x: 0.25 + np.absolute(x),
+    "unit": lambda x: 0.5 + 0.4 * np.tanh(x),
+    "both": lambda x: 0.8 * np.tanh(x),
+}
 
 
 def place(r: Random, pool: Pool, ndim: int = 0, kinds: str = "fciub") -> int:
@@ -102,13 +117,12 @@ def fitting(pool: Pool, i: int) -> list[int]:
 def a_special(r: Random, pool: Pool) -> Step:
     import scipy.special
 
-    i, name = place(r, pool, kinds="f"), r.choice(SPECIAL)
+    i, home = place(r, pool, kinds="f"), r.choice(["line", *SPECIAL])
+    name = r.choice(SPECIAL[home])
     f = getattr(scipy.special, name)
-    if name == "xlogy":
-        return Step(f"xlogy(|x{i}|, 1 + x{i}²)", lambda p: f(np.absolute(p[i]), 1.0 + p[i] * p[i]))
-    if name == "logit":
-        return Step(f"logit(.5 + .4 tanh x{i})", lambda p: f(0.5 + 0.4 * np.tanh(p[i])))
-    return Step(f"{name}(x{i})", lambda p: f(p[i]))
+    if home == "positive" and r.random() < 0.2:
+        return Step(f"xlogy(|x{i}|, 1 + x{i}²)", lambda p: scipy.special.xlogy(np.absolute(p[i]), 1.0 + p[i] * p[i]))
+    return Step(f"{name}({home} x{i})", lambda p: f(HOME[home](p[i])))
 
 
 def a_choice(r: Random, pool: Pool) -> Step:
