@@ -51,7 +51,6 @@ class Measured:
     quiet: int = 0  # samples in which nobody else had the core
     samples: int = 0
     compile: float | None = None  # CPU time of building and first call, less a steady call
-    trace: float | None = None
     peak: float | None = None
     above: float | None = None  # of the peak, what imports and arguments do not explain
     error: float | None = None
@@ -89,6 +88,7 @@ class Process:
     effort: Effort
     core: int | None
     cache: Path
+    do: str = "build"  # or "trace"
     calls: int = 1
     spent: float = 0.0
     first: float = 0.0
@@ -102,6 +102,7 @@ class Process:
             "size": self.measured.size,
             "contender": self.measured.contender,
             "core": self.core,
+            "do": self.do,
         }
         self.child = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.peers.worker", json.dumps(order)],
@@ -159,7 +160,6 @@ class Process:
         m.compile = max(0.0, self.first - m.seconds)
         memory = self.answer(do="memory")
         m.peak, m.above = memory["peak"], memory["above"]
-        m.trace = self.answer(do="trace")["trace"]
         m.report = self.answer(do="report")["report"]
         m.error = self.answer(do="error")["error"]
 
@@ -220,6 +220,16 @@ def compare(
             for process in processes:
                 process.stop()
     return rows
+
+
+def trace_alone(workload: Workload, size: str, contender: str, effort: Effort, core: int | None) -> float:
+    """CPU seconds of tracing in a fresh process."""
+    with tempfile.TemporaryDirectory() as folder:
+        process = Process(Measured(workload.name, size, contender), effort, core, Path(folder), do="trace")
+        try:
+            return process.answer()["first"]
+        finally:
+            process.stop()
 
 
 def take_turns(processes: list[Process], effort: Effort, say: Callable[[int], None]) -> None:

@@ -1,4 +1,4 @@
-"""Compiling out of the disk cache: the same function in a second process, against tracing alone."""
+"""Compiling out of the disk cache: the same function in a second process, against tracing alone in a third."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.peers.results import Second
-from benchmarks.peers.rounds import Effort, compare
+from benchmarks.peers.rounds import Effort, Silent, compare, trace_alone
 from benchmarks.peers.workloads import COMPARED
 
 EFFORT = Effort(rounds=3, sample=0.005, budget=0.1)
@@ -26,6 +26,11 @@ def measured(core: int | None, say: Callable[[str], None] = lambda text: None) -
                 for _ in range(2)
             ]
         first, second = rows[0][0], rows[1][0]
-        note = first.note or second.note
-        found.append(Second(workload.name, size, first.compile, second.compile, second.trace, note))
+        note, trace = first.note or second.note, None
+        if not note:
+            try:
+                trace = trace_alone(workload, size, "adjoint", EFFORT, core)
+            except Silent as reason:
+                note = str(reason)
+        found.append(Second(workload.name, size, first.compile, second.compile, trace, note))
     return found

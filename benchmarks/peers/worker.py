@@ -1,13 +1,13 @@
 """One contender in a process of its own: it gets ready, then runs when it is told to.
 
-    python -m benchmarks.peers.worker '{"workload": "rosen", "size": "10", "contender": "jax", "core": 0}'
+    python -m benchmarks.peers.worker '{"workload": "ode", "size": "9", "contender": "jax", "core": 0, "do": "build"}'
 
 Commands arrive on the standard input, answers leave on the standard output, one line of JSON each:
 
-    (nothing)               → first: CPU seconds of building and of the first call, compilers of C included
+    (nothing)               → first: CPU seconds of building and of the first call, compilers of C included; where the
+                              order says "trace", of tracing alone
     {"do": "run", "calls"}  → wall and CPU seconds of that many calls, after one that brings its data back to the cache
     {"do": "memory"}        → peak of the process, and how far that is above what imports and arguments need
-    {"do": "trace"}         → CPU seconds of tracing alone; null where that cannot be had
     {"do": "error"}         → relative error against the reference, in float64
     {"do": "report"}        → what the compiler says of its work
 """
@@ -102,16 +102,13 @@ class Worker:
         peak = megabytes("VmHWM")
         return {"peak": peak, "above": max(0.0, peak - self.before)}
 
-    def trace(self) -> dict[str, float | None]:
-        """The least of three: the first one also fills tables."""
+    def trace(self) -> dict[str, float]:
+        """For the first time in this process, as building begins with it."""
         if self.contender.trace is None:
-            return {"trace": None}
-        times = []
-        for _ in range(3):
-            start = time.process_time()
-            self.contender.trace()
-            times.append(time.process_time() - start)
-        return {"trace": min(times)}
+            raise ValueError("this contender cannot trace alone")
+        start = time.process_time()
+        self.contender.trace()
+        return {"first": time.process_time() - start}
 
     def error(self) -> dict[str, float]:
         problem: Problem = self.problem
@@ -139,7 +136,7 @@ def main() -> None:
 
     def first() -> dict[str, float]:
         made.append(Worker(WORKLOADS[order["workload"]], order["size"], order["contender"]))
-        return made[0].build()
+        return getattr(made[0], order["do"])()
 
     if not answer(first):
         return
