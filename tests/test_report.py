@@ -16,7 +16,7 @@ def fast() -> Any:
     @ad.jit
     def model(x: Any, how: str = "plain", n: int = 3) -> Any:
         if np.sum(x) > 0:
-            return np.sum(np.sort(x)) * n
+            return np.sum(np.abs(np.linalg.eigvals(np.diag(x)))) * n
         return x[0]
 
     x = np.ones(3)
@@ -42,7 +42,7 @@ def test_what_it_holds(fast: Any) -> None:
         assert all(s > 0 for s in one.seconds.values())
         assert one.how == "compiled"
         assert one.equations[0] >= one.equations[1] > 0
-    assert any("sort" in call and "test_report.py" in call for call in positive.callbacks)
+    assert any("eig" in call and "test_report.py" in call for call in positive.callbacks)
     assert not negative.callbacks
 
 
