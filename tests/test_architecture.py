@@ -56,8 +56,9 @@ LONGEST = 400
 VAGUE = {"util", "utils", "helper", "helpers", "misc", "common", "tools", "stuff", "shared", "extra", "extras"}
 
 # Folders of tests/ with no counterpart in src/adjoint, and tests that look at a whole folder or at several.
-TEST_FOLDERS_OF_THEIR_OWN = {"benchmarks", "book", "docs", "examples", "golden", "interop", "opinfo"}
+TEST_FOLDERS_OF_THEIR_OWN = {"benchmarks", "book", "docs", "examples", "golden", "interop", "opinfo", "random_programs"}
 TESTS_ACROSS_FILES = {
+    "compile/test_random_programs.py",
     "ops/test_contract.py",
     "program/test_random.py",
     "transform/test_nesting.py",

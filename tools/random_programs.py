@@ -31,7 +31,7 @@ SUMMARY_EVERY = 120.0
 def work(first: int, count: int) -> None:
     """The child: one line of JSON before and after every seed."""
     sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
-    from tests.compile.programs.agreement import Outcome, check_seed
+    from tests.random_programs.agreement import Outcome, check_seed
 
     for seed in range(first, first + count):
         print(json.dumps({"begin": seed}), flush=True)
@@ -179,7 +179,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.show is not None:
         sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
-        from tests.compile.programs.functions import random_function
+        from tests.random_programs.functions import random_function
 
         print(random_function(arguments.show))
         return 0

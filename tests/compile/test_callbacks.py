@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, bool, np.float16])

@@ -9,7 +9,7 @@ from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.norm import Length
 from adjoint.program.check import check
 from adjoint.program.program import interpret
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 from tests.simplify.programs import program_of, titles
 
 rng = np.random.default_rng(7)

@@ -6,7 +6,7 @@ import pytest
 import adjoint as ad
 from adjoint.compile.families import Formulas, Reading
 from adjoint.compile.kernel import compile_program
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 from tests.simplify.programs import program_of
 
 rng = np.random.default_rng(17)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 
 rng = np.random.default_rng(13)
 

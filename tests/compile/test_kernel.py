@@ -13,9 +13,9 @@ from adjoint.compile.kernel import compile_program
 from adjoint.compile.machine import verified
 from adjoint.compile.written import Written
 from adjoint.program.program import interpret
-from tests.compile.programs.agreement import traced
-from tests.compile.programs.functions import random_function
 from tests.compile.test_machine import resident
+from tests.random_programs.agreement import traced
+from tests.random_programs.functions import random_function
 from tests.simplify.programs import program_of
 
 X = np.random.default_rng(2).normal(size=(6, 5))

@@ -6,7 +6,7 @@ import pytest
 from adjoint.compile import lanes
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import verified
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 
 DTYPES = ["float64", "float32", "float16", "complex64", "complex128", "int8", "uint16", "int32", "uint64", "bool"]
 rng = np.random.default_rng(19)

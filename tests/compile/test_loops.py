@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 
 
 def grow(x: Any) -> Any:

@@ -4,7 +4,7 @@ import numpy as np
 
 from adjoint.compile.ir import Value
 from adjoint.compile.matrices import Matrix
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 
 
 def test_transposes_cost_nothing() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adjoint.compile.nest import neutral
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 
 rng = np.random.default_rng(3)
 

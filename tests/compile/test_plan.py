@@ -3,7 +3,7 @@
 import numpy as np
 
 from adjoint.compile.plan import Fused, Plan, Single
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 from tests.simplify.programs import program_of
 
 X = np.linspace(-1.0, 1.0, 60).reshape(6, 10)

@@ -11,8 +11,8 @@ import pytest
 import adjoint as ad
 from adjoint.compile.kernel import compile_program
 from adjoint.program.program import interpret
-from tests.compile.programs.agreement import Outcome, check_seed, differences, noisy
-from tests.compile.programs.functions import random_function
+from tests.random_programs.agreement import Outcome, check_seed, differences, noisy
+from tests.random_programs.functions import random_function
 from tests.simplify.programs import program_of
 
 # ADJOINT_SEEDS=1000 tries more of them.

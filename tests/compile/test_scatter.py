@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 
 rng = np.random.default_rng(5)
 X = rng.normal(size=(7, 9))

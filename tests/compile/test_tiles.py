@@ -7,7 +7,7 @@ import pytest
 
 from adjoint.compile.kernel import compile_program
 from adjoint.compile.tiles import _shape_of_tile, _tiles
-from tests.compile.programs.running import agrees
+from tests.random_programs.running import agrees
 from tests.simplify.programs import program_of
 
 rng = np.random.default_rng(11)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.compile.programs.steps import Pool, Step, an_axis, cast, place
+from tests.random_programs.steps import Pool, Step, an_axis, cast, place
 
 
 def a_shape(r: Random, pool: Pool) -> Step:

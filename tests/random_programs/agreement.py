@@ -22,7 +22,7 @@ from adjoint.program.program import Program, Var, interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import type_of
 from adjoint.simplify import simplify
-from tests.compile.programs.functions import RandomFunction, random_function
+from tests.random_programs.functions import RandomFunction, random_function
 
 RAISED = (IndexError, ValueError, OverflowError, np.linalg.LinAlgError)  # by programs, for some values
 NOISE, RUNS = 4.0, 3  # roundings; how often
@@ -152,7 +152,7 @@ def run_both(program: Program, kernel: Kernel, args: Sequence[Any], what: str, o
             outcome.notes["refused by both"] += problem is not None
             return
     if problem is not None:
-        outcome.notes["refused by NumPy alone"] += 1
+        outcome.notes[f"refused by NumPy alone: {problem}"[:120]] += 1
         return
     wrong = differences(program, args, found, expected)
     if wrong is not None:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import AdjointError
-from tests.compile.programs import moves, steps
-from tests.compile.programs.flow import FLOW, after
-from tests.compile.programs.steps import Pool, Step
+from tests.random_programs import moves, steps
+from tests.random_programs.flow import FLOW, after
+from tests.random_programs.steps import Pool, Step
 
 SHAPES: list[tuple[Any, ...]] = [
     (), (), ("n",), ("n",), ("n",), ("m",), ("n", "m"), ("n", "m"), ("m", "n"), ("n", "n"), ("n", 1), (1, "m"), (1,),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import adjoint as ad
-from tests.compile.programs.steps import Pool, Step, cast, place
+from tests.random_programs.steps import Pool, Step, cast, place
 
 LONGEST = 120  # turns of a loop: NumPy takes its time, and loops stand inside loops
 Grow = Callable[[Random, Pool, int], list[Step]]  # steps drawn for a pool
