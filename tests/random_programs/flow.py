@@ -23,8 +23,10 @@ def after(steps: list[Step], pool: Pool) -> Pool:
     return pool
 
 
-def like(y: Any, x: Any) -> Any:
-    """Something of the shape and dtype of x in which y has a part."""
+def like(y: Any, x: Any, mixed: bool = False) -> Any:
+    """Something of the shape and dtype of x in which y has a part; `mixed`: elements of x from other places too."""
+    if mixed and x.ndim:
+        x = np.where(np.real(x) > 0, np.flip(x), np.roll(x, 1))
     if x.dtype.kind == "b":
         return np.logical_xor(x, np.any(y))
     try:
@@ -40,7 +42,7 @@ def like(y: Any, x: Any) -> Any:
 
 def a_scan(r: Random, pool: Pool, grow: Grow) -> Step:
     i, j = place(r, pool), place(r, pool, ndim=1)
-    reverse, stacked, pair = r.random() < 0.3, r.random() < 0.5, r.random() < 0.3
+    reverse, stacked, pair, mixed = r.random() < 0.3, r.random() < 0.5, r.random() < 0.3, r.random() < 0.4
     if len(pool[j]) > LONGEST:
         raise ValueError("too many turns")
     row = pool[j][0] if pool[j].shape[0] else np.zeros(pool[j].shape[1:], pool[j].dtype)
@@ -51,7 +53,7 @@ def a_scan(r: Random, pool: Pool, grow: Grow) -> Step:
         def body(carry: Any, x: Any) -> Any:
             c, d = carry if pair else (carry, x)
             inner = after(steps, [*p, c, d])
-            out = like(inner[-1], inner[start])
+            out = like(inner[-1], inner[start], mixed)
             return ((out, like(c, d)) if pair else out), (inner[-1] if stacked else None)
 
         xs = p[j]
@@ -61,42 +63,42 @@ def a_scan(r: Random, pool: Pool, grow: Grow) -> Step:
 
     r_stack = r.random() < 0.6
     inside = "; ".join(s.text for s in steps)
-    return Step(f"scan x{i} along x{j} reverse={reverse} stacked={stacked} pair={pair}: [{inside}]", run)
+    return Step(f"scan x{i} along x{j} reverse={reverse} stacked={stacked} pair={pair} mixed={mixed}: [{inside}]", run)
 
 
 def a_counted(r: Random, pool: Pool, grow: Grow) -> Step:
     i, turns = place(r, pool), r.choice([0, 1, 2, 3, 5, 9])
-    traced = r.random() < 0.4
+    traced, mixed = r.random() < 0.4, r.random() < 0.4
     steps = grow(r, [*pool, pool[i], np.asarray(1)], r.randint(1, 3))
     start = len(pool)
 
     def run(p: Pool) -> Any:
         def body(k: Any, x: Any) -> Any:
-            return like(after(steps, [*p, x, k])[-1], x)
+            return like(after(steps, [*p, x, k])[-1], x, mixed)
 
         stop = turns + 0 * cast(np.sum(p[0]), "int64") if traced else turns
         return ad.fori_loop(0, stop, body, p[i])
 
     inside = "; ".join(s.text for s in steps)
-    return Step(f"fori {turns} traced={traced} x{i} (as x{start}): [{inside}]", run)
+    return Step(f"fori {turns} traced={traced} mixed={mixed} x{i} (as x{start}): [{inside}]", run)
 
 
 def a_while(r: Random, pool: Pool, grow: Grow) -> Step:
     i, limit = place(r, pool, kinds="fc"), r.choice([0, 1, 3, 7, 70])
     steps = grow(r, [*pool, pool[i]], r.randint(1, 2))
-    bound = r.choice([0.5, 2.0, 1e9])
+    bound, mixed = r.choice([0.5, 2.0, 1e9]), r.random() < 0.4
 
     def run(p: Pool) -> Any:
         def condition(state: Any) -> Any:
             return np.logical_and(state[0] < limit, np.sum(np.absolute(state[1])) < bound)
 
         def body(state: Any) -> Any:
-            return state[0] + 1, like(after(steps, [*p, state[1]])[-1], state[1])
+            return state[0] + 1, like(after(steps, [*p, state[1]])[-1], state[1], mixed)
 
         count, x = ad.while_loop(condition, body, (np.int64(0), p[i]))
         return x + count.astype(x.dtype)
 
-    return Step(f"while x{i} limit={limit} bound={bound}: [{'; '.join(s.text for s in steps)}]", run)
+    return Step(f"while x{i} limit={limit} bound={bound} mixed={mixed}: [{'; '.join(s.text for s in steps)}]", run)
 
 
 def a_cond(r: Random, pool: Pool, grow: Grow) -> Step:
