@@ -129,7 +129,7 @@ class Process:
         line = self.child.stdout.readline()
         if not line:
             raise Silent(f"its process ended with status {self.child.wait()}")
-        found = json.loads(line)
+        found = json.loads(line.replace(f"{ROOT}{os.sep}", ""))  # places in the code, not on this machine
         if reason := found.get("failed"):
             raise Silent(reason)
         return found
@@ -249,7 +249,7 @@ def attempt(processes: list[Process], process: Process, action: Callable[[Proces
         action(process)
     except Silent as reason:
         process.measured.note = str(reason)
-        process.measured.seconds = None
+        process.measured.seconds = process.measured.compile = None
         process.stop()
         processes.remove(process)
 

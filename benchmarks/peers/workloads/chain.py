@@ -1,8 +1,8 @@
 """A long straight line of code: k equations that all differ, for compile time against the size of a program.
 
-Link j of the chain is one of four, with its own constant: y sin(c y), y + c x, tanh(c y) + x, y − c y². No two are
-equal, so that nothing can be rolled up into a loop; the values stay near 1. The derivative by hand goes back link by
-link.
+Link j of the chain is one of four, drawn at random, with its own constant: y sin(c y), y + c x, tanh(c y) + x,
+y / (1 + c y²). There is no pattern in them, so that nothing can be rolled up into a loop; the values stay near 1. The
+derivative by hand goes back link by link.
 """
 
 from __future__ import annotations
@@ -15,21 +15,20 @@ import numpy as np
 from benchmarks.peers import engines
 from benchmarks.peers.contender import Contender, Problem, Workload
 
-
-def constant(j: int) -> float:
-    return 0.3 + 0.1 * np.sin(1.0 + j).item()
+KINDS = np.random.default_rng(0).integers(0, 4, 100_000).tolist()
+CONSTANTS = np.random.default_rng(1).uniform(0.2, 0.4, 100_000).tolist()
 
 
 def link(m: Any, j: int, x: Any, y: Any) -> Any:
     """Link j over a namespace `m` (numpy or jax.numpy)."""
-    c = constant(j)
-    if j % 4 == 0:
+    kind, c = KINDS[j], CONSTANTS[j]
+    if kind == 0:
         return y * m.sin(c * y)
-    if j % 4 == 1:
+    if kind == 1:
         return y + c * x
-    if j % 4 == 2:
+    if kind == 2:
         return m.tanh(c * y) + x
-    return y - c * (y * y)
+    return y / (1.0 + c * (y * y))
 
 
 def chain(m: Any, links: int, x: Any) -> Any:
@@ -41,14 +40,14 @@ def chain(m: Any, links: int, x: Any) -> Any:
 
 def slopes(j: int, x: Any, y: Any) -> tuple[Any, float]:
     """∂/∂y and ∂/∂x of link j."""
-    c = constant(j)
-    if j % 4 == 0:
+    kind, c = KINDS[j], CONSTANTS[j]
+    if kind == 0:
         return np.sin(c * y) + c * y * np.cos(c * y), 0.0
-    if j % 4 == 1:
+    if kind == 1:
         return 1.0, c
-    if j % 4 == 2:
+    if kind == 2:
         return c * (1.0 - np.tanh(c * y) ** 2), 1.0
-    return 1.0 - 2.0 * c * y, 0.0
+    return (1.0 - c * y * y) / (1.0 + c * y * y) ** 2, 0.0
 
 
 def value(x: Any, links: Any) -> Any:
