@@ -60,7 +60,7 @@ def noisy(program: Program, args: Sequence[Any], rng: np.random.Generator) -> li
         if dtype.kind not in "fc" or not np.size(x):
             return x
         size = NOISE * np.finfo(dtype).eps
-        factor = 1 + size * rng.uniform(-1, 1, np.shape(x))
+        factor = 1 + size * rng.choice([-1, 1], np.shape(x)) * rng.uniform(0.5, 1, np.shape(x))  # never nothing
         return (np.asarray(x) * factor).astype(dtype)[()]
 
     env: dict[Var, Any] = dict(zip(program.inputs, [noised(a) for a in args], strict=True))
