@@ -51,8 +51,8 @@ def test_a_number_from_outside_that_keeps_changing_is_told_once() -> None:
     with config.override(specialisations=3):
         for rate in (1.0, 2.0, 3.0):
             assert fast(2.0) == 2.0 * rate
+        rate = 4.0
         with pytest.warns(RuntimeWarning, match="4 programs were made that differ only in rate"):
-            rate = 4.0
             assert fast(2.0) == 8.0
         with warnings.catch_warnings():
             warnings.simplefilter("error")
