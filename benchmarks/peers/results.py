@@ -7,7 +7,7 @@ import importlib.util
 import json
 import platform
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,8 @@ class Results:
         if not path.exists():
             return cls.here()
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        rows = lambda given: [Measured(**row) for row in given]
+        known = {one.name for one in fields(Measured)}  # a file of an older version may tell more
+        rows = lambda given: [Measured(**{k: v for k, v in row.items() if k in known}) for row in given]
         growth = {name: rows(given) for name, given in found["growth"].items()}
         second = [Second(**entry) for entry in found["second"]]
         return cls(found["processor"], found["versions"], rows(found["rows"]), growth, second)
