@@ -23,6 +23,13 @@ def test_forward_mode_against_the_complex_step() -> None:
     assert (value, slope) == pytest.approx((f(1.0), f(1.0 + 1e-30j).imag / 1e-30), rel=1e-14)
 
 
+def test_compiled_against_the_complex_step() -> None:
+    compiled = ad.jit(ad.grad(f))
+    assert [compiled(x) for x in (1.0, 0.5)] == pytest.approx(
+        [f(x + 1e-30j).imag / 1e-30 for x in (1.0, 0.5)], rel=1e-13
+    )
+
+
 def test_nested_orders_against_taylor_mode() -> None:
     nested, orders = f, []
     for _ in range(4):
@@ -160,11 +167,17 @@ def test_every_public_name_is_tried_here() -> None:
     parts = {
         "api",
         "base",
+        "compile",
         "derivatives",
+        "entries",
         "extend",
         "flow",
+        "jitting",
         "ops",
+        "pipeline",
         "program",
+        "report",
+        "simplify",
         "testing",
         "tracing",
         "transform",
