@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import adjoint as ad
+from adjoint.compile.kernel import compile_program
 from adjoint.compile.views import Index, identity, linear, restrided, strides_of, through, walks, written_out
 from adjoint.ops.index import Slice
 from adjoint.ops.rearrange import Broadcast, Reshape, Transpose
@@ -106,3 +108,9 @@ def test_arithmetic_of_indices() -> None:
     assert i.moved(5) == Index(7, i.terms)
     assert strides_of(()) == ()
     assert strides_of((2, 3, 4)) == (12, 4, 1)
+
+
+def test_reshapes_of_nothing_are_left_to_memory() -> None:
+    assert through(Reshape((0, 40)), identity(2), (40, 0), (0, 40)) is None
+    program = ad.trace(lambda x: np.reshape(x + 1, (0, 40)))(np.zeros((40, 0), int)).program
+    assert compile_program(program).run([np.zeros((40, 0), int)])[0].shape == (0, 40)

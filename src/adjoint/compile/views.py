@@ -151,7 +151,7 @@ def _reshaped(index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map
     for axis, n in inner:
         total, size = ZERO, 1
         while size != n:
-            if at == len(outer) or size > n or n % size:
+            if at == len(outer) or size == 0 or size > n or n % size:
                 return None
             out_axis, m = outer[at]
             at += 1
