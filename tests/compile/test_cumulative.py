@@ -45,6 +45,16 @@ def test_running(name: str, dtype: Any) -> None:
         assert not made.callbacks
 
 
+def test_the_first_element_is_taken_as_it_is() -> None:
+    """0 + -0.0 would lose the sign, and (1 + 0j) (inf + 0j) is a NaN."""
+    for x in (np.array([-0.0, -0.0, 1.0]), np.array([-0.0, 2.0])[::-1]):
+        got, want = ad.jit(lambda x: np.cumsum(x))(x), np.cumsum(x)
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+    z = np.array([np.inf + 0j, 2.0])
+    assert ad.jit(lambda z: np.cumprod(z))(z)[0] == z[0]
+    assert ad.jit(lambda x: np.cumsum(x, axis=1))(np.zeros((3, 0))).shape == (3, 0)
+
+
 def test_derivatives_of_complex_products() -> None:
     x = np.array([0.3 + 1j, 0.0, 1.2 - 0.3j, 0.7j])
 

@@ -18,14 +18,16 @@ import numpy as np
 import adjoint as ad
 from adjoint.base.errors import AdjointError
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
-from adjoint.program.program import Program, Var, interpret
+from adjoint.ops.arithmetic import multiply
+from adjoint.program.program import Equation, Literal, Program, Var, interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import type_of
 from adjoint.simplify import simplify
+from adjoint.simplify.inside import holds_programs, map_programs
 from tests.random_programs.functions import RandomFunction, random_function
 
 RAISED = (IndexError, ValueError, OverflowError, np.linalg.LinAlgError)  # by programs, for some values
-NOISE, RUNS = 4.0, 3  # roundings; how often
+NOISE, RUNS = 4.0, 8  # roundings; how often
 ROUNDINGS, FACTOR = 300.0, 60.0  # an element may differ by so many roundings of the largest one, and by this · noise
 MATRICES = (
     "matmul", "einsum", "cholesky", "solve", "solve_triangular", "inv", "qr", "lu", "svd", "eigh", "det", "slogdet",
@@ -66,10 +68,26 @@ def noisy(program: Program, args: Sequence[Any], rng: np.random.Generator) -> li
     env: dict[Var, Any] = dict(zip(program.inputs, [noised(a) for a in args], strict=True))
     env.update(program.constants)
     for eq in program.equations:
-        results = eq.op(*[env[a] if isinstance(a, Var) else a.value for a in eq.inputs])
+        op = map_programs(eq.op, lambda inner: shaken(inner, rng)) if holds_programs(eq.op) else eq.op
+        results = op(*[env[a] if isinstance(a, Var) else a.value for a in eq.inputs])
         for v, z in zip(eq.outputs, results if eq.op.several else (results,), strict=True):
             env[v] = noised(z)
     return [env[a] if isinstance(a, Var) else a.value for a in program.outputs]
+
+
+def shaken(program: Program, rng: np.random.Generator) -> Program:
+    """A program inside of another with noise: every result that is not discrete times a number near 1."""
+    equations: list[Equation] = []
+    for eq in program.equations:
+        op = map_programs(eq.op, lambda inner: shaken(inner, rng)) if holds_programs(eq.op) else eq.op
+        raw = {v: Var(v.type) for v in eq.outputs if v.type.dtype.kind in "fc"}
+        equations.append(Equation(op, eq.inputs, tuple(raw.get(v, v) for v in eq.outputs), quiet=eq.quiet))
+        for v, before in raw.items():
+            dtype = v.type.dtype
+            number: Any = 1 + NOISE * np.finfo(dtype).eps * rng.choice([-1, 1]) * rng.uniform(0.5, 1)
+            factor = number if v.type.weak else np.zeros((), dtype).real.dtype.type(number)
+            equations.append(Equation(multiply, (before, Literal(factor)), (v,), quiet=True))
+    return Program(program.inputs, tuple(equations), program.outputs, program.constants)
 
 
 def differences(program: Program, args: Sequence[Any], found: Sequence[Any], expected: Sequence[Any]) -> str | None:
@@ -89,13 +107,21 @@ def differences(program: Program, args: Sequence[Any], found: Sequence[Any], exp
             return None  # at the edge of being an error
     seen: Counter[str] = Counter()
     operations(program, seen)
+    # whether inf - inf or inf · 0 is met depends on the order of sums and products, also far above where it shows
+    wild = any(t in seen for t in (*MATRICES, "prod")) and any(_is_wild(x) for x in args)
     for k, (a, b) in enumerate(zip(found, expected, strict=True)):
+        if wild and np.asarray(a).dtype.kind in "fc":
+            b = np.where(np.isnan(a), a, b)
         wrong = _wrong(
             np.asarray(a), np.asarray(b), [np.asarray(o[k]) for o in others], any(t in seen for t in MATRICES)
         )
         if wrong is not None:
             return f"output {k}: {wrong}"
     return None
+
+
+def _is_wild(x: Any) -> bool:
+    return not np.all(np.abs(np.asarray(x).astype(np.complex128)) < 1e9)
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -121,15 +121,24 @@ def _run(
     if isinstance(op, ArgCumExtremum):
         _extremum(block, eq, operands[0].dtype, row, put, width)
         return
-    state = State(f, lanes.number(f, out.dtype, 1 if isinstance(op, CumProd) else 0, width))
-    with f.loop(f.index(0), block.number(n)) as turn:
+    def element(turn: Value) -> tuple[Value, list[Any]]:
         k = f.sub(f.sub(block.number(n), turn), f.index(1)) if reverse else turn
-        values = [
-            v if x.dtype == out.dtype else convert(f, v, x.dtype, out.dtype)
-            for v, x in zip(row(k), operands, strict=True)
-        ]
+        given = zip(row(k), operands, strict=True)
+        return k, [v if x.dtype == out.dtype else convert(f, v, x.dtype, out.dtype) for v, x in given]
+
+    types = (kind, kind)
+    state = State(f, lanes.number(f, out.dtype, 0, width))
+    first = f.index(0)
+    if not isinstance(op, LinearRecurrence):
+        # the first one as it is, as NumPy does: 0 + -0.0 would lose the sign, and (1 + 0j) · (inf + 0j) is a NaN
+        with f.when(f.icmp("sgt", block.number(n), first)):
+            k, (value,) = element(first)
+            state.set(value)
+            put(k, value)
+        first = f.index(1)
+    with f.loop(first, block.number(n)) as turn:
+        k, values = element(turn)
         before = state.get()
-        types = (kind, kind)
         if isinstance(op, LinearRecurrence):
             now: Any = write(f, add, types, kind, [write(f, multiply, types, kind, [values[0], before]), values[1]])
         else:
