@@ -121,6 +121,7 @@ def _run(
     if isinstance(op, ArgCumExtremum):
         _extremum(block, eq, operands[0].dtype, row, put, width)
         return
+
     def element(turn: Value) -> tuple[Value, list[Any]]:
         k = f.sub(f.sub(block.number(n), turn), f.index(1)) if reverse else turn
         given = zip(row(k), operands, strict=True)
