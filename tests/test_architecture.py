@@ -19,6 +19,7 @@ TESTS = ROOT / "tests"
 
 # From the ground up. A folder (or file) imports from the rows below its own, never from its neighbours in the row.
 LAYERS = [
+    {"coverage"},
     {"base"},
     {"tree"},
     {"program"},

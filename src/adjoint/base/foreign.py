@@ -1,27 +1,14 @@
 """Which function of SciPy, or method of pandas, is asking for a plain array, and what to write instead.
 
-SciPy's Python functions convert their arguments, so a traced value cannot pass. The names that this package has itself
-are listed here; a test compares the list with the packages.
+SciPy's Python functions convert their arguments, so a traced value cannot pass. The table of coverage knows which of
+them this package has itself.
 """
 
 import sys
 
+from adjoint.base.refusal import advice
 from adjoint.base.source import user_frame
-
-OURS: dict[str, frozenset[str]] = {
-    "scipy.special": frozenset(
-        {
-            *("comb", "factorial", "log_softmax", "logsumexp", "multigammaln", "perm", "polygamma", "softmax"),
-            *("spherical_in", "spherical_jn", "spherical_kn", "spherical_yn"),
-        }
-    ),
-    "scipy.linalg": frozenset(
-        {
-            *("block_diag", "cho_factor", "cho_solve", "cholesky", "det", "expm", "inv", "lu", "lu_factor", "lu_solve"),
-            *("solve", "solve_triangular"),
-        }
-    ),
-}
+from adjoint.coverage import find
 
 
 def asking_function() -> tuple[str, str] | None:
@@ -42,6 +29,8 @@ def asking_function() -> tuple[str, str] | None:
     package, name = found
     if package == "pandas":
         return f"pandas ({name})", "Take the numbers out of pandas first: frame.to_numpy() @ x, series.to_numpy() * x."
-    if name in OURS.get(package, ()):
-        return f"{package}.{name}", f"Use adjoint.{package}.{name}, which takes traced values."
-    return f"{package}.{name}", "It converts its arguments: give it a rule with @ad.custom_rule(jvp=…, vjp=…)."
+    instead = advice(find(package, name))
+    return (
+        f"{package}.{name}",
+        instead or "It converts its arguments: give it a rule with @ad.custom_rule(jvp=…, vjp=…).",
+    )

@@ -11,7 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from adjoint.base.errors import TraceError, UnsupportedError
+from adjoint.base.refusal import refuse
 from adjoint.base.source import describe, here
+from adjoint.coverage import CONSTANT, TYPES, find
+from adjoint.coverage.numpy import NUMPY
 from adjoint.ops.operators import FUNCTIONS, GENERAL
 from adjoint.ops.pointwise import UFUNCS
 from adjoint.program.trace import Traced, live_trace
@@ -33,12 +36,8 @@ def implements(*functions: Any) -> Callable[[F], F]:
 
 
 def _unknown_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}"
-    raise UnsupportedError(
-        f"{name} has no derivative rule here, at {describe(here())}. Write it with functions that have one, or give "
-        "it a rule: "
-        "@ad.custom_rule(jvp=…, vjp=…)."
-    )
+    namespace, name = getattr(function, "__module__", "numpy"), getattr(function, "__name__", str(function))
+    refuse(f"{namespace}.{name}", find(namespace, name))
 
 
 GENERAL["function"] = _unknown_function
@@ -47,6 +46,27 @@ GENERAL["function"] = _unknown_function
 def is_traced(value: Any) -> bool:
     """Whether a value, or anything in a list or tuple, is traced."""
     return isinstance(value, Traced) or (isinstance(value, list | tuple) and any(is_traced(v) for v in value))
+
+
+def stand_in(value: Any) -> Any:
+    """An array of the same shape and element type as a traced one, of which nothing else will be looked at."""
+    if isinstance(value, Traced):
+        return np.broadcast_to(np.zeros((), value.dtype), value.shape)
+    return type(value)(map(stand_in, value)) if isinstance(value, list | tuple) and is_traced(value) else value
+
+
+def by_types(function: Any) -> Callable[..., Any]:
+    """A function of NumPy that asks for shapes and element types only."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(stand_in, args), **{name: stand_in(value) for name, value in kwargs.items()})
+
+    return call
+
+
+for _name in NUMPY.named(CONSTANT, TYPES):  # those that have more to say have a function of ours as well
+    if hasattr(_function := getattr(np, _name, None), "_implementation"):
+        FUNCTIONS[_function] = by_types(_function)
 
 
 def load_rules_of(ufunc: Any) -> bool:

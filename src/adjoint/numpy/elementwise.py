@@ -158,29 +158,9 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Va
     return y
 
 
-@implements(np.iscomplexobj)
-def iscomplexobj(x: Value) -> bool:
-    return x.dtype.kind == "c"
-
-
-@implements(np.isrealobj)
-def isrealobj(x: Value) -> bool:
-    return x.dtype.kind != "c"
-
-
 @implements(np.result_type)
 def result_type(*arrays_and_dtypes: Any) -> Any:
     return np.result_type(*[a.dtype if isinstance(a, Traced) else a for a in arrays_and_dtypes])
-
-
-@implements(np.can_cast)
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
-    return np.can_cast(from_.dtype if isinstance(from_, Traced) else from_, to, casting)  # type: ignore[arg-type]
-
-
-@implements(np.common_type)
-def common_type(*arrays: Any) -> Any:
-    return np.common_type(*[np.empty(0, a.dtype) if isinstance(a, Traced) else a for a in arrays])
 
 
 @implements(np.min_scalar_type)

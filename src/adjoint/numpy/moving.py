@@ -119,23 +119,6 @@ def _last_two(m: Value) -> tuple[int, int]:
     return m.shape[-2:] if m.ndim > 1 else (m.shape[0], m.shape[0])
 
 
-@implements(np.tril_indices_from)
-def tril_indices_from(arr: Value, k: int = 0) -> Any:
-    return np.tril_indices(arr.shape[-2], k=k, m=arr.shape[-1])
-
-
-@implements(np.triu_indices_from)
-def triu_indices_from(arr: Value, k: int = 0) -> Any:
-    return np.triu_indices(arr.shape[-2], k=k, m=arr.shape[-1])
-
-
-@implements(np.diag_indices_from)
-def diag_indices_from(arr: Value) -> Any:
-    if arr.ndim < 2 or len(set(arr.shape)) != 1:
-        raise ValueError("input array must be at least 2-d, and all dimensions of input must be of equal length")
-    return np.diag_indices(arr.shape[0], arr.ndim)
-
-
 @implements(np.copy)
 def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
     return a.copy()

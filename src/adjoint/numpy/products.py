@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import as_array, implements, into, is_traced, normal_axis
+from adjoint.numpy.dispatch import as_array, implements, into, normal_axis
 from adjoint.numpy.indexing import updated
 from adjoint.numpy.inplace import viewed
 from adjoint.numpy.shaping import convert, reshaped
@@ -253,9 +253,3 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     a3 = a[..., 2] if a.shape[-1] == 3 else zero
     b3 = b[..., 2] if b.shape[-1] == 3 else zero
     return np.moveaxis(np.stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, last], axis=-1), -1, axisc)
-
-
-@implements(np.einsum_path)
-def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
-    plain = [np.broadcast_to(0.0, np.shape(o)) if is_traced(o) else o for o in operands]
-    return np.einsum_path(*plain, optimize=optimize)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.base.errors import UnsupportedError
-from adjoint.base.source import describe, here
+from adjoint.base.refusal import refuse
+from adjoint.coverage import find
 from adjoint.numpy import accumulating
 from adjoint.numpy.dispatch import into, load_rules_of, normal_axis, refuse_keywords, refuse_plain_target
 from adjoint.numpy.shaping import convert
@@ -104,11 +104,8 @@ def apply(ufunc: Any, inputs: Sequence[Any], extra: dict[str, Any] | None = None
     if op is None and load_rules_of(ufunc):
         op = UFUNCS[ufunc]
     if op is None:
-        raise UnsupportedError(
-            f"The ufunc {ufunc.__name__} has no derivative rule here, at {describe(here())}. Write it with functions "
-            "that have one, or wrap it: "
-            "@ad.custom_rule(jvp=…, vjp=…)."
-        )
+        namespace = "numpy" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
+        refuse(f"The ufunc {ufunc.__name__}", find(namespace, ufunc.__name__))
     return bind(op, *inputs)
 
 

@@ -17,6 +17,7 @@ from adjoint.ops.pointwise import masked_multiply
 from adjoint.ops.special.gamma import polygamma as polygamma_of_order
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
+from adjoint.scipy.passing import passed
 
 __all__ = [
     "comb",
@@ -36,10 +37,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Everything else of scipy.special."""
-    try:
-        return getattr(scipy.special, name)
-    except AttributeError:
-        raise AttributeError(f"adjoint.scipy.special has no {name!r}, and neither has scipy.special") from None
+    return passed(scipy.special, name)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,57 @@
+"""scipy.special: its Python functions, and its ufuncs."""
+
+from adjoint.coverage.special_ufuncs import UFUNCS
+from adjoint.coverage.table import SIZES, Table
+
+SPECIAL = Table("scipy.special")
+SPECIAL.rows.update(UFUNCS.rows)
+
+RULE = "Give it a rule: @ad.custom_rule(jvp=…, vjp=…)"
+
+SPECIAL.differentiable("logsumexp softmax log_softmax", own=True)
+SPECIAL.differentiable("sinc")
+SPECIAL.differentiable("polygamma", "x", own=True)
+SPECIAL.differentiable("multigammaln", "a", own=True)
+SPECIAL.differentiable("comb perm factorial", own=True)
+SPECIAL.differentiable("spherical_jn spherical_yn spherical_in spherical_kn", "z", own=True)
+SPECIAL.refused("assoc_laguerre", "SciPy converts its arguments", "Use scipy.special.eval_genlaguerre(n, k, x)")
+SPECIAL.refused("softplus", "SciPy converts its arguments", "Use np.logaddexp(0, x)", since="1.17")
+SPECIAL.refused("diric", "SciPy converts its arguments", "Write it out: np.sin(n * x / 2) / (n * np.sin(x / 2))")
+SPECIAL.refused("zeta lambertw factorial2 factorialk", "it has no rule here", RULE)
+SPECIAL.refused(
+    "jvp yvp ivp kvp h1vp h2vp", "SciPy converts its arguments", "Use ad.grad or ad.jet of jv, yv, iv, kv …"
+)
+SPECIAL.refused("lmbda riccati_jn riccati_yn", "SciPy converts its arguments", "Write it with jv, spherical_jn …")
+SPECIAL.refused("pbdn_seq pbdv_seq pbvv_seq", "SciPy converts its arguments", "Use pbdv and pbvv, one for each order")
+SPECIAL.refused("lqmn lqn", "it has no rule here", RULE)
+SPECIAL.refused(
+    "legendre_p legendre_p_all assoc_legendre_p assoc_legendre_p_all", "it has no rule here", RULE, since="1.15"
+)
+SPECIAL.refused(
+    "sph_legendre_p sph_legendre_p_all sph_harm_y sph_harm_y_all", "it has no rule here", RULE, since="1.15"
+)
+SPECIAL.refused("ellip_harm ellip_harm_2 ellip_normal", "ellipsoidal harmonics have no rules here", RULE)
+SPECIAL.refused("mathieu_even_coef mathieu_odd_coef", "Mathieu functions have no rules here", RULE)
+SPECIAL.refused("obl_cv_seq pro_cv_seq", "spheroidal wave functions have no rules here", RULE)
+SPECIAL.refused(
+    "roots_jacobi roots_sh_jacobi roots_genlaguerre roots_gegenbauer j_roots js_roots la_roots cg_roots",
+    "the nodes have no rule in the parameters of the weight",
+    "Keep the parameters plain, outside",
+)
+SPECIAL.refused(
+    "jacobi sh_jacobi genlaguerre gegenbauer",
+    "it keeps its coefficients in a plain array",
+    "Use scipy.special.eval_jacobi, eval_genlaguerre or eval_gegenbauer",
+)
+
+# of whole numbers
+SPECIAL.constant("ai_zeros bi_zeros bei_zeros beip_zeros ber_zeros berp_zeros kei_zeros keip_zeros ker_zeros", SIZES)
+SPECIAL.constant("kerp_zeros kelvin_zeros erf_zeros fresnel_zeros fresnelc_zeros fresnels_zeros", SIZES)
+SPECIAL.constant("jn_zeros jnp_zeros jnjnp_zeros jnyn_zeros yn_zeros ynp_zeros y0_zeros y1_zeros y1p_zeros", SIZES)
+SPECIAL.constant("bernoulli euler stirling2", SIZES)
+SPECIAL.constant("roots_legendre roots_chebyt roots_chebyu roots_chebyc roots_chebys roots_laguerre", SIZES)
+SPECIAL.constant("roots_hermite roots_hermitenorm roots_sh_legendre roots_sh_chebyt roots_sh_chebyu", SIZES)
+SPECIAL.constant("p_roots t_roots u_roots c_roots s_roots l_roots h_roots he_roots ps_roots ts_roots us_roots", SIZES)
+SPECIAL.constant("legendre chebyt chebyu chebyc chebys laguerre hermite hermitenorm", SIZES)
+SPECIAL.constant("sh_legendre sh_chebyt sh_chebyu", SIZES)
+SPECIAL.constant("errstate geterr seterr", SIZES)

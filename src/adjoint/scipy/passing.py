@@ -1,0 +1,55 @@
+"""SciPy's own functions, as `adjoint.scipy` passes them on: with plain values they are SciPy's, with traced ones the
+table of coverage has a word on them.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.refusal import refuse
+from adjoint.coverage import CONSTANT, DIFFERENTIABLE, find
+from adjoint.program.trace import Traced
+
+
+def is_traced(value: Any) -> bool:
+    """Whether a value, or anything in a list or tuple, is traced."""
+    return isinstance(value, Traced) or (isinstance(value, list | tuple) and any(map(is_traced, value)))
+
+
+def passed(module: Any, name: str) -> Any:
+    """What adjoint.<module>.<name> is when it is not defined there: SciPy's own.
+
+    A ufunc finds its rule, or its refusal, by itself. Of the others, constant ones take traced whole numbers by asking
+    for them.
+    """
+    try:
+        value = getattr(module, name)
+    except AttributeError:
+        title = module.__name__
+        raise AttributeError(f"adjoint.{title} has no {name!r}, and neither has {title}") from None
+    row = find(module.__name__, name)
+    if isinstance(value, np.ufunc | type) or not callable(value) or (row is not None and row.kind == DIFFERENTIABLE):
+        return value
+
+    @functools.wraps(value)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(map(is_traced, (*args, *kwargs.values()))):
+            if row is None or row.kind != CONSTANT:
+                refuse(f"{module.__name__}.{name}", row)
+            args = tuple(map(_asked, args))
+            kwargs = {key: _asked(argument) for key, argument in kwargs.items()}
+            if any(map(is_traced, (*args, *kwargs.values()))):
+                refuse(f"{module.__name__}.{name}", row)
+        return value(*args, **kwargs)
+
+    return call
+
+
+def _asked(value: Any) -> Any:
+    """A traced whole number as a plain one."""
+    whole = isinstance(value, Traced) and value.dtype.kind in "iu" and not value.shape
+    return operator.index(value) if whole else value  # type: ignore[arg-type]
