@@ -338,3 +338,16 @@ def test_checkpoint_of_an_integer_result_and_of_a_method() -> None:
 
     assert Model().run(X)[0] == 1
     close(ad.grad(lambda x: np.sum(Model().run(x)[1] * Model().run(x)[0]))(X), [2.0, 2.0, 2.0])
+
+
+def test_traced_values_in_functions_that_are_arguments_are_not_lost() -> None:
+    """A rule knows the arguments alone: what a function among them closes over would have no derivative."""
+
+    def at_two(function, x):
+        return function(2.0) * x
+
+    ruled = ad.custom_rule(at_two, vjp=lambda f, x: (f(2.0) * x, lambda ct: (ct * f(2.0),)))
+    assert ad.grad(lambda x: ruled(lambda t: t, x))(3.0) == 2.0
+    for transform in (ad.grad, ad.jacfwd, lambda f: ad.jit(ad.grad(f))):
+        with pytest.raises(RuleError, match="at_two: it reads a traced value that is none of its arguments"):
+            transform(lambda x: ruled(lambda t: t * x, x))(3.0)

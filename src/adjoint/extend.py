@@ -12,6 +12,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api import Transformed
 from adjoint.base.errors import RuleError, TraceError
+from adjoint.base.source import describe, here
 from adjoint.ops.custom import Attach, OpaqueCall
 from adjoint.ops.recompute import Checkpoint
 from adjoint.ops.select import StopGradient
@@ -132,6 +133,12 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
     outputs, result = tree.flatten(y)
     outputs = [checked_leaf(leaf) for leaf in outputs]
     outputs = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in outputs]
+    if program is None and any(isinstance(v, Traced) and v.moves() for v in outputs):
+        raise RuleError(
+            f"{title}: it reads a traced value that is none of its arguments (a function that it was given closes over "
+            f"one, or a global variable holds one), at {describe(here())}: its derivative would be lost. Pass the "
+            "value as an argument."
+        )
     # inside a recorded body the function's own equations are recorded too: the rule alone is to be differentiated
     outputs = [bind(StopGradient(), v) if isinstance(v, Traced) else v for v in outputs]
     nondiff = [n in options["nondiff"] for n in names]
