@@ -159,6 +159,7 @@ def test_namespaces() -> None:
     draw = lambda scale: ad.random.default_rng(0).normal(0.0, scale)
     assert ad.grad(draw)(2.0) == pytest.approx(draw(2.0) / 2.0)
     assert ad.tree.leaves({"a": 1, "b": (2, 3)}) == [1, 2, 3]
+    np.testing.assert_allclose(ad.signal.conv(np.arange(4.0), [1.0, 2.0], channels=None), [2.0, 5.0, 8.0])
     np.testing.assert_allclose(ad.grad(lambda a: np.linalg.slogdet(a)[1])(np.diag([2.0, 4.0])), np.diag([0.5, 0.25]))
 
 

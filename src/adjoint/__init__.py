@@ -21,7 +21,7 @@ from adjoint.program.types import ArrayType
 from adjoint.tracing import load, trace
 
 if TYPE_CHECKING:
-    from adjoint import random, testing
+    from adjoint import random, signal, testing
     from adjoint.jitting import jit
     from adjoint.testing import check_grads
 
@@ -72,12 +72,14 @@ __all__ = [  # noqa: RUF022  (by subject)
     "numpy",
     "random",
     "scipy",
+    "signal",
     "tree",
 ]
 
 # Loaded when they are first used, so that `import adjoint` stays quick.
 _LATER = {
     "random": "adjoint.random",
+    "signal": "adjoint.signal",
     "testing": "adjoint.testing",
     "check_grads": "adjoint.testing",
     "jit": "adjoint.jitting",

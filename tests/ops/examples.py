@@ -15,6 +15,7 @@ from tests.ops.examples_arrays import array_examples
 from tests.ops.examples_matrices import matrix_examples
 from tests.ops.random_examples import random_examples
 from tests.ops.samples import COMPLEX, SINGLE, SINGLE_COMPLEX, Example, strided
+from tests.ops.signal_examples import signal_examples
 
 WHOLE, SIGNED, INNER = (0.7, 1.8), (-1.8, 1.8), (-0.4, 0.4)
 STEPS = "steps"  # integers plus a quarter
@@ -168,4 +169,5 @@ TESTED_ELSEWHERE: dict[str, str] = {
 def examples() -> list[Example]:
     """All of them."""
     found = [e for op in BY_NAME.values() for e in ufunc_examples(op)]
-    return found + list(array_examples()) + list(matrix_examples()) + list(random_examples())
+    families = (array_examples, matrix_examples, random_examples, signal_examples)
+    return found + [example for family in families for example in family()]
