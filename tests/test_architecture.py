@@ -24,7 +24,7 @@ LAYERS = [
     {"tree"},
     {"program"},
     {"ops"},
-    {"transform", "simplify", "compile", "numpy", "scipy", "random"},
+    {"transform", "simplify", "compile", "numpy", "scipy", "random", "signal"},
     {"api", "pipeline"},
     {"debug", "derivatives", "entries", "extend", "flow", "report", "tracing"},
     {"jitting"},
