@@ -28,6 +28,7 @@ from adjoint.program.freezing import without_draws
 from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value
+from adjoint.shortcut import Shortcut
 from adjoint.simplify import simplify
 from adjoint.transform.arguments import fresh, plain_value, run
 from adjoint.transform.questions import GuardedRecord
@@ -69,11 +70,12 @@ def made_of(program: Program) -> Executable | None:
 def _executable(program: Program) -> Executable:
     begin = time.perf_counter()
     with uncollected():
-        simple = simplify(program)
+        known = Shortcut(program)
+        simple = simplify(program) if known.simple is None else known.simple
     simplified = time.perf_counter()
     seconds = {"simplify": simplified - begin}
     try:
-        kernel = compile_program(simple)
+        kernel = compile_program(simple, known.code)
     except (Unsupported, ImportError) as problem:
         return Executable(simple, Evaluator(simple), f"read by NumPy: {problem}", None, seconds)
     except Exception as problem:  # a fault of ours: the answer is right all the same
@@ -81,6 +83,7 @@ def _executable(program: Program) -> Executable:
         if _sizes_are_known(simple):
             warnings.warn(f"jit: a program is {how}", RuntimeWarning, stacklevel=2)
         return Executable(simple, Evaluator(simple), how, None, seconds)
+    known.keep(simple, kernel.notes["name"])
     seconds["compile"] = time.perf_counter() - simplified
     return Executable(simple, _entered(kernel), "compiled", kernel, seconds)
 

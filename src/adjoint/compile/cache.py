@@ -68,18 +68,27 @@ _count = _Count()
 # Keys
 
 
+def _python_files(folder: str) -> Iterator[tuple[str, int, int]]:
+    """(path, size, time of the last change) of all Python files in a folder."""
+    with os.scandir(folder) as entries:  # Path.rglob takes five times as long
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                status = entry.stat()
+                yield entry.path, status.st_size, status.st_mtime_ns
+            elif entry.name != "__pycache__" and entry.is_dir():
+                yield from _python_files(entry.path)
+
+
 @cache
 def _own_source() -> str:
     """A hash of the library's version and of the times of its files: whatever may change the code that is made."""
     found = hashlib.sha256()
     root = Path(__file__).parents[1]
-    files = sorted(root.rglob("*.py"))
+    files = sorted(_python_files(str(root))) if root.is_dir() else []
     if not files:  # the library is in an archive: what it was made of last time cannot be told
         return os.urandom(16).hex()
     found.update((root / "__init__.py").read_bytes())
-    for path in files:
-        status = path.stat()
-        found.update(f"{path.relative_to(root).as_posix()} {status.st_size} {status.st_mtime_ns}\n".encode())
+    found.update(repr([(path[len(str(root)) :], size, time) for path, size, time in files]).encode())
     return found.hexdigest()
 
 

@@ -11,6 +11,7 @@ its formulas, and answer the comparisons that the code depends on alike.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -105,19 +106,26 @@ def described(reading: Reading) -> str | None:
     """A program as text that another process would write too; None when it holds what has no name."""
     try:
         literals = [(type(v).__name__, float(v).hex() if isinstance(v, float) else repr(v)) for v in reading.literals]
-        return repr((_text(reading.skeleton), reading.numbers, literals))
+        return repr((_text(reading.skeleton, {}), reading.numbers, literals))
     except TypeError:
         return None
 
 
-def _text(part: Any) -> Any:
+def _text(part: Any, known: dict[Any, Any]) -> Any:
     if type(part) is tuple:
-        return tuple(_text(p) for p in part)
-    if part is None or isinstance(part, str | bytes | int | float | np.dtype):
-        return repr(part)
+        return tuple([_text(p, known) for p in part])
+    if part is None or type(part) in (str, int, bool):
+        return part
+    if type(part) is bytes:
+        return (hashlib.sha256(part).hexdigest(),) if len(part) > 64 else part
+    if isinstance(part, str | bytes | int | float | np.dtype):
+        return (type(part).__name__, repr(part))  # beside its class, so that no text looks like a number
     if isinstance(part, Op):
-        fields = dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
-        return (type(part).__name__, str(part), tuple(_text(getattr(part, f.name)) for f in fields))
+        if part not in known:
+            fields = dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
+            inside = tuple(_text(getattr(part, f.name), known) for f in fields)
+            known[part] = (repr((type(part).__name__, str(part), inside)),)
+        return known[part]
     raise TypeError(f"{type(part).__name__} has no name")
 
 

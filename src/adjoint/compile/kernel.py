@@ -166,10 +166,11 @@ MOST_FAMILIES = 512
 MOST_GENERIC = 3  # codes for any size in one family: sizes that answer comparisons differently need their own
 
 
-def compile_program(program: Program) -> Kernel:
+def compile_program(program: Program, name: str | None = None) -> Kernel:
     """Machine code for a program; raises `Unsupported` when it must be interpreted.
 
     A program that differs from an earlier one in sizes alone shares code with it, where the code can be for any size.
+    The name under which its code is on disk need not be found again if it is known.
     """
     begun = time.perf_counter()
     plain_program = expanded(program)
@@ -186,16 +187,18 @@ def compile_program(program: Program) -> Kernel:
             if len(_families) > MOST_FAMILIES:
                 _families.popitem(last=False)
     if kernel is None:
-        kernel = _compiled(plain_program, reading, begun)
+        kernel = _compiled(plain_program, reading, name, begun)
     else:
+        kernel.notes["name"] = None
         kernel.notes["seconds"] = {"write": time.perf_counter() - begun, "compile": 0.0}
     return kernel
 
 
-def _compiled(program: Program, reading: Reading | None, begun: float) -> Kernel:
+def _compiled(program: Program, reading: Reading | None, name: str | None, begun: float) -> Kernel:
     """Machine code for a program alone; what is on disk under the name of the program is not even written."""
-    text = described(reading) if reading is not None else None
-    name = cache.key(text) if text is not None and config.cache else None
+    if name is None and config.cache:
+        text = described(reading) if reading is not None else None
+        name = cache.key(text) if text is not None else None
     found = cache.lookup(name) if name is not None else None
     if found is not None:
         content, facts = found
@@ -209,7 +212,7 @@ def _compiled(program: Program, reading: Reading | None, begun: float) -> Kernel
             cache.keep(name, content, made.facts(program))
     kernel = Kernel(program, made, Loaded(content, made.symbols), list(made.constants.values()), {})
     kernel.notes["seconds"] = {"write": written - begun, "compile": time.perf_counter() - written}
-    kernel.notes["cached"] = found is not None
+    kernel.notes["cached"], kernel.notes["name"] = found is not None, name
     return kernel
 
 

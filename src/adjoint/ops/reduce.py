@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Differential, Flat, Linear
 from adjoint.program.op import Op, primitive
+from adjoint.program.trace import live_trace
 from adjoint.program.types import ArrayType, Value
 
 Axes = tuple[int, ...]
@@ -56,6 +57,11 @@ def spread_over(z: Value, shape: tuple[Any, ...]) -> Value:
         out = np.empty(shape, z.dtype)
         out[...] = z
         return out
+    if isinstance(z, _CONCRETE):
+        trace = live_trace()
+        while trace is not None and not trace.records:
+            trace = trace.outer
+        z = z if trace is None else trace.constant(z)  # a program repeats a number when it runs, and holds no array
     return np.broadcast_to(z, shape)
 
 

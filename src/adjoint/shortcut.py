@@ -1,0 +1,93 @@
+"""What an earlier process made of the same program: its simplified form, and the name of its machine code.
+
+The first call of a function in a new process traces it. All that follows is a function of the program alone, and is
+kept on disk under the program's own text. The lines of the user's code are not: they are those of this process.
+"""
+
+# pyright: basic
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+from adjoint.base.config import config
+from adjoint.base.source import Location
+from adjoint.compile import cache
+from adjoint.compile.families import Reading, described
+from adjoint.compile.written import all_constants, all_equations
+from adjoint.program.program import Program
+
+LARGEST = 1 << 20  # bytes of constants: larger ones take longer to read than to compute with
+
+
+class Shortcut:
+    """What is known of a program before it is simplified: `simple` and `code`, or None."""
+
+    def __init__(self, program: Program) -> None:
+        self.simple: Program | None = None
+        self.code: str | None = None  # the name of the machine code in the cache
+        self._key = _key(program) if config.cache else None
+        if self._key is None:
+            return
+        self._places = {eq.location: None for eq in all_equations(program)}  # in the order in which they are met
+        found = cache.lookup(self._key)
+        if found is None:
+            return
+        try:
+            self.simple = _Reader(found[0], list(self._places)).load()
+            self.code = found[1]["code"]
+        except Exception:  # a file that is damaged in a way that its checksum does not show is not there
+            self.simple = self.code = None
+
+    def keep(self, simple: Program, code: str | None) -> None:
+        """Write down what was made of the program."""
+        if self._key is None or self.simple is not None or _size(simple) > LARGEST:
+            return
+        content = io.BytesIO()
+        try:
+            _Writer(content, {place: k for k, place in enumerate(self._places)}).dump(simple)
+        except (pickle.PicklingError, TypeError, AttributeError):  # it holds a function of the user's
+            return
+        cache.keep(self._key, content.getvalue(), {"code": code})
+
+
+def _size(program: Program) -> int:
+    return sum(getattr(value, "nbytes", 0) for value in all_constants(program).values())
+
+
+def _key(program: Program) -> str | None:
+    """A name for the program as it is, with what the simplified one inherits from it."""
+    if _size(program) > LARGEST:
+        return None
+    try:
+        text = described(Reading(program))
+    except TypeError:  # something that cannot be compared
+        return None
+    if text is None:
+        return None
+    inherited = [(eq.scope, eq.quiet, eq.pulled) for eq in all_equations(program)]
+    return cache.key("before simplification", text, repr(inherited))
+
+
+class _Writer(pickle.Pickler):
+    """Lines of the user's code are written as numbers."""
+
+    def __init__(self, file: Any, places: dict[Any, int]) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self._places = places
+
+    def persistent_id(self, obj: Any) -> int | None:
+        return self._places.get(obj, -1) if type(obj) is Location else None
+
+
+class _Reader(pickle.Unpickler):
+    """Numbers are read as lines of the user's code."""
+
+    def __init__(self, content: bytes, places: list[Any]) -> None:
+        super().__init__(io.BytesIO(content))
+        self._places = places
+
+    def persistent_load(self, pid: int) -> Any:
+        return self._places[pid] if pid >= 0 else None
