@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.base.errors import UnsupportedError
+from adjoint.base.errors import ShapeError, UnsupportedError
 from tests.numpy.checking import CHECKS, Case, array
 
 X, Y, V = array(2, 3), array(2, 3, seed=1), array(4)
@@ -95,6 +95,10 @@ def test_wrong_shapes_raise(call) -> None:
 
 def test_a_traced_shape_is_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"np\.repeat was given a traced repeats"):
-        ad.vmap(lambda n: np.repeat(np.ones(2) * n, n))(np.array([1, 2]))
+        ad.grad(lambda x: np.sum(np.repeat(np.ones(2) * x, x)))(2.0)
+    repeated = ad.vmap(lambda n, x: np.repeat(np.ones(2) * x, n))
+    with pytest.raises(ShapeError, match="lanes return arrays of different shapes"):
+        repeated(np.array([1, 2]), np.array([3.0, 4.0]))
+    np.testing.assert_array_equal(repeated(np.array([2, 2]), np.array([3.0, 4.0])), [[3.0] * 4, [4.0] * 4])
     with pytest.raises(IndexError):
         ad.grad(lambda x: np.sum(np.delete(x, 9)))(np.ones(3))

@@ -11,11 +11,14 @@ import numpy as _numpy
 
 from adjoint.numpy import (
     accumulating,
+    array_api,
     creating,
     elementwise,
+    fft,
     fourier,
     indexing,
     joining,
+    linalg,
     linear_algebra,
     methods,
     missing_values,

@@ -135,7 +135,7 @@ def accumulate(ufunc: Any, array: Any, axis: Any = 0, dtype: Any = None) -> Valu
         return RUNNING[ufunc](array, axis)
     x = np.moveaxis(array, axis, 0)
     if x.shape[0] == 0:
-        return +array
+        return np.copy(array)
     parts = [x[0]]
     for k in range(1, x.shape[0]):
         parts.append(ufunc(parts[-1], x[k]))

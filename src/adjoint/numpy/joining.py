@@ -170,8 +170,9 @@ def _check_sizes(sizes: Any) -> None:
 
 def static(call: str, name: str, value: Any) -> np.ndarray[Any, Any]:
     """An argument that decides a shape: it must be plain."""
-    if isinstance(value, Traced) and hasattr(value._trace, "places"):
-        return value._trace.common(value)  # type: ignore[attr-defined]  # while compiling: the program is for it
+    while isinstance(value, Traced) and hasattr(value._trace, "common"):
+        # while compiling: the program is for it; in lanes: each group of lanes that have the same
+        value = value._trace.common(value)  # type: ignore[attr-defined]
     if is_traced(value):
         raise UnsupportedError(
             f"{call} was given a traced {name}, at {describe(here())}: it decides the shape of the result, which "

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy import shaping
+from adjoint.numpy.array_api import check_device, check_version
 from adjoint.numpy.dispatch import as_array, give, normal_axis, refuse_keywords
 from adjoint.numpy.flat import Flat
 from adjoint.numpy.indexing import getitem, updated
@@ -222,7 +223,7 @@ class Place:
     def get(self, **kwargs: Any) -> Value:
         """x[index], as a copy."""
         refuse_keywords("x.at[…].get", kwargs)
-        return +getitem(self._x, self._index)
+        return np.copy(getitem(self._x, self._index))
 
     def set(self, values: Any, **kwargs: Any) -> Value:
         """A copy with x[index] = values."""
@@ -267,9 +268,16 @@ class Place:
 
 
 def _to_device(self: Traced, device: Any, /, *, stream: Any = None) -> Value:
-    if device != "cpu":
-        raise ValueError(f"Unsupported device {device!r}: arrays live on 'cpu'.")
+    check_device("x.to_device", device)
+    if stream is not None:
+        raise ValueError(f"x.to_device was given the stream {stream!r}: the cpu has none. Leave it out.")
     return self
+
+
+def _dlpack(
+    self: Traced, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+) -> NoReturn:
+    raise NoExport(f"__dlpack__() of a traced {self.type}, at {describe(here())}: {_EXPORT_REMEDY}")
 
 
 def _deepcopy(self: Traced, memo: Any) -> Value:
@@ -301,10 +309,20 @@ class NoMemory(TraceError, AttributeError):
     """An attribute about memory was asked of a traced value."""
 
 
+class NoExport(UnsupportedError, BufferError):
+    """Another library asked for the memory of a traced value."""
+
+
+_EXPORT_REMEDY = (
+    "its derivative would be lost. Return it from the function and export the result, or use stop_gradient outside."
+)
+
+
 def install(namespace: Callable[[], Any]) -> None:
     """Give traced values ndarray's methods."""
 
     def array_namespace(self: Traced, *, api_version: str | None = None) -> Any:
+        check_version(api_version)
         return namespace()
 
     methods: dict[str, Any] = {name: _same_name(name) for name in SAME}
@@ -352,9 +370,6 @@ def install(namespace: Callable[[], Any]) -> None:
         name: _no_memory(name)
         for name in ("strides", "flags", "data", "ctypes", "base", "__array_interface__", "__array_struct__")
     }
-    export_remedy = (
-        "its derivative would be lost. Return it from the function and export the result, or use stop_gradient outside."
-    )
     methods |= {
         "resize": _refused(
             ".resize()", "it would change the array's own memory. Use np.resize(x, shape) or x.reshape(shape)."
@@ -363,12 +378,12 @@ def install(namespace: Callable[[], Any]) -> None:
         "getfield": _refused(".getfield()", _VIEW_REMEDY),
         "setfield": _refused(".setfield()", _VIEW_REMEDY),
         "setflags": _refused(".setflags()", "it has no memory of its own."),
-        "tobytes": _refused(".tobytes()", export_remedy),
-        "tofile": _refused(".tofile()", export_remedy),
-        "dump": _refused(".dump()", export_remedy),
-        "dumps": _refused(".dumps()", export_remedy),
-        "__dlpack__": _refused("__dlpack__()", export_remedy),
+        "tobytes": _refused(".tobytes()", _EXPORT_REMEDY),
+        "tofile": _refused(".tofile()", _EXPORT_REMEDY),
+        "dump": _refused(".dump()", _EXPORT_REMEDY),
+        "dumps": _refused(".dumps()", _EXPORT_REMEDY),
+        "__dlpack__": _dlpack,
         "__dlpack_device__": lambda self: (1, 0),
-        "__reduce_ex__": _refused("pickling", export_remedy),
+        "__reduce_ex__": _refused("pickling", _EXPORT_REMEDY),
     }
     give(methods)

@@ -1,10 +1,8 @@
 """What `adjoint.numpy` offers: NumPy's names, for what NumPy itself does not pass on to traced values.
 
 NumPy looks for traced values in some arguments only, never inside lists, and its creation functions never ask. Here
-lists of traced values
-are arrays, and inside a running transformation a new array is a traced constant that can be assigned to. Ufuncs,
-dtypes and constants are
-NumPy's own.
+lists of traced values are arrays, and inside a running transformation a new array is a traced constant that can be
+assigned to. Ufuncs, dtypes and constants are NumPy's own.
 """
 
 from __future__ import annotations
@@ -12,13 +10,16 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from adjoint.base.errors import ShapeError, UnsupportedError
 from adjoint.base.source import describe, here
+from adjoint.numpy import array_api
+from adjoint.numpy.array_api import check_device
 from adjoint.numpy.creating import filled
 from adjoint.numpy.dispatch import as_array, constant, is_traced, refuse_keywords
 from adjoint.numpy.shaping import convert
@@ -51,7 +52,7 @@ def array(
     dtype: Any = None,
     *,
     copy: bool | None = True,
-    order: str = "K",
+    order: Any = "K",
     subok: bool = False,
     ndmin: int = 0,
     like: Any = None,
@@ -59,12 +60,26 @@ def array(
     """np.array, also of traced values and of nested lists that hold them."""
     refuse_keywords("adjoint.numpy.array", {"like": like}, like=None)
     if not is_traced(object):
-        return constant(np.array(object, dtype, copy=True, ndmin=ndmin))
+        made = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
+        # a constant may be written to: the caller's own memory must not be
+        shared = not copy and isinstance(object, np.ndarray) and np.may_share_memory(made, object)
+        return made if shared else constant(made)
     x = _stacked(object)
     x = x if dtype is None else convert(x, dtype)
     if x is object and copy:
         x = constant(x.copy())  # of the innermost transformation, whose values can be assigned into it
+    elif x is not object and copy is False:
+        raise ValueError(
+            f"adjoint.numpy.array was asked for {describe_input(object, dtype)} with copy=False, at "
+            f"{describe(here())}, which takes a copy. Use copy=None to copy only where it is needed."
+        )
     return np.reshape(x, (1,) * (ndmin - x.ndim) + x.shape) if x.ndim < ndmin else x
+
+
+def describe_input(object: Any, dtype: Any) -> str:
+    """What an array is to be made of, in a few words."""
+    made_of = f"a traced {object.type}" if isinstance(object, Traced) else f"a {type(object).__name__} of traced values"
+    return made_of if dtype is None else f"{made_of} as {np.dtype(dtype)}"
 
 
 def _stacked(value: Any) -> Value:
@@ -84,33 +99,59 @@ def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
 ) -> Value:
     """An array as it is (a plain array stays plain, as nothing is copied); lists and numbers as `array` makes them."""
-    refuse_keywords(
-        "adjoint.numpy.asarray", {"like": like, "device": device}, like=None, device=None if device is None else "cpu"
-    )
-    if isinstance(a, Traced | np.ndarray) and not copy:
-        if dtype is None or a.dtype == np.dtype(dtype):
-            return a
-        return convert(a, dtype) if isinstance(a, Traced) else constant(a.astype(dtype))
-    return array(a, dtype)
+    check_device("adjoint.numpy.asarray", device)
+    if isinstance(a, Traced) and not copy and (dtype is None or a.dtype == np.dtype(dtype)):
+        return a
+    return array(a, dtype, copy=copy, order="K" if order is None else order, like=like)
+
+
+def asanyarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+) -> Value:
+    """`asarray`, which leaves subclasses of ndarray as they are."""
+    if is_traced(a):
+        return asarray(a, dtype, order, device=device, copy=copy, like=like)
+    check_device("adjoint.numpy.asanyarray", device)
+    return array(a, dtype, copy=copy, order="K" if order is None else order, subok=True, like=like)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Value:
+    """np.ascontiguousarray; a traced value has no layout."""
+    return np.atleast_1d(asarray(a, dtype, "C", like=like))
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Value:
+    """np.asfortranarray; a traced value has no layout."""
+    return asarray(a, dtype, "F", like=like)
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
     return (operator.index(shape),) if np.ndim(shape) == 0 else tuple(operator.index(n) for n in shape)
 
 
-def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None) -> Value:
+def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Value:
     """np.zeros; inside a transformation it can be assigned to."""
-    return constant(np.zeros(_shape(shape), dtype))
+    _check("zeros", device, like)
+    return constant(np.zeros(_shape(shape), dtype, order))
 
 
-def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Value:
+def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Value:
     """np.ones; inside a transformation it can be assigned to."""
-    return constant(np.ones(_shape(shape), dtype))
+    _check("ones", device, like)
+    return constant(np.ones(_shape(shape), dtype, order))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None) -> Value:
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Value:
     """np.full, also of a traced value."""
+    _check("full", device, like)
     return filled(_shape(shape), dtype, fill_value)
+
+
+def _check(name: str, device: Any, like: Any) -> None:
+    check_device(f"adjoint.numpy.{name}", device)
+    refuse_keywords(f"adjoint.numpy.{name}", {"like": like}, like=None)
 
 
 def _is_whole(value: Any) -> bool:
@@ -135,13 +176,9 @@ def _made(name: str) -> Callable[..., Value]:
             args = tuple(asked)
         return constant(function(*args, **kwargs))
 
-    return functools.update_wrapper(make, function) if hasattr(function, "__wrapped__") else _named(make, name)
-
-
-def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"numpy.{name}; inside a transformation the result can be assigned to."
-    return function
+    functools.update_wrapper(make, function)
+    make.__doc__ = f"numpy.{name}; inside a transformation the result can be assigned to."
+    return make
 
 
 CREATION = (
@@ -220,46 +257,33 @@ def passed_on(function: Any) -> Callable[..., Any]:
     return call
 
 
-class Part:
-    """A part of NumPy's namespace (linalg, fft) with the same promises."""
+def opened(module: Any, own: Mapping[str, Any] = MappingProxyType({})) -> Callable[[str], Any]:
+    """What names mean in a module of ours that stands for one of NumPy's (linalg, fft)."""
 
-    def __init__(self, module: Any) -> None:
-        self._module = module
+    def lookup(name: str) -> Any:
+        if name in own:
+            return own[name]
+        value = getattr(module, name)
+        return passed_on(value) if hasattr(value, "_implementation") else value
 
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._module, name)
-        value = passed_on(value) if hasattr(value, "_implementation") else value
-        setattr(self, name, value)
-        return value
-
-    def __dir__(self) -> list[str]:
-        return dir(self._module)
-
-    def __repr__(self) -> str:
-        return f"<adjoint's {self._module.__name__}>"
+    return lookup
 
 
 OWN: dict[str, Any] = {
     "array": array,
     "asarray": asarray,
-    "asanyarray": asarray,
-    "ascontiguousarray": asarray,
-    "asfortranarray": asarray,
+    "asanyarray": asanyarray,
+    "ascontiguousarray": ascontiguousarray,
+    "asfortranarray": asfortranarray,
     "zeros": zeros,
     "ones": ones,
     "full": full,
     "r_": Rows(columns=False),
     "c_": Rows(columns=True),
     "vectorize": vectorize,
-    "linalg": Part(np.linalg),
-    "fft": Part(np.fft),
+    **array_api.OWN,
     **{name: _made(name) for name in CREATION},
 }
 
 
-def lookup(name: str) -> Any:
-    """What adjoint.numpy.name is."""
-    if name in OWN:
-        return OWN[name]
-    value = getattr(np, name)
-    return passed_on(value) if hasattr(value, "_implementation") else value
+lookup = opened(np, OWN)

@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
+from adjoint.numpy.array_api import check_device
 from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axis
 from adjoint.numpy.inplace import layout, read_only, shares_memory, viewed
 from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Imag, Real, Reshape, Transpose, inverse_permutation
@@ -194,7 +195,8 @@ def convert(x: Value, dtype: Any) -> Value:
 
 @implements(np.astype)
 def astype(x: Value, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Value:
-    return convert(+x if x.dtype == np.dtype(dtype) and copy else x, dtype)
+    check_device("np.astype", device)
+    return x.copy() if x.dtype == np.dtype(dtype) and copy else convert(x, dtype)
 
 
 @implements(np.concatenate, np.concat)

@@ -96,7 +96,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Value:
     x = as_array(x)
     if x.dtype.kind not in "fc":
-        return +x
+        return np.copy(x)
     if x.dtype.kind == "c":
         parts = [nan_to_num(part, True, nan, posinf, neginf) for part in (np.real(x), np.imag(x))]
         z = convert(parts[0] + 1j * parts[1], x.dtype)
