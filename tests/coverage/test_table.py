@@ -33,8 +33,17 @@ def test_rows_are_written_in_one_line():
 def test_a_function_has_one_row():
     table = Table("numpy")
     table.differentiable("sin")
+    table.constant("sin")
     with pytest.raises(ValueError, match=r"numpy\.sin has two rows"):
-        table.constant("sin")
+        table.rows
+
+
+def test_tables_are_put_together():
+    ufuncs, table = Table("numpy"), Table("numpy")
+    ufuncs.differentiable("sin")
+    table.include(ufuncs)
+    table.differentiable("sum")
+    assert list(table.rows) == ["sin", "sum"]
 
 
 def test_rows_are_found_by_name():

@@ -66,3 +66,10 @@ def test_ends_of_other_sign_are_refused() -> None:
         ad.grad(lambda a: np.sum(np.geomspace(a, -1.0, 3)))(2.0)
     with pytest.raises(ValueError, match="non-negative"):
         ad.grad(lambda a: np.sum(np.linspace(a, 1.0, -3)))(2.0)
+
+
+def test_kaiser_window_in_its_parameter():
+    anp = ad.numpy
+    for m in (0, 1, 4, 5):
+        np.testing.assert_allclose(ad.jvp(lambda b, m=m: anp.kaiser(m, b), (3.0,), (1.0,))[0], np.kaiser(m, 3.0), 1e-14)
+    ad.check_grads(lambda b: anp.kaiser(5, b), (3.0,))

@@ -82,7 +82,7 @@ def test_writing_into_a_plain_array_is_refused() -> None:
 
 def test_unknown_ufuncs_and_keywords_raise() -> None:
     strange = np.frompyfunc(lambda x: x, 1, 1)
-    with pytest.raises(UnsupportedError, match=r"no derivative rule.*custom_rule"):
+    with pytest.raises(UnsupportedError, match=r"vectorized.*arrays of objects"):
         ad.grad(lambda x: strange(x))(1.0)
     with pytest.raises(TypeError, match=r"cannot cast|Cannot cast"):
         ad.grad(lambda x: np.add(x, 1, dtype=np.int64))(1.0)

@@ -4,7 +4,7 @@ from adjoint.coverage.numpy_ufuncs import UFUNCS
 from adjoint.coverage.table import SIZES, TYPES, Table
 
 NUMPY = Table("numpy")
-NUMPY.rows.update(UFUNCS.rows)
+NUMPY.include(UFUNCS)
 
 # sums, products, extrema
 NUMPY.differentiable("sum prod max amax min amin mean var std ptp average median quantile percentile")
@@ -27,11 +27,10 @@ NUMPY.differentiable("unwrap sinc i0")
 # polynomials
 NUMPY.differentiable("poly polyadd polysub polymul polydiv polyval polyder polyint roots")
 NUMPY.differentiable("polyfit", "x, y, w")
-NUMPY.differentiable("vander")
+NUMPY.differentiable("poly1d vander")
 # elements and their parts
-NUMPY.differentiable("real imag angle real_if_close nan_to_num clip where select piecewise choose")
+NUMPY.differentiable("real imag angle real_if_close nan_to_num clip where select piecewise choose astype")
 NUMPY.constant("round around fix")
-NUMPY.differentiable("astype", since="2.1")
 # shapes
 NUMPY.differentiable(
     "reshape ravel transpose permute_dims matrix_transpose swapaxes moveaxis rollaxis squeeze expand_dims"
@@ -55,15 +54,16 @@ NUMPY.differentiable("apply_along_axis apply_over_axes fromfunction")
 NUMPY.differentiable("vectorize", own=True)
 # new arrays that hold a value
 NUMPY.differentiable("linspace logspace geomspace", "start, stop")
-NUMPY.differentiable("full_like", "fill_value")
-NUMPY.differentiable("full", "fill_value", own=True)
-NUMPY.differentiable("array asarray asanyarray ascontiguousarray asfortranarray", own=True)
+NUMPY.differentiable("full full_like", "fill_value", own=True)
+NUMPY.differentiable("kaiser", "beta", own=True)
+NUMPY.differentiable("array asarray asanyarray ascontiguousarray asfortranarray from_dlpack", own=True)
 NUMPY.differentiable("r_ c_", own=True)
 NUMPY.constant("zeros_like ones_like empty_like", TYPES)
 
 # places and counts
 NUMPY.constant("argmax argmin nanargmax nanargmin argsort argpartition lexsort searchsorted digitize")
 NUMPY.constant("nonzero flatnonzero argwhere count_nonzero histogram_bin_edges ix_")
+NUMPY.constant("packbits unpackbits ravel_multi_index unravel_index")
 NUMPY.constant("diag_indices_from tril_indices_from triu_indices_from", TYPES)
 # truth
 NUMPY.constant("all any isclose allclose array_equal array_equiv isin isneginf isposinf isreal iscomplex")
@@ -75,7 +75,6 @@ NUMPY.constant("isdtype issubdtype mintypecode promote_types typename datetime_d
 # text
 NUMPY.constant("array_repr array_str array2string")
 NUMPY.constant("base_repr binary_repr", SIZES)
-# whole numbers
 # new arrays of sizes alone
 NUMPY.constant(
     "arange empty eye identity ones tri zeros indices diag_indices tril_indices triu_indices mask_indices", SIZES
@@ -94,8 +93,8 @@ NUMPY.refused(
     "Return the array from the function and write the result, or write stop_gradient(x) with ad.debug.callback",
 )
 NUMPY.refused(
-    "from_dlpack require asarray_chkfinite",
-    "it hands over an array's memory, and a traced array has none of its own",
+    "require asarray_chkfinite",
+    "it asks for memory of its own kind, and a traced array has none",
     "Use the array as it is, or adjoint.numpy.asarray",
 )
 NUMPY.refused(
@@ -107,11 +106,6 @@ NUMPY.refused(
     "asmatrix bmat matrix",
     "np.matrix gives * another meaning",
     "Use arrays, with @ for products and np.block for blocks",
-)
-NUMPY.refused(
-    "poly1d",
-    "it keeps its coefficients in a plain array",
-    "Use np.polyval, np.polymul, np.polyder … on arrays of coefficients",
 )
 NUMPY.refused(
     "frompyfunc",
@@ -137,16 +131,6 @@ NUMPY.refused(
     "format_float_positional format_float_scientific",
     "text has no derivative",
     "Print with ad.debug.print, or format stop_gradient(x)",
-)
-NUMPY.refused(
-    "kaiser",
-    "NumPy computes it from plain numbers",
-    "Write it out: np.i0(beta * np.sqrt(1 - t**2)) / np.i0(beta) with t = np.linspace(-1, 1, M)",
-)
-NUMPY.refused(
-    "packbits unpackbits ravel_multi_index unravel_index",
-    "it takes plain whole numbers, which have no derivative",
-    "Use it outside, or write it with //, % and bitwise_and",
 )
 NUMPY.refused(
     "busday_count busday_offset is_busday busdaycalendar datetime_as_string",

@@ -1,57 +1,41 @@
-"""scipy.linalg."""
+"""scipy.linalg: `adjoint.scipy.linalg` has its functions for traced values, and for stacks of matrices."""
 
 from adjoint.coverage.table import SIZES, Table
 
 SCIPY_LINALG = Table("scipy.linalg")
 
-SCIPY_LINALG.differentiable("solve solve_triangular inv det cholesky cho_factor", own=True)
-SCIPY_LINALG.differentiable("cho_solve lu lu_factor lu_solve block_diag expm", own=True)
-
-PLAIN = "SciPy computes it from plain arrays"
-RULE = "Give it a rule: @ad.custom_rule(jvp=…, vjp=…)"
-TODO = "it has no rule here"
-
-# in numpy.linalg, for stacks too
-SCIPY_LINALG.refused("eig eigh eigvals eigvalsh", PLAIN, "Use the function of numpy.linalg with this name")
-SCIPY_LINALG.refused("svd svdvals qr lstsq pinv norm", PLAIN, "Use the function of numpy.linalg with this name")
-SCIPY_LINALG.refused("pinvh", PLAIN, "Use np.linalg.pinv(a, hermitian=True)")
-SCIPY_LINALG.refused("rq", PLAIN, "Use np.linalg.qr of the rows in reverse order, transposed")
-SCIPY_LINALG.refused("polar", PLAIN, "Use np.linalg.svd: with u, s, vh the factors are u @ vh and vh.mT @ (s * vh)")
-SCIPY_LINALG.refused("qr_multiply", PLAIN, "Multiply by the q of np.linalg.qr")
-SCIPY_LINALG.refused("qr_insert qr_delete qr_update", PLAIN, "Use np.linalg.qr of the new matrix")
-SCIPY_LINALG.refused(
-    "orth null_space", "its basis is not unique", "Use np.linalg.svd, and what does not depend on the basis"
-)
-SCIPY_LINALG.refused("subspace_angles orthogonal_procrustes", PLAIN, "Write it with np.linalg.svd of a.mT @ b")
-# functions of matrices
-SCIPY_LINALG.refused("expm_frechet", PLAIN, "Use ad.jvp of adjoint.scipy.linalg.expm")
-SCIPY_LINALG.refused("cosm sinm tanm coshm sinhm tanhm", PLAIN, "Write it with adjoint.scipy.linalg.expm")
-SCIPY_LINALG.refused("logm sqrtm funm signm fractional_matrix_power expm_cond", TODO, RULE)
-# factors
-SCIPY_LINALG.refused("ldl", TODO, RULE)
-SCIPY_LINALG.refused("schur hessenberg qz ordqz cossin rsf2csf cdf2rdf matrix_balance", TODO, RULE)
 # equations
-SCIPY_LINALG.refused("solve_sylvester", TODO, RULE)
-SCIPY_LINALG.refused("solve_continuous_lyapunov solve_lyapunov solve_discrete_lyapunov", TODO, RULE)
-SCIPY_LINALG.refused("solve_continuous_are solve_discrete_are", TODO, RULE)
-SCIPY_LINALG.refused("solve_banded solveh_banded cho_solve_banded cholesky_banded", TODO, RULE)
-SCIPY_LINALG.refused("eig_banded eigvals_banded", PLAIN, "Build the matrix and use np.linalg.eigh or eigvalsh")
-SCIPY_LINALG.refused(
-    "eigh_tridiagonal eigvalsh_tridiagonal", PLAIN, "Build the matrix and use np.linalg.eigh or eigvalsh"
-)
-SCIPY_LINALG.refused(
-    "solve_toeplitz solve_circulant matmul_toeplitz", PLAIN, "Build the matrix and use np.linalg.solve or @"
-)
-# matrices of a shape
-SCIPY_LINALG.refused(
-    "toeplitz circulant hankel", TODO, "Index the values: c[abs(i - j)] for places i, j from np.indices"
-)
-SCIPY_LINALG.refused("companion fiedler fiedler_companion leslie", PLAIN, "Write into adjoint.numpy.zeros")
-SCIPY_LINALG.refused("convolution_matrix diagsvd khatri_rao", PLAIN, "Write it with np.convolve, np.diag or np.einsum")
+SCIPY_LINALG.differentiable("solve solve_triangular inv det lstsq pinv pinvh norm", own=True)
+SCIPY_LINALG.differentiable("cho_solve lu_solve solve_banded solveh_banded cho_solve_banded", own=True)
+SCIPY_LINALG.differentiable("solve_toeplitz solve_circulant matmul_toeplitz", own=True)
+SCIPY_LINALG.differentiable("solve_sylvester solve_lyapunov solve_continuous_lyapunov", own=True)
+SCIPY_LINALG.differentiable("solve_discrete_lyapunov solve_continuous_are solve_discrete_are", own=True)
+# factors
+SCIPY_LINALG.differentiable("cholesky cho_factor cholesky_banded lu lu_factor ldl qr qr_multiply rq polar", own=True)
+SCIPY_LINALG.differentiable("schur rsf2csf svd svdvals orth null_space", own=True)
+SCIPY_LINALG.differentiable("subspace_angles orthogonal_procrustes", own=True)
+# eigenvalues
+SCIPY_LINALG.differentiable("eig eigh eigvals eigvalsh eig_banded eigvals_banded", own=True)
+SCIPY_LINALG.differentiable("eigh_tridiagonal eigvalsh_tridiagonal", own=True)
+# functions of matrices
+SCIPY_LINALG.differentiable("expm expm_frechet expm_cond logm sqrtm signm funm fractional_matrix_power", own=True)
+SCIPY_LINALG.differentiable("cosm sinm tanm coshm sinhm tanhm", own=True)
+# matrices of a form
+SCIPY_LINALG.differentiable("block_diag toeplitz circulant hankel companion convolution_matrix diagsvd", own=True)
+SCIPY_LINALG.differentiable("fiedler fiedler_companion khatri_rao leslie", own=True)
 SCIPY_LINALG.constant("hadamard helmert hilbert invhilbert pascal invpascal dft", SIZES)
-SCIPY_LINALG.constant("find_best_blas_type get_blas_funcs get_lapack_funcs", SIZES)
 # questions
-SCIPY_LINALG.refused(
-    "bandwidth issymmetric ishermitian", PLAIN, "Ask it of stop_gradient(x), or compare with np.allclose"
-)
-SCIPY_LINALG.refused("clarkson_woodruff_transform", "it draws its own random numbers", "Draw with ad.random, and use @")
+SCIPY_LINALG.constant("bandwidth issymmetric ishermitian", own=True)
+SCIPY_LINALG.constant("find_best_blas_type get_blas_funcs get_lapack_funcs", SIZES)
+
+RULE = "it has no rule here"
+SCIPY_LINALG.refused("cdf2rdf", RULE, "Use the complex values and vectors of eig, or the real Schur form (schur)")
+SCIPY_LINALG.refused("clarkson_woodruff_transform", "it draws numbers of its own", "Draw with ad.random, and use @")
+SCIPY_LINALG.refused("cossin", RULE, "Use svd of the blocks")
+SCIPY_LINALG.refused("hessenberg", RULE, "Use schur, or qr")
+SCIPY_LINALG.refused("matrix_balance", RULE, "Balance the plain matrix, and scale the traced one with what that gives")
+SCIPY_LINALG.refused("qr_insert", RULE, "Use qr of the matrix with the new rows or columns (np.insert)")
+SCIPY_LINALG.refused("qr_delete", RULE, "Use qr of the matrix without the rows or columns (np.delete)")
+SCIPY_LINALG.refused("qr_update", RULE, "Use qr of q @ r + np.outer(u, v.conj())")
+SCIPY_LINALG.refused("qz ordqz", RULE, "Use eig(a, b), or schur(solve(b, a), sort=…)")
+SCIPY_LINALG.refused("kron", "SciPy computes it from plain arrays", "Use np.kron", until="1.17")

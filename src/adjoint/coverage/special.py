@@ -4,7 +4,7 @@ from adjoint.coverage.special_ufuncs import UFUNCS
 from adjoint.coverage.table import SIZES, Table
 
 SPECIAL = Table("scipy.special")
-SPECIAL.rows.update(UFUNCS.rows)
+SPECIAL.include(UFUNCS)
 
 RULE = "Give it a rule: @ad.custom_rule(jvp=…, vjp=…)"
 
@@ -15,9 +15,11 @@ SPECIAL.differentiable("multigammaln", "a", own=True)
 SPECIAL.differentiable("comb perm factorial", own=True)
 SPECIAL.differentiable("spherical_jn spherical_yn spherical_in spherical_kn", "z", own=True)
 SPECIAL.refused("assoc_laguerre", "SciPy converts its arguments", "Use scipy.special.eval_genlaguerre(n, k, x)")
-SPECIAL.refused("softplus", "SciPy converts its arguments", "Use np.logaddexp(0, x)", since="1.17")
+SPECIAL.differentiable("softplus", since="1.17")
 SPECIAL.refused("diric", "SciPy converts its arguments", "Write it out: np.sin(n * x / 2) / (n * np.sin(x / 2))")
-SPECIAL.refused("zeta lambertw factorial2 factorialk", "it has no rule here", RULE)
+SPECIAL.differentiable("lambertw", "z")
+SPECIAL.differentiable("zeta")
+SPECIAL.refused("factorial2 factorialk", "it has no rule here", RULE)
 SPECIAL.refused(
     "jvp yvp ivp kvp h1vp h2vp", "SciPy converts its arguments", "Use ad.grad or ad.jet of jv, yv, iv, kv …"
 )
@@ -43,6 +45,13 @@ SPECIAL.refused(
     "it keeps its coefficients in a plain array",
     "Use scipy.special.eval_jacobi, eval_genlaguerre or eval_gegenbauer",
 )
+
+# names of older versions
+SPECIAL.refused(
+    "lpn lpmn clpmn sph_harm", "it left SciPy in version 1.17", "Use eval_legendre, lpmv or sph_harm_y", until="1.17"
+)
+SPECIAL.refused("btdtr", "it left SciPy in version 1.14", "Use scipy.special.betainc", until="1.14")
+SPECIAL.refused("btdtri", "it left SciPy in version 1.14", "Use scipy.special.betaincinv", until="1.14")
 
 # of whole numbers
 SPECIAL.constant("ai_zeros bi_zeros bei_zeros beip_zeros ber_zeros berp_zeros kei_zeros keip_zeros ker_zeros", SIZES)

@@ -5,7 +5,8 @@ A row is added in one line: `NUMPY.differentiable("sinc")`, `NUMPY.refused("pack
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
 
 DIFFERENTIABLE, CONSTANT, REFUSED = "differentiable", "constant", "refused"
 KINDS = (DIFFERENTIABLE, CONSTANT, REFUSED)
@@ -49,11 +50,14 @@ class Row(NamedTuple):
 
 
 class Table:
-    """The rows of one namespace, by name. Names are given together, separated by spaces."""
+    """The rows of one namespace, by name. Names are given together, separated by spaces.
+
+    What is written is kept as it is, and becomes rows when the first is asked for: importing costs nothing.
+    """
 
     def __init__(self, namespace: str) -> None:
         self.namespace = namespace
-        self.rows: dict[str, Row] = {}
+        self._written: list[tuple[str, str, dict[str, Any]]] = []  # names, kind, facts
 
     def differentiable(
         self, names: str, arguments: str = "", *, own: bool = False, since: str = "", until: str = ""
@@ -70,12 +74,25 @@ class Table:
         """Functions that traced values cannot go into: why (the end of a sentence), and what to do (a sentence)."""
         self._add(names, REFUSED, reason=reason, remedy=remedy, since=since, until=until)
 
-    def _add(self, names: str, kind: str, **facts: object) -> None:
-        for name in names.split():
-            if name in self.rows:
-                raise ValueError(f"{self.namespace}.{name} has two rows in the table of coverage")
-            self.rows[name] = Row(self.namespace, name, kind, **facts)  # type: ignore[arg-type]
+    def include(self, other: Table) -> None:
+        """Take over the rows of another table, whose functions stand in the same namespace."""
+        self._written += other._written
+
+    def _add(self, names: str, kind: str, **facts: Any) -> None:
+        self._written.append((names, kind, facts))
+
+    @functools.cached_property
+    def rows(self) -> dict[str, Row]:
+        """All rows by name."""
+        rows: dict[str, Row] = {}
+        for names, kind, facts in self._written:
+            for name in names.split():
+                if name in rows:
+                    raise ValueError(f"{self.namespace}.{name} has two rows in the table of coverage")
+                rows[name] = Row(self.namespace, name, kind, **facts)
+        return rows
 
     def named(self, kind: str, takes: str | None = None) -> list[str]:
         """Names of one kind, in the order of the table."""
-        return [r.name for r in self.rows.values() if r.kind == kind and (takes is None or r.takes == takes)]
+        chosen = [names for names, k, facts in self._written if k == kind and takes in (None, facts.get("takes"))]
+        return " ".join(chosen).split()

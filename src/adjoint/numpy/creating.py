@@ -125,3 +125,13 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
         else np.expand_dims(direction, normal_axis(axis, exponent.ndim)) * np.exp(exponent)
     )
     return z if dtype is None else convert(z, dtype)
+
+
+def kaiser(M: int, beta: Any) -> Value:  # noqa: N803
+    """np.kaiser, also of a traced beta: I₀(β √(1 - t²)) / I₀(β) at M places t from -1 to 1."""
+    if not is_traced(beta):
+        return constant(np.kaiser(M, beta))
+    if M == 1:
+        return constant(np.ones(1))
+    t = np.linspace(-1.0, 1.0, max(0, operator.index(M)))
+    return np.i0(beta * np.sqrt(np.maximum(0.0, 1.0 - t * t))) / np.i0(beta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import operator
 import sys
@@ -13,7 +14,7 @@ import numpy as np
 from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.base.refusal import refuse
 from adjoint.base.source import describe, here
-from adjoint.coverage import CONSTANT, TYPES, find
+from adjoint.coverage import CONSTANT, REFUSED, TYPES, find
 from adjoint.coverage.numpy import NUMPY
 from adjoint.ops.operators import FUNCTIONS, GENERAL
 from adjoint.ops.pointwise import UFUNCS
@@ -41,6 +42,21 @@ def _unknown_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]
 
 
 GENERAL["function"] = _unknown_function
+
+
+def guarded(namespace: str, name: str, value: Any) -> Any:
+    """What NumPy does not hand over to traced values: as it is, and refused in the table's words when given one."""
+    row = find(namespace, name)
+    if row is None or row.kind != REFUSED or isinstance(value, type):
+        return value
+
+    @functools.wraps(value)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(map(is_traced, (*args, *kwargs.values()))):
+            refuse(row.title, row)
+        return value(*args, **kwargs)
+
+    return call
 
 
 def is_traced(value: Any) -> bool:

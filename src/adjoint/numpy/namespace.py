@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError, UnsupportedError
+from adjoint.base.refusal import refuse
 from adjoint.base.source import describe, here
+from adjoint.coverage import REFUSED, find
 from adjoint.numpy import array_api
 from adjoint.numpy.array_api import check_device
-from adjoint.numpy.creating import filled
-from adjoint.numpy.dispatch import as_array, constant, is_traced, refuse_keywords
+from adjoint.numpy.creating import filled, kaiser
+from adjoint.numpy.dispatch import as_array, constant, guarded, is_traced, refuse_keywords
 from adjoint.numpy.shaping import convert
 from adjoint.ops.operators import FUNCTIONS, GENERAL
 from adjoint.program.trace import Traced
@@ -168,6 +170,8 @@ def _made(name: str) -> Callable[..., Value]:
                 return FUNCTIONS[function](*args, **kwargs)
             asked = [operator.index(v) if _is_whole(v) else v for v in args]
             if is_traced(asked) or is_traced(list(kwargs.values())):
+                if (row := find("numpy", name)) is not None and row.kind == REFUSED:
+                    refuse(row.title, row)
                 raise UnsupportedError(
                     f"adjoint.numpy.{name} was given a traced number, at {describe(here())}: it decides the shape of "
                     "the result, which must be known. "
@@ -264,7 +268,7 @@ def opened(module: Any, own: Mapping[str, Any] = MappingProxyType({})) -> Callab
         if name in own:
             return own[name]
         value = getattr(module, name)
-        return passed_on(value) if hasattr(value, "_implementation") else value
+        return passed_on(value) if hasattr(value, "_implementation") else guarded(module.__name__, name, value)
 
     return lookup
 
@@ -280,6 +284,7 @@ OWN: dict[str, Any] = {
     "full": full,
     "r_": Rows(columns=False),
     "c_": Rows(columns=True),
+    "kaiser": kaiser,
     "vectorize": vectorize,
     **array_api.OWN,
     **{name: _made(name) for name in CREATION},

@@ -104,8 +104,10 @@ def apply(ufunc: Any, inputs: Sequence[Any], extra: dict[str, Any] | None = None
     if op is None and load_rules_of(ufunc):
         op = UFUNCS[ufunc]
     if op is None:
-        namespace = "numpy" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
-        refuse(f"The ufunc {ufunc.__name__}", find(namespace, ufunc.__name__))
+        name = ufunc.__name__
+        made = name.endswith(" (vectorized)")  # by np.frompyfunc
+        known = getattr(np, name, None) is ufunc
+        refuse(f"The ufunc {name}", find("numpy" if known or made else "scipy.special", "frompyfunc" if made else name))
     return bind(op, *inputs)
 
 

@@ -1,0 +1,26 @@
+"""The rows of NumPy's functions are complete and true."""
+
+import pytest
+
+from adjoint.coverage import CONSTANT, DIFFERENTIABLE, REFUSED
+from tests.coverage.agreement import fault, faults_of_names, rows_of
+from tests.coverage.examples_numpy import example
+
+
+def test_every_function_has_a_row_and_every_row_a_function():
+    assert not faults_of_names("numpy")
+
+
+@pytest.mark.parametrize("row", rows_of("numpy", DIFFERENTIABLE), ids=lambda row: row.name)
+def test_differentiable(row):
+    assert fault(row, example(row.name)) is None
+
+
+@pytest.mark.parametrize("row", rows_of("numpy", CONSTANT), ids=lambda row: row.name)
+def test_constant(row):
+    assert fault(row, example(row.name)) is None
+
+
+@pytest.mark.parametrize("row", rows_of("numpy", REFUSED), ids=lambda row: row.name)
+def test_refused(row):
+    assert fault(row, example(row.name)) is None
