@@ -11,7 +11,8 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api import Transformed
-from adjoint.base.errors import RuleError, TraceError
+from adjoint.base.errors import RuleError
+from adjoint.base.foreign import is_refusal
 from adjoint.base.source import describe, here
 from adjoint.ops.custom import Attach, OpaqueCall
 from adjoint.ops.recompute import Checkpoint
@@ -172,7 +173,9 @@ def _recorded(
         program, captured = record_program(
             flat, [type_of(v) for v in values], values=values, purpose="a function with a custom rule"
         )
-    except TraceError:
+    except Exception as error:
+        if not is_refusal(error):
+            raise
         return None, None, []
     made, out = found
     return (
@@ -204,8 +207,9 @@ def _run(
     try:
         if options["batch"] is None:
             return put_back(function, tree.unflatten(structure, values))
-    except TraceError:
-        pass
+    except Exception as error:
+        if not is_refusal(error):
+            raise
     found: list[Any] = []
 
     def flat(*leaves: Value) -> list[Value]:

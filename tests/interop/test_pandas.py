@@ -97,7 +97,7 @@ def assigned(x):
         (lambda x: np.sum(NUMBERS.T @ x), r"DataFrame\.__matmul__.*\.to_numpy\(\)"),
         (lambda x: np.sum(pd.Series(x)), r"Series\.__init__.*\.to_numpy\(\)"),
         (added_in_place, r"pandas.*series \+= x.*\.to_numpy\(\)"),
-        (assigned, r"float\(\)"),
+        (assigned, r"pandas.*__setitem__.*\.to_numpy\(\)"),
     ],
 )
 @pytest.mark.parametrize("mode", ["grad", "jvp", "vmap"])

@@ -1,36 +1,176 @@
-"""Which function of SciPy, or method of pandas, is asking for a plain array, and what to write instead.
+"""Which function of another library is asking for a plain array, and what to write instead.
 
-SciPy's Python functions convert their arguments, so a traced value cannot pass. The table of coverage knows which of
-them this package has itself.
+Libraries such as SciPy, scikit-learn and pandas convert their arguments, so a traced value cannot pass. What runs now
+is read from the stack: the outermost frame between the user's line and the question has the name that the user wrote.
 """
 
+import re
 import sys
+import threading
+from collections.abc import Iterator
+from types import FrameType, TracebackType
+from typing import Any, cast
 
+from adjoint.base.errors import AdjointError, TraceError
 from adjoint.base.refusal import advice
-from adjoint.base.source import user_frame
+from adjoint.base.remedies import remedy
+from adjoint.base.source import Location, describe, explainers, is_library, user_frame
 from adjoint.coverage import find
+
+# what a decorator calls the function that it wraps
+_WRAPPED = ("fun", "func", "f", "function", "hypotest_fun_in")
+# Others may be the user's own: for them NumPy is said to ask, and the remedies are NumPy's.
+_LIBRARIES = frozenset(
+    {
+        *("scipy", "sklearn", "pandas", "matplotlib", "seaborn", "skimage", "statsmodels", "networkx", "torch"),
+        *("numba", "cvxpy", "xarray"),
+    }
+)
+_TRACER = re.compile(r"\b(Tape|Forward|Batch|Record|Taylor|Watch)\w*Tracer\b")
 
 
 def asking_function() -> tuple[str, str] | None:
-    """(the function of SciPy or pandas that the user's code called, the remedy), when one of those is running now."""
-    user, frame, found = user_frame(1), sys._getframe(1), None  # pyright: ignore[reportPrivateUsage]
-    while frame is not None and frame is not user:
-        package = ".".join(str(frame.f_globals.get("__name__")).split(".")[:2])
-        if package.startswith("pandas."):
-            found = "pandas", frame.f_code.co_qualname
-        if package.startswith("scipy."):
-            wrapped = frame.f_locals.get("fun")  # what a decorator of SciPy wraps
-            for name in (frame.f_code.co_name, getattr(wrapped, "__name__", "?")):
-                if hasattr(sys.modules.get(package), name):
-                    found = package, name
+    """(the library's function that the user's code called, the remedy), when one is running now."""
+    user, frame = user_frame(1), sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    found = _named(_outwards(frame, user))
+    return None if found is None else (found, _instead(found))
+
+
+def _outwards(frame: FrameType | None, end: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None and frame is not end:
+        yield frame
         frame = frame.f_back
-    if found is None:
+
+
+def _named(frames: Iterator[FrameType]) -> str | None:
+    """The public name of the outermost function or method of a library among frames, from the inside outwards."""
+    found = None
+    for frame in frames:
+        package = _public(str(frame.f_globals.get("__name__")))
+        if package.partition(".")[0] not in _LIBRARIES:
+            continue
+        if package.startswith("pandas"):  # its public names stand in one place, its classes in many
+            found = f"pandas ({frame.f_code.co_qualname})"
+            continue
+        found = _method(frame, package) or _function(frame, package) or found or _plain_name(frame, package)
+    return found
+
+
+def _plain_name(frame: FrameType, package: str) -> str | None:
+    return f"{package}.{frame.f_code.co_qualname}" if "." in package else None
+
+
+def _public(module: str) -> str:
+    """`scipy.optimize._zeros_py` -> `scipy.optimize`."""
+    parts = module.split(".")
+    private = [i for i, part in enumerate(parts) if part.startswith("_")]
+    return ".".join(parts[: private[0]] if private else parts)
+
+
+def _wrapped(frame: FrameType) -> Any:
+    """The function that a decorator wraps, when the frame is the decorator's."""
+    found = [frame.f_locals.get(name) for name in _WRAPPED]
+    return next((f for f in found if isinstance(getattr(f, "__name__", None), str)), None)
+
+
+def _function(frame: FrameType, package: str) -> str | None:
+    inner = _wrapped(frame)
+    places = [(package, frame.f_code.co_name)]
+    if inner is not None:
+        places += [(_public(str(getattr(inner, "__module__", ""))), inner.__name__), (package, inner.__name__)]
+    for place, name in places:
+        while "." in place:  # the name may stand in the package above
+            if hasattr(sys.modules.get(place), name):
+                return f"{place}.{name}"
+            place = place.rpartition(".")[0]
+    return None
+
+
+def _method(frame: FrameType, package: str) -> str | None:
+    """A method of an object whose class, or which itself, the package has under a name: `scipy.stats.norm.pdf`."""
+    this: Any = frame.f_locals.get("self")
+    if this is None:
         return None
-    package, name = found
-    if package == "pandas":
-        return f"pandas ({name})", "Take the numbers out of pandas first: frame.to_numpy() @ x, series.to_numpy() * x."
-    instead = advice(find(package, name))
-    return (
-        f"{package}.{name}",
-        instead or "It converts its arguments: give it a rule with @ad.custom_rule(jvp=…, vjp=…).",
-    )
+    this = getattr(this, "dist", this)  # a distribution with its parameters
+    kind = cast("type[Any]", type(this))
+    place = _public(kind.__module__)
+    for name in (kind.__name__, getattr(this, "name", None), kind.__name__.removesuffix("_gen")):
+        if isinstance(name, str) and hasattr(sys.modules.get(place), name):
+            inner = _wrapped(frame)
+            method = frame.f_code.co_name if inner is None else inner.__name__
+            return f"{place}.{name}" if method in ("__init__", "__call__") else f"{place}.{name}.{method}"
+    return None
+
+
+def _instead(title: str) -> str:
+    if title.startswith("pandas"):
+        return remedy("pandas")
+    package, _, name = title.rpartition(".")
+    return advice(find(package, name)) or remedy(title)
+
+
+class _Refused(threading.local):
+    """The last refusal in this thread, and the user's line: C code may put an error of its own in its place."""
+
+    message: str = ""
+    place: Location | None = None
+
+
+_refused = _Refused()
+
+
+def remember_refusal(message: str, place: Location | None) -> None:
+    """Keep the words of a refusal until the error that reaches the user is known."""
+    _refused.message, _refused.place = message, place
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether an error says, or stands in the place of one that says, that a traced value was asked for a plain one."""
+    return isinstance(error, TraceError) or isinstance(explained(error), TraceError)
+
+
+def explained(error: Exception) -> Exception | None:
+    """The error that the user should see in the place of an obscure one of another library; None: this one.
+
+    A refusal that the library replaced by an error of its own; an error that names our traced values.
+    """
+    if isinstance(error, AdjointError):
+        return None
+    entries = list(_entries(error.__traceback__))
+    place = _refused.place
+    if place is not None and any((e.tb_frame.f_code, e.tb_lasti) == place for e in entries):
+        return TraceError(_refused.message)
+    users = [i for i, e in enumerate(entries) if not is_library(e.tb_frame.f_code.co_filename)]
+    if not users or not entries:
+        return None
+    inside = entries[users[-1] + 1 :]
+    asked = _named(e.tb_frame for e in reversed(inside))
+    last = entries[users[-1]]
+    line = describe(Location(last.tb_frame.f_code, last.tb_lasti))
+    given = asked is not None and any(_holds_traced(e.tb_frame) for e in inside)
+    if isinstance(error, TypeError) and (given or _TRACER.search(str(error))):
+        who = asked or "A function that is not written in Python"
+        return TraceError(
+            f"{who} was given a traced value, at {line}, and takes plain arrays only ({error}). "
+            f"Its derivative would be lost. {remedy('') if asked is None else _instead(asked)}"
+        )
+    if asked is not None and given:
+        note = f"{asked} was given a traced value, at {line}, which may be why it failed. {_instead(asked)}"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+    return None
+
+
+def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _holds_traced(frame: FrameType) -> bool:
+    return any(_TRACER.fullmatch(type(value).__name__) for value in list(frame.f_locals.values()))
+
+
+explainers.append(explained)
+
+__all__ = ["asking_function", "explained", "is_refusal", "remember_refusal"]

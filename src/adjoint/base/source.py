@@ -16,7 +16,10 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from adjoint.base.config import config
 
-__all__ = ["Location", "by_name", "clean_traceback", "describe", "here", "line", "short", "user_facing", "user_frame"]
+__all__ = [
+    "Location", "by_name", "clean_traceback", "describe", "explainers", "here", "is_library", "line", "short",
+    "user_facing", "user_frame",
+]  # fmt: skip
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,6 +64,15 @@ class _Libraries(dict[str, bool]):
 
 
 _is_library = _Libraries()
+
+
+def is_library(filename: str) -> bool:
+    """Whether a code file belongs to a library and not to the user."""
+    return _is_library[filename]
+
+
+# Each is shown an error on its way to the user, and may give another one that says more.
+explainers: list[Callable[[Exception], Exception | None]] = []
 
 
 def user_frame(skip: int = 0) -> FrameType | None:
@@ -162,7 +174,10 @@ def user_facing(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except Exception as error:
+            better = next((found for explain in explainers if (found := explain(error)) is not None), None)
             clean_traceback(error)
+            if better is not None:
+                raise better from error
             # A bare raise takes the traceback that the error has now, and adds no entry for this frame.
             raise
 

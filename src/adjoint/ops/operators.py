@@ -69,8 +69,9 @@ def coerced(what: str, value: Value) -> Value:
         return np.asarray(value)
     if hasattr(value, "__dlpack__"):
         return np.from_dlpack(value)
+    dense = " Use .toarray() of a sparse one, or a rule: @ad.custom_rule(vjp=…)." if hasattr(value, "toarray") else ""
     raise DtypeError(
-        f"{what} cannot combine a traced array with {type(value).__name__}: it needs a number or an array."
+        f"{what} cannot combine a traced array with {type(value).__name__}: it needs a number or an array.{dense}"
     )
 
 
@@ -217,6 +218,9 @@ def _float(self: Traced) -> float:
     trace: Any = self._trace
     if hasattr(trace, "counts") and trace.counts(self):  # made of Python's ints alone: np.arange(n) asks for it
         return trace.ask(self, "float", float)
+    asking = asking_function()
+    if asking is not None:
+        refuse_conversion(self, *asking)
     refuse_conversion(
         self,
         "float() (or a function of math, or z[i] = x with a plain array z)",

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from adjoint.base.errors import LeakError, TraceError
+from adjoint.base.foreign import remember_refusal
 from adjoint.base.source import Location, describe, here
 from adjoint.program.types import ArrayType, Value
 
@@ -277,6 +278,7 @@ def concrete(x: Value) -> Value:
 def refuse_conversion(x: Traced, call: str, remedy: str) -> NoReturn:
     """Python or NumPy asks for a plain number where a traced value stands."""
     lost = "It is not known while a program is recorded" if x._trace.records else "Its derivative would be lost"
-    raise TraceError(
-        f"{call} was asked for the plain value of a traced {x.type}, at {describe(here())}. {lost}. {remedy}"
-    )
+    place = here()
+    message = f"{call} was asked for the plain value of a traced {x.type}, at {describe(place)}. {lost}. {remedy}"
+    remember_refusal(message, place)
+    raise TraceError(message)

@@ -1,0 +1,135 @@
+"""What to write instead of functions of SciPy and scikit-learn that only know plain arrays.
+
+By the name of the function or class (`scipy.integrate.quad`), of its package, of the whole library: the longest that is
+known counts.
+"""
+
+import functools
+
+RULE = "Give it a rule: @ad.custom_rule(jvp=…, vjp=…) around a function that calls it."
+
+_SOLVER = (
+    "Its steps are not what is to be differentiated: call it in a function with @ad.custom_rule(vjp=…), whose rule is "
+    "the derivative of the solution itself (the page “Working with others” has the recipe)."
+)
+_OUTSIDE = "Where nothing around it is differentiated, give it the derivatives that it asks for:"
+_MINIMUM = f"{_SOLVER} {_OUTSIDE} jac=ad.grad(f), hess=ad.hessian(f)."
+_ROOT = f"{_SOLVER} {_OUTSIDE} jac=ad.jacobian(f)."
+_ROOT_OF_ONE = f"{_SOLVER} {_OUTSIDE} fprime=ad.grad(f)."
+_EQUATION = (
+    "adjoint.compat.autograd.scipy.integrate.odeint(func, y0, t, args) has derivatives in y0, t and args; or write the "
+    "steps with ad.scan."
+)
+_QUADRATURE = (
+    "Sum over nodes, x, w = np.polynomial.legendre.leggauss(20): np.sum(w * f(x)), or scipy.integrate.fixed_quad, take "
+    "traced values."
+)
+_CURVE = (
+    "In the point its derivative is known, s(x, 1): @ad.custom_rule(jvp=…) around def curve(x): return s(x) (the page "
+    "“Working with others” has the rule)."
+)
+_LINEAR_CURVE = f"{_CURVE} In the data it is linear: built from np.eye(n) it gives the matrix M of M @ y."
+_TABLE = (
+    "In the data it is linear: built from np.eye(n) it gives the matrix M of M @ y. In the points, give it a rule: "
+    "@ad.custom_rule(jvp=…, vjp=…); np.interp takes traced values as it is."
+)
+_SPARSE = (
+    "Use A.toarray(), or keep it sparse with its transpose as the rule: "
+    "@ad.custom_rule(vjp=lambda x: (A @ x, lambda ct: (A.T @ ct,))) around def product(x): return A @ x."
+)
+_SPARSE_SOLVE = (
+    "Use np.linalg.solve with A.toarray(), or the transposed system as the rule: "
+    "@ad.custom_rule(vjp=lambda b: (solve(A, b), lambda ct: (solve(A.T, ct),))) around def solved(b): "
+    "return solve(A, b)."
+)
+_DENSITY = (
+    "Write its formula with np and scipy.special, whose ufuncs take traced values; adjoint.compat.autograd.scipy.stats "
+    "has norm, t, gamma, beta, chi2, poisson, dirichlet and multivariate_normal."
+)
+_DISTANCE = "np.linalg.norm(a[:, None] - b[None, :], axis=-1) is the matrix of distances, with derivatives."
+_FILTER = "Filters are convolutions: adjoint.signal.conv, or np.convolve, takes traced values."
+_ESTIMATOR = (
+    "An estimator works on plain arrays: fit it outside and use its numbers (coef_, predict of data that do not move), "
+    "or write the model with np and minimise it with ad.grad."
+)
+
+# package, names in it (none: all that have no line of their own), what to write instead
+_SAID: list[tuple[str, str, str]] = [
+    ("scipy.optimize", "", _MINIMUM),
+    ("scipy.optimize", "root fsolve least_squares leastsq curve_fit fixed_point newton_krylov broyden1", _ROOT),
+    ("scipy.optimize", "root_scalar brentq brenth bisect ridder toms748 newton", _ROOT_OF_ONE),
+    ("scipy.optimize", "linprog milp nnls lsq_linear quadratic_assignment", _SOLVER),
+    ("scipy.integrate", "", RULE),
+    ("scipy.integrate", "solve_ivp odeint ode complex_ode RK45 RK23 DOP853 LSODA BDF Radau", _EQUATION),
+    ("scipy.integrate", "quad quad_vec dblquad tplquad nquad cubature tanhsinh qmc_quad", _QUADRATURE),
+    ("scipy.integrate", "trapezoid", "np.trapezoid takes traced values."),
+    ("scipy.integrate", "simpson romb", "np.sum(w * y) with the weights w of the rule takes traced values."),
+    (
+        "scipy.integrate",
+        "cumulative_trapezoid cumulative_simpson",
+        "np.cumsum((y[1:] + y[:-1]) / 2 * np.diff(x)) takes traced values.",
+    ),
+    ("scipy.interpolate", "", _TABLE),
+    ("scipy.interpolate", "CubicSpline CubicHermiteSpline BSpline PPoly BPoly make_interp_spline", _LINEAR_CURVE),
+    ("scipy.interpolate", "Akima1DInterpolator PchipInterpolator UnivariateSpline LSQUnivariateSpline", _CURVE),
+    ("scipy.interpolate", "splev splrep", f"Use s = make_interp_spline(x, y) instead. {_LINEAR_CURVE}"),
+    (
+        "scipy.interpolate",
+        "interp1d",
+        f"np.interp is the linear one and takes traced values; for smooth ones use s = CubicSpline(x, y). {_CURVE}",
+    ),
+    ("scipy.sparse", "", _SPARSE),
+    ("scipy.sparse.linalg", "", _SPARSE_SOLVE),
+    ("scipy.sparse.linalg", "LinearOperator", _SPARSE),
+    ("scipy.sparse.linalg", "expm_multiply", "adjoint.scipy.linalg.expm(A) @ x takes traced values."),
+    (
+        "scipy.sparse.linalg",
+        "eigs eigsh lobpcg svds",
+        "np.linalg.eigh, np.linalg.eig and np.linalg.svd take traced matrices.",
+    ),
+    ("scipy.stats", "", _DENSITY),
+    ("scipy.stats", "pearsonr", "np.corrcoef(x, y)[0, 1] takes traced values."),
+    ("scipy.stats", "zscore", "(x - np.mean(x)) / np.std(x) takes traced values."),
+    ("scipy.stats", "gaussian_kde", "np.mean of np.exp(-(((x[:, None] - data) / h) ** 2) / 2) takes traced values."),
+    ("scipy.ndimage", "", _FILTER),
+    (
+        "scipy.ndimage",
+        "zoom map_coordinates affine_transform rotate shift geometric_transform",
+        "adjoint.signal.resize and adjoint.signal.grid_sample take traced values.",
+    ),
+    (
+        "scipy.ndimage",
+        "mean sum sum_labels variance standard_deviation maximum minimum median",
+        "The functions of np, of x[mask], take traced values.",
+    ),
+    ("scipy.fft", "", "The functions of np.fft take traced values."),
+    ("scipy.spatial", "", _DISTANCE),
+    (
+        "scipy.spatial",
+        "KDTree cKDTree",
+        "Ask it with plain points for the places of neighbours, and compute the distances with np.",
+    ),
+    ("sklearn", "", _ESTIMATOR),
+    ("sklearn.metrics", "", "Write the measure with np: np.mean((a - b) ** 2)."),
+    ("pandas", "", "Take the numbers out of pandas first: frame.to_numpy() @ x, series.to_numpy() * x."),
+    ("matplotlib", "", "Plot what the transformed function returns: has_aux=True returns more, as plain arrays."),
+]
+
+
+@functools.cache
+def remedies() -> dict[str, str]:
+    """All of them by full name: `scipy.integrate.quad`, `scipy.integrate`."""
+    return {
+        f"{package}.{name}" if name else package: text
+        for package, names, text in _SAID
+        for name in (names.split() if names else [""])
+    }
+
+
+def remedy(title: str) -> str:
+    """What is known about a function, a method of a class, its package or its library; else: a rule."""
+    while title:
+        if title in remedies():
+            return remedies()[title]
+        title = title.rpartition(".")[0]
+    return f"It works on plain arrays. {RULE}"
