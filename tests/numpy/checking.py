@@ -178,4 +178,29 @@ def check_recorded(case: Case) -> None:
         close(found, wanted, 1e-13, "recorded program")
 
 
+def check_compiled(case: Case) -> None:
+    """Value and gradient of the compiled function against those of the eager one."""
+    values = [np.asarray(x)[()] for x in case.inputs]
+    f = lambda *xs: floats(case.function(*xs))
+
+    def both(*xs: Any) -> Any:
+        def scalar(*ys: Any) -> Any:
+            parts = f(*ys)
+            return sum(
+                np.sum(np.cos(np.arange(p.size)).reshape(p.shape) * (np.abs(p) ** 2 if p.dtype.kind == "c" else p**2))
+                for p in parts
+            )
+
+        return f(*xs), ad.grad(scalar, tuple(range(len(xs))))(*xs)
+
+    with np.errstate(all="ignore"):
+        (found, slopes), (_, wanted_slopes) = ad.jit(both)(*values), both(*values)
+        wanted = f(*[np.array(v) for v in values])
+    for part, expected in zip(found, wanted, strict=True):
+        assert part.dtype == expected.dtype
+        close(part, expected, 1e-12, "compiled value")
+    for part, expected in zip(slopes, wanted_slopes, strict=True):
+        close(part, expected, 1e-9, "compiled gradient")
+
+
 CHECKS = [check_recorded, check_value, check_first_order, check_second_order, check_lanes, check_taylor]

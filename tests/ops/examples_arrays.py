@@ -13,7 +13,7 @@ from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.pointwise import MaskedProduct
 from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
-from adjoint.ops.search import SearchSorted
+from adjoint.ops.search import ArgPartition, SearchSorted
 from adjoint.ops.select import Select, StopGradient
 from adjoint.ops.special.gamma import Polygamma
 from tests.ops.samples import ALL, COMPLEX, FLOAT, SINGLE, SINGLE_COMPLEX, Example, apart, normal, strided
@@ -174,6 +174,8 @@ def _orders() -> Iterator[Example]:
             yield Example(FlatReduction(kind, (0,)), (normal(0, 2),))
     yield Example(ArgSort(0), (np.array([1.0, 0.0, 1.0, 0.0]),), "ties", smooth=False)
     yield Example(ArgSort(2), (apart(2, 2, 3),))
+    yield Example(ArgPartition((1, 3), 1), (apart(2, 5),))
+    yield Example(ArgPartition((2,), 0), (apart(7).astype(np.float32),))
 
 
 def _indexing() -> Iterator[Example]:

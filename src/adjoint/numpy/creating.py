@@ -80,8 +80,8 @@ def linspace(
     start, stop = convert(start, wide), convert(stop, wide)
     parts = num - 1 if endpoint else num
     ndim = np.broadcast(np.empty(start.shape), np.empty(stop.shape)).ndim
-    share = np.reshape(np.arange(num) / max(parts, 1), (-1,) + (1,) * ndim)
-    z = start + (stop - start) * share
+    turns = np.reshape(np.arange(num).astype(wide), (-1,) + (1,) * ndim)
+    z = turns * ((stop - start) / wide.type(max(parts, 1))) + start  # in NumPy's order, so that no bit differs
     if endpoint and num > 1:
         z = np.concatenate([z[:-1], np.broadcast_to(stop, (1, *z.shape[1:]))])
     if axis not in (0, -ndim - 1):

@@ -4,15 +4,28 @@ it.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, is_traced, refuse_keywords
+from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, is_traced, normal_axes, refuse_keywords
+from adjoint.numpy.quantiles import (
+    CHOOSING,
+    by_weights,
+    checked_q,
+    checked_weights,
+    floating,
+    given,
+    kept_axes,
+    places,
+    to_front,
+)
 from adjoint.numpy.shaping import convert
-from adjoint.numpy.statistics import floating, given, places, to_front
+from adjoint.ops.norm import Length
+from adjoint.program.trace import bind
 from adjoint.program.types import Value
 
 
@@ -137,17 +150,25 @@ def nanvar(
     mean: Any = NO_VALUE,
     correction: Any = NO_VALUE,
 ) -> Value:
+    gap, free = _deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    squares = np.real(gap * np.conjugate(gap)) if gap.dtype.kind == "c" else gap * gap
+    return into(out, np.sum(squares, axis=axis, keepdims=given(keepdims)) / free)
+
+
+def _deviations(
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
+) -> tuple[Value, Value]:
+    """(a - mean where a is a number, else 0; how many of them are free)."""
     a = floating(a) if dtype is None else convert(as_array(a), dtype)
     ddof = ddof if correction is NO_VALUE else correction
     present = _present(a, where)
     center = nanmean(a, axis, keepdims=True, where=where) if mean is NO_VALUE else mean
-    gap = np.where(present, a - center, a.dtype.type(0))
-    squares = np.real(gap * np.conjugate(gap)) if a.dtype.kind == "c" else gap * gap
+    gap = np.where(present, _replaced(a, 0) - center, a.dtype.type(0))
     count = np.sum(present, axis=axis, keepdims=given(keepdims))
-    free = np.where(np.less_equal(count - ddof, 0), np.nan, count - ddof).astype(squares.dtype)
+    free = np.where(np.less_equal(count - ddof, 0), np.nan, count - ddof).astype(np.finfo(gap.dtype).dtype)
     if not is_traced(free) and np.any(np.isnan(free)):
-        warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
-    return into(out, np.sum(squares, axis=axis, keepdims=given(keepdims)) / free)
+        warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=4)
+    return gap, free
 
 
 @implements(np.nanstd)
@@ -163,9 +184,13 @@ def nanstd(
     mean: Any = NO_VALUE,
     correction: Any = NO_VALUE,
 ) -> Value:
-    return into(
-        out, np.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
-    )
+    """The length of the deviations, over √n: so its derivative is 0 where all elements are equal."""
+    gap, free = _deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    axes = normal_axes(axis, gap.ndim)
+    wide = convert(gap, np.float32) if gap.dtype == np.float16 else gap
+    length = bind(Length(axes), wide)
+    length = np.expand_dims(length, axes) if given(keepdims) else length
+    return into(out, convert(length, free.dtype) / np.sqrt(free))
 
 
 @implements(np.nanquantile)
@@ -181,29 +206,32 @@ def nanquantile(
     weights: Any = None,
     interpolation: Any = None,
 ) -> Value:
-    refuse_keywords(
-        "np.nanquantile", {"weights": weights, "interpolation": interpolation}, weights=None, interpolation=None
-    )
-    a, q = floating(a), as_array(q)
+    refuse_keywords("np.nanquantile", {"interpolation": interpolation}, interpolation=None)
+    return _quantile(a, q, axis, out, method, keepdims, weights, False)
+
+
+def _quantile(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, percent: bool) -> Value:
+    a = floating(a)
+    q, mixed = checked_q(q, a, percent)
     x, axes = to_front(a, axis)
-    ordered = np.sort(x, axis=0)  # NaN stands last
     count = np.sum(_present(x), axis=0)
-    parts = [_one_quantile(ordered, count, q_i, method) for q_i in np.ravel(q)]
-    z = np.reshape(np.stack(parts), (*q.shape, *x.shape[1:]))
-    if given(keepdims):
-        kept = tuple(1 if i in axes else n for i, n in enumerate(a.shape))
-        z = np.reshape(z, (*q.shape, *kept))
-    return into(out, z)
-
-
-def _one_quantile(ordered: Value, count: Value, q: Value, method: str) -> Value:
-    """One quantile of each column, of which the first `count` elements are numbers."""
-    first, second, share = places(np.maximum(count, 1), q, method)
-    below, above = (
-        np.take_along_axis(ordered, np.expand_dims(i, 0), 0)[0] if ordered.ndim > 1 else ordered[i]
-        for i in (first, second)
+    if weights is not None:
+        weights = checked_weights(a, axis, weights, method)
+        z = by_weights(x, np.where(_present(x), weights, weights.dtype.type(0)), q, np.maximum(count, 1))
+        return into(out, kept_axes(z, q, a, axes, keepdims))
+    if x.shape[0] == 0:
+        return into(out, kept_axes(np.full((*q.shape, *x.shape[1:]), np.nan, mixed), q, a, axes, keepdims))
+    ordered = np.sort(x, axis=0)  # NaN stands last
+    first, second, share = places(
+        np.maximum(count, 1), np.reshape(q, (math.prod(q.shape),) + (1,) * count.ndim), method
     )
-    return convert(below + (above - below) * share, ordered.dtype)
+    shape = (*q.shape, *x.shape[1:])
+    if method in CHOOSING:
+        z = np.take_along_axis(ordered, np.where(np.equal(share, 1), second, first), 0)
+        return into(out, kept_axes(np.reshape(z, shape), q, a, axes, keepdims))
+    below, above = (np.take_along_axis(ordered, i, 0) for i in (first, second))
+    z = np.reshape(convert(below + (above - below) * share, mixed), shape)
+    return into(out, kept_axes(z, q, a, axes, keepdims))
 
 
 @implements(np.nanpercentile)
@@ -219,9 +247,8 @@ def nanpercentile(
     weights: Any = None,
     interpolation: Any = None,
 ) -> Value:
-    return nanquantile(
-        a, as_array(q) / 100, axis, out, overwrite_input, method, keepdims, weights=weights, interpolation=interpolation
-    )
+    refuse_keywords("np.nanpercentile", {"interpolation": interpolation}, interpolation=None)
+    return _quantile(a, q, axis, out, method, keepdims, weights, True)
 
 
 @implements(np.nanmedian)

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.base.errors import UnsupportedError
-from adjoint.base.source import describe, here
-from adjoint.numpy.dispatch import as_array, implements, is_traced, refuse_keywords
+from adjoint.numpy.dispatch import as_array, constant, implements, is_traced, refuse_keywords
 from adjoint.ops.rearrange import Pad
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
@@ -51,11 +49,13 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Va
         refuse_keywords(call, kwargs)
         return _constant(x, widths, values)
     if mode in READ_ELSEWHERE:
-        odd = kwargs.pop("reflect_type", "even") if mode in ("reflect", "symmetric") else "even"
-        refuse_keywords(call, kwargs | ({} if odd == "even" else {"reflect_type": odd}))
+        kind = kwargs.pop("reflect_type", "even") if mode in ("reflect", "symmetric") else "even"
+        refuse_keywords(call, kwargs)
+        if kind not in ("even", "odd"):
+            raise ValueError(f"reflect_type must be 'even' or 'odd' (got {kind!r})")
         for axis, width in enumerate(widths):
             if any(width):
-                x = np.take(x, _places(mode, x.shape[axis], width), axis=axis)
+                x = (_odd if kind == "odd" and x.shape[axis] > 1 else _even)(x, mode, axis, width)
         return x
     if mode == "linear_ramp":
         ends = _values(kwargs.pop("end_values", 0), x.ndim)
@@ -66,16 +66,67 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Va
             )
         return x
     if mode in STATISTICS:
-        refuse_keywords(call, kwargs, stat_length=None)
-        for axis, (a, b) in enumerate(widths):
-            edge = STATISTICS[mode](x, axis=axis, keepdims=True)
-            x = np.concatenate([np.repeat(edge, a, axis), x, np.repeat(edge, b, axis)], axis=axis)
+        lengths = _lengths(kwargs.pop("stat_length", None), x.ndim, mode)
+        refuse_keywords(call, kwargs)
+        for axis, ((a, b), (first, last)) in enumerate(zip(widths, lengths, strict=True)):
+            n = x.shape[axis]
+            first, last = (n if length is None else min(length, n) for length in (first, last))
+            start = _statistic(mode, x, axis, slice(None, first))
+            stop = start if first == last == n else _statistic(mode, x, axis, slice(n - last, None))
+            x = np.concatenate([np.repeat(start, a, axis), x, np.repeat(stop, b, axis)], axis=axis)
         return x
-    raise UnsupportedError(
-        f"{call}, at {describe(here())}: on traced arrays the modes are constant, {', '.join(READ_ELSEWHERE)}, "
-        "linear_ramp, "
-        f"{', '.join(STATISTICS)}. Build other borders with np.concatenate."
+    if callable(mode):
+        return _by_function(constant(_constant(x, widths, 0)), widths, mode, kwargs)
+    raise ValueError(
+        f"mode {mode!r} is not supported: use a function, or one of constant, empty, {', '.join(READ_ELSEWHERE)}, "
+        f"linear_ramp, {', '.join(STATISTICS)}"
     )
+
+
+def _lengths(value: Any, ndim: int, mode: str) -> list[tuple[Any, Any]]:
+    """stat_length as one pair for each axis."""
+    if value is None:
+        return [(None, None)] * ndim
+    table = np.broadcast_to(np.asarray(value), (ndim, 2))
+    if np.any(table < 0) or (np.any(table == 0) and mode in ("maximum", "minimum")):
+        raise ValueError(f"stat_length of {value} yields no value for padding")
+    return [(operator.index(a), operator.index(b)) for a, b in table]
+
+
+def _statistic(mode: str, x: Value, axis: int, part: slice) -> Value:
+    z = STATISTICS[mode](x[(slice(None),) * axis + (part,)], axis=axis, keepdims=True)
+    return (np.rint(z) if x.dtype.kind in "iu" and z.dtype.kind == "f" else z).astype(x.dtype)
+
+
+def _by_function(padded: Value, widths: tuple[tuple[int, int], ...], function: Any, options: dict[str, Any]) -> Value:
+    """The user's function on each vector along each axis: it writes into the ends of the vector."""
+    for axis, width in enumerate(widths):
+        view = np.moveaxis(padded, axis, -1)
+        for place in np.ndindex(*view.shape[:-1]):
+            function(view[place] if place else view, width, axis, options)
+    return padded
+
+
+def _even(x: Value, mode: str, axis: int, width: tuple[int, int]) -> Value:
+    return np.take(x, _places(mode, x.shape[axis], width), axis=axis)
+
+
+def _odd(x: Value, mode: str, axis: int, width: tuple[int, int]) -> Value:
+    """Mirrored at both ends in the point (end, value there): each period is higher than the last by 2 (last - first).
+
+    x(-i) = 2 x(0) - x(i)
+    """
+    n = x.shape[axis]
+    period = 2 * n - 2 if mode == "reflect" else 2 * n
+    i = np.arange(-width[0], n + width[1])
+    turn, mirrored = i // period, i % period >= n
+    shape = (1,) * axis + (-1,) + (1,) * (x.ndim - axis - 1)
+    first, last = np.take(x, [0], axis=axis), np.take(x, [n - 1], axis=axis)
+    number = x.dtype.type
+    sign = np.reshape(np.where(mirrored, number(-1), number(1)), shape)
+    twice = np.reshape(np.where(mirrored, number(2), number(0)), shape)
+    rise = np.reshape((2 * turn).astype(x.dtype), shape)
+    return sign * _even(x, mode, axis, width) + twice * last + rise * (last - first)
 
 
 def _constant(x: Value, widths: tuple[tuple[int, int], ...], values: Any) -> Value:

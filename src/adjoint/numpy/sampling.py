@@ -1,4 +1,4 @@
-"""Functions known by samples: differences, gradients, integrals, interpolation, convolution, polynomials."""
+"""Functions known by samples: differences, gradients, integrals, interpolation, convolution."""
 
 from __future__ import annotations
 
@@ -214,37 +214,3 @@ def _cumulative(of: Any, first: int, x: Any, axis: int | None, dtype: Any, out: 
     z = of(x, axis=axis, dtype=dtype)
     edge = np.full((*z.shape[:axis], 1, *z.shape[axis + 1 :]), first, z.dtype)
     return np.concatenate([edge, z], axis=axis, out=out)
-
-
-@implements(np.polyval)
-def polyval(p: Any, x: Any) -> Value:
-    p, x = as_array(p), as_array(x)
-    y = np.zeros_like(x * p[0]) if p.shape[0] else np.zeros_like(x)
-    for k in range(p.shape[0]):
-        y = y * x + p[k]
-    return y
-
-
-@implements(np.polyder)
-def polyder(p: Any, m: int = 1) -> Value:
-    p = as_array(p)
-    for _ in range(operator.index(m)):
-        p = p[:-1] * np.arange(p.shape[0] - 1, 0, -1)
-    return p
-
-
-@implements(np.polyadd)
-def polyadd(a1: Any, a2: Any) -> Value:
-    a, b = (np.atleast_1d(as_array(p)) for p in (a1, a2))
-    n = max(a.shape[0], b.shape[0])
-    return np.pad(a, (n - a.shape[0], 0)) + np.pad(b, (n - b.shape[0], 0))
-
-
-@implements(np.polysub)
-def polysub(a1: Any, a2: Any) -> Value:
-    return polyadd(a1, -as_array(a2))
-
-
-@implements(np.polymul)
-def polymul(a1: Any, a2: Any) -> Value:
-    return convolve(a1, a2)

@@ -1,22 +1,22 @@
-"""Where elements are: nonzero, searchsorted, partitions, unique values, bins."""
+"""Where elements are: nonzero, searchsorted, partitions, bins, places in flat arrays."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+import operator
+from typing import Any
 
 import numpy as np
 
-from adjoint.base.errors import ControlFlowError
-from adjoint.base.source import describe, here
-from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axis, refuse_keywords
+from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axes, normal_axis, refuse_keywords
 from adjoint.numpy.indexing import places_of, take
 from adjoint.numpy.joining import static
 from adjoint.numpy.shaping import convert
 from adjoint.ops.index import ScatterSum
-from adjoint.ops.search import SearchSorted
-from adjoint.program.trace import Traced, bind
+from adjoint.ops.search import ArgPartition, SearchSorted
+from adjoint.program.trace import bind
 from adjoint.program.types import Value
+
+FEW = 64  # so many elements are sorted as quickly as parted
 
 
 @implements(np.nonzero)
@@ -64,24 +64,33 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Value:
 
 @implements(np.partition)
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Value:
-    """A sorted array is a partition at every place."""
     refuse_keywords("np.partition", {"order": order}, order=None)
-    _check_places(as_array(a), kth, axis)
-    return np.sort(a, axis=axis)
-
-
-def _check_places(a: Value, kth: Any, axis: Any) -> None:
-    n = math.prod(a.shape) if axis is None else a.shape[normal_axis(axis, a.ndim)]
-    for k in np.ravel(static("np.partition", "kth", kth)):
-        if not -n <= k < n:
-            raise ValueError(f"kth(={k}) out of bounds ({n})")
+    a, axis = _along(a, axis)
+    return np.take_along_axis(a, _parted(a, kth, axis), axis)
 
 
 @implements(np.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Value:
     refuse_keywords("np.argpartition", {"order": order}, order=None)
-    _check_places(as_array(a), kth, axis)
-    return np.argsort(a, axis=axis)
+    a, axis = _along(a, axis)
+    return _parted(a, kth, axis)
+
+
+def _along(a: Any, axis: Any) -> tuple[Value, int]:
+    a = as_array(a)
+    return (np.ravel(a), 0) if axis is None else (a, normal_axis(axis, a.ndim))
+
+
+def _parted(a: Value, kth: Any, axis: int) -> Value:
+    """The order of a partition. Few elements are sorted, which is one at every place."""
+    n = a.shape[axis]
+    places = np.ravel(static("np.partition", "kth", kth))
+    for k in places:
+        if not -n <= k < n:
+            raise ValueError(f"kth(={k}) out of bounds ({n})")
+    if n <= FEW:
+        return np.argsort(a, axis=axis)
+    return bind(ArgPartition(tuple(sorted({int(k) % n for k in places})), axis), a)
 
 
 @implements(np.lexsort)
@@ -103,122 +112,108 @@ def sort_complex(a: Any) -> Value:
     return convert(np.sort(a, axis=-1), np.result_type(as_array(a).dtype, np.complex64))
 
 
-class Unique(NamedTuple):
-    """What unique_all gives."""
-
-    values: Value
-    indices: Value
-    inverse_indices: Value
-    counts: Value
-
-
-class UniqueCounts(NamedTuple):
-    values: Value
-    counts: Value
-
-
-class UniqueInverse(NamedTuple):
-    values: Value
-    inverse_indices: Value
-
-
-def _unique(x: Value) -> Unique:
-    """Distinct elements in order; each keeps the derivative of the first element that has its value."""
-    flat: Any = np.ravel(as_array(x))
-    order = np.argsort(flat)
-    if isinstance(order, Traced) and not hasattr(order._trace, "places"):
-        raise ControlFlowError(
-            f"np.unique of a traced {flat.type}, at {describe(here())}: how many elements differ is not known here. "
-            "Use np.sort, and keep the shape."
-        )
-    ordered = flat[order]
-    n = len(order)
-    new = np.concatenate([np.ones(min(1, n), bool), np.not_equal(ordered[1:], ordered[:-1])])
-    inverse = (np.cumsum(new) - 1)[np.argsort(order)]
-    (firsts,) = places_of(new, "np.unique")
-    return Unique(flat[order[firsts]], order[firsts], np.reshape(inverse, x.shape), np.diff(np.append(firsts, n)))
-
-
-@implements(np.unique)
-def unique(
-    ar: Any,
-    return_index: bool = False,
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    axis: Any = None,
-    *,
-    equal_nan: bool = True,
-    sorted: bool = True,
-) -> Any:
-    refuse_keywords("np.unique", {"axis": axis}, axis=None)
-    found = _unique(ar)
-    flags = (True, return_index, return_inverse, return_counts)
-    parts = tuple(part for part, wanted in zip(found, flags, strict=True) if wanted)
-    return parts[0] if len(parts) == 1 else parts
-
-
-@implements(np.unique_all)
-def unique_all(x: Any) -> Unique:
-    return _unique(x)
-
-
-@implements(np.unique_counts)
-def unique_counts(x: Any) -> UniqueCounts:
-    found = _unique(x)
-    return UniqueCounts(found.values, found.counts)
-
-
-@implements(np.unique_inverse)
-def unique_inverse(x: Any) -> UniqueInverse:
-    found = _unique(x)
-    return UniqueInverse(found.values, found.inverse_indices)
-
-
-@implements(np.unique_values)
-def unique_values(x: Any) -> Value:
-    return _unique(x).values
-
-
-@implements(np.union1d)
-def union1d(ar1: Any, ar2: Any) -> Value:
-    return _unique(np.concatenate([np.ravel(as_array(ar1)), np.ravel(as_array(ar2))])).values
-
-
-@implements(np.isin)
-def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
-) -> Value:
-    element, test = as_array(element), np.ravel(as_array(test_elements))
-    found = np.any(np.equal(np.expand_dims(element, -1), test), axis=-1)
-    return np.logical_not(found) if invert else found
-
-
-@implements(np.setdiff1d)
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Value:
-    first = np.ravel(as_array(ar1)) if assume_unique else _unique(as_array(ar1)).values
-    return first[isin(first, ar2, invert=True)]
-
-
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Value:
-    places = static("np.bincount", "x", x)
+    """Σ of the weights of each place. Python knows the length: from `minlength`, or by asking for the largest place."""
+    places, n = as_array(x), operator.index(minlength)
+    if places.ndim != 1 or places.dtype.kind not in "biu":
+        raise TypeError(
+            f"np.bincount: the places are {places.ndim}-dimensional {places.dtype}, not a vector of integers"
+        )
+    if places.shape[0] and not bool(np.all(np.logical_and(np.greater_equal(places, 0), np.less(places, n)))):
+        if bool(np.less(np.min(places), 0)):
+            raise ValueError("'list' argument must have no negative elements")
+        n = max(n, operator.index(np.max(places)) + 1)
     if weights is None:
-        return np.bincount(places, minlength=minlength)
-    weights = convert(as_array(weights), np.float64)
-    if weights.shape != places.shape:
+        counted = np.ones(places.shape[0], np.intp)
+    else:
+        counted = convert(as_array(weights), np.float64)
+    if counted.shape != places.shape:
         raise ValueError("The weights and list don't have the same length.")
-    n = max(int(minlength), int(places.max()) + 1 if places.size else 0)
-    return ScatterSum((n,), np.dtype(np.float64), (("gather", 1),))(weights, places)
+    return ScatterSum((n,), counted.dtype, (("gather", 1),))(counted, places)
+
+
+@implements(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+    """The place in each axis, from the place in the flat array."""
+    sizes = _sizes(shape)
+    rest, parts = as_array(indices), []
+    for n in sizes if order == "F" else reversed(sizes):
+        parts.append(rest % n)
+        rest = rest // n
+    return tuple(parts if order == "F" else reversed(parts))
+
+
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Value:
+    """The place in the flat array, from that in each axis. Traced places must lie inside, or `mode` says what else."""
+    sizes = _sizes(dims)
+    modes = [mode] * len(sizes) if isinstance(mode, str) else list(mode)
+    parts = [as_array(i) for i in multi_index]
+    if len(parts) != len(sizes):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
+    flat: Value = 0
+    steps = list(zip(parts, sizes, modes, strict=True))
+    for i, n, how in reversed(steps) if order == "F" else steps:
+        if how == "raise" and not is_traced(i) and np.any((i < 0) | (i >= n)):
+            raise ValueError("invalid entry in coordinates array")
+        flat = flat * n + (np.clip(i, 0, n - 1) if how == "clip" else i % n if how == "wrap" else i)
+    return flat
+
+
+def _sizes(shape: Any) -> list[int]:
+    return [operator.index(shape)] if np.ndim(shape) == 0 else [operator.index(n) for n in shape]
+
+
+@implements(np.packbits)
+def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Value:
+    """Eight truth values in a byte."""
+    a, axis = _along(np.not_equal(as_array(a), 0), axis)
+    bits = np.moveaxis(a, axis, -1)
+    bits = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, -bits.shape[-1] % 8)])
+    bits = np.reshape(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8)).astype(np.uint8)
+    packed: Any = np.sum(bits * _weights(bitorder), axis=-1, dtype=np.uint8)
+    return np.moveaxis(packed, -1, axis)
+
+
+@implements(np.unpackbits)
+def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Value:
+    """The eight truth values of each byte."""
+    a, axis = _along(a, axis)
+    if a.dtype != np.uint8:
+        raise TypeError("Expected an input array of unsigned byte data type")
+    bytes_ = np.moveaxis(a, axis, -1)
+    bits = np.not_equal(np.bitwise_and(np.expand_dims(bytes_, -1), _weights(bitorder)), 0).astype(np.uint8)
+    bits = np.reshape(bits, (*bytes_.shape[:-1], bytes_.shape[-1] * 8))
+    if count is not None:
+        missing = operator.index(count) - bits.shape[-1]
+        bits = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, missing)]) if missing > 0 else bits[..., :count]
+    return np.moveaxis(bits, -1, axis)
+
+
+def _weights(bitorder: str) -> Value:
+    if bitorder not in ("big", "little"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+    weights = 2 ** np.arange(8)
+    return (weights[::-1] if bitorder == "big" else weights).astype(np.uint8)
 
 
 @implements(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Value:
-    refuse_keywords("np.trim_zeros", {"axis": axis}, axis=None)
-    places = nonzero(filt)
-    if len(places) != 1:
-        raise ValueError("np.trim_zeros of a traced array: it must have one axis")
-    found = places[0]
-    n = filt.shape[0]
-    if len(found) == 0:
-        return filt[:0]
-    return filt[found[0] if "f" in trim.lower() else 0 : found[-1] + 1 if "b" in trim.lower() else n]
+    """Without the zeros at both ends of each axis: how many there are, Python must know."""
+    ends = trim.lower()
+    if ends not in ("f", "b", "fb", "bf"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    filt = as_array(filt)
+    axes = normal_axes(axis, filt.ndim)
+    kept = np.not_equal(filt, 0)
+    index = [slice(None)] * filt.ndim
+    for i in axes:
+        found = places_of(np.any(kept, axis=tuple(k for k in range(filt.ndim) if k != i)), "np.trim_zeros")[0]
+        if len(found) == 0:
+            index[i] = slice(0, 0)
+            continue
+        start = operator.index(found[0]) if "f" in ends else 0
+        stop = operator.index(found[-1]) + 1 if "b" in ends else filt.shape[i]
+        index[i] = slice(start, stop)
+    return filt[tuple(index)]

@@ -56,3 +56,20 @@ class Nonzero(Flat):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         # all lanes have as many: their places stand one lane behind the other
         return tuple(np.reshape(places, (size, self.count)) for places in Nonzero(size * self.count)(xs[0])[1:])
+
+
+@primitive
+class ArgPartition(Flat):
+    """An order of the elements along an axis in which those at the places `kth` stand where sorting would put them."""
+
+    kth: tuple[int, ...]
+    axis: int
+
+    def evaluate(self, *xs: Value) -> Value:
+        return np.argpartition(xs[0], self.kth, axis=self.axis)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(types[0].shape, np.dtype(np.intp))
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return ArgPartition(self.kth, self.axis + 1)(xs[0])
