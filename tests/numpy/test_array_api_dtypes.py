@@ -57,13 +57,8 @@ def test_lanes(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_compiled(dtype: str) -> None:
-    """Many calls in one function: to compile it once is quicker. All are compiled for float64, and each one for one of
-    the integers and for one of the other floats.
-    """
-    turns = {"float64": ("float64",), "bool": ("bool",)}
-    turns |= dict.fromkeys(KINDS["integer"], KINDS["integer"])
-    turns |= dict.fromkeys(others := ("float32", "complex64", "complex128"), others)
-    turn = turns[dtype]
+    """Many calls in one function: to compile it once is quicker. Each call is compiled for one dtype of each kind."""
+    turn = next(dtypes for kind in ("bool", "integer", "real floating", "complex") if dtype in (dtypes := KINDS[kind]))
     calls = calls_for(dtype, KINDS)[turn.index(dtype) :: len(turn)]
     pools = [call.arrays(dtype) for call in calls]
 

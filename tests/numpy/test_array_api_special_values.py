@@ -1,5 +1,7 @@
 """The Array API standard: special values, on plain arrays, inside every transformation, and compiled."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -43,13 +45,32 @@ def jitted(f, *xs):
 WAYS = (eager, forward, reverse, batched, jitted)
 
 
+def real_arguments(name: str, dtype: type) -> list[np.ndarray]:
+    columns = zip(*[case.arguments for case in cases((OF_ONE | OF_TWO)[name])], strict=True)
+    return [np.array(column, dtype) for column in columns]
+
+
+def complex_arguments(name: str, dtype: type) -> list[np.ndarray]:
+    return [complex_of(*zip(*[case.arguments for case in cases(OF_COMPLEX[name])], strict=True), dtype)]
+
+
+@functools.cache
+def compiled(names: tuple[str, ...], arguments, dtype: type) -> dict[str, np.ndarray]:
+    """All functions in one, to compile it once."""
+    f = lambda pools: {name: getattr(xp, name)(*pools[name]) for name in names}
+    return ad.jit(f)({name: arguments(name, dtype) for name in names})
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", [*OF_ONE, *OF_TWO])
 def test_real(name: str, dtype: type) -> None:
     found = list(cases((OF_ONE | OF_TWO)[name]))
-    arguments = [np.array(column, dtype) for column in zip(*[case.arguments for case in found], strict=True)]
+    arguments = real_arguments(name, dtype)
     for way in WAYS:
-        results = way(getattr(xp, name), *arguments)
+        if way is jitted:
+            results = compiled((*OF_ONE, *OF_TWO), real_arguments, dtype)[name]
+        else:
+            results = way(getattr(xp, name), *arguments)
         assert results.dtype == (np.bool if "True" in (OF_ONE | OF_TWO)[name] else dtype)
         wrong = [
             f"{way.__name__} {name}{arguments}: {case.row}, not {result}"
@@ -77,10 +98,13 @@ def complex_of(a, b, dtype) -> np.ndarray:
 @pytest.mark.parametrize("name", OF_COMPLEX)
 def test_complex(name: str, dtype: type) -> None:
     found = list(cases(OF_COMPLEX[name]))
-    z = complex_of(*zip(*[case.arguments for case in found], strict=True), dtype)
+    (z,) = complex_arguments(name, dtype)
     plain = getattr(xp, name)(z)
     for way in WAYS:
-        results = way(getattr(xp, name), z)
+        if way is jitted:
+            results = compiled(tuple(OF_COMPLEX), complex_arguments, dtype)[name]
+        else:
+            results = way(getattr(xp, name), z)
         wrong = [
             f"{way.__name__} {name}({x}): {case.row}, not {result}"
             for case, x, result, numpys in zip(found, z, results, plain, strict=True)

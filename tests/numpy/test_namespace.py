@@ -5,6 +5,8 @@ import pytest
 
 import adjoint as ad
 import adjoint.numpy as adn
+import adjoint.numpy.fft as fft
+import adjoint.numpy.linalg as linalg
 from adjoint.base.errors import ShapeError, UnsupportedError
 from adjoint.program.trace import Traced
 from tests.numpy.checking import CHECKS, Case, array
@@ -124,6 +126,31 @@ def test_names_are_those_of_numpy() -> None:
         adn.no_such_function
     for name in np.__all__:
         assert getattr(adn, name) is not None or name == "newaxis"
+
+
+def test_parts_can_be_imported() -> None:
+    assert adn.linalg is linalg
+    assert adn.fft is fft
+    assert set(np.linalg.__all__) <= set(dir(linalg))
+    assert set(np.fft.__all__) <= set(dir(fft))
+    assert linalg.LinAlgError is np.linalg.LinAlgError
+    for part, name in ((linalg, "no_such_function"), (fft, "no_such_transform")):
+        with pytest.raises(AttributeError, match="neither has NumPy"):
+            getattr(part, name)
+
+
+@pytest.mark.parametrize("name", ["fftfreq", "rfftfreq"])
+def test_frequencies(name: str) -> None:
+    f, plain = getattr(fft, name), getattr(np.fft, name)
+    for n in (1, 4, 5):
+        np.testing.assert_array_equal(f(n, 0.3), plain(n, 0.3))
+        assert f(n, dtype=np.float32).dtype == np.float32
+        value, slope = ad.jvp(lambda d, n=n: f(n, d), (0.3,), (1.0,))
+        np.testing.assert_allclose(value, plain(n, 0.3), rtol=1e-15)
+        np.testing.assert_allclose(slope, -plain(n, 0.3) / 0.3, rtol=1e-14)
+        np.testing.assert_allclose(ad.jit(lambda d, n=n: f(n, d))(0.3), plain(n, 0.3), rtol=1e-15)
+    with pytest.raises(TypeError, match="real floats"):
+        f(4, dtype=np.int64)
 
 
 def test_refusals() -> None:

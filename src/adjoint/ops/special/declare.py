@@ -53,6 +53,11 @@ class SpecialSeveral(SeveralUfunc):
         return (by_name, (self.name,))
 
 
+def bare(function: Any) -> Any:
+    """The ufunc itself: where SCIPY_ARRAY_API is set, SciPy puts a function before it that asks for a namespace."""
+    return getattr(function, "__wrapped__", function)
+
+
 def _free(function: Any) -> str:
     name = function.__name__.removeprefix("_")
     return f"special.{name}" if name in BY_NAME else name
@@ -60,25 +65,25 @@ def _free(function: Any) -> str:
 
 def unary(function: Any, slope: Factor, *, singular: bool = True) -> None:
     """Declare z = f(x) by its slope, an expression in x and z."""
-    op = SpecialUfunc(function, [slope], name=_free(function), singular=singular)
+    op = SpecialUfunc(bare(function), [slope], name=_free(function), singular=singular)
     RULES[op.name] = op
 
 
 def named(function: Any, arguments: str, **partials: Callable[..., Value]) -> None:
     """Declare z = f(a, b, …) by its partials, expressions in the arguments and z."""
-    op = SpecialNamed(function, arguments, partials, name=_free(function))
+    op = SpecialNamed(bare(function), arguments, partials, name=_free(function))
     RULES[op.name] = op
 
 
 def several(function: Any, arguments: str, **partials: Callable[..., Sequence[Value]]) -> None:
     """Declare a ufunc with several results z by tuples of partials."""
-    op = SpecialSeveral(function, arguments, partials, name=_free(function))
+    op = SpecialSeveral(bare(function), arguments, partials, name=_free(function))
     RULES[op.name] = op
 
 
 def flat(function: Any) -> None:
     """Declare a piecewise constant ufunc."""
-    op = FlatUfunc(function, name=_free(function))
+    op = FlatUfunc(bare(function), name=_free(function))
     RULES[op.name] = op
 
 

@@ -16,7 +16,7 @@ from scipy.special import _ufuncs
 from adjoint.ops.calculus import Differential
 from adjoint.ops.named import adjoint_product, product
 from adjoint.ops.pointwise import Pointwise
-from adjoint.ops.special.declare import SQRT_2PI, flat, named, polynomial, unary
+from adjoint.ops.special.declare import SQRT_2PI, bare, flat, named, polynomial, unary
 from adjoint.program.op import primitive
 from adjoint.program.types import Value, type_of
 
@@ -47,7 +47,7 @@ class Polygamma(Pointwise, Differential):
 
     @property
     def ufunc(self) -> Any:
-        return special.psi
+        return bare(special.psi)
 
     def evaluate(self, *xs: Value) -> Value:
         x = np.asarray(xs[0])[()]
