@@ -66,7 +66,8 @@ class Slice(Linear):
         return ("slice", self.items)
 
     def evaluate(self, *xs: Value) -> Value:
-        return xs[0][subscript(self.key(), ())]
+        x = np.asarray(xs[0]) if type(xs[0]) in (int, float, complex) else xs[0]  # a number of Python's
+        return x[subscript(self.key(), ())]
 
     def result_type(self, *types: ArrayType) -> Any:
         probe = np.broadcast_to(np.empty((), types[0].dtype), types[0].shape)
