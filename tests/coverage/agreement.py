@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 import adjoint as ad
-from adjoint.base.errors import UnsupportedError
+from adjoint.base.errors import ControlFlowError, UnsupportedError
 from adjoint.coverage import CONSTANT, DIFFERENTIABLE, REFUSED, SIZES, TABLES, Row
 from adjoint.program.trace import Traced
 
@@ -153,7 +153,21 @@ def fault_of_differentiable(row: Row, example: Example) -> str | None:
     cts = directions(value)
     left = sum(np.sum(np.real(np.conj(ct) * dy)) for ct, dy in zip(cts, tangent, strict=True))
     right = sum(np.sum(np.real(np.conj(gx) * v)) for gx, v in zip(pull(cts), vs, strict=True))
-    return None if np.isclose(left, right, 1e-8, 1e-10) else f"forward and reverse differ: {left}, {right}"
+    if not np.isclose(left, right, 1e-8, 1e-10):
+        return f"forward and reverse differ: {left}, {right}"
+    return fault_of_lanes(g, xs)
+
+
+def fault_of_lanes(g: Callable[..., Any], xs: tuple[Any, ...]) -> str | None:
+    """What is wrong with a function of several arguments at once, or None."""
+    stacks = [np.stack([x, 1.001 * x]) for x in xs]
+    try:
+        got = ad.vmap(g)(*stacks)
+    except ControlFlowError:  # the shape of the result depends on the values, which differ
+        return None
+    want = [np.stack(column) for column in zip(*[g(*[s[k] for s in stacks]) for k in (0, 1)], strict=True)]
+    same = all(np.allclose(a, b, 1e-9, 1e-11) for a, b in zip(got, want, strict=True))
+    return None if same else f"the value is {got} instead of {want} for several at once"
 
 
 def fault_of_constant(row: Row, example: Example) -> str | None:
@@ -203,6 +217,17 @@ def fault_of_refused(row: Row, example: Example) -> str | None:
     except Exception as raised:
         return f"it raises {raised!r}"
     return "adjoint's takes traced values"
+
+
+def fault_of_compiled(row: Row, example: Example) -> str | None:
+    """What is wrong with the compiled derivative, or None. (Reverse mode and lanes compile the same programs.)"""
+    function, (call, xs) = resolve(row.offered), example
+    vs = directions(xs)
+    tangent = lambda *xs: ad.jvp(lambda *xs: moving(call(function, *xs)), xs, vs)[1]
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+        got, want = ad.jit(tangent)(*xs), tangent(*xs)
+    same = all(np.allclose(a, b, 1e-9, 1e-11) for a, b in zip(got, want, strict=True))
+    return None if same else f"the compiled derivative is {got} instead of {want}"
 
 
 FAULTS = {DIFFERENTIABLE: fault_of_differentiable, CONSTANT: fault_of_constant, REFUSED: fault_of_refused}

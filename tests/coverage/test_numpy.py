@@ -3,7 +3,7 @@
 import pytest
 
 from adjoint.coverage import CONSTANT, DIFFERENTIABLE, REFUSED
-from tests.coverage.agreement import fault, faults_of_names, rows_of
+from tests.coverage.agreement import fault, fault_of_compiled, faults_of_names, rows_of
 from tests.coverage.examples_numpy import example
 
 
@@ -14,6 +14,12 @@ def test_every_function_has_a_row_and_every_row_a_function():
 @pytest.mark.parametrize("row", rows_of("numpy", DIFFERENTIABLE), ids=lambda row: row.name)
 def test_differentiable(row):
     assert fault(row, example(row.name)) is None
+
+
+@pytest.mark.parametrize("row", rows_of("numpy", DIFFERENTIABLE)[::4], ids=lambda row: row.name)
+def test_compiled(row):
+    """A sample: compiling takes longer than the function."""
+    assert fault_of_compiled(row, example(row.name)) is None
 
 
 @pytest.mark.parametrize("row", rows_of("numpy", CONSTANT), ids=lambda row: row.name)

@@ -24,15 +24,13 @@ UFUNCS.differentiable("expn", "x")
 # Bessel, Airy, Kelvin, Struve
 UFUNCS.differentiable("j0 j1 y0 y1 i0 i0e i1 i1e k0 k0e k1 k1e jv jn jve yv yve iv ive kv kve hankel1 hankel1e hankel2")
 UFUNCS.differentiable("hankel2e airy airye itairy ber bei berp beip ker kei kerp keip kelvin iti0k0 itj0y0 it2i0k0")
-UFUNCS.differentiable("it2j0y0 itstruve0 it2struve0 itmodstruve0 struve modstruve wright_bessel")
+UFUNCS.differentiable("it2j0y0 itstruve0 it2struve0 itmodstruve0 besselpoly struve modstruve wright_bessel")
 UFUNCS.differentiable("yn kn", "x")
-UFUNCS.refused("besselpoly", "it has no rule here", RULE)
 UFUNCS.differentiable("log_wright_bessel", since="1.14")
 # elliptic integrals and functions
 UFUNCS.differentiable("ellipk ellipkm1 ellipkinc ellipe ellipeinc ellipj elliprc elliprd elliprf elliprg elliprj")
 # hypergeometric and parabolic cylinder functions
-UFUNCS.differentiable("hyp0f1 hyp1f1 hyp2f1 hyperu", "x")
-UFUNCS.differentiable("pbdv pbvv pbwa")
+UFUNCS.differentiable("hyp0f1 hyp1f1 hyp2f1 hyperu pbdv pbvv pbwa")
 # orthogonal polynomials
 UFUNCS.differentiable("eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_sh_chebyt eval_sh_chebyu eval_legendre")
 UFUNCS.differentiable("eval_sh_legendre eval_laguerre eval_genlaguerre eval_gegenbauer eval_jacobi eval_sh_jacobi")
@@ -49,8 +47,9 @@ UFUNCS.differentiable("bdtri", "k, y")
 UFUNCS.differentiable("nbdtr nbdtrc smirnovi", "p")
 UFUNCS.differentiable("smirnov", "d")
 # Mathieu functions
-UFUNCS.refused("mathieu_a mathieu_b mathieu_cem mathieu_sem mathieu_modcem1", "it has no rule here", RULE)
-UFUNCS.refused("mathieu_modcem2 mathieu_modsem1 mathieu_modsem2", "it has no rule here", RULE)
+UFUNCS.differentiable("mathieu_a mathieu_b", "q")
+UFUNCS.differentiable("mathieu_cem mathieu_sem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2", "q, x")
 # spheroidal wave functions
-UFUNCS.refused("obl_ang1 obl_ang1_cv obl_cv obl_rad1 obl_rad1_cv obl_rad2 obl_rad2_cv", "it has no rule here", RULE)
-UFUNCS.refused("pro_ang1 pro_ang1_cv pro_cv pro_rad1 pro_rad1_cv pro_rad2 pro_rad2_cv", "it has no rule here", RULE)
+UFUNCS.differentiable("obl_ang1 obl_rad1 pro_ang1 pro_rad1", "c, x")
+UFUNCS.differentiable("obl_ang1_cv obl_rad1_cv obl_rad2 obl_rad2_cv pro_ang1_cv pro_rad1_cv pro_rad2 pro_rad2_cv", "x")
+UFUNCS.differentiable("obl_cv pro_cv", "c")
