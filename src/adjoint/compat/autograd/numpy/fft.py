@@ -1,0 +1,21 @@
+"""numpy.fft's names."""
+
+# pyright: basic
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _np
+
+from adjoint import numpy as _ours
+
+__all__ = [name for name in dir(_np.fft) if not name.startswith("_") and callable(getattr(_np.fft, name))]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_ours.fft, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
