@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import adjoint as ad
 import adjoint.numpy as adn
 from adjoint.base.errors import TraceError
+from tests.numpy.checking import CHECKS, Case, check_compiled, complex_array
 
 # each step takes the arrays made so far and a number; views and copies are made, and written to, in any order
 STEPS = {
@@ -145,7 +146,6 @@ def test_an_element_updated_in_place_is_written_once() -> None:
     [
         lambda x: np.broadcast_to(x, (2, 3)).__setitem__(0, 1.0),
         lambda x: np.diagonal(np.diag(x)).__setitem__(0, 1.0),
-        lambda x: (x * 1j).real.__setitem__(0, 1.0),
     ],
 )
 def test_read_only_views_say_so(write) -> None:
@@ -283,3 +283,34 @@ def test_writing_does_not_move_an_array_in_memory() -> None:
         return np.concatenate([x.ravel(), other.ravel(), x.ravel(order="K"), columns.ravel(order="K")])
 
     same_as_numpy(f, np.array([[1.0, 5.0, -2.0], [4.0, 2.0, 3.0]]))
+
+
+def parts_written(z, v):
+    y = z * 1
+    part = y.imag
+    y.real[1:3] = v[:2]
+    y.imag *= 2.0
+    y.T.real[0] += part[1]
+    y.real = y.imag * y.real
+    part[-1] = v[0]
+    return y
+
+
+@pytest.mark.parametrize("check", [*CHECKS, check_compiled], ids=lambda check: check.__name__)
+def test_parts_of_complex_numbers_are_written_through(check) -> None:
+    check(Case("parts", parts_written, (complex_array(4), np.array([0.3, -0.7]))))
+
+
+def test_parts_that_are_infinite_stay_as_they_are() -> None:
+    def f(z):
+        y = z.copy()
+        y.real = 2.0
+        y.imag[0] = 3.0
+        return y
+
+    z = np.array([complex(1, -np.inf), complex(1, np.inf), complex(1, np.nan)])
+    np.testing.assert_array_equal(ad.jvp(f, (z,), (z,))[0], f(z.copy()))
+    with pytest.raises(TypeError, match=r"x\.imag"):
+        ad.jvp(lambda z: setattr(z.copy(), "imag", z), (z,), (z,))
+    with pytest.raises(TypeError, match="imaginary"):
+        ad.jvp(lambda x: setattr(x.copy(), "imag", x), (X,), (X,))

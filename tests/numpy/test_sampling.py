@@ -1,9 +1,12 @@
-"""Differences, integrals, interpolation, convolution, polynomials."""
+"""Differences, integrals, interpolation, convolution."""
+
+import tracemalloc
 
 import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.ops.vector_convolution import PIECE
 from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
 
 X, V, W = array(3, 4), array(5), array(3, seed=1)
@@ -41,17 +44,17 @@ CASES = [
         for n, m in ((5, 3), (3, 5), (5, 4), (4, 5), (6, 2), (2, 6), (4, 4))
     ],
     Case("correlate complex", lambda a, v: np.correlate(a, v, "full"), (complex_array(4), complex_array(2, seed=1))),
+    *[
+        Case(f"long {f.__name__} {mode}", lambda a, v, f=f, mode=mode: f(a, v, mode), (array(150), array(120, seed=1)))
+        for f in (np.convolve, np.correlate)
+        for mode in ("full", "same", "valid")
+    ],
     Case("unwrap", np.unwrap, (signed(6) * 5,)),
     Case("unwrap period", lambda x: np.unwrap(x, period=1.0, axis=0), (X * 3,)),
     Case("unwrap discont", lambda x: np.unwrap(x, discont=5.0), (signed(6) * 5,)),
     Case("cumulative_sum", lambda x: np.cumulative_sum(x, axis=1, include_initial=True), (X,)),
     Case("cumulative_prod", lambda x: np.cumulative_prod(x), (V,)),
     Case("cumulative_prod initial", lambda x: np.cumulative_prod(x, axis=0, include_initial=True), (X,)),
-    Case("polyval", np.polyval, (W, X)),
-    Case("polyder", lambda p: np.polyder(p, 2), (V,)),
-    Case("polyadd", np.polyadd, (V, W)),
-    Case("polysub", np.polysub, (W, V)),
-    Case("polymul", np.polymul, (V, W)),
 ]
 
 
@@ -76,3 +79,20 @@ def test_sampling(case, check) -> None:
 def test_wrong_arguments_raise(call) -> None:
     with pytest.raises(ValueError):
         ad.grad(lambda x: np.sum(call(x)))(np.ones(4))
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_long_vectors_need_no_matrix(mode) -> None:
+    """A kernel with more elements than one piece; 10⁸ products, whose matrix would not fit."""
+    rng = np.random.default_rng(0)
+    a, v = rng.normal(size=11_000), rng.normal(size=PIECE + 1000)
+    f = lambda a, v: np.convolve(a, v, mode)
+    tracemalloc.start()
+    z, pull = ad.vjp(f, a, v)
+    da, dv = pull(z)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50 * (a.nbytes + v.nbytes)
+    np.testing.assert_allclose(z, np.convolve(a, v, mode), atol=1e-9)
+    np.testing.assert_allclose(np.vdot(da, a), np.vdot(z, z))
+    np.testing.assert_allclose(np.vdot(dv, v), np.vdot(z, z))

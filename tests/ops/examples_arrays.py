@@ -11,11 +11,12 @@ from adjoint.ops.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
 from adjoint.ops.index import Gather, LastWrite, ScatterSet, ScatterSum, Slice
 from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.pointwise import MaskedProduct
-from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
+from adjoint.ops.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
 from adjoint.ops.search import ArgPartition, SearchSorted
 from adjoint.ops.select import Select, StopGradient
 from adjoint.ops.special.gamma import Polygamma
+from adjoint.ops.vector_convolution import VectorConvolution
 from tests.ops.samples import ALL, COMPLEX, FLOAT, SINGLE, SINGLE_COMPLEX, Example, apart, normal, strided
 
 
@@ -29,6 +30,10 @@ def array_examples() -> Iterator[Example]:
         yield Example(Gather(1), (x, np.array([1, 0, 1])))
         yield Example(ScatterSum((3, 2), dtype, (("slice", (ALL, 0)),)), (normal(3, dtype=dtype),))
         yield Example(ScatterSet(("slice", (0,))), (x, normal(3, dtype=dtype)))
+        yield Example(VectorConvolution(False), (x, normal(2, dtype=dtype)))
+        yield Example(VectorConvolution(True), (normal(5, dtype=dtype), x))
+        yield Example(VectorConvolution(False), (normal(2, dtype=dtype), normal(4, dtype=dtype)))
+        yield Example(VectorConvolution(True), (x, normal(2, 1, 2, dtype=dtype)))
         yield Example(Reshape((3, 2)), (x,))
         yield Example(Transpose((1, 0)), (x,))
         yield Example(Broadcast((4, 2, 3)), (x,))
@@ -174,6 +179,8 @@ def _orders() -> Iterator[Example]:
             yield Example(FlatReduction(kind, (0,)), (normal(0, 2),))
     yield Example(ArgSort(0), (np.array([1.0, 0.0, 1.0, 0.0]),), "ties", smooth=False)
     yield Example(ArgSort(2), (apart(2, 2, 3),))
+    yield Example(Complex(), (normal(2, 3), normal(2, 3, seed=1)))
+    yield Example(Complex(), (normal(dtype=SINGLE), normal(dtype=SINGLE, seed=1)))
     yield Example(ArgPartition((1, 3), 1), (apart(2, 5),))
     yield Example(ArgPartition((2,), 0), (apart(7).astype(np.float32),))
 

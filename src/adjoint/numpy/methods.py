@@ -18,6 +18,7 @@ from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import layout, overwrite
 from adjoint.numpy.shaping import convert, settled_order
 from adjoint.ops.operators import _ask as ask
+from adjoint.ops.rearrange import Complex
 from adjoint.program.trace import Traced, refuse_conversion
 from adjoint.program.types import Value
 
@@ -184,15 +185,22 @@ def _real(self: Any) -> Value:
     return np.real(self)
 
 
-def _set_real(self: Any, value: Any) -> None:
-    value = as_array(value)
-    overwrite(self, value + 1j * np.imag(self) if self.dtype.kind == "c" else value, "x.real = …")
-
-
-def _set_imag(self: Any, value: Any) -> None:
+def _set_part(self: Any, name: str, value: Any) -> None:
+    """x.real = v or x.imag = v. After `x.real += v` the part has been written already."""
     if self.dtype.kind != "c":
-        raise TypeError("array does not have imaginary part to set")
-    overwrite(self, np.real(self) + 1j * as_array(value), "x.imag = …")
+        if name == "imag":
+            raise TypeError("array does not have imaginary part to set")
+        overwrite(self, as_array(value), "x.real = …")
+        return
+    base = getattr(value, "_base", None)
+    if base is not None and base[0] is self and not isinstance(base[1], str) and base[1].key == name:
+        return
+    parts = {"real": np.real(self), "imag": np.imag(self)}
+    value = as_array(value)
+    value = convert(value, parts["real"].dtype) if value.dtype.kind != "c" else value
+    if value.dtype.kind == "c":
+        raise TypeError(f"x.{name} = …: cannot cast {value.dtype} to the real numbers of {self.dtype}")
+    overwrite(self, Complex()(*(parts | {name: np.broadcast_to(value, self.shape)}).values()), f"x.{name} = …")
 
 
 def _set_flat(self: Traced, value: Any) -> None:
@@ -355,8 +363,8 @@ def install(namespace: Callable[[], Any]) -> None:
     methods |= {
         "T": property(transpose),
         "mT": property(_matrix_transpose),
-        "real": property(_real, _set_real),
-        "imag": property(lambda self: np.imag(self), _set_imag),
+        "real": property(_real, lambda self, value: _set_part(self, "real", value)),
+        "imag": property(lambda self: np.imag(self), lambda self, value: _set_part(self, "imag", value)),
         "flat": property(Flat, _set_flat),
         "size": property(_size),
         "itemsize": property(lambda self: self.dtype.itemsize),

@@ -10,7 +10,11 @@ import numpy as np
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, normal_axis
 from adjoint.numpy.indexing import getitem
 from adjoint.numpy.shaping import convert
+from adjoint.ops.vector_convolution import VectorConvolution
+from adjoint.program.trace import bind
 from adjoint.program.types import Value
+
+SMALL = 1 << 14  # a convolution with a matrix of at most so many elements is a product with it
 
 
 def _part(x: Value, axis: int, start: Any, stop: Any) -> Value:
@@ -147,9 +151,9 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Value:
     if v.shape[0] > a.shape[0]:
         a, v = v, a
     n, m = a.shape[0], v.shape[0]
-    wide = np.pad(a, m - 1) if m > 1 else a
-    windows = wide[np.arange(n + m - 1)[:, None] + np.arange(m)]  # row k holds what meets the kernel at place k
-    full = np.matmul(windows, np.flip(v))
+    if mode == "valid" and (n + m) * m > SMALL:
+        return bind(VectorConvolution(True), a, v)
+    full = _small(a, v) if (n + m) * m <= SMALL else bind(VectorConvolution(False), a, v)
     if mode == "full":
         return full
     if mode == "same":
@@ -159,15 +163,23 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Value:
     raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
 
 
+def _small(a: Value, v: Value) -> Value:
+    """As a product with the matrix whose row k holds what meets the kernel at place k."""
+    n, m = a.shape[0], v.shape[0]
+    wide = np.pad(a, m - 1) if m > 1 else a
+    return np.matmul(wide[np.arange(n + m - 1)[:, None] + np.arange(m)], np.flip(v))
+
+
 @implements(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Value:
     a, v = as_array(a), as_array(v)
-    z = convolve(a, np.conjugate(np.flip(v)), "full")
+    kernel = np.conjugate(np.flip(v))
+    if mode == "valid":
+        return convolve(a, kernel, mode)
+    z = convolve(a, kernel, "full")
     n, m = max(a.shape[0], v.shape[0]), min(a.shape[0], v.shape[0])
     if mode == "full":
         return z
-    if mode == "valid":
-        return z[m - 1 : n]
     if mode == "same":
         start = m // 2 if v.shape[0] > a.shape[0] else (m - 1) // 2
         return z[start : start + n]

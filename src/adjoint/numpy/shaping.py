@@ -14,7 +14,17 @@ from adjoint.base.source import describe, here
 from adjoint.numpy.array_api import check_device
 from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axis
 from adjoint.numpy.inplace import layout, read_only, shares_memory, viewed
-from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Imag, Real, Reshape, Transpose, inverse_permutation
+from adjoint.ops.rearrange import (
+    Broadcast,
+    Complex,
+    Concatenate,
+    Convert,
+    Imag,
+    Real,
+    Reshape,
+    Transpose,
+    inverse_permutation,
+)
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value, result_dtype, type_of
 
@@ -240,14 +250,14 @@ def unstack(x: Value, /, *, axis: int = 0) -> Any:
 def real(val: Value) -> Value:
     if val.dtype.kind != "c":
         return reshape(val, val.shape)
-    return read_only(bind(Real(), val), "the real part of a complex array, which NumPy writes through")
+    return viewed(bind(Real(), val), val, Real(), lambda base, part: Complex()(part, Imag()(base)), key="real")
 
 
 @implements(np.imag)
 def imag(val: Value) -> Value:
     if val.dtype.kind != "c":
         return read_only(np.zeros_like(val), "the imaginary part of a real array")
-    return read_only(bind(Imag(), val), "the imaginary part of a complex array, which NumPy writes through")
+    return viewed(bind(Imag(), val), val, Imag(), lambda base, part: Complex()(Real()(base), part), key="imag")
 
 
 @implements(np.shape)

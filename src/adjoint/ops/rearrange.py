@@ -194,3 +194,26 @@ class Imag(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(xs[0])
+
+
+@primitive
+class Complex(Linear):
+    """re + i im, without a product: infinite parts stay as they are."""
+
+    def evaluate(self, *xs: Value) -> Value:
+        re, im = xs
+        z = np.empty(np.shape(re), np.result_type(re, im, np.complex64))
+        z.real, z.imag = re, im
+        return z[()]
+
+    def result_type(self, *types: ArrayType) -> Any:
+        re, im = types
+        if re.shape != im.shape:
+            raise ShapeError(f"complex: the real part is {re}, the imaginary part {im}; both have one shape.")
+        return ArrayType(re.shape, np.result_type(re.dtype, im.dtype, np.complex64))
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return fit(np.real(ct), xs[0]), fit(np.imag(ct), xs[1])
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return self(*[x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)])
