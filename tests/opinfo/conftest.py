@@ -2,4 +2,4 @@
 
 from tests.opinfo.place import PRESENT
 
-collect_ignore = [] if PRESENT else ["test_opinfo.py", "test_opinfo_compiled.py"]
+collect_ignore = [] if PRESENT else ["test_opinfo.py", "test_opinfo_compiled.py", "test_opinfo_signal.py"]

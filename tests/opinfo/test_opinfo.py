@@ -39,6 +39,14 @@ def test_wider_tolerances_are_needed():
         assert any(problem is not None and problem.startswith(f"{what}[") for problem in found)
 
 
+def test_every_operator_is_tried():
+    """All of them have a function and samples, and all samples but a few have second derivatives to compare with."""
+    assert set(SAMPLES) <= set(OPERATORS)
+    assert len(SAMPLES) - len(LATER) >= 226
+    twice = sum(sample.hvp is not None for samples in SAMPLES.values() for sample in samples)
+    assert twice > 1000
+
+
 def test_nearly_all_samples_have_derivatives():
     total = sum(map(len, SAMPLES.values()))
     kinks = sum(sample.kink for samples in SAMPLES.values() for sample in samples)
