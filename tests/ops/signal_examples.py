@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from adjoint.ops.convolution import Convolution
+from adjoint.ops.recursion import AllPole
 from adjoint.ops.resampling import WeightedTaps
+from adjoint.ops.trigonometric import TrigonometricTransform
 from adjoint.ops.windows import WindowArgExtremum, WindowExtremum, WindowShare, WindowSum
 from tests.ops.samples import COMPLEX, SINGLE, Example, apart, normal, strided
 
@@ -14,11 +16,29 @@ def signal_examples() -> Iterator[Example]:
     """All of them."""
     yield from _convolutions()
     yield from _windows()
+    yield from _filters()
     index, weight = np.array([[0, 1], [1, 1], [3, 0]]), normal(3, 2)
     for x in (normal(4), normal(4, 2), normal(4, dtype=COMPLEX), normal(4).astype(SINGLE), strided(normal(4, 3))):
         yield Example(WeightedTaps(0, 4), (x, index, weight))
     yield Example(WeightedTaps(1, 4), (normal(2, 4, 2), index, weight))
     yield Example(WeightedTaps(1, 4, transposed=True), (normal(2, 3), index, weight))
+
+
+def _filters() -> Iterator[Example]:
+    a = np.array([[1.0, -0.5, 0.3], [2.0, 0.4, 0.0]])
+    for op in (AllPole(), AllPole(reverse=True)):
+        yield Example(op, (a, normal(3, 2, 5)))
+        yield Example(op, (a[:1], normal(1, 1, 2)), note="shorter than the filter")
+        yield Example(op, (a[:, :1], normal(2, 2, 4)), note="no feedback")
+        yield Example(op, (a + 0.2j, normal(2, 2, 4)))
+        yield Example(op, (a, normal(2, 2, 4, dtype=COMPLEX)))
+        yield Example(op, (a.astype(SINGLE), normal(2, 2, 4).astype(SINGLE)))
+        yield Example(op, (a, normal(0, 2, 4)), note="empty")
+    for kind, type_ in [(kind, type_) for kind in ("dct", "dst") for type_ in (1, 2, 3, 4)]:
+        op = TrigonometricTransform(kind, type_, 0)
+        for x in (normal(5), normal(2, 3), normal(4, dtype=COMPLEX), normal(4).astype(SINGLE)):
+            yield Example(op, (x,))
+        yield Example(TrigonometricTransform(kind, type_, 1), (normal(2, 3, 2),))
 
 
 def _convolutions() -> Iterator[Example]:

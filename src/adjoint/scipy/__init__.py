@@ -1,18 +1,18 @@
 """SciPy's Python functions for traced values; the ufuncs of scipy.special take traced values as they are.
 
-`special` and `linalg` are loaded, and SciPy with them, when they are first asked for.
+Its parts are loaded, and SciPy with them, when they are first asked for.
 """
 
 import importlib
 from typing import Any
 
-__all__ = ["linalg", "special"]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["fft", "linalg", "signal", "special"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
         return importlib.import_module(f"adjoint.scipy.{name}")
-    raise AttributeError(f"adjoint.scipy has no {name!r}; it has {' and '.join(__all__)}.")
+    raise AttributeError(f"adjoint.scipy has no {name!r}; it has {', '.join(__all__)}.")
 
 
 def __dir__() -> list[str]:
