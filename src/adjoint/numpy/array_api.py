@@ -82,6 +82,11 @@ def _one_of(name: str, by_place: Any, by_name: Any) -> Any:
     return None if bound is NO_VALUE else bound
 
 
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Value:
+    """np.take_along_axis, whose axis is the last one unless another is given."""
+    return np.take_along_axis(as_array(arr), as_array(indices), axis=axis)
+
+
 def finfo(dtype: Any) -> np.finfo[Any]:
     """np.finfo of a dtype, or of an array's."""
     return np.finfo(_dtype_of(dtype))
@@ -157,6 +162,7 @@ OWN: dict[str, Any] = {
     "sort": sort,
     "argsort": argsort,
     "clip": clip,
+    "take_along_axis": take_along_axis,
     "finfo": finfo,
     "iinfo": iinfo,
     "from_dlpack": from_dlpack,

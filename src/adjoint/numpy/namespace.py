@@ -102,7 +102,8 @@ def asarray(
 ) -> Value:
     """An array as it is (a plain array stays plain, as nothing is copied); lists and numbers as `array` makes them."""
     check_device("adjoint.numpy.asarray", device)
-    if isinstance(a, Traced) and not copy and (dtype is None or a.dtype == np.dtype(dtype)):
+    is_array = isinstance(a, Traced) or (type(a) is np.ndarray and order is None)
+    if is_array and not copy and (dtype is None or a.dtype == np.dtype(dtype)):
         return a
     return array(a, dtype, copy=copy, order="K" if order is None else order, like=like)
 

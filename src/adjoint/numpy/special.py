@@ -12,6 +12,8 @@ import numpy as _numpy
 
 
 def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # Python's own questions about a module need no SciPy
+        raise AttributeError(name)
     import scipy.special
 
     found = getattr(scipy.special, name, None)
@@ -25,4 +27,5 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     import scipy.special
 
-    return sorted({name for name in scipy.special.__all__ if isinstance(getattr(scipy.special, name), _numpy.ufunc)})
+    found = {name: getattr(scipy.special, name) for name in scipy.special.__all__}
+    return sorted(name for name, f in found.items() if isinstance(getattr(f, "__wrapped__", f), _numpy.ufunc))
