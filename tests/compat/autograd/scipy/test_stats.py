@@ -84,5 +84,14 @@ def test_vectors() -> None:
     np.testing.assert_allclose(mine.entropy(mean, cov), theirs.entropy(mean, cov))
     symmetric = lambda x, m, l: mine.logpdf(x, m, l @ l.T + np.eye(3))
     ad.check_grads(symmetric, (rng.normal(size=(2, 3)), mean, factor))
-    with pytest.raises(TypeError, match="singular"):
-        mine.logpdf(mean, mean, cov, allow_singular=True)
+
+
+def test_singular_covariances() -> None:
+    theirs, mine, cov = scipy.stats.multivariate_normal, stats.multivariate_normal, np.diag([1.0, 2.0, 0.0])
+    mean, x = np.array([0.3, 0.1, 0.5]), np.array([[0.2, -1.0, 0.5], [1.1, 0.4, 0.5], [0.0, 0.0, 0.7]])
+    for c in (cov, cov + np.eye(3)):
+        np.testing.assert_allclose(mine.logpdf(x, mean, c, True), theirs.logpdf(x, mean, c, allow_singular=True))
+    slope = ad.grad(lambda x: np.sum(mine.logpdf(x, mean, cov, allow_singular=True)))(x[:2])
+    np.testing.assert_allclose(slope, -(x[:2] - mean) / [1.0, 2.0, 1.0])
+    with pytest.raises(TypeError, match="no derivative in the covariance"):
+        ad.grad(lambda c: mine.logpdf(mean, mean, c, allow_singular=True))(cov)

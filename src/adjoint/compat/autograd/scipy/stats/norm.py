@@ -13,7 +13,7 @@ from scipy import special
 from adjoint.compat.autograd.scipy.stats.support import standard
 from adjoint.numpy.dispatch import as_array
 
-__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
+__all__ = ["cdf", "isf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
 
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -51,3 +51,13 @@ def sf(x: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
 def logsf(x: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
     """log Φ(-z)."""
     return _positive(scale, special.log_ndtr(-standard(x, loc, scale)))
+
+
+def ppf(q: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
+    """The point below which lies the probability q: loc + scale Φ⁻¹(q)."""
+    return _positive(scale, as_array(loc) + as_array(scale) * special.ndtri(as_array(q)))
+
+
+def isf(q: Any, loc: Any = 0.0, scale: Any = 1.0) -> Any:
+    """The point above which lies the probability q: loc - scale Φ⁻¹(q)."""
+    return _positive(scale, as_array(loc) - as_array(scale) * special.ndtri(as_array(q)))
