@@ -87,6 +87,34 @@ def test_single_precision_is_kept():
     assert ad.grad(lambda t: np.sum(np.abs(np.fft.fft(t)) ** 2))(x).dtype == np.float32
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
+def test_dtypes_are_numpys(dtype):
+    x = (Z if dtype == np.complex64 else X)[0].astype(dtype)
+    for call in sorted({name for name, _ in ONE + MANY}):
+        if call not in ("rfft", "ihfft", "rfftn", "rfft2") or dtype != np.complex64:
+            assert ad.vjp(getattr(np.fft, call), x)[0].dtype == getattr(np.fft, call)(x).dtype, call
+
+
+def test_out_frequencies_and_compiled():
+    def into_an_array(x):
+        out = ad.numpy.zeros((4, 5), complex)
+        np.fft.fft(x, out=out)
+        return np.sum(np.abs(out) ** 4)
+
+    f = lambda x: np.sum(np.abs(np.fft.fft(x)) ** 4)
+    np.testing.assert_allclose(ad.grad(into_an_array)(X[0]), ad.grad(f)(X[0]), rtol=1e-12)
+    np.testing.assert_allclose(ad.jit(ad.grad(f))(X[0]), ad.grad(f)(X[0]), rtol=1e-12)
+    g = lambda x: np.sum(np.fft.irfft2(np.fft.rfft2(x) ** 2) ** 2)
+    np.testing.assert_allclose(ad.jit(ad.grad(g))(X[0, :, :4]), ad.grad(g)(X[0, :, :4]), rtol=1e-12)
+    for call in (np.fft.fftfreq, np.fft.rfftfreq):
+        np.testing.assert_allclose(ad.jvp(lambda d, call=call: call(5, d), (0.5,), (1.0,))[1], -2.0 * call(5, 0.5))
+
+
+def test_empty_stacks():
+    assert ad.vjp(np.fft.rfft, np.zeros((0, 4)))[0].shape == (0, 3)
+    assert ad.grad(lambda x: np.sum(np.abs(np.fft.fft(x)) ** 2))(np.zeros((0, 4))).shape == (0, 4)
+
+
 def test_bad_arguments():
     with pytest.raises(ValueError, match="data points"):
         ad.grad(lambda t: np.sum(np.fft.fft(t, n=0).real))(X[0, 0])

@@ -81,6 +81,11 @@ def _from_half(a: Any, n: int | None, axis: int, norm: str | None) -> Value:
     return _scaled(bind(FromHalfSpectrum(axis, length), a), _scale(norm, length, forward=False))
 
 
+def _as_narrow(z: Value, a: Any) -> Value:
+    """Along one axis, half a spectrum of half precision gives an array of half precision in NumPy."""
+    return z.astype(np.float16) if as_array(a).dtype == np.float16 else z
+
+
 def _lengths(a: Any, s: Any, axes: Any) -> tuple[list[int] | None, list[int]]:
     """The lengths and axes of a transform along several axes."""
     ndim, shape = np.ndim(a), np.shape(a)
@@ -111,12 +116,13 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 @implements(np.fft.irfft)
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Value:
-    return into(out, _from_half(a, n, axis, norm), "np.fft.irfft(out=…)")
+    return into(out, _as_narrow(_from_half(a, n, axis, norm), a), "np.fft.irfft(out=…)")
 
 
 @implements(np.fft.hfft)
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Any = None) -> Value:
-    return into(out, _from_half(np.conjugate(as_array(a)), n, axis, _OPPOSITE.get(norm, norm)), "np.fft.hfft(out=…)")
+    z = _from_half(np.conjugate(as_array(a)), n, axis, _OPPOSITE.get(norm, norm))
+    return into(out, _as_narrow(z, a), "np.fft.hfft(out=…)")
 
 
 @implements(np.fft.ihfft)
