@@ -21,12 +21,13 @@ STEP = 2e-3
 # settings, files and the like: there is nothing to call them with inside of a computation
 NOT_CALLED = """
     load loadtxt genfromtxt fromfile fromregex fromstring frombuffer errstate geterr seterr geterrcall seterrcall
-    getbufsize setbufsize get_printoptions set_printoptions printoptions get_include info show_config show_runtime test
-    datetime_data find_best_blas_type get_blas_funcs get_lapack_funcs
+    getbufsize setbufsize get_printoptions set_printoptions printoptions get_include info show_config show_runtime
+    test get_workers set_workers register_backend set_backend set_global_backend skip_backend datetime_data
+    find_best_blas_type get_blas_funcs get_lapack_funcs
 """
 
 # SciPy finds these by search, and stops early: differences see the rest
-SEARCHED = "chndtrix chndtridf chndtrinc nctdtrit nctdtridf nctdtrinc ncfdtri ncfdtridfd ncfdtridfn ncfdtrinc"
+SEARCHED = "chndtrix chndtridf chndtrinc nctdtrit nctdtridf nctdtrinc ncfdtr ncfdtri ncfdtridfd ncfdtridfn ncfdtrinc"
 
 
 class Example(NamedTuple):
@@ -97,9 +98,17 @@ def faults_of_names(namespace: str, speaks_of_all: bool = True) -> list[str]:
     return found
 
 
+# Some functions of older versions are made of functions that take traced values; nothing is said of that.
+LATEST = version(np.__version__) >= (2, 4) and version(scipy.__version__) >= (1, 17)
+
+# "namespace.name" -> the version since which the value is the one that is given here
+CORRECTED = {"scipy.signal.hilbert2": "1.17"}
+
+
 def rows_of(namespace: str, kind: str) -> list[Row]:
     """The rows of one kind that can be tried with the installed packages."""
     rows = [row for row in TABLES[namespace].rows.values() if row.kind == kind and expected(row)]
+    rows = [row for row in rows if version(scipy.__version__) >= version(CORRECTED.get(row.title, "1.0"))]
     return [row for row in rows if row.takes != SIZES or row.name not in NOT_CALLED.split()]
 
 
@@ -199,14 +208,19 @@ def fault_of_constant(row: Row, example: Example) -> str | None:
 def fault_of_refused(row: Row, example: Example) -> str | None:
     """What is wrong with a row that refuses, or None."""
     original = resolve(row.title)
-    if row.namespace.startswith("scipy"):
+    if row.namespace.startswith("scipy") and (
+        LATEST or not row.name.endswith("cv_seq")
+    ):  # which wrote beyond its memory
         example.call(original, *[x[()] for x in example.xs])  # with plain values there is nothing to refuse
+    g, vs = (lambda *xs: moving(example.call(original, *xs))), directions(example.xs)
     try:
-        ad.jvp(lambda *xs: moving(example.call(original, *xs)), example.xs, directions(example.xs))
+        tangent = ad.jvp(g, example.xs, vs)[1]
     except Exception:
         pass
     else:
-        return "it takes traced values"
+        right = [np.allclose(*pair, 1e-6) for pair in zip(tangent, difference(g, example.xs, vs), strict=True)]
+        if not all(right) or LATEST:
+            return "it takes traced values"
     if isinstance(original, type):
         return None
     try:

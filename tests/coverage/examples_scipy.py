@@ -1,4 +1,4 @@
-"""Arguments for the functions of scipy.linalg and scipy.signal: those not named here are called with a matrix."""
+"""Arguments for the functions of scipy.linalg and scipy.fft: those not named here are called with a matrix."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ LINALG: dict[str, Example] = {
     "leslie": at(U, V[:2]),
     "convolution_matrix": of(lambda f, a: f(a, 4), U),
     "diagsvd": of(lambda f, s: f(s, 3, 4), U),
-    "khatri_rao": at(M, N),
+    **each("khatri_rao kron", at(M, N)),
     **each("solve_toeplitz solve_circulant matmul_toeplitz", at(U, V)),
     **each("qz ordqz orthogonal_procrustes subspace_angles", at(S, H)),
     "cdf2rdf": at(np.linalg.eigvals(APART), APART),
@@ -80,7 +80,12 @@ LINALG: dict[str, Example] = {
     **each("hadamard helmert hilbert invhilbert pascal invpascal dft", of(lambda f: f(4))),
 }
 
-SIGNAL: dict[str, Example] = {}
+FFT: dict[str, Example] = {
+    **each("fft fft2 fftn ifft ifft2 ifftn irfft irfft2 irfftn hfft hfft2 hfftn", at(M + 1j * N)),
+    **each("fht ifht", of(lambda f, a: f(a, 0.2, 0.7), [0.3, 0.9, 0.4, 0.6])),
+    **each("fftfreq rfftfreq next_fast_len prev_fast_len", of(lambda f: f(7))),
+    "fhtoffset": of(lambda f: f(0.2, 0.7)),
+}
 
 
 def linalg(name: str) -> Example:
@@ -88,6 +93,6 @@ def linalg(name: str) -> Example:
     return LINALG.get(name) or at(S)
 
 
-def signal(name: str) -> Example:
-    """Arguments for a function of scipy.signal."""
-    return SIGNAL.get(name) or at(U, V)
+def fft(name: str) -> Example:
+    """Arguments for a function of scipy.fft."""
+    return FFT.get(name) or at(M)

@@ -120,6 +120,13 @@ EXAMPLES: dict[str, Example] = {
     "gauss_spline": of(lambda f, x: f(x, 2), X),
     "closest_STFT_dual_window": of(lambda f, w: f(w, 3), Y[:6]),
     "vectorstrength": of(lambda f, x: f(x, 3.0), X),
+    # of older versions
+    **each("morlet ricker", of(lambda f, w: f(5, w), 1.3)),
+    "morlet2": of(lambda f, w: f(5, w), 1.3),
+    "cwt": of(lambda f, x: f(x, lambda m, s: np.ones(m) / s, [1.0, 2.0]), X),
+    **each("cascade qmf", at(B)),
+    "daub": of(lambda f, p: f(p), 2.0),
+    "cmplx_sort": at(X),
     "find_peaks_cwt": of(lambda f, x: f(x, np.arange(1, 4)), X),
 }
 

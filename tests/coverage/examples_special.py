@@ -125,9 +125,17 @@ NUMBERS: dict[str, tuple[Any, ...]] = {
     **each("genlaguerre gegenbauer roots_genlaguerre roots_gegenbauer la_roots cg_roots", (3, 0.7)),
     **each("jacobi sh_jacobi roots_jacobi roots_sh_jacobi j_roots js_roots", (3, 1.7, 0.6)),
     "stirling2": (4, 2),
+    # of older versions
+    "lpn": (2, 0.4),
+    **each("lpmn clpmn", (1, 2, 0.4)),
+    "sph_harm": (1, 2, 0.4, 0.7),
+    **each("btdtr btdtri", (2.5, 1.3, 0.4)),
     **each("jn_zeros jnp_zeros jnyn_zeros yn_zeros ynp_zeros", (1, 2)),
 }
 DEFAULTS = {1: (0.4,), 2: (0.6, 0.4), 3: (1.4, 0.6, 0.4), 4: (1.4, 1.9, 0.6, 0.4)}
+
+# beyond whole numbers, where SciPy can
+EXTENDED = {"extend": "complex"} if "extend" in inspect.signature(scipy.special.factorial).parameters else {}
 
 EXAMPLES: dict[str, Example] = {
     "logsumexp": of(lambda f, a, b: f(a, b=b), X, [1.2, 0.7]),
@@ -136,8 +144,8 @@ EXAMPLES: dict[str, Example] = {
     "sinc": at(X),
     "softplus": at(X),
     "factorial": at([3.4, 2.2]),
-    "factorial2": of(lambda f, n: f(n, extend="complex"), 5.4),
-    "factorialk": of(lambda f, n: f(n, 3, extend="complex"), 5.4),
+    "factorial2": of(lambda f, n: f(n, **EXTENDED), 5.4),
+    "factorialk": of(lambda f, n: f(n, 3, **EXTENDED), 5.4),
 }
 
 

@@ -4,6 +4,7 @@ constant, or refused, and why. The dispatch, its errors and a page of the docume
 
 from adjoint.coverage.numpy import NUMPY
 from adjoint.coverage.numpy_linalg import FFT, LINALG
+from adjoint.coverage.scipy_fft import SCIPY_FFT
 from adjoint.coverage.scipy_linalg import SCIPY_LINALG
 from adjoint.coverage.signal import SIGNAL
 from adjoint.coverage.special import SPECIAL
@@ -23,7 +24,7 @@ __all__ = [
     "find",
 ]
 
-TABLES: dict[str, Table] = {t.namespace: t for t in (NUMPY, LINALG, FFT, SPECIAL, SCIPY_LINALG, SIGNAL)}
+TABLES: dict[str, Table] = {t.namespace: t for t in (NUMPY, LINALG, FFT, SPECIAL, SCIPY_LINALG, SCIPY_FFT, SIGNAL)}
 
 
 def find(namespace: str, name: str) -> Row | None:

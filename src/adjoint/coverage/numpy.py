@@ -67,7 +67,6 @@ NUMPY.constant("packbits unpackbits ravel_multi_index unravel_index")
 NUMPY.constant("diag_indices_from tril_indices_from triu_indices_from", TYPES)
 # truth
 NUMPY.constant("all any isclose allclose array_equal array_equiv isin isneginf isposinf isreal iscomplex")
-NUMPY.constant("in1d", until="2.4")
 # types
 NUMPY.constant("shape ndim size iscomplexobj isrealobj result_type can_cast common_type min_scalar_type", TYPES)
 NUMPY.constant("isscalar iterable may_share_memory shares_memory", TYPES)
@@ -137,3 +136,4 @@ NUMPY.refused(
     "dates are never traced",
     "Use it on the plain dates, outside",
 )
+NUMPY.refused("in1d", "it left NumPy in version 2.4", "Use np.isin", until="2.4")

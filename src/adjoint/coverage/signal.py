@@ -57,3 +57,6 @@ SIGNAL.refused("envelope", PLAIN, "Use np.abs(adjoint.scipy.signal.hilbert(x))",
 SIGNAL.refused("vectorstrength", PLAIN, "Write it with np.exp(2j * np.pi * events / period)")
 SIGNAL.refused("find_peaks_cwt", PLAIN, "Use adjoint.scipy.signal.find_peaks, or stop_gradient(x)")
 SIGNAL.refused("square", PLAIN, "Use np.sign(np.sin(t)), which is constant but for its steps")
+OLD = "it left SciPy in version 1.15"
+SIGNAL.refused("cwt morlet morlet2 ricker cascade daub qmf", OLD, "Write the wavelet, and use convolve", until="1.15")
+SIGNAL.refused("cmplx_sort", OLD, "Use np.sort_complex", until="1.15")

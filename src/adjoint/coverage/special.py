@@ -15,7 +15,7 @@ SPECIAL.differentiable("multigammaln", "a", own=True)
 SPECIAL.differentiable("comb perm factorial", own=True)
 SPECIAL.differentiable("spherical_jn spherical_yn spherical_in spherical_kn", "z", own=True)
 SPECIAL.differentiable("assoc_laguerre")
-SPECIAL.differentiable("softplus", since="1.17")
+SPECIAL.differentiable("softplus", since="1.16")
 SPECIAL.refused("diric", "SciPy converts its arguments", "Write it out: np.sin(n * x / 2) / (n * np.sin(x / 2))")
 SPECIAL.differentiable("lambertw", "z")
 SPECIAL.differentiable("zeta")
@@ -50,8 +50,8 @@ SPECIAL.refused(
 SPECIAL.refused(
     "lpn lpmn clpmn sph_harm", "it left SciPy in version 1.17", "Use eval_legendre, lpmv or sph_harm_y", until="1.17"
 )
-SPECIAL.refused("btdtr", "it left SciPy in version 1.14", "Use scipy.special.betainc", until="1.14")
-SPECIAL.refused("btdtri", "it left SciPy in version 1.14", "Use scipy.special.betaincinv", until="1.14")
+SPECIAL.refused("btdtr", "it left SciPy in version 1.15", "Use scipy.special.betainc", until="1.15")
+SPECIAL.refused("btdtri", "it left SciPy in version 1.15", "Use scipy.special.betaincinv", until="1.15")
 
 # of whole numbers
 SPECIAL.constant("ai_zeros bi_zeros bei_zeros beip_zeros ber_zeros berp_zeros kei_zeros keip_zeros ker_zeros", SIZES)
