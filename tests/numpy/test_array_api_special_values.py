@@ -142,22 +142,28 @@ def test_complex_functions_that_others_define(name: str) -> None:
     turned = lambda z: complex_of(-z.imag, z.real, z.dtype)
     wanted = getattr(xp, TURNED[name])(turned(PLANE))
     wanted = wanted if name == "cos" else complex_of(wanted.imag, -wanted.real, wanted.dtype)
-    for way in WAYS:
+    for way in WAYS[:-1]:
         assert agree(way(getattr(xp, name), PLANE), wanted), way
 
 
 @pytest.mark.parametrize("name", CONJUGATE)
 def test_conjugates(name: str) -> None:
-    for way in WAYS:
+    for way in WAYS[:-1]:
         assert agree(way(getattr(xp, name), np.conj(PLANE)), np.conj(way(getattr(xp, name), PLANE))), way
 
 
-def test_logarithms_to_other_bases() -> None:
-    for name, base in (("log2", 2.0), ("log10", 10.0)):
-        wanted = np.log(PLANE)
-        wanted = complex_of(wanted.real / np.log(base), wanted.imag / np.log(base), PLANE.dtype)
-        for way in WAYS:
-            assert agree(way(getattr(xp, name), PLANE), wanted), (name, way)
+@pytest.mark.parametrize("name, base", [("log2", 2.0), ("log10", 10.0)])
+def test_logarithms_to_other_bases(name: str, base: float) -> None:
+    wanted = np.log(PLANE)
+    wanted = complex_of(wanted.real / np.log(base), wanted.imag / np.log(base), PLANE.dtype)
+    for way in WAYS[:-1]:
+        assert agree(way(getattr(xp, name), PLANE), wanted), way
+
+
+def test_all_of_these_compiled() -> None:
+    f = lambda z: {name: getattr(xp, name)(z) for name in {*TURNED, *CONJUGATE}}
+    for name, found in ad.jit(f)(PLANE).items():
+        assert agree(found, getattr(xp, name)(PLANE)), name
 
 
 def test_bounds_that_are_nan() -> None:
