@@ -16,6 +16,7 @@ from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
 from adjoint.ops.search import ArgPartition, SearchSorted
 from adjoint.ops.select import Select, StopGradient
 from adjoint.ops.special.gamma import Polygamma
+from adjoint.ops.special.parameters import ParameterDerivative
 from adjoint.ops.vector_convolution import VectorConvolution
 from tests.ops.samples import ALL, COMPLEX, FLOAT, SINGLE, SINGLE_COMPLEX, Example, apart, normal, strided
 
@@ -60,6 +61,11 @@ def array_examples() -> Iterator[Example]:
         yield Example(SearchSorted(side), (np.array([-8.0, 0.0, 8.0]), np.array([[-4.0, 13.0], [-13.0, 4.0]])))
         yield Example(SearchSorted(side), (np.array([-1.0, 0.5, 2.0], np.float32), np.float32(0.7)))
     yield Example(Polygamma(1), (np.float64(1.7),))
+    for dtype in (FLOAT, SINGLE):
+        a, x = np.array([1.5, 0.7], dtype), np.array([[2.0], [0.4]], dtype)
+        yield Example(ParameterDerivative("gammainc", (1, 0)), (a, x))
+        yield Example(ParameterDerivative("hyp1f1", (0, 1, 0)), (a, np.float64(1.3).astype(dtype), x))
+    yield Example(ParameterDerivative("jv", (1, 0)), (np.array([1.5, 0.7]), np.array([2.0 + 1.0j, 0.4 - 0.3j])))
     yield Example(LogSumExp((0, 2)), (normal(2, 1, 3),))
     for dtype, half in ((FLOAT, COMPLEX), (SINGLE, SINGLE_COMPLEX)):
         for n in (4, 5):

@@ -2,11 +2,13 @@
 
 from adjoint.ops.special import (
     bessel,
+    beta,
     distributions,
     elliptic,
     errors,
     gamma,
     hypergeometric,
+    incomplete,
     information,
     integrals,
     polynomials,
@@ -14,6 +16,6 @@ from adjoint.ops.special import (
 from adjoint.ops.special.declare import RULES, by_name
 
 __all__ = [
-    "RULES", "bessel", "by_name", "distributions", "elliptic", "errors", "gamma", "hypergeometric", "information",
-    "integrals", "polynomials",
+    "RULES", "bessel", "beta", "by_name", "distributions", "elliptic", "errors", "gamma", "hypergeometric",
+    "incomplete", "information", "integrals", "polynomials",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Bessel functions in their argument, of any fixed order; Airy, Kelvin, Struve and parabolic cylinder functions.
+"""Bessel functions in argument and order; Airy, Kelvin, Struve and parabolic cylinder functions.
 
 The recurrences that stay regular at zero are preferred: 2 J′ᵥ = Jᵥ₋₁ - Jᵥ₊₁.
 """
@@ -17,12 +17,11 @@ from scipy import special
 from scipy.special import _ufuncs
 
 from adjoint.base.errors import UnsupportedError
+from adjoint.ops.special.complex_orders import COMPLEX_KERNELS
 from adjoint.ops.special.declare import SQRT_PI, named, removable, several, unary
+from adjoint.ops.special.orders import bessel_pair, modified_pair
+from adjoint.ops.special.parameters import Orders, ParameterDerivative, family
 from adjoint.program.types import Value
-
-
-def _half_difference(f: Any) -> Callable[..., Value]:
-    return lambda v, x: 0.5 * (f(v - 1.0, x) - f(v + 1.0, x))
 
 
 def _real(name: str, x: Value) -> Value:
@@ -35,20 +34,73 @@ def _real(name: str, x: Value) -> Value:
     return x
 
 
-for _f in (special.jv, special.yv, special.hankel1, special.hankel2):
-    named(_f, "v x", x=_half_difference(_f))
-named(special.jve, "v x", x=lambda v, x: _half_difference(special.jve)(v, _real("jve", x)))
-named(special.yve, "v x", x=lambda v, x: _half_difference(special.yve)(v, _real("yve", x)))
-named(special.hankel1e, "v x", x=lambda v, x, z: _half_difference(special.hankel1e)(v, x) - 1j * z)
-named(special.hankel2e, "v x", x=lambda v, x, z: _half_difference(special.hankel2e)(v, x) + 1j * z)
-named(special.iv, "v x", x=lambda v, x: 0.5 * (special.iv(v - 1.0, x) + special.iv(v + 1.0, x)))
-named(special.kv, "v x", x=lambda v, x: -0.5 * (special.kv(v - 1.0, x) + special.kv(v + 1.0, x)))
-named(
-    special.ive,
-    "v x",
-    x=lambda v, x, z: 0.5 * (special.ive(v - 1.0, x) + special.ive(v + 1.0, x)) - np.sign(_real("ive", x)) * z,
-)
-named(special.kve, "v x", x=lambda v, x, z: z - 0.5 * (special.kve(v - 1.0, x) + special.kve(v + 1.0, x)))
+def _of_order(
+    f: Any,
+    kernel: Any,
+    below: float,
+    above: float,
+    scale: Callable[[Value], Value] | None = None,
+    *,
+    real: bool = False,
+) -> None:
+    """Declare a Bessel function and its derivatives in the order.
+
+    f′ = below f(ν-1) + above f(ν+1) + scale f, and the same for each derivative in ν.
+    """
+    name = f.__name__
+
+    def slope(g: Callable[..., Value], v: Value, x: Value, z: Callable[[], Value]) -> Value:
+        x = _real(name, x) if real else x
+        dz = below * g(v - 1.0, x) + above * g(v + 1.0, x)
+        return dz if scale is None else dz + scale(x) * z()
+
+    def slope_of_order(orders: Orders, v: Value, x: Value) -> Value:
+        g = ParameterDerivative(name, (orders[0], 0))
+        return slope(g, v, x, lambda: g(v, x))
+
+    partials = family(f, "v x", kernel, "v", most=5, slopes={"x": slope_of_order}, complex_kernel=COMPLEX_KERNELS[name])
+    if scale is None:
+        named(f, "v x", **partials, x=lambda v, x: slope(f, v, x, lambda: None))
+    else:
+        named(f, "v x", **partials, x=lambda v, x, z: slope(f, v, x, lambda: z))
+
+
+def _kernel_j(orders: Orders, v: Any, x: Any) -> Any:
+    return bessel_pair(orders[0], v, x, "J")[0]
+
+
+def _kernel_y(orders: Orders, v: Any, x: Any) -> Any:
+    return bessel_pair(orders[0], v, x, "Y")[1]
+
+
+def _kernel_h(sign: float, scaled: bool) -> Callable[..., Any]:
+    def kernel(orders: Orders, v: Any, x: Any) -> Any:
+        j, y = bessel_pair(orders[0], v, x, "JY")
+        return (j + sign * 1j * y) * (np.exp(-sign * 1j * x) if scaled else 1.0)
+
+    return kernel
+
+
+def _kernel_i(orders: Orders, v: Any, x: Any) -> Any:
+    return modified_pair(orders[0], v, x, "I")[0]
+
+
+def _kernel_k(orders: Orders, v: Any, x: Any) -> Any:
+    return modified_pair(orders[0], v, x, "K")[1]
+
+
+_of_order(special.jv, _kernel_j, 0.5, -0.5)
+_of_order(special.yv, _kernel_y, 0.5, -0.5)
+_of_order(special.jve, _kernel_j, 0.5, -0.5, real=True)
+_of_order(special.yve, _kernel_y, 0.5, -0.5, real=True)
+_of_order(special.hankel1, _kernel_h(1.0, False), 0.5, -0.5)
+_of_order(special.hankel2, _kernel_h(-1.0, False), 0.5, -0.5)
+_of_order(special.hankel1e, _kernel_h(1.0, True), 0.5, -0.5, lambda x: -1j)
+_of_order(special.hankel2e, _kernel_h(-1.0, True), 0.5, -0.5, lambda x: 1j)
+_of_order(special.iv, lambda o, v, x: np.exp(x) * _kernel_i(o, v, x), 0.5, 0.5)
+_of_order(special.kv, lambda o, v, x: np.exp(-x) * _kernel_k(o, v, x), -0.5, -0.5)
+_of_order(special.ive, _kernel_i, 0.5, 0.5, lambda x: -np.sign(x), real=True)
+_of_order(special.kve, _kernel_k, -0.5, -0.5, lambda x: 1.0)
 named(special.yn, "n x", x=lambda n, x: 0.5 * (special.yn(n - 1, x) - special.yn(n + 1, x)))
 named(special.kn, "n x", x=lambda n, x: -0.5 * (special.kn(np.abs(n - 1), x) + special.kn(n + 1, x)))
 

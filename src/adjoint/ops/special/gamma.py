@@ -1,4 +1,4 @@
-"""The gamma function and its relatives: log Γ, 1/Γ, polygamma, beta, incomplete gamma and beta, Hurwitz's ζ."""
+"""The gamma function and its relatives: log Γ, 1/Γ, polygamma, the gamma and beta densities, Hurwitz's ζ."""
 
 # The rules are a table of lambdas, whose letters have no types.
 # pyright: basic
@@ -100,7 +100,7 @@ def _cotangent_derivative(n: int, z: Value) -> Value:
     return np.where(near, p(c), np.where(z.imag < 0, np.conj(turns), turns))
 
 
-def _reciprocal_slope(x: Value, z: Value) -> Value:
+def reciprocal_slope(x: Value, z: Value) -> Value:
     """d(1/Γ)/dx = -ψ(x)/Γ(x); left of ½ by 1/Γ(x) = Γ(1-x) sin(πx)/π, which is smooth at the poles of Γ."""
     left = np.real(x) < 0.5
     low, high = np.where(left, x, 0.0), np.where(left, 1.0, x)
@@ -114,35 +114,10 @@ def _reciprocal_slope(x: Value, z: Value) -> Value:
 unary(special.gamma, lambda x, z: z * special.psi(x))
 unary(special.gammaln, lambda x: special.psi(x))
 unary(special.loggamma, lambda x: special.psi(x))
-unary(special.rgamma, _reciprocal_slope)
+unary(special.rgamma, reciprocal_slope)
 unary(special.psi, lambda x: Polygamma(1)(x))
 flat(special.gammasgn)
 named(_ufuncs._zeta, "s q", q=lambda s, q: -s * _ufuncs._zeta(s + 1.0, q))
-
-named(
-    special.beta,
-    "a b",
-    a=lambda a, b, z: z * (special.psi(a) - special.psi(a + b)),
-    b=lambda a, b, z: z * (special.psi(b) - special.psi(a + b)),
-)
-named(
-    special.betaln,
-    "a b",
-    a=lambda a, b: special.psi(a) - special.psi(a + b),
-    b=lambda a, b: special.psi(b) - special.psi(a + b),
-)
-named(
-    special.poch,
-    "a m",
-    a=lambda a, m, z: z * (special.psi(a + m) - special.psi(a)),
-    m=lambda a, m, z: z * special.psi(a + m),
-)
-named(
-    special.binom,
-    "n k",
-    n=lambda n, k, z: z * (special.psi(n + 1.0) - special.psi(n - k + 1.0)),
-    k=lambda n, k, z: z * (special.psi(n - k + 1.0) - special.psi(k + 1.0)),
-)
 
 _STIRLING = [
     1 / 12,
@@ -170,21 +145,29 @@ def gamma_density(a: Value, x: Value) -> Value:
     return np.where(large, np.where(inside, saddle, 0.0), direct)
 
 
+def _stirling(x: Value) -> Value:
+    """log Γ(x) - (x-½) log x + x - ½ log 2π for large x."""
+    return polynomial(_STIRLING, 1.0 / (x * x)) / x
+
+
 def beta_density(a: Value, b: Value, x: Value) -> Value:
-    """xᵃ⁻¹ (1-x)ᵇ⁻¹ / B(a, b) for 0 ≤ x ≤ 1; through logarithms when a or b is large."""
-    logarithmic = (np.maximum(a, b) > 20.0) & (x > 0) & (x < 1)
-    u, v = np.where(logarithmic, x, 0.5), np.where(logarithmic, 0.5, x)
-    large = np.exp((a - 1.0) * np.log(u) + (b - 1.0) * np.log1p(-u) - special.betaln(a, b))
-    p, q = np.where(logarithmic, 1.0, a), np.where(logarithmic, 1.0, b)
-    small = np.power(v, p - 1.0) * np.power(1.0 - v, q - 1.0) / special.beta(p, q)
-    return np.where(logarithmic, large, small)
+    """xᵃ⁻¹ (1-x)ᵇ⁻¹ / B(a, b) for 0 ≤ x ≤ 1.
 
-
-named(special.gammainc, "a x", x=gamma_density)
-named(special.gammaincc, "a x", x=lambda a, x: -gamma_density(a, x))
-named(special.gammaincinv, "a y", y=lambda a, z: 1.0 / gamma_density(a, z))
-named(special.gammainccinv, "a y", y=lambda a, z: -1.0 / gamma_density(a, z))
-named(special.betainc, "a b x", x=beta_density)
-named(special.betaincc, "a b x", x=lambda a, b, x: -beta_density(a, b, x))
-named(special.betaincinv, "a b y", y=lambda a, b, z: 1.0 / beta_density(a, b, z))
-named(special.betainccinv, "a b y", y=lambda a, b, z: -1.0 / beta_density(a, b, z))
+    For large a and b by the distance g = x - a/(a+b) from the peak, so that nothing large cancels; when one of them is
+    large, through logarithms.
+    """
+    inside = (x > 0) & (x < 1)
+    peaked = (np.minimum(a, b) > 10.0) & inside
+    logarithmic = (np.maximum(a, b) > 20.0) & inside & ~peaked
+    p, q, u = np.where(peaked, a, 11.0), np.where(peaked, b, 11.0), np.where(peaked, x, 0.5)
+    s = p + q
+    g = u - p / s
+    h, k = g * s / p, -g * s / q
+    exponent = p * (np.log1p(h) - h) + q * (np.log1p(k) - k) + _stirling(s) - _stirling(p) - _stirling(q)
+    large = np.exp(exponent) * np.sqrt(p * q / s) / (SQRT_2PI * u * (1.0 - u))
+    c, d, v = np.where(logarithmic, a, 1.0), np.where(logarithmic, b, 1.0), np.where(logarithmic, x, 0.5)
+    middle = np.exp((c - 1.0) * np.log(v) + (d - 1.0) * np.log1p(-v) - special.betaln(c, d))
+    other = peaked | logarithmic
+    e, f, w = np.where(other, 1.0, a), np.where(other, 1.0, b), np.where(other, 0.5, x)
+    small = np.power(w, e - 1.0) * np.power(1.0 - w, f - 1.0) / special.beta(e, f)
+    return np.where(peaked, large, np.where(logarithmic, middle, small))
