@@ -16,7 +16,7 @@ from adjoint.base.source import by_name, here, user_facing
 from adjoint.ops.select import StopGradient
 from adjoint.program.trace import Traced, bind, running
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.transform import recorders, subprograms  # noqa: F401  (gives traces their transformations of programs)
+from adjoint.transform import expansion, recorders, subprograms  # noqa: F401  (give others what they ask for)
 from adjoint.transform.arguments import Argnums, Selection, fresh, plain_value, returned, run, select
 from adjoint.transform.drivers import (
     Linearised,

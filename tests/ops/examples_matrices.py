@@ -19,6 +19,7 @@ from adjoint.ops.exponential import MatrixExponential
 from adjoint.ops.norm import Length
 from adjoint.ops.solving import Inverse, PseudoInverse, Solve, TriangularSolve
 from adjoint.ops.spectral import SVD, Eig, Eigh
+from tests.ops.examples_matrix_equations import matrix_equation_examples
 from tests.ops.samples import COMPLEX, FLOAT, SINGLE, SINGLE_COMPLEX, Example, normal, strided
 
 
@@ -51,6 +52,7 @@ def matrix_examples() -> Iterator[Example]:
     yield Example(Determinant(), (np.zeros((2, 2)),), note="rank zero")
     yield from _equations()
     yield from _factors()
+    yield from matrix_equation_examples()
     for x in (normal(3) + 3, normal(2, 3) + 3, normal(2, 3, dtype=COMPLEX) + 3, (normal(3) + 3).astype(SINGLE)):
         yield Example(Length((x.ndim - 1,)), (x,))
     yield Example(Length((0, 2)), (normal(2, 2, 2) + 3,))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.calculus import Implicit, total
+from adjoint.ops.calculus import Flat, Implicit, total
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.ops.matrices import (
     Stacked,
@@ -19,6 +19,7 @@ from adjoint.ops.matrices import (
     check_square,
     complement_pull,
     complement_push,
+    each_matrix,
     factor_dtype,
     hermitian,
     real_diagonal,
@@ -168,9 +169,10 @@ class LU(Stacked, Implicit):
 
         L̇₁ = L₁ tril(X),    U̇₁ = triu(X) U₁,    L̇₂ = D₂ U₁⁻¹ - L₂ triu(X) (tall),    U̇₂ = L₁⁻¹ D₂ - tril(X) U₂ (wide),
 
-    where tril is strict, triu is not.
+    where tril is strict, triu is not. Without `pivoting` rows stay where they are.
     """
 
+    pivoting: bool = True
     several = True
 
     @property
@@ -182,7 +184,10 @@ class LU(Stacked, Implicit):
 
         packed = np.array(to_factor_dtype(self.title, xs[0]))
         pivots = np.zeros((*packed.shape[:-2], min(packed.shape[-2:])), np.int32)
-        if packed.size:
+        if not self.pivoting:
+            eliminate(packed)
+            pivots += np.arange(pivots.shape[-1], dtype=np.int32)
+        elif packed.size:
             (getrf,) = scipy.linalg.lapack.get_lapack_funcs(("getrf",), (packed,))
             for at in np.ndindex(
                 *packed.shape[:-2]
@@ -252,6 +257,35 @@ def upper(x: Value) -> Value:
 def unit(x: Value) -> Value:
     """What stands below the diagonal, and ones on it."""
     return strict_lower(x) + np.eye(x.shape[-1], dtype=x.dtype)
+
+
+def eliminate(a: Value) -> None:
+    """Overwrite each matrix with U and, below the diagonal, L, without exchanging rows."""
+    for k in range(min(a.shape[-2:])):
+        a[..., k + 1 :, k] /= a[..., k, k, None]
+        a[..., k + 1 :, k + 1 :] -= a[..., k + 1 :, k, None] * a[..., None, k, k + 1 :]
+
+
+@primitive
+class PivotOrder(Stacked, Flat):
+    """In which order a QR factorisation with exchanges takes the columns of A[m, n]: order[n], constant nearby."""
+
+    def evaluate(self, *xs: Value) -> Value:
+        import scipy.linalg
+
+        a = to_factor_dtype("qr", xs[0])
+
+        def one(x: Value) -> Value:
+            found: Any = scipy.linalg.qr(x, mode="r", pivoting=True, check_finite=False)
+            return found[1]
+
+        return each_matrix(self, one, [a])
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (a,) = types
+        check_matrix("qr", a)
+        factor_dtype("qr", a)
+        return ArrayType((*a.shape[:-2], a.shape[-1]), np.dtype(np.int32))
 
 
 def row_order(pivots: Value, m: int) -> Value:

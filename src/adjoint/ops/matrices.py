@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.ops.calculus import fit
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.program.op import Op
+from adjoint.program.record import RecordTracer
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, result_dtype, type_of
 
@@ -144,3 +145,33 @@ def complement_push(dq: Value, q: Value, rest: Value) -> Value:
 def complement_pull(rest_bar: Value, q: Value, rest: Value) -> Value:
     """What the cotangent of the completing columns adds to that of q: -rest rest̄ᴴ q."""
     return -np.matmul(rest, np.matmul(adjoint_matrix(rest_bar), q))
+
+
+def each_matrix(op: Op, call: Callable[..., Any], xs: Sequence[Value]) -> Value:
+    """Results of `op` whose library function `call` takes one matrix of each argument at a time; stacks broadcast.
+
+    A matrix that is not finite gives NaN: LAPACK need not come to an end on it.
+    """
+    types = op.result_type(*[type_of(x) for x in xs])
+    results = [np.zeros(t.shape, t.dtype) for t in (types if op.several else (types,))]
+    if all(r.size for r in results):
+        stack = np.broadcast_shapes(*[x.shape[:-2] for x in xs])
+        matrices = [np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in xs]
+        for at in np.ndindex(*stack):
+            given = [x[at] for x in matrices]
+            if not all(np.all(np.isfinite(x)) for x in given):
+                found = [np.nan if r.dtype.kind in "fc" else 0 for r in results]
+            else:
+                found = call(*given) if op.several else [call(*given)]
+            for result, part in zip(results, found, strict=True):
+                result[at] = part
+    return tuple(results) if op.several else results[0]
+
+
+def underlying(x: Value) -> Value:
+    """The plain array that a value holds, all lanes of it; None where a program is being written for other values."""
+    while isinstance(x, Traced):
+        if isinstance(x, RecordTracer):
+            return None
+        x = x._value  # pyright: ignore[reportPrivateUsage]
+    return x
