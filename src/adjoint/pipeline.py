@@ -72,18 +72,18 @@ def _executable(program: Program) -> Executable:
     with uncollected():
         known = Shortcut(program)
         simple = simplify(program) if known.simple is None else known.simple
-    simplified = time.perf_counter()
-    seconds = {"simplify": simplified - begin}
-    try:
-        kernel = compile_program(simple, known.code)
-    except (Unsupported, ImportError) as problem:
-        return Executable(simple, Evaluator(simple), f"read by NumPy: {problem}", None, seconds)
-    except Exception as problem:  # a fault of ours: the answer is right all the same
-        how = f"read by NumPy: the compiler failed with {type(problem).__name__}: {problem}"
-        if _sizes_are_known(simple):
-            warnings.warn(f"jit: a program is {how}", RuntimeWarning, stacklevel=2)
-        return Executable(simple, Evaluator(simple), how, None, seconds)
-    known.keep(simple, kernel.notes["name"])
+        simplified = time.perf_counter()
+        seconds = {"simplify": simplified - begin}
+        try:
+            kernel = compile_program(simple, known.code)
+        except (Unsupported, ImportError) as problem:
+            return Executable(simple, Evaluator(simple), f"read by NumPy: {problem}", None, seconds)
+        except Exception as problem:  # a fault of ours: the answer is right all the same
+            how = f"read by NumPy: the compiler failed with {type(problem).__name__}: {problem}"
+            if _sizes_are_known(simple):
+                warnings.warn(f"jit: a program is {how}", RuntimeWarning, stacklevel=2)
+            return Executable(simple, Evaluator(simple), how, None, seconds)
+        known.keep(simple, kernel.notes["name"])
     seconds["compile"] = time.perf_counter() - simplified
     return Executable(simple, _entered(kernel), "compiled", kernel, seconds)
 

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 
-from adjoint.compile.ir import Function, Module, Value, shared_function
+from adjoint.compile.ir import COPIES, LONG, Function, Module, Value, shared_function
 from adjoint.compile.machine import Loaded, compiled_object, verified
 
 
@@ -60,6 +60,31 @@ def test_shared_functions_are_written_once_for_each_type() -> None:
     f.finish()
     assert sorted(module.parts) == ["cubed.f64", "cubed.v4f64", "main"]
     verified(str(module))
+
+
+def test_long_functions_are_not_copied_to_many_places() -> None:
+    def powers(g: Function, a: Value) -> Value:
+        result = a
+        for _ in range(LONG):
+            result = g.fmul(result, a)
+        return result
+
+    for calls in (COPIES, COPIES + 1):
+        module = Module()
+        f = Function(module, "main", ["double"], "double", linkage="")
+        value = f.params[0]
+        for _ in range(calls):
+            value = shared_function(f, "powers", powers, value)
+            value = shared_function(f, "twice", lambda g, a: g.fadd(a, a), value)
+        f.ret(value)
+        f.finish()
+        text = str(module)
+        assert ("noinline" in text) == (calls > COPIES)
+        assert "alwaysinline nounwind {\nentry:\n  br label %start\nstart:\n  %v1 = fadd" in text
+        code = Loaded(compiled_object(text))
+        main = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.address("main"))
+        assert main(0.0) == 0.0
+        assert main(1.0) > 1.0
 
 
 def test_nothing_is_written_for_nothing() -> None:

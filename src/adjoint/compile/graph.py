@@ -59,7 +59,14 @@ def axes_of(index: Index) -> int:
 
 
 def scalar_type(kind: ArrayType) -> ArrayType:
-    return ArrayType((), kind.dtype, kind.weak)
+    key = (kind.dtype, kind.weak)
+    known = _scalar_types.get(key)
+    if known is None:
+        known = _scalar_types[key] = ArrayType((), kind.dtype, kind.weak)
+    return known
+
+
+_scalar_types: dict[Any, ArrayType] = {}
 
 
 COSTS = {"divide": 8, "sqrt": 8, "remainder": 12, "floor_divide": 12, "fmod": 12, "power": 40}

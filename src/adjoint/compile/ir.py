@@ -7,11 +7,17 @@ operands says how wide an instruction is.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from adjoint.compile.ir_types import BITS, Value, lanes, like, mangled, number_text, scalar_of, vector_of
+
+INLINED = "alwaysinline nounwind"
+# A function of so many lines that is called from more places than that is not inlined: where there are many, the time
+# to compile the copies grows faster than their number, and beside so much other work a call is not felt.
+LONG, COPIES = 24, 12
 
 
 class Module:
@@ -19,6 +25,7 @@ class Module:
 
     def __init__(self) -> None:
         self.parts: dict[str, str] = {}  # name -> text of a function, global or declaration
+        self.calls: Counter[str] = Counter()  # how often a function is called, in the text
 
     def declare(self, name: str, returns: str, params: Sequence[str], attributes: str = "") -> None:
         """Name a function that lives elsewhere: an intrinsic or a symbol bound when the code is loaded."""
@@ -40,7 +47,12 @@ class Module:
         return Value(f"@{name}", "ptr")
 
     def __str__(self) -> str:
-        return "\n".join(self.parts.values()) + "\n"
+        parts = [self._called(text) if self.calls[name] > COPIES else text for name, text in self.parts.items()]
+        return "\n".join(parts) + "\n"
+
+    def _called(self, text: str) -> str:
+        """A long function as one that is not inlined."""
+        return text if text.count("\n") < LONG else text.replace(INLINED, "noinline nounwind", 1)
 
 
 class Function:
@@ -163,6 +175,7 @@ class Function:
         """Call a function; `declared` when it stands elsewhere and must be named in the module."""
         if declared and name not in self.module.parts:
             self.module.declare(name, returns, [a.type for a in args], attributes)
+        self.module.calls[name] += 1
         listed = ", ".join(f"{a.type} {a.text}" for a in args)
         if returns == "void":
             self.line(f"call void @{name}({listed})")
@@ -322,9 +335,7 @@ def scalar_parameter(kind: str) -> str:
 Writer = Callable[..., Value]  # (function, *operands) -> result: writes instructions
 
 
-def shared_function(
-    function: Function, name: str, write: Writer, *args: Value, attributes: str = "alwaysinline nounwind"
-) -> Value:
+def shared_function(function: Function, name: str, write: Writer, *args: Value, attributes: str = INLINED) -> Value:
     """Call a function of scalars or vectors that is written into the module once for each type of its arguments."""
     full = f"{name}.{'.'.join(mangled(a.type) for a in args)}"
     key = (full, attributes)

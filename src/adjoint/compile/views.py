@@ -120,9 +120,12 @@ def _bounds(item: tuple[Any, Any, Any], n: Any) -> tuple[Any, Any, Any]:
     return first, step, distance if step in (1, -1) else -(-distance // abs(step))
 
 
+_VIEWS = frozenset({Slice, Transpose, Broadcast, Reshape})
+
+
 def is_view(op: Any) -> bool:
     """Whether a primitive only renames elements of its one operand."""
-    return isinstance(op, Slice | Transpose | Broadcast | Reshape)
+    return type(op) in _VIEWS  # several times faster than isinstance, and asked for every node
 
 
 def through(op: Any, index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map | None:
