@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any, cast
 
+import numpy as np
+
 from adjoint.base.errors import AdjointError, TraceError
 from adjoint.base.refusal import advice
 from adjoint.base.remedies import remedy
@@ -94,7 +96,8 @@ def _method(frame: FrameType, package: str) -> str | None:
     this = getattr(this, "dist", this)  # a distribution with its parameters
     kind = cast("type[Any]", type(this))
     place = _public(kind.__module__)
-    for name in (kind.__name__, getattr(this, "name", None), kind.__name__.removesuffix("_gen")):
+    own = (getattr(this, "name", None), getattr(this, "__name__", None))
+    for name in (kind.__name__, *own, kind.__name__.removesuffix("_gen")):
         if isinstance(name, str) and hasattr(sys.modules.get(place), name):
             inner = _wrapped(frame)
             method = frame.f_code.co_name if inner is None else inner.__name__
@@ -107,6 +110,34 @@ def _instead(title: str) -> str:
         return remedy("pandas")
     package, _, name = title.rpartition(".")
     return advice(find(package, name)) or remedy(title)
+
+
+def numpys_word() -> tuple[str, str] | None:
+    """(the function of NumPy that is asking, what to write instead), when the table of coverage has a word on it."""
+    name = (numpys_function() or "").removeprefix("np.")
+    if name.startswith("polynomial."):
+        ours = f"adjoint.numpy.{name}" if name[-1] != ")" else "adjoint.numpy.polynomial.polynomial.polyval(x, p.coef)"
+        return f"np.{name}", f"Use {ours}, which takes traced values."
+    instead = advice(find("numpy", name))
+    return None if instead is None else (f"np.{name}", instead)
+
+
+def numpys_function() -> str | None:
+    """The function of NumPy that the user's code called, if it is one that is written in Python."""
+    user, frame, name = user_frame(), sys._getframe(1), None  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and frame is not user:
+        module = str(frame.f_globals.get("__name__"))
+        if module.startswith("numpy.polynomial."):
+            inner = frame.f_code.co_name
+            name = f"{module.removeprefix('numpy.')}.{inner}" if inner[0] != "_" else "polynomial.Polynomial(…)"
+        elif module.startswith("numpy"):
+            name = frame.f_code.co_name
+            if name in ("__init__", "__new__"):
+                name = frame.f_code.co_qualname.split(".")[0]
+        frame = frame.f_back
+    if name is None or name.startswith("polynomial.") or hasattr(np, name):
+        return None if name is None else f"np.{name}"
+    return "np.r_" if name == "__getitem__" else "A function of NumPy"
 
 
 class _Refused(threading.local):
@@ -135,6 +166,7 @@ def explained(error: Exception) -> Exception | None:
     A refusal that the library replaced by an error of its own; an error that names our traced values.
     """
     if isinstance(error, AdjointError):
+        _refused.place = None  # the refusal has arrived: a later error at the same line is another one
         return None
     entries = list(_entries(error.__traceback__))
     place = _refused.place
@@ -173,4 +205,4 @@ def _holds_traced(frame: FrameType) -> bool:
 
 explainers.append(explained)
 
-__all__ = ["asking_function", "explained", "is_refusal", "remember_refusal"]
+__all__ = ["asking_function", "explained", "is_refusal", "numpys_function", "numpys_word", "remember_refusal"]

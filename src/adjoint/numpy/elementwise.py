@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import as_array, implements, into, is_traced
+from adjoint.numpy.dispatch import as_array, constant, implements, into, is_traced
 from adjoint.numpy.shaping import convert
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -146,7 +146,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Va
             f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are "
             "expected"
         )
-    y = np.zeros_like(x)
+    y = constant(np.zeros(x.shape, x.dtype))
     for condition, function in zip(conditions, funclist, strict=True):
         condition = np.broadcast_to(condition, x.shape)
         if not callable(function):

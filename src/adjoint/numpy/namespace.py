@@ -25,8 +25,9 @@ from adjoint.numpy.array_api import check_device
 from adjoint.numpy.creating import filled, kaiser
 from adjoint.numpy.dispatch import as_array, constant, guarded, is_traced, refuse_keywords
 from adjoint.numpy.shaping import convert
+from adjoint.numpy.vectorizing import vectorize
 from adjoint.ops.operators import FUNCTIONS, GENERAL
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import Value
 
 # functions whose first argument is a list of arrays, not an array
@@ -47,6 +48,9 @@ TAKES_LISTS = frozenset(
         np.piecewise,
     )
 )
+
+# functions that call a function of the user's, which may bring traced values of its own
+TAKES_FUNCTIONS = frozenset((np.apply_along_axis, np.apply_over_axes, np.piecewise))
 
 
 def array(
@@ -222,36 +226,13 @@ class Rows:
         return np.column_stack(arrays) if self._columns else np.concatenate(arrays, axis=0)
 
 
-class vectorize:  # noqa: N801
-    """np.vectorize: a function of numbers on arrays, element by element. (vmap does all elements at once.)"""
-
-    def __init__(self, pyfunc: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-        self.pyfunc, self._options, self._plain = pyfunc, (args, kwargs), np.vectorize(pyfunc, *args, **kwargs)
-        functools.update_wrapper(self, pyfunc)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not any(is_traced(v) for v in (*args, *kwargs.values())):
-            return self._plain(*args, **kwargs)
-        if self._options != ((), {}) or kwargs:
-            raise UnsupportedError(
-                "adjoint.numpy.vectorize of traced values takes the function and positional arguments alone; use "
-                "ad.vmap for more."
-            )
-        arrays = [as_array(a) for a in args]
-        shape = np.broadcast_shapes(*[a.shape for a in arrays])
-        flat = [np.ravel(np.broadcast_to(a, shape)) for a in arrays]
-        results = [self.pyfunc(*[a[i] for a in flat]) for i in range(flat[0].shape[0])]
-        if results and isinstance(results[0], tuple):
-            return tuple(np.reshape(array(list(column)), shape) for column in zip(*results, strict=True))
-        return np.reshape(array(results), shape)
-
-
 def passed_on(function: Any) -> Callable[..., Any]:
     """A function of NumPy that finds traced values in every argument, and in lists."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not any(map(is_traced, itertools.chain(args, kwargs.values()))):
+        known = function not in TAKES_FUNCTIONS or live_trace() is None
+        if known and not any(map(is_traced, itertools.chain(args, kwargs.values()))):
             return function(*args, **kwargs)
         if function not in TAKES_LISTS:
             args = tuple(_stacked(a) if isinstance(a, list | tuple) and is_traced(a) else a for a in args)

@@ -20,8 +20,9 @@ log1p = smooth(np.log1p, lambda x: 1.0 / (1.0 + x), singular=True)
 sin = smooth(np.sin, lambda x: np.cos(x))
 cos = smooth(np.cos, lambda x: -np.sin(x))
 tan = smooth(np.tan, lambda z: 1.0 + z * z)
-arcsin = smooth(np.arcsin, lambda x: 1.0 / np.sqrt((1.0 - x) * (1.0 + x)), singular=True)
-arccos = smooth(np.arccos, lambda x: -1.0 / np.sqrt((1.0 - x) * (1.0 + x)), singular=True)
+# the signs of zeros are those of x: on a cut of complex numbers they choose the side
+arcsin = smooth(np.arcsin, lambda x: 1.0 / np.sqrt((x + 1.0) * -(x - 1.0)), singular=True)
+arccos = smooth(np.arccos, lambda x: -1.0 / np.sqrt((x + 1.0) * -(x - 1.0)), singular=True)
 arctan = smooth(np.arctan, lambda x: 1.0 / (1.0 + x * x))
 arctan2 = smooth(np.arctan2, lambda x, y: y / (x * x + y * y), lambda x, y: -x / (x * x + y * y), singular=True)
 

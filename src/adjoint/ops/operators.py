@@ -10,17 +10,14 @@ The rules of all primitives use `+`, `*`, `np.sin` … on values; on traced valu
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adjoint.base.errors import DtypeError, TraceError
-from adjoint.base.foreign import asking_function
-from adjoint.base.refusal import advice
-from adjoint.base.source import describe, here, user_frame
-from adjoint.coverage import find
+from adjoint.base.foreign import asking_function, numpys_function, numpys_word
+from adjoint.base.source import describe, here
 from adjoint.ops import arithmetic, compare, contract, elementary  # noqa: F401  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
 from adjoint.program.op import Op
@@ -242,14 +239,14 @@ def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
     trace: Any = self._trace
     if self.dtype.kind == "i" and hasattr(trace, "counts") and trace.counts(self):  # a size, as in np.arange(n)
         return np.asarray(_ask(self, "index", int), *args, **kwargs)
-    asking = asking_function() or _numpys_word()
+    asking = asking_function() or numpys_word()
     if asking is not None:
         refuse_conversion(self, *asking)
     if self.dtype.kind in "biu":
         remedy = (
             "Read a plain array at traced places with adjoint.numpy.take(plain, x), or adjoint.numpy.array(plain)[x]."
         )
-    elif _asking_function() is not None or not self.shape:
+    elif numpys_function() is not None or not self.shape:
         remedy = (
             "A list of traced values becomes an array with np.stack or adjoint.numpy.array (adjoint.numpy has all of "
             "NumPy's functions, also for lists); "
@@ -260,28 +257,7 @@ def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
             "NumPy's functions take it as it is: np.dot(a, x) instead of a.dot(x), np.stack instead of np.array; "
             "to assign into an array, make it with adjoint.numpy.zeros."
         )
-    refuse_conversion(self, _asking_function() or "NumPy (np.asarray, np.array, or a method of a plain array)", remedy)
-
-
-def _numpys_word() -> tuple[str, str] | None:
-    """(the function of NumPy that is asking, what to write instead), when the table of coverage has a word on it."""
-    name = (_asking_function() or "").removeprefix("np.")
-    instead = advice(find("numpy", name))
-    return None if instead is None else (f"np.{name}", instead)
-
-
-def _asking_function() -> str | None:
-    """The function of NumPy that the user's code called, if it is one that is written in Python."""
-    user, frame, name = user_frame(), sys._getframe(1), None
-    while frame is not None and frame is not user:
-        if str(frame.f_globals.get("__name__")).startswith("numpy"):
-            name = frame.f_code.co_name
-            if name in ("__init__", "__new__"):
-                name = frame.f_code.co_qualname.split(".")[0]
-        frame = frame.f_back
-    if name is None or hasattr(np, name):
-        return None if name is None else f"np.{name}"
-    return "np.r_" if name == "__getitem__" else "A function of NumPy"
+    refuse_conversion(self, numpys_function() or "NumPy (np.asarray, np.array, or a method of a plain array)", remedy)
 
 
 def _length(self: Traced) -> int:
