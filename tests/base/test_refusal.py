@@ -34,3 +34,8 @@ def test_advice():
     assert advice(ours) == "Use adjoint.numpy.full, which takes traced values."
     assert advice(Row("numpy", "sin", DIFFERENTIABLE)) is None
     assert advice(None) is None
+
+
+def test_a_function_that_only_we_have_is_named():
+    with pytest.raises(UnsupportedError, match=r"Use adjoint\.scipy\.special\.legendre_p, which takes traced values"):
+        refuse("The ufunc legendre_p", Row("scipy.special", "legendre_p", DIFFERENTIABLE, own=True))

@@ -144,13 +144,24 @@ EXAMPLES: dict[str, Example] = {
     "sinc": at(X),
     "softplus": at(X),
     "factorial": at([3.4, 2.2]),
-    "factorial2": of(lambda f, n: f(n, **EXTENDED), 5.4),
-    "factorialk": of(lambda f, n: f(n, 3, **EXTENDED), 5.4),
+    "factorial2": of(lambda f, n: f(n, **EXTENDED), [5.4, 3.2]),
+    "factorialk": of(lambda f, n: f(n, 3, **EXTENDED), [5.4, 4.3]),
+}
+
+
+# functions that hide the names of their arguments
+SIGNATURES = {
+    **each("legendre_p legendre_p_all", ("n", "z")),
+    **each("assoc_legendre_p assoc_legendre_p_all", ("n", "m", "z")),
+    **each("sph_legendre_p sph_legendre_p_all", ("n", "m", "theta")),
+    **each("sph_harm_y sph_harm_y_all", ("n", "m", "theta", "phi")),
 }
 
 
 def names(function: Any) -> tuple[str, ...]:
     """The names of a function's arguments, as rules write them."""
+    if function.__name__ in SIGNATURES:
+        return SIGNATURES[function.__name__]
     if isinstance(function, np.ufunc):
         return getattr(UFUNCS.get(function), "arguments", ("x", "y")[: function.nin])
     return tuple(inspect.signature(function).parameters)

@@ -1,15 +1,15 @@
 """The rows of scipy.special are complete and true."""
 
+import numpy as np
 import pytest
 import scipy.special
 
 import adjoint as ad
-from adjoint.base.errors import TraceError
 from adjoint.coverage import CONSTANT, DIFFERENTIABLE, REFUSED
 from adjoint.ops.named import NamedUfunc
 from adjoint.ops.pointwise import UFUNCS
 from adjoint.scipy import special
-from tests.coverage.agreement import fault, fault_of_compiled, faults_of_names, rows_of
+from tests.coverage.agreement import fault, fault_of_compiled, faults_of_names, moving, rows_of
 from tests.coverage.examples_special import example
 
 
@@ -58,9 +58,16 @@ def test_functions_of_ours_have_rows():
 @pytest.mark.parametrize(
     "row", [row for row in rows_of("scipy.special", DIFFERENTIABLE) if row.own], ids=lambda row: row.name
 )
-def test_scipys_own_function_names_ours(row):
-    """SciPy's Python functions convert their arguments; the error says what to call instead."""
+def test_scipys_own_function_is_right_or_names_ours(row):
+    """Most of SciPy's Python functions convert their arguments; the error says what to call instead."""
     call, xs = example(row.name)
-    original = getattr(scipy.special, row.name)
-    with pytest.raises(TraceError, match=rf"scipy\.special\.{row.name} .*adjoint\.scipy\.special\.{row.name}"):
-        ad.jvp(lambda *xs: call(original, *xs), xs, xs)
+    with np.errstate(all="ignore"):
+        try:
+            value, tangent = ad.jvp(lambda *xs: moving(call(getattr(scipy.special, row.name), *xs)), xs, xs)
+        except Exception as raised:
+            words = "\n".join([str(raised), *getattr(raised, "__notes__", ())])
+            assert f"adjoint.scipy.special.{row.name}" in words
+        else:
+            ours = ad.jvp(lambda *xs: moving(call(getattr(special, row.name), *xs)), xs, xs)
+            for a, b in zip((*value, *tangent), (*ours[0], *ours[1]), strict=True):
+                np.testing.assert_allclose(a, b, 1e-9)

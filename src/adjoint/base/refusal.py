@@ -18,7 +18,7 @@ def refuse(title: str, row: Row | None) -> NoReturn:
             f"{title} was given a traced value, at {describe(here())}: its arguments are plain numbers, known before "
             "anything is computed. Take them from shapes or constants, or from stop_gradient(x) outside."
         )
-    raise UnsupportedError(f"{title} has no derivative rule here, at {describe(here())}. {GENERAL}")
+    raise UnsupportedError(f"{title} has no derivative rule here, at {describe(here())}. {advice(row) or GENERAL}")
 
 
 def advice(row: Row | None) -> str | None:

@@ -8,33 +8,32 @@ SPECIAL.include(UFUNCS)
 
 RULE = "Give it a rule: @ad.custom_rule(jvp=…, vjp=…)"
 
+# reductions and counts
 SPECIAL.differentiable("logsumexp softmax log_softmax", own=True)
+SPECIAL.differentiable("softplus", own=True, since="1.16")
+SPECIAL.differentiable("comb perm factorial factorial2", own=True)
+SPECIAL.differentiable("factorialk", "n", own=True)
+# gamma, zeta and others
 SPECIAL.differentiable("sinc")
-SPECIAL.differentiable("polygamma", "x", own=True)
+SPECIAL.differentiable("zeta", own=True)
+SPECIAL.differentiable("lambertw", "z", own=True)
+SPECIAL.differentiable("diric polygamma", "x", own=True)
 SPECIAL.differentiable("multigammaln", "a", own=True)
-SPECIAL.differentiable("comb perm factorial", own=True)
+# Bessel and parabolic cylinder functions
+SPECIAL.differentiable("jvp yvp ivp kvp h1vp h2vp", "v, z", own=True)
 SPECIAL.differentiable("spherical_jn spherical_yn spherical_in spherical_kn", "z", own=True)
-SPECIAL.differentiable("assoc_laguerre")
-SPECIAL.differentiable("softplus", since="1.16")
-SPECIAL.refused("diric", "SciPy converts its arguments", "Write it out: np.sin(n * x / 2) / (n * np.sin(x / 2))")
-SPECIAL.differentiable("lambertw", "z")
-SPECIAL.differentiable("zeta")
-SPECIAL.refused("factorial2 factorialk", "it has no rule here", RULE)
-SPECIAL.refused(
-    "jvp yvp ivp kvp h1vp h2vp", "SciPy converts its arguments", "Use ad.grad or ad.jet of jv, yv, iv, kv …"
-)
-SPECIAL.refused("lmbda riccati_jn riccati_yn", "SciPy converts its arguments", "Write it with jv, spherical_jn …")
-SPECIAL.refused("pbdn_seq pbdv_seq pbvv_seq", "SciPy converts its arguments", "Use pbdv and pbvv, one for each order")
-SPECIAL.refused("lqmn lqn", "it has no rule here", RULE)
-SPECIAL.refused(
-    "legendre_p legendre_p_all assoc_legendre_p assoc_legendre_p_all", "it has no rule here", RULE, since="1.15"
-)
-SPECIAL.refused(
-    "sph_legendre_p sph_legendre_p_all sph_harm_y sph_harm_y_all", "it has no rule here", RULE, since="1.15"
-)
+SPECIAL.differentiable("riccati_jn riccati_yn lmbda pbdv_seq pbvv_seq", "x", own=True)
+SPECIAL.differentiable("pbdn_seq", "z", own=True)
+# Legendre functions, spherical harmonics, polynomials
+SPECIAL.differentiable("assoc_laguerre", own=True)
+SPECIAL.differentiable("legendre_p legendre_p_all assoc_legendre_p assoc_legendre_p_all", "z", own=True, since="1.15")
+SPECIAL.differentiable("sph_legendre_p sph_legendre_p_all", "theta", own=True, since="1.15")
+SPECIAL.differentiable("sph_harm_y sph_harm_y_all", "theta, phi", own=True, since="1.15")
+SPECIAL.differentiable("lqmn lqn", "z", own=True)
+SPECIAL.differentiable("obl_cv_seq pro_cv_seq", "c", own=True)
+
 SPECIAL.refused("ellip_harm ellip_harm_2 ellip_normal", "ellipsoidal harmonics have no rules here", RULE)
 SPECIAL.refused("mathieu_even_coef mathieu_odd_coef", "Mathieu functions have no rules here", RULE)
-SPECIAL.refused("obl_cv_seq pro_cv_seq", "spheroidal wave functions have no rules here", RULE)
 SPECIAL.refused(
     "roots_jacobi roots_sh_jacobi roots_genlaguerre roots_gegenbauer j_roots js_roots la_roots cg_roots",
     "the nodes have no rule in the parameters of the weight",
