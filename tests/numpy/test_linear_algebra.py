@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.base.errors import UnsupportedError
-from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
+from tests.numpy.checking import (
+    CHECKS,
+    Case,
+    array,
+    check_first_order,
+    check_second_order,
+    check_value,
+    complex_array,
+    signed,
+)
 
 linalg = np.linalg
 
@@ -235,9 +243,23 @@ def test_wrong_shapes_raise(call) -> None:
         ad.jvp(call, (np.ones((2, 3)),), (np.ones((2, 3)),))
 
 
-def test_raw_qr_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="reduced"):
-        ad.jvp(lambda a: linalg.qr(a, "raw"), (np.eye(2),), (np.eye(2),))
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (3, 3), (2, 4, 2), (1, 1)], ids=str)
+@pytest.mark.parametrize("complex_", [False, True], ids=["real", "complex"])
+def test_raw_qr_is_lapacks(shape, complex_) -> None:
+    a = regular(*shape) + (0.5j * regular(*shape, seed=3) if complex_ else 0)
+    case = Case("raw", lambda a: linalg.qr(a, mode="raw"), (a,))
+    for check in (check_value, check_first_order, check_second_order):
+        check(case)
+
+
+def test_raw_qr_of_a_triangular_matrix_has_no_derivative() -> None:
+    value, pull = ad.vjp(lambda a: linalg.qr(a, mode="raw"), np.eye(3))
+    for found, wanted in zip(value, linalg.qr(np.eye(3), mode="raw"), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-15)
+    with pytest.raises(np.linalg.LinAlgError):
+        pull((np.ones((3, 3)), np.ones(3)))
+    with pytest.raises(ValueError, match="mode"):
+        ad.vjp(lambda a: linalg.qr(a, mode="some"), np.eye(3))
 
 
 def test_least_squares_whose_rank_is_not_known() -> None:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.base.errors import ControlFlowError, ShapeError, UnsupportedError
-from adjoint.base.source import describe, here
+from adjoint.base.errors import ControlFlowError, ShapeError
 from adjoint.numpy.dispatch import as_array, implements, normal_axis
 from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.decompose import QR, Cholesky
+from adjoint.ops.decompose import LU, QR, Cholesky
 from adjoint.ops.determinant import Determinant, SignLogDeterminant
+from adjoint.ops.matrices import answer
 from adjoint.ops.select import StopGradient
-from adjoint.ops.solving import Inverse, PseudoInverse, Solve
+from adjoint.ops.solving import Inverse, PseudoInverse, Solve, TriangularSolve
 from adjoint.ops.spectral import SVD, Eig, Eigh
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
@@ -77,12 +77,9 @@ def eigvalsh(a: Value, UPLO: str = "L") -> Value:  # noqa: N803
 @implements(np.linalg.eig)
 def eig(a: Value) -> Any:
     w, v = bind(Eig(), a)
-    if (
-        a.dtype.kind != "c"
-    ):  # NumPy answers in real numbers when it can; where values are not known yet, the answer stays complex
-        real = np.all(np.equal(np.imag(bind(StopGradient(), w)), 0))
-        if not isinstance(real, Traced) and real:
-            w, v = np.real(w), np.real(v)
+    # NumPy answers in real numbers when it can; where values are not known yet, the answer stays complex
+    if a.dtype.kind != "c" and answer(lambda w: np.not_equal(np.imag(w), 0), bind(StopGradient(), w)) is False:
+        w, v = np.real(w), np.real(v)
     return EigResult(w, v)
 
 
@@ -116,12 +113,36 @@ def svdvals(x: Value, /) -> Value:
 
 @implements(np.linalg.qr)
 def qr(a: Value, mode: str = "reduced") -> Any:
-    if mode not in ("reduced", "complete", "r"):
-        raise UnsupportedError(
-            f"np.linalg.qr(mode={mode!r}) of a traced array, at {describe(here())}: use 'reduced', 'complete' or 'r'."
-        )
+    if mode not in ("reduced", "complete", "r", "raw"):
+        raise ValueError(f"Unrecognized mode '{mode}'; use 'reduced', 'complete', 'r' or 'raw'.")
     q, r = bind(QR(mode == "complete"), a)
+    if mode == "raw":
+        return _reflections(q, r)
     return r if mode == "r" else QRResult(q, r)
+
+
+def _reflections(q: Value, r: Value) -> tuple[Value, Value]:
+    """(h, τ): the reflections 1 - τⱼ vⱼ vⱼᴴ whose product is Q, and R, packed as LAPACK does and transposed.
+
+    Q - 1 = -V T Vᴴ is a product of a lower and an upper triangular matrix, found by elimination: V stands below the
+    diagonal, and τ on the diagonal of T. Where a column needs no reflection there is no derivative: an error.
+    """
+    m, k = q.shape[-2:]
+    n = min(m - 1, k)  # in the last row there is nothing left to reflect, but a phase of a complex number
+    e = q - np.eye(m, k, dtype=q.dtype)
+    packed = bind(LU(pivoting=False), e[..., :n])[0]
+    tau = -np.diagonal(packed, axis1=-2, axis2=-1)
+    if k == m:
+        last = np.zeros((*q.shape[:-2], 1), q.dtype)
+        if q.dtype.kind == "c":
+            column = bind(TriangularSolve(lower=True, unit=True), packed[..., :n, :], e[..., :n, n:])
+            last = (np.matmul(packed[..., n:, :], column) - e[..., n:, n:])[..., 0]
+        tau = np.concatenate([tau, last], axis=-1)
+    low = packed * np.tri(m, n, -1, dtype=q.dtype)
+    rows, columns = m, r.shape[-1]
+    below = np.concatenate([low, np.zeros((*low.shape[:-1], columns - n), q.dtype)], axis=-1)
+    above = np.concatenate([r, np.zeros((*r.shape[:-2], rows - k, columns), r.dtype)], axis=-2)
+    return np.swapaxes(below + above, -1, -2), tau
 
 
 @implements(np.linalg.pinv)

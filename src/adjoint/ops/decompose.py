@@ -260,9 +260,10 @@ def unit(x: Value) -> Value:
 
 
 def eliminate(a: Value) -> None:
-    """Overwrite each matrix with U and, below the diagonal, L, without exchanging rows."""
+    """Overwrite each matrix with U and, below the diagonal, L, without exchanging rows; nothing is taken from zeros."""
     for k in range(min(a.shape[-2:])):
-        a[..., k + 1 :, k] /= a[..., k, k, None]
+        below = a[..., k + 1 :, k]
+        np.divide(below, a[..., k, k, None], out=below, where=below != 0)
         a[..., k + 1 :, k + 1 :] -= a[..., k + 1 :, k, None] * a[..., None, k, k + 1 :]
 
 

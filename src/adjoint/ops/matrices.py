@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.errors import ControlFlowError, DtypeError, ShapeError
 from adjoint.ops.calculus import fit
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.program.op import Op
@@ -175,3 +175,17 @@ def underlying(x: Value) -> Value:
             return None
         x = x._value  # pyright: ignore[reportPrivateUsage]
     return x
+
+
+def answer(question: Callable[[Value], Value], x: Value) -> bool | None:
+    """What a question about the value of x has as an answer; None where the value is not known yet.
+
+    Of lanes, whether any of them answers yes.
+    """
+    value = underlying(x)
+    if value is not None:
+        return bool(np.any(question(value)))
+    try:
+        return bool(np.any(question(x)))
+    except ControlFlowError:  # in the body of a loop or a branch, which is for all values
+        return None

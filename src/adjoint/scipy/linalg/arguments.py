@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from adjoint.base.errors import ControlFlowError, ShapeError
+from adjoint.base.errors import ShapeError
 from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.matrices import underlying
 from adjoint.program.op import Op
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
@@ -56,20 +54,6 @@ def applied(op: Op, a: Value, b: Value) -> Value:
     if b.ndim == 1:
         return np.squeeze(bind(op, a, np.expand_dims(b, -1)), -1)
     return bind(op, a, b)
-
-
-def answer(question: Callable[[Value], Value], x: Value) -> bool | None:
-    """What a question about the value of x has as an answer; None where the value is not known yet.
-
-    Of lanes, whether any of them answers yes.
-    """
-    value = underlying(x)
-    if value is not None:
-        return bool(np.any(question(value)))
-    try:
-        return bool(np.any(question(x)))
-    except ControlFlowError:  # in the body of a loop or a branch, which is for all values
-        return None
 
 
 def constant(x: Any, call: str, name: str) -> Any:

@@ -8,11 +8,12 @@ import numpy as np
 
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.ops.equations import Stein, Sylvester
+from adjoint.ops.matrices import answer
 from adjoint.ops.riccati import Riccati
 from adjoint.ops.select import StopGradient
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
-from adjoint.scipy.linalg.arguments import answer, array, inexact, matrix, not_hermitian, square
+from adjoint.scipy.linalg.arguments import array, inexact, matrix, not_hermitian, square
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Value:

@@ -12,14 +12,14 @@ import numpy as np
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.ops.exponential import MatrixExponential, toeplitz
-from adjoint.ops.matrices import hermitian
+from adjoint.ops.matrices import answer, hermitian
 from adjoint.ops.matrix_functions import Logarithm, RealPower, Sign, SquareRoot
 from adjoint.ops.select import StopGradient
 from adjoint.ops.spectral_function import SpectralDerivative
 from adjoint.program.op import Op
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
-from adjoint.scipy.linalg.arguments import answer, array, inexact, not_hermitian, square
+from adjoint.scipy.linalg.arguments import array, inexact, not_hermitian, square
 
 
 def expm(A: Any) -> Value:  # noqa: N803

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.matrices import answer
 from adjoint.ops.select import StopGradient
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
-from adjoint.scipy.linalg.arguments import answer, array, constant
+from adjoint.scipy.linalg.arguments import array, constant
 
 
 def block_diag(*arrs: Any) -> Value:
