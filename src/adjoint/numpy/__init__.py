@@ -44,6 +44,7 @@ from adjoint.numpy import (
     windows,
     writing,
 )
+from adjoint.numpy.dispatch import LATER
 from adjoint.ops import operators
 
 operators.install()
@@ -53,7 +54,7 @@ methods.install(lambda: sys.modules[__name__])
 
 def __getattr__(name: str) -> Any:
     try:
-        value = namespace.lookup(name)
+        value = LATER[name] if name in LATER else namespace.lookup(name)
     except AttributeError:
         raise AttributeError(f"adjoint.numpy has no {name!r}; neither has NumPy.") from None
     globals()[name] = value

@@ -25,12 +25,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  (NumPy's own mark for an argument that was not given)
 
 
+LATER: dict[str, Callable[..., Any]] = {}  # functions of later versions of NumPy, by name
+
+
 def implements(*functions: Any) -> Callable[[F], F]:
-    """Declare that a function of ours answers for these functions of NumPy when an argument is traced."""
+    """Declare that a function of ours answers for these functions of NumPy when an argument is traced.
+
+    None stands for one that this NumPy does not have: `adjoint.numpy` has it all the same.
+    """
 
     def register(ours: F) -> F:
         for function in functions:
-            FUNCTIONS[function] = ours
+            if function is None:
+                LATER[ours.__name__] = ours
+            else:
+                FUNCTIONS[function] = ours
         return ours
 
     return register

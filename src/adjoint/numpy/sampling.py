@@ -201,14 +201,14 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     )
 
 
-@implements(np.cumulative_sum)
+@implements(getattr(np, "cumulative_sum", None))  # from NumPy 2.1 on
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Value:
     return _cumulative(np.cumsum, 0, x, axis, dtype, out, include_initial)
 
 
-@implements(np.cumulative_prod)
+@implements(getattr(np, "cumulative_prod", None))
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
 ) -> Value:

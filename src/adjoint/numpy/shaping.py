@@ -241,7 +241,7 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     return concatenate(wide, axis, out, dtype=dtype)
 
 
-@implements(np.unstack)
+@implements(getattr(np, "unstack", None))  # from NumPy 2.1 on
 def unstack(x: Value, /, *, axis: int = 0) -> Any:
     return tuple(np.moveaxis(x, axis, 0))
 

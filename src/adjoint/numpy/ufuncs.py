@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.base.refusal import refuse
 from adjoint.coverage import find
 from adjoint.numpy import accumulating
-from adjoint.numpy.dispatch import into, load_rules_of, normal_axis, refuse_keywords, refuse_plain_target
+from adjoint.numpy.dispatch import LATER, into, load_rules_of, normal_axis, refuse_keywords, refuse_plain_target
 from adjoint.numpy.shaping import convert
 from adjoint.ops.compare import Exponent
 from adjoint.ops.operators import GENERAL, coerced
@@ -28,6 +28,8 @@ def composed(ufunc: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function of ours that answers for a ufunc which is not a primitive."""
 
     def register(ours: Callable[..., Any]) -> Callable[..., Any]:
+        if ufunc is None:
+            LATER[ours.__name__] = ours
         COMPOSED[ufunc] = ours
         UFUNCS.pop(ufunc, None)  # so that plain calls arrive here too
         return ours
