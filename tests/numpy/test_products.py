@@ -1,7 +1,9 @@
 """Einsum and the products made of it."""
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 import adjoint as ad
 from tests.numpy.checking import CHECKS, Case, array, complex_array
@@ -97,3 +99,53 @@ def test_products(case, check) -> None:
 def test_wrong_shapes_raise(call) -> None:
     with pytest.raises(ValueError):
         ad.grad(lambda x: np.sum(call(x)))(np.ones((2, 3)))
+
+
+@st.composite
+def sums(draw):
+    """An expression for einsum and shapes that fit it: repeated indices, ellipses, axes of length one, no output."""
+    sizes = {"a": 2, "b": 3, "c": 4, "d": 1}
+    terms, shapes = [], []
+    for _ in range(draw(st.integers(1, 4))):
+        letters = draw(st.text("abcd", max_size=3))
+        lead = draw(st.sampled_from([None, (), (2,), (3, 2), (1, 2)]))
+        at = draw(st.integers(0, len(letters)))
+        terms.append(letters if lead is None else f"{letters[:at]}...{letters[at:]}")
+        shape = [sizes[c] for c in letters]
+        shapes.append(tuple(shape if lead is None else [*shape[:at], *lead, *shape[at:]]))
+    spec = ",".join(terms)
+    if draw(st.booleans()):
+        kept = draw(st.lists(st.sampled_from(sorted(set(spec) - set(".,")) or ["a"]), unique=True))
+        spec += "->" + ("..." if "..." in spec else "") + "".join(c for c in kept if c in spec)
+    return spec, shapes, draw(st.sampled_from([False, True, "greedy", "optimal", ("optimal", 100)]))
+
+
+@settings(deadline=None, max_examples=150)
+@given(sums())
+def test_any_expression(expression) -> None:
+    spec, shapes, optimize = expression
+    arrays = tuple(np.random.default_rng(len(spec)).normal(size=shape) for shape in shapes)
+    wanted = np.einsum(spec, *arrays)
+    found = ad.jvp(lambda *xs: np.einsum(spec, *xs, optimize=optimize), arrays, arrays)[0]
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    assert np.shape(found) == np.shape(wanted)
+
+
+def test_a_path_is_followed() -> None:
+    """(a b) c with a large product of a and b in between, because the caller says so."""
+    a, b, c = array(9, 1), array(1, 9), array(9, 1)
+    spec = "ij,jk,kl->il"
+    path = ["einsum_path", (0, 1), (0, 1)]
+    for given_path, largest in (
+        (np.einsum_path(spec, a, b, c, optimize=path)[0], 81),
+        (path, 81),
+        (["einsum_path", (1, 2), (0, 1)], 9),
+        (["einsum_path", (0, 1, 2)], 9),
+        ("greedy", 9),
+    ):
+        f = lambda a, b, c, given_path=given_path: np.einsum(spec, a, b, c, optimize=given_path)
+        program = ad.trace(f)(a, b, c)
+        np.testing.assert_allclose(program(a, b, c), a @ b @ c)
+        assert max(out.type.size for eq in program.equations for out in eq.outputs) == largest
+    with pytest.raises(TypeError, match="best"):
+        ad.vjp(lambda a, b, c: np.einsum(spec, a, b, c, optimize="best"), a, b, c)

@@ -124,9 +124,37 @@ def einsum(
     if len(arrays) == 1 and out is None and set(inputs[0]) == set(output):
         return _relabelled(inputs[0], output, arrays[0])
     terms = [_diagonals(letters, x) for letters, x in zip(inputs, arrays, strict=True)]
-    if len(terms) > 2:
-        terms = _in_pairs(terms, output)
-    return into(out, _contract(terms, output))
+    path = _path(optimize, terms, output)
+    if path is not None:
+        terms = _by_path(terms, output, path)
+    return into(out, _contract(_in_pairs(terms, output), output))
+
+
+def _path(optimize: Any, terms: list[tuple[str, Value]], output: str) -> Any:
+    """The order of contraction that the caller asks for; None for ours, which takes the smallest product first."""
+    if isinstance(optimize, list | tuple) and len(optimize) and optimize[0] == "einsum_path":
+        return optimize[1:]
+    kind = optimize[0] if isinstance(optimize, list | tuple) and len(optimize) else optimize
+    if kind not in (True, False, None, "greedy", "optimal"):
+        raise TypeError(f"np.einsum: did not understand the path {optimize!r}")
+    if kind != "optimal" or len(terms) < 3:
+        return None
+    plain = [np.broadcast_to(0.0, x.shape) for _, x in terms]
+    inputs = ",".join(letters for letters, _ in terms)
+    return np.einsum_path(f"{inputs}->{output}", *plain, optimize=optimize)[0][1:]
+
+
+def _by_path(terms: list[tuple[str, Value]], output: str, path: Any) -> list[tuple[str, Value]]:
+    """Contract the operands that each step names, and put the result behind the others."""
+    for step in path:
+        chosen = [terms[k] for k in step]
+        rest = [t for k, t in enumerate(terms) if k not in step]
+        if not rest:
+            return chosen
+        wanted = set(output).union(*[letters for letters, _ in rest])
+        letters = "".join(c for c in dict.fromkeys("".join(t[0] for t in chosen)) if c in wanted)
+        terms = [*rest, (letters, _contract(_in_pairs(chosen, letters), letters))]
+    return terms
 
 
 def _relabelled(letters: str, output: str, x: Value) -> Value:
