@@ -15,8 +15,11 @@ from adjoint.ops.rearrange import Broadcast, Complex, Concatenate, Convert, Imag
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
 from adjoint.ops.search import ArgPartition, SearchSorted
 from adjoint.ops.select import Select, StopGradient
+from adjoint.ops.special.carlson import CarlsonIntegral
 from adjoint.ops.special.gamma import Polygamma
 from adjoint.ops.special.parameters import ParameterDerivative
+from adjoint.ops.special.quadrature import Placed
+from adjoint.ops.special.sequences import FunctionSequence
 from adjoint.ops.vector_convolution import VectorConvolution
 from tests.ops.samples import ALL, COMPLEX, FLOAT, SINGLE, SINGLE_COMPLEX, Example, apart, normal, strided
 
@@ -65,6 +68,14 @@ def array_examples() -> Iterator[Example]:
         a, x = np.array([1.5, 0.7], dtype), np.array([[2.0], [0.4]], dtype)
         yield Example(ParameterDerivative("gammainc", (1, 0)), (a, x))
         yield Example(ParameterDerivative("hyp1f1", (0, 1, 0)), (a, np.float64(1.3).astype(dtype), x))
+        three = (np.array([0.4, 1.1], dtype), np.array([[2.0], [0.4]], dtype), dtype.type(1.3))
+        yield Example(CarlsonIntegral((0, 1, 0, 1)), (*three, np.array([0.7, 3.0], dtype)))
+        yield Example(CarlsonIntegral((0, 0, 1, 0)), (*[t.ravel()[0] for t in three], dtype.type(1.0)))
+        yield Example(FunctionSequence("lqn", (2,)), (np.array([0.3, -0.6], dtype),))
+        yield Example(FunctionSequence("lqmn", (1, 2)), (dtype.type(0.3),))
+        yield Example(Placed("wright.stride"), (a, x, dtype.type(3.0)), smooth=False)
+        yield Example(Placed("wright.stride"), (a, a, a), smooth=False)
+    yield Example(FunctionSequence("pbdv_seq", (2.3,)), (np.float64(0.7),))
     yield Example(ParameterDerivative("jv", (1, 0)), (np.array([1.5, 0.7]), np.array([2.0 + 1.0j, 0.4 - 0.3j])))
     yield Example(LogSumExp((0, 2)), (normal(2, 1, 3),))
     for dtype, half in ((FLOAT, COMPLEX), (SINGLE, SINGLE_COMPLEX)):

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.ops.special_parameter_examples import PARAMETERS
+
 A = np.array  # one number for each point
 
 UNARY: dict[str, Any] = {
@@ -134,4 +136,7 @@ NAMED: dict[str, list[tuple[Any, ...]]] = {
     "itairy": [(A([0.6, 1.4]),)],
 }
 FLAT: dict[str, Any] = {"gammasgn": A([0.4, -0.4]), "round": A([0.4, -0.4])}
+UNRELIABLE = {"obl_rad2", "obl_rad2_cv"}  # SciPy has no correct values
 EXAMPLES: dict[str, list[tuple[Any, ...]]] = {name: [(x,)] for name, x in UNARY.items()} | NAMED
+for _name, _lists in PARAMETERS.items():
+    EXAMPLES[_name] = EXAMPLES.get(_name, []) + _lists

@@ -9,12 +9,16 @@ from scipy import special
 
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
+from adjoint.ops.pointwise import UFUNCS
 from adjoint.ops.special import RULES
 from adjoint.ops.special.gamma import polygamma
 from adjoint.testing import mp_difference, richardson
-from tests.ops.special_examples import EXAMPLES, FLAT
+from tests.ops.special_examples import EXAMPLES, FLAT, UNRELIABLE
+from tests.ops.special_parameter_examples import PARAMETERS
 
-ROUGH = {"itairy": 3e-6}  # SciPy's values have seven digits
+# Of these SciPy's values have few digits.
+ROUGH = {"itairy": 3e-6, "stdtridf": 1e-5, "nctdtridf": 1e-5}
+ROUGH |= dict.fromkeys(["ncfdtridfn", "ncfdtridfd", "ncfdtrinc"], 2e-3)
 
 
 def several(z):
@@ -37,11 +41,21 @@ def partial(name, args, i):
     return lambda x: several(function(*args[:i], x, *args[i + 1 :]))
 
 
+def one_of_each():
+    """The last argument of each list."""
+    last = {}
+    for case in cases():
+        name, args, _ = case.values
+        if name.split("_")[0] not in {"mathieu", "pro", "obl"}:  # SciPy gives NaN in single precision, or no end
+            last[name, id(args)] = case
+    yield from last.values()
+
+
 every_argument = pytest.mark.parametrize("name, args, i", list(cases()))
 
 
 def test_every_rule_has_examples():
-    assert set(RULES) == set(EXAMPLES) | set(FLAT)
+    assert set(RULES) == set(EXAMPLES) | set(FLAT) | UNRELIABLE
 
 
 @every_argument
@@ -60,7 +74,7 @@ def test_first_and_second_order(name, args, i):
     for got, want in zip(first, richardson(f, x, v).value, strict=True):
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
     for got, want in zip(second, richardson(slope, x, v).value, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(got, want, rtol=max(1e-6, 5 * tolerance), atol=max(1e-7, tolerance))
 
 
 @every_argument
@@ -75,9 +89,9 @@ def test_modes_agree(name, args, i):
     for got, want in zip(ad.linearize(f, x)[1](v), dz, strict=True):
         np.testing.assert_array_equal(got, want)
         assert got.dtype == want.dtype
-    _, series = ad.jet(f, (x,), ([v, np.zeros_like(x), np.zeros_like(x)],))
+    _, series = ad.jet(f, (x,), ([v, np.zeros_like(x)] + [np.zeros_like(x)] * (name not in PARAMETERS),))
     nested = f
-    for k in range(3):
+    for k in range(2 if name in PARAMETERS else 3):
         previous = nested
         nested = lambda t, g=previous: ad.jvp(g, (t,), (np.ones_like(t),))[1]
         for got, want in zip(series[k], nested(x), strict=True):
@@ -94,7 +108,7 @@ def test_batched(name):
             np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
-@every_argument
+@pytest.mark.parametrize("name, args, i", list(one_of_each()))
 def test_single_precision_is_kept(name, args, i):
     x = args[i].astype({"f": np.float32, "c": np.complex64}[args[i].dtype.kind])
     single = [a.astype(x.dtype) if isinstance(a, np.ndarray) and a.dtype.kind in "fc" else a for a in args]
@@ -118,10 +132,10 @@ def test_flat(name):
 @pytest.mark.parametrize(
     "name, argument",
     [
-        ("zeta", "s"),
-        ("gdtr", "b"),
-        ("stdtr", "df"),
-        ("pbdv", "v"),
+        ("mathieu_a", "m"),
+        ("lpmv", "m"),
+        ("pro_rad2", "c"),
+        ("pro_ang1_cv", "cv"),
     ],
 )
 def test_an_argument_without_rule_is_named(name, argument):
@@ -138,9 +152,9 @@ def test_an_argument_without_rule_is_named(name, argument):
             derivative()
 
 
-def test_a_ufunc_without_rules_is_named():
-    with pytest.raises(UnsupportedError, match="kolmogorov"):
-        ad.grad(special.kolmogorov)(0.7)
+def test_every_ufunc_has_a_rule():
+    ufuncs = {f for f in vars(special).values() if isinstance(f, np.ufunc)}
+    assert {f.__name__ for f in ufuncs if f not in UFUNCS} == set()
 
 
 # Hard points: where the textbook formula cancels, overflows or is 0/0.

@@ -35,11 +35,18 @@ class NamedUfunc(Pointwise, Differential):
     """z = f(a, b, …) by a ufunc with one result; `partials` gives ∂z/∂a … as functions of arguments and z by name."""
 
     def __init__(
-        self, function: Any, arguments: str, partials: dict[str, Callable[..., Any]], *, name: str | None = None
+        self,
+        function: Any,
+        arguments: str,
+        partials: dict[str, Callable[..., Any]],
+        *,
+        name: str | None = None,
+        whole: str = "",
     ) -> None:
         self.function = function  # type: ignore[misc]
         self.name: str = name or function.__name__
         self.arguments = tuple(arguments.split())
+        self.whole = tuple(whole.split())  # arguments that count: there is no derivative in them
         self.partials = partials
         self.reads = {argument: tuple(inspect.signature(f).parameters) for argument, f in partials.items()}
         known = {*self.arguments, "z"}
@@ -75,6 +82,11 @@ class NamedUfunc(Pointwise, Differential):
     def partial(self, i: int, xs: Sequence[Value], z: Value) -> Any:
         """∂z/∂xᵢ: a value, or one for each result."""
         argument = self.arguments[i]
+        if argument in self.whole:
+            raise UnsupportedError(
+                f"{self.name}({', '.join(self.arguments)}) takes whole numbers for {argument!r}, so it has no "
+                f"derivative there. Give {argument!r} as integers, or keep it constant (ad.stop_gradient)."
+            )
         if argument not in self.partials:
             raise UnsupportedError(
                 f"{self.name}({', '.join(self.arguments)}) has no derivative rule for its argument {argument!r}. "

@@ -11,11 +11,20 @@ from adjoint.ops.special import (
     incomplete,
     information,
     integrals,
+    kolmogorov,
+    mathieu,
+    noncentral,
+    parabolic,
     polynomials,
+    spheroidal,
+    struve,
+    wright,
+    zeta,
 )
 from adjoint.ops.special.declare import RULES, by_name
 
 __all__ = [
     "RULES", "bessel", "beta", "by_name", "distributions", "elliptic", "errors", "gamma", "hypergeometric",
-    "incomplete", "information", "integrals", "polynomials",
+    "incomplete", "information", "integrals", "kolmogorov", "mathieu", "noncentral", "parabolic", "polynomials",
+    "spheroidal", "struve", "wright", "zeta",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Bessel functions in argument and order; Airy, Kelvin, Struve and parabolic cylinder functions.
+"""Bessel functions in argument and order; Airy and Kelvin functions.
 
 The recurrences that stay regular at zero are preferred: 2 J′ᵥ = Jᵥ₋₁ - Jᵥ₊₁.
 """
@@ -18,7 +18,7 @@ from scipy.special import _ufuncs
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.special.complex_orders import COMPLEX_KERNELS
-from adjoint.ops.special.declare import SQRT_PI, named, removable, several, unary
+from adjoint.ops.special.declare import named, removable, several, unary
 from adjoint.ops.special.orders import bessel_pair, modified_pair
 from adjoint.ops.special.parameters import Orders, ParameterDerivative, family
 from adjoint.program.types import Value
@@ -179,26 +179,3 @@ several(
     "x",
     x=lambda x, z: (z[2], z[3], 1j * z[0] - _berp_by_x(x) - 1j * _beip_by_x(x), 1j * z[1] - z[3] / x),
 )
-
-
-def _struve_term(v: Value, x: Value) -> Value:
-    """(x/2)ᵛ / (√π Γ(v + 3/2))."""
-    return np.power(0.5 * x, v) * special.rgamma(v + 1.5) / SQRT_PI
-
-
-named(
-    special.struve,
-    "v x",
-    x=lambda v, x: 0.5 * (special.struve(v - 1.0, x) - special.struve(v + 1.0, x) + _struve_term(v, x)),
-)
-named(
-    special.modstruve,
-    "v x",
-    x=lambda v, x: 0.5 * (special.modstruve(v - 1.0, x) + special.modstruve(v + 1.0, x) + _struve_term(v, x)),
-)
-
-for _f in (special.pbdv, special.pbvv):
-    several(_f, "v x", x=lambda v, x, z: (z[1], (0.25 * x * x - v - 0.5) * z[0]))
-several(special.pbwa, "a x", x=lambda a, x, z: (z[1], (a - 0.25 * x * x) * z[0]))
-named(special.wright_bessel, "a b x", x=lambda a, b, x: special.wright_bessel(a, a + b, x))
-named(special.log_wright_bessel, "a b x", x=lambda a, b, x, z: np.exp(special.log_wright_bessel(a, a + b, x) - z))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.named import NamedUfunc, SeveralUfunc
-from adjoint.ops.pointwise import BY_NAME, Factor, FlatUfunc, Pointwise, SmoothUfunc
+from adjoint.ops.pointwise import BY_NAME, UFUNCS, Factor, FlatUfunc, Pointwise, SmoothUfunc
 from adjoint.program.types import Value
 
 RULES: dict[str, Pointwise] = {}  # name -> primitive
@@ -69,16 +69,25 @@ def unary(function: Any, slope: Factor, *, singular: bool = True) -> None:
     RULES[op.name] = op
 
 
-def named(function: Any, arguments: str, **partials: Callable[..., Value]) -> None:
-    """Declare z = f(a, b, …) by its partials, expressions in the arguments and z."""
-    op = SpecialNamed(bare(function), arguments, partials, name=_free(function))
+def named(function: Any, arguments: str, *, whole: str = "", **partials: Callable[..., Value]) -> None:
+    """Declare z = f(a, b, …) by its partials, expressions in the arguments and z; `whole` arguments count."""
+    op = SpecialNamed(bare(function), arguments, partials, name=_free(function), whole=whole)
     RULES[op.name] = op
 
 
-def several(function: Any, arguments: str, **partials: Callable[..., Sequence[Value]]) -> None:
+def several(function: Any, arguments: str, *, whole: str = "", **partials: Callable[..., Sequence[Value]]) -> None:
     """Declare a ufunc with several results z by tuples of partials."""
-    op = SpecialSeveral(bare(function), arguments, partials, name=_free(function))
+    op = SpecialSeveral(bare(function), arguments, partials, name=_free(function), whole=whole)
     RULES[op.name] = op
+
+
+def partial_of(function: Any, argument: str, *xs: Value, z: Value = None) -> Value:
+    """∂f/∂argument at xs by the rule of another ufunc; z is f(xs), where its rule reads it."""
+    op: Any = UFUNCS[bare(function)]
+    i = op.arguments.index(argument)
+    if z is None and "z" in op.reads.get(argument, ()):
+        z = function(*xs)
+    return op.partial(i, xs, z)
 
 
 def flat(function: Any) -> None:

@@ -10,6 +10,7 @@ import math
 import numpy as np
 from scipy import special
 
+from adjoint.ops.special.carlson import second_kind_last, second_kind_slope, third_kind_last, third_kind_slope
 from adjoint.ops.special.declare import named, polynomial, several, unary
 from adjoint.program.types import Value
 
@@ -136,22 +137,18 @@ named(
 )
 
 
-def _d_slope(x: Value, y: Value, w: Value, z: Value) -> Value:
-    """∂R_D(x, y, w)/∂x = (R_D(x, y, w) - R_D(y, w, x)) / (2 (w - x)); NaN where w and x are too close."""
-    gap = w - x
-    safe = np.where(np.abs(gap) > 1e-5 * np.abs(w), gap, np.nan)
-    return (z - special.elliprd(y, w, x)) / (2.0 * safe)
-
-
-def _d_last(x: Value, y: Value, w: Value, z: Value) -> Value:
-    """From homogeneity of degree -3/2: x ∂x + y ∂y + w ∂w = -3/2 R_D."""
-    return (-1.5 * z - x * _d_slope(x, y, w, z) - y * _d_slope(y, x, w, z)) / w
-
-
 named(
     special.elliprd,
     "x y w",
-    x=_d_slope,
-    y=lambda x, y, w, z: _d_slope(y, x, w, z),
-    w=_d_last,
+    x=second_kind_slope,
+    y=lambda x, y, w, z: second_kind_slope(y, x, w, z),
+    w=second_kind_last,
+)
+named(
+    special.elliprj,
+    "x y w p",
+    x=third_kind_slope,
+    y=lambda x, y, w, p, z: third_kind_slope(y, x, w, p, z),
+    w=lambda x, y, w, p, z: third_kind_slope(w, x, y, p, z),
+    p=third_kind_last,
 )

@@ -1,4 +1,4 @@
-"""The gamma function and its relatives: log Γ, 1/Γ, polygamma, the gamma and beta densities, Hurwitz's ζ."""
+"""The gamma function and its relatives: log Γ, 1/Γ, polygamma, the densities of the gamma and the beta distribution."""
 
 # The rules are a table of lambdas, whose letters have no types.
 # pyright: basic
@@ -16,7 +16,7 @@ from scipy.special import _ufuncs
 from adjoint.ops.calculus import Differential
 from adjoint.ops.named import adjoint_product, product
 from adjoint.ops.pointwise import Pointwise
-from adjoint.ops.special.declare import SQRT_2PI, bare, flat, named, polynomial, unary
+from adjoint.ops.special.declare import SQRT_2PI, bare, flat, polynomial, unary
 from adjoint.program.op import primitive
 from adjoint.program.types import Value, type_of
 
@@ -117,7 +117,6 @@ unary(special.loggamma, lambda x: special.psi(x))
 unary(special.rgamma, reciprocal_slope)
 unary(special.psi, lambda x: Polygamma(1)(x))
 flat(special.gammasgn)
-named(_ufuncs._zeta, "s q", q=lambda s, q: -s * _ufuncs._zeta(s + 1.0, q))
 
 _STIRLING = [
     1 / 12,

@@ -88,6 +88,3 @@ def _airy_pair(x: Value) -> tuple[Value, Value]:
 
 
 several(special.itairy, "x", x=lambda x: (*_airy_pair(x), *_airy_pair(-x)))
-unary(special.itstruve0, lambda x: special.struve(0.0, x))
-unary(special.itmodstruve0, lambda x: special.modstruve(0.0, x))
-unary(special.it2struve0, lambda x: -special.struve(0.0, x) / x)

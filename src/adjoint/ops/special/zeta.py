@@ -1,0 +1,60 @@
+"""Riemann's and Hurwitz's ζ in both arguments.
+
+In s by the sum of Euler and Maclaurin: N terms, and the rest as an integral and J corrections with Bernoulli numbers;
+left of -½ by the functional equation.
+"""
+
+# The rules are a table of lambdas, whose letters have no types.
+# pyright: basic
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+from scipy.special import _ufuncs
+
+from adjoint.ops.special.declare import named, unary
+from adjoint.ops.special.quadrature import spread_out
+from adjoint.program.types import Value
+
+TERMS, CORRECTIONS = 32, 15
+_BERNOULLI = special.bernoulli(2 * CORRECTIONS)[2::2]
+
+
+def zeta_slope(s: Value, q: Value) -> Value:
+    """∂ζ(s, q)/∂s = -Σ log(q+k) (q+k)⁻ˢ, for q > 0, Re s > -1 and |s| up to 100."""
+    t, p = spread_out(s, q)
+    terms = p + np.arange(float(TERMS))
+    logs = np.log(terms)
+    head = np.sum(-logs * np.exp(-t * logs), axis=-1)
+    v = q + float(TERMS)
+    log_v = np.log(v)
+    power, above = np.exp(-s * log_v), s - 1.0
+    tail = -v * (log_v + 1.0 / above) / above - 0.5 * log_v
+    product, slope, r = s / v, 1.0 / v, 1.0 / (v * v)  # of s (s+1) … (s+2j-2) v^(1-2j), and its derivative in s
+    for j, b in enumerate(_BERNOULLI, 1):
+        tail = tail + float(b) / math.factorial(2 * j) * (slope - log_v * product)
+        first, second = s + (2.0 * j - 1.0), s + 2.0 * j
+        slope = (slope * first * second + product * (first + second)) * r
+        product = product * first * second * r
+    return head + power * tail
+
+
+def riemann_slope(s: Value) -> Value:
+    """ζ′(s); left of -½ from ζ(s) = 2ˢ πˢ⁻¹ sin(πs/2) Γ(t) ζ(t), t = 1 - s."""
+    left = np.real(s) < -0.5
+    right = zeta_slope(np.where(left, 2.0, s), 1.0)
+    low = np.where(left, s, -1.0)
+    t = 1.0 - low
+    sine, cosine = np.sin(0.5 * math.pi * low), np.cos(0.5 * math.pi * low)
+    value, rate = _ufuncs._riemann_zeta(t), math.log(2.0 * math.pi) - special.psi(t)
+    scale = np.exp(low * math.log(2.0 * math.pi)) / math.pi * special.gamma(t)
+    mirrored = scale * ((rate * sine + 0.5 * math.pi * cosine) * value - sine * zeta_slope(t, 1.0))
+    return np.where(left, mirrored, right)
+
+
+unary(_ufuncs._riemann_zeta, lambda x: riemann_slope(x))
+unary(special.zetac, lambda x: riemann_slope(x))
+named(_ufuncs._zeta, "s q", s=zeta_slope, q=lambda s, q: -s * _ufuncs._zeta(s + 1.0, q))
