@@ -7,7 +7,7 @@ The letters are those of `adjoint.ops.convolution`. All ways compute
 | way | when | work beside the products |
 |---|---|---|
 | columns | a = 1 (else zeros are put between the elements of x) | each window of x is copied once |
-| scatter | a > 1, b = 1: the transpose of a stride | each product is added once |
+| scatter | b = 1, and a > 1 (the transpose of a stride) or few channels out | each product is added once |
 | shifts | one channel in, one out | none |
 | rows | the same along one axis, few rows: `np.correlate` | none |
 | Fourier | long kernels | three transforms |
@@ -26,7 +26,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 Ints = Sequence[int]
-ROOM = 1 << 21  # elements of windows that are copied at once: about what the caches hold
+ROOM = 1 << 19  # elements of windows that are copied at once: about what the caches hold
+NEAR = 1 << 15  # elements of one array that several passes go over
 
 
 def convolved(x: Any, w: Any, stride: Ints, dilation: Ints, spread: Ints, start: Ints, lengths: Ints) -> Any:
@@ -62,7 +63,9 @@ def _forwards(x: Any, w: Any, a: list[int], b: list[int], d: list[int], e: list[
             b[j] = 1
         if x.shape[3 + j] == 1:
             a[j] = 1
-    if any(n > 1 for n in a) and all(n == 1 for n in b):
+    # less is added than would be copied
+    few = 2 * w.shape[1] < w.shape[2] and 1 < math.prod(size) <= math.prod(lengths)
+    if all(n == 1 for n in b) and (any(n > 1 for n in a) or few):
         return _scattered(x, w, a, d, e, lengths)
     extent = [s * (p - 1) + t * (k - 1) + 1 for s, p, t, k in zip(b, lengths, d, size)]
     if _fourier_pays(x, w, extent, lengths) and np.isfinite(np.sum(x)) and np.isfinite(np.sum(w)):
@@ -100,9 +103,9 @@ def _windows(frame: Any, b: Ints, d: Ints, lengths: Ints, size: Ints) -> Any:
     )
 
 
-def _parts(count: int, each: int) -> Iterator[slice]:
+def _parts(count: int, each: int, room: int | None = None) -> Iterator[slice]:
     """Slices of a range, such that what belongs to one fits into the room."""
-    step = max(1, min(count, ROOM // max(each, 1)))
+    step = max(1, min(count, (ROOM if room is None else room) // max(each, 1)))
     for first in range(0, count, step):
         yield slice(first, min(first + step, count))
 
@@ -180,17 +183,34 @@ def _shifted(frame: Any, w: Any, b: Ints, d: Ints, lengths: tuple[int, ...]) -> 
     size = w.shape[3:]
     z = np.zeros((*frame.shape[:3], *lengths), frame.dtype)
     if math.prod(size) <= math.prod(lengths):
-        term = np.empty_like(z)
-        for k in itertools.product(*map(range, size)):
-            seen = tuple(slice(t * j, t * j + s * (m - 1) + 1, s) for t, j, s, m in zip(d, k, b, lengths))
-            np.multiply(frame[(..., *seen)], np.reshape(w[(..., *k)], (1, -1, 1) + (1,) * len(size)), out=term)
-            z += term
+        for block in _near_blocks(frame.shape[0], frame.shape[1], lengths):
+            count, groups, *places = block
+            part = z[(count, groups, 0, *places)]
+            term = np.empty_like(part)
+            for k in itertools.product(*map(range, size)):
+                seen = [
+                    slice(t * j + s * q.start, t * j + s * (q.stop - 1) + 1, s) for t, j, s, q in zip(d, k, b, places)
+                ]
+                tap = np.reshape(w[(groups, 0, 0, *k)], (-1, *[1] * len(size)))
+                np.multiply(frame[(count, groups, 0, *seen)], tap, out=term)
+                part += term
         return z
     letters = "".join(chr(ord("i") + j) for j in range(len(size)))
     for p in itertools.product(*map(range, lengths)):
         seen = tuple(slice(s * q, s * q + t * (m - 1) + 1, t) for s, q, t, m in zip(b, p, d, size))
         z[(..., *p)] = np.einsum(f"abc{letters},b{letters}->abc", frame[(..., *seen)], w[:, 0, 0])
     return z
+
+
+def _near_blocks(count: int, groups: int, lengths: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
+    """Blocks of [n, g, p…] so small that passes over one find it in the nearest cache."""
+    row = math.prod(lengths[1:])
+    rest = [slice(0, m) for m in lengths[1:]]
+    for places in _parts(lengths[0] if lengths else 1, row, NEAR):
+        each = row * (places.stop - places.start)
+        for chosen in _parts(groups, each, NEAR):
+            for some in _parts(count, each * (chosen.stop - chosen.start), NEAR):
+                yield (some, chosen, *([places] if lengths else []), *rest)
 
 
 def _by_rows(frame: Any, w: Any, lengths: tuple[int, ...]) -> Any:
@@ -209,9 +229,12 @@ def _fourier_pays(x: Any, w: Any, extent: Ints, lengths: Ints) -> bool:
     (count, groups, channels), out = x.shape[:3], w.shape[1]
     products = count * groups * channels * out
     arrays = count * groups * channels + groups * channels * out + count * groups * out
-    speed = 2.0 if channels * out == 1 else 16.0  # multiplications per nanosecond: without and with BLAS
+    if channels * out == 1:
+        speed = 7.0 if len(lengths) == 1 and count * groups <= 64 else 1.0  # products in a nanosecond
+    else:
+        speed = 11.0
     direct = products * taps * places / speed
-    return direct > 2.0 * (arrays * points * math.log2(points) + 2.0 * products * points)
+    return direct > 1.3 * (7e4 + 0.6 * arrays * points * math.log2(points) + products * points)
 
 
 def _by_fourier(frame: Any, w: Any, b: Ints, d: Ints, lengths: tuple[int, ...]) -> Any:
@@ -228,17 +251,16 @@ def _by_fourier(frame: Any, w: Any, b: Ints, d: Ints, lengths: tuple[int, ...]) 
         spaced[(..., *[slice(None, None, t) for t in d])] = w
         w = spaced
     to, back = (library.rfftn, library.irfftn) if real else (library.fftn, library.ifftn)
-    x_spectrum, w_spectrum = to(frame, shape, axes), np.conj(to(np.conj(w), shape, axes))
-    if w.shape[2] == 1:
-        z = x_spectrum * np.moveaxis(w_spectrum, 2, 0)
-    else:
-        z = np.moveaxis(
-            np.matmul(
-                np.moveaxis(x_spectrum, (0, 2), (-2, -1)),  # [g, f…, n, c]
-                np.moveaxis(w_spectrum, (2, 1), (-2, -1)),  # [g, f…, c, o]
-            ),
-            (-2, -1),
-            (0, 2),
-        )
-    z = back(z, shape, axes)
-    return z[(..., *[slice(0, s * (m - 1) + 1, s) for s, m in zip(b, lengths)])].astype(frame.dtype, copy=False)
+    w_spectrum = np.conj(to(np.conj(w), shape, axes))
+    z = np.empty((*frame.shape[:2], w.shape[1], *lengths), frame.dtype)
+    kept = tuple(slice(0, s * (m - 1) + 1, s) for s, m in zip(b, lengths))
+    for part in _parts(frame.shape[0], frame.shape[1] * (w.shape[1] + w.shape[2]) * math.prod(shape), 8 * ROOM):
+        x_spectrum = to(frame[part], shape, axes)
+        if w.shape[2] == 1:
+            product = x_spectrum * np.moveaxis(w_spectrum, 2, 0)
+        else:
+            rows = np.moveaxis(x_spectrum, (0, 2), (-2, -1))  # [g, f…, n, c]
+            columns = np.moveaxis(w_spectrum, (2, 1), (-2, -1))  # [g, f…, c, o]
+            product = np.moveaxis(np.matmul(rows, columns), (-2, -1), (0, 2))
+        z[part] = back(product, shape, axes)[(..., *kept)]
+    return z
