@@ -11,6 +11,7 @@ from scipy import special
 
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
+from adjoint.ops.special.jets import forms, series
 from adjoint.ops.special.parameters import AT_ONCE, FAMILIES, ParameterDerivative
 from adjoint.testing import check_grads, mp_difference
 
@@ -103,6 +104,34 @@ def test_too_many_derivatives_are_refused_by_name():
     assert np.isfinite(f(1.5))
     with pytest.raises(UnsupportedError, match=r"gammainc\(a, x\).*order 5.*order 6.*'a'"):
         ad.grad(f)(1.5)
+
+
+# Where one method or another fails: large c near x = 1, large a in the waves of ₁F₁, recurrences of U, large Γ(b).
+FOUND = [
+    ("hyp2f1", mpmath.hyp2f1, (0.19, 1.26, 64.7, 0.9936)),
+    ("hyp2f1", mpmath.hyp2f1, (5.9, 21.3, 0.87, 0.99937)),
+    ("hyp2f1", mpmath.hyp2f1, (28.0, 31.0, 45.0, 0.97)),
+    ("hyp1f1", mpmath.hyp1f1, (22.3, 2.15, -15.8)),
+    ("hyp1f1", mpmath.hyp1f1, (-5.58, 66.9, 10.2)),
+    ("hyperu", mpmath.hyperu, (-7.09, 13.4, 0.0295)),
+    ("hyp0f1", mpmath.hyp0f1, (193.0, -26.6)),
+    ("hyp0f1", mpmath.hyp0f1, (155.0, -4425.0)),
+]
+
+
+@pytest.mark.parametrize("name, exact, point", FOUND)
+def test_every_parameter_at_difficult_points(name, exact, point):
+    for i in range(len(point) - 1):
+        along = lambda t, i=i: exact(*point[:i], t, *point[i + 1 :])
+        want = float(mp_difference(along, point[i], digits=30))
+        got = ParameterDerivative(name, tuple(int(j == i) for j in range(len(point))))(*point)
+        np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
+def test_a_series_without_correct_digits_is_not_a_number():
+    """cos(2√3000) as a power series, whose terms reach 1e46."""
+    jet = series((0,), [], [forms(np.array([0.5]))[0]], np.array([-3000.0]), 1000)
+    assert np.isnan(jet[0, 0])
 
 
 HIGHER = {

@@ -1,6 +1,6 @@
 """Hypergeometric functions in their parameters, with all derivatives: series of jets, where they converge fast.
 
-₀F₁ for large |x| is a Bessel function; ₁F₁ has its asymptotic series; ₂F₁ near 1 is continued from ½ along its
+₀F₁ for large |x| is a Bessel function; ₁F₁ has its asymptotic series; ₂F₁ near 1 is continued from ¾ along its
 differential equation by Taylor's series, each step halving the distance to 1, so that no difference of parameters is an
 exception.
 """
@@ -43,9 +43,9 @@ def hyp0f1_kernel(orders: Orders, b: Any, x: Any) -> Any:
     n, m = orders
     (letter,) = forms(b)
     jet = one((n,), x)
-    far = (np.abs(x) > 12.0) & np.isreal(x)
+    far = np.abs(x) > np.maximum(12.0, 4.0 * b)
     if np.any(~far):
-        jet[:, ~far] = series((n,), [], [(letter + m).chosen(~far)], x[~far], 200)
+        jet[:, ~far] = series((n,), [], [(letter + m).chosen(~far)], x[~far], 1000)
     if np.any(far):
         jet[:, far] = _bessel_jet(n, b[far] + m, x[far])
     for k in range(m):
@@ -66,7 +66,8 @@ def _bessel_jet(n: int, b: Any, x: Any) -> Jet:
         values[right] = np.exp(2.0 * y[right]) * modified_pair(k, b[right] - 1.0, 2.0 * y[right], "I")[0]
         values[~right] = bessel_pair(k, b[~right] - 1.0, 2.0 * y[~right], "J")[0]
         found.append(values)
-    scale = special.gamma(b) * y ** (1.0 - b)
+    logarithmic = np.exp(special.gammaln(b) + (1.0 - b) * np.log(y))
+    scale = np.where(b > 100.0, logarithmic, special.gamma(b) * y ** (1.0 - b))
     return np.stack(
         [
             scale * sum(comb(k, j) * bell(j, rates) * found[k - j] for j in range(k + 1)) / factorial(k)
@@ -82,14 +83,17 @@ def hyp1f1_kernel(orders: Orders, a: Any, b: Any, x: Any) -> Any:
     p, q = forms(a, b)
     jet = one(inner, x + 0.0 * a)
     a, b = a + m, b + m
-    size = np.abs(x)
-    far = (size > 50.0 + 2.0 * (np.abs(a) + np.abs(a - b))) & (np.abs(b) < 150.0) & np.isreal(x)
-    left = np.real(x) < -1.0
+    far = (np.abs(x) > 50.0 + 2.0 * (np.abs(a) + np.abs(a - b))) & (np.abs(b) < 150.0)
+    left = x < -1.0
+    waves = ~far & np.where(left, a > b + 3.0, (x > 1.0) & (a < -3.0))
+    rest = ~far & ~waves
     for here, method in (
         (far & left, _kummer_left),
         (far & ~left, _kummer_right),
-        (~far & left, _kummer_turned),
-        (~far & ~left, _kummer_series),
+        (waves & left, _kummer_steps),
+        (waves & ~left, lambda o, a, b, x: np.exp(x) * _kummer_steps(o, b - a, b, -x)),
+        (rest & left, _kummer_turned),
+        (rest & ~left, _kummer_series),
     ):
         if np.any(here):
             jet[..., here] = method(inner, (p + m).chosen(here), (q + m).chosen(here), x[here])
@@ -105,6 +109,40 @@ def _kummer_series(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
 def _kummer_turned(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
     """eˣ ₁F₁(b-a, b, -x)."""
     return np.exp(x) * series(orders, [b - a], [b], -x, 2000)
+
+
+def _kummer_steps(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
+    """Taylor's steps from -1 to the left along x y″ + (b-x) y′ - a y = 0, for large a: the function oscillates."""
+    start = np.full_like(x, -1.0)
+    value = _kummer_series(orders, a, b, start)
+    slope = over(times(_kummer_series(orders, a + 1.0, b + 1.0, start), a), b)
+    here = start
+    growth = 1.0 + np.minimum(0.5, 8.0 / np.abs(b.value))  # longer steps lift rounding errors along x^(1-b)
+    while np.any(going := here > x):
+        there = np.maximum(growth * here, x)
+        parts = a.chosen(going), b.chosen(going)
+        value[..., going], slope[..., going] = _kummer_step(
+            *parts, value[..., going], slope[..., going], here[going], there[going]
+        )
+        here = np.where(going, there, here)
+    return value
+
+
+def _kummer_step(a: Form, b: Form, value: Jet, slope: Jet, here: Any, there: Any) -> tuple[Jet, Jet]:
+    """(k+2)(k+1) x₀ yₖ₊₂ = (k+a) yₖ - (k+1)(k+b-x₀) yₖ₊₁."""
+    step = there - here
+    ratio = step / here
+    upper, lower = value, slope * step  # terms yₖ hᵏ
+    result, rise = value + lower, lower.copy()
+    for k in range(400):
+        both = times(upper, a + k) * (step * ratio) - times(lower, b - here + k) * ((k + 1.0) * ratio)
+        term = both / ((k + 2.0) * (k + 1.0))
+        upper, lower = lower, term
+        result += term
+        rise += (k + 2.0) * term
+        if k % 8 == 7 and np.all(np.abs(term) * k <= 1e-18 * np.abs(result) + 1e-300):
+            break
+    return result, rise / step
 
 
 def _kummer_left(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
@@ -160,7 +198,7 @@ def hyp2f1_kernel(orders: Orders, a: Any, b: Any, c: Any, x: Any) -> Any:
 
 
 def _gauss_series(orders: Orders, a: Form, b: Form, c: Form, x: Any) -> Jet:
-    return series(orders, [a, b], [c], x, 600)
+    return series(orders, [a, b], [c], x, 1500)
 
 
 def _pfaff(orders: Orders, a: Form, b: Form, c: Form, x: Any) -> Jet:
@@ -177,13 +215,32 @@ def _pfaff(orders: Orders, a: Form, b: Form, c: Form, x: Any) -> Jet:
 
 
 def _gauss_near_one(orders: Orders, a: Form, b: Form, c: Form, x: Any, away: Any = None) -> Jet:
-    """Taylor's steps from ½ along x (1-x) y″ + (c - (a+b+1) x) y′ - ab y = 0; `away` is 1 - x."""
+    """By s = c-a-b: the series, which falls as k^(-s); Euler's (1-x)ˢ ₂F₁(c-a, c-b, c, x); Taylor's steps.
+
+    For large c the steps would lift rounding errors along the other solution, x^(1-c).
+    """
     away = 1.0 - x if away is None else away
-    start = np.full_like(x, 0.5)
+    rest = c - a - b
+    high, low = rest.value > 12.0, (rest.value < -12.0) & (np.abs(c.value) > 20.0)
+    jet = one(orders, x)
+    if np.any(high):
+        jet[..., high] = _gauss_series(orders, a.chosen(high), b.chosen(high), c.chosen(high), x[high])
+    if np.any(low):
+        inner = _gauss_series(orders, (c - a).chosen(low), (c - b).chosen(low), c.chosen(low), x[low])
+        jet[..., low] = multiplied(power(away[low], rest.chosen(low), orders), inner, 3)
+    if np.any(middle := ~high & ~low):
+        parts = a.chosen(middle), b.chosen(middle), c.chosen(middle)
+        jet[..., middle] = _gauss_steps(orders, *parts, away[middle])
+    return jet
+
+
+def _gauss_steps(orders: Orders, a: Form, b: Form, c: Form, away: Any) -> Jet:
+    """Taylor's steps from ¾ along x (1-x) y″ + (c - (a+b+1) x) y′ - ab y = 0 to the distance `away` from 1."""
+    start = np.full_like(away, 0.75)
     value = _gauss_series(orders, a, b, c, start)
     slope = _gauss_series(orders, a + 1.0, b + 1.0, c + 1.0, start)
     slope = over(times(times(slope, a), b), c)
-    here = np.full_like(x, 0.5)  # the distance to 1
+    here = np.full_like(away, 0.25)  # the distance to 1
     for _ in range(1100):
         going = here > away
         if not np.any(going):
@@ -205,7 +262,7 @@ def _step(a: Form, b: Form, c: Form, value: Jet, slope: Jet, here: Any, there: A
     total = a + b + 1.0
     upper, lower = value, slope * (ratio * here)  # terms yₖ hᵏ
     result, rise = value + lower, lower.copy()
-    for k in range(90):
+    for k in range(400):
         # (k+2)(k+1) x₀ (1-x₀) yₖ₊₂ = (k+a)(k+b) yₖ - (k+1) ((1-2x₀) k + c - (a+b+1) x₀) yₖ₊₁
         middle = times(lower, c + k * (1.0 - 2.0 * x0)) - x0 * times(lower, total)
         both = times(times(upper, a + k), b + k) * (ratio * ratio * here) - middle * ((k + 1.0) * ratio)

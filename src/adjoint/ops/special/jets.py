@@ -121,9 +121,12 @@ def gamma(form: Form, orders: tuple[int, ...]) -> Jet:
 
 
 def series(orders: tuple[int, ...], upper: list[Form], lower: list[Form], x: Any, most: int) -> Jet:
-    """Σ Π (upper)ₖ / Π (lower)ₖ xᵏ/k!, until the terms no longer count, at most `most` of them."""
+    """Σ Π (upper)ₖ / Π (lower)ₖ xᵏ/k!, until the terms no longer count.
+
+    NaN where the terms cancel to less than a millionth of a correct result, or have not become small by `most` of them.
+    """
     term = one(orders, x + 0.0 * sum(f.value for f in (*upper, *lower)))
-    total = term.copy()
+    total, peak = term.copy(), np.abs(term)
     for k in range(most):
         for form in upper:
             term = times(term, form + k)
@@ -131,6 +134,9 @@ def series(orders: tuple[int, ...], upper: list[Form], lower: list[Form], x: Any
             term = over(term, form + k)
         term = term * (x / (k + 1.0))
         total += term
-        if k % 8 == 7 and np.all(np.abs(term) <= 1e-18 * np.abs(total) + 1e-300):
+        size = np.abs(term)
+        peak = np.maximum(peak, size)
+        if k % 8 == 7 and np.all(size <= 1e-18 * np.abs(total) + 1e-300):
             break
-    return total
+    lost = (1e-10 * peak > np.abs(total)) | (np.abs(term) > 1e-12 * peak)
+    return np.where(lost, np.nan, total)

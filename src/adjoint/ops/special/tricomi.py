@@ -2,8 +2,8 @@
 
     U = 1/Γ(a) ∫ exp(-xt) t^(a-1) (1+t)^(b-a-1) dt,  a > 0;    U(a, b, x) = x^(1-b) U(a-b+1, 2-b, x),
 
-and where neither first parameter is positive, a recurrence in a. Over u = log t the integrand has one peak; it is
-followed to both sides until it has fallen by e^-40.
+and where neither first parameter is positive, a recurrence in a, or in b where b is large. Over u = log t the integrand
+has one peak; it is followed to both sides until it has fallen by e^-40.
 """
 
 # pyright: basic
@@ -42,7 +42,9 @@ def _any_sign(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
     direct = a.value > 0.25
     mirrored = ~direct & (other.value > 0.25)
     jet = one(orders, x)
-    for here, method in ((direct, _integral), (mirrored, _mirrored), (~direct & ~mirrored, _downwards)):
+    raised = ~direct & ~mirrored & (b.value > np.maximum(x, 1.0) + 2.0)
+    rest = ~(direct | mirrored | raised)
+    for here, method in ((direct, _integral), (mirrored, _mirrored), (raised, _upwards), (rest, _downwards)):
         if np.any(here):
             jet[..., here] = method(orders, a.chosen(here), b.chosen(here), x[here])
     return jet
@@ -64,6 +66,19 @@ def _downwards(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
         going = k < steps
         upper, lower = np.where(going, lower, upper), np.where(going, next_one, lower)
     return lower
+
+
+def _upwards(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
+    """x U(b+1) = (b+x-1) U(b) - (b-a-1) U(b-1), from a second parameter near x: U grows the fastest."""
+    steps = np.ceil(b.value - np.maximum(x, 1.0)) - 1.0
+    bottom = b - steps
+    lower, upper = _any_sign(orders, a, bottom - 1.0, x), _any_sign(orders, a, bottom, x)
+    for k in range(int(np.max(steps))):
+        here = bottom + float(k)
+        next_one = (times(upper, here + (x - 1.0)) - times(lower, here - a - 1.0)) / x
+        going = k < steps
+        lower, upper = np.where(going, upper, lower), np.where(going, next_one, upper)
+    return upper
 
 
 def _integral(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
