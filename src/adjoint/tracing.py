@@ -13,7 +13,7 @@ from adjoint import tree
 from adjoint.api import Transformed
 from adjoint.base.errors import DtypeError, ProgramError, ShapeError, TraceError
 from adjoint.base.source import describe, here, user_facing
-from adjoint.numpy.dispatch import load_draws, load_rules_of
+from adjoint.numpy.dispatch import load_primitives, load_rules_of
 from adjoint.ops import exponential, logsumexp  # noqa: F401  (primitives that a saved program may hold)
 from adjoint.ops.guards import Expect
 from adjoint.ops.pointwise import BY_NAME, UFUNCS
@@ -290,6 +290,6 @@ def _ufunc(name: str) -> Op | None:
         import scipy.special
 
         load_rules_of(scipy.special.erf)
-        load_draws()
+        load_primitives()
     found: Any = BY_NAME.get(name)
     return found if found is not None else next((op for op in UFUNCS.values() if op.title == name), None)

@@ -1,6 +1,10 @@
 """adjoint.signal.conv: against SciPy, against loops, and under every transformation."""
 
 import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +15,7 @@ from adjoint import signal
 from adjoint.base.errors import ShapeError
 from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
 
+SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 CASES = [
     Case("plane", lambda x, w: signal.conv(x, w), (signed(2, 3, 5, 4), array(2, 3, 3, 2))),
     Case(
@@ -126,6 +131,17 @@ def test_vmap_of_kernels_and_of_both():
     jacobian = ad.jacobian(lambda w: f(x[0], w))(w[0])
     direction = rng.normal(size=w[0].shape)
     np.testing.assert_allclose(np.tensordot(jacobian, direction, 3), f(x[0], direction), atol=1e-12)
+
+
+def test_a_saved_program_needs_nothing_loaded_before(tmp_path):
+    """Primitives that wait until they are used are known to a program that is read."""
+    path = tmp_path / "line.program"
+    ad.trace(lambda x: signal.max_pool(signal.conv(x, [1.0, 2.0], channels=None), 2))(np.arange(5.0)).save(path)
+    code = f"import numpy as np, adjoint as ad; print(ad.load({str(path)!r})(np.arange(5.0)).tolist())"
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": SOURCE}, capture_output=True, text=True
+    )
+    assert run.stdout.strip() == "[5.0, 11.0]", run.stderr
 
 
 def test_single_precision_and_empty_arrays():

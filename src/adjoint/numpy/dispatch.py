@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
+import pkgutil
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
+from adjoint import ops
 from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.base.refusal import refuse
 from adjoint.base.source import describe, here
@@ -106,12 +108,14 @@ def load_rules_of(ufunc: Any) -> bool:
     return ufunc in UFUNCS
 
 
-def load_draws() -> None:
-    """Load the primitives of random numbers.
+def load_primitives() -> None:
+    """Load all primitives, those of random numbers too: a saved program may hold any.
 
-    They wait until a generator, or a program with draws in it, is asked for.
+    Otherwise they wait until a function that uses them is asked for.
     """
     importlib.import_module("adjoint.random.generator")
+    for module in pkgutil.iter_modules(ops.__path__, "adjoint.ops."):
+        importlib.import_module(module.name)
 
 
 _loaded: set[str] = set()
