@@ -9,9 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from adjoint.ops.banded import BandedSolve
-from adjoint.ops.decompose import LU, PivotOrder
+from adjoint.ops.decompose import Elimination, PivotOrder
 from adjoint.ops.equations import Stein, Sylvester
 from adjoint.ops.ldl import LDL
+from adjoint.ops.levels import Dividing, Levels, Sharing, Slopes, Turning
 from adjoint.ops.matrix_functions import Logarithm, PolarFactor, RealPower, Sign, SquareRoot
 from adjoint.ops.riccati import Riccati
 from adjoint.ops.schur import Schur, TriangularCommutator
@@ -30,6 +31,7 @@ def matrix_equation_examples() -> Iterator[Example]:
     yield from _equations()
     yield from _functions()
     yield from _factors()
+    yield from _levels()
 
 
 def _equations() -> Iterator[Example]:
@@ -93,7 +95,25 @@ def _factors() -> Iterator[Example]:
             yield Example(op, (np.triu(apart(2, 2, 2, dtype=dtype)), normal(2, 2)), smooth=False)
     turned = np.array([[1.0, 2.0, 0.3], [-1.5, 1.2, 0.4], [0.1, 0.2, 3.0]])
     yield Example(Schur(), (turned,), smooth=False, note="a pair of eigenvalues")
-    yield Example(LU(pivoting=False), (apart(3, 3),))
-    yield Example(LU(pivoting=False), (apart(2, 3, 3, dtype=COMPLEX),))
+    yield Example(Elimination(), (apart(3, 3),))
+    yield Example(Elimination(), (apart(2, 3, 3, dtype=COMPLEX),))
     yield Example(PivotOrder(), (apart(3, 3),))
     yield Example(PivotOrder(), (apart(2, 2, 2, dtype=COMPLEX),))
+
+
+def _levels() -> Iterator[Example]:
+    """Derivatives in the levels are those of blocks, which their diagonal does not show: they are not smooth here."""
+    w = np.array([1.0, 1.0, 2.5])
+    for dtype in (FLOAT, COMPLEX):
+        v = np.linalg.qr(normal(3, 3, dtype=dtype))[0]
+        a = (v * w) @ np.conj(v.T)
+        yield Example(Levels(), (a, v, v, w), smooth=False)
+        yield Example(Levels(), tuple(np.stack([x, x]) for x in (a, v, v, w)), smooth=False)
+        levels = np.diag(w).astype(dtype)
+        for op in (Turning(), Sharing(), Dividing()):
+            yield Example(op, (levels, normal(3, 3, dtype=dtype)), smooth=False)
+            yield Example(op, (np.stack([levels, 2 * levels]), normal(3, 1, 3, 3, dtype=dtype)), smooth=False)
+        # no two values alike: with equal ones, the answer may be NaN
+        apart_levels = np.diag([1.0, 2.0, 4.0]).astype(dtype)
+        yield Example(Slopes(), (apart_levels, normal(3)), smooth=False)
+        yield Example(Slopes(), (np.stack([apart_levels] * 2), normal(2, 3)), smooth=False)

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError, ShapeError
 from adjoint.numpy.dispatch import as_array, implements, normal_axis
 from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.decompose import LU, QR, Cholesky
+from adjoint.ops.decompose import QR, Cholesky, Elimination
 from adjoint.ops.determinant import Determinant, SignLogDeterminant
 from adjoint.ops.matrices import answer
 from adjoint.ops.select import StopGradient
@@ -130,7 +130,7 @@ def _reflections(q: Value, r: Value) -> tuple[Value, Value]:
     m, k = q.shape[-2:]
     n = min(m - 1, k)  # in the last row there is nothing left to reflect, but a phase of a complex number
     e = q - np.eye(m, k, dtype=q.dtype)
-    packed = bind(LU(pivoting=False), e[..., :n])[0]
+    packed = bind(Elimination(), e[..., :n])[0]
     tau = -np.diagonal(packed, axis1=-2, axis2=-1)
     if k == m:
         last = np.zeros((*q.shape[:-2], 1), q.dtype)

@@ -159,8 +159,7 @@ class QR(Stacked, Implicit):
         return c * below.T + adjoint_matrix(c * below) + spread_diagonal(real_diagonal(c))
 
 
-@primitive
-class LU(Stacked, Implicit):
+class RowFactors(Stacked, Implicit):
     """P A = L U by elimination with row exchanges, for A[m, n]: L[m, k] with ones on its diagonal, U[k, n], k =
     min(m, n).
 
@@ -169,31 +168,14 @@ class LU(Stacked, Implicit):
 
         L̇₁ = L₁ tril(X),    U̇₁ = triu(X) U₁,    L̇₂ = D₂ U₁⁻¹ - L₂ triu(X) (tall),    U̇₂ = L₁⁻¹ D₂ - tril(X) U₂ (wide),
 
-    where tril is strict, triu is not. Without `pivoting` rows stay where they are.
+    where tril is strict, triu is not.
     """
 
-    pivoting: bool = True
     several = True
 
     @property
     def title(self) -> str:
         return "lu_factor"
-
-    def evaluate(self, *xs: Value) -> Value:
-        import scipy.linalg.lapack
-
-        packed = np.array(to_factor_dtype(self.title, xs[0]))
-        pivots = np.zeros((*packed.shape[:-2], min(packed.shape[-2:])), np.int32)
-        if not self.pivoting:
-            eliminate(packed)
-            pivots += np.arange(pivots.shape[-1], dtype=np.int32)
-        elif packed.size:
-            (getrf,) = scipy.linalg.lapack.get_lapack_funcs(("getrf",), (packed,))
-            for at in np.ndindex(
-                *packed.shape[:-2]
-            ):  # LAPACK takes one matrix at a time, and NumPy has no stacked form
-                packed[at], pivots[at], _ = getrf(packed[at])
-        return packed, pivots, row_order(pivots, packed.shape[-2])
 
     def result_type(self, *types: ArrayType) -> Any:
         (a,) = types
@@ -241,6 +223,39 @@ class LU(Stacked, Implicit):
         return (np.take_along_axis(d, np.expand_dims(np.argsort(order, axis=-1), -1), axis=-2),)
 
 
+@primitive
+class LU(RowFactors):
+    """With exchanges of rows, as LAPACK does it: the largest element of what is left of a column becomes the pivot."""
+
+    def evaluate(self, *xs: Value) -> Value:
+        import scipy.linalg.lapack
+
+        packed = np.array(to_factor_dtype(self.title, xs[0]))
+        pivots = np.zeros((*packed.shape[:-2], min(packed.shape[-2:])), np.int32)
+        if packed.size:
+            (getrf,) = scipy.linalg.lapack.get_lapack_funcs(("getrf",), (packed,))
+            for at in np.ndindex(
+                *packed.shape[:-2]
+            ):  # LAPACK takes one matrix at a time, and NumPy has no stacked form
+                packed[at], pivots[at], _ = getrf(packed[at])
+        return packed, pivots, row_order(pivots, packed.shape[-2])
+
+
+@primitive
+class Elimination(RowFactors):
+    """Without exchanges: each row stays where it is. Nothing is taken from zeros, even where the pivot is zero."""
+
+    def evaluate(self, *xs: Value) -> Value:
+        packed = np.array(to_factor_dtype(self.title, xs[0]))
+        for k in range(min(packed.shape[-2:])):
+            below = packed[..., k + 1 :, k]
+            np.divide(below, packed[..., k, k, None], out=below, where=below != 0)
+            packed[..., k + 1 :, k + 1 :] -= packed[..., k + 1 :, k, None] * packed[..., None, k, k + 1 :]
+        pivots = np.zeros((*packed.shape[:-2], min(packed.shape[-2:])), np.int32)
+        pivots += np.arange(pivots.shape[-1], dtype=np.int32)
+        return packed, pivots, row_order(pivots, packed.shape[-2])
+
+
 _unit_lower, _unit_upper = TriangularSolve(lower=True, unit=True), TriangularSolve(lower=False, unit=True)
 
 
@@ -257,14 +272,6 @@ def upper(x: Value) -> Value:
 def unit(x: Value) -> Value:
     """What stands below the diagonal, and ones on it."""
     return strict_lower(x) + np.eye(x.shape[-1], dtype=x.dtype)
-
-
-def eliminate(a: Value) -> None:
-    """Overwrite each matrix with U and, below the diagonal, L, without exchanging rows; nothing is taken from zeros."""
-    for k in range(min(a.shape[-2:])):
-        below = a[..., k + 1 :, k]
-        np.divide(below, a[..., k, k, None], out=below, where=below != 0)
-        a[..., k + 1 :, k + 1 :] -= a[..., k + 1 :, k, None] * a[..., None, k, k + 1 :]
 
 
 @primitive

@@ -19,6 +19,7 @@ import numpy as np
 
 from adjoint.ops.calculus import Implicit, total
 from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.levels import ROUNDING, ByLevels, Dividing, Levels, Sharing, Slopes, Turning
 from adjoint.ops.matrices import (
     Stacked,
     check_matrix,
@@ -28,9 +29,9 @@ from adjoint.ops.matrices import (
     diagonal,
     factor_dtype,
     hermitian,
+    is_plain,
     largest,
     real_diagonal,
-    reciprocal_of,
     skew,
     spread_diagonal,
 )
@@ -38,13 +39,28 @@ from adjoint.ops.solving import Solve
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype
 
-ROUNDING = 8  # gaps below this many roundings per row count as none
+_turning, _sharing, _dividing = Turning(), Sharing(), Dividing()
 
 
-def inverse_gaps(w: Value) -> Value:
-    """F[i, j] = 1 / (wⱼ - wᵢ), and 0 where they coincide."""
-    gap = np.expand_dims(w, -2) - np.expand_dims(w, -1)
-    return reciprocal_of(gap, np.expand_dims(largest(w), -1) * (ROUNDING * w.shape[-1]))
+class Basis:
+    """The vectors at a point A, with A V = U diag(w), and what is divided by the values w.
+
+    On plain arrays nothing will be differentiated again, and the levels are their diagonal.
+    """
+
+    def __init__(self, a: Value, u: Value, v: Value, w: Value) -> None:
+        self.w = w
+        self.levels = None if all(map(is_plain, (a, u, v, w))) else Levels()(a, u, v, w)
+
+    def divided(self, op: ByLevels, y: Value) -> Value:
+        """op of y."""
+        return op.formula(self.w, y) if self.levels is None else op(self.levels, y)
+
+    def slopes(self, w_bar: Value) -> Value:
+        """diag(w̄)."""
+        if self.levels is None or is_plain(w_bar):
+            return spread_diagonal(w_bar)
+        return Slopes()(self.levels, w_bar)
 
 
 @primitive
@@ -68,22 +84,20 @@ class Eigh(Stacked, Implicit):
         dtype = factor_dtype(self.title, a)
         return ArrayType(a.shape[:-1], real_dtype(dtype)), ArrayType(a.shape, dtype)
 
-    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
-        return (False,), True
-
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         w, v = z
         m = np.matmul(adjoint_matrix(v), np.matmul(hermitian(dxs[0]), v))
-        return real_diagonal(m), np.matmul(v, inverse_gaps(w) * m)
+        return real_diagonal(m), np.matmul(v, Basis(xs[0], v, v, w).divided(_turning, m))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         (w_bar, v_bar), (w, v) = ct, z
-        vh = adjoint_matrix(v)
-        if v_bar is None:
+        vh, basis = adjoint_matrix(v), Basis(xs[0], v, v, w)
+        if v_bar is None and (basis.levels is None or is_plain(w_bar)):
             return (hermitian(np.matmul(v * np.expand_dims(w_bar, -2), vh)),)
-        inner = inverse_gaps(w) * np.matmul(vh, v_bar)
-        if w_bar is not None:
-            inner = inner + spread_diagonal(w_bar)
+        inner = total(
+            None if v_bar is None else basis.divided(_turning, np.matmul(vh, v_bar)),
+            None if w_bar is None else basis.slopes(w_bar),
+        )
         return (hermitian(np.matmul(v, np.matmul(inner, vh))),)
 
 
@@ -119,28 +133,18 @@ class SVD(Stacked, Implicit):
             ArrayType((*stack, columns, n), dtype),
         )
 
-    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
-        return (False,), True
-
-    def inverse_values(self, s: Value) -> tuple[Value, Value]:
-        """E[i, j] = 1 / (sᵢ + sⱼ) and 1 / s, with 0 where there is nothing to divide by."""
-        scale = largest(s) * (ROUNDING * s.shape[-1])
-        return reciprocal_of(np.expand_dims(s, -2) + np.expand_dims(s, -1), np.expand_dims(scale, -1)), reciprocal_of(
-            s, scale
-        )
-
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         (all_u, s, all_vh), da = z, dxs[0]
         k, (u, u_rest), (v, v_rest) = s.shape[-1], split(all_u, s), split(adjoint_matrix(all_vh), s)
         right = np.matmul(da, v)
         x = np.matmul(adjoint_matrix(u), right)
-        sums, inverse = self.inverse_values(s)
-        m, d = inverse_gaps(s) * hermitian(x), sums * skew(x)
+        basis = Basis(xs[0], u, v, s)
+        m, d = basis.divided(_turning, hermitian(x)), basis.divided(_sharing, skew(x))
         du, dv = np.matmul(u, m + d), np.matmul(v, m - d)
         if u.shape[-2] > k:
-            du = du + (right - np.matmul(u, x)) * np.expand_dims(inverse, -2)
+            du = du + basis.divided(_dividing, right - np.matmul(u, x))
         if v.shape[-2] > k:
-            dv = dv + (np.matmul(adjoint_matrix(da), u) - np.matmul(v, adjoint_matrix(x))) * np.expand_dims(inverse, -2)
+            dv = dv + basis.divided(_dividing, np.matmul(adjoint_matrix(da), u) - np.matmul(v, adjoint_matrix(x)))
         if u_rest is not None:
             du = np.concatenate([du, complement_push(du, u, u_rest)], axis=-1)
         if v_rest is not None:
@@ -150,24 +154,25 @@ class SVD(Stacked, Implicit):
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         (u_bar, s_bar, vh_bar), (all_u, s, all_vh) = ct, z
         k, (u, u_rest), (v, v_rest) = s.shape[-1], split(all_u, s), split(adjoint_matrix(all_vh), s)
-        vh = adjoint_matrix(v)
+        vh, basis = adjoint_matrix(v), Basis(xs[0], u, v, s)
         if u_bar is None and vh_bar is None:
-            return (np.matmul(u * np.expand_dims(s_bar, -2), vh),)
+            if basis.levels is None or is_plain(s_bar):
+                return (np.matmul(u * np.expand_dims(s_bar, -2), vh),)
+            return (np.matmul(u, np.matmul(basis.slopes(s_bar), vh)),)
         u_bar = merged(u_bar, u, u_rest)
         v_bar: Value = None if vh_bar is None else merged(adjoint_matrix(vh_bar), v, v_rest)
         left: Value = None if u_bar is None else np.matmul(adjoint_matrix(u), u_bar)
         right: Value = None if v_bar is None else np.matmul(vh, v_bar)
-        sums, inverse = self.inverse_values(s)
-        x_bar = hermitian(inverse_gaps(s) * total(left, right)) + skew(
-            sums * total(left, None if right is None else -right)
+        x_bar = hermitian(basis.divided(_turning, total(left, right))) + skew(
+            basis.divided(_sharing, total(left, None if right is None else -right))
         )
         if s_bar is not None:
-            x_bar = x_bar + spread_diagonal(s_bar)
+            x_bar = x_bar + basis.slopes(s_bar)
         a_bar = np.matmul(u, np.matmul(x_bar, vh))
         if left is not None and u.shape[-2] > k:
-            a_bar = a_bar + np.matmul((u_bar - np.matmul(u, left)) * np.expand_dims(inverse, -2), vh)
+            a_bar = a_bar + np.matmul(basis.divided(_dividing, u_bar - np.matmul(u, left)), vh)
         if right is not None and v.shape[-2] > k:
-            a_bar = a_bar + np.matmul(u, adjoint_matrix((v_bar - np.matmul(v, right)) * np.expand_dims(inverse, -2)))
+            a_bar = a_bar + np.matmul(u, adjoint_matrix(basis.divided(_dividing, v_bar - np.matmul(v, right))))
         return (a_bar,)
 
 
