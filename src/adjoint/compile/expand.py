@@ -16,6 +16,7 @@ from adjoint.ops.arithmetic import divide
 from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.decompose import LU
 from adjoint.ops.determinant import Determinant, RegularDeterminant, SignLogDeterminant
+from adjoint.ops.levels import Dividing, Levels, Sharing, Slopes, Turning
 from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.norm import Length
 from adjoint.ops.rearrange import Convert
@@ -341,6 +342,11 @@ def _sign_log_determinant(op: Any, a: Any) -> tuple[Any, Any]:
     return sign * np.prod(signs, axis=-1), np.sum(np.log(sizes), axis=-1)
 
 
+def _written_rule(eq: Equation) -> Rule | None:
+    """An operation that says itself how it is written; nothing is differentiated any more."""
+    return lambda op, *xs: op.written(*xs)
+
+
 RULES: dict[type, Callable[[Equation], Rule | None]] = {
     Einsum: _einsum_rule,
     MatMul: _matmul_rule,
@@ -351,4 +357,5 @@ RULES: dict[type, Callable[[Equation], Rule | None]] = {
     RegularDeterminant: _determinant_rule,
     SignLogDeterminant: _determinant_rule,
     Length: _length_rule,
+    **dict.fromkeys((Levels, Turning, Sharing, Dividing, Slopes), _written_rule),
 }
