@@ -17,7 +17,7 @@ from adjoint.numpy import reducing
 from adjoint.numpy.dispatch import NO_VALUE, as_array, is_traced, normal_axes, normal_axis, refuse_plain_target
 from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import settle
-from adjoint.numpy.shaping import convert
+from adjoint.numpy.shaping import convert, reshaped_copy
 from adjoint.ops.index import ScatterSum
 from adjoint.ops.logsumexp import LogSumExp
 from adjoint.program.trace import Traced, bind
@@ -165,7 +165,7 @@ def at(ufunc: Any, a: Any, indices: Any, *operands: Any) -> None:
         refuse_plain_target(f"np.{ufunc.__name__}.at", type(a).__name__)
     places = getitem(np.reshape(np.arange(a.type.size), a.shape), indices)  # of the elements in C order
     values = [np.reshape(np.broadcast_to(as_array(v), places.shape), (-1,)) for v in operands]
-    flat, places = np.reshape(a, (-1,), copy=True), np.reshape(places, (-1,))  # type: ignore[call-overload]
+    flat, places = reshaped_copy(a, (-1,)), np.reshape(places, (-1,))
     if ufunc in (np.add, np.subtract):
         total = ScatterSum(flat.shape, np.result_type(flat.dtype, values[0].dtype), (("gather", 1),))(values[0], places)
         new = ufunc(flat, total)

@@ -108,7 +108,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
     check_device("adjoint.numpy.from_dlpack", device)
     if isinstance(x, Traced):
         return constant(x.copy()) if copy else x  # type: ignore[attr-defined]
-    return np.from_dlpack(x, device=device, copy=copy)
+    given: dict[str, Any] = {name: value for name, value in (("device", device), ("copy", copy)) if value is not None}
+    return np.from_dlpack(x, **given)  # which has the keywords from NumPy 2.1 on
 
 
 class Info:

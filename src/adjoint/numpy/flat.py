@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.numpy.dispatch import as_array
 from adjoint.numpy.indexing import getitem, setitem
+from adjoint.numpy.shaping import reshaped_copy
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
@@ -25,7 +26,7 @@ class Flat:
 
     def copy(self) -> Value:
         """The elements as an array of their own."""
-        return np.reshape(self.base, (-1,), copy=True)  # type: ignore[call-overload]
+        return reshaped_copy(self.base, (-1,))
 
     def __getitem__(self, index: Any) -> Value:
         z = getitem(self.copy(), index)

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axis
-from adjoint.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, concatenate, stack
+from adjoint.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, concatenate, reshaped_copy, stack
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
@@ -142,7 +142,7 @@ def tile(A: Any, reps: Any) -> Value:  # noqa: N803
         np.reshape(a, tuple(itertools.chain(*[(1, n) for n in shape]))),
         tuple(itertools.chain(*zip(counts, shape, strict=True))),
     )
-    return np.reshape(wide, tuple(r * n for r, n in zip(counts, shape, strict=True)), copy=True)  # type: ignore[call-overload]
+    return reshaped_copy(wide, tuple(r * n for r, n in zip(counts, shape, strict=True)))
 
 
 @implements(np.repeat)
@@ -157,7 +157,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Value:
     if counts.size == 1:
         shape = (*a.shape[: axis + 1], int(counts.reshape(())), *a.shape[axis + 1 :])
         wide = np.broadcast_to(np.expand_dims(a, axis + 1), shape)
-        return np.reshape(wide, (*a.shape[:axis], n * shape[axis + 1], *a.shape[axis + 1 :]), copy=True)  # type: ignore[call-overload]
+        return reshaped_copy(wide, (*a.shape[:axis], n * shape[axis + 1], *a.shape[axis + 1 :]))
     if counts.shape != (n,):
         raise ValueError(f"operands could not be broadcast together with shape ({n},) {counts.shape}")
     return np.take(a, np.repeat(np.arange(n), counts), axis=axis)
@@ -192,7 +192,7 @@ def resize(a: Any, new_shape: Any) -> Value:
         return np.zeros_like(a, shape=shape)
     if size > n:
         a = tile(a, -(-size // n))
-    return np.reshape(a[:size], shape, copy=True)  # type: ignore[call-overload]
+    return reshaped_copy(a[:size], shape)
 
 
 def _removed(obj: Any, n: int) -> np.ndarray[Any, Any]:

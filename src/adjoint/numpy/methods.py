@@ -16,7 +16,7 @@ from adjoint.numpy.dispatch import as_array, give, normal_axis, refuse_keywords
 from adjoint.numpy.flat import Flat
 from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import layout, overwrite
-from adjoint.numpy.shaping import convert, settled_order
+from adjoint.numpy.shaping import convert, reshaped_copy, settled_order
 from adjoint.ops.operators import _ask as ask
 from adjoint.ops.rearrange import Complex
 from adjoint.program.trace import Traced, refuse_conversion
@@ -87,7 +87,7 @@ def transpose(self: Any, *axes: Any) -> Value:
 
 
 def flatten(self: Traced, order: str = "C") -> Value:
-    return np.reshape(self, (-1,), order=settled_order(self, order), copy=True)  # type: ignore[call-overload]
+    return reshaped_copy(self, (-1,), settled_order(self, order))
 
 
 def astype(
@@ -106,7 +106,7 @@ def copied(self: Traced, order: str = "C") -> Value:
     flags = layout(self) if self.ndim > 1 and order in ("C", "F") else None
     if flags is None or (flags.c_contiguous if order == "C" else flags.f_contiguous):
         return self.snapshot()  # type: ignore[attr-defined]
-    return np.reshape(np.reshape(self, (-1,), order=order, copy=True), self.shape, order=order, copy=None)  # type: ignore[call-overload]
+    return np.reshape(reshaped_copy(self, (-1,), order), self.shape, order=order)  # type: ignore[call-overload]
 
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Value:

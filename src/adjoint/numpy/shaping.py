@@ -60,6 +60,9 @@ def settled_order(a: Value, order: str) -> str:
 @implements(np.reshape)
 def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None) -> Value:
     if not isinstance(a, Traced):
+        if copy is None or copy:  # NumPy's own has the keyword from 2.1 on
+            z = np.reshape(a, shape, order=order)  # type: ignore[call-overload]
+            return np.array(z) if copy else z
         return np.reshape(a, shape, order=order, copy=copy)  # type: ignore[call-overload]
     full = _full_shape(a, shape)
     if settled_order(a, order) == "F":
@@ -75,6 +78,11 @@ def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None)
     if shared is None and getattr(a, "_base", None) is not None:
         return read_only(z, "a reshaped view; whether NumPy would copy it is not known here")
     return viewed(z, a, lambda base: Reshape(full)(base), lambda base, view: Reshape(base.shape)(view), scalar=True)
+
+
+def reshaped_copy(x: Value, shape: Any, order: str = "C") -> Value:
+    """x in another shape, as a new array."""
+    return reshape(x, shape, order, copy=True)
 
 
 def reshaped(x: Value, shape: tuple[int, ...]) -> Value:

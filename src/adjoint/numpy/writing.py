@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.numpy.dispatch import as_array, implements, normal_axis, refuse_plain_target
 from adjoint.numpy.indexing import along, places_of, setitem, updated
 from adjoint.numpy.inplace import overwrite, settle
-from adjoint.numpy.shaping import convert
+from adjoint.numpy.shaping import convert, reshaped_copy
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
@@ -42,7 +42,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         places = places % n
     elif mode == "clip":
         places = np.clip(places, 0, n - 1)
-    new = updated(np.reshape(a, (-1,), copy=True), (places,), np.resize(values, places.shape))  # type: ignore[call-overload]
+    new = updated(reshaped_copy(a, (-1,)), (places,), np.resize(values, places.shape))
     settle(a, np.reshape(new, a.shape))
 
 
@@ -85,7 +85,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     arr = _target("np.put_along_axis", arr)
     if axis is None:
-        new = updated(np.reshape(arr, (-1,), copy=True), (indices,), values)  # type: ignore[call-overload]
+        new = updated(reshaped_copy(arr, (-1,)), (indices,), values)
         settle(arr, np.reshape(new, arr.shape))
         return
     axis = normal_axis(operator.index(axis), arr.ndim)
