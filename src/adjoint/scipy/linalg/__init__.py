@@ -99,6 +99,7 @@ from adjoint.scipy.linalg.structured import (
     solve_toeplitz,
     toeplitz,
 )
+from adjoint.scipy.passing import passed
 
 LinAlgError = np.linalg.LinAlgError
 
@@ -117,3 +118,10 @@ __all__ = sorted(  # pyright: ignore[reportUnsupportedDunderAll]
     if name in QUESTIONS
     or (getattr(value, "__module__", "").startswith(__name__) and name not in {*FUNCTIONS, "array"})
 )
+
+
+def __getattr__(name: str) -> Any:
+    """Everything else of scipy.linalg, for plain values."""
+    import scipy.linalg
+
+    return passed(scipy.linalg, name)
