@@ -96,7 +96,8 @@ EXAMPLES: dict[str, Example] = {
     "bilinear": at(B, A),
     "bilinear_zpk": of(lambda f, z, p: f(z, p, 1.0, 2.0), Z, P),
     **each("lp2bp lp2bs lp2hp lp2lp", at(B, A)),
-    **each("lp2bp_zpk lp2bs_zpk lp2hp_zpk lp2lp_zpk zpk2sos zpk2ss zpk2tf", of(lambda f, z, p: f(z, p, 1.0), Z, P)),
+    **each("lp2hp_zpk lp2lp_zpk zpk2sos zpk2ss zpk2tf", of(lambda f, z, p: f(z, p, 1.0), Z, P)),
+    **each("lp2bp_zpk lp2bs_zpk", of(lambda f, z, p: f(z + 0.3j, p + 0.2j, 1.0), Z, P)),
     **each("normalize tf2sos tf2ss tf2zpk residue residuez", at(B, A)),
     "sos2zpk": at(SOS),
     **each("ss2tf ss2zpk", at(*SYSTEM)),
@@ -123,9 +124,9 @@ EXAMPLES: dict[str, Example] = {
     # of older versions
     **each("morlet ricker", of(lambda f, w: f(5, w), 1.3)),
     "morlet2": of(lambda f, w: f(5, w), 1.3),
-    "cwt": of(lambda f, x: f(x, lambda m, s: np.ones(m) / s, [1.0, 2.0]), X),
+    "cwt": of(lambda f, x: f(x, lambda m, s: np.ones(int(m)) / s, [1.0, 2.0]), X),
     **each("cascade qmf", at(B)),
-    "daub": of(lambda f, p: f(p), 2.0),
+    "daub": of(lambda f: f(2)),
     "cmplx_sort": at(X),
     "find_peaks_cwt": of(lambda f, x: f(x, np.arange(1, 4)), X),
 }

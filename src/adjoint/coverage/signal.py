@@ -58,5 +58,6 @@ SIGNAL.refused("vectorstrength", PLAIN, "Write it with np.exp(2j * np.pi * event
 SIGNAL.refused("find_peaks_cwt", PLAIN, "Use adjoint.scipy.signal.find_peaks, or stop_gradient(x)")
 SIGNAL.refused("square", PLAIN, "Use np.sign(np.sin(t)), which is constant but for its steps")
 OLD = "it left SciPy in version 1.15"
-SIGNAL.refused("cwt morlet morlet2 ricker cascade daub qmf", OLD, "Write the wavelet, and use convolve", until="1.15")
+SIGNAL.refused("cwt morlet morlet2 ricker cascade qmf", OLD, "Write the wavelet, and use convolve", until="1.15")
 SIGNAL.refused("cmplx_sort", OLD, "Use np.sort_complex", until="1.15")
+SIGNAL.constant("daub", SIZES, until="1.15")
