@@ -6,6 +6,7 @@
 import numpy as np
 
 from adjoint.ops.pointwise import result, smooth
+from adjoint.program.types import Value, type_of
 
 LOG2, LOG10 = float(np.log(2.0)), float(np.log(10.0))
 
@@ -20,9 +21,15 @@ log1p = smooth(np.log1p, lambda x: 1.0 / (1.0 + x), singular=True)
 sin = smooth(np.sin, lambda x: np.cos(x))
 cos = smooth(np.cos, lambda x: -np.sin(x))
 tan = smooth(np.tan, lambda z: 1.0 + z * z)
-# the signs of zeros are those of x: on a cut of complex numbers they choose the side
-arcsin = smooth(np.arcsin, lambda x: 1.0 / np.sqrt((x + 1.0) * -(x - 1.0)), singular=True)
-arccos = smooth(np.arccos, lambda x: -1.0 / np.sqrt((x + 1.0) * -(x - 1.0)), singular=True)
+
+
+def _one_minus(x: Value) -> Value:
+    """1 - x, with the sign of a complex number's zero: on a cut it chooses the side."""
+    return -(x - 1.0) if type_of(x).dtype.kind == "c" else 1.0 - x
+
+
+arcsin = smooth(np.arcsin, lambda x: 1.0 / np.sqrt((x + 1.0) * _one_minus(x)), singular=True)
+arccos = smooth(np.arccos, lambda x: -1.0 / np.sqrt((x + 1.0) * _one_minus(x)), singular=True)
 arctan = smooth(np.arctan, lambda x: 1.0 / (1.0 + x * x))
 arctan2 = smooth(np.arctan2, lambda x, y: y / (x * x + y * y), lambda x, y: -x / (x * x + y * y), singular=True)
 
