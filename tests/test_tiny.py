@@ -163,12 +163,19 @@ def test_namespaces() -> None:
     np.testing.assert_allclose(ad.grad(lambda a: np.linalg.slogdet(a)[1])(np.diag([2.0, 4.0])), np.diag([0.5, 0.25]))
 
 
+def test_linear_maps() -> None:
+    A = ad.linear.diagonal(np.array([1.0, 2.0])) + ad.linear.low_rank(np.ones(2))
+    np.testing.assert_allclose(A @ A.solve(np.array([3.0, 4.0])), [3.0, 4.0])
+    assert A.has("positive definite")
+
+
 def test_every_public_name_is_tried_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     parts = {
         "api",
         "base",
         "compile",
+        "coverage",
         "derivatives",
         "entries",
         "extend",
@@ -178,6 +185,7 @@ def test_every_public_name_is_tried_here() -> None:
         "pipeline",
         "program",
         "report",
+        "shortcut",
         "simplify",
         "testing",
         "tracing",

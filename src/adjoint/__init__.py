@@ -21,7 +21,7 @@ from adjoint.program.types import ArrayType
 from adjoint.tracing import load, trace
 
 if TYPE_CHECKING:
-    from adjoint import random, signal, testing
+    from adjoint import linear, random, signal, testing
     from adjoint.jitting import jit
     from adjoint.testing import check_grads
 
@@ -68,6 +68,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     "progress",
     "scope",
     "testing",
+    # linear maps
+    "linear",
     # names
     "numpy",
     "random",
@@ -78,6 +80,7 @@ __all__ = [  # noqa: RUF022  (by subject)
 
 # Loaded when they are first used, so that `import adjoint` stays quick.
 _LATER = {
+    "linear": "adjoint.linear",
     "random": "adjoint.random",
     "signal": "adjoint.signal",
     "testing": "adjoint.testing",

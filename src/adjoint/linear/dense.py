@@ -1,0 +1,86 @@
+"""Equations with a matrix, solved by what is known about it.
+
+diagonal: one division; triangular: substitution; tridiagonal: elimination along the band; orthonormal: the adjoint;
+definite: Cholesky, A = L L*; any other square matrix: LU with exchanges; more rows than columns: least squares by
+A = Q R; fewer: the solution of least norm, by A* = Q R.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import ShapeError
+from adjoint.linear.facts import Facts
+from adjoint.ops.contract import adjoint_matrix
+from adjoint.program.types import Value
+from adjoint.scipy import linalg
+
+__all__ = ["METHODS", "method_for", "solve_dense"]
+
+METHODS = ("diagonal", "triangular", "orthonormal", "tridiagonal", "cholesky", "lu", "qr")
+
+
+def method_for(facts: Facts, shape: tuple[int, int]) -> str:
+    """The name of the method that fits."""
+    if shape[0] != shape[1]:
+        return "qr"
+    if "diagonal" in facts:
+        return "diagonal"
+    if facts & {"lower triangular", "upper triangular"}:
+        return "triangular"
+    if "orthonormal" in facts:
+        return "orthonormal"
+    if "tridiagonal" in facts:
+        return "tridiagonal"
+    return "cholesky" if facts & {"positive definite", "negative definite"} else "lu"
+
+
+def solve_dense(a: Value, b: Value, facts: Facts = frozenset(), method: str | None = None) -> Value:
+    """x with a x = b, for a vector b or the columns of a matrix b."""
+    m, n = a.shape
+    method = method_for(facts, (m, n)) if method is None else method
+    if method not in METHODS:
+        raise ValueError(f"solve: {method!r} is no direct method. They are: {', '.join(METHODS)}.")
+    if m != n and method != "qr":
+        raise ShapeError(f"solve: the matrix has shape {(m, n)}, and {method} needs as many rows as columns. Use 'qr'.")
+    if method == "diagonal":
+        d = np.diagonal(a)
+        return b / (d if b.ndim == 1 else d[:, None])
+    if method == "triangular":
+        lower = "lower triangular" in facts if facts & {"lower triangular", "upper triangular"} else True
+        return linalg.solve_triangular(a, b, lower=lower, unit_diagonal="unit diagonal" in facts)
+    if method == "orthonormal":
+        return np.matmul(adjoint_matrix(a), b)
+    if method == "tridiagonal":
+        return _tridiagonal(a, b)
+    if method == "cholesky":
+        sign = -1 if "negative definite" in facts else 1
+        return sign * linalg.solve(sign * a, b, assume_a="pos")
+    if method == "lu":
+        return linalg.solve(a, b)
+    return _least_squares(a, b)
+
+
+def _tridiagonal(a: Value, b: Value) -> Value:
+    n = a.shape[0]
+    if n < 3:
+        return linalg.solve(a, b)
+    none = np.zeros(1, a.dtype)
+    above = np.concatenate([none, np.diagonal(a, 1)])
+    below = np.concatenate([np.diagonal(a, -1), none])
+    return linalg.solve_banded((1, 1), np.stack([above, np.diagonal(a), below]), b)
+
+
+def _least_squares(a: Value, b: Value) -> Value:
+    if a.shape[0] >= a.shape[1]:
+        q, r = _qr(a)
+        return linalg.solve_triangular(r, np.matmul(adjoint_matrix(q), b))
+    q, r = _qr(adjoint_matrix(a))
+    return np.matmul(q, linalg.solve_triangular(adjoint_matrix(r), b, lower=True))
+
+
+def _qr(a: Value) -> tuple[Any, Any]:
+    q, r = np.linalg.qr(a)
+    return q, r

@@ -1,0 +1,116 @@
+"""Maps given by functions: a linear function, its adjoint derived, and the derivative of any function at a point."""
+
+# pyright: reportPrivateUsage=false
+# (maps ask other maps for their methods behind the public ones, which have checked the arguments)
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from adjoint.api import LinearMap as Recorded
+from adjoint.api import linear_transpose, linearize
+from adjoint.linear.facts import read
+from adjoint.linear.maps import STATIC, LinearMap
+from adjoint.linear.spaces import Space
+from adjoint.program.trace import live_trace
+from adjoint.tracing import trace
+
+__all__ = ["Derivative", "Function", "from_function"]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Function(LinearMap):
+    """x ↦ f(x), or f(parameters, x), for a linear function f; the adjoint is derived from its program, or given."""
+
+    function: Callable[..., Any] = field(metadata=STATIC)
+    backwards: Callable[..., Any] | None = field(metadata=STATIC)
+    parameters: Any
+    source: Space = field(metadata=STATIC)
+    target: Space = field(metadata=STATIC)
+
+    @property
+    def domain(self) -> Space:
+        return self.source
+
+    @property
+    def range(self) -> Space:
+        return self.target
+
+    def _label(self) -> str:
+        return f"Function {getattr(self.function, '__name__', '')}".rstrip()
+
+    def _apply(self, x: Any) -> Any:
+        return self.target.checked(self.function(*self.parameters, x), "from_function: the result")
+
+    def _apply_adjoint(self, u: Any) -> Any:
+        if self.backwards is not None:
+            return self.source.checked(self.backwards(*self.parameters, u), "from_function: the adjoint's result")
+        return linear_transpose(lambda x: self.function(*self.parameters, x), self.source.tree)(u)[0]
+
+
+def from_function(
+    function: Callable[..., Any],
+    domain: Any,
+    *facts: str,
+    adjoint: Callable[..., Any] | None = None,
+    parameters: tuple[Any, ...] = (),
+) -> LinearMap:
+    """The map x ↦ f(x) of a linear function; with `parameters` (p, q, …), x ↦ f(p, q, …, x), differentiable in them.
+
+    `domain` is an element, a tree of types, a shape, or a number of elements. `adjoint` takes the same parameters;
+    without it the adjoint is read off the function's program.
+    """
+    source = Space.of(domain)
+    program = trace(lambda x: function(*parameters, x))(source.tree)
+    target = Space(program.outputs, program.output_types)
+    return Function(function, adjoint, tuple(parameters), source, target, claims=read(facts))
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Derivative(LinearMap):
+    """∂f(x): pushes tangents, and its adjoint pulls cotangents. The function is run once, and the record kept."""
+
+    function: Callable[..., Any] = field(metadata=STATIC)
+    point: Any
+
+    @functools.cached_property
+    def _kept(self) -> list[Any]:
+        """(the trace in which the record was made, the record); made again where that trace does not run."""
+        return []
+
+    def _record(self) -> Any:
+        live = live_trace()
+        if self._kept:
+            made_in, record = self._kept
+            running = live
+            while running is not None and running is not made_in:
+                running = running.outer
+            if running is made_in:
+                return record
+        _, pushed = linearize(self.function, self.point)
+        self._kept[:] = [live, pushed]
+        return pushed
+
+    @property
+    def domain(self) -> Space:
+        return Space.of(self.point)
+
+    @property
+    def range(self) -> Space:
+        recorded = self._record()._recorded
+        return Space(recorded.structure, recorded.output_types)
+
+    def _label(self) -> str:
+        return f"Derivative of {getattr(self.function, '__name__', 'a function')}"
+
+    def _apply(self, x: Any) -> Any:
+        return self._record()(x)
+
+    def _apply_adjoint(self, u: Any) -> Any:
+        pushed = self._record()
+        return Recorded(pushed._recorded, pushed._chosen, backwards=True)(u)[0]

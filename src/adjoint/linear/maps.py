@@ -1,0 +1,310 @@
+"""Linear maps between spaces of trees, without a matrix: what every map can do.
+
+    (A + B)(x) = A x + B x,    (A @ B)(x) = A (B x),    (c A)(x) = c (A x),    ⟨A x, u⟩ = ⟨x, A* u⟩
+
+Inner products are Re Σ conj(a) b over all elements of all leaves. A map is a tree of its parameters: it goes through
+jit, vmap and grad, and what it does is differentiable in them. What is known about it (`facts`) is part of its
+structure.
+"""
+
+# pyright: reportPrivateUsage=false
+# (maps ask other maps for their methods behind the public ones, which have checked the arguments)
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from adjoint.api import vmap
+from adjoint.base.errors import ShapeError
+from adjoint.base.source import user_facing
+from adjoint.linear import facts as known
+from adjoint.linear.dense import method_for, solve_dense
+from adjoint.linear.facts import Facts
+from adjoint.linear.spaces import Space
+from adjoint.linear.text import described, html
+from adjoint.ops.contract import adjoint_matrix
+from adjoint.program.types import Value
+
+__all__ = ["OPERATIONS", "STATIC", "LinearMap", "operation"]
+
+STATIC = {"static": True}  # a field that is part of the structure, as `tree.static()` makes them
+
+M = TypeVar("M", bound="LinearMap")
+F = TypeVar("F", bound=Callable[..., Any])
+
+# What the operators of maps do, by name: filled by the file that defines sums, products and inverses.
+OPERATIONS: dict[str, Callable[..., Any]] = {}
+
+
+def operation(name: str) -> Callable[[F], F]:
+    """Give the operation of this name its meaning."""
+
+    def registered(function: F) -> F:
+        OPERATIONS[name] = function
+        return function
+
+    return registered
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinearMap(ABC):
+    """A linear map A from `domain` to `range`: A(x) or A @ x applies it, `A.adjoint` is A*, `A @ B` is A after B."""
+
+    __array_ufunc__ = None  # NumPy's operators leave us alone: `array @ A` asks A
+    __array_priority__ = 1000.0
+
+    claims: Facts = field(default=frozenset(), kw_only=True, metadata=STATIC)
+
+    @property
+    @abstractmethod
+    def domain(self) -> Space:
+        """Where it acts."""
+
+    @property
+    @abstractmethod
+    def range(self) -> Space:
+        """Where its results lie."""
+
+    @abstractmethod
+    def _apply(self, x: Any) -> Any:
+        """A x, for x in the domain."""
+
+    @abstractmethod
+    def _apply_adjoint(self, u: Any) -> Any:
+        """A* u, for u in the range."""
+
+    def _own_facts(self) -> Facts:
+        """What follows from its form."""
+        return frozenset()
+
+    def _parts(self) -> tuple[LinearMap, ...]:
+        """The maps that it is made of, for those who look at it."""
+        return ()
+
+    @functools.cached_property
+    def facts(self) -> Facts:
+        """What is known about the map: from its form, from its parts, and by `assume`."""
+        return known.closed(self._own_facts() | self.claims, self.is_square)
+
+    def has(self, *facts: str) -> bool:
+        """Whether all these facts are known."""
+        return known.read(facts) <= self.facts
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(dimension of the range, dimension of the domain): the shape of its matrix."""
+        return self.range.size, self.domain.size
+
+    @property
+    def is_square(self) -> bool:
+        """As many rows as columns."""
+        return self.range.size == self.domain.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type of its matrix."""
+        return np.result_type(self.domain.dtype, self.range.dtype)
+
+    # applying
+
+    @user_facing
+    def __call__(self, x: Any) -> Any:
+        return self._apply(self.domain.checked(x, f"{type(self).__name__}: the argument"))
+
+    @user_facing
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, LinearMap):
+            return OPERATIONS["compose"](self, other)
+        if self.domain.is_vector and getattr(other, "ndim", 1) == 2:
+            return self._apply_columns(self._checked_columns(other))
+        return self(other)
+
+    @user_facing
+    def __rmatmul__(self, other: Any) -> Any:
+        """yᵀ A = (Aᵀ y)ᵀ; a matrix of rows gives a matrix of rows."""
+        if getattr(other, "ndim", 1) == 2 and self.range.is_vector:
+            return np.transpose(self.T @ np.transpose(other))
+        return self.T(other)
+
+    def _checked_columns(self, columns: Any) -> Any:
+        if columns.shape[0] != self.domain.size:
+            raise ShapeError(f"A @ X: A takes vectors of {self.domain.size}, but the columns of X have shape "
+                             f"{columns.shape}.")  # fmt: skip
+        return columns.astype(np.result_type(self.domain.dtype, columns.dtype))
+
+    def _apply_columns(self, columns: Value) -> Value:
+        """A on every column of a matrix (in the order of `ravel`)."""
+        stacked = self.domain.unravel_columns(columns)
+        return self.range.ravel_columns(vmap(self._apply)(stacked))
+
+    # algebra
+
+    @property
+    def adjoint(self) -> LinearMap:
+        """A*: ⟨A x, u⟩ = ⟨x, A* u⟩."""
+        if "symmetric" in self.facts:
+            return self
+        made = self._adjoint()
+        # what was claimed of A holds, turned round, of A* as well
+        return made if not self.claims else made._claiming(known.of_adjoint(self.claims))
+
+    def _adjoint(self) -> LinearMap:
+        return OPERATIONS["adjoint"](self)
+
+    @property
+    def H(self) -> LinearMap:
+        """A*, by the name that NumPy's users know."""
+        return self.adjoint
+
+    @property
+    def T(self) -> LinearMap:
+        """Aᵀ: for real maps A*, for complex ones its conjugate, u ↦ conj(A* conj(u))."""
+        complex_ = "c" in (self.domain.dtype.kind, self.range.dtype.kind)
+        return OPERATIONS["conjugate"](self.adjoint) if complex_ else self.adjoint
+
+    def __add__(self, other: Any) -> LinearMap:
+        return OPERATIONS["add"](self, other) if isinstance(other, LinearMap) else NotImplemented
+
+    def __radd__(self, other: Any) -> LinearMap:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # so that sum() works
+
+    def __sub__(self, other: Any) -> LinearMap:
+        return OPERATIONS["add"](self, -other) if isinstance(other, LinearMap) else NotImplemented
+
+    def __neg__(self) -> LinearMap:
+        return OPERATIONS["scale"](-1.0, self)
+
+    def __mul__(self, factor: Any) -> LinearMap:
+        return OPERATIONS["scale"](factor, self) if _is_number(factor) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, factor: Any) -> LinearMap:
+        return OPERATIONS["scale"](1 / factor, self) if _is_number(factor) else NotImplemented
+
+    def __pow__(self, n: int) -> LinearMap:
+        if not isinstance(n, int):
+            return NotImplemented
+        return OPERATIONS["power"](self, n) if n >= 0 else self.inverse**-n
+
+    @property
+    def inverse(self) -> LinearMap:
+        """A⁻¹ as a map: it solves when it is applied."""
+        if not self.is_square:
+            raise ShapeError(f"The map has shape {self.shape}, so it has no inverse; A.solve(b) gives least squares.")
+        return self._inverse()
+
+    def _inverse(self) -> LinearMap:
+        return OPERATIONS["inverse"](self)
+
+    # solving
+
+    @user_facing
+    def solve(self, b: Any, method: str | None = None) -> Any:
+        """x with A x = b by a direct method, which the facts choose; `A.method` says which, and `method` names one.
+
+        With more rows than columns: least squares; with fewer: the solution of least norm.
+        """
+        b = self.range.checked(b, f"{type(self).__name__}.solve: the right side")
+        return self._solve(b) if method is None else self._solve_dense(b, method)
+
+    @property
+    def method(self) -> str:
+        """How `solve` solves."""
+        return self._method()
+
+    def _method(self) -> str:
+        return method_for(self.facts, self.shape)
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether `solve` needs no matrix of the whole map."""
+        return self._is_structured()
+
+    def _is_structured(self) -> bool:
+        return self.is_square and bool(self.facts & {"orthonormal", "diagonal"})
+
+    def _solve(self, b: Any) -> Any:
+        if "diagonal" in self.facts:
+            return self.domain.unravel(self.range.ravel(b) / self.diagonal())
+        if "orthonormal" in self.facts and self.is_square:
+            return self._apply_adjoint(b)
+        return self._solve_dense(b, None)
+
+    def _solve_columns(self, columns: Value) -> Value:
+        """The solutions for every column of a matrix (in the order of `ravel`)."""
+        if not self.is_structured:
+            return solve_dense(self._to_dense(), columns, self.facts)
+        return self.domain.ravel_columns(vmap(self._solve)(self.range.unravel_columns(columns)))
+
+    def _solve_dense(self, b: Any, method: str | None) -> Any:
+        return self.domain.unravel(solve_dense(self.to_dense(), self.range.ravel(b), self.facts, method))
+
+    # looking
+
+    @user_facing
+    def to_dense(self) -> Value:
+        """The matrix, of shape `shape`, with the leaves of both spaces in the order of `ravel`."""
+        return self._to_dense()
+
+    def _to_dense(self) -> Value:
+        rows, columns = self.shape
+        if rows == 0 or columns == 0:
+            return np.zeros(self.shape, self.dtype)
+        if rows < columns and self.domain.dtype.kind == self.range.dtype.kind:
+            back = self.adjoint
+            return adjoint_matrix(back.range.ravel_columns(vmap(back._apply)(back.domain.basis())))
+        return self._apply_columns(np.eye(columns, dtype=self.domain.dtype))
+
+    def diagonal(self) -> Value:
+        """The diagonal of the matrix."""
+        if "diagonal" in self.facts:  # its product with a vector of ones
+            return self.range.ravel(self._apply(self.domain.unravel(np.ones(self.domain.size, self.domain.dtype))))
+        return np.diagonal(self._to_dense())
+
+    def trace(self) -> Value:
+        """The sum of the diagonal."""
+        return np.sum(self.diagonal())
+
+    def as_scipy(self) -> Any:
+        """The map as a scipy.sparse.linalg.LinearOperator, on vectors."""
+        import scipy.sparse.linalg
+
+        operator: Any = scipy.sparse.linalg.LinearOperator
+        domain, range_, back = self.domain, self.range, self.adjoint
+        return operator(
+            self.shape,
+            matvec=lambda v: range_.ravel(self._apply(domain.unravel(np.reshape(v, (-1,))))),
+            rmatvec=lambda v: domain.ravel(back._apply(range_.unravel(np.reshape(v, (-1,))))),
+            matmat=self._apply_columns,
+            rmatmat=back._apply_columns,
+            dtype=self.dtype,
+        )
+
+    def _claiming(self: M, claims: Facts) -> M:
+        return dataclasses.replace(self, claims=self.claims | claims) if claims - self.facts else self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was computed from the fields is computed again."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def _label(self) -> str:
+        """What it is, in a word or two."""
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return described(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | complex) or (hasattr(value, "dtype") and value.shape == ())
