@@ -36,6 +36,12 @@ def test_against_mpmath(name):
         assert abs(value - want) < 3e-12 * size, (v, z, value, want)
 
 
+def test_order_zero_of_a_large_function():
+    """∂I/∂ν at ν = 0 is -K, which is smaller than I by many magnitudes."""
+    z = np.array([40.0 + 3.0j, 70.0 - 20.0j, 5.0 + 0.0j])
+    np.testing.assert_allclose(ParameterDerivative("iv", (1, 0))(0.0, z), -special.kv(0.0, z), rtol=1e-12)
+
+
 def test_the_function_itself_and_the_second_derivative():
     v, z = np.array([0.5, 10.0, 3.0]), np.array([3.0 - 2.0j, 9.9j, -12.0 + 1.0j])
     with np.errstate(all="ignore"):

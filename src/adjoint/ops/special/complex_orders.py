@@ -158,12 +158,15 @@ def modified(n: int, v: Any, z: Any) -> tuple[Many, Many]:
     u = np.abs(v)
     left = z.real < 0
     first, second = _right_half(n, u, np.where(left, -z, z))
+    sines = [np.imag(t) for t in _turn(n, u, pi)]
+    # I = (even in ν) - sin(πν)/π K: at ν = 0 the odd derivatives are those of the small second part alone
+    odd = _leibniz(sines, second)
+    first = [np.where((u == 0) & (k % 2 == 1), -odd[k] / pi, f) for k, f in enumerate(first)]
     half = np.where(z.imag >= 0, 1.0, -1.0)  # z = w exp(±πi)
     turn = [np.where(half > 0, t, np.conj(t)) for t in _turn(n, u, pi)]
     over = [a - half * 1j * pi * b for a, b in zip(_leibniz([np.conj(t) for t in turn], second), first, strict=True)]
     second = [np.where(left, a, b) for a, b in zip(over, second, strict=True)]
     first = [np.where(left, a, b) for a, b in zip(_leibniz(turn, first), first, strict=True)]
-    sines = [np.imag(t) for t in _turn(n, u, pi)]
     reflected = [a + 2.0 / pi * b for a, b in zip(first, _leibniz(sines, second), strict=True)]
     sign = np.where(v < 0, -1.0, 1.0)
     first = [np.where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(reflected, first, strict=True))]

@@ -85,7 +85,8 @@ def hyp1f1_kernel(orders: Orders, a: Any, b: Any, x: Any) -> Any:
     a, b = a + m, b + m
     far = (np.abs(x) > 50.0 + 2.0 * (np.abs(a) + np.abs(a - b))) & (np.abs(b) < 150.0)
     left = x < -1.0
-    waves = ~far & np.where(left, a > b + 3.0, (x > 1.0) & (a < -3.0))
+    moderate = (np.abs(b) < 200.0) & (np.abs(a) < 1e4) & (np.abs(x) < 1e4)
+    waves = ~far & moderate & np.where(left, a > b + 3.0, (x > 1.0) & (a < -3.0))
     rest = ~far & ~waves
     for here, method in (
         (far & left, _kummer_left),
@@ -140,7 +141,7 @@ def _kummer_step(a: Form, b: Form, value: Jet, slope: Jet, here: Any, there: Any
         upper, lower = lower, term
         result += term
         rise += (k + 2.0) * term
-        if k % 8 == 7 and np.all(np.abs(term) * k <= 1e-18 * np.abs(result) + 1e-300):
+        if k % 8 == 7 and not np.any(np.abs(term) * k > 1e-18 * np.abs(result) + 1e-300):
             break
     return result, rise / step
 
@@ -189,8 +190,9 @@ def hyp2f1_kernel(orders: Orders, a: Any, b: Any, c: Any, x: Any) -> Any:
         ((x >= 0.75) & (x < 1.0), _gauss_near_one),
         (x == 1.0, _gauss_at_one),
     ]
-    for here, method in methods:
-        if np.any(here):
+    moderate = (np.abs(a) < 1e4) & (np.abs(b) < 1e4) & (np.abs(c) < 1e4)  # elsewhere NaN
+    for where, method in methods:
+        if np.any(here := where & moderate):
             jet[..., here] = method(inner, *[(f + m).chosen(here) for f in (p, q, r)], x[here])
     for k in range(m):
         jet = over(times(times(jet, p + k), q + k), r + k)
@@ -270,7 +272,7 @@ def _step(a: Form, b: Form, c: Form, value: Jet, slope: Jet, here: Any, there: A
         upper, lower = lower, term
         result += term
         rise += (k + 2.0) * term
-        if k % 8 == 7 and np.all(np.abs(term) * k <= 1e-18 * np.abs(result) + 1e-300):
+        if k % 8 == 7 and not np.any(np.abs(term) * k > 1e-18 * np.abs(result) + 1e-300):
             break
     return result, rise / (ratio * here)
 

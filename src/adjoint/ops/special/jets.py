@@ -136,7 +136,7 @@ def series(orders: tuple[int, ...], upper: list[Form], lower: list[Form], x: Any
         total += term
         size = np.abs(term)
         peak = np.maximum(peak, size)
-        if k % 8 == 7 and np.all(size <= 1e-18 * np.abs(total) + 1e-300):
+        if k % 8 == 7 and not np.any(size > 1e-18 * np.abs(total) + 1e-300):
             break
     lost = (1e-10 * peak > np.abs(total)) | (np.abs(term) > 1e-12 * peak)
     return np.where(lost, np.nan, total)

@@ -20,6 +20,7 @@ from adjoint.ops.special.jets import Form, Jet, forms, multiplied, one, power, r
 from adjoint.ops.special.parameters import Orders, gauss
 
 FALL = 40.0
+MOST_STEPS = 2000.0  # of a recurrence
 
 
 def hyperu_kernel(orders: Orders, a: Any, b: Any, x: Any) -> Any:
@@ -44,7 +45,14 @@ def _any_sign(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
     jet = one(orders, x)
     raised = ~direct & ~mirrored & (b.value > np.maximum(x, 1.0) + 2.0)
     rest = ~(direct | mirrored | raised)
-    for here, method in ((direct, _integral), (mirrored, _mirrored), (raised, _upwards), (rest, _downwards)):
+    near = (np.abs(a.value) < MOST_STEPS) & (np.abs(b.value) < MOST_STEPS)
+    jet[..., (raised | rest) & ~near] = np.nan
+    for here, method in (
+        (direct, _integral),
+        (mirrored, _mirrored),
+        (raised & near, _upwards),
+        (rest & near, _downwards),
+    ):
         if np.any(here):
             jet[..., here] = method(orders, a.chosen(here), b.chosen(here), x[here])
     return jet
