@@ -148,6 +148,13 @@ def test_compiled_values_and_gradients_are_the_same() -> None:
         compared(ad.jit(g)(A), g(A), 1e-12)
 
 
+def test_norms_are_estimated_without_disturbing_the_users_draws() -> None:
+    before = np.random.get_state()[1].copy()
+    for f in (linalg.logm, lambda a: linalg.fractional_matrix_power(a, 0.3)):
+        compared(ad.jit(f)(A), f(A), 1e-12)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+
+
 @pytest.mark.parametrize("call, error, words", [
     (lambda: linalg.funm(A, np.exp), UnsupportedError, "not Hermitian.*expm"),
     (lambda: linalg.funm(gram(A), np.exp, disp=False), UnsupportedError, "disp"),

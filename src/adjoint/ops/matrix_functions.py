@@ -13,7 +13,8 @@ A real matrix has a real result; where there is none (an eigenvalue on the negat
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,16 @@ from adjoint.ops.pointwise import aligned
 from adjoint.ops.solving import Solve
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
+
+
+@contextmanager
+def undisturbed() -> Generator[None]:
+    """SciPy estimates norms with draws from NumPy's global generator; the user's numbers stay what they would be."""
+    state = np.random.get_state()  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
 
 
 def fitted(z: Value, dtype: Any) -> Value:
@@ -158,7 +169,9 @@ class Logarithm(OfMatrix, Differential):
             t, u = schur_form(x, "complex")
             if not np.all(np.diagonal(t)):
                 raise np.linalg.LinAlgError("logm: a singular matrix has no logarithm.")
-            return fitted(u @ scipy.linalg.logm(t) @ np.conj(u.T), a.dtype)
+            with undisturbed():
+                z = scipy.linalg.logm(t)
+            return fitted(u @ z @ np.conj(u.T), a.dtype)
 
         return each_matrix(self, one, [a])
 
@@ -193,7 +206,8 @@ class RealPower(Differential):
         a = to_factor_dtype(self.title, xs[0])
 
         def one(x: Value, p: Value) -> Value:
-            return fitted(scipy.linalg.fractional_matrix_power(x, float(p[0, 0])), a.dtype)
+            with undisturbed():
+                return fitted(scipy.linalg.fractional_matrix_power(x, float(p[0, 0])), a.dtype)
 
         return each_matrix(self, one, [a, xs[1]])
 
