@@ -23,7 +23,6 @@ SPECIAL.differentiable("multigammaln", "a", own=True)
 SPECIAL.differentiable("jvp yvp ivp kvp h1vp h2vp", "v, z", own=True)
 SPECIAL.differentiable("spherical_jn spherical_yn spherical_in spherical_kn", "z", own=True)
 SPECIAL.differentiable("riccati_jn riccati_yn lmbda pbdv_seq pbvv_seq", "x", own=True)
-SPECIAL.differentiable("pbdn_seq", "z", own=True)
 # Legendre functions, spherical harmonics, polynomials
 SPECIAL.differentiable("assoc_laguerre", own=True)
 SPECIAL.differentiable("legendre_p legendre_p_all assoc_legendre_p assoc_legendre_p_all", "z", own=True, since="1.15")
@@ -33,7 +32,12 @@ SPECIAL.differentiable("lqmn lqn", "z", own=True)
 SPECIAL.differentiable("obl_cv_seq pro_cv_seq", "c", own=True)
 
 SPECIAL.refused("ellip_harm ellip_harm_2 ellip_normal", "ellipsoidal harmonics have no rules here", RULE)
-SPECIAL.refused("mathieu_even_coef mathieu_odd_coef", "Mathieu functions have no rules here", RULE)
+SPECIAL.refused("pbdn_seq", "SciPy's values are wrong off the real axis", "Use scipy.special.pbdv, one for each order")
+SPECIAL.refused(
+    "mathieu_even_coef mathieu_odd_coef",
+    "how many coefficients there are depends on q",
+    "Use scipy.special.mathieu_cem and mathieu_sem, which are the sums of the series",
+)
 SPECIAL.refused(
     "roots_jacobi roots_sh_jacobi roots_genlaguerre roots_gegenbauer j_roots js_roots la_roots cg_roots",
     "the nodes have no rule in the parameters of the weight",

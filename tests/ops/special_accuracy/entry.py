@@ -32,7 +32,8 @@ class Entry(NamedTuple):
     result: int | None = None  # which result of a function with several
     direct: bool = False
     order: int = 1
-    scale: float = 0.0  # errors are relative to max(|exact|, scale): for derivatives that pass through zero
+    scale: float | Callable[..., Any] = 0.0  # errors are relative to max(|exact|, scale or scale(*point)): derivatives
+    # pass through zero, and where large terms cancel, no more can be had
     digits: int = 22
 
 
@@ -60,17 +61,18 @@ def exactly(entry: Entry, point: Sequence[Any]) -> Any:
     return mp_difference(along, point[entry.position], derivative=entry.order, digits=entry.digits)
 
 
-def error(entry: Entry, point: Sequence[Any]) -> float:
-    """The relative error at a point; infinite for NaN."""
+def key(entry: Entry, point: Sequence[Any]) -> str:
+    """What a stored value is found by."""
+    part = "" if entry.result is None else f"[{entry.result}]"
+    return f"{entry.function}{part} d{entry.order} {entry.argument} {tuple(point)!r}"
+
+
+def error(entry: Entry, point: Sequence[Any], want: Any = None) -> float:
+    """The relative error at a point; infinite for NaN. `want`: the exact derivative, where it is known."""
     with np.errstate(all="ignore"):
         got = ours(entry, point)
-    want = exactly(entry, point)
-    size = max(abs(want), mpmath.mpf(entry.scale), mpmath.mpf("1e-300"))
+    want = exactly(entry, point) if want is None else want
+    scale = entry.scale(*[mpmath.mpmathify(p) for p in point]) if callable(entry.scale) else entry.scale
+    size = max(abs(want), mpmath.mpf(scale), mpmath.mpf("1e-300"))
     found = float(abs(mpmath.mpmathify(got.item()) - want) / size)
     return np.inf if np.isnan(found) else found
-
-
-def worst(entry: Entry, points: Sequence[tuple[Any, ...]] | None = None) -> tuple[float, tuple[Any, ...]]:
-    """The greatest error among the points, and where."""
-    found = [(error(entry, p), p) for p in (entry.points if points is None else points)]
-    return max(found, key=lambda pair: pair[0])

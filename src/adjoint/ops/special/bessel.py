@@ -104,8 +104,8 @@ _of_order(special.iv, lambda o, v, x: np.exp(x) * _kernel_i(o, v, x), 0.5, 0.5)
 _of_order(special.kv, lambda o, v, x: np.exp(-x) * _kernel_k(o, v, x), -0.5, -0.5)
 _of_order(special.ive, _kernel_i, 0.5, 0.5, lambda x: -np.sign(x), turn=-1.0, real=True)
 _of_order(special.kve, _kernel_k, -0.5, -0.5, lambda x: 1.0)
-named(special.yn, "n x", x=lambda n, x: 0.5 * (special.yn(n - 1, x) - special.yn(n + 1, x)))
-named(special.kn, "n x", x=lambda n, x: -0.5 * (special.kn(np.abs(n - 1), x) + special.kn(n + 1, x)))
+named(special.yn, "n x", whole="n", x=lambda n, x: 0.5 * (special.yn(n - 1, x) - special.yn(n + 1, x)))
+named(special.kn, "n x", whole="n", x=lambda n, x: -0.5 * (special.kn(np.abs(n - 1), x) + special.kn(n + 1, x)))
 
 
 def _i1e_slope(x: Value, z: Value) -> Value:
@@ -136,10 +136,10 @@ def _spherical(f: Any, below: float, above: float) -> Callable[..., Value]:
     return slope
 
 
-named(_ufuncs._spherical_jn, "n x", x=_spherical(_ufuncs._spherical_jn, 1.0, -1.0))
-named(_ufuncs._spherical_yn, "n x", x=_spherical(_ufuncs._spherical_yn, 1.0, -1.0))
-named(_ufuncs._spherical_in, "n x", x=_spherical(_ufuncs._spherical_in, 1.0, 1.0))
-named(_ufuncs._spherical_kn, "n x", x=_spherical(_ufuncs._spherical_kn, -1.0, -1.0))
+named(_ufuncs._spherical_jn, "n x", whole="n", x=_spherical(_ufuncs._spherical_jn, 1.0, -1.0))
+named(_ufuncs._spherical_yn, "n x", whole="n", x=_spherical(_ufuncs._spherical_yn, 1.0, -1.0))
+named(_ufuncs._spherical_in, "n x", whole="n", x=_spherical(_ufuncs._spherical_in, 1.0, 1.0))
+named(_ufuncs._spherical_kn, "n x", whole="n", x=_spherical(_ufuncs._spherical_kn, -1.0, -1.0))
 
 several(special.airy, "x", x=lambda x, z: (z[1], x * z[0], z[3], x * z[2]))
 

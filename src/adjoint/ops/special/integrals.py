@@ -62,10 +62,10 @@ def _expn_slope(n: Value, x: Value, z: Value) -> Value:
     return np.where(first, -z * (1.0 + 1.0 / x), -special.expn(np.where(first, 1, n) - 1, x))
 
 
-named(special.expn, "n x", x=_expn_slope)
+named(special.expn, "n x", whole="n", x=_expn_slope)
 unary(special.spence, lambda x: -removable(x - 1.0, _LOG_QUOTIENT, lambda u: np.log(1.0 + u) / u, 0.3))
 
-named(_ufuncs._lambertw, "x k tol", x=lambda z: np.exp(-z) / (1.0 + z))
+named(_ufuncs._lambertw, "x k tol", whole="k tol", x=lambda z: np.exp(-z) / (1.0 + z))
 unary(special.wrightomega, lambda z: z / (1.0 + z))
 
 several(special.itj0y0, "x", x=lambda x: (special.j0(x), special.y0(x)))

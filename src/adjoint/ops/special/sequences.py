@@ -1,4 +1,4 @@
-"""What SciPy gives as a whole sequence of functions with its derivatives: lqn, lqmn, pbdv_seq, pbvv_seq, pbdn_seq.
+"""What SciPy gives as a whole sequence of functions with its derivatives: lqn, lqmn, pbdv_seq, pbvv_seq.
 
 Each y in the sequence solves y″ = p(x) y′ + q(x) y, so the pair (y, y′) is closed under differentiation.
 """
@@ -35,11 +35,9 @@ def _column(orders: Any, x: Value) -> Any:
 
 
 def _weber(fixed: tuple[Any, ...], x: Value) -> tuple[Value, Value]:
-    """y″ = (x²/4 - v - ½) y, for v = v₀ … v, v₀ the fractional part with the sign of v."""
+    """y″ = (x²/4 - v - ½) y, for v = v₀ … v, v₀ the fractional part."""
     v = fixed[0]
-    whole = int(v)
-    steps = np.arange(abs(whole) + 1.0)
-    orders = v - whole + (steps if whole >= 0 else -steps)
+    orders = v - int(v) + np.arange(max(int(v), 1) + 1.0)
     return 0.0, 0.25 * x * x - _column(orders, x) - 0.5
 
 
@@ -49,7 +47,6 @@ EQUATIONS: dict[str, tuple[Callable[..., tuple[Value, Value]], int]] = {
     "lqmn": (_legendre, 2),
     "pbdv_seq": (_weber, 1),
     "pbvv_seq": (_weber, 1),
-    "pbdn_seq": (_weber, 1),
 }
 
 
@@ -77,7 +74,8 @@ class FunctionSequence(Differential):
         return tuple(np.reshape(p, (*shape, *x.shape)).astype(kind)[()] for p in (parts or [empty, empty]))
 
     def _lengths(self) -> tuple[int, ...]:
-        return tuple(abs(int(v)) + 1 for v in self.fixed)
+        least = 1 if self.function.startswith("pb") else 0  # two functions at least
+        return tuple(max(int(v), least) + 1 for v in self.fixed)
 
     def result_type(self, *types: ArrayType) -> Any:
         one = ArrayType((*self._lengths(), *types[0].shape), types[0].dtype)

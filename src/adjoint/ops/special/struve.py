@@ -121,19 +121,29 @@ unary(special.itmodstruve0, lambda x: special.modstruve(0.0, x))
 unary(special.it2struve0, lambda x: -special.struve(0.0, x) / x)
 
 
-def _polynomial_integral(a: Value, lmb: Value, nu: Value, order: bool) -> Value:
-    """∫ xᵏ f(2ax) dx from 0 to 1, k = λ, with f = log x J_ν for the slope in λ, and f = ∂J_ν/∂ν for that in ν."""
+def _polynomial_integral(a: Value, lmb: Value, nu: Value, factor: Callable[..., Value]) -> Value:
+    """∫ xᵏ factor(x, y, ν) dx from 0 to 1, k = λ, y = 2ax."""
     x, _, weights = tanh_sinh(201, 3.6)
     a, lmb, nu = spread_out(a, lmb, nu)
-    log_x = np.log(x)
-    f = partial_of(special.jv, "v", nu, 2.0 * a * x) if order else log_x * special.jv(nu, 2.0 * a * x)
-    return np.sum(np.exp(lmb * log_x) * f * weights, axis=-1)
+    return np.sum(np.exp(lmb * np.log(x)) * factor(x, 2.0 * a * x, nu) * weights, axis=-1)
 
 
-named(
+def _argument_factor(x: Value, y: Value, nu: Value) -> Value:
+    return x * (special.jv(nu - 1.0, y) - special.jv(nu + 1.0, y))
+
+
+def _power_factor(x: Value, y: Value, nu: Value) -> Value:
+    return np.log(x) * special.jv(nu, y)
+
+
+def _order_factor(x: Value, y: Value, nu: Value) -> Value:
+    return partial_of(special.jv, "v", nu, y)
+
+
+named(  # SciPy sums a power series, which loses digits from a = 5 on: the integral keeps them
     special.besselpoly,
     "a lmb nu",
-    a=lambda a, lmb, nu: special.besselpoly(a, lmb + 1.0, nu - 1.0) - special.besselpoly(a, lmb + 1.0, nu + 1.0),
-    lmb=lambda a, lmb, nu: _polynomial_integral(a, lmb, nu, False),
-    nu=lambda a, lmb, nu: _polynomial_integral(a, lmb, nu, True),
+    a=lambda a, lmb, nu: _polynomial_integral(a, lmb, nu, _argument_factor),
+    lmb=lambda a, lmb, nu: _polynomial_integral(a, lmb, nu, _power_factor),
+    nu=lambda a, lmb, nu: _polynomial_integral(a, lmb, nu, _order_factor),
 )

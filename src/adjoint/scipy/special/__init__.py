@@ -47,12 +47,12 @@ from adjoint.scipy.special.polynomials import (
     sph_legendre_p_all,
 )
 from adjoint.scipy.special.reductions import log_softmax, logsumexp, softmax, softplus
-from adjoint.scipy.special.sequences import lqmn, lqn, obl_cv_seq, pbdn_seq, pbdv_seq, pbvv_seq, pro_cv_seq
+from adjoint.scipy.special.sequences import lqmn, lqn, obl_cv_seq, pbdv_seq, pbvv_seq, pro_cv_seq
 
 __all__ = [
     "assoc_laguerre", "assoc_legendre_p", "assoc_legendre_p_all", "comb", "diric", "factorial", "factorial2",
     "factorialk", "h1vp", "h2vp", "ivp", "jvp", "kvp", "lambertw", "legendre_p", "legendre_p_all", "lmbda",
-    "log_softmax", "logsumexp", "lqmn", "lqn", "multigammaln", "obl_cv_seq", "pbdn_seq", "pbdv_seq", "pbvv_seq", "perm",
+    "log_softmax", "logsumexp", "lqmn", "lqn", "multigammaln", "obl_cv_seq", "pbdv_seq", "pbvv_seq", "perm",
     "polygamma", "pro_cv_seq", "riccati_jn", "riccati_yn", "softmax", "softplus", "sph_harm_y", "sph_harm_y_all",
     "sph_legendre_p", "sph_legendre_p_all", "spherical_in", "spherical_jn", "spherical_kn", "spherical_yn", "yvp",
     "zeta",

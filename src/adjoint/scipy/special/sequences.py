@@ -22,6 +22,8 @@ def _sequence(name: str, x: Any, **fixed: Any) -> Any:
     x = array(x)
     if x.ndim and name.startswith("pb"):
         raise ValueError(f"{name}: x must be a scalar, got the shape {x.shape}.")
+    if fixed.get("v", 0) < 0:
+        raise ValueError(f"{name}: v must not be negative, got {fixed['v']}. Use {name[:4]}, one for each order.")
     return bind(FunctionSequence(name, tuple(fixed.values())), x)
 
 
@@ -44,11 +46,6 @@ def pbdv_seq(v: Any, x: Any) -> Any:
 def pbvv_seq(v: Any, x: Any) -> Any:
     """Parabolic cylinder functions V of order v-⌊v⌋ … v, and their derivatives."""
     return _sequence("pbvv_seq", x, v=v)
-
-
-def pbdn_seq(n: Any, z: Any) -> Any:
-    """Parabolic cylinder functions D of order 0 … n at a complex z, and their derivatives."""
-    return _sequence("pbdn_seq", z, n=n)
 
 
 def _characteristic(name: str, m: Any, n: Any, c: Any) -> Any:
