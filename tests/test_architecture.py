@@ -51,10 +51,23 @@ KNOTS = {
 }
 
 # Imported inside the functions that need them, so that `import adjoint` stays quick and small.
-LAZY = {"IPython", "attrs", "attr", "llvmlite", "matplotlib", "mpmath", "pandas", "rich", "scipy", "sklearn", "torch"}
+LAZY = {
+    "IPython",
+    "attrs",
+    "attr",
+    "llvmlite",
+    "matplotlib",
+    "mpmath",
+    "pandas",
+    "rich",
+    "scipy",
+    "sklearn",
+    "torch",
+    "zipfile",
+}
 
 # Packages whose files wait until they are asked for.
-DOORS = {"__init__.py", "scipy/__init__.py"}
+DOORS = {"__init__.py", "coverage/__init__.py", "scipy/__init__.py"}
 
 LONGEST = 400
 # Names that another library chose for its modules, which its users import.

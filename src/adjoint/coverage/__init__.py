@@ -2,12 +2,10 @@
 constant, or refused, and why. The dispatch, its errors and a page of the documentation are made from it.
 """
 
+import importlib
+from collections.abc import Iterator, Mapping
+
 from adjoint.coverage.numpy import NUMPY
-from adjoint.coverage.numpy_linalg import FFT, LINALG
-from adjoint.coverage.scipy_fft import SCIPY_FFT
-from adjoint.coverage.scipy_linalg import SCIPY_LINALG
-from adjoint.coverage.signal import SIGNAL
-from adjoint.coverage.special import SPECIAL
 from adjoint.coverage.table import CONSTANT, DIFFERENTIABLE, KINDS, REFUSED, SIZES, TYPES, VALUES, Row, Table
 
 __all__ = [
@@ -24,7 +22,38 @@ __all__ = [
     "find",
 ]
 
-TABLES: dict[str, Table] = {t.namespace: t for t in (NUMPY, LINALG, FFT, SPECIAL, SCIPY_LINALG, SCIPY_FFT, SIGNAL)}
+
+# namespace -> file and name of its table
+_WHERE = {
+    "numpy.linalg": ("numpy_linalg", "LINALG"),
+    "numpy.fft": ("numpy_linalg", "FFT"),
+    "scipy.special": ("special", "SPECIAL"),
+    "scipy.linalg": ("scipy_linalg", "SCIPY_LINALG"),
+    "scipy.fft": ("scipy_fft", "SCIPY_FFT"),
+    "scipy.signal": ("signal", "SIGNAL"),
+}
+
+
+class Tables(Mapping[str, Table]):
+    """The tables by namespace; all but NumPy's own are loaded when they are first asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Table] = {NUMPY.namespace: NUMPY}
+
+    def __getitem__(self, namespace: str) -> Table:
+        if namespace not in self._known:
+            file, name = _WHERE[namespace]
+            self._known[namespace] = getattr(importlib.import_module(f"adjoint.coverage.{file}"), name)
+        return self._known[namespace]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((NUMPY.namespace, *_WHERE))
+
+    def __len__(self) -> int:
+        return 1 + len(_WHERE)
+
+
+TABLES = Tables()
 
 
 def find(namespace: str, name: str) -> Row | None:

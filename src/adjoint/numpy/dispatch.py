@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
-import pkgutil
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -113,6 +112,8 @@ def load_primitives() -> None:
 
     Otherwise they wait until a function that uses them is asked for.
     """
+    import pkgutil  # it takes as long to load as a tenth of this library
+
     importlib.import_module("adjoint.random.generator")
     for module in pkgutil.iter_modules(ops.__path__, "adjoint.ops."):
         importlib.import_module(module.name)

@@ -11,7 +11,6 @@ import dataclasses
 import io
 import json
 import os
-import zipfile
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -254,6 +253,8 @@ _READERS: dict[str, Callable[[Reader, Any], Any]] = {
 
 def write(path: str | os.PathLike[str], program: Program, more: Callable[[Writer], dict[str, Any]]) -> None:
     """Save a program; `more` says what stands beside it. Nothing is written when something cannot be saved."""
+    import zipfile
+
     writer = Writer()
     main = writer.program(program)
     text = {"format": FORMAT, "version": VERSION, "main": main, **more(writer), "programs": writer.programs}
@@ -269,6 +270,8 @@ def read(
     path: str | os.PathLike[str], ufunc: Callable[[str], Op | None], classes: Sequence[type] = ()
 ) -> tuple[Program, dict[str, Any], Reader]:
     """(program, what stands beside it, reader). Whatever is wrong with the file is a ProgramError that says what."""
+    import zipfile
+
     try:
         with zipfile.ZipFile(path) as file:
             text: dict[str, Any] = json.loads(file.read(TEXT))

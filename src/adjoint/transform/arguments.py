@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -26,7 +27,6 @@ FLOAT64 = np.dtype(np.float64)
 # As Any: a test against them leaves the value Any, where the classes would make it an array of unknown elements.
 _ARRAY: Any = np.ndarray
 _SCALAR: Any = np.generic
-_MASKED: Any = np.ma.MaskedArray
 _TRACED: Any = Traced
 
 
@@ -47,7 +47,7 @@ def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
             return leaf
         check_supported(leaf.dtype, name)
         return leaf
-    elif isinstance(leaf, _MASKED):
+    elif "numpy.ma" in sys.modules and isinstance(leaf, cast(Any, np.ma.MaskedArray)):  # else there are none
         if np.ma.is_masked(leaf):
             raise DtypeError(
                 f"{name} is a masked array with masked elements, which would be lost. Use .filled(value), or select "
