@@ -114,12 +114,17 @@ def _array_function(self: Traced, func: Any, types: Any, args: Any, kwargs: Any)
     return ours(*args, **kwargs) if ours is not None else GENERAL["function"](func, args, kwargs)
 
 
+def _stands_apart(other: Any) -> bool:
+    """Whether an object has said (NEP 13) that it answers arrays' operators itself: `array * other` asks it."""
+    return getattr(other.__class__, "__array_ufunc__", True) is None
+
+
 def _forward(op: Op) -> Callable[[Traced, Any], Any]:
     def method(self: Traced, other: Any) -> Any:
         trace = self._trace
         if type(other) in PLAIN or (type(other) is type(self) and other._trace is trace):
             return trace.apply_two(op, self, other)
-        if other is None or isinstance(other, str):
+        if other is None or isinstance(other, str) or _stands_apart(other):
             return NotImplemented
         return apply_two(op, self, other)
 
@@ -130,7 +135,7 @@ def _backward(op: Op) -> Callable[[Traced, Any], Any]:
     def method(self: Traced, other: Any) -> Any:
         if type(other) in PLAIN:
             return self._trace.apply_two(op, other, self)
-        if other is None or isinstance(other, str):
+        if other is None or isinstance(other, str) or _stands_apart(other):
             return NotImplemented
         return apply_two(op, other, self)
 
