@@ -10,8 +10,25 @@ array([4., 5., 6.])
 """
 
 from adjoint.linear import lowrank  # (gives sums their solver)
+from adjoint.linear.bilinear import BilinearMap, bilinear, bilinear_form, second_derivative
+from adjoint.linear.blocks import block, block_diagonal, raveled
+from adjoint.linear.checking import assume, check_adjoint, check_facts, find_facts
+from adjoint.linear.derivative_maps import fisher, gauss_newton, hessian, jacobian
 from adjoint.linear.functions import from_function
+from adjoint.linear.kronecker import khatri_rao, kronecker
 from adjoint.linear.maps import LinearMap
+from adjoint.linear.metrics import (
+    Covector,
+    InnerProduct,
+    adjoint,
+    differential,
+    euclidean,
+    gradient,
+    inner_product,
+    pullback,
+    pulled_back_metric,
+    pushforward,
+)
 from adjoint.linear.operations import congruence
 from adjoint.linear.spaces import Space
 from adjoint.linear.structures import (
@@ -26,16 +43,43 @@ from adjoint.linear.structures import (
 )
 
 __all__ = [
+    "BilinearMap",
+    "Covector",
+    "InnerProduct",
     "LinearMap",
     "Space",
+    "adjoint",
+    "assume",
+    "bilinear",
+    "bilinear_form",
+    "block",
+    "block_diagonal",
+    "check_adjoint",
+    "check_facts",
     "congruence",
     "diagonal",
+    "differential",
+    "euclidean",
+    "find_facts",
+    "fisher",
     "from_function",
+    "gauss_newton",
+    "gradient",
+    "hessian",
     "identity",
+    "inner_product",
+    "jacobian",
+    "khatri_rao",
+    "kronecker",
     "low_rank",
     "matrix",
     "permutation",
+    "pullback",
+    "pulled_back_metric",
+    "pushforward",
+    "raveled",
     "scaling",
+    "second_derivative",
     "triangular",
     "zero",
 ]

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, final
 
+from adjoint import tree
 from adjoint.api import LinearMap as Recorded
 from adjoint.api import linear_transpose, linearize
 from adjoint.linear.facts import read
 from adjoint.linear.maps import STATIC, LinearMap
 from adjoint.linear.spaces import Space
 from adjoint.program.trace import live_trace
+from adjoint.program.types import Value
 from adjoint.tracing import trace
 
 __all__ = ["Derivative", "Function", "from_function"]
@@ -73,10 +75,25 @@ def from_function(
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Derivative(LinearMap):
-    """∂f(x): pushes tangents, and its adjoint pulls cotangents. The function is run once, and the record kept."""
+    """∂f(x): pushes tangents, and its adjoint pulls cotangents. The function is run once, and the record kept.
+
+    x are the arguments at `places` (one, or a tuple of them); `others` are the rest, which stay as they are.
+    """
 
     function: Callable[..., Any] = field(metadata=STATIC)
     point: Any
+    places: int | tuple[int, ...] = field(default=0, metadata=STATIC)
+    others: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = field(default_factory=dict)
+
+    def _at(self, point: Any) -> Any:
+        """f, with x in its places."""
+        arguments = list(self.others)
+        places = (self.places,) if isinstance(self.places, int) else self.places
+        for place, x in sorted(zip(places, (point,) if isinstance(self.places, int) else point, strict=True),
+                               key=lambda pair: pair[0]):  # fmt: skip
+            arguments.insert(place, x)
+        return self.function(*arguments, **self.keywords)
 
     @functools.cached_property
     def _kept(self) -> list[Any]:
@@ -92,9 +109,15 @@ class Derivative(LinearMap):
                 running = running.outer
             if running is made_in:
                 return record
-        _, pushed = linearize(self.function, self.point)
+        _, pushed = linearize(self._at, self.point)
         self._kept[:] = [live, pushed]
         return pushed
+
+    @property
+    def value(self) -> Any:
+        """f(x)."""
+        recorded = self._record()._recorded
+        return tree.unflatten(recorded.structure, recorded.values)
 
     @property
     def domain(self) -> Space:
@@ -114,3 +137,7 @@ class Derivative(LinearMap):
     def _apply_adjoint(self, u: Any) -> Any:
         pushed = self._record()
         return Recorded(pushed._recorded, pushed._chosen, backwards=True)(u)[0]
+
+    def _apply_columns(self, columns: Value) -> Value:
+        self._record()  # outside the map over columns, so that it is kept
+        return super()._apply_columns(columns)

@@ -1,0 +1,178 @@
+"""Inner products of one's own, and what depends on them: gradients, adjoints; vectors, covectors, and between them.
+
+An inner product is ⟨u, v⟩_G = ⟨u, G v⟩ with a positive definite map G. A derivative ∂f(x)[v] needs none, its
+representation by a vector does:
+
+    ∂f(x)[v] = ⟨∇f, v⟩_G  ⇒  ∇f = G⁻¹ ∂f(x),         ⟨A v, u⟩_H = ⟨v, A* u⟩_G  ⇒  A* = G⁻¹ Aᵀ H
+
+Covectors (linear forms) are pulled back without a metric, (f* c)[v] = c[∂f(x)[v]]; G turns vectors into covectors
+(`lower`), its inverse covectors into vectors (`upper`).
+"""
+
+# pyright: reportPrivateUsage=false
+# (maps ask other maps for their methods behind the public ones, which have checked the arguments)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api import grad
+from adjoint.base.errors import ShapeError
+from adjoint.linear.algebra import Identity
+from adjoint.linear.derivative_maps import At, jacobian
+from adjoint.linear.functions import Derivative
+from adjoint.linear.maps import LinearMap
+from adjoint.linear.operations import congruence
+from adjoint.linear.spaces import Space
+from adjoint.linear.structures import diagonal, matrix
+from adjoint.program.types import Value
+
+__all__ = ["Covector", "InnerProduct", "Metric", "adjoint", "differential", "euclidean", "gradient", "inner_product",
+           "pullback", "pulled_back_metric", "pushforward"]  # fmt: skip
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Covector:
+    """A linear form v ↦ c[v] on a space, by its components in the basis of unit vectors: c[v] = ⟨components, v⟩."""
+
+    components: Any
+
+    def __call__(self, v: Any) -> Value:
+        space = Space.of(self.components)
+        return tree.vdot(self.components, space.checked(v, "Covector: the vector"))
+
+    def __add__(self, other: Covector) -> Covector:
+        return Covector(tree.add(self.components, other.components))
+
+    def __sub__(self, other: Covector) -> Covector:
+        return Covector(tree.subtract(self.components, other.components))
+
+    def __mul__(self, factor: Any) -> Covector:
+        return Covector(tree.scale(factor, self.components))
+
+    __rmul__ = __mul__
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class InnerProduct:
+    """⟨u, v⟩_G = ⟨u, G v⟩, for a positive definite map G."""
+
+    gram: LinearMap
+
+    @property
+    def space(self) -> Space:
+        """The space on which it is defined."""
+        return self.gram.domain
+
+    def __call__(self, u: Any, v: Any) -> Value:
+        return tree.vdot(self.space.checked(u, "InnerProduct: the first vector"), self.gram(v))
+
+    def norm(self, v: Any) -> Value:
+        """√⟨v, v⟩_G."""
+        return np.sqrt(self(v, v))
+
+    def lower(self, v: Any) -> Covector:
+        """The covector ⟨v, ·⟩_G."""
+        return Covector(self.gram(v))
+
+    def upper(self, covector: Covector) -> Any:
+        """The vector that represents a covector: c[v] = ⟨upper(c), v⟩_G."""
+        return self.gram.solve(covector.components)
+
+
+# An inner product, or one for each point.
+Metric = InnerProduct | Callable[[Any], InnerProduct]
+
+
+def inner_product(gram: Any) -> InnerProduct:
+    """⟨u, v⟩ = ⟨u, G v⟩ for a positive definite map G, a symmetric positive definite matrix G, or weights w:
+    ⟨u, v⟩ = Σ wᵢ uᵢ vᵢ, where w is a tree like the elements (the weights of a quadrature, say)."""
+    if isinstance(gram, LinearMap):
+        if gram.domain != gram.range:
+            raise ShapeError(f"inner_product: G goes from {gram.domain} to {gram.range}; both must be the same space.")
+        return InnerProduct(gram._claiming(frozenset({"positive definite"})))
+    if getattr(gram, "ndim", 0) == 2:
+        if gram.shape[0] != gram.shape[1]:
+            raise ShapeError(f"inner_product: G has shape {gram.shape}; it must have as many rows as columns.")
+        return InnerProduct(matrix(gram, "positive definite"))
+    return InnerProduct(diagonal(gram)._claiming(frozenset({"positive definite"})))
+
+
+def euclidean(space: Any) -> InnerProduct:
+    """Re Σ conj(a) b, the inner product that everything else here has by default."""
+    return InnerProduct(Identity(Space.of(space)))
+
+
+def _product_at(metric: Metric | None, point: Any) -> InnerProduct:
+    if metric is None:
+        return euclidean(tree.map(np.asarray, point) if isinstance(point, int | tuple) else point)
+    return metric if isinstance(metric, InnerProduct) else metric(point)
+
+
+def differential(function: Callable[..., Any]) -> Callable[..., Covector]:
+    """The derivative of a scalar function as a covector: differential(f)(x)[v] = ∂f(x)[v]. It needs no metric."""
+    return lambda x, *rest: Covector(grad(function)(x, *rest))
+
+
+def gradient(
+    function: Callable[..., Any], metric: Metric | None = None, *, constraint: Callable[[Any], Any] | None = None
+) -> Callable[..., Any]:
+    """gradient(f, metric)(x): the vector g with ∂f(x)[v] = ⟨g, v⟩ for all v, in the inner product of `metric` at x.
+
+    `metric` is an InnerProduct, or a function from points to them (a Riemannian metric). With a `constraint` c, x lies
+    on {c = 0}: g is the tangent vector (∂c(x)[g] = 0) with that property for all tangent v,
+
+        g = G⁻¹(∂f - Jᵀλ),   (J G⁻¹ Jᵀ) λ = J G⁻¹ ∂f,   J = ∂c(x),
+
+    for a metric and any extension of f around the constraint's surface.
+    """
+
+    def at(x: Any, *rest: Any) -> Any:
+        product = _product_at(metric, x)
+        free = product.upper(Covector(grad(function)(x, *rest)))
+        if constraint is None:
+            return free
+        pushed = Derivative(constraint, x)
+        normal = pushed @ product.gram.inverse @ pushed.adjoint
+        back = (pushed.adjoint)(normal.solve(pushed(free)))
+        return tree.subtract(free, product.upper(Covector(back)))
+
+    return at
+
+
+def adjoint(a: LinearMap, domain: InnerProduct | None = None, range: InnerProduct | None = None) -> LinearMap:
+    """A* with respect to inner products of the domain and the range: ⟨A v, u⟩_range = ⟨v, A* u⟩_domain."""
+    found = a.adjoint if range is None else a.adjoint @ range.gram
+    return found if domain is None else domain.gram.inverse @ found
+
+
+def pushforward(function: Callable[..., Any]) -> At:
+    """∂f(x) as a map of tangent vectors."""
+    return jacobian(function)
+
+
+def pullback(function: Callable[..., Any]) -> Callable[..., Callable[[Covector], Covector]]:
+    """pullback(f)(x) takes a covector at f(x) to one at x: (f* c)[v] = c[∂f(x)[v]]. It needs no metric."""
+
+    def at(*args: Any) -> Callable[[Covector], Covector]:
+        back = jacobian(function)(*args).adjoint
+        return lambda covector: Covector(back(covector.components))
+
+    return at
+
+
+def pulled_back_metric(function: Callable[..., Any], metric: Metric | None = None) -> Callable[[Any], InnerProduct]:
+    """x ↦ the inner product ⟨∂f(x)[u], ∂f(x)[v]⟩ in the metric at f(x): lengths measured after f."""
+
+    def at(x: Any) -> InnerProduct:
+        pushed = Derivative(function, x)
+        return InnerProduct(congruence(pushed, _product_at(metric, pushed.value).gram))
+
+    return at

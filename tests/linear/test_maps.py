@@ -1,0 +1,184 @@
+"""Every kind of map against its matrix: products, adjoints, columns, solving; maps inside transformations."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import adjoint as ad
+from adjoint import linear, tree
+from adjoint.base.errors import DtypeError, ShapeError
+from tests.linear.examples import MAPS, SQUARE
+
+RNG = np.random.default_rng(3)
+
+
+def by_columns(A):
+    """The matrix of a map, one unit vector after another, by its public call alone."""
+    return np.stack([A.range.ravel(A(e)) for e in tree.basis(A.domain.zeros())], axis=1)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_the_matrix_is_what_the_map_does_to_unit_vectors(name):
+    A = MAPS[name]()
+    assert A.to_dense().shape == A.shape
+    assert_allclose(A.to_dense(), by_columns(A), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_the_adjoint_passes_the_dot_test(name):
+    A = MAPS[name]()
+    x, u = A.domain.random(RNG), A.range.random(RNG)
+    left, right = tree.vdot(A(x), u), tree.vdot(x, A.adjoint(u))
+    assert left == pytest.approx(right, rel=1e-11, abs=1e-11)
+    assert A.adjoint.domain == A.range
+    assert_allclose(A.adjoint.to_dense(), np.conj(A.to_dense()).T, rtol=1e-10, atol=1e-11)
+    assert_allclose(A.adjoint.adjoint.to_dense(), A.to_dense(), rtol=1e-10, atol=1e-11)
+    assert_allclose(A.T.to_dense(), A.to_dense().T, rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_columns_diagonal_and_trace(name):
+    A = MAPS[name]()
+    X = RNG.normal(size=(A.shape[1], 2)).astype(A.domain.dtype)
+    assert_allclose(A._apply_columns(X), A.to_dense() @ X, rtol=1e-10, atol=1e-11)
+    if A.is_square:
+        assert_allclose(A.diagonal(), np.diagonal(A.to_dense()), rtol=1e-10, atol=1e-12)
+        assert_allclose(A.trace(), np.trace(A.to_dense()), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", SQUARE)
+def test_solving_against_numpy(name):
+    A = MAPS[name]()
+    b = A.range.random(RNG)
+    expected = np.linalg.solve(A.to_dense(), A.range.ravel(b))
+    assert_allclose(A.domain.ravel(A.solve(b)), expected, rtol=1e-9, atol=1e-10)
+    assert_allclose(A.domain.ravel(A.inverse(b)), expected, rtol=1e-9, atol=1e-10)
+    assert_allclose(A.inverse.adjoint.to_dense(), np.linalg.inv(A.to_dense()).conj().T, rtol=1e-8, atol=1e-9)
+    B = RNG.normal(size=(A.shape[0], 2)).astype(A.range.dtype)
+    assert_allclose(A._solve_columns(B), np.linalg.solve(A.to_dense(), B), rtol=1e-9, atol=1e-10)
+    assert isinstance(A.method, str)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_the_facts_hold(name):
+    A = MAPS[name]()
+    linear.check_facts(A)
+    linear.check_facts(A.adjoint)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_maps_are_trees_that_go_through_jit_and_pickle(name):
+    A = MAPS[name]()
+    x = A.domain.random(RNG)
+    leaves, structure = tree.flatten(A)
+    again = tree.unflatten(structure, leaves)
+    assert again.facts == A.facts
+    expected = A.range.ravel(A(x))
+    assert_allclose(A.range.ravel(again(x)), expected, rtol=1e-12, atol=1e-13)
+    if "Function" not in repr(A) and "Derivative" not in repr(A):
+        assert_allclose(A.range.ravel(pickle.loads(pickle.dumps(A))(x)), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", sorted(MAPS)[::4])
+def test_compiled(name):
+    A = MAPS[name]()
+    x, u = A.domain.random(RNG), A.range.random(RNG)
+    y, w = ad.jit(lambda A, x, u: (A(x), A.adjoint(u)))(A, x, u)
+    assert_allclose(A.range.ravel(y), A.range.ravel(A(x)), rtol=1e-10, atol=1e-12)
+    assert_allclose(A.domain.ravel(w), A.domain.ravel(A.adjoint(u)), rtol=1e-10, atol=1e-12)
+
+
+def test_differentiable_in_the_parameters():
+    d, U, b = RNG.uniform(1, 2, size=4), RNG.normal(size=(4, 1)), RNG.normal(size=4)
+
+    def by_map(d, U, c):
+        A = linear.diagonal(d) + c * linear.low_rank(U)
+        assert A.method.endswith("(Woodbury)")
+        return np.sum(A.solve(b) ** 3)
+
+    def by_matrix(d, U, c):
+        return np.sum(np.linalg.solve(np.diag(d) + c * U @ U.T, b) ** 3)
+
+    for transformation in (ad.grad, lambda f, argnums: ad.jit(ad.grad(f, argnums)), ad.hessian):
+        found = transformation(by_map, (0, 1, 2))(d, U, 0.7)
+        expected = transformation(by_matrix, (0, 1, 2))(d, U, 0.7)
+        for p, q in zip(tree.leaves(found), tree.leaves(expected), strict=True):
+            assert_allclose(p, q, rtol=1e-8, atol=1e-10)
+    ad.check_grads(by_map, (d, U, 0.7), order=2)
+
+
+def test_gradients_with_respect_to_a_map_are_maps():
+    A = linear.matrix(RNG.normal(size=(3, 3)))
+    x = RNG.normal(size=3)
+    slope = ad.grad(lambda A: np.sum(A(x) ** 2))(A)
+    assert_allclose(slope.array, 2 * np.outer(A.array @ x, x), rtol=1e-12)
+
+
+def test_vmap_over_a_stack_of_maps():
+    stack = RNG.normal(size=(5, 3, 3)) + 4 * np.eye(3)
+    b = RNG.normal(size=(5, 3))
+    maps = linear.matrix(stack[0])
+    stacked = tree.map(lambda _: stack, maps)
+    found = ad.vmap(lambda A, b: (A @ A).solve(b))(stacked, b)
+    assert_allclose(found, [np.linalg.solve(a @ a, v) for a, v in zip(stack, b, strict=True)], rtol=1e-9)
+    made = ad.vmap(linear.matrix)(stack)
+    assert_allclose(made.array, stack)
+
+
+def test_products_with_arrays_on_both_sides():
+    a = RNG.normal(size=(2, 3))
+    A = linear.matrix(a)
+    assert_allclose(A @ np.ones((3, 4)), a @ np.ones((3, 4)))
+    assert_allclose(np.ones(2) @ A, np.ones(2) @ a)
+    assert_allclose(np.ones((4, 2)) @ A, np.ones((4, 2)) @ a)
+    z = a + 1j * RNG.normal(size=(2, 3))
+    u = RNG.normal(size=2) + 1j * RNG.normal(size=2)
+    assert_allclose(u @ linear.matrix(z), u @ z)
+    assert_allclose((A + 2 * A - A / 2).to_dense(), 2.5 * a)
+    assert_allclose(sum([A, A]).to_dense(), 2 * a)
+
+
+def test_as_a_linear_operator_of_scipy():
+    import scipy.sparse.linalg
+
+    A = linear.diagonal({"w": np.array([[1.0, 2.0], [3.0, 4.0]]), "b": 5.0})
+    operator = A.as_scipy()
+    b = RNG.normal(size=5)
+    found, failed = scipy.sparse.linalg.cg(operator, b, rtol=1e-12)
+    assert not failed
+    assert_allclose(found, np.linalg.solve(A.to_dense(), b), rtol=1e-9)
+    C = linear.matrix(RNG.normal(size=(3, 5)) + 1j * RNG.normal(size=(3, 5)))
+    assert_allclose(C.as_scipy().H @ np.eye(3), C.to_dense().conj().T)
+    assert_allclose(C.as_scipy() @ np.eye(5), C.to_dense())
+
+
+def test_errors_name_what_does_not_fit():
+    A, B = linear.matrix(np.ones((2, 3))), linear.matrix(np.ones((2, 3)))
+    with pytest.raises(ShapeError, match=r"A takes elements of float64\[3\]"):
+        A @ B
+    with pytest.raises(ShapeError, match="Sums need both"):
+        A + B.T
+    with pytest.raises(ShapeError, match=r"has shape \(2,\)"):
+        A(np.ones(2))
+    with pytest.raises(DtypeError, match="complex"):
+        A(np.ones(3) * 1j)
+    with pytest.raises(ShapeError, match="no inverse"):
+        A.inverse
+    with pytest.raises(ValueError, match="is no fact"):
+        linear.matrix(np.eye(2), "round")
+    with pytest.raises(ShapeError, match="no powers"):
+        A**2
+    with pytest.raises(TypeError):
+        A + 1
+
+
+def test_a_map_shows_shape_facts_and_parts():
+    A = linear.matrix(np.ones((3, 4)))
+    text = repr(A.T @ A + 0.5 * linear.identity(4))
+    assert text.splitlines()[0] == "<Sum 4×4, positive definite>"
+    assert "  A* A 4×4, positive semidefinite" in text
+    assert "Matrix 3×4" in text
+    assert "<table>" in (A + A)._repr_html_()
+    assert "{'w': float64[2]}" in repr(linear.diagonal({"w": np.ones(2)}))
