@@ -98,8 +98,8 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Value:
     z = linspace(start, stop, num, endpoint, axis=axis)
-    base = as_array(base)
-    if base.ndim:
+    base = base if type(base) in (int, float) else as_array(base)
+    if np.ndim(base):
         base = np.expand_dims(
             np.broadcast_to(base, np.broadcast_shapes(base.shape, np.shape(start), np.shape(stop))), axis
         )
@@ -112,7 +112,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     start, stop = as_array(start), as_array(stop)
     if (not is_traced(start) and np.any(start == 0)) or (not is_traced(stop) and np.any(stop == 0)):
         raise ValueError("Geometric sequence cannot include zero")
-    wide = result_dtype(type_of(start), type_of(stop), type_of(1.0))
+    wide = np.result_type(start.dtype, stop.dtype, np.float64)
     start, stop = convert(start, wide), convert(stop, wide)
     direction = np.sign(start)
     same = np.all(np.equal(direction, np.sign(stop)))

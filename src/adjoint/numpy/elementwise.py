@@ -17,7 +17,7 @@ from adjoint.program.types import Value
 def round(a: Any, decimals: int = 0, out: Any = None) -> Value:
     a = as_array(a)
     if a.dtype.kind in "biu" and decimals >= 0:
-        return into(out, +a)
+        return into(out, convert(a, np.float16) if a.dtype.kind == "b" else +a)
     if decimals == 0:
         return into(out, np.rint(a))
     scale = 10.0 ** abs(decimals)
@@ -62,13 +62,20 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     return bool(np.all(np.equal(as_array(a1), as_array(a2))))
 
 
+def _refuse_complex(call: str, x: Value) -> None:
+    if x.dtype.kind == "c":
+        raise TypeError(f"{call} of {x.dtype} values: complex numbers have no sign")
+
+
 @implements(np.isneginf)
 def isneginf(x: Value, out: Any = None) -> Value:
+    _refuse_complex("np.isneginf", x)
     return into(out, np.equal(x, -np.inf))
 
 
 @implements(np.isposinf)
 def isposinf(x: Value, out: Any = None) -> Value:
+    _refuse_complex("np.isposinf", x)
     return into(out, np.equal(x, np.inf))
 
 

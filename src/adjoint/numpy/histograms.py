@@ -116,8 +116,7 @@ def _edges(a: Value, bins: Any, range: Any, weights: Any = None) -> Value:
             if count < 1:
                 raise ValueError("`bins` must be positive, when an integer")
         edges = np.linspace(first, last, count + 1)
-        wide = np.result_type(first.dtype if is_traced(first) else np.min_scalar_type(first), a.dtype)
-        edges = convert(edges, wide if wide.kind == "f" else np.float64)
+        edges = convert(edges, a.dtype if a.dtype.kind == "f" else np.float64)
         rising = np.all(np.less(edges[:-1], edges[1:]))
         if not is_traced(rising) and not rising:
             raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
@@ -149,8 +148,15 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return _edges(*_flat(a, weights)[:1], bins, range, weights)
 
 
-def _flat(a: Any, weights: Any) -> tuple[Value, Any]:
+def _real(a: Any) -> Value:
     a = as_array(a)
+    if a.dtype.kind == "c":
+        raise TypeError("a histogram of complex numbers has no bins: take the real or the imaginary part")
+    return a
+
+
+def _flat(a: Any, weights: Any) -> tuple[Value, Any]:
+    a = _real(a)
     if weights is not None:
         weights = as_array(weights)
         if weights.shape != a.shape:
@@ -176,9 +182,10 @@ def _is_list(bins: Any) -> bool:
 @implements(np.histogramdd)
 def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     if isinstance(sample, list | tuple):
-        columns = [as_array(x) for x in sample]
+        columns = [_real(x) for x in sample]
     else:
-        table = np.atleast_2d(as_array(sample)) if np.ndim(sample) != 1 else np.reshape(as_array(sample), (-1, 1))
+        table = _real(sample)
+        table = np.atleast_2d(table) if table.ndim != 1 else np.reshape(table, (-1, 1))
         columns = [table[:, k] for k in np.arange(table.shape[1])]
     ndim = len(columns)
     bins = bins if _is_list(bins) else [bins] * ndim

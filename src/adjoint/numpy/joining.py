@@ -276,7 +276,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         grids = [np.swapaxes(g, 0, 1) for g in grids]
     if not sparse:
         grids = list(np.broadcast_arrays(*grids))
-    return tuple(+g for g in grids) if copy else tuple(grids)
+    return tuple(g.copy() for g in grids) if copy else tuple(grids)
 
 
 @implements(np.ix_)
@@ -299,7 +299,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     axis = normal_axis(axis, arr.ndim)
     moved = np.moveaxis(arr, axis, -1)
     lead = moved.shape[:-1]
-    rows = np.reshape(moved, (-1, arr.shape[axis]))
+    rows = np.reshape(moved, (math.prod(lead), arr.shape[axis]))
     if rows.shape[0] == 0:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     results = [as_array(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]

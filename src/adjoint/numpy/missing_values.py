@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, is_traced, normal_axes, refuse_keywords
+from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, is_traced, refuse_keywords
 from adjoint.numpy.quantiles import (
     CHOOSING,
     by_weights,
@@ -23,6 +23,7 @@ from adjoint.numpy.quantiles import (
     places,
     to_front,
 )
+from adjoint.numpy.reducing import reduced_axes
 from adjoint.numpy.shaping import convert
 from adjoint.ops.norm import Length
 from adjoint.program.trace import bind
@@ -186,7 +187,7 @@ def nanstd(
 ) -> Value:
     """The length of the deviations, over √n: so its derivative is 0 where all elements are equal."""
     gap, free = _deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
-    axes = normal_axes(axis, gap.ndim)
+    axes = reduced_axes(axis, gap.ndim)
     wide = convert(gap, np.float32) if gap.dtype == np.float16 else gap
     length = bind(Length(axes), wide)
     length = np.expand_dims(length, axes) if given(keepdims) else length
@@ -255,4 +256,12 @@ def nanpercentile(
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE
 ) -> Value:
-    return nanquantile(a, 0.5, axis, out, keepdims=keepdims)
+    a = floating(a)
+    x, axes = to_front(a, axis)
+    if x.shape[0] == 0:
+        z = np.full(x.shape[1:], np.nan, a.dtype)
+    else:
+        ordered, count = np.sort(x, axis=0), np.maximum(np.sum(_present(x), axis=0), 1)
+        lower, upper = (np.expand_dims(i, 0) for i in ((count - 1) // 2, count // 2))
+        z = 0.5 * (np.take_along_axis(ordered, lower, 0) + np.take_along_axis(ordered, upper, 0))[0]
+    return into(out, np.expand_dims(z, axes) if given(keepdims) else z)

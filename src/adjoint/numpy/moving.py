@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.numpy.dispatch import as_array, implements, into, normal_axes, normal_axis
 from adjoint.numpy.indexing import getitem
 from adjoint.numpy.inplace import read_only
+from adjoint.numpy.shaping import convert
 from adjoint.ops.index import ScatterSum
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -128,6 +129,7 @@ def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
 def vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:  # noqa: N803
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
+    x = convert(x, np.promote_types(x.dtype, int))
     count = x.shape[0] if N is None else N
     if count == 0:
         return np.zeros_like(x, shape=(x.shape[0], 0))

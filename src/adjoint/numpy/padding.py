@@ -43,11 +43,16 @@ def _values(value: Any, ndim: int) -> list[tuple[Any, Any]]:
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Value:
     x = as_array(array)
     widths = _pairs(pad_width, x.ndim)
+    if callable(mode):
+        return _by_function(constant(_constant(x, widths, 0)), widths, mode, kwargs)
     call = f"np.pad(mode={mode!r})"
     if mode in ("constant", "empty"):
         values = kwargs.pop("constant_values", 0)
         refuse_keywords(call, kwargs)
         return _constant(x, widths, values)
+    for axis, width in enumerate(widths):
+        if x.shape[axis] == 0 and any(width) and mode != "linear_ramp":
+            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty' ({call})")
     if mode in READ_ELSEWHERE:
         kind = kwargs.pop("reflect_type", "even") if mode in ("reflect", "symmetric") else "even"
         refuse_keywords(call, kwargs)
@@ -75,8 +80,6 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Va
             stop = start if first == last == n else _statistic(mode, x, axis, slice(n - last, None))
             x = np.concatenate([np.repeat(start, a, axis), x, np.repeat(stop, b, axis)], axis=axis)
         return x
-    if callable(mode):
-        return _by_function(constant(_constant(x, widths, 0)), widths, mode, kwargs)
     raise ValueError(
         f"mode {mode!r} is not supported: use a function, or one of constant, empty, {', '.join(READ_ELSEWHERE)}, "
         f"linear_ramp, {', '.join(STATISTICS)}"
@@ -145,8 +148,6 @@ def _constant(x: Value, widths: tuple[tuple[int, int], ...], values: Any) -> Val
 
 def _places(mode: str, n: int, width: tuple[int, int]) -> np.ndarray[Any, Any]:
     """Where each element of a padded axis of length n is read."""
-    if n == 0 and any(width):
-        raise ValueError(f"can't extend empty axis using modes other than 'constant' or 'empty' (mode {mode!r})")
     i = np.arange(-width[0], n + width[1])
     if mode == "edge":
         return np.clip(i, 0, n - 1)

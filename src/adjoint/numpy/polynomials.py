@@ -17,6 +17,13 @@ from adjoint.numpy.shaping import convert
 from adjoint.program.types import Value
 
 
+def _vector(p: Any) -> Value:
+    p = np.atleast_1d(as_array(p))
+    if p.ndim != 1:
+        raise ValueError("Polynomial must be 1d only.")
+    return p
+
+
 def _floating(x: Any) -> Value:
     x = as_array(x)
     return convert(x, np.float64) if x.dtype.kind in "biu" else x
@@ -70,13 +77,19 @@ def polysub(a1: Any, a2: Any) -> Value:
 
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Value:
-    return np.convolve(*(without_leading_zeros(np.atleast_1d(as_array(p))) for p in (a1, a2)))
+    return np.convolve(*(without_leading_zeros(_some(p)) for p in (a1, a2)))
+
+
+def _some(p: Any) -> Value:
+    """Coefficients; those of 0 when there are none."""
+    p = _vector(p)
+    return p if p.shape[0] else np.zeros(1, p.dtype)
 
 
 @implements(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Value, Value]:
     """Long division: (quotient, remainder), the remainder without leading coefficients that are almost zero."""
-    u, v = (np.atleast_1d(as_array(p)) for p in (u, v))
+    u, v = (_some(p) for p in (u, v))
     wide = np.result_type(u.dtype, v.dtype, np.float64 if u.dtype.kind in "biu" and v.dtype.kind in "biu" else u.dtype)
     u, v = convert(u, wide), convert(v, wide)
     steps, n = u.shape[0] - v.shape[0] + 1, v.shape[0] - 1
@@ -133,7 +146,7 @@ def roots(p: Any) -> Value:
     p = without_leading_zeros(p, -1)
     zeros = n - p.shape[0]
     if p.shape[0] < 2:
-        return np.zeros(zeros, p.dtype)
+        return np.zeros(zeros)
     rows = np.eye(p.shape[0] - 2, p.shape[0] - 1, dtype=p.dtype)
     found = np.linalg.eigvals(np.concatenate([np.expand_dims(-p[1:] / p[0], 0), rows]))
     if found.dtype.kind == "c" and p.dtype.kind != "c" and settled(np.all(np.equal(np.imag(found), 0))):

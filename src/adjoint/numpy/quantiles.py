@@ -69,7 +69,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     x, axes = to_front(a, axis)
     n = x.shape[0]
     if n == 0:
-        return into(out, np.full(x.shape[1:], np.nan, a.dtype))
+        z = np.full(x.shape[1:], np.nan, a.dtype)
+        return into(out, np.expand_dims(z, axes) if given(keepdims) else z)
     upper, lower = n // 2, (n - 1) // 2
     parts = ordered(x, np.array([lower, upper]))
     z = parts[upper] if n % 2 else 0.5 * (parts[lower] + parts[upper])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, normal_axes, normal_axis, refuse_keywords
-from adjoint.numpy.shaping import convert, reshape, reshaped
+from adjoint.numpy.shaping import convert, reshaped
 from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum
 from adjoint.ops.norm import Length
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
@@ -20,6 +20,11 @@ def _kept(z: Value, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any
     if keepdims is NO_VALUE or not keepdims:
         return z
     return reshaped(z, tuple([1 if i in axes else n for i, n in enumerate(shape)]))
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes to reduce. A number has none, and NumPy lets the first and the last be named."""
+    return () if ndim == 0 and axis in (0, -1) and not isinstance(axis, tuple) else normal_axes(axis, ndim)
 
 
 def _chosen(a: Value, where: Any, neutral: Any) -> Value:
@@ -46,7 +51,7 @@ def sum(
 ) -> Value:
     a = _chosen(as_array(a), where, 0)
     a = a if dtype is None else convert(a, dtype)
-    axes = normal_axes(axis, len(a.shape))
+    axes = reduced_axes(axis, len(a.shape))
     z = _of_dtype(bind(Sum(axes), a), dtype)
     if initial is not NO_VALUE:
         z = z + initial
@@ -65,11 +70,20 @@ def prod(
 ) -> Value:
     a = as_array(a)
     a = convert(_chosen(a, where, 1), dtype) if dtype is not None else _chosen(a, where, 1)
-    axes = normal_axes(axis, a.ndim)
+    axes = reduced_axes(axis, a.ndim)
     z = _of_dtype(bind(Product(axes), a), dtype)
     if initial is not NO_VALUE:
         z = z * initial
     return into(out, _kept(z, a.shape, axes, keepdims))
+
+
+def _worst(dtype: Any, kind: str) -> Any:
+    """The element that no extremum is."""
+    if dtype.kind in "fc":
+        return -np.inf if kind == "max" else np.inf
+    if dtype.kind == "b":
+        return kind == "min"
+    return np.iinfo(dtype).min if kind == "max" else np.iinfo(dtype).max
 
 
 def _extremum(kind: str, a: Value, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Value:
@@ -80,14 +94,14 @@ def _extremum(kind: str, a: Value, axis: Any, out: Any, keepdims: Any, initial: 
                 f"reduction operation '{kind}' does not have an identity, so to use a where mask one has to specify "
                 "'initial'"
             )
-        a = _chosen(a, where, -np.inf if kind == "max" else np.inf)
-    axes = normal_axes(axis, a.ndim)
+        a = _chosen(a, where, _worst(a.dtype, kind))
+    axes = reduced_axes(axis, a.ndim)
     if initial is not NO_VALUE and 0 in [a.shape[i] for i in axes]:
         z = np.full(tuple(n for i, n in enumerate(a.shape) if i not in axes), initial, a.dtype)
     else:
         z = bind(Extremum(kind, axes), a)
         if initial is not NO_VALUE:
-            z = (np.maximum if kind == "max" else np.minimum)(z, initial)
+            z = convert((np.maximum if kind == "max" else np.minimum)(z, initial), z.dtype)
     return into(out, _kept(z, a.shape, axes, keepdims))
 
 
@@ -150,7 +164,12 @@ def var(
 ) -> Value:
     gap, freedom = _deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
     squares = np.real(gap * np.conjugate(gap)) if gap.dtype.kind == "c" else gap * gap
-    return into(out, _shared(sum(squares, axis, None, None, keepdims, NO_VALUE, where), freedom))
+    z = _shared(sum(squares, axis, None, None, keepdims, NO_VALUE, where), freedom)
+    return into(out, _complex_if_asked(z, dtype))
+
+
+def _complex_if_asked(z: Value, dtype: Any) -> Value:
+    return convert(z, dtype) if dtype is not None and np.dtype(dtype).kind == "c" else z
 
 
 _mean = mean
@@ -190,7 +209,7 @@ def std(
     gap, axes = _chosen(gap, where, 0), normal_axes(axis, gap.ndim)
     half = gap.dtype == np.float16
     length = _kept(bind(Length(axes), convert(gap, np.float32) if half else gap), gap.shape, axes, keepdims)
-    z = _shared(length, np.sqrt(freedom))
+    z = _complex_if_asked(_shared(length, np.sqrt(freedom)), dtype)
     return into(out, convert(z, np.float16) if half else z)
 
 
@@ -199,7 +218,9 @@ def _flat(kind: str, a: Value, axis: Any, keepdims: Any, out: Any) -> Value:
     if kind in ("argmax", "argmin") and axis is None:
         z = bind(FlatReduction(kind, (0,)), np.ravel(a))
         return np.reshape(z, (1,) * a.ndim) if keepdims is not NO_VALUE and keepdims else into(out, z)
-    axes = (normal_axis(axis, a.ndim),) if kind in ("argmax", "argmin") else normal_axes(axis, a.ndim)
+    if kind in ("argmax", "argmin") and a.ndim == 0 and axis in (0, -1):
+        return into(out, bind(FlatReduction(kind, (0,)), np.ravel(a)))
+    axes = (normal_axis(axis, a.ndim),) if kind in ("argmax", "argmin") else reduced_axes(axis, a.ndim)
     return into(out, _kept(bind(FlatReduction(kind, axes), a), a.shape, axes, keepdims))
 
 
@@ -230,7 +251,8 @@ def count_nonzero(a: Value, axis: Any = None, *, keepdims: bool = False) -> Valu
 
 def _along(a: Value, axis: Any) -> tuple[Value, int]:
     a = as_array(a)
-    return (np.ravel(a), 0) if axis is None else (a, normal_axis(axis, a.ndim))
+    flat = axis is None or (a.ndim == 0 and axis in (0, -1))
+    return (np.ravel(a), 0) if flat else (a, normal_axis(axis, a.ndim))
 
 
 @implements(np.cumsum)
@@ -261,5 +283,7 @@ def argsort(a: Value, axis: Any = -1, kind: Any = None, order: Any = None, *, st
 @implements(np.sort)
 def sort(a: Value, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Value:
     refuse_keywords("np.sort", {"order": order}, order=None)
+    if axis is not None:
+        normal_axis(axis, as_array(a).ndim)
     a, axis = _along(a, axis)
-    return np.take_along_axis(a, argsort(a, axis), axis) if a.ndim else reshape(a, a.shape)
+    return np.take_along_axis(a, argsort(a, axis), axis)

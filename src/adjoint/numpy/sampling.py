@@ -43,7 +43,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Value:
     middle = diff(np.ravel(as_array(ary)))
-    parts = [np.ravel(as_array(p)) if p is not middle else p for p in (to_begin, middle, to_end) if p is not None]
+    parts = [
+        p if p is middle else convert(np.ravel(as_array(p)), middle.dtype)
+        for p in (to_begin, middle, to_end)
+        if p is not None
+    ]
     return np.concatenate(parts) if len(parts) > 1 else middle
 
 
@@ -66,7 +70,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise TypeError("invalid number of arguments")
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
-    slopes = tuple(_slope(f, i, as_array(h), edge_order) for i, h in zip(axes, spacings, strict=True))
+    real = np.finfo(f.dtype).dtype  # in which Python's numbers are taken
+    steps = [np.asarray(h, real) if type(h) in (int, float) else as_array(h) for h in spacings]
+    slopes = tuple(_slope(f, i, h, edge_order) for i, h in zip(axes, steps, strict=True))
     return slopes[0] if len(slopes) == 1 else slopes
 
 
@@ -115,7 +121,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Value:
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Value:
     x, xp, fp = as_array(x), as_array(xp), as_array(fp)
-    x = convert(x, np.float64) if x.dtype.kind in "biu" else x
+    if x.dtype.kind == "c" or xp.dtype.kind == "c":
+        raise TypeError("np.interp: x and xp must be real; fp may be complex")
+    x, xp = convert(x, np.float64), convert(xp, np.float64)
+    fp = convert(fp, np.complex128 if fp.dtype.kind == "c" else np.float64)
     if xp.ndim != 1 or xp.shape != fp.shape:
         raise ValueError("fp and xp are not of the same length, or have more than one axis")
     if xp.shape[0] == 0:
@@ -173,6 +182,8 @@ def _small(a: Value, v: Value) -> Value:
 @implements(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Value:
     a, v = as_array(a), as_array(v)
+    if a.ndim != 1 or v.ndim != 1:
+        raise ValueError("np.correlate: both arguments must have one axis")
     kernel = np.conjugate(np.flip(v))
     if mode == "valid":
         return convolve(a, kernel, mode)
@@ -216,6 +227,7 @@ def cumulative_prod(
 
 
 def _cumulative(of: Any, first: int, x: Any, axis: int | None, dtype: Any, out: Any, include_initial: bool) -> Value:
+    x = np.atleast_1d(x)
     if axis is None:
         if x.ndim != 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")

@@ -49,6 +49,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Valu
 
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Value:
+    if as_array(x).dtype.kind == "c":
+        raise TypeError("np.digitize: x may not be complex")
     bins = as_array(bins)
     if is_traced(bins):
         ends = bins[0] <= bins[-1] if bins.shape[0] > 1 else True
@@ -85,7 +87,7 @@ def _parted(a: Value, kth: Any, axis: int) -> Value:
     """The order of a partition. Few elements are sorted, which is one at every place."""
     n = a.shape[axis]
     places = np.ravel(static("np.partition", "kth", kth))
-    for k in places:
+    for k in places if n else ():
         if not -n <= k < n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
     if n <= FEW:
@@ -109,7 +111,8 @@ def lexsort(keys: Any, axis: int = -1) -> Value:
 
 @implements(np.sort_complex)
 def sort_complex(a: Any) -> Value:
-    return convert(np.sort(a, axis=-1), np.result_type(as_array(a).dtype, np.complex64))
+    z = np.sort(as_array(a), axis=-1)
+    return convert(z, np.complex64 if z.dtype.char in "bhBHF" else np.complex128)
 
 
 @implements(np.bincount)
@@ -124,8 +127,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Value:
         if bool(np.less(np.min(places), 0)):
             raise ValueError("'list' argument must have no negative elements")
         n = max(n, operator.index(np.max(places)) + 1)
-    if weights is None:
+    if weights is None or not places.shape[0]:
         counted = np.ones(places.shape[0], np.intp)
+    elif as_array(weights).dtype.kind == "c":
+        raise TypeError("np.bincount: the weights must be real; sum both parts of complex ones")
     else:
         counted = convert(as_array(weights), np.float64)
     if counted.shape != places.shape:

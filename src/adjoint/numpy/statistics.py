@@ -73,6 +73,7 @@ def cov(
         count = total - ddof
     else:
         count = total - ddof * np.sum(weights * as_array(aweights)) / total
+    count = np.maximum(count, 0.0)
     gap = x - mean
     other = np.conjugate(gap) if gap.dtype.kind == "c" else gap
     return np.squeeze(np.matmul(gap, np.transpose(other if weights is None else other * weights)) / count)
@@ -80,7 +81,8 @@ def cov(
 
 def _variables(m: Any, rowvar: bool, dtype: Any) -> Value:
     """One variable in each row."""
-    x = floating(m) if dtype is None else convert(as_array(m), dtype)
+    x = as_array(m)
+    x = convert(x, np.result_type(x.dtype, np.float64) if dtype is None else dtype)
     if x.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
     x = np.atleast_2d(x)

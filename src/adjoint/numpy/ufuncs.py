@@ -50,6 +50,7 @@ def clip(x: Value, low: Value, high: Value) -> Value:
 @composed(np.modf)
 def modf(x: Value) -> tuple[Value, Value]:
     """(fractional part, whole part), both with the sign of x."""
+    x = convert(x, np.float64 if x.dtype.kind in "iu" else np.float16) if x.dtype.kind in "biu" else x
     whole = np.trunc(x)
     return np.copysign(np.where(np.isinf(x), 0.0, x - whole).astype(whole.dtype), x), whole
 
@@ -95,7 +96,8 @@ def vecmat(x1: Value, x2: Value) -> Value:
 def apply(ufunc: Any, inputs: Sequence[Any], extra: dict[str, Any] | None = None) -> Any:
     """The ufunc on values, at least one of them traced."""
     inputs = [coerced(ufunc.__name__, v) for v in inputs]
-    inputs = [v if hasattr(v, "dtype") else np.asarray(v)[()] for v in inputs] if ufunc in COMPOSED else inputs
+    if ufunc in COMPOSED and ufunc.signature is not None:  # vectors have a dtype; numbers give way in promotion
+        inputs = [v if hasattr(v, "dtype") else np.asarray(v)[()] for v in inputs]
     if not any(isinstance(v, Traced) for v in inputs):
         return ufunc(*inputs, **(extra or {}))
     if ufunc in COMPOSED:
