@@ -97,6 +97,7 @@ RATIO: dict[str, Points] = {
     "centre": [(3.0, 5.0, 1.0, 1.2), (7.0, 12.0, 3.0, 0.8), (200.0, 300.0, 20.0, 1.1)],
     "tails": [(2.0, 3.0, 0.5, 30.0), (50.0, 3.0, 4.0, 0.1), (3.0, 80.0, 6.0, 12.0), (2.0, 1.0, 0.01, 1e4)],
     "df < 1": [(0.3, 0.5, 0.2, 0.1), (2.0, 0.3, 0.5, 0.8), (0.2, 4.0, 1.0, 3.0)],
+    "one df much greater": [(225.0, 0.7, 1.2, 3.2), (0.45, 396.0, 4.1, 0.09), (160.0, 0.36, 6.8, 0.01)],
 }
 STUDENT: dict[str, Points] = {
     "centre": [(3.0, 1.0, 1.2), (80.0, 3.0, 3.4), (20.0, -0.5, 0.4)],
@@ -124,7 +125,7 @@ def _every(
 
 ENTRIES = [
     *_every("chndtr", "x df nc", PATH, chndtr, CHI, 1e-13, digits=50),
-    *_every("ncfdtr", "dfn dfd nc f", PATH, ncfdtr, RATIO, 1e-12),
+    *_every("ncfdtr", "dfn dfd nc f", PATH, ncfdtr, RATIO, 1e-12, dfn=1e-11, dfd=1e-11),
     *_every("nctdtr", "df nc t", MIXTURE, nctdtr, STUDENT, 1e-13, df=2e-11),
     Entry(
         "stdtr",
@@ -144,9 +145,17 @@ ENTRIES = [
     *_every(
         "fdtr",
         "dfn dfd",
-        "by betainc in a and b",
+        PATH,
         fdtr,
-        {"centre and tails": [(3.0, 5.0, 1.4), (40.0, 25.0, 0.8), (0.4, 6.0, 2.0), (5.0, 9.0, 40.0)]},
+        {
+            "centre and tails": [
+                (3.0, 5.0, 1.4),
+                (40.0, 25.0, 0.8),
+                (0.4, 6.0, 2.0),
+                (5.0, 9.0, 40.0),
+                (294.0, 0.12, 29.0),
+            ]
+        },
         1e-11,
     ),
     Entry(

@@ -86,7 +86,7 @@ def spheroidal_value(sign: int) -> Any:
 LINE = "quadrature along a line through the saddle"
 SERIES = "power series, a window around its greatest term"
 EIGEN = "perturbation of an eigenvector"
-CYLINDER = [(-8.3, 3.0), (-0.5, 0.4), (0.3, 0.0), (2.0, 9.0), (5.7, 3.0), (12.2, 0.4), (40.3, 9.0)]
+CYLINDER = [(-8.3, 3.0), (-0.5, 0.4), (0.3, 0.0), (2.0, 9.0), (5.7, 3.0), (12.2, 0.4), (40.3, 9.0), (32.2, 11.7)]
 LEFT = [(-8.3, -2.5), (-0.5, -7.0), (0.3, -0.1), (5.7, -2.5), (12.2, -7.0)]
 
 ENTRIES = [

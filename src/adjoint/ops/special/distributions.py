@@ -15,6 +15,7 @@ from scipy import special
 from adjoint.ops.special.declare import SQRT_2PI, named, partial_of
 from adjoint.ops.special.gamma import beta_density, gamma_density
 from adjoint.ops.special.information import exprel_slope
+from adjoint.ops.special.laplace import ratio_second
 from adjoint.ops.special.noncentral import student_shape
 from adjoint.program.types import Value
 
@@ -207,12 +208,13 @@ def _fisher(d: Value, e: Value, x: Value) -> Value:
 
 
 def _fisher_first(d: Value, e: Value, x: Value) -> Value:
-    """The slope in d: by the shape, and by w, which moves with d as with x, but for a factor x/d."""
-    return 0.5 * beta_shapes(0.5 * d, 0.5 * e, d * x / (e + d * x))[0] + x / d * _fisher(d, e, x)
+    """As P(F ≤ x) is P(1/F > 1/x), and 1/F has its degrees of freedom in the other order."""
+    positive = x > 0
+    return np.where(positive, -ratio_second(e, d, 0.0, 1.0 / np.where(positive, x, 1.0)), 0.0)
 
 
 def _fisher_second(d: Value, e: Value, x: Value) -> Value:
-    return 0.5 * beta_shapes(0.5 * d, 0.5 * e, d * x / (e + d * x))[1] - x / e * _fisher(d, e, x)
+    return ratio_second(d, e, 0.0, x)
 
 
 named(

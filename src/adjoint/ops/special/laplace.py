@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from adjoint.ops.special.declare import removable
 from adjoint.ops.special.quadrature import half_line, placed, spread_out
 from adjoint.program.types import Value
 
@@ -66,30 +67,74 @@ def _ratio_peak(dfn: Value, dfd: Value, nc: Value, r: Value) -> Value:
 
 @placed
 def _ratio_saddle(dfn: Value, dfd: Value, nc: Value, r: Value) -> Value:
-    """Between the branch points -½ and 1/(2r)."""
-    return 0.5 * (_ratio_peak(dfn, dfd, nc, r) - 1.0)
+    """1 + 2p at the saddle."""
+    return _ratio_peak(dfn, dfd, nc, r)
+
+
+@placed
+def _ratio_left(dfn: Value, dfd: Value, nc: Value, r: Value) -> Value:
+    """1 where the saddle is nearer to the branch point -½ than to 1/(2r), else 0."""
+    a = _ratio_peak(dfn, dfd, nc, r)
+    return np.where(r * a <= 1.0 + r - r * a, 1.0, 0.0)
 
 
 @placed
 def _ratio_width(dfn: Value, dfd: Value, nc: Value, r: Value) -> Value:
+    """How far the path stays near its top, in u."""
     a = _ratio_peak(dfn, dfd, nc, r)
     b = 1.0 + r - r * a
     curve = 2.0 * dfn / (a * a) + 4.0 * nc / (a * a * a) + 2.0 * dfd * r * r / (b * b)
-    return np.minimum(np.minimum(1.2 / np.sqrt(curve), 0.5 * a), 0.5 * b / r)
+    return np.minimum(1.2 / (np.sqrt(curve) * np.minimum(a, b / r)), 0.8)
+
+
+def _logarithm(direct: Value, p: Value) -> Value:
+    """log(1 + 2p), given it for large p; near p = 0 from the same p that it is divided by."""
+    near = np.abs(p) < 0.25
+    return np.where(near, np.log(1.0 + 2.0 * np.where(near, p, 0.0)), direct)
 
 
 def ratio_integral(dfn: Value, dfd: Value, nc: Value, r: Value, factor: Callable[..., Value]) -> Value:
-    """1/(2πi) ∫ (1+2p)^(-ν₁/2) (1-2rp)^(-ν₂/2) e^(-δ R) factor(p, …) dp on the line through the saddle."""
+    """1/(2πi) ∫ a^(-ν₁/2) b^(-ν₂/2) e^(-δ R) factor(p, …) dp, a = 1 + 2p, b = 1 - 2rp.
+
+    The path is a parabola through the saddle around the nearer cut, a = a₀ (1+iu)² or b = b₀ (1-iu)².
+    """
     inside = (r > 0) & (r < np.inf)
     r = np.where(inside, r, 1.0)
-    saddle = _ratio_saddle(dfn, dfd, nc, r)
-    width = _ratio_width(dfn, dfd, nc, r)
-    dfn, dfd, nc, r, saddle, width = spread_out(dfn, dfd, nc, r, saddle, width)
-    t, weights = half_line(200, 5.8)
+    left, saddle, width = (f(dfn, dfd, nc, r) for f in (_ratio_left, _ratio_saddle, _ratio_width))
+    dfn, dfd, nc, r, left, saddle, width = spread_out(dfn, dfd, nc, r, left, saddle, width)
+    t, weights = half_line(160, 5.2)
     far = 0.5 * math.pi * np.sinh(t)
-    p = saddle + 1j * width * np.sinh(far)
+    u = width * np.sinh(far)
     step = width * np.cosh(far) * 0.5 * math.pi * np.cosh(t) * weights
-    first, second, fraction = np.log(1.0 + 2.0 * p), np.log(1.0 - 2.0 * r * p), p / (1.0 + 2.0 * p)
-    exponent = -0.5 * (dfn * first + dfd * second) - nc * fraction
-    terms = np.exp(exponent) * factor(p, first, second, fraction, r) * step
+    left, whole = left > 0, 1.0 + r
+    root = np.where(left, 1.0 + 1j * u, 1.0 - 1j * u)
+    start = np.where(left, saddle, whole - r * saddle)  # a₀ or b₀
+    own = start * root * root
+    other = np.where(left, whole - r * own, (whole - own) / r)
+    log_own, log_other = np.log(start) + 2.0 * np.log(root), np.log(other)
+    p = np.where(left, 0.5 * (own - 1.0), 0.5 * (1.0 - own) / r)
+    first = _logarithm(np.where(left, log_own, log_other), p)
+    second = _logarithm(np.where(left, log_other, log_own), -r * p)
+    step = step * start * root / np.where(left, 1.0, r)
+    fraction = 0.5 - 0.5 / np.where(left, own, other)
+    terms = np.exp(-0.5 * (dfn * first + dfd * second) - nc * fraction) * factor(p, first, second, fraction, r) * step
     return np.where(inside, np.sum(np.real(terms), axis=-1) / math.pi, 0.0)
+
+
+_SECOND = [-(2.0**n) * n / (n + 1.0) for n in range(16)]
+
+
+def ratio_first(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
+    """∂P(F ≤ f)/∂ν₁: by the exponent of a, and by r = f ν₁/ν₂."""
+    (ratio,) = spread_out(dfd / dfn)
+    factor = lambda p, log_a, log_b, R, r: -0.5 * log_quotient(p, log_a) + r * ratio / (1.0 - 2.0 * r * p)
+    return ratio_integral(dfn, dfd, nc, dfn * f / dfd, factor)
+
+
+def ratio_second(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
+    """∂P(F ≤ f)/∂ν₂: the factor is r (log(1-2q)/(-2q) - 1/(1-2q)), q = rp, = -r Σ 2ⁿ n/(n+1) qⁿ."""
+
+    def factor(p: Value, log_a: Value, log_b: Value, R: Value, r: Value) -> Value:
+        return r * removable(r * p, _SECOND, lambda q: -0.5 * log_b / q - 1.0 / (1.0 - 2.0 * q), 0.04)
+
+    return ratio_integral(dfn, dfd, nc, dfn * f / dfd, factor)

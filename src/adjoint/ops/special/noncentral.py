@@ -18,7 +18,7 @@ from scipy import special
 
 from adjoint.ops.special.declare import named, polynomial
 from adjoint.ops.special.errors import normal_density
-from adjoint.ops.special.laplace import chi_square_integral, log_quotient, ratio_integral
+from adjoint.ops.special.laplace import chi_square_integral, log_quotient, ratio_first, ratio_integral, ratio_second
 from adjoint.ops.special.quadrature import line, placed, spread_out
 from adjoint.program.types import Value
 
@@ -76,17 +76,7 @@ def _ncfdtr_nc(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
     return -ratio_integral(dfn, dfd, nc, dfn * f / dfd, lambda p, a, b, c, r: 1.0 / (1.0 + 2.0 * p))
 
 
-def _ncfdtr_dfn(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
-    shape = ratio_integral(dfn, dfd, nc, dfn * f / dfd, lambda p, a, b, c, r: log_quotient(p, a))
-    return -0.5 * shape + f / dfd * _fisher_r(dfn, dfd, nc, f)
-
-
-def _ncfdtr_dfd(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
-    shape = ratio_integral(dfn, dfd, nc, dfn * f / dfd, lambda p, a, b, c, r: -r * log_quotient(-r * p, b))
-    return -0.5 * shape - f * dfn / (dfd * dfd) * _fisher_r(dfn, dfd, nc, f)
-
-
-_FISHER: dict[str, Any] = {"dfn": _ncfdtr_dfn, "dfd": _ncfdtr_dfd, "nc": _ncfdtr_nc, "f": _ncfdtr_f}
+_FISHER: dict[str, Any] = {"dfn": ratio_first, "dfd": ratio_second, "nc": _ncfdtr_nc, "f": _ncfdtr_f}
 
 
 def _implicit(

@@ -40,7 +40,8 @@ def _height_of_d(v: Value, x: Value) -> Value:
 
 @placed
 def _line_of_v(v: Value, x: Value) -> Value:
-    return np.maximum(0.5 * np.sqrt(np.maximum(4.0 * (v + 1.0) - x * x, 0.0)), LEAST)
+    inner = np.maximum(v + 1.0, 0.0)  # the pole at 0 is of this order: no nearer to it than the saddle allows
+    return np.maximum(np.maximum(0.5 * np.sqrt(np.maximum(4.0 * inner - x * x, 0.0)), 0.3 * np.sqrt(inner)), LEAST)
 
 
 @placed
