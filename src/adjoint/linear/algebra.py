@@ -258,10 +258,10 @@ class Sum(LinearMap):
         return self.terms
 
     def _apply(self, x: Any) -> Any:
-        return functools.reduce(tree.add, [term._apply(x) for term in self.terms])
+        return self.range.total([term._apply(x) for term in self.terms])
 
     def _apply_adjoint(self, u: Any) -> Any:
-        return functools.reduce(tree.add, [term._apply_adjoint(u) for term in self.terms])
+        return self.domain.total([term._apply_adjoint(u) for term in self.terms])
 
     def _apply_columns(self, columns: Value) -> Value:
         return functools.reduce(np.add, [term._apply_columns(columns) for term in self.terms])

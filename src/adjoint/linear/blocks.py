@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -67,13 +66,11 @@ class Block(LinearMap):
         return f"Block[{len(self.rows)},{len(self.rows[0])}]"
 
     def _apply(self, x: Any) -> Any:
-        return tuple(
-            functools.reduce(tree.add, [a._apply(part) for a, part in zip(row, x, strict=True)]) for row in self.rows
-        )
+        return tuple(row[0].range.total([a._apply(part) for a, part in zip(row, x, strict=True)]) for row in self.rows)
 
     def _apply_adjoint(self, u: Any) -> Any:
         return tuple(
-            functools.reduce(tree.add, [a._apply_adjoint(part) for a, part in zip(column, u, strict=True)])
+            column[0].domain.total([a._apply_adjoint(part) for a, part in zip(column, u, strict=True)])
             for column in zip(*self.rows, strict=True)
         )
 

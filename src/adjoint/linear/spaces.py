@@ -6,6 +6,8 @@ numbers where a leaf is complex).
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, final
 
@@ -29,12 +31,12 @@ class Space:
 
     def __init__(self, structure: tree.Structure, types: Iterable[ArrayType]) -> None:
         self.structure = structure
-        self.types = tuple(ArrayType(tuple(t.shape), np.dtype(t.dtype)) for t in types)
-        for t, path in zip(self.types, structure.paths(), strict=True):
+        self.types = tuple(ArrayType(tuple(t.shape), np.dtype(t.dtype)) if t.weak else t for t in types)
+        for number, t in enumerate(self.types):
             if t.dtype.kind not in "fc":
                 raise DtypeError(
-                    f"A linear map acts on real or complex numbers in floating point; {path or 'the array'} is {t}. "
-                    "Make it floating-point: x.astype(float)."
+                    f"A linear map acts on real or complex numbers in floating point; {structure.path(number) or 'it'} "
+                    f"is {t}. Make it floating-point: x.astype(float)."
                 )
 
     @staticmethod
@@ -45,6 +47,8 @@ class Space:
         """
         if isinstance(like, Space):
             return like
+        if type(like) is np.ndarray:
+            return _of_array(like.shape, like.dtype)
         if isinstance(like, int | np.integer) and not isinstance(like, bool):
             return Space.of((int(like),))
         if isinstance(like, tuple) and all(isinstance(n, int | np.integer) for n in like):
@@ -55,7 +59,7 @@ class Space:
     @staticmethod
     def vector(size: int, dtype: Any = FLOAT) -> Space:
         """Vectors of one axis."""
-        return Space(_LEAF, [ArrayType((size,), np.dtype(dtype))])
+        return _of_array((size,), np.dtype(dtype))
 
     @staticmethod
     def product(spaces: Any) -> Space:
@@ -82,15 +86,17 @@ class Space:
     @property
     def is_vector(self) -> bool:
         """One array with one axis."""
-        return len(self.types) == 1 and self.types[0].ndim == 1 and self.structure == _LEAF
+        return self.is_array and self.types[0].ndim == 1
 
     @property
     def is_array(self) -> bool:
         """One array, of any shape."""
-        return self.structure == _LEAF
+        return self.structure is _LEAF or self.structure == _LEAF
 
     def checked(self, x: Any, what: str) -> Any:
         """x as an element of this space: of its structure, shapes and types. None stands for a zero leaf."""
+        if type(x) is np.ndarray and self.is_array and (x.shape, x.dtype) == (self.types[0].shape, self.types[0].dtype):
+            return x
         leaves = tree.leaves_like(what, self.structure, x)
         values = checked_tangents(leaves, self.types, what, self.structure.paths())
         return tree.unflatten(
@@ -108,6 +114,11 @@ class Space:
     def basis(self) -> Any:
         """All unit vectors, stacked along a first axis of every leaf."""
         return self.unravel_columns(np.eye(self.size))
+
+    def total(self, terms: Sequence[Any]) -> Any:
+        """The sum of some elements, at least one."""
+        columns = zip(*[tree.leaves(term) for term in terms], strict=True)
+        return tree.unflatten(self.structure, [functools.reduce(operator.add, column) for column in columns])
 
     def scaled(self, c: Value, x: Any) -> Any:
         """c x, in the types of this space."""
@@ -163,6 +174,11 @@ class Space:
 
 
 _LEAF = tree.structure(0.0)
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Space:
+    return Space(_LEAF, [ArrayType(shape, dtype)])
 
 
 def _type(leaf: Any) -> ArrayType:

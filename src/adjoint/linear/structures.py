@@ -46,10 +46,12 @@ class Matrix(LinearMap):
         return self.target or Space.vector(self.array.shape[-2], self.array.dtype)
 
     def _apply(self, x: Any) -> Any:
-        return self.range.unravel(np.matmul(self.array, self.domain.ravel(x)))
+        y = np.matmul(self.array, x if self.source is None else self.source.ravel(x))
+        return y if self.target is None else self.target.unravel(y)
 
     def _apply_adjoint(self, u: Any) -> Any:
-        return self.domain.unravel(np.matmul(adjoint_matrix(self.array), self.range.ravel(u)))
+        w = np.matmul(adjoint_matrix(self.array), u if self.target is None else self.target.ravel(u))
+        return w if self.source is None else self.source.unravel(w)
 
     def _apply_columns(self, columns: Value) -> Value:
         return np.matmul(self.array, columns)
