@@ -5,6 +5,7 @@ import pkgutil
 from collections import defaultdict
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import adjoint.ops
@@ -32,6 +33,16 @@ def test_contract(name, check) -> None:
         except Exception as problem:
             problem.add_note(f"in the example {example}")
             raise
+
+
+def test_no_primitive_draws_from_numpys_global_generator() -> None:
+    """Evaluating one while a program is recorded would pass for a draw of the user's."""
+    before = np.random.get_state(legacy=False)["state"]
+    for found in BY_PRIMITIVE.values():
+        for example in found:
+            example.op.evaluate(*example.args)
+            after = np.random.get_state(legacy=False)["state"]
+            assert after["pos"] == before["pos"] and np.array_equal(after["key"], before["key"]), example
 
 
 def test_every_primitive_has_examples() -> None:

@@ -1,5 +1,7 @@
 """Functions of matrices: SciPy's and mpmath's values, derivatives of any order, equal eigenvalues, edges."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import mpmath
 import numpy as np
 import pytest
@@ -149,10 +151,26 @@ def test_compiled_values_and_gradients_are_the_same() -> None:
 
 
 def test_norms_are_estimated_without_disturbing_the_users_draws() -> None:
-    before = np.random.get_state()[1].copy()
+    """The matrix is large enough for SciPy to draw; values and gradients, compiled, traced, and in threads."""
+    large = 8 * np.eye(8) + signed(8, 8)
+    state = lambda: np.random.get_state(legacy=False)["state"]
+    before = state()
+    scipy.linalg.logm(np.triu(large))
+    assert not same_state(state(), before)  # SciPy's own does draw
+    before = state()
     for f in (linalg.logm, lambda a: linalg.fractional_matrix_power(a, 0.3)):
-        compared(ad.jit(f)(A), f(A), 1e-12)
-    np.testing.assert_array_equal(np.random.get_state()[1], before)
+        for g in (f, ad.grad(lambda a, f=f: np.sum(f(a) ** 2))):
+            wanted = g(large)
+            compared(ad.jit(g)(large), wanted, 1e-12)
+            compared(ad.trace(g)(large)(large), wanted, 1e-12)
+            compared(ad.trace(g, concrete=True)(large)(large), wanted, 1e-12)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(linalg.logm, [large] * 8))
+    assert same_state(state(), before)
+
+
+def same_state(first, second) -> bool:
+    return first["pos"] == second["pos"] and np.array_equal(first["key"], second["key"])
 
 
 @pytest.mark.parametrize("call, error, words", [

@@ -12,6 +12,7 @@ A real matrix has a real result; where there is none (an eigenvalue on the negat
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -40,14 +41,18 @@ from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
 
+_drawing = threading.Lock()
+
+
 @contextmanager
 def undisturbed() -> Generator[None]:
     """SciPy estimates norms with draws from NumPy's global generator; the user's numbers stay what they would be."""
-    state = np.random.get_state()  # noqa: NPY002
-    try:
-        yield
-    finally:
-        np.random.set_state(state)  # noqa: NPY002
+    with _drawing:  # one at a time, or a state that another has moved would be put back
+        state = np.random.get_state()  # noqa: NPY002
+        try:
+            yield
+        finally:
+            np.random.set_state(state)  # noqa: NPY002
 
 
 def fitted(z: Value, dtype: Any) -> Value:
