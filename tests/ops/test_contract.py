@@ -37,12 +37,15 @@ def test_contract(name, check) -> None:
 
 def test_no_primitive_draws_from_numpys_global_generator() -> None:
     """Evaluating one while a program is recorded would pass for a draw of the user's."""
-    before = np.random.get_state(legacy=False)["state"]
-    for found in BY_PRIMITIVE.values():
-        for example in found:
-            example.op.evaluate(*example.args)
-            after = np.random.get_state(legacy=False)["state"]
-            assert after["pos"] == before["pos"] and np.array_equal(after["key"], before["key"]), example
+    state = lambda: np.random.get_state(legacy=False)["state"]
+    before = state()
+    for name, found in BY_PRIMITIVE.items():
+        if isinstance(found[0].op, Ufunc):
+            continue
+        largest = max(found, key=lambda example: sum(np.size(x) for x in example.args))
+        largest.op.evaluate(*largest.args)
+        assert state()["pos"] == before["pos"], name
+        np.testing.assert_array_equal(state()["key"], before["key"], err_msg=name)
 
 
 def test_every_primitive_has_examples() -> None:

@@ -40,7 +40,6 @@ from adjoint.ops.solving import Solve
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
-
 _drawing = threading.Lock()
 
 
