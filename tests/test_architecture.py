@@ -28,7 +28,7 @@ LAYERS = [
     {"shortcut"},
     {"api", "pipeline"},
     {"debug", "derivatives", "entries", "extend", "flow", "report", "tracing"},
-    {"jitting"},
+    {"hessian_products", "jitting"},
     {"show", "testing"},
     {"compat"},
     {"linear"},

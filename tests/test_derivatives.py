@@ -1,4 +1,4 @@
-"""Jacobians, Hessians and products with them: shapes, trees, modes; against differences and closed forms."""
+"""Jacobians and Hessians: shapes, trees, modes; against differences and closed forms."""
 
 import dataclasses
 
@@ -167,28 +167,6 @@ def test_hessian_of_trees() -> None:
     np.testing.assert_allclose(found["a"]["b"], [2.0, 4.0])
     np.testing.assert_allclose(found["b"]["a"], [2.0, 4.0])
     assert found["b"]["b"] == 0.0
-
-
-MODES = ["auto", "forward-over-reverse", "reverse-over-reverse", "reverse-over-forward", "forward-over-forward"]
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_hvp(mode) -> None:
-    v = RNG.normal(size=4)
-    for f, _ in SCALARS.values():
-        np.testing.assert_allclose(ad.hvp(f, (X,), (v,), mode=mode), ad.hessian(f)(X) @ v, rtol=1e-10, atol=1e-10)
-
-    def two(x, p):
-        return np.sum(x**2) * p["s"] ** 3
-
-    by_x, by_p = ad.hvp(two, (X, {"s": 2.0}), (v, {"s": 0.5}), mode=mode)
-    np.testing.assert_allclose(by_x, 2 * 8 * v + 2 * X * 12 * 0.5, rtol=1e-12)
-    assert by_p["s"] == pytest.approx(2 * X @ v * 12 + X @ X * 12 * 0.5)
-
-
-def test_hvp_of_an_unknown_mode() -> None:
-    with pytest.raises(ValueError, match="none of auto, forward-over-reverse"):
-        ad.hvp(np.sum, (X,), (X,), mode="sideways")
 
 
 def test_under_other_transformations() -> None:

@@ -163,6 +163,11 @@ def test_namespaces() -> None:
     np.testing.assert_allclose(ad.grad(lambda a: np.linalg.slogdet(a)[1])(np.diag([2.0, 4.0])), np.diag([0.5, 0.25]))
 
 
+def test_second_order() -> None:
+    value, gradient, hessian = ad.curvature.backpropagate(lambda x: x**3)(2.0)
+    assert (value, gradient, hessian) == (8.0, 12.0, 12.0)
+
+
 def test_linear_maps() -> None:
     A = ad.linear.diagonal(np.array([1.0, 2.0])) + ad.linear.low_rank(np.ones(2))
     np.testing.assert_allclose(A @ A.solve(np.array([3.0, 4.0])), [3.0, 4.0])
@@ -180,6 +185,7 @@ def test_every_public_name_is_tried_here() -> None:
         "entries",
         "extend",
         "flow",
+        "hessian_products",
         "jitting",
         "ops",
         "pipeline",

@@ -14,14 +14,15 @@ from adjoint.api import grad, jet, jvp, linear_transpose, linearize, stop_gradie
 from adjoint.base.progress import progress
 from adjoint.base.scopes import scope
 from adjoint.debug import check
-from adjoint.derivatives import hessian, hvp, jacfwd, jacobian, jacrev
+from adjoint.derivatives import hessian, jacfwd, jacobian, jacrev
 from adjoint.extend import checkpoint, custom_rule
 from adjoint.flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
 from adjoint.program.types import ArrayType
 from adjoint.tracing import load, trace
 
 if TYPE_CHECKING:
-    from adjoint import linear, random, signal, testing
+    from adjoint import curvature, linear, random, signal, testing
+    from adjoint.hessian_products import hvp
     from adjoint.jitting import jit
     from adjoint.testing import check_grads
 
@@ -70,6 +71,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     "testing",
     # linear maps
     "linear",
+    # second order
+    "curvature",
     # names
     "numpy",
     "random",
@@ -80,11 +83,13 @@ __all__ = [  # noqa: RUF022  (by subject)
 
 # Loaded when they are first used, so that `import adjoint` stays quick.
 _LATER = {
+    "curvature": "adjoint.curvature",
     "linear": "adjoint.linear",
     "random": "adjoint.random",
     "signal": "adjoint.signal",
     "testing": "adjoint.testing",
     "check_grads": "adjoint.testing",
+    "hvp": "adjoint.hessian_products",
     "jit": "adjoint.jitting",
 }
 

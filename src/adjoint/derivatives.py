@@ -1,4 +1,4 @@
-"""Whole derivatives: Jacobians, Hessians, and products with them."""
+"""Whole derivatives: Jacobians and Hessians."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, Transformed, grad, jvp, linearize, vjp
+from adjoint.api import Function, Transformed
 from adjoint.base.errors import DtypeError
-from adjoint.base.source import user_facing
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
 from adjoint.transform.drivers import Linearised
 from adjoint.transform.lanes import run_lanes
 from adjoint.transform.watch import watched
 
-__all__ = ["hessian", "hvp", "jacfwd", "jacobian", "jacrev"]
-
-HVP_MODES = ("forward-over-reverse", "reverse-over-reverse", "reverse-over-forward", "forward-over-forward")
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
 
 def jacfwd(
@@ -169,47 +166,3 @@ def hessian(
     output.shape + input.shape + input.shape; for a scalar function of one array x: x.shape + x.shape."""
     inner = jacrev(function, argnums, has_aux=has_aux, holomorphic=holomorphic)
     return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic)
-
-
-@user_facing
-def hvp(
-    function: Function, primals: Sequence[tree.Tree], tangents: Sequence[tree.Tree], mode: str = "auto"
-) -> tree.Tree:
-    """The Hessian of a scalar function times a vector, without the matrix: ∇²f(x)[v].
-
-    The result is a tree like x (a tuple of trees for several arguments).
-
-    Modes: "forward-over-reverse" (the default), "reverse-over-reverse", "reverse-over-forward", "forward-over-forward"
-    (one second derivative for each input element: memory of forward mode).
-    """
-    mode = "forward-over-reverse" if mode == "auto" else mode
-    if mode not in HVP_MODES:
-        raise ValueError(f"hvp: mode {mode!r} is none of auto, {', '.join(HVP_MODES)}.")
-    primals, tangents = tuple(primals), tuple(tangents)
-    every = tuple(range(len(primals)))
-    gradient = grad(function, every)
-    if mode == "forward-over-reverse":
-        result = jvp(gradient, primals, tangents)[1]
-    elif mode == "reverse-over-reverse":
-        _, pullback = vjp(gradient, *primals)
-        result = pullback(tangents)
-    elif mode == "reverse-over-forward":
-        result = grad(lambda *xs: jvp(function, xs, tangents)[1], every)(*primals)
-    else:
-        result = _forward_over_forward(function, primals, tangents)
-    return result if len(primals) > 1 else result[0]
-
-
-def _forward_over_forward(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
-    """∂²f(x)[v, eᵢ] for every i."""
-    _, along = linearize(lambda *xs: jvp(function, xs, tangents)[1], *primals)
-    leaves, structure = tree.flatten(primals)
-    types = [type_of(leaf) for leaf in leaves]
-    size = sum(math.prod(t.shape) for t in types)
-    (found,) = _mapped(lambda basis: [along(*tree.unflatten(structure, basis))], _basis(types), size)
-    out, start = [], 0
-    for t in types:
-        n = math.prod(t.shape)
-        out.append(np.reshape(found[start : start + n], t.shape))
-        start += n
-    return tree.unflatten(structure, fresh(out))

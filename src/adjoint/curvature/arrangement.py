@@ -1,0 +1,47 @@
+"""Second derivatives as matrices and as trees of trees: leaves one after another, in the order of the tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.program.types import Value
+
+__all__ = ["laid_out", "matrix_of", "raveled"]
+
+
+def raveled(x: tree.Tree) -> Value:
+    """All leaves one after another in one vector."""
+    pieces = [np.reshape(leaf, (-1,)) for leaf in tree.leaves(x)]
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces) if pieces else np.zeros(0)
+
+
+def matrix_of(blocks: tree.Tree, rows: tree.Tree, columns: tree.Tree) -> Value:
+    """The matrix of a tree of trees of arrays, such as a Jacobian or Hessian, for rows and columns like these trees."""
+    row_leaves, row_structure = tree.flatten(rows)
+    column_leaves = tree.leaves(columns)
+    found = tree.leaves(blocks)
+    width = len(column_leaves)
+    lines: list[Value] = []
+    for i, row in enumerate(row_leaves):
+        line = [
+            np.reshape(found[i * width + j], (int(np.size(row)), int(np.size(column))))
+            for j, column in enumerate(column_leaves)
+        ]
+        lines.append(line[0] if width == 1 else np.concatenate(line, axis=1))
+    assert len(found) == width * row_structure.num_leaves
+    return lines[0] if len(lines) == 1 else np.concatenate(lines)
+
+
+def laid_out(matrix: Value, like: tree.Tree) -> Any:
+    """A square matrix as a tree of trees like `like`, as `ad.hessian` lays out its result."""
+    leaves, structure = tree.flatten(like)
+    ends = np.cumsum([0, *[int(np.size(leaf)) for leaf in leaves]])
+    spans = list(zip(ends[:-1].tolist(), ends[1:].tolist(), leaves, strict=True))
+    rows = [
+        tree.unflatten(structure, [np.reshape(matrix[a:b, c:d], (*np.shape(x), *np.shape(y))) for c, d, y in spans])
+        for a, b, x in spans
+    ]
+    return tree.unflatten(structure, rows)

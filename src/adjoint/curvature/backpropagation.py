@@ -1,0 +1,232 @@
+"""Second derivatives in one walk back through the graph of a function: whole Hessians, and their diagonal blocks.
+
+On a chain s_k = f_k(s_{k-1}) with r = ∇φ(s_k), R = ∇²φ(s_k) the walk is
+
+    r ← ∂f_k(s_{k-1})*[r],    R ← ∂²f_k(s_{k-1})*[r] + ∂f_k(s_{k-1})* R ∂f_k(s_{k-1}),    ∂²f*[r] = ∇²⟨f, r⟩
+
+and on a graph the terms between variables are added (see `adjoint.curvature.elimination`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api import Function, Transformed
+from adjoint.base.errors import ShapeError
+from adjoint.curvature.elimination import Block, Eliminated, ancestors, dense, eliminate
+from adjoint.curvature.graph import Graph, recorded
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.arguments import Argnums, Selection, fresh, select
+from adjoint.transform.watch import watched
+
+__all__ = ["SecondOrder", "backpropagate", "block_gauss_newton", "block_hessian", "loss_curvature", "scalar_graph"]
+
+
+class SecondOrder(NamedTuple):
+    """f(x), ∇f(x), ∇²f(x)."""
+
+    value: Any
+    gradient: Any
+    hessian: Any
+
+
+def backpropagate(function: Function, argnums: Argnums = 0) -> Transformed:
+    """Value, gradient and Hessian of a scalar function, exactly, in one walk back through its graph.
+
+    `backpropagate(f)(x)` is (f(x), ∇f(x), ∇²f(x)), the Hessian laid out as by `ad.hessian`. It takes as much memory as
+    the Hessians in the intermediate variables that are live at a time, and is quick where these are small or diagonal.
+    """
+    return Transformed(_backpropagate, function, {"argnums": argnums})
+
+
+@watched
+def _backpropagate(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> SecondOrder:
+    chosen = select(function, options["argnums"], args, kwargs, "backpropagate")
+    graph = scalar_graph(chosen, "backpropagate")
+    found = eliminate(graph, _seed(graph), {}, lambda u, v: True)
+    count = len(chosen.values)
+    gradients = [_or_zero(found.gradients[i], graph.types[i]) for i in range(count)]
+    rows = [[_whole(found, graph.types, i, j) for j in range(count)] for i in range(count)]
+    full = [_arranged(chosen, row, graph.types[i].shape) for i, row in enumerate(rows)]
+    return SecondOrder(
+        graph.values[0], chosen.result(_completed(chosen, gradients, ())), chosen.result(_rows_of_all(chosen, full))
+    )
+
+
+def block_hessian(function: Function, argnums: Argnums = 0, *, by: str = "leaf", cross: bool = True) -> Transformed:
+    """The diagonal blocks of the Hessian of a scalar function, in one walk back through its graph.
+
+    One block for each leaf x of the arguments, of shape x.shape + x.shape, or (`by="child"`) for each entry of the
+    argument, with the layout of `ad.hessian`: the parameters of a layer. The blocks are exact on every graph. Blocks
+    between intermediate variables that share a parameter are carried along; without `cross` they are left out, which
+    costs less, is exact for chains and trees, and an approximation where a variable is used twice.
+    """
+    return Transformed(_block_hessian, function, {"argnums": argnums, "by": by, "cross": cross})
+
+
+@watched
+def _block_hessian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    chosen = select(function, options["argnums"], args, kwargs, "block_hessian")
+    groups = _groups(chosen, options["by"])
+    graph = scalar_graph(chosen, "block_hessian")
+    found = eliminate(graph, _seed(graph), {}, _keep(graph, groups, options["cross"]))
+    return _blocks(chosen, found, graph.types, groups, options["by"])
+
+
+def block_gauss_newton(
+    loss: Callable[..., Any], model: Function, argnums: Argnums = 0, *, by: str = "leaf", cross: bool = True
+) -> Transformed:
+    """The diagonal blocks of the Gauss-Newton matrix ∂f* ∇²ℓ ∂f of ℓ∘f, in one walk back through the graph of f.
+
+    `block_gauss_newton(loss, model)(w)`, where `loss` takes what `model` returns. Options as in `block_hessian`.
+    """
+    return Transformed(_block_gauss_newton, model, {"argnums": argnums, "by": by, "cross": cross, "loss": loss})
+
+
+@watched
+def _block_gauss_newton(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    chosen = select(model, options["argnums"], args, kwargs, "block_gauss_newton")
+    groups = _groups(chosen, options["by"])
+    graph = recorded(lambda active: chosen.call(chosen.completed(active)), chosen.values)
+    _, seeds = loss_curvature(options["loss"], graph)
+    found = eliminate(graph, {}, seeds, _keep(graph, groups, options["cross"]), second=False)
+    return _blocks(chosen, found, graph.types, groups, options["by"])
+
+
+def loss_curvature(loss: Callable[..., Any], graph: Graph) -> tuple[dict[int, Value], dict[tuple[int, int], Block]]:
+    """∇ℓ and ∇²ℓ at the results of a graph, by the places of these results."""
+    from_leaves = lambda *leaves: loss(tree.unflatten(graph.structure, leaves))
+    moving = tuple(k for k, place in enumerate(graph.outputs) if place >= 0)
+    values = tuple(graph.values)
+    first = hessian_and_gradient(from_leaves, moving, values)
+    gradients: dict[int, Value] = {}
+    blocks: dict[tuple[int, int], Block] = {}
+    for i, k in enumerate(moving):
+        u = graph.outputs[k]
+        gradients[u] = first[0][i] if u not in gradients else gradients[u] + first[0][i]
+        for j, m in enumerate(moving):
+            v = graph.outputs[m]
+            if u > v:
+                continue
+            block = first[1][i][j]
+            blocks[u, v] = Block(block if (u, v) not in blocks else blocks[u, v].values + block)
+    return gradients, blocks
+
+
+def hessian_and_gradient(function: Function, argnums: tuple[int, ...], values: tuple[Value, ...]) -> tuple[Any, Any]:
+    """∇ℓ and ∇²ℓ in some arguments."""
+    if not argnums:
+        return (), ()
+    found = backpropagate(function, argnums)(*values)
+    return found.gradient, found.hessian
+
+
+def scalar_graph(chosen: Selection, name: str) -> Graph:
+    """The graph of a function that gives one real number."""
+    graph = recorded(lambda active: chosen.call(chosen.completed(active)), chosen.values)
+    if len(graph.values) != 1 or np.shape(graph.values[0]) != ():
+        given = f"{len(graph.values)} values" if len(graph.values) != 1 else str(type_of(graph.values[0]))
+        raise ShapeError(f"{name} needs a function with one scalar output; it returned {given}. Sum it first.")
+    return graph
+
+
+def _seed(graph: Graph) -> dict[int, Value]:
+    place = graph.outputs[0]
+    return {place: np.ones((), graph.types[place].dtype)[()]} if place >= 0 else {}
+
+
+def _keep(graph: Graph, groups: Sequence[int], cross: bool) -> Callable[[int, int], bool]:
+    if not cross:
+        return lambda u, v: v < len(groups) > u and groups[u] == groups[v]
+    reach = ancestors(graph, groups)
+    return lambda u, v: reach[u] & reach[v] != 0
+
+
+def _groups(chosen: Selection, by: str) -> list[int]:
+    """The number of the block of each active leaf."""
+    if by == "leaf":
+        return list(range(len(chosen.active)))
+    if by != "child":
+        raise ValueError(f'by={by!r} is neither "leaf" (a block for each array) nor "child" (for each entry).')
+    numbers: list[int] = []
+    for argument in chosen.structure.children():
+        for child in argument.children() or [argument]:
+            numbers += [len(set(numbers))] * child.num_leaves
+    return [numbers[i] for i in chosen.active]
+
+
+def _whole(found: Eliminated, types: Sequence[ArrayType], i: int, j: int) -> Value:
+    u, v = min(i, j), max(i, j)
+    block = found.blocks.get((u, v))
+    if block is None:
+        return np.zeros((*types[i].shape, *types[j].shape), types[i].dtype)
+    values = dense(block, types[u].shape)
+    if i <= j:
+        return values
+    leading, n = types[u].ndim, np.ndim(values)
+    return np.transpose(values, (*range(leading, n), *range(leading)))
+
+
+def _or_zero(value: Value, kind: ArrayType) -> Value:
+    return kind.zeros() if value is None else value
+
+
+def _completed(chosen: Selection, values: Sequence[Value], shape: tuple[int, ...]) -> list[Value]:
+    """Values of the active leaves and zeros of the others, whose second derivative is none."""
+    full: list[Value] = [np.zeros((*shape, *np.shape(leaf)), type_of(leaf).dtype)[()] for leaf in chosen.leaves]
+    for i, value in zip(chosen.active, fresh(values), strict=True):
+        full[i] = value
+    return full
+
+
+def _arranged(chosen: Selection, row: Sequence[Value], shape: tuple[int, ...]) -> Any:
+    return chosen.result(_completed(chosen, row, shape))
+
+
+def _rows_of_all(chosen: Selection, rows: Sequence[Any]) -> list[Any]:
+    """Rows of the active leaves, and rows of zeros of the others."""
+    found = iter(rows)
+    active = set(chosen.active)
+    return [
+        next(found)
+        if i in active
+        else chosen.result([np.zeros((*np.shape(leaf), *np.shape(other))) for other in chosen.leaves])
+        for i, leaf in enumerate(chosen.leaves)
+    ]
+
+
+def _blocks(chosen: Selection, found: Eliminated, types: Sequence[ArrayType], groups: Sequence[int], by: str) -> Any:
+    count = len(groups)
+    if by == "leaf":
+        own = {chosen.active[i]: _whole(found, types, i, i) for i in range(count)}
+        return chosen.result(
+            [own.get(k, np.zeros((*np.shape(leaf), *np.shape(leaf)))) for k, leaf in enumerate(chosen.leaves)]
+        )
+    arguments: list[Any] = []
+    start = 0
+    number = {leaf: i for i, leaf in enumerate(chosen.active)}
+    for argument in chosen.structure.children():
+        parts = argument.children()
+        blocks: list[Any] = []
+        for child in parts or [argument]:
+            leaves = range(start, start + child.num_leaves)
+            start += child.num_leaves
+            rows = [
+                tree.unflatten(child, [_of_leaves(found, types, chosen, number, k, m) for m in leaves]) for k in leaves
+            ]
+            blocks.append(tree.unflatten(child, rows))
+        outermost = tree.Structure((argument.nodes[0], *[None] * len(parts)), len(parts)) if parts else None
+        arguments.append(blocks[0] if outermost is None else tree.unflatten(outermost, blocks))
+    return arguments[0] if chosen.single else tuple(arguments)
+
+
+def _of_leaves(
+    found: Eliminated, types: Sequence[ArrayType], chosen: Selection, number: dict[int, int], k: int, m: int
+) -> Value:
+    if k in number and m in number:
+        return _whole(found, types, number[k], number[m])
+    return np.zeros((*np.shape(chosen.leaves[k]), *np.shape(chosen.leaves[m])))

@@ -1,0 +1,171 @@
+"""Fisher information of a model with parameters w whose output θ = f(w) is the parameter of a distribution.
+
+With the loss ℓ(θ, y) = -log q(y; θ) of an outcome y that is distributed as the model says:
+
+    F(w) = E[∇L ⊗ ∇L] = E[∇²L] = ∂f(w)* F(θ) ∂f(w),        F(θ) = E[∇ℓ ⊗ ∇ℓ] = E[∇²ℓ],        L(w) = ℓ(f(w), y)
+
+For exponential families in their natural parameter ∇²ℓ does not depend on y, and F is the Gauss-Newton matrix. The
+empirical Fisher matrix takes the labels of data for y; it is something else, and has a name of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api import Function, grad, linearize, vmap
+from adjoint.api import LinearMap as Recorded
+from adjoint.base.source import user_facing
+from adjoint.curvature.arrangement import laid_out, matrix_of, raveled
+from adjoint.derivatives import hessian, jacobian
+from adjoint.program.trace import Traced
+from adjoint.program.types import Value
+
+__all__ = ["empirical_fisher", "empirical_fisher_product", "fisher", "fisher_product", "output_fisher"]
+
+Loss = Callable[[Any, Any], Any]
+FORMS = ("score", "hessian")
+MISSING = 1e-6  # how much of the probability a support may leave out
+
+
+@user_facing
+def output_fisher(
+    loss: Loss, theta: tree.Tree, *, support: tree.Tree = None, samples: tree.Tree = None, form: str = "score"
+) -> Value:
+    """F(θ) as a matrix: the Fisher information of a distribution in its own parameter.
+
+    The expectation runs over outcomes y, stacked along the first axis: over the whole `support`, each with its
+    probability exp(-ℓ(θ, y)), which is exact; or over `samples` drawn from the model, with equal weights, which is an
+    unbiased estimate. `form` is "score" for E[∇ℓ ⊗ ∇ℓ] or "hessian" for E[∇²ℓ].
+    """
+    if form not in FORMS:
+        raise ValueError(f"fisher: form={form!r} is neither 'score' (E[∇ℓ ⊗ ∇ℓ]) nor 'hessian' (E[∇²ℓ]).")
+    if (support is None) == (samples is None):
+        raise TypeError("fisher: give either the support of the outcomes (exact) or samples drawn from the model.")
+    outcomes = samples if support is None else support
+    count = np.shape(tree.leaves(outcomes)[0])[0]
+    weights = np.full(count, 1.0 / count) if support is None else _probabilities(loss, theta, support)
+    if form == "score":
+        scores = vmap(lambda y: raveled(grad(lambda t: loss(t, y))(theta)))(outcomes)
+        return np.matmul(np.transpose(scores) * weights, scores)
+    curved = vmap(lambda y: matrix_of(hessian(lambda t: loss(t, y))(theta), theta, theta))(outcomes)
+    return np.tensordot(weights, curved, axes=1)
+
+
+def _probabilities(loss: Loss, theta: tree.Tree, support: tree.Tree) -> Value:
+    weights = np.exp(-vmap(lambda y: loss(theta, y))(support))
+    covered = np.sum(weights)
+    if not isinstance(covered, Traced) and abs(covered - 1) > MISSING:
+        raise ValueError(
+            f"fisher: exp(-loss) sums to {covered:.6g} over the support, not to 1. The loss must be -log of a "
+            "probability, with its constants, and the support must hold all outcomes that matter; or give samples."
+        )
+    return weights
+
+
+def fisher(
+    loss: Loss,
+    model: Function,
+    *,
+    inputs: tree.Tree = None,
+    support: tree.Tree = None,
+    samples: tree.Tree = None,
+    form: str = "score",
+) -> Callable[[tree.Tree], tree.Tree]:
+    """The Fisher information matrix in the parameters: `fisher(loss, model, support=ys)(w)`, laid out as `ad.hessian`.
+
+    `loss(θ, y)` is -log q(y; θ) and `model(w)` gives θ. `support` or `samples` as in `output_fisher`. With `inputs`,
+    stacked along their first axis, `model(w, x)` gives θ and the result is the mean over them; `samples` then have one
+    row of draws for each input.
+    """
+
+    @user_facing
+    def at(w: tree.Tree) -> tree.Tree:
+        def one(w: Any, x: Any, drawn: Any) -> tuple[Value, Value]:
+            call = model if inputs is None else lambda w: model(w, x)
+            theta = call(w)
+            F = output_fisher(loss, theta, support=support, samples=drawn, form=form)
+            return matrix_of(jacobian(call)(w), theta, w), F
+
+        if inputs is None:
+            J, F = one(w, None, samples)
+            return laid_out(np.matmul(np.transpose(J), np.matmul(F, J)), w)
+        axes = (None, 0, None if samples is None else 0)
+        J, F = vmap(one, in_axes=axes)(w, inputs, samples)
+        return laid_out(np.einsum("nip,niq->pq", J, np.matmul(F, J)) / np.shape(J)[0], w)
+
+    return at
+
+
+@user_facing
+def fisher_product(
+    loss: Loss,
+    model: Function,
+    primals: Sequence[tree.Tree],
+    tangents: Sequence[tree.Tree],
+    *,
+    inputs: tree.Tree = None,
+    support: tree.Tree = None,
+    samples: tree.Tree = None,
+    form: str = "score",
+) -> tree.Tree:
+    """F(w)[v] without the matrix: push v through the model, multiply by F(θ), pull back. Options as in `fisher`."""
+    primals = tuple(primals)
+    many = model if inputs is None else lambda *w: vmap(lambda x: model(*w, x))(inputs)
+    theta, pushed = linearize(many, *primals)
+    slope = pushed(*tangents)
+
+    def turned(theta: Any, slope: Any, drawn: Any) -> Any:
+        F = output_fisher(loss, theta, support=support, samples=drawn, form=form)
+        flat = np.matmul(F, raveled(slope))
+        leaves, structure = tree.flatten(slope)
+        ends = np.cumsum([0, *[int(np.size(leaf)) for leaf in leaves]])
+        parts = [np.reshape(flat[a:b], np.shape(x)) for a, b, x in zip(ends[:-1], ends[1:], leaves, strict=True)]
+        return tree.unflatten(structure, parts)
+
+    if inputs is None:
+        ct = turned(theta, slope, samples)
+    else:
+        count = np.shape(tree.leaves(inputs)[0])[0]
+        ct = vmap(turned, in_axes=(0, 0, None if samples is None else 0))(theta, slope, samples)
+        ct = tree.map(lambda leaf: leaf / count, ct)
+    result = Recorded(pushed._recorded, pushed._chosen, backwards=True)(ct)  # pyright: ignore[reportPrivateUsage]
+    return result if len(primals) > 1 else result[0]
+
+
+def empirical_fisher(
+    loss: Loss, model: Function, data: tuple[tree.Tree, tree.Tree]
+) -> Callable[[tree.Tree], tree.Tree]:
+    """The mean of ∇L ⊗ ∇L over data (x, y), with the labels of the data: not the Fisher information.
+
+    `empirical_fisher(loss, model, (x, y))(w)`, laid out as by `ad.hessian`; model(w, x) and loss(θ, y). The two agree
+    where the labels are distributed as the model says.
+    """
+    xs, ys = data
+
+    @user_facing
+    def at(w: tree.Tree) -> tree.Tree:
+        scores = vmap(lambda x, y: raveled(grad(lambda w: loss(model(w, x), y))(w)))(xs, ys)
+        return laid_out(np.matmul(np.transpose(scores), scores) / np.shape(scores)[0], w)
+
+    return at
+
+
+@user_facing
+def empirical_fisher_product(
+    loss: Loss,
+    model: Function,
+    primals: Sequence[tree.Tree],
+    tangents: Sequence[tree.Tree],
+    data: tuple[tree.Tree, tree.Tree],
+) -> tree.Tree:
+    """The empirical Fisher matrix times a vector, (1/n) Σ gᵢ ⟨gᵢ, v⟩, without individual gradients gᵢ."""
+    xs, ys = data
+    primals = tuple(primals)
+    losses, pushed = linearize(lambda *w: vmap(lambda x, y: loss(model(*w, x), y))(xs, ys), *primals)
+    slopes = pushed(*tangents) / np.shape(losses)[0]
+    result = Recorded(pushed._recorded, pushed._chosen, backwards=True)(slopes)  # pyright: ignore[reportPrivateUsage]
+    return result if len(primals) > 1 else result[0]

@@ -1,0 +1,184 @@
+"""The Gauss-Newton matrix of ℓ∘f: the Hessian without the curvature of the model f.
+
+    GN(w) = ∂f(w)* ∇²ℓ(f(w)) ∂f(w),        ∇²(ℓ∘f)(w) = GN(w) + Σⱼ ∂ⱼℓ(f(w)) ∇²fⱼ(w)
+
+A product with a vector pushes it through f, multiplies by the Hessian of the loss, and pulls it back: f runs forward
+twice (value, tangent) and backward once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api import Function, grad, jvp, linearize, vmap
+from adjoint.api import LinearMap as Recorded
+from adjoint.base.errors import ShapeError
+from adjoint.base.source import user_facing
+from adjoint.curvature.arrangement import laid_out, matrix_of, raveled
+from adjoint.derivatives import hessian, jacobian
+from adjoint.hessian_products import hvp
+from adjoint.program.trace import Traced
+from adjoint.program.types import Value
+
+__all__ = [
+    "HessianSplit", "factor_product", "gauss_newton", "gauss_newton_factor", "gauss_newton_product", "hessian_split",
+]  # fmt: skip
+
+Loss = Callable[..., Any]
+CLIPPED = 64  # units in the last place of the largest eigenvalue, times the size: what is below is zero
+
+
+@user_facing
+def gauss_newton_product(
+    loss: Loss,
+    model: Function,
+    primals: Sequence[tree.Tree],
+    tangents: Sequence[tree.Tree],
+    *,
+    samples: tuple[tree.Tree, tree.Tree] | None = None,
+) -> tree.Tree:
+    """∂f(w)* ∇²ℓ(f(w)) ∂f(w)[v]: the Gauss-Newton matrix of loss∘model times a vector, without the matrix.
+
+    `primals` and `tangents` are tuples, as for `hvp`; the result is a tree like w. With `samples` = (x, y), stacked
+    along their first axis, it is the mean over the samples: model(w, x) and loss(z, y).
+    """
+    loss, model = _over(loss, model, samples)
+    primals = tuple(primals)
+    z, pushed = linearize(model, *primals)
+    turned = hvp(loss, (z,), (pushed(*tangents),))
+    result = Recorded(pushed._recorded, pushed._chosen, backwards=True)(turned)  # pyright: ignore[reportPrivateUsage]
+    return result if len(primals) > 1 else result[0]
+
+
+def _over(loss: Loss, model: Function, samples: Any) -> tuple[Loss, Function]:
+    """Loss and model of all samples at once: the mean of their losses."""
+    if samples is None:
+        return loss, model
+    xs, ys = _pair(samples)
+    many = lambda *w: vmap(lambda x: model(*w, x))(xs)
+    return lambda z: np.mean(vmap(loss)(z, ys)), many
+
+
+def _pair(samples: Any) -> tuple[Any, Any]:
+    if not (isinstance(samples, tuple | list) and len(samples) == 2):
+        raise TypeError("samples must be a pair (x, y) of trees whose arrays are stacked along their first axis.")
+    sizes = {np.shape(leaf)[0] if np.shape(leaf) else None for leaf in tree.leaves(samples)}
+    if len(sizes) != 1 or None in sizes:
+        raise ShapeError(f"samples: all arrays must be stacked along a first axis of one length; got {sizes}.")
+    return samples[0], samples[1]
+
+
+def gauss_newton(
+    loss: Loss, model: Function, *, samples: tuple[tree.Tree, tree.Tree] | None = None
+) -> Callable[[tree.Tree], tree.Tree]:
+    """The Gauss-Newton matrix of loss∘model: `gauss_newton(loss, model)(w)`, laid out as `ad.hessian` lays it out.
+
+    With `samples` = (x, y) the mean over the samples: model(w, x) and loss(z, y).
+    """
+
+    @user_facing
+    def at(w: tree.Tree) -> tree.Tree:
+        if samples is None:
+            J, H = _parts(loss, model, w)
+            return laid_out(np.matmul(np.matmul(np.transpose(J), H), J), w)
+        xs, ys = _pair(samples)
+        J, H = vmap(lambda x, y: _parts(lambda z: loss(z, y), lambda w: model(w, x), w))(xs, ys)
+        n = np.shape(J)[0]
+        return laid_out(np.einsum("nip,niq->pq", J, np.matmul(H, J)) / n, w)
+
+    return at
+
+
+def _parts(loss: Loss, model: Function, w: tree.Tree) -> tuple[Value, Value]:
+    """The matrices ∂f(w) and ∇²ℓ(f(w))."""
+    z = model(w)
+    return matrix_of(jacobian(model)(w), z, w), matrix_of(hessian(loss)(z), z, z)
+
+
+class HessianSplit(NamedTuple):
+    """∇²(ℓ∘f) = gauss_newton + rest: the curvature of the loss, and that of the model weighted by ∇ℓ."""
+
+    gauss_newton: Any
+    rest: Any
+
+
+def hessian_split(loss: Loss, model: Function) -> Callable[[tree.Tree], HessianSplit]:
+    """`hessian_split(loss, model)(w)`: the two parts of ∇²(loss∘model), each laid out as by `ad.hessian`."""
+
+    @user_facing
+    def at(w: tree.Tree) -> HessianSplit:
+        slope = grad(loss)(model(w))  # held fixed: ∇²⟨f, u⟩ at u = ∇ℓ(f(w))
+        rest = hessian(lambda w: tree.vdot(slope, model(w)))(w)
+        return HessianSplit(gauss_newton(loss, model)(w), rest)
+
+    return at
+
+
+def gauss_newton_factor(
+    loss: Loss, model: Function, *, tolerance: float | None = None
+) -> Callable[[tree.Tree], tree.Tree]:
+    """V with V Vᵀ = GN(w), a tree like w whose leaves have one more axis, with one column for each output of the model.
+
+    With ∇²ℓ = Σⱼ λⱼ uⱼ uⱼᵀ the columns are √λⱼ ∂f(w)*[uⱼ]; eigenvalues below `tolerance` times the largest one give
+    columns of zeros (a root would turn their rounding errors into large ones). It holds no record of the model:
+    `factor_product(V, v)` needs neither the model nor its values.
+    """
+
+    @user_facing
+    def at(w: tree.Tree) -> tree.Tree:
+        z, pushed = linearize(model, w)
+        pull = Recorded(pushed._recorded, pushed._chosen, backwards=True)  # pyright: ignore[reportPrivateUsage]
+        H = matrix_of(hessian(loss)(z), z, z)
+        eigenvalues, vectors = np.linalg.eigh(H)
+        least = CLIPPED * np.shape(H)[0] * np.finfo(H.dtype).eps if tolerance is None else tolerance
+        bound = least * np.max(np.abs(eigenvalues))
+        if not isinstance(eigenvalues, Traced) and np.any(eigenvalues < -bound):
+            raise ValueError(
+                f"gauss_newton_factor: the Hessian of the loss has the eigenvalue {np.min(eigenvalues):.3g}, so that "
+                "the Gauss-Newton matrix is no product V Vᵀ. Use gauss_newton, or a loss that is convex there."
+            )
+        kept = np.greater(eigenvalues, bound)
+        roots = np.where(kept, np.sqrt(np.where(kept, eigenvalues, 1.0)), 0.0)
+        rows = _unraveled_rows(np.transpose(vectors * roots), z)
+        columns = vmap(lambda u: pull(u)[0])(rows)
+        return tree.map(lambda leaf: np.moveaxis(leaf, 0, -1), columns)
+
+    return at
+
+
+def _unraveled_rows(rows: Value, like: tree.Tree) -> tree.Tree:
+    """The rows of a matrix as a stack of trees."""
+    leaves, structure = tree.flatten(like)
+    out: list[Value] = []
+    start = 0
+    for leaf in leaves:
+        size = int(np.size(leaf))
+        out.append(np.reshape(rows[:, start : start + size], (-1, *np.shape(leaf))))
+        start += size
+    return tree.unflatten(structure, out)
+
+
+@user_facing
+def factor_product(factor: tree.Tree, v: tree.Tree) -> tree.Tree:
+    """V (Vᵀ v), for a factor V as `gauss_newton_factor` gives it and a tree v like the parameters."""
+    V, flat = _columns(factor), raveled(v)
+    product = np.matmul(V, np.matmul(np.transpose(V), flat))
+    leaves, structure = tree.flatten(v)
+    ends = np.cumsum([0, *[int(np.size(leaf)) for leaf in leaves]])
+    parts = [np.reshape(product[a:b], np.shape(x)) for a, b, x in zip(ends[:-1], ends[1:], leaves, strict=True)]
+    return tree.unflatten(structure, parts)
+
+
+def _columns(factor: tree.Tree) -> Value:
+    leaves = [np.reshape(leaf, (-1, np.shape(leaf)[-1])) for leaf in tree.leaves(factor)]
+    return leaves[0] if len(leaves) == 1 else np.concatenate(leaves)
+
+
+def directional(loss: Loss, model: Function, w: tree.Tree, v: tree.Tree) -> Value:
+    """⟨v, GN v⟩ by forward mode alone: ∂²ℓ(f(w))[∂f v, ∂f v]."""
+    z, slope = jvp(model, (w,), (v,))
+    return jvp(lambda z: jvp(loss, (z,), (slope,))[1], (z,), (slope,))[1]
