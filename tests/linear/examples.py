@@ -91,6 +91,14 @@ MAPS = {
     "negative kronecker": lambda: linear.kronecker(linear.diagonal(-d), linear.matrix(spd, "positive definite")),
     "khatri-rao": lambda: linear.khatri_rao(tall, a[:, :3]),
     "complex khatri-rao": lambda: linear.khatri_rao(z, a),
+    "factored, definite": lambda: linear.factored(linear.matrix(spd, "positive definite")),
+    "factored, negative": lambda: linear.factored(linear.matrix(-spd, "negative definite")),
+    "factored": lambda: linear.factored(linear.matrix(a)),
+    "factored, complex": lambda: linear.factored(linear.matrix(z)),
+    "factored, tall": lambda: linear.factored(linear.matrix(tall)),
+    "factored, on a tree": lambda: linear.factored(linear.matrix(a, domain=(2, 2), range=4)),
+    "sparse": lambda: linear.sparse([1.0, 2.0, 3.0, 4.0], [0, 0, 2, 1], [0, 0, 1, 2], (3, 3)),
+    "sparse, complex": lambda: linear.sparse(z[0], [0, 1, 2, 4], [0, 2, 1, 0], (5, 3)),
     "found facts": lambda: linear.find_facts(linear.matrix(np.diag(d))),
 }  # fmt: skip
 

@@ -14,6 +14,8 @@ from adjoint.linear.bilinear import BilinearMap, bilinear, bilinear_form, second
 from adjoint.linear.blocks import block, block_diagonal, raveled
 from adjoint.linear.checking import assume, check_adjoint, check_facts, find_facts
 from adjoint.linear.derivative_maps import fisher, gauss_newton, hessian, jacobian
+from adjoint.linear.determinants import logdet, slogdet
+from adjoint.linear.factors import factored
 from adjoint.linear.functions import from_function
 from adjoint.linear.kronecker import khatri_rao, kronecker
 from adjoint.linear.maps import LinearMap
@@ -31,6 +33,7 @@ from adjoint.linear.metrics import (
 )
 from adjoint.linear.operations import congruence
 from adjoint.linear.spaces import Space
+from adjoint.linear.sparse_matrix import as_map, sparse
 from adjoint.linear.structures import (
     diagonal,
     identity,
@@ -49,6 +52,7 @@ __all__ = [
     "LinearMap",
     "Space",
     "adjoint",
+    "as_map",
     "assume",
     "bilinear",
     "bilinear_form",
@@ -60,6 +64,7 @@ __all__ = [
     "diagonal",
     "differential",
     "euclidean",
+    "factored",
     "find_facts",
     "fisher",
     "from_function",
@@ -71,6 +76,7 @@ __all__ = [
     "jacobian",
     "khatri_rao",
     "kronecker",
+    "logdet",
     "low_rank",
     "matrix",
     "permutation",
@@ -80,6 +86,8 @@ __all__ = [
     "raveled",
     "scaling",
     "second_derivative",
+    "slogdet",
+    "sparse",
     "triangular",
     "zero",
 ]
