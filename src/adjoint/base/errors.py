@@ -15,6 +15,7 @@ __all__ = [
     "ProgramError",
     "RuleError",
     "ShapeError",
+    "SolveError",
     "TraceError",
     "TreeError",
     "UnsupportedError",
@@ -81,6 +82,10 @@ class CheckError(AdjointError, ValueError):
 
 class NonFiniteError(AdjointError, FloatingPointError):
     """A NaN or an infinity appeared while they are watched for."""
+
+
+class SolveError(AdjointError, ArithmeticError):
+    """An equation was not solved to the accuracy that was asked for."""
 
 
 class UnsupportedError(AdjointError, TypeError):

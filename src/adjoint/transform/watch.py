@@ -26,6 +26,7 @@ from adjoint.base.origins import Origin, at, origin
 from adjoint.base.source import describe
 from adjoint.ops.calculus import fit
 from adjoint.ops.control import Cond
+from adjoint.ops.linear_solve import LinearSolve
 from adjoint.ops.loops import While
 from adjoint.ops.recompute import Checkpoint
 from adjoint.ops.scan import Scan
@@ -94,7 +95,7 @@ class Watch(Trace):
         return WatchTracer(self, Node(value, None, ()))
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
-        if isinstance(op, Cond | Scan | While | Checkpoint):
+        if isinstance(op, Cond | Scan | While | Checkpoint | LinearSolve):
             return tuple(_unrolled(op, args))
         values = [a._value if isinstance(a, WatchTracer) else a for a in args]
         with np.errstate(all="ignore"):
@@ -114,6 +115,8 @@ def _unrolled(op: Any, xs: Sequence[Value]) -> list[Value]:
     """Control flow step by step, so that what happens inside is seen too."""
     if isinstance(op, Checkpoint):
         return interpret(op.program, xs)
+    if isinstance(op, LinearSolve):
+        return interpret(op.solver, xs)
     if isinstance(op, Cond):
         return interpret(op.branches[min(max(int(_plain(xs[0])), 0), len(op.branches) - 1)], xs[1:])
     rows: list[list[Value]] = []

@@ -1,0 +1,177 @@
+"""The frame of an iterative solver: loops that are plain Python on plain arrays and `while_loop` on traced values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.debug import callback as call_back
+from adjoint.flow import cond, while_loop
+from adjoint.linear.solution import CONVERGED, MAX_ITERATIONS, NOT_FINITE, RUNNING, STAGNATED
+from adjoint.linear.telling import Teller
+from adjoint.program.trace import Traced
+from adjoint.program.types import Value
+
+__all__ = ["TRACED", "Flat", "Limits", "Outcome", "asymmetry", "both", "either", "empty_history", "ended", "finished",
+           "inner", "iterate", "loop", "no", "norm", "real_inner", "target_for", "when", "with_entry"]  # fmt: skip
+
+Flat = Callable[[Value], Value]  # a linear map on vectors
+TRACED: Any = Traced  # as Any: a test against it leaves the value what it was to the type checker
+SLACK = 10.0  # how far the true residual may lie above the one that was carried along
+
+
+class Limits(NamedTuple):
+    """When to stop, and whom to tell."""
+
+    tol: Value
+    atol: Value
+    iterations: int
+    teller: Teller | None = None
+    history: bool = False
+
+    def quiet(self) -> Limits:
+        """The same, and nobody is told."""
+        return self._replace(teller=None, history=False)
+
+
+class Outcome(NamedTuple):
+    """How an iteration ended."""
+
+    x: Value
+    code: Value
+    iterations: Value
+    residual: Value
+    target: Value
+    asymmetry: Value
+    history: Value | None
+
+
+def either(condition: Any, yes: Any, no: Any) -> Any:
+    """One of two numbers, or vectors."""
+    return np.where(condition, yes, no) if isinstance(condition, TRACED) else yes if condition else no
+
+
+def both(a: Any, b: Any) -> Any:
+    """a and b."""
+    return np.logical_and(a, b) if isinstance(a, TRACED) or isinstance(b, TRACED) else a and b
+
+
+def no(a: Any) -> Any:
+    """not a."""
+    return np.logical_not(a)
+
+
+def inner(u: Value, v: Value) -> Value:
+    """⟨u, v⟩ = Σ conj(u) v, for vectors."""
+    return np.vdot(u, v)
+
+
+def real_inner(u: Value, v: Value) -> Value:
+    """Re ⟨u, v⟩."""
+    found = np.vdot(u, v)
+    return np.real(found) if found.dtype.kind == "c" else found
+
+
+def norm(v: Value) -> Value:
+    """‖v‖."""
+    return np.sqrt(real_inner(v, v))
+
+
+def loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: Any) -> Any:
+    """while condition(state): state = body(state)."""
+    if any(isinstance(leaf, Traced) for leaf in tree.leaves(state)):
+        return while_loop(condition, body, state)
+    while condition(state):
+        state = body(state)
+    return state
+
+
+def when(condition: Any, make: Callable[[], Value], instead: Value) -> Value:
+    """make() where the condition holds."""
+    return cond(condition, make, lambda: instead)
+
+
+def target_for(size: Value, limits: Limits) -> Value:
+    """The residual to reach: max(tol ‖b‖, atol)."""
+    return np.maximum(limits.tol * size, limits.atol + 0 * size)
+
+
+def iterate(
+    step: Callable[[Any], tuple[Any, Value, Any, Any]],
+    state: Any,
+    start: Value,
+    size: Value,
+    limits: Limits,
+) -> tuple[Any, Any, Any, Value, Value | None]:
+    """Repeat (state, residual, trouble, turns) = step(state) until the residual is small or something is wrong.
+
+    `start` is the first residual, `size` the norm of the right side. Gives (state, code, iterations, target, history).
+    """
+    target = target_for(size, limits)
+    history: Any = None
+    if limits.history:
+        history = with_entry(empty_history(limits, target), 0, start)
+    code = either(start <= target, CONVERGED, either(np.isfinite(start), RUNNING, NOT_FINITE))
+
+    def goes_on(now: Any) -> Any:
+        _, code, done, _ = now
+        return both(code == RUNNING, done < limits.iterations)
+
+    def turn(now: Any) -> Any:
+        state, _, done, history = now
+        state, residual, trouble, turns = step(state)
+        fine = either(np.isfinite(residual), RUNNING, NOT_FINITE)
+        code = either(residual <= target, CONVERGED, either(trouble == RUNNING, fine, trouble))
+        done = done + turns
+        if history is not None:
+            history = with_entry(history, done, residual)
+        if limits.teller is not None:
+            call_back(limits.teller, done, residual)
+        return state, code, done, history
+
+    state, code, done, history = loop(goes_on, turn, (state, code, 0, history))
+    return state, either(code == RUNNING, MAX_ITERATIONS, code), done, target, history
+
+
+def empty_history(limits: Limits, like: Value) -> Value:
+    """A place for the residual after each iteration."""
+    return np.full(limits.iterations + 1, np.nan, dtype=like.dtype) + 0 * like
+
+
+def with_entry(array: Value, place: Any, value: Value) -> Value:
+    """array[place] = value, in the array itself when it is plain."""
+    array = array.copy() if isinstance(array, TRACED) else array
+    array[place] = value
+    return array
+
+
+def ended(limits: Limits) -> None:
+    """Whoever was told of the iterations is told that there are no more."""
+    if limits.teller is not None:
+        call_back(limits.teller.end)
+
+
+def finished(
+    A: Flat, b: Value, x: Value, code: Any, iterations: Any, target: Value, history: Value | None, symmetric: bool
+) -> Outcome:
+    """The outcome with the true residual; a method for symmetric operators that failed looks whether A is one."""
+    residual, size = norm(b - A(x)), norm(b)
+    hidden = 4 * float(np.finfo(b.dtype).eps) * size  # what rounding alone explains
+    code = either(both(code == CONVERGED, residual > SLACK * target + hidden), STAGNATED, code)
+    defect: Any = 0 * size
+    if symmetric and b.size:
+        defect = when(code != CONVERGED, lambda: asymmetry(A, b), defect)
+    return Outcome(x, code, iterations, residual, target, defect, history)
+
+
+def asymmetry(A: Flat, like: Value) -> Value:
+    """|⟨u, A v⟩ - ⟨A u, v⟩| relative to the norms, for two fixed vectors."""
+    places = np.arange(1, like.size + 1)
+    u, v = np.sin(places).astype(like.dtype), np.cos(0.7 * places * places).astype(like.dtype)
+    au, av = A(u), A(v)
+    scale = norm(au) * norm(v) + norm(u) * norm(av)
+    defect = np.abs(inner(u, av) - inner(au, v)) / either(scale > 0, scale, 1)
+    return either(np.isfinite(defect), defect, 0 * scale)

@@ -1,0 +1,250 @@
+"""Least squares without a matrix: lsmr, and its derivative by the equations that the solution satisfies.
+
+    x minimises ‖A x - b‖² + damp² ‖x‖²;   r = b - A x:     r + A x = b,   A* r = 0         (A with damp 1 below it)
+    of all solutions of A x = b, the shortest:                x + A* y = 0,   A x = b         (fewer rows than columns)
+
+Either pair is one symmetric equation, so the derivative is such a pair with other right sides. It takes A to have full
+rank, which damping ensures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import ShapeError
+from adjoint.base.source import user_facing
+from adjoint.linear.equation import Recorded, is_plain, reported, solution, tolerances
+from adjoint.linear.iteration import Flat, Limits, Outcome, either, ended, iterate, norm, target_for
+from adjoint.linear.operator import Operator, is_traced, operator
+from adjoint.linear.operator import preconditioner as read_preconditioner
+from adjoint.linear.solution import CONVERGED, NOT_FINITE, RUNNING, Solution
+from adjoint.linear.solvers import limits_for, options_in
+from adjoint.linear.spaces import Space
+from adjoint.ops.linear_solve import LinearSolve
+from adjoint.program.program import Program
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType, Value
+
+__all__ = ["least_squares", "lsmr"]
+
+
+def least_squares(A: Flat, At: Flat, b: Value, x0: Value, limits: Limits) -> Outcome:
+    """Fong and Saunders: minimal residuals for A* A x = A* b by bidiagonalisation, β u = A v - α u, α v = A* u - β v.
+
+    ‖A* r‖ falls from step to step; it ends when that, or the residual itself, is small.
+    """
+    size = norm(b)
+    x0 = either(size > 0, x0, 0 * x0)
+    u = b - A(x0)
+    start = norm(u)
+    u = u / either(start > 0, start, 1)
+    v = At(u)
+    alpha = norm(v)
+    v = v / either(alpha > 0, alpha, 1)
+    nothing = 0 * start
+
+    def step(state: Any) -> Any:
+        x, u, v, h, h_bar, numbers, lengths = state
+        alpha, alpha_bar, zeta_bar, rho, rho_bar, c_bar, s_bar, size_A = numbers
+        u = A(v) - alpha * u
+        beta = norm(u)
+        u = u / either(beta > 0, beta, 1)
+        v = At(u) - beta * v
+        size_A = size_A + alpha * alpha + beta * beta
+        alpha = norm(v)
+        v = v / either(alpha > 0, alpha, 1)
+        rho_before, rho_bar_before = rho, rho_bar
+        rho = np.hypot(alpha_bar, beta)
+        c, s = alpha_bar / _divisor(rho), beta / _divisor(rho)
+        theta, alpha_bar = s * alpha, c * alpha
+        theta_bar = s_bar * rho
+        rho_bar = np.hypot(c_bar * rho, theta)
+        c_bar, s_bar = c_bar * rho / _divisor(rho_bar), theta / _divisor(rho_bar)
+        zeta, zeta_bar = c_bar * zeta_bar, -s_bar * zeta_bar
+        h_bar = h - (theta_bar * rho / (rho_before * rho_bar_before)) * h_bar
+        x = x + (zeta / _divisor(rho * rho_bar)) * h_bar
+        h = v - (theta / _divisor(rho)) * h
+        lengths, residual = _residual(lengths, c, s, theta_bar, rho_bar, zeta)
+        small = np.abs(zeta_bar) <= limits.tol * np.sqrt(size_A) * residual
+        trouble = either(np.isfinite(residual), either(small, CONVERGED, RUNNING), NOT_FINITE)
+        numbers = (alpha, alpha_bar, zeta_bar, _divisor(rho), _divisor(rho_bar), c_bar, s_bar, size_A)
+        return (x, u, v, h, h_bar, numbers, lengths), residual, trouble, 1
+
+    one = nothing + 1
+    numbers = (alpha, alpha, alpha * start, one, one, one, nothing, nothing)
+    lengths = (start, nothing, one, nothing, nothing, nothing)
+    state, code, done, target, history = iterate(step, (x0, u, v, v, 0 * v, numbers, lengths), start, size, limits)
+    # a right side that A cannot reach at all is best met by zero
+    code = either(alpha <= 0, either(np.isfinite(start), CONVERGED, NOT_FINITE), code)
+    residual = norm(b - A(state[0]))
+    return Outcome(state[0], code, done, residual, target, 0 * residual, history)
+
+
+def _divisor(value: Value) -> Value:
+    return either(value != 0, value, 1)
+
+
+def _residual(lengths: Any, c: Value, s: Value, theta_bar: Value, rho_bar: Value, zeta: Value) -> tuple[Any, Value]:
+    """‖r‖ from the rotations that make the bidiagonal matrix of the method triangular a second time."""
+    beta_dots, beta_dot, rho_dot, tau, theta_before, zeta_before = lengths
+    beta_hat, beta_dots = c * beta_dots, -s * beta_dots
+    rho_tilde = np.hypot(rho_dot, theta_bar)
+    c_tilde, s_tilde = rho_dot / _divisor(rho_tilde), theta_bar / _divisor(rho_tilde)
+    theta = s_tilde * rho_bar
+    rho_dot = c_tilde * rho_bar
+    beta_dot = -s_tilde * beta_dot + c_tilde * beta_hat
+    tau = (zeta_before - theta_before * tau) / _divisor(rho_tilde)
+    tau_dot = (zeta - theta * tau) / _divisor(rho_dot)
+    residual = np.hypot(beta_dot - tau_dot, beta_dots)
+    return (beta_dots, beta_dot, rho_dot, tau, theta, zeta), residual
+
+
+@user_facing
+def lsmr(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    damp: Value = 0.0,
+    tol: Value | None = None,
+    atol: Value = 0.0,
+    max_iterations: int | None = None,
+    preconditioner: Any = None,
+    callback: Callable[[Any, Any], object] | None = None,
+    progress: bool = False,
+    history: bool = False,
+    unrolled: bool = False,
+) -> Solution:
+    """The x of least ‖A x - b‖² + damp² ‖x‖², and of least norm when there are several (from x0 = 0).
+
+    It ends when ‖r‖ ≤ max(tol ‖b‖, atol) or ‖A* r‖ ≤ tol ‖A‖ ‖r‖. A preconditioner N replaces x by N y.
+    """
+    made, b, x0 = operator(A, b, x0, "lsmr")
+    rows, columns = made.range.size, made.domain.size
+    damped = is_traced(damp) or damp != 0
+    if np.shape(damp) != ():
+        raise ShapeError(f"lsmr: damp has shape {np.shape(damp)}; it must be one number.")
+    if preconditioner is not None and rows < columns and not damped:
+        raise ShapeError("lsmr: with fewer rows than columns a preconditioner changes which solution is the shortest. "
+                         "Leave it out, or give damp.")  # fmt: skip
+    limits = limits_for("lsmr", made.domain.dtype, min(rows, columns), options_in(locals()))
+    if damped:
+        zero = made.domain.zeros()
+        made, b = _with_damping(made, damp), (b, zero)
+    N = None
+    if preconditioner is not None:
+        N = read_preconditioner(preconditioner, Operator(made.domain, made.domain, lambda x: x), "lsmr")
+    if unrolled or is_plain((b, x0, limits.tol, limits.atol), made, N):
+        method = least_squares if N is None else _preconditioned(N.flat, N.flat_adjoint)
+        with np.errstate(all="ignore"):
+            outcome = method(made.flat, made.flat_adjoint, made.range.ravel(b), made.domain.ravel(x0), limits)
+            ended(limits)
+        return solution("lsmr", made.domain.unravel(outcome.x), outcome[1:])
+    return _implicit(made, N, b, x0, limits, wide=rows < columns and not damped)
+
+
+def _with_damping(A: Operator, damp: Value) -> Operator:
+    """A with damp 1 below it."""
+    domain = A.domain
+
+    def forwards(x: Any) -> Any:
+        return A.forwards(x), domain.scaled(damp, x)
+
+    def backwards(u: Any) -> Any:
+        return tree.add(A.adjoint(u[0]), domain.scaled(np.conjugate(damp), u[1]))
+
+    return Operator(domain, Space.product((A.range, domain)), forwards, backwards, own_adjoint=A.own_adjoint)
+
+
+def _preconditioned(N: Flat, Nt: Flat) -> Callable[[Flat, Flat, Value, Value, Limits], Outcome]:
+    """Least squares in y, x = x₀ + N y."""
+
+    def method(A: Flat, At: Flat, b: Value, x0: Value, limits: Limits) -> Outcome:
+        size = norm(b)
+        x0 = either(size > 0, x0, 0 * x0)
+        r = b - A(x0)
+        target = target_for(size, limits)
+        found = least_squares(lambda y: A(N(y)), lambda u: Nt(At(u)), r, 0 * x0, limits._replace(atol=target))
+        return found._replace(x=x0 + N(found.x))
+
+    return method
+
+
+def _implicit(A: Operator, N: Operator | None, b: Any, x0: Any, limits: Limits, *, wide: bool) -> Solution:
+    matrix = Recorded(A, adjoint=True)
+    if matrix.backward is None:
+        raise ShapeError("lsmr: the adjoint of the operator is not known. Give a LinearMap with an adjoint.")
+    inverse = None if N is None else Recorded(N, adjoint=True)
+    spaces = (A.domain, A.range) if wide else (A.range, A.domain)  # of the two unknowns, and of the two right sides
+    own = [] if inverse is None else inverse.theta
+    k, first = len(matrix.theta), len(spaces[0].types)
+
+    def both_equations(*values: Value) -> list[Value]:
+        theta, upper, lower = values[:k], *_vectors(spaces, values[k:])
+        A_, At = (lambda v: matrix.apply(theta, v)), (lambda v: matrix.apply_adjoint(theta, v))
+        down, up = (A_, At) if wide else (At, A_)
+        return _leaves(spaces, upper + up(lower), down(upper))
+
+    def solver(*values: Value) -> list[Value]:
+        theta, mine, (tol, atol) = values[:k], values[k : k + len(own)], values[k + len(own) : k + len(own) + 2]
+        sides = values[k + len(own) + 2 :]
+        f, g = _vectors(spaces, sides[: len(sides) // 2])
+        upper, lower = _vectors(spaces, sides[len(sides) // 2 :])
+        now = limits._replace(tol=tol, atol=atol)
+        A_, At = (lambda v: matrix.apply(theta, v)), (lambda v: matrix.apply_adjoint(theta, v))
+        method = least_squares
+        if inverse is not None:
+            here = inverse
+            method = _preconditioned(lambda v: here.apply(mine, v), lambda v: here.apply_adjoint(mine, v))
+        with np.errstate(all="ignore"):
+            found = _pair(A_, At, method, f, g, upper, lower, now, wide)
+            ended(now)
+        return _leaves(spaces, *found)
+
+    types = [t for space in spaces for t in space.types]
+    scalar = ArrayType((), np.dtype(float))
+    matrix_program: Program = record_program(both_equations, [*matrix.types, *types], purpose="an operator")[0]
+    own_types = [] if inverse is None else inverse.types
+    program = record_program(
+        solver, [*matrix.types, *own_types, scalar, scalar, *types, *types], purpose="the solver lsmr"
+    )[0]
+    op = LinearSolve(matrix_program, program, None, None, k, True)
+    zero = [t.zeros() for t in A.domain.types]
+    right = [*zero, *tree.leaves(b)] if wide else [*tree.leaves(b), *zero]
+    nothing = [t.zeros() for t in A.range.types]
+    start = [*tree.leaves(x0), *nothing] if wide else [*nothing, *tree.leaves(x0)]
+    out = op(*matrix.theta, *own, *tolerances(limits), *right, *start)
+    value = out[:first] if wide else out[first : len(types)]
+    return solution("lsmr", tree.unflatten(A.domain.structure, value), out[len(types) :])
+
+
+def _vectors(spaces: tuple[Space, Space], leaves: Any) -> tuple[Value, Value]:
+    first, second = spaces
+    n = len(first.types)
+    return (
+        first.ravel(tree.unflatten(first.structure, leaves[:n])),
+        second.ravel(tree.unflatten(second.structure, leaves[n : n + len(second.types)])),
+    )
+
+
+def _leaves(spaces: tuple[Space, Space], upper: Value, lower: Value, *rest: Value) -> list[Value]:
+    return [*tree.leaves(spaces[0].unravel(upper)), *tree.leaves(spaces[1].unravel(lower)), *rest]
+
+
+def _pair(
+    A: Flat, At: Flat, method: Any, f: Value, g: Value, upper: Value, lower: Value, limits: Limits, wide: bool
+) -> list[Value]:
+    """Both unknowns for any right sides f, g, and the reports of the solve that the user asked for."""
+    silent = limits.quiet()
+    if wide:  # x + A* y = f, A x = g
+        outcome = least_squares(A, At, g, upper, limits)
+        beside = f - At(least_squares(At, A, f, 0 * lower, silent).x)  # the part of f that A does not see
+        y = least_squares(At, A, f - outcome.x, 0 * lower, silent).x
+        return [outcome.x + beside, y, *reported(outcome)]
+    shortest = least_squares(At, A, g, 0 * upper, silent).x  # r + A x = f, A* r = g
+    outcome = method(A, At, f - shortest, lower, limits)
+    return [f - A(outcome.x), outcome.x, *reported(outcome)]

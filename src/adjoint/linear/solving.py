@@ -1,0 +1,98 @@
+"""`solve`: the method that fits what is known about the operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.source import user_facing
+from adjoint.linear.dense import METHODS
+from adjoint.linear.facts import Facts, closed, read
+from adjoint.linear.iteration import either
+from adjoint.linear.least_squares import lsmr
+from adjoint.linear.maps import LinearMap
+from adjoint.linear.operator import element, is_sparse
+from adjoint.linear.solution import CONVERGED, SINGULAR, Solution
+from adjoint.linear.solvers import bicgstab, cg, gmres, minres
+from adjoint.linear.structures import Matrix, matrix
+from adjoint.program.trace import Traced
+
+__all__ = ["ITERATIVE", "choose", "solve"]
+
+ITERATIVE: dict[str, Any] = {"cg": cg, "minres": minres, "gmres": gmres, "bicgstab": bicgstab, "lsmr": lsmr}
+
+
+@user_facing
+def solve(A: Any, b: Any, *facts: str, method: str = "auto", x0: Any = None, **options: Any) -> Solution:
+    """x with A x = b (least squares where A is not square), by the method that the facts about A choose.
+
+    A matrix, and a map that is structured, is solved directly. Else: positive definite: cg; symmetric: minres; more or
+    fewer rows than columns: lsmr; all others: gmres. `facts` tell what is known about A ("symmetric", "positive
+    definite"), and are believed; `method` names one: "direct", "cg", "minres", "gmres", "bicgstab", "lsmr", or a direct
+    method ("cholesky", "lu", "qr" …). The other arguments are those of the iterative methods.
+    """
+    claims = read(facts)
+    chosen = choose(A, claims) if method == "auto" else method
+    if chosen in ITERATIVE:
+        if chosen == "cg" and "negative definite" in _facts(A, claims) and isinstance(A, LinearMap):
+            return cg(-A, tree.scale(-1.0, element(b, "solve: b")), x0, **options)
+        return ITERATIVE[chosen](A, b, x0, **options)
+    if chosen != "direct" and chosen not in METHODS:
+        known = ", ".join(["auto", "direct", *ITERATIVE, *METHODS])
+        raise ValueError(f"solve: {method!r} is no method. They are: {known}.")
+    return _direct(A, b, claims, None if chosen == "direct" else chosen)
+
+
+def choose(A: Any, claims: Facts = frozenset()) -> str:
+    """The name of the method that `solve` takes."""
+    facts = _facts(A, claims)
+    square = not hasattr(A, "shape") or A.shape[0] == A.shape[1]
+    if isinstance(A, Matrix) or (_is_matrix(A) and not is_sparse(A)):
+        return "direct"
+    if isinstance(A, LinearMap) and A.is_structured:
+        return "direct"
+    if not square:
+        return "lsmr"
+    if facts & {"positive definite", "negative definite"}:
+        return "cg"
+    return "minres" if "symmetric" in facts else "gmres"
+
+
+def _is_matrix(A: Any) -> bool:
+    return isinstance(A, list) or (hasattr(A, "dtype") and hasattr(A, "ndim") and not hasattr(A, "matvec"))
+
+
+def _facts(A: Any, claims: Facts) -> Facts:
+    found = closed(claims, square=True)
+    if isinstance(A, LinearMap):
+        return found | A.facts
+    if is_sparse(A) and A.shape[0] == A.shape[1] and abs(A - A.conj().T).max() == 0:
+        return found | {"symmetric"}
+    return found
+
+
+def _direct(A: Any, b: Any, claims: Facts, method: str | None) -> Solution:
+    if not isinstance(A, LinearMap):
+        array = A.toarray() if is_sparse(A) else A
+        b = np.asarray(b) if isinstance(b, list) else b
+        dtype = np.result_type(array.dtype, b.dtype, np.float32) if hasattr(array, "dtype") else None
+        array = array.astype(dtype) if dtype is not None and array.dtype != dtype else array
+        A = matrix(array, *claims)
+    elif claims:
+        A = A._claiming(claims)  # pyright: ignore[reportPrivateUsage]
+    b = A.range.checked(element(b, "solve: b"), "solve: b")
+    name = A.method if method is None else method
+    try:
+        x = A.solve(b, method)
+    except np.linalg.LinAlgError:
+        nan = A.domain.unravel(np.full(A.domain.size, np.nan, A.domain.dtype))
+        return Solution(
+            nan, np.int64(SINGULAR), np.int64(0), np.float64(np.nan), np.float64(0), np.float64(0), None, name
+        )
+    r = A.range.ravel(b) - A.range.ravel(A(x))
+    residual = np.sqrt(np.real(np.vdot(r, r)))
+    code = either(np.isfinite(residual), CONVERGED, SINGULAR)
+    code = np.int64(code) if not isinstance(code, Traced) else code
+    return Solution(x, code, np.int64(0), residual, 0 * residual, 0 * residual, None, name)
