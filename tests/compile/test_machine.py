@@ -10,8 +10,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import adjoint as ad
 from adjoint.compile import machine
 
 Answer = ctypes.CFUNCTYPE(ctypes.c_int64)
@@ -123,3 +125,10 @@ builtins.last = Last()  # goes after all modules have gone
     run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == ["last", "6"]
+
+
+def test_functions_of_many_loops_compile() -> None:
+    """Where LLVM's global value numbering would stop the process, it is left out."""
+    f = lambda x: np.stack([np.sum((np.histogram(x, k, (0, 2))[0] / 40) ** 2) for k in range(1, 101)])
+    x = np.random.default_rng(0).random(40)
+    np.testing.assert_allclose(ad.jit(f)(x), f(x), rtol=1e-12)

@@ -55,9 +55,14 @@ def verified(text: str) -> Any:
     return module
 
 
+# LLVM's global value numbering stops the process when it has met one value a hundred times, as it does the state of
+# memory in functions of a hundred loops. A loop has four blocks.
+MOST_BLOCKS = 280
+
+
 @cache
-def _compiler() -> tuple[Any, Any, Any]:
-    """A machine, the options of LLVM's builder of passes, and the passes, for all texts.
+def _compiler(numbering: bool) -> tuple[Any, Any, Any]:
+    """A machine, the options of LLVM's builder of passes, and the passes, with global value numbering or without.
 
     Vectors, unrolling and the place of every load are written as they should be, so few passes are left to do; LLVM's
     own selection takes three times as long for code that is no faster.
@@ -70,7 +75,8 @@ def _compiler() -> tuple[Any, Any, Any]:
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
-    passes.add_new_gvn_pass()
+    if numbering:
+        passes.add_new_gvn_pass()
     passes.add_loop_rotate_pass()
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
@@ -82,7 +88,7 @@ def optimised(text: str) -> tuple[Any, Any]:
 
     A run leaves callbacks in the builder of passes that refer to its own stack, so every run has a builder of its own.
     """
-    machine, options, passes = _compiler()
+    machine, options, passes = _compiler(text.count(":\n") <= MOST_BLOCKS)  # labels stand at the ends of lines
     builder = llvm().create_pass_builder(machine, options)
     module = verified(text)
     module.triple = machine.triple
