@@ -174,6 +174,11 @@ def test_linear_maps() -> None:
     assert A.has("positive definite")
 
 
+def test_gradients_from_random_directions() -> None:
+    found = ad.forward_gradient(lambda x: np.sum(x**2), samples=4000, probes="signs")(0, np.array([1.0, -2.0]))
+    np.testing.assert_allclose(found.value, [2.0, -4.0], atol=5 * np.max(found.error))
+
+
 def test_every_public_name_is_tried_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     parts = {

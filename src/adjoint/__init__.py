@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from adjoint import curvature, linear, random, signal, testing
     from adjoint.hessian_products import hvp
     from adjoint.jitting import jit
+    from adjoint.linear.estimates_gradient import forward_gradient
     from adjoint.testing import check_grads
 
 __version__ = "0.1.0"
@@ -42,6 +43,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     "jacobian",
     "hessian",
     "hvp",
+    "forward_gradient",
     "stop_gradient",
     # many at once
     "vmap",
@@ -90,6 +92,7 @@ _LATER = {
     "testing": "adjoint.testing",
     "check_grads": "adjoint.testing",
     "hvp": "adjoint.hessian_products",
+    "forward_gradient": "adjoint.linear.estimates_gradient",
     "jit": "adjoint.jitting",
 }
 

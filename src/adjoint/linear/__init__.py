@@ -15,6 +15,10 @@ from adjoint.linear.blocks import block, block_diagonal, raveled
 from adjoint.linear.checking import assume, check_adjoint, check_facts, find_facts
 from adjoint.linear.derivative_maps import fisher, gauss_newton, hessian, jacobian
 from adjoint.linear.determinants import logdet, slogdet
+from adjoint.linear.estimates import estimate_diagonal, estimate_trace
+from adjoint.linear.estimates_bartlett import Bartlett, bartlett, bartlett_diagonal
+from adjoint.linear.estimates_gradient import forward_gradient
+from adjoint.linear.estimates_spectral import estimate_logdet, estimate_trace_of_function
 from adjoint.linear.factors import factored
 from adjoint.linear.functions import from_function
 from adjoint.linear.kronecker import khatri_rao, kronecker
@@ -34,6 +38,7 @@ from adjoint.linear.metrics import (
 )
 from adjoint.linear.operations import congruence
 from adjoint.linear.preconditioners import block_jacobi, incomplete_cholesky, incomplete_lu, jacobi
+from adjoint.linear.probes import Estimate
 from adjoint.linear.solution import Solution
 from adjoint.linear.solvers import bicgstab, cg, gmres, minres
 from adjoint.linear.solving import solve
@@ -51,8 +56,10 @@ from adjoint.linear.structures import (
 )
 
 __all__ = [
+    "Bartlett",
     "BilinearMap",
     "Covector",
+    "Estimate",
     "InnerProduct",
     "LinearMap",
     "Solution",
@@ -60,6 +67,8 @@ __all__ = [
     "adjoint",
     "as_map",
     "assume",
+    "bartlett",
+    "bartlett_diagonal",
     "bicgstab",
     "bilinear",
     "bilinear_form",
@@ -72,10 +81,15 @@ __all__ = [
     "congruence",
     "diagonal",
     "differential",
+    "estimate_diagonal",
+    "estimate_logdet",
+    "estimate_trace",
+    "estimate_trace_of_function",
     "euclidean",
     "factored",
     "find_facts",
     "fisher",
+    "forward_gradient",
     "from_function",
     "gauss_newton",
     "gmres",
