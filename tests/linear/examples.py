@@ -99,6 +99,11 @@ MAPS = {
     "factored, on a tree": lambda: linear.factored(linear.matrix(a, domain=(2, 2), range=4)),
     "sparse": lambda: linear.sparse([1.0, 2.0, 3.0, 4.0], [0, 0, 2, 1], [0, 0, 1, 2], (3, 3)),
     "sparse, complex": lambda: linear.sparse(z[0], [0, 1, 2, 4], [0, 2, 1, 0], (5, 3)),
+    "complex times real": lambda: linear.matrix(z) @ linear.matrix(a) + 0.5 * linear.identity(4),
+    "complex multiple of a real map": lambda: 2j * linear.matrix(a) @ linear.diagonal(d),
+    "complexified": lambda: linear.complexified(linear.matrix(spd, "positive definite")),
+    "complexified tree": lambda: linear.complexified(tree_map()),
+    "holomorphic derivative": lambda: Derivative(lambda w: np.sin(w) * w[::-1], z[0]),
     "found facts": lambda: linear.find_facts(linear.matrix(np.diag(d))),
 }  # fmt: skip
 

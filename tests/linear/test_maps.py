@@ -154,6 +154,36 @@ def test_as_a_linear_operator_of_scipy():
     assert_allclose(C.as_scipy() @ np.eye(5), C.to_dense())
 
 
+def test_complex_maps_that_have_no_matrix():
+    """What depends on z and conj(z) is linear over the real numbers alone: applied as it is, refused as a matrix."""
+    point = np.array([1.0 + 2j, -0.5j])
+    size = linear.jacobian(lambda w: np.abs(w) ** 2)(point)
+    assert_allclose(size(np.ones(2)), 2 * point.real)
+    linear.check_adjoint(size)
+    with pytest.raises(DtypeError, match="no matrix"):
+        size.to_dense()
+    mixed = linear.jacobian(lambda w: w * np.conj(w[::-1]))(point)
+    linear.check_adjoint(mixed)
+    with pytest.raises(DtypeError, match="not holomorphic"):
+        mixed.to_dense()
+
+
+def test_black_boxes_with_a_range():
+    import scipy.ndimage
+
+    blur = lambda v: scipy.ndimage.gaussian_filter1d(v, 1.0, mode="constant")
+    A = linear.from_function(blur, 9, "symmetric", adjoint=blur, range=9)
+    linear.check_adjoint(A)
+    linear.check_facts(A, "symmetric", dense_up_to=1)
+
+
+def test_lists_and_columns_are_taken_as_arrays():
+    A = linear.matrix([[2.0, 1.0], [0.0, 1.0]], "upper triangular")
+    assert_allclose(A @ [1.0, 2.0], [4.0, 2.0])
+    assert_allclose(A.solve([4.0, 2.0]), [1.0, 2.0])
+    assert_allclose(A.solve(np.eye(2)), np.linalg.inv(A.to_dense()))
+
+
 def test_errors_name_what_does_not_fit():
     A, B = linear.matrix(np.ones((2, 3))), linear.matrix(np.ones((2, 3)))
     with pytest.raises(ShapeError, match=r"A takes elements of float64\[3\]"):

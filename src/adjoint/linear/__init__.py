@@ -13,6 +13,7 @@ from adjoint.linear import lowrank  # (gives sums their solver)
 from adjoint.linear.bilinear import BilinearMap, bilinear, bilinear_form, second_derivative
 from adjoint.linear.blocks import block, block_diagonal, raveled
 from adjoint.linear.checking import assume, check_adjoint, check_facts, find_facts
+from adjoint.linear.complexify import complexified
 from adjoint.linear.derivative_maps import fisher, gauss_newton, hessian, jacobian
 from adjoint.linear.determinants import logdet, slogdet
 from adjoint.linear.estimates import estimate_diagonal, estimate_trace
@@ -78,6 +79,7 @@ __all__ = [
     "cg",
     "check_adjoint",
     "check_facts",
+    "complexified",
     "congruence",
     "diagonal",
     "differential",

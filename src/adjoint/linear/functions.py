@@ -10,13 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, final
 
+import numpy as np
+
 from adjoint import tree
 from adjoint.api import LinearMap as Recorded
 from adjoint.api import linear_transpose, linearize
+from adjoint.base.errors import DtypeError
 from adjoint.linear.facts import read
 from adjoint.linear.maps import STATIC, LinearMap
 from adjoint.linear.spaces import Space
-from adjoint.program.trace import live_trace
+from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import Value
 from adjoint.tracing import trace
 
@@ -60,15 +63,20 @@ def from_function(
     *facts: str,
     adjoint: Callable[..., Any] | None = None,
     parameters: tuple[Any, ...] = (),
+    range: Any = None,
 ) -> LinearMap:
     """The map x ↦ f(x) of a linear function; with `parameters` (p, q, …), x ↦ f(p, q, …, x), differentiable in them.
 
     `domain` is an element, a tree of types, a shape, or a number of elements. `adjoint` takes the same parameters;
-    without it the adjoint is read off the function's program.
+    without it the adjoint is read off the function's program. With `range` given the function is not traced here: so
+    it may be one that takes plain arrays alone.
     """
     source = Space.of(domain)
-    program = trace(lambda x: function(*parameters, x))(source.tree)
-    target = Space(program.outputs, program.output_types)
+    if range is None:
+        program = trace(lambda x: function(*parameters, x))(source.tree)
+        target = Space(program.outputs, program.output_types)
+    else:
+        target = Space.of(range)
     return Function(function, adjoint, tuple(parameters), source, target, claims=read(facts))
 
 
@@ -141,3 +149,22 @@ class Derivative(LinearMap):
     def _apply_columns(self, columns: Value) -> Value:
         self._record()  # outside the map over columns, so that it is kept
         return super()._apply_columns(columns)
+
+    def _to_dense(self) -> Value:
+        if self.domain.dtype.kind == "c":
+            self._check_complex_linear()
+        return super()._to_dense()
+
+    def _check_complex_linear(self) -> None:
+        """A function of z and conj(z) has a derivative that is linear over the real numbers alone."""
+        v = self.domain.random(np.random.default_rng(0))
+        turned, along = self._apply(tree.map(lambda leaf: 1j * leaf, v)), self._apply(v)
+        leaves = [*tree.leaves(turned), *tree.leaves(along)]
+        if any(isinstance(leaf, Traced) for leaf in leaves):
+            return
+        gap = tree.norm(tree.map(lambda p, q: p - 1j * q, turned, along))
+        if not gap <= 1e-6 * (tree.norm(turned) + tree.norm(along)):
+            raise DtypeError(
+                f"{self._label()}: the function is not holomorphic, so its derivative is linear over the real numbers "
+                "alone and has no complex matrix. Write it in real and imaginary parts."
+            )

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from adjoint.api import vmap
-from adjoint.base.errors import ShapeError
+from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear import facts as known
 from adjoint.linear.dense import method_for, solve_dense
@@ -210,8 +210,11 @@ class LinearMap(ABC):
     def solve(self, b: Any, method: str | None = None) -> Any:
         """x with A x = b by a direct method, which the facts choose; `A.method` says which, and `method` names one.
 
-        With more rows than columns: least squares; with fewer: the solution of least norm.
+        With more rows than columns: least squares; with fewer: the solution of least norm. A matrix of columns gives a
+        matrix of columns.
         """
+        if method is None and self.range.is_vector and getattr(b, "ndim", 1) == 2:
+            return self._solve_columns(b)
         b = self.range.checked(b, f"{type(self).__name__}.solve: the right side")
         return self._solve(b) if method is None else self._solve_dense(b, method)
 
@@ -252,6 +255,11 @@ class LinearMap(ABC):
     @user_facing
     def to_dense(self) -> Value:
         """The matrix, of shape `shape`, with the leaves of both spaces in the order of `ravel`."""
+        if self.domain.dtype.kind == "c" and self.range.dtype.kind != "c":
+            raise DtypeError(
+                f"{self._label()} takes complex elements to real ones: it is linear over the real numbers alone, and "
+                "has no matrix. Write the domain as pairs of real and imaginary parts."
+            )
         return self._to_dense()
 
     def _to_dense(self) -> Value:

@@ -14,7 +14,7 @@ from adjoint.base.errors import ShapeError
 from adjoint.linear import facts as known
 from adjoint.linear.algebra import Adjoint, Composed, Conjugate, Identity, Scaled, Sum, Zero, same
 from adjoint.linear.facts import Facts
-from adjoint.linear.maps import STATIC, LinearMap, operation
+from adjoint.linear.maps import OPERATIONS, STATIC, LinearMap, operation
 from adjoint.linear.spaces import Space
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.program.trace import Traced
@@ -181,14 +181,24 @@ class Congruence(LinearMap):
 @operation("add")
 def add(a: LinearMap, b: LinearMap) -> LinearMap:
     """A + B."""
+    if (a.domain, a.range) != (b.domain, b.range):
+        a, b = _over_one_field(a, b)
     if a.domain != b.domain or a.range != b.range:
         raise ShapeError(f"A + B: A goes from {a.domain} to {a.range}, B from {b.domain} to {b.range}. Sums need both "
-                         "to be the same.")  # fmt: skip
+                         "to be the same; an identity that fits is linear.identity(A.domain).")  # fmt: skip
     if isinstance(a, Zero) or isinstance(b, Zero):
         return b if isinstance(a, Zero) else a
     symmetric = a.domain == a.range and same(a.adjoint, b)
     terms = (*_terms(a), *_terms(b))
     return Sum(terms, claims=frozenset({"symmetric"}) if symmetric else frozenset())
+
+
+def _over_one_field(a: LinearMap, b: LinearMap) -> tuple[LinearMap, LinearMap]:
+    """Both maps complex, when one is."""
+    kinds = {t.dtype.kind for m in (a, b) for t in (*m.domain.types, *m.range.types)}
+    if len(kinds) < 2:
+        return a, b
+    return OPERATIONS["complexify"](a), OPERATIONS["complexify"](b)
 
 
 def _terms(a: LinearMap) -> tuple[LinearMap, ...]:
@@ -198,6 +208,8 @@ def _terms(a: LinearMap) -> tuple[LinearMap, ...]:
 @operation("compose")
 def compose(a: LinearMap, b: LinearMap) -> LinearMap:
     """A after B. Where A is B*, or B* S, it is known to be symmetric."""
+    if a.domain != b.range:
+        a, b = _over_one_field(a, b)
     if a.domain != b.range:
         raise ShapeError(f"A @ B: A takes elements of {a.domain}, but B gives elements of {b.range}.")
     if isinstance(a, Identity) or isinstance(b, Identity):
@@ -247,7 +259,7 @@ def scale(factor: Value, a: LinearMap, kind: str | None = None) -> LinearMap:
         factor, a = factor * a.factor, a.inner
     kind = kind_of(factor) if kind is None else kind
     if kind == "complex" and a.range.dtype.kind != "c":
-        raise ShapeError(f"c A: c is complex, but A gives real elements of {a.range}.")
+        a = OPERATIONS["complexify"](a)
     return a if kind == "one" and not isinstance(factor, Traced) else Scaled(a, factor, kind)
 
 

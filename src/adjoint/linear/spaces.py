@@ -93,10 +93,17 @@ class Space:
         """One array, of any shape."""
         return self.structure is _LEAF or self.structure == _LEAF
 
+    def complexified(self) -> Space:
+        """The same space over the complex numbers."""
+        complex_ = lambda dtype: np.result_type(dtype, np.complex64)
+        return Space(self.structure, [ArrayType(t.shape, complex_(t.dtype)) for t in self.types])
+
     def checked(self, x: Any, what: str) -> Any:
         """x as an element of this space: of its structure, shapes and types. None stands for a zero leaf."""
         if type(x) is np.ndarray and self.is_array and (x.shape, x.dtype) == (self.types[0].shape, self.types[0].dtype):
             return x
+        if isinstance(x, list) and self.is_array:
+            x = np.asarray(x)
         leaves = tree.leaves_like(what, self.structure, x)
         values = checked_tangents(leaves, self.types, what, self.structure.paths())
         return tree.unflatten(
