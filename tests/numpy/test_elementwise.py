@@ -113,3 +113,13 @@ def test_angle_of_reals_at_special_values() -> None:
         found = ad.jit(np.angle)(values)
         np.testing.assert_array_equal(found, np.angle(values))
         assert found.dtype == np.angle(values).dtype
+
+
+@pytest.mark.parametrize("f", [np.arcsin, np.arccos])
+@pytest.mark.parametrize("x", [complex(2, 0.0), complex(2, -0.0), complex(-2, 0.0), complex(-2, -0.0)])
+def test_slopes_on_both_sides_of_a_cut(f: Any, x: complex) -> None:
+    """The sign of a zero imaginary part says on which side; the slope is that of a point beside it."""
+    beside = complex(x.real, np.copysign(1e-9, x.imag))
+    slope = lambda x: ad.jvp(f, (x,), (1 + 0j,))[1]
+    for way in (slope, ad.jit(slope)):
+        np.testing.assert_allclose(way(np.complex128(x)), slope(np.complex128(beside)), rtol=1e-8, atol=1e-8)

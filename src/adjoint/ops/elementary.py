@@ -23,13 +23,15 @@ cos = smooth(np.cos, lambda x: -np.sin(x))
 tan = smooth(np.tan, lambda z: 1.0 + z * z)
 
 
-def _one_minus(x: Value) -> Value:
-    """1 - x, with the sign of a complex number's zero: on a cut it chooses the side."""
-    return -(x - 1.0) if type_of(x).dtype.kind == "c" else 1.0 - x
+def _cosine_of_arcsine(x: Value) -> Value:
+    """√(1 - x²); for complex numbers by way of the angle, which knows on which side of a cut x lies (±0i)."""
+    if type_of(x).dtype.kind == "c":
+        return np.cos(np.arcsin(x))
+    return np.sqrt((1.0 - x) * (1.0 + x))
 
 
-arcsin = smooth(np.arcsin, lambda x: 1.0 / np.sqrt((x + 1.0) * _one_minus(x)), singular=True)
-arccos = smooth(np.arccos, lambda x: -1.0 / np.sqrt((x + 1.0) * _one_minus(x)), singular=True)
+arcsin = smooth(np.arcsin, lambda x: 1.0 / _cosine_of_arcsine(x), singular=True)
+arccos = smooth(np.arccos, lambda x: -1.0 / _cosine_of_arcsine(x), singular=True)
 arctan = smooth(np.arctan, lambda x: 1.0 / (1.0 + x * x))
 arctan2 = smooth(np.arctan2, lambda x, y: y / (x * x + y * y), lambda x, y: -x / (x * x + y * y), singular=True)
 
