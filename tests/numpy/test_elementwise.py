@@ -1,5 +1,7 @@
 """Rounding, closeness, complex parts, sinc, piecewise, and questions about types."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
