@@ -299,3 +299,20 @@ def test_trees_through_every_order(order) -> None:
         np.testing.assert_allclose(found["w"][k], row["w"], rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(found["b"][0][k], row["b"][0], rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(found["b"][1][k], row["b"][1], rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("at", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0)], ids=str)
+def test_a_cotangent_that_is_zero_here_still_moves(at) -> None:
+    """Third derivatives by reverse mode over reverse mode, at points where inner cotangents vanish exactly."""
+    x = np.array(at)
+    units = np.eye(3)
+
+    def f(x):
+        return np.exp(x[0] * x[1]) * (1 + x[2]) ** 3.0 + np.sum(x[:2]) * np.sqrt(1 + x[2] ** 2) * x[0]
+
+    pulled = lambda h, e: lambda x: np.sum(ad.grad(h)(x) * e)
+    pushed = lambda h, e: lambda x: ad.jvp(h, (x,), (e,))[1]
+    for d, e, g in itertools.product(units, repeat=3):
+        wanted = pushed(pushed(pushed(f, d), e), g)(x)
+        np.testing.assert_allclose(pushed(pulled(pulled(f, d), e), g)(x), wanted, atol=1e-12)
+        np.testing.assert_allclose(pulled(pulled(pulled(f, d), e), g)(x), wanted, atol=1e-12)

@@ -315,7 +315,9 @@ class MaskedProduct(Pointwise, Multilinear):
         other = conjugated(xs[1 - i])
         if i == 0:
             return fit(self(ct, other), xs[i])
-        return fit(np.where(np.equal(ct, 0), ct.dtype.type(0), self(other, ct)), xs[i])  # zero where either is
+        # zero where either is; but where ct is zero it may move, and so the product of what is finite
+        lost = np.logical_and(np.equal(ct, 0), np.logical_not(np.isfinite(other)))
+        return fit(self(np.where(lost, other.dtype.type(0), other), ct), xs[i])
 
 
 _masked_product = MaskedProduct()
