@@ -24,12 +24,14 @@ from adjoint.curvature.gauss_newton import (
     gauss_newton_product,
     hessian_split,
 )
+from adjoint.curvature.quadratic import QuadraticModel, quadratic_model
 from adjoint.hessian_products import HvpTimes, hvp_times, predicted_hvp_costs
 
 __all__ = [
     "FirstAndDiagonal",
     "HessianSplit",
     "HvpTimes",
+    "QuadraticModel",
     "SecondOrder",
     "backpropagate",
     "block_gauss_newton",
@@ -47,4 +49,5 @@ __all__ = [
     "hvp_times",
     "output_fisher",
     "predicted_hvp_costs",
+    "quadratic_model",
 ]

@@ -19,6 +19,9 @@ from adjoint.api import Function, Transformed
 from adjoint.base.errors import ShapeError
 from adjoint.curvature.elimination import Block, Eliminated, ancestors, dense, eliminate
 from adjoint.curvature.graph import Graph, recorded
+from adjoint.linear.kronecker import kronecker
+from adjoint.linear.maps import LinearMap
+from adjoint.linear.structures import matrix
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
 from adjoint.transform.watch import watched
@@ -57,44 +60,59 @@ def _backpropagate(function: Function, options: dict[str, Any], args: Any, kwarg
     )
 
 
-def block_hessian(function: Function, argnums: Argnums = 0, *, by: str = "leaf", cross: bool = True) -> Transformed:
+def block_hessian(
+    function: Function, argnums: Argnums = 0, *, by: str = "leaf", cross: bool = True, as_maps: bool = False
+) -> Transformed:
     """The diagonal blocks of the Hessian of a scalar function, in one walk back through its graph.
 
     One block for each leaf x of the arguments, of shape x.shape + x.shape, or (`by="child"`) for each entry of the
     argument, with the layout of `ad.hessian`: the parameters of a layer. The blocks are exact on every graph. Blocks
     between intermediate variables that share a parameter are carried along; without `cross` they are left out, which
-    costs less, is exact for chains and trees, and an approximation where a variable is used twice.
+    costs less, is exact for chains and trees, and an approximation where a variable is used twice. With `as_maps` the
+    blocks of leaves are linear maps (`adjoint.linear`) on the elements of the leaf in NumPy's order: Kronecker products
+    R ⊗ s sᵀ for the matrices W that are read once, in W s, and matrices for all others.
     """
-    return Transformed(_block_hessian, function, {"argnums": argnums, "by": by, "cross": cross})
+    options = {"argnums": argnums, "by": by, "cross": cross, "as_maps": as_maps}
+    return Transformed(_block_hessian, function, options)
 
 
 @watched
 def _block_hessian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     chosen = select(function, options["argnums"], args, kwargs, "block_hessian")
-    groups = _groups(chosen, options["by"])
+    groups = _groups(chosen, options)
     graph = scalar_graph(chosen, "block_hessian")
-    found = eliminate(graph, _seed(graph), {}, _keep(graph, groups, options["cross"]))
-    return _blocks(chosen, found, graph.types, groups, options["by"])
+    keep = _keep(graph, groups, options["cross"])
+    found = eliminate(graph, _seed(graph), {}, keep, as_products=len(groups) if options["as_maps"] else 0)
+    return _blocks(chosen, found, graph.types, options)
 
 
 def block_gauss_newton(
-    loss: Callable[..., Any], model: Function, argnums: Argnums = 0, *, by: str = "leaf", cross: bool = True
+    loss: Callable[..., Any],
+    model: Function,
+    argnums: Argnums = 0,
+    *,
+    by: str = "leaf",
+    cross: bool = True,
+    as_maps: bool = False,
 ) -> Transformed:
     """The diagonal blocks of the Gauss-Newton matrix ∂f* ∇²ℓ ∂f of ℓ∘f, in one walk back through the graph of f.
 
     `block_gauss_newton(loss, model)(w)`, where `loss` takes what `model` returns. Options as in `block_hessian`.
     """
-    return Transformed(_block_gauss_newton, model, {"argnums": argnums, "by": by, "cross": cross, "loss": loss})
+    options = {"argnums": argnums, "by": by, "cross": cross, "as_maps": as_maps, "loss": loss}
+    return Transformed(_block_gauss_newton, model, options)
 
 
 @watched
 def _block_gauss_newton(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     chosen = select(model, options["argnums"], args, kwargs, "block_gauss_newton")
-    groups = _groups(chosen, options["by"])
+    groups = _groups(chosen, options)
     graph = recorded(lambda active: chosen.call(chosen.completed(active)), chosen.values)
     _, seeds = loss_curvature(options["loss"], graph)
-    found = eliminate(graph, {}, seeds, _keep(graph, groups, options["cross"]), second=False)
-    return _blocks(chosen, found, graph.types, groups, options["by"])
+    keep = _keep(graph, groups, options["cross"])
+    products = len(groups) if options["as_maps"] else 0
+    found = eliminate(graph, {}, seeds, keep, second=False, as_products=products)
+    return _blocks(chosen, found, graph.types, options)
 
 
 def loss_curvature(loss: Callable[..., Any], graph: Graph) -> tuple[dict[int, Value], dict[tuple[int, int], Block]]:
@@ -141,13 +159,16 @@ def _seed(graph: Graph) -> dict[int, Value]:
 
 def _keep(graph: Graph, groups: Sequence[int], cross: bool) -> Callable[[int, int], bool]:
     if not cross:
-        return lambda u, v: v < len(groups) > u and groups[u] == groups[v]
+        return lambda u, v: False
     reach = ancestors(graph, groups)
     return lambda u, v: reach[u] & reach[v] != 0
 
 
-def _groups(chosen: Selection, by: str) -> list[int]:
+def _groups(chosen: Selection, options: dict[str, Any]) -> list[int]:
     """The number of the block of each active leaf."""
+    by = options["by"]
+    if by == "child" and (options["as_maps"] or not options["cross"]):
+        raise ValueError('by="child" needs the terms between arrays: it goes neither with as_maps nor without cross.')
     if by == "leaf":
         return list(range(len(chosen.active)))
     if by != "child":
@@ -199,13 +220,19 @@ def _rows_of_all(chosen: Selection, rows: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _blocks(chosen: Selection, found: Eliminated, types: Sequence[ArrayType], groups: Sequence[int], by: str) -> Any:
-    count = len(groups)
-    if by == "leaf":
-        own = {chosen.active[i]: _whole(found, types, i, i) for i in range(count)}
-        return chosen.result(
-            [own.get(k, np.zeros((*np.shape(leaf), *np.shape(leaf)))) for k, leaf in enumerate(chosen.leaves)]
-        )
+def _blocks(chosen: Selection, found: Eliminated, types: Sequence[ArrayType], options: dict[str, Any]) -> Any:
+    if options["by"] == "leaf":
+        zeros: list[Any] = [np.zeros((*np.shape(leaf), *np.shape(leaf)))[()] for leaf in chosen.leaves]
+        if options["as_maps"]:
+            zeros = [_map_of(zero, int(np.size(leaf))) for zero, leaf in zip(zeros, chosen.leaves, strict=True)]
+        for i, k in enumerate(chosen.active):
+            if not options["as_maps"]:
+                zeros[k] = _whole(found, types, i, i)
+            elif i in found.products:
+                zeros[k] = kronecker(*[matrix(factor, "symmetric") for factor in found.products[i].factors])
+            else:
+                zeros[k] = _map_of(_whole(found, types, i, i), types[i].size)
+        return chosen.result(zeros)
     arguments: list[Any] = []
     start = 0
     number = {leaf: i for i, leaf in enumerate(chosen.active)}
@@ -222,6 +249,10 @@ def _blocks(chosen: Selection, found: Eliminated, types: Sequence[ArrayType], gr
         outermost = tree.Structure((argument.nodes[0], *[None] * len(parts)), len(parts)) if parts else None
         arguments.append(blocks[0] if outermost is None else tree.unflatten(outermost, blocks))
     return arguments[0] if chosen.single else tuple(arguments)
+
+
+def _map_of(block: Value, size: int) -> LinearMap:
+    return matrix(np.reshape(block, (size, size)), "symmetric")
 
 
 def _of_leaves(

@@ -112,7 +112,8 @@ class _Walk:
     def run(self) -> None:
         """Eliminate all nodes."""
         with self.graph.reading(), np.errstate(all="ignore"):
-            for node in reversed(self.graph.nodes):
+            while self.graph.nodes:
+                node = self.graph.nodes.pop()
                 cts = [self.r[o] if o >= 0 else None for o in node.outputs]
                 ds = [self.d[o] if o >= 0 else None for o in node.outputs]
                 wholes = [self.whole[o] if o >= 0 else None for o in node.outputs]

@@ -21,9 +21,10 @@ import numpy as np
 from adjoint.curvature.graph import Graph, Node
 from adjoint.curvature.local import is_elementwise, picks, pull, pulled, scaled, seconds, slopes
 from adjoint.ops.calculus import fit, total
+from adjoint.ops.contract import MatMul
 from adjoint.program.types import ArrayType, Value
 
-__all__ = ["Block", "Eliminated", "ancestors", "dense", "eliminate"]
+__all__ = ["Block", "Eliminated", "Kronecker", "ancestors", "dense", "eliminate"]
 
 
 class Block(NamedTuple):
@@ -33,31 +34,56 @@ class Block(NamedTuple):
     diagonal: bool = False
 
 
+class Kronecker(NamedTuple):
+    """The block R ⊗ s sᵀ of a matrix W in z = W s, or s sᵀ ⊗ R in z = s W, with elements in NumPy's order."""
+
+    inner: Value  # R, the Hessian in z, as a matrix
+    vector: Value
+    from_left: bool  # W s
+
+    @property
+    def factors(self) -> tuple[Value, Value]:
+        """The two matrices of the product."""
+        outer = np.multiply.outer(self.vector, self.vector)
+        return (self.inner, outer) if self.from_left else (outer, self.inner)
+
+
 class Eliminated(NamedTuple):
     """What is left when all nodes are eliminated: gradients and blocks of the inputs."""
 
     gradients: list[Value]
     blocks: dict[tuple[int, int], Block]  # u <= v
+    products: dict[int, Kronecker]  # blocks that were kept as products
 
 
 Keep = Callable[[int, int], bool]
 
 
 def eliminate(
-    graph: Graph, gradients: dict[int, Value], blocks: dict[tuple[int, int], Block], keep: Keep, *, second: bool = True
+    graph: Graph,
+    gradients: dict[int, Value],
+    blocks: dict[tuple[int, int], Block],
+    keep: Keep,
+    *,
+    second: bool = True,
+    as_products: int = 0,
 ) -> Eliminated:
-    """Eliminate all nodes of a graph, from gradient and Hessian in its results. `keep` says which blocks matter.
+    """Take a graph apart, from gradient and Hessian in its results. `keep` says which blocks matter.
 
-    Without `second` the second derivatives of the nodes are left out: what remains is the Gauss-Newton matrix.
+    Without `second` the second derivatives of the nodes are left out: what remains is the Gauss-Newton matrix. The
+    blocks of the first `as_products` inputs are kept as Kronecker products where they are: where such a matrix is read
+    once, in a product with a vector.
     """
     hessian = _Hessian(graph.types, keep)
+    hessian.single = _read_once(graph, as_products)
     for (u, v), block in blocks.items():
         hessian.add(u, v, block)
     r: list[Value] = [None] * graph.size
     for place, g in gradients.items():
         r[place] = total(r[place], g)
     with graph.reading(), np.errstate(all="ignore"):  # singular slopes are infinite, and zeros win over them
-        for node in reversed(graph.nodes):
+        while graph.nodes:
+            node = graph.nodes.pop()  # with the values that nothing reads any more
             cts = [r[o] if o >= 0 else None for o in node.outputs]
             own = hessian.among(node.outputs)
             rows = hessian.rows(node.outputs)
@@ -72,7 +98,7 @@ def eliminate(
                 if o >= 0:
                     r[o] = None
                     hessian.drop(o)
-    return Eliminated(r, hessian.blocks)
+    return Eliminated(r, hessian.blocks, hessian.products)
 
 
 def ancestors(graph: Graph, groups: Sequence[int]) -> list[int]:
@@ -97,6 +123,8 @@ class _Hessian:
         self.types, self.keep = types, keep
         self.blocks: dict[tuple[int, int], Block] = {}
         self.partners: dict[int, set[int]] = {}
+        self.single: set[int] = set()  # inputs whose own block may be kept as a product
+        self.products: dict[int, Kronecker] = {}
 
     def wants(self, u: int, v: int) -> bool:
         return u == v or self.keep(u, v)
@@ -251,6 +279,7 @@ def _add_own(node: Node, hessian: _Hessian, own: list[tuple[int, int]]) -> None:
             if g is not None:
                 hessian.add(parent, parent, Block(g, diagonal=True))
         return
+    whole = _kept_as_product(node, hessian, own) if hessian.single else None
     half: dict[tuple[int, int], Value] = {}  # (variable, result) → J_uᵀ H[z, z'], once for each result z'
     for o in node.outputs:
         if o >= 0:
@@ -266,8 +295,28 @@ def _add_own(node: Node, hessian: _Hessian, own: list[tuple[int, int]]) -> None:
             for c, o in zip(columns, node.outputs, strict=True)
         ]
         for b, g in enumerate(pulled(node, stacks)):
-            if g is not None and b >= a:
+            if g is not None and b >= a and not (a == b and u == whole):
                 hessian.add(u, parents[b], Block(np.reshape(g, (*hessian.types[u].shape, *np.shape(g)[1:]))))
+
+
+def _read_once(graph: Graph, count: int) -> set[int]:
+    """Which of the first inputs are read by one node, and are no result themselves."""
+    reads = [sum(place in node.inputs for node in graph.nodes) for place in range(count)]
+    return {place for place, n in enumerate(reads) if n == 1 and place not in graph.outputs}
+
+
+def _kept_as_product(node: Node, hessian: _Hessian, own: list[tuple[int, int]]) -> int | None:
+    """The input whose block in this product of a matrix and a vector is kept as a Kronecker product."""
+    if not isinstance(node.op, MatMul) or sorted(np.ndim(x) for x in node.xs) != [1, 2]:
+        return None
+    side = int(np.ndim(node.xs[1]) == 2)
+    place = node.inputs[side]
+    if place not in hessian.single:
+        return None
+    n = hessian.types[node.outputs[0]].size
+    whole = np.reshape(dense(hessian.blocks[own[0]], hessian.types[node.outputs[0]].shape), (n, n))
+    hessian.products[place] = Kronecker(whole, node.xs[1 - side], from_left=side == 0)
+    return place
 
 
 def _pulled_rows(node: Node, hessian: _Hessian, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Value]]:

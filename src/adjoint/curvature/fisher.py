@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, grad, linearize, vmap
+from adjoint.api import Function, grad, linearize, value_and_grad, vmap
 from adjoint.api import LinearMap as Recorded
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import laid_out, matrix_of, raveled
@@ -47,16 +47,18 @@ def output_fisher(
         raise TypeError("fisher: give either the support of the outcomes (exact) or samples drawn from the model.")
     outcomes = samples if support is None else support
     count = np.shape(tree.leaves(outcomes)[0])[0]
-    weights = np.full(count, 1.0 / count) if support is None else _probabilities(loss, theta, support)
+    # with the values: θ is traced here, so that θ[y] can be read at an outcome that vmap stacks
+    values, slopes = vmap(lambda y: value_and_grad(lambda t: loss(t, y))(theta))(outcomes)
+    weights = np.full(count, 1.0 / count) if support is None else _probabilities(values)
     if form == "score":
-        scores = vmap(lambda y: raveled(grad(lambda t: loss(t, y))(theta)))(outcomes)
+        scores = vmap(raveled)(slopes)
         return np.matmul(np.transpose(scores) * weights, scores)
     curved = vmap(lambda y: matrix_of(hessian(lambda t: loss(t, y))(theta), theta, theta))(outcomes)
     return np.tensordot(weights, curved, axes=1)
 
 
-def _probabilities(loss: Loss, theta: tree.Tree, support: tree.Tree) -> Value:
-    weights = np.exp(-vmap(lambda y: loss(theta, y))(support))
+def _probabilities(losses: Value) -> Value:
+    weights = np.exp(-losses)
     covered = np.sum(weights)
     if not isinstance(covered, Traced) and abs(covered - 1) > MISSING:
         raise ValueError(
