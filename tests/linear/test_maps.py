@@ -177,6 +177,34 @@ def test_black_boxes_with_a_range():
     linear.check_facts(A, "symmetric", dense_up_to=1)
 
 
+def test_one_program_serves_maps_of_one_structure():
+    runs = []
+
+    @ad.jit
+    def solve(A, b):
+        runs.append(1)
+        return A.solve(b)
+
+    def made():
+        a = RNG.normal(size=(3, 3))
+        A = linear.matrix(a).T @ linear.matrix(a) + 0.5 * linear.diagonal({"a": np.ones(3)}["a"])
+        return A + linear.hessian(quartic, 0, "positive semidefinite")(RNG.normal(size=3))
+
+    for _ in range(3):
+        A, b = made(), RNG.normal(size=3)
+        assert_allclose(solve(A, b), np.linalg.solve(A.to_dense(), b), rtol=1e-9)
+    assert len(runs) == 1
+
+
+def quartic(x):
+    return np.sum(x**4)
+
+
+def test_whole_numbers_in_diagonals():
+    assert_allclose(linear.diagonal((2, 3)).to_dense(), np.diag([2.0, 3.0]))
+    assert_allclose(linear.diagonal([2, 3]) @ np.ones(2), [2.0, 3.0])
+
+
 def test_lists_and_columns_are_taken_as_arrays():
     A = linear.matrix([[2.0, 1.0], [0.0, 1.0]], "upper triangular")
     assert_allclose(A @ [1.0, 2.0], [4.0, 2.0])

@@ -112,7 +112,7 @@ def euclidean(space: Any) -> InnerProduct:
 
 def _product_at(metric: Metric | None, point: Any) -> InnerProduct:
     if metric is None:
-        return euclidean(tree.map(np.asarray, point) if isinstance(point, int | tuple) else point)
+        return euclidean(tree.map(lambda leaf: float(leaf) if isinstance(leaf, int) else leaf, point))
     return metric if isinstance(metric, InnerProduct) else metric(point)
 
 

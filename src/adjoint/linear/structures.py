@@ -235,10 +235,9 @@ def triangular(array: Any, *, lower: bool = True, unit_diagonal: bool = False) -
 
 def diagonal(elements: Any) -> LinearMap:
     """x ↦ d ∘ x, for a tree of arrays d. Plain elements tell whether it is positive."""
-    elements = np.asarray(elements, float) if isinstance(elements, list) else elements
-    space = Space.of(elements)
-    leaves = [_as_float(leaf) for leaf in tree.leaves(elements)]
-    return Diagonal(tree.unflatten(space.structure, leaves), _sign(leaves))
+    leaves, structure = tree.flatten(np.asarray(elements, float) if isinstance(elements, list) else elements)
+    leaves = [_as_float(leaf) for leaf in leaves]
+    return Diagonal(tree.unflatten(structure, leaves), _sign(leaves))
 
 
 def _as_float(leaf: Any) -> Value:
