@@ -24,6 +24,7 @@ from adjoint.curvature.gauss_newton import (
     gauss_newton_product,
     hessian_split,
 )
+from adjoint.curvature.inverse import factored_hessian, inverse_hvp, inverse_hvp_costs
 from adjoint.curvature.quadratic import QuadraticModel, quadratic_model
 from adjoint.hessian_products import HvpTimes, hvp_times, predicted_hvp_costs
 
@@ -40,6 +41,7 @@ __all__ = [
     "empirical_fisher",
     "empirical_fisher_product",
     "factor_product",
+    "factored_hessian",
     "fisher",
     "fisher_product",
     "gauss_newton",
@@ -47,6 +49,8 @@ __all__ = [
     "gauss_newton_product",
     "hessian_split",
     "hvp_times",
+    "inverse_hvp",
+    "inverse_hvp_costs",
     "output_fisher",
     "predicted_hvp_costs",
     "quadratic_model",

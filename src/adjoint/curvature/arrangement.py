@@ -9,7 +9,20 @@ import numpy as np
 from adjoint import tree
 from adjoint.program.types import Value
 
-__all__ = ["laid_out", "matrix_of", "raveled"]
+__all__ = ["laid_out", "matrix_of", "raveled", "size_of", "unraveled"]
+
+
+def size_of(x: tree.Tree) -> int:
+    """The number of elements of all leaves."""
+    return sum(int(np.size(leaf)) for leaf in tree.leaves(x))
+
+
+def unraveled(vector: Value, like: tree.Tree) -> Any:
+    """The tree like another whose leaves, one after another, are the vector."""
+    leaves, structure = tree.flatten(like)
+    ends = np.cumsum([0, *[int(np.size(leaf)) for leaf in leaves]]).tolist()
+    parts = [np.reshape(vector[a:b], np.shape(x)) for a, b, x in zip(ends[:-1], ends[1:], leaves, strict=True)]
+    return tree.unflatten(structure, parts)
 
 
 def raveled(x: tree.Tree) -> Value:

@@ -19,7 +19,7 @@ from adjoint import tree
 from adjoint.api import Function, grad, linearize, value_and_grad, vmap
 from adjoint.api import LinearMap as Recorded
 from adjoint.base.source import user_facing
-from adjoint.curvature.arrangement import laid_out, matrix_of, raveled
+from adjoint.curvature.arrangement import laid_out, matrix_of, raveled, unraveled
 from adjoint.derivatives import hessian, jacobian
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -122,11 +122,7 @@ def fisher_product(
 
     def turned(theta: Any, slope: Any, drawn: Any) -> Any:
         F = output_fisher(loss, theta, support=support, samples=drawn, form=form)
-        flat = np.matmul(F, raveled(slope))
-        leaves, structure = tree.flatten(slope)
-        ends = np.cumsum([0, *[int(np.size(leaf)) for leaf in leaves]])
-        parts = [np.reshape(flat[a:b], np.shape(x)) for a, b, x in zip(ends[:-1], ends[1:], leaves, strict=True)]
-        return tree.unflatten(structure, parts)
+        return unraveled(np.matmul(F, raveled(slope)), slope)
 
     if inputs is None:
         ct = turned(theta, slope, samples)

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, grad, jvp, linearize, vmap
+from adjoint.api import Function, grad, linearize, vmap
 from adjoint.api import LinearMap as Recorded
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
-from adjoint.curvature.arrangement import laid_out, matrix_of, raveled
+from adjoint.curvature.arrangement import laid_out, matrix_of, raveled, unraveled
 from adjoint.derivatives import hessian, jacobian
 from adjoint.hessian_products import hvp
 from adjoint.program.trace import Traced
@@ -143,42 +143,19 @@ def gauss_newton_factor(
             )
         kept = np.greater(eigenvalues, bound)
         roots = np.where(kept, np.sqrt(np.where(kept, eigenvalues, 1.0)), 0.0)
-        rows = _unraveled_rows(np.transpose(vectors * roots), z)
-        columns = vmap(lambda u: pull(u)[0])(rows)
+        columns = vmap(lambda u: pull(unraveled(u, z))[0])(np.transpose(vectors * roots))
         return tree.map(lambda leaf: np.moveaxis(leaf, 0, -1), columns)
 
     return at
-
-
-def _unraveled_rows(rows: Value, like: tree.Tree) -> tree.Tree:
-    """The rows of a matrix as a stack of trees."""
-    leaves, structure = tree.flatten(like)
-    out: list[Value] = []
-    start = 0
-    for leaf in leaves:
-        size = int(np.size(leaf))
-        out.append(np.reshape(rows[:, start : start + size], (-1, *np.shape(leaf))))
-        start += size
-    return tree.unflatten(structure, out)
 
 
 @user_facing
 def factor_product(factor: tree.Tree, v: tree.Tree) -> tree.Tree:
     """V (Vᵀ v), for a factor V as `gauss_newton_factor` gives it and a tree v like the parameters."""
     V, flat = _columns(factor), raveled(v)
-    product = np.matmul(V, np.matmul(np.transpose(V), flat))
-    leaves, structure = tree.flatten(v)
-    ends = np.cumsum([0, *[int(np.size(leaf)) for leaf in leaves]])
-    parts = [np.reshape(product[a:b], np.shape(x)) for a, b, x in zip(ends[:-1], ends[1:], leaves, strict=True)]
-    return tree.unflatten(structure, parts)
+    return unraveled(np.matmul(V, np.matmul(np.transpose(V), flat)), v)
 
 
 def _columns(factor: tree.Tree) -> Value:
     leaves = [np.reshape(leaf, (-1, np.shape(leaf)[-1])) for leaf in tree.leaves(factor)]
     return leaves[0] if len(leaves) == 1 else np.concatenate(leaves)
-
-
-def directional(loss: Loss, model: Function, w: tree.Tree, v: tree.Tree) -> Value:
-    """⟨v, GN v⟩ by forward mode alone: ∂²ℓ(f(w))[∂f v, ∂f v]."""
-    z, slope = jvp(model, (w,), (v,))
-    return jvp(lambda z: jvp(loss, (z,), (slope,))[1], (z,), (slope,))[1]

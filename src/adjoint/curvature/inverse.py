@@ -1,0 +1,89 @@
+"""Inverse Hessians times vectors: ∇²f(x)⁻¹ u, by iterations of Hessian-vector products or by factors of the matrix.
+
+iterative:  a product for each iteration; at most P of them in exact arithmetic, P the number of unknowns
+direct:     P products for the matrix, O(P³) for its factors, once; then O(P²) for each u
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjoint import tree
+from adjoint.api import Function
+from adjoint.base.source import user_facing
+from adjoint.curvature.arrangement import size_of
+from adjoint.hessian_products import predicted_hvp_costs
+from adjoint.linear.derivative_maps import hessian
+from adjoint.linear.factors import factored
+from adjoint.linear.maps import LinearMap
+from adjoint.linear.solution import Solution
+from adjoint.linear.solving import solve
+from adjoint.linear.structures import matrix, scaling
+from adjoint.program.types import Value
+
+__all__ = ["factored_hessian", "inverse_hvp", "inverse_hvp_costs"]
+
+SMALL = 256  # unknowns: below it the whole matrix is made and factored
+
+
+@user_facing
+def inverse_hvp(
+    function: Function,
+    primals: Sequence[tree.Tree],
+    u: tree.Tree,
+    *facts: str,
+    method: str = "auto",
+    damping: Value = 0.0,
+    **options: Any,
+) -> Solution:
+    """v with (∇²f(x) + damping I)[v] = u, in `.value`: a tree like u, which is like the result of `hvp`.
+
+    Methods: "direct", "cg" (positive definite Hessians), "minres" (symmetric ones of any signs), "gmres", "bicgstab";
+    "auto" takes the direct one for a few hundred unknowns, else "cg" if the `facts` say "positive definite", or
+    "minres". Options (tol, x0, preconditioner, max_iterations …) and the answer are those of `adjoint.linear.solve`.
+    Differentiable in everything, by the equation itself.
+    """
+    primals = tuple(primals)
+    if method == "auto":
+        method = "direct" if size_of(primals) <= SMALL else "auto"
+    return solve(_damped(function, primals, facts, damping), u, *facts, method=method, **options)
+
+
+def _damped(function: Function, primals: tuple[Any, ...], facts: Sequence[str], damping: Value) -> LinearMap:
+    places = tuple(range(len(primals))) if len(primals) > 1 else 0
+    A: LinearMap = hessian(function, places)(*primals)
+    return A if isinstance(damping, int | float) and damping == 0 else A + scaling(damping, A.domain)
+
+
+def factored_hessian(function: Function, *facts: str, damping: Value = 0.0) -> Callable[..., LinearMap]:
+    """∇²f(x) + damping I with its factors, for many right sides: `factored_hessian(f)(x).solve(u)`.
+
+    Cholesky where the `facts` say "positive definite", else LU.
+    """
+
+    @user_facing
+    def at(*primals: tree.Tree) -> LinearMap:
+        A = _damped(function, primals, facts, damping)
+        return factored(matrix(A.to_dense(), "symmetric", *facts, domain=A.domain, range=A.range))
+
+    return at
+
+
+def inverse_hvp_costs(
+    function: Function, primals: Sequence[tree.Tree], *, right_sides: int = 1, iterations: int | None = None
+) -> dict[str, float]:
+    """What `right_sides` solutions cost directly and iteratively, in units of one addition, as the programs predict it.
+
+    `iterations` is how many each iterative one takes: P of them (the default) is the most in exact arithmetic, the
+    number of distinct eigenvalues what it is at best.
+    """
+    primals = tuple(primals)
+    n = size_of(primals)
+    costs = predicted_hvp_costs(function, primals, compiled=True)
+    product = min(costs.values()) if costs else 10.0 * n
+    turns = n if iterations is None else iterations
+    return {
+        "direct": n * product + n**3 / 6 + right_sides * n**2,
+        "iterative": right_sides * turns * (product + 5.0 * n),
+    }
