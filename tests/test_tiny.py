@@ -168,6 +168,11 @@ def test_second_order() -> None:
     assert (value, gradient, hessian) == (8.0, 12.0, 12.0)
 
 
+def test_sparse_derivatives() -> None:
+    J = ad.sparse.jacobian(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0]))
+    np.testing.assert_array_equal(J.toarray(), [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]])
+
+
 def test_linear_maps() -> None:
     A = ad.linear.diagonal(np.array([1.0, 2.0])) + ad.linear.low_rank(np.ones(2))
     np.testing.assert_allclose(A @ A.solve(np.array([3.0, 4.0])), [3.0, 4.0])

@@ -21,7 +21,7 @@ from adjoint.program.types import ArrayType
 from adjoint.tracing import load, trace
 
 if TYPE_CHECKING:
-    from adjoint import curvature, linear, random, signal, testing
+    from adjoint import curvature, linear, random, signal, sparse, testing
     from adjoint.hessian_products import hvp
     from adjoint.jitting import jit
     from adjoint.linear.estimates_gradient import forward_gradient
@@ -75,6 +75,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     "linear",
     # second order
     "curvature",
+    # sparse derivatives
+    "sparse",
     # names
     "numpy",
     "random",
@@ -89,6 +91,7 @@ _LATER = {
     "linear": "adjoint.linear",
     "random": "adjoint.random",
     "signal": "adjoint.signal",
+    "sparse": "adjoint.sparse",
     "testing": "adjoint.testing",
     "check_grads": "adjoint.testing",
     "hvp": "adjoint.hessian_products",

@@ -1,0 +1,282 @@
+"""Sparse Jacobians and Hessians: a few products for many columns, put back where they belong.
+
+| | products | from |
+|---|---|---|
+| Jacobian, column colouring | J s | forward mode |
+| Jacobian, row colouring | sᵀ J | reverse mode |
+| Hessian, star or acyclic colouring | H s | forward over reverse |
+
+The function is recorded once; all products of a chunk run together, as lanes.
+"""
+
+# pyright: basic
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import CheckError, DtypeError, ShapeError, TraceError
+from adjoint.base.source import user_facing
+from adjoint.jitting import jit as compiled
+from adjoint.program.trace import Traced
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.sparse.colouring import Colouring, colour
+from adjoint.sparse.pattern import pattern_of
+from adjoint.sparse.recording import chosen_arguments, recorded_either_way, sizes_of
+from adjoint.transform.arguments import Argnums, Selection
+from adjoint.transform.drivers import Linearised, gradient
+from adjoint.transform.lanes import run_lanes
+
+MODES = {
+    "jacobian": {"auto": "auto", "forward": "column", "reverse": "row", "both": "bidirectional"},
+    "hessian": {"auto": "star", "star": "star", "acyclic": "acyclic", "column": "column"},
+}
+MEMORY = 1 << 25  # numbers in the products that run at the same time
+MOST_KNOWN = 16  # programs whose colouring is remembered
+
+
+class SparseDerivative:
+    """A function that returns a sparse Jacobian or Hessian; made by `sparse.jacobian` and `sparse.hessian`.
+
+    Called, it returns a `scipy.sparse.csr_array`. `values` returns the nonzeros alone, as an array, and can be
+    compiled, mapped and differentiated; `assemble` makes the matrix of them.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"sparse.{options['what']} needs a function, not {type(function).__name__}.")
+        functools.update_wrapper(self, function, updated=())
+        self._function, self._options = function, options
+        self._known: dict[Any, Colouring] = {}
+        self._compiled: Any = None
+
+    def __reduce__(self) -> Any:
+        return SparseDerivative, (self._function, self._options)
+
+    def __repr__(self) -> str:
+        name = getattr(self._function, "__qualname__", self._function)
+        return f"<sparse {self._options['what']} of {name}>"
+
+    @property
+    def function(self) -> Any:
+        """The function that it was made from."""
+        return self._function
+
+    @property
+    def _order(self) -> int:
+        return 2 if self._options["what"] == "hessian" else 1
+
+    @user_facing
+    def colouring(self, *args: Any, **kwargs: Any) -> Colouring:
+        """The colouring that is used for these arguments: the one given, or found from the function's program."""
+        given = self._options["colouring"]
+        if given is not None:
+            return given
+        if "given" in self._known:
+            return self._known["given"]
+        kind = MODES[self._options["what"]][self._options["mode"]]
+        if self._options["pattern"] is not None:
+            made = self._known["given"] = colour(self._options["pattern"], kind, self._options["order"])
+            return made
+        program = recorded_either_way(
+            self._function, self._options["argnums"], args, kwargs, name=f"sparse.{self._options['what']}",
+            order=self._order, has_aux=self._options["has_aux"],
+        )  # fmt: skip
+        key = (program.program, program.selected)
+        if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.pop(next(iter(self._known)))
+            if kind == "auto" and any(t.dtype.kind == "c" for t in program.program.output_types):
+                kind = "column"  # the other mode would need two products for each row
+            self._known[key] = colour(pattern_of(program, order=self._order), kind, self._options["order"])
+        return self._known[key]
+
+    @user_facing
+    def values(self, *args: Any, **kwargs: Any) -> Any:
+        """The nonzeros, in the order of the pattern (row by row): `colouring(*args).pattern` says where they stand."""
+        return self._compute(args, kwargs)[0]
+
+    def assemble(self, values: Any, *args: Any, **kwargs: Any) -> Any:
+        """The matrix with these nonzeros; a list of matrices for a stack of them (from `vmap`)."""
+        return self.colouring(*args, **kwargs).assemble(values)
+
+    @user_facing
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
+            raise TraceError(
+                f"sparse.{self._options['what']} returns a SciPy matrix, which cannot hold traced values. Inside jit, "
+                "vmap and other transformations use its method values(*args), which returns the nonzeros as an array."
+            )
+        found = self.colouring(*args, **kwargs)
+        if self._options["jit"]:
+            numbers, value, slope, aux = self._run_compiled(found, args, kwargs)
+        else:
+            numbers, value, slope, aux = self._compute(args, kwargs, found)
+        matrix = found.assemble(numbers)
+        if self._options["check"]:
+            _compare(matrix, *self._one_product(args, kwargs), self._options["what"])
+        result: Any = matrix
+        if self._options["with_value"]:
+            result = (value, matrix) if self._order == 1 else (value, slope, matrix)
+        return (result, aux) if self._options["has_aux"] else result
+
+    def _run_compiled(self, found: Colouring, args: Any, kwargs: Any) -> Any:
+        if self._compiled is None or self._compiled[0] is not found:
+            self._compiled = (found, compiled(lambda a, k: self._compute(a, k, found)))
+        return self._compiled[1](args, kwargs)
+
+    def _linearised(self, args: Any, kwargs: Any) -> tuple[Selection, Linearised, dict[str, Any]]:
+        """The record of the function, or of its gradient, and what it returned beside."""
+        what, has_aux = self._options["what"], self._options["has_aux"]
+        chosen, _, _ = chosen_arguments(self._function, self._options["argnums"], args, kwargs, f"sparse.{what}")
+
+        def call(active: Sequence[Value]) -> Any:
+            return chosen.call(chosen.completed(active))
+
+        if self._order == 1:
+            made = Linearised(call, chosen.values, has_aux=has_aux)
+            value = tree.unflatten(made.structure, made.values)
+            return chosen, made, {"value": value, "aux": made.aux}
+
+        def slopes(active: Sequence[Value]) -> Any:
+            value, aux, found = gradient(
+                call, active, has_aux=has_aux, holomorphic=False, transformation="sparse.hessian"
+            )
+            return list(found), (value, aux)
+
+        made = Linearised(slopes, chosen.values, has_aux=True)
+        value, aux = made.aux
+        full: list[Any] = [np.zeros(np.shape(leaf), type_of(leaf).dtype) for leaf in chosen.leaves]
+        for i, slope in zip(chosen.active, made.values, strict=True):
+            full[i] = slope
+        return chosen, made, {"value": value, "aux": aux, "gradient": chosen.result(full)}
+
+    def _compute(self, args: Any, kwargs: Any, found: Colouring | None = None) -> tuple[Value, Any, Any, Any]:
+        """(nonzeros, value, gradient, aux)."""
+        found = self.colouring(*args, **kwargs) if found is None else found
+        _, made, beside = self._linearised(args, kwargs)
+        rows, columns = sum(sizes_of(made.output_types)), sum(sizes_of(made.input_types))
+        if found.shape != (rows, columns):
+            raise ShapeError(
+                f"sparse.{self._options['what']}: the function maps {columns} numbers to {rows}, but the pattern is "
+                f"for {found.shape[1]} to {found.shape[0]}."
+            )
+        if found.pulls and any(t.dtype.kind == "c" for t in made.output_types):
+            raise DtypeError(
+                "sparse.jacobian: rows of a complex result of real arguments cannot be pulled; use mode='forward'."
+            )
+        chunk = self._options["chunk_size"] or max(1, MEMORY // max(1, 4 * (rows + columns)))
+        right = _products(made.push, found.seeds("right"), made.input_types, made.output_types, chunk)
+        left = _products(made.pull, found.seeds("left"), made.output_types, made.input_types, chunk)
+        return found.values(right, left), beside["value"], beside.get("gradient"), beside["aux"]
+
+    def _one_product(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """(v, J v) for a random v."""
+        _, made, _ = self._linearised(args, kwargs)
+        v = np.random.default_rng(20130917).normal(size=sum(sizes_of(made.input_types)))
+        (product,) = _products(made.push, v[None], made.input_types, made.output_types, 1)
+        return v, product
+
+
+def _products(
+    apply: Callable[[Sequence[Value]], Sequence[Value]], seeds: Any, into: Sequence[ArrayType],
+    out_of: Sequence[ArrayType], chunk: int,
+) -> Value:  # fmt: skip
+    """The map applied to each row of the seeds; the leaves of each result in one row, one after the other."""
+    width = sum(sizes_of(out_of))
+    rows: list[Value] = []
+    for first in range(0, len(seeds), chunk):
+        part = seeds[first : first + chunk]
+        lanes, start = [], 0
+        for t, n in zip(into, sizes_of(into), strict=True):
+            lanes.append(part[:, start : start + n].astype(t.dtype).reshape(len(part), *t.shape))
+            start += n
+        found, flags, _ = run_lanes(lambda xs: list(apply(xs)), lanes, [True] * len(lanes), len(part))
+        flat = [
+            np.reshape(z if f else np.broadcast_to(z, (len(part), *np.shape(z))), (len(part), -1))
+            for z, f, n in zip(found, flags, sizes_of(out_of), strict=True)
+            if n
+        ]
+        if flat:
+            rows.append(flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1))
+    if not rows:
+        return np.zeros((len(seeds), width))
+    return rows[0] if len(rows) == 1 else np.concatenate(rows, axis=0)
+
+
+def _compare(matrix: Any, v: Any, product: Any, what: str) -> None:
+    """Whether the sparse matrix does to a random vector what the function's derivative does."""
+    found = matrix @ v
+    scale = abs(matrix) @ np.abs(v) + np.abs(product)
+    eps = float(np.finfo(np.asarray(product).dtype).eps)
+    wrong = ~(np.abs(found - product) <= 1e4 * eps * np.maximum(scale, np.abs(product).max(initial=0.0) * 1e-6))
+    wrong &= np.isfinite(product)
+    if wrong.any():
+        rows = np.flatnonzero(wrong)
+        raise CheckError(
+            f"sparse.{what}: the pattern misses an entry of row{'s' if rows.size > 1 else ''} "
+            f"{', '.join(map(str, rows[:8]))}{' …' if rows.size > 8 else ''} (found by a random product). "
+            "Leave out pattern= and colouring=, or find the pattern with ad.sparse.pattern."
+        )
+
+
+def jacobian(
+    function: Callable[..., Any], pattern: Any = None, colouring: Colouring | None = None, mode: str = "auto", *,
+    argnums: Argnums = 0, has_aux: bool = False, with_value: bool = False, check: bool = False, jit: bool = False,
+    order: str = "natural", chunk_size: int | None = None,
+) -> SparseDerivative:  # fmt: skip
+    """The Jacobian as a `scipy.sparse.csr_array`: one row for each number in the result, one column for each in x.
+
+    Without a pattern it is found from the function's program at each call (a colouring is made once for each
+    program); a given `pattern` (a sparse or dense matrix, its entries are where J may be nonzero) or `colouring` is
+    trusted, unless `check` compares the result with one random product J v and raises when an entry is missing.
+
+    mode: "forward" (columns of one colour in one product J s), "reverse" (rows, sᵀ J), "both", or "auto": the
+    cheapest. `with_value` returns (f(x), J); `has_aux` ((…), aux). `jit` compiles the products; `order` is that of
+    the greedy colouring; `chunk_size` says how many products run at once.
+    """
+    options = {
+        "what": "jacobian", "pattern": pattern, "colouring": colouring, "mode": mode, "argnums": argnums,
+        "has_aux": has_aux, "with_value": with_value, "check": check, "jit": jit, "order": order,
+        "chunk_size": chunk_size,
+    }  # fmt: skip
+    return _made(function, options)
+
+
+def hessian(
+    function: Callable[..., Any], pattern: Any = None, colouring: Colouring | None = None, mode: str = "auto", *,
+    argnums: Argnums = 0, has_aux: bool = False, with_value: bool = False, check: bool = False, jit: bool = False,
+    order: str = "natural", chunk_size: int | None = None,
+) -> SparseDerivative:  # fmt: skip
+    """The Hessian of a scalar function as a `scipy.sparse.csr_array`, from products H s, forward over reverse.
+
+    mode: "star" (the default: entries are read directly), "acyclic" (fewer products, entries by substitution),
+    "column" (symmetry is not used). `with_value` returns (f(x), ∇f(x), H). The rest as for `sparse.jacobian`.
+    """
+    options = {
+        "what": "hessian", "pattern": pattern, "colouring": colouring, "mode": mode, "argnums": argnums,
+        "has_aux": has_aux, "with_value": with_value, "check": check, "jit": jit, "order": order,
+        "chunk_size": chunk_size,
+    }  # fmt: skip
+    return _made(function, options)
+
+
+def _made(function: Callable[..., Any], options: dict[str, Any]) -> SparseDerivative:
+    what, mode, given = options["what"], options["mode"], options["colouring"]
+    if mode not in MODES[what]:
+        raise ValueError(f"sparse.{what}: mode={mode!r} is none of {', '.join(MODES[what])}.")
+    if given is not None and not isinstance(given, Colouring):
+        raise TypeError(
+            f"sparse.{what}: colouring is a sparse.Colouring, not {type(given).__name__}. Make one with "
+            "ad.sparse.colour(pattern), or give pattern=."
+        )
+    if given is not None and what == "jacobian" and given.symmetric:
+        raise TypeError(f"sparse.jacobian: a {given.kind} colouring is for Hessians; colour the pattern by columns.")
+    if given is not None and what == "hessian" and given.pulls:
+        raise TypeError("sparse.hessian: a Hessian is found by products from the right; colour it by 'star'.")
+    return SparseDerivative(function, options)

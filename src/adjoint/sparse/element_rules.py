@@ -1,0 +1,170 @@
+"""Dependences through what acts element by element, and through what moves elements about.
+
+What only moves elements is asked where they go: it is run on the numbers of the elements, counted from one, and zero
+stands for a constant.
+"""
+
+# pyright: basic
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.index import Gather, ScatterSet, ScatterSum, Slice, subscript
+from adjoint.ops.pointwise import MaskedProduct, Pointwise, ProductUfunc, Ufunc
+from adjoint.ops.rearrange import (
+    Broadcast,
+    Complex,
+    Concatenate,
+    Convert,
+    Imag,
+    Pad,
+    Real,
+    Reshape,
+    Transpose,
+)
+from adjoint.ops.select import Select
+from adjoint.ops.weak import Weaken
+from adjoint.sparse.relations import Dependence, concatenated, from_map, from_pairs, union
+from adjoint.sparse.walking import Fact, Unanswered, Walk, rule
+
+Reach = Dependence | None
+
+
+def numbered(shape: Sequence[int], start: int = 0) -> Any:
+    """The elements of an array of this shape, counted in C order."""
+    return np.arange(start, start + int(np.prod(shape, dtype=np.int64))).reshape(shape)
+
+
+def broadcast(fact: Fact, shape: Sequence[int]) -> Reach:
+    """What an argument brings to each element of a result into which it is broadcast."""
+    own = fact.shape
+    if fact.reach is None or own == tuple(shape) or fact.reach.uniform:
+        return fact.reach
+    if fact.size == 1:
+        return fact.reach.through(from_map(np.zeros(int(np.prod(shape, dtype=np.int64)), int), 1))
+    return fact.reach.taken(np.broadcast_to(numbered(own or ()), shape))
+
+
+def where(reach: Reach, mask: Any, shape: Sequence[int]) -> Reach:
+    """Only where the mask holds."""
+    if reach is None:
+        return None
+    mask = np.ravel(np.broadcast_to(mask, shape))
+    if mask.all():
+        return reach
+    return reach.taken(np.where(mask, np.arange(mask.size), -1)) if mask.any() else None
+
+
+@rule(Pointwise)
+def pointwise(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
+    """zᵢ on xᵢ; with known values only where the partial is not zero."""
+    (z,) = made
+    shape: Any = z.shape
+    parts = [broadcast(f, shape) for f in facts]
+    if isinstance(op, ProductUfunc | MaskedProduct):
+        for i, f in enumerate(facts):
+            other = facts[1 - i].value
+            if f.reach is not None and other is not None:
+                parts[i] = where(parts[i], np.not_equal(other, 0), shape)
+    elif z.value is not None and isinstance(op, Ufunc) and not op.own_push:
+        for i, f in enumerate(facts):
+            if f.reach is not None:
+                partial = op.factor(i, [g.value for g in facts], z.value)
+                if partial is not None:
+                    parts[i] = where(parts[i], np.not_equal(partial, 0), shape)
+    return [union(parts, z.size)]
+
+
+@rule(Convert, Real, Imag, Weaken, Complex)
+def unchanged(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
+    """Each element on the same one."""
+    return [union([f.reach for f in facts], made[0].size)]
+
+
+@rule(Reshape, Transpose, Broadcast, Slice, Pad, Concatenate, Gather, ScatterSet, Select)
+def moved(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
+    """Elements that go to other places, unchanged."""
+    if isinstance(op, Reshape):
+        return [facts[0].reach]
+    operands = len(facts) - op.parameters
+    if any(f.value is None for f in facts[operands:]):
+        return [_unknown_places(op, facts, made[0])]
+    movers = facts[:operands]
+    numbers: list[Any] = []
+    start = 1
+    for f in movers:
+        shape: Any = f.shape
+        numbers.append(numbered(shape, start) if f.reach is not None else np.zeros(shape, int))
+        start += f.size or 0
+    if isinstance(op, Broadcast):
+        return [broadcast(facts[0], op.shape)]
+    index = np.asarray(op.evaluate(*numbers, *[f.value for f in facts[operands:]])) - 1
+    if operands == 1:
+        reach: Any = movers[0].reach
+        return [reach.taken(index)]
+    both = concatenated([f.reach for f in movers], [f.size or 0 for f in movers], walk.inputs)
+    return [both.taken(index)]
+
+
+def _unknown_places(op: Any, facts: Sequence[Fact], z: Fact) -> Reach:
+    """A choice that depends on values: all that may be chosen."""
+    shape: Any = z.shape
+    if isinstance(op, Select):
+        return union([broadcast(f, shape) for f in facts[:2]], z.size)
+    if isinstance(op, Gather):
+        return _along_first(facts[0], op.count, shape)
+    if isinstance(op, ScatterSet) and op.place[0] == "gather":
+        return union([facts[0].reach, _into_first(facts[1], len(facts) - 2, shape)], z.size)
+    raise Unanswered
+
+
+def _along_first(x: Fact, count: int, shape: Any) -> Reach:
+    """Some element along the first `count` axes: z[…, t] on all of x[…, t]."""
+    own: Any = x.shape
+    tail = own[count:]
+    hubs = numbered(tail)
+    n = max(1, hubs.size)
+    into = from_map(np.broadcast_to(hubs, shape), n)
+    out_of = from_pairs(np.broadcast_to(hubs, own), numbered(own), (n, x.size or 0))
+    return None if x.reach is None else x.reach.through(into, out_of)
+
+
+def _into_first(v: Fact, count: int, shape: Any) -> Reach:
+    """Put to some place along the first `count` axes: z[…, t] on all of v[…, t]."""
+    if v.reach is None:
+        return None
+    tail = shape[count:]
+    own: Any = v.shape
+    hubs = numbered(tail)
+    n = max(1, hubs.size)
+    spread = np.broadcast_shapes(own, (*(1,) * max(0, len(own) - len(tail)), *tail))
+    out_of = from_pairs(np.broadcast_to(hubs, spread), np.broadcast_to(numbered(own), spread), (n, v.size or 0))
+    return v.reach.through(from_map(np.broadcast_to(hubs, shape), n), out_of)
+
+
+@rule(ScatterSum)
+def scattered(walk: Walk, op: ScatterSum, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
+    """out[key] += part."""
+    n, size = len(op.keys), made[0].size or 0
+    places = op._places(facts[n:])  # type: ignore[arg-type]  # pyright: ignore[reportPrivateUsage]
+    parts: list[Reach] = []
+    for part, (key, indices) in zip(facts[:n], places, strict=True):
+        if part.reach is None:
+            continue
+        if any(i.value is None for i in indices):
+            parts.append(_into_first(part, key[1], op.shape))
+            continue
+        rows = numbered(op.shape)[subscript(key, [i.value for i in indices])]
+        shape = np.broadcast_shapes(np.shape(rows), part.shape or ())
+        pairs = np.broadcast_to(rows, shape), np.broadcast_to(numbered(part.shape or ()), shape)
+        if key[0] == "slice" and np.shape(rows) == part.shape:
+            back = np.full(size, -1)
+            back[np.ravel(rows)] = np.arange(part.size or 0)
+            parts.append(part.reach.taken(back))
+        else:
+            parts.append(part.reach.through(from_pairs(*pairs, (size, part.size or 0))))
+    return [union(parts, size)]

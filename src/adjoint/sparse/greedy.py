@@ -1,0 +1,99 @@
+"""Greedy colouring of columns: two columns that share a row never have the same colour (Curtis, Powell and Reid).
+
+So all columns of one colour are found by one product J s, s = Σ eⱼ over the colour: each row of it holds at most one of
+them.
+"""
+
+# pyright: basic
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.sparse.graphs import Graph, column_graph, ordered
+from adjoint.sparse.relations import Matrix, from_map
+
+
+def coloured_columns(pattern: Matrix, order: str = "natural") -> Any:
+    """The colour of each column."""
+    counts = np.diff(pattern.indptr)
+    if counts.size and counts.max() == pattern.shape[1]:  # a full row: each column has a colour of its own
+        return np.arange(pattern.shape[1])
+    graph = column_graph(pattern)
+    if graph is None:
+        return _without_graph(pattern, order)
+    return coloured_vertices(graph, order)
+
+
+def coloured_vertices(graph: Graph, order: str = "natural") -> Any:
+    """Distance-1 colouring: each vertex gets the least colour that no neighbour has."""
+    start, neighbours = graph.lists()
+    colours = [-1] * graph.size
+    for v in ordered(graph, order).tolist():
+        used = {colours[w] for w in neighbours[start[v] : start[v + 1]]}
+        c = 0
+        while c in used:
+            c += 1
+        colours[v] = c
+    return np.asarray(colours, int)
+
+
+def _without_graph(pattern: Matrix, order: str) -> Any:
+    """The same on rows and columns themselves, for patterns with rows so full that the graph is too large."""
+    columns = pattern.T.tocsr()
+    n = pattern.shape[1]
+    degrees = np.bincount(
+        np.repeat(np.arange(n), np.diff(columns.indptr)),
+        weights=np.diff(pattern.indptr)[columns.indices],
+        minlength=n,
+    )
+    turns = np.arange(n) if order == "natural" else np.argsort(-degrees, kind="stable")
+    colours = np.full(n, -1)
+    seen = np.full(n + 1, -1)  # seen[c] = v when v must not have the colour c; the last place is for "none yet"
+    for v in turns.tolist():
+        rows = columns.indices[columns.indptr[v] : columns.indptr[v + 1]]
+        for row in rows.tolist():
+            seen[colours[pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]]]] = v
+        taken = np.flatnonzero(seen[:n] != v)
+        colours[v] = taken[0]
+    return colours
+
+
+def split_by_rows(pattern: Matrix, order: str = "natural") -> tuple[Any, Any]:
+    """(colours of columns, colours of rows): full rows by products from the left, the rest by products from the right.
+
+    For each k the k fullest rows R could be set apart. The columns then need at least as many colours as the fullest
+    other row has entries, the rows of R as many as the fullest column has entries in R: the least sum decides.
+    """
+    counts = np.diff(pattern.indptr)
+    fullest = np.argsort(-counts, kind="stable")
+    best, chosen = (int(counts.max(initial=0)), 0), 0
+    inside = np.zeros(pattern.shape[1], int)
+    most = 0
+    for k, row in enumerate(fullest.tolist(), start=1):
+        columns = pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]]
+        inside[columns] += 1
+        most = max(most, int(inside[columns].max(initial=0)))
+        rest = int(counts[fullest[k]]) if k < fullest.size else 0
+        if (most + rest, k) < best:
+            best, chosen = (most + rest, k), k
+        if most >= best[0]:
+            break
+    apart = np.zeros(pattern.shape[0], bool)
+    apart[fullest[:chosen]] = True
+    rest, full = _rows_only(pattern, ~apart), _rows_only(pattern, apart)
+    by_columns = np.where(np.bincount(rest.indices, minlength=pattern.shape[1]) > 0, coloured_columns(rest, order), -1)
+    by_rows = np.where(apart, coloured_columns(full.T.tocsr(), order), -1)
+    return by_columns, by_rows
+
+
+def _rows_only(pattern: Matrix, keep: Any) -> Matrix:
+    """The same pattern with empty rows where `keep` does not hold."""
+    return from_map(np.where(keep, np.arange(keep.size), -1), pattern.shape[0]) @ pattern
+
+
+def least_colours(pattern: Matrix) -> int:
+    """No colouring of columns needs fewer: the number of entries of the fullest row."""
+    return int(np.diff(pattern.indptr).max(initial=0))

@@ -1,0 +1,140 @@
+"""The program of a function, for looking at it: which of its inputs are differentiated, and nothing that was run.
+
+Arrays of floats among the arguments are inputs; whole numbers, flags, Python's numbers and what the function closes
+over are part of the program. So two calls have the same program when they have the same dependences.
+"""
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: basic
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api import grad
+from adjoint.base.errors import DtypeError, TraceError
+from adjoint.program.journal import Journal, journal
+from adjoint.program.program import Program
+from adjoint.program.record import record_program
+from adjoint.program.trace import Traced, concrete
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.arguments import Argnums, Selection, plain_value, select
+from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.states import Held
+
+MARK = np.dtype("V5")  # no array of numbers has it
+
+
+class Recorded(NamedTuple):
+    """A program and its differentiated inputs."""
+
+    program: Program
+    selected: tuple[bool, ...]  # for each input of the program
+    values: tuple[Value, ...] | None  # of all inputs, when it was run with them
+
+
+def chosen_arguments(
+    function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, name: str
+) -> tuple[Selection, Any, list[Any]]:
+    """The selection, and (structure, leaves) of all arguments with a mark in the place of each selected leaf."""
+
+    @functools.wraps(function)
+    def probe(*a: Any, **k: Any) -> Any:
+        return a, k
+
+    chosen = select(function, argnums, args, kwargs, name)
+    complex_ones = [v for v in chosen.values if type_of(v).dtype.kind == "c"]
+    if complex_ones:
+        raise DtypeError(
+            f"{name} is for real arguments; {chosen.names[chosen.active[0]]} is {type_of(complex_ones[0])}. "
+            "Give real and imaginary parts as two arguments, or use ad.jacobian(…, holomorphic=True)."
+        )
+    marks = select(probe, argnums, args, kwargs, name)
+    placed = marks.call(
+        [ArrayType((chosen.active.index(i),), MARK) if i in chosen.active else leaf
+         for i, leaf in enumerate(chosen.leaves)]
+    )  # fmt: skip
+    leaves, structure = tree.flatten(placed)
+    return chosen, structure, leaves
+
+
+def _is_mark(leaf: Any) -> bool:
+    return isinstance(leaf, ArrayType) and leaf.dtype == MARK
+
+
+def _is_unknown(leaf: Any) -> bool:
+    """Whether an argument that is not differentiated may have other values: an array of floats, or a traced value."""
+    return isinstance(leaf, Traced) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc")
+
+
+def recorded(
+    function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, *, name: str, order: int = 1,
+    has_aux: bool = False, with_values: bool = False,
+) -> Recorded:  # fmt: skip
+    """The program of a function (order 1) or of its gradient (order 2).
+
+    `with_values` it is run on the arguments, so that Python's control flow takes the way that it takes for them.
+    """
+    chosen, structure, leaves = chosen_arguments(function, argnums, args, kwargs, name)
+    moving = [i for i, leaf in enumerate(leaves) if _is_mark(leaf) or _is_unknown(leaf)]
+    given: list[Value] = [
+        chosen.values[leaves[i].shape[0]] if _is_mark(leaves[i]) else plain_value(leaves[i], name) for i in moving
+    ]
+    held = Held(name, (args, kwargs))
+    body = _differentiated(function, argnums, order, has_aux)
+
+    def run(*flat: Value) -> list[Value]:
+        full = list(leaves)
+        for i, x in zip(moving, flat, strict=True):
+            full[i] = x
+        positional, named = tree.unflatten(structure, full)
+        held.copies((positional, named))
+        result = body(*positional, **named)
+        return [checked_leaf(leaf) for leaf in tree.leaves(result)]
+
+    types = [ArrayType(tuple(t.shape), t.dtype) for t in map(type_of, given)]
+    values = [concrete(v) for v in given] if with_values else None
+    changes = Journal()
+    with journal(changes):
+        try:
+            program, captured = record_program(run, types, values=values, purpose=name)
+        finally:
+            changes.rewind(given_up=True)
+    extra = [concrete(x) for x in captured] if with_values else []
+    selected = (*[_is_mark(leaves[i]) for i in moving], *[False] * len(captured))
+    return Recorded(program, selected, None if values is None else (*values, *extra))
+
+
+def _differentiated(function: Any, argnums: Argnums, order: int, has_aux: bool) -> Callable[..., Any]:
+    if order == 2:
+        gradient = grad(function, argnums, has_aux=has_aux)
+        return lambda *a, **k: _floats(gradient(*a, **k)[0] if has_aux else gradient(*a, **k))
+    return lambda *a, **k: function(*a, **k)[0] if has_aux else function(*a, **k)
+
+
+def _floats(result: Any) -> list[Any]:
+    """Without the zeros that stand for the gradients of whole numbers."""
+    return [leaf for leaf in tree.leaves(result) if type_of(leaf).differentiable]
+
+
+def recorded_either_way(function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, **how: Any) -> Recorded:
+    """The program for all values; where Python asks for a value, along the way that it takes for these."""
+    try:
+        return recorded(function, argnums, args, kwargs, **how)
+    except TraceError as problem:
+        if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
+            raise
+        try:
+            return recorded(function, argnums, args, kwargs, **how, with_values=True)
+        except TraceError:
+            raise problem from None
+
+
+def sizes_of(types: Sequence[ArrayType]) -> list[int]:
+    """How many elements each has."""
+    return [int(np.prod(t.shape, dtype=np.int64)) for t in types]
