@@ -179,6 +179,13 @@ def test_linear_maps() -> None:
     assert A.has("positive definite")
 
 
+def test_high_orders() -> None:
+    assert ad.derivative(np.exp, 20)(0.3) == pytest.approx(math.exp(0.3), rel=1e-14)
+    assert ad.taylor(np.sin, 0.0, 3)[3] == pytest.approx(-1 / 6)
+    assert ad.partials(lambda x: x[0] ** 2 * x[1], 3)(np.ones(2))[2, 1] == pytest.approx(2.0)
+    assert ad.laplacian(lambda x: np.sum(x**3))(np.array([1.0, 2.0])) == pytest.approx(18.0)
+
+
 def test_gradients_from_random_directions() -> None:
     found = ad.forward_gradient(lambda x: np.sum(x**2), samples=4000, probes="signs")(0, np.array([1.0, -2.0]))
     np.testing.assert_allclose(found.value, [2.0, -4.0], atol=5 * np.max(found.error))
@@ -201,6 +208,7 @@ def test_every_public_name_is_tried_here() -> None:
         "pipeline",
         "program",
         "report",
+        "series",
         "shortcut",
         "simplify",
         "testing",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from adjoint.hessian_products import hvp
     from adjoint.jitting import jit
     from adjoint.linear.estimates_gradient import forward_gradient
+    from adjoint.series import derivative, laplacian, partials, taylor
     from adjoint.testing import check_grads
 
 __version__ = "0.1.0"
@@ -44,6 +45,10 @@ __all__ = [  # noqa: RUF022  (by subject)
     "hessian",
     "hvp",
     "forward_gradient",
+    "derivative",
+    "taylor",
+    "partials",
+    "laplacian",
     "stop_gradient",
     # many at once
     "vmap",
@@ -97,6 +102,10 @@ _LATER = {
     "hvp": "adjoint.hessian_products",
     "forward_gradient": "adjoint.linear.estimates_gradient",
     "jit": "adjoint.jitting",
+    "derivative": "adjoint.series",
+    "laplacian": "adjoint.series",
+    "partials": "adjoint.series",
+    "taylor": "adjoint.series",
 }
 
 

@@ -1,0 +1,68 @@
+"""The n-th derivative of a function of one number, by Taylor mode.
+
+Nesting n derivatives costs about 2ⁿ evaluations. One power series to order n costs O(n²) products for each operation,
+and holds all lower derivatives as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api import jet
+from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.source import user_facing
+
+__all__ = ["along", "derivative", "whole_order"]
+
+HIGHEST = 170  # 171! is no float64
+
+
+def whole_order(order: Any, title: str) -> int:
+    """An order of differentiation."""
+    if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= HIGHEST:
+        raise ValueError(f"{title}: the order is {order!r}; it must be a whole number from 0 to {HIGHEST}.")
+    return int(order)
+
+
+def along(function: Callable[[Any], Any], x: Any, direction: Any, order: int) -> list[Any]:
+    """The derivatives of t ↦ f(x + t v) at t = 0, of orders 0 … order."""
+    if order == 0:
+        return [function(x)]
+    nothing = tree.map(lambda leaf: None, x)
+    value, slopes = jet(function, (x,), ([direction, *[nothing] * (order - 1)],))
+    return [value, *slopes]
+
+
+def derivative(function: Callable[..., Any], n: int = 1, argnums: int = 0) -> Callable[..., Any]:
+    """f⁽ⁿ⁾, for a function of one number (and of other arguments, which stay as they are); n = 0 is f itself.
+
+    The results of f may be any tree of arrays. For many numbers at once: vmap(derivative(f, n)).
+    """
+    order = whole_order(n, "derivative")
+
+    @user_facing
+    def nth(*args: Any, **kwargs: Any) -> Any:
+        if not -len(args) <= argnums < len(args):
+            raise ShapeError(f"derivative: argnums={argnums} does not fit a call with {len(args)} arguments.")
+        place = argnums % len(args)
+        x = _number(args[place])
+        return along(lambda x: function(*args[:place], x, *args[place + 1 :], **kwargs), x, x.dtype.type(1), order)[-1]
+
+    nth.__name__ = f"derivative_{order}_of_{getattr(function, '__name__', 'function')}"
+    return nth
+
+
+def _number(x: Any) -> Any:
+    x = x if hasattr(x, "dtype") else np.asarray(x)[()]
+    if x.shape != ():
+        raise ShapeError(f"derivative: the argument has shape {x.shape}; it must be one number. For each of many "
+                         "numbers use vmap(derivative(f, n)); for several variables ad.partials.")  # fmt: skip
+    if x.dtype.kind in "iu":
+        return x.astype(float)
+    if x.dtype.kind not in "fc":
+        raise DtypeError(f"derivative: the argument has dtype {x.dtype}; it must be a real or complex number.")
+    return x

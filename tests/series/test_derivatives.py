@@ -1,0 +1,69 @@
+"""n-th derivatives of functions of one number, against mpmath, nesting, and Faà di Bruno's formula."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import adjoint as ad
+from adjoint.testing import count_calls
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 10, 20])
+def test_against_mpmath(n):
+    f = lambda x, m=np: m.exp(m.sin(x)) / (1 + x * x)
+    with mpmath.workdps(60):
+        expected = float(mpmath.diff(lambda x: f(x, mpmath), mpmath.mpf("0.4"), n))
+    assert ad.derivative(f, n)(0.4) == pytest.approx(expected, rel=1e-11)
+
+
+def test_one_evaluation_whatever_the_order():
+    f = count_calls(np.exp)
+    assert ad.derivative(f, 20)(0.3) == pytest.approx(1.349858807576003, rel=1e-14)
+    assert f.calls == 1
+
+
+@pytest.mark.parametrize("n", [1, 3, 6, 9])
+def test_faa_di_bruno(n):
+    """(f∘g)⁽ⁿ⁾ = Σ f⁽ᵏ⁾(g) B_{n,k}(g', g'', …), with the partial Bell polynomials by their recurrence."""
+    f, g, x = np.tanh, lambda x: np.log(2 + x**3), 0.6
+    gs = [ad.derivative(g, k)(x) for k in range(n + 1)]
+    bell = np.zeros((n + 1, n + 1))
+    bell[0, 0] = 1
+    for m in range(1, n + 1):
+        for k in range(1, m + 1):
+            bell[m, k] = sum(math.comb(m - 1, i - 1) * gs[i] * bell[m - i, k - 1] for i in range(1, m - k + 2))
+    expected = sum(ad.derivative(f, k)(gs[0]) * bell[n, k] for k in range(1, n + 1))
+    assert ad.derivative(lambda x: f(g(x)), n)(x) == pytest.approx(expected, rel=1e-11)
+
+
+def test_other_arguments_results_and_kinds_of_numbers():
+    f = lambda a, x, power=2: {"y": a * x**power, "z": np.stack([x, np.exp(2 * x)])}
+    found = ad.derivative(f, 2, argnums=1)(3.0, 1, power=4)
+    assert found["y"] == pytest.approx(36.0)
+    assert_allclose(found["z"], [0.0, 4 * np.exp(2.0)])
+    assert ad.derivative(np.exp, 3)(1j) == pytest.approx(np.exp(1j))
+    assert ad.derivative(np.exp, 3)(np.float32(1.0)).dtype == np.float32
+
+
+def test_transformations():
+    third = ad.derivative(np.tanh, 3)
+    assert ad.grad(third)(0.3) == pytest.approx(ad.derivative(np.tanh, 4)(0.3), rel=1e-13)
+    assert ad.derivative(third, 2)(0.3) == pytest.approx(ad.derivative(np.tanh, 5)(0.3), rel=1e-12)
+    assert ad.jit(third)(0.3) == pytest.approx(third(0.3), rel=1e-12)
+    xs = np.array([0.1, 0.2])
+    assert_allclose(ad.vmap(third)(xs), [third(x) for x in xs], rtol=1e-14)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="vmap"):
+        ad.derivative(np.sin, 2)(np.ones(2))
+    for wrong in (-1, 1.5, True, 171):
+        with pytest.raises(ValueError, match="whole number"):
+            ad.derivative(np.sin, wrong)
+    with pytest.raises(TypeError, match="bool"):
+        ad.derivative(np.sin)(True)
+    with pytest.raises(ValueError, match="argnums"):
+        ad.derivative(np.sin, 1, argnums=1)(1.0)

@@ -1,0 +1,78 @@
+"""Taylor polynomials: coefficients, values, remainders, text."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import adjoint as ad
+
+TANH = [0.2913126124515909, 0.9151369618266292, -0.2665909391007272, -0.227384351016854, 0.1551035756922383,
+        0.0509475327662763]  # fmt: skip
+
+
+def f(x):
+    return np.exp(x[0] * x[1]) * np.sin(x[1] + x[0] ** 2)
+
+
+X = np.array([0.3, -0.5])
+
+
+def test_of_one_number():
+    p = ad.taylor(np.tanh, 0.3, 5)
+    assert_allclose(p.coefficients, TANH, rtol=1e-13)
+    assert p[2] == pytest.approx(TANH[2])
+    assert_allclose(p(np.array([[0.3], [0.4]])), np.tanh([[0.3], [0.4]]), atol=1e-7)
+    assert p.order == 5
+
+
+def test_remainders_have_the_next_order_and_are_estimated():
+    p, q = ad.taylor(np.tanh, 0.3, 5), ad.taylor(f, X, 3)
+    v = np.array([1.0, -2.0])
+    for g, polynomial, x, step, order in ((np.tanh, p, 0.3, 1.0, 5), (f, q, X, v, 3)):
+        errors = [g(x + h * step) - polynomial(x + h * step) for h in (0.04, 0.02)]
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(order + 1, abs=0.3)
+        assert polynomial.remainder(x + 0.01 * step) == pytest.approx(
+            g(x + 0.01 * step) - polynomial(x + 0.01 * step), rel=0.1
+        )
+
+
+def test_polynomials_are_reproduced():
+    g = lambda x: x[0] ** 3 - 2 * x[0] * x[1] + 4
+    p = ad.taylor(g, X, 3)
+    y = np.array([5.0, -7.0])
+    assert p(y) == pytest.approx(g(y), rel=1e-12)
+    assert p[1, 1] == pytest.approx(-2.0)
+    assert p.remainder(y) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_results_in_arrays_and_trees():
+    p = ad.taylor(lambda x: (np.sin(x), np.stack([x, x**2])), 1.0, 4)
+    first, second = p(np.array([1.0, 1.1, 1.2]))
+    assert_allclose(first, np.sin([1.0, 1.1, 1.2]), atol=1e-5)
+    assert second.shape == (3, 2)
+    assert_allclose(second[2], [1.2, 1.44])
+
+
+def test_transformations():
+    p = ad.taylor(f, X, 4)
+    y = X + 0.1
+    slope = ad.grad(p)(y)
+    h = 1e-6
+    for i, e in enumerate(np.eye(2)):
+        assert slope[i] == pytest.approx((p(y + h * e) - p(y - h * e)) / (2 * h), rel=1e-7)
+    assert_allclose(ad.grad(p)(X), ad.grad(f)(X), rtol=1e-12)  # at the point itself, where powers of zero stand
+    assert_allclose(ad.vmap(p)(np.stack([X, y])), [p(X), p(y)], rtol=1e-13)
+    at = lambda x: ad.taylor(f, x, 2)(y)
+    assert ad.jit(at)(X) == pytest.approx(at(X), rel=1e-12)
+    moved = [at(X + h * np.array([1.0, 0.0])), at(X - h * np.array([1.0, 0.0]))]
+    assert ad.grad(at)(X)[0] == pytest.approx((moved[0] - moved[1]) / (2 * h), rel=1e-5)
+    assert ad.jit(lambda p, y: p(y))(p, y) == pytest.approx(p(y), rel=1e-13)
+
+
+def test_written():
+    assert repr(ad.taylor(np.sin, 0.0, 4)) == "x - 0.16666667 x³ + O(x⁵)"
+    assert repr(ad.taylor(np.exp, -1.0, 1)) == "0.36787944 + 0.36787944 (x + 1) + O((x + 1)²)"
+    assert repr(ad.taylor(lambda x: x[0] * x[1], np.array([0.0, 2.0]), 2)) == "2 x₀ + x₀ (x₁ - 2) + O(‖x - x₀‖³)"
+    assert repr(ad.taylor(lambda x: 0.0 * x, 0.0, 1)) == "0 + O(x²)"
+    assert ad.taylor(np.sin, 0.0, 4)._repr_latex_() == "$x - 0.16666667 x^{3} + O(x^{5})$"
+    assert repr(ad.taylor(lambda x: np.stack([x]), 0.0, 1)) == "<Taylor polynomial of order 1 in 1 variables>"
