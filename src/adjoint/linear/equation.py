@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +23,11 @@ from adjoint.program.record import record_program
 from adjoint.program.trace import live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 
-__all__ = ["Method", "Recorded", "is_plain", "reported", "solution", "solved", "tolerances"]
+__all__ = ["HISTORY", "NUMBER", "REMEMBERED", "Method", "Programs", "is_plain", "parted", "recorded", "reported",
+           "solution", "solved", "tolerances", "written"]  # fmt: skip
 
+NUMBER = ArrayType((), np.dtype(float))
+REMEMBERED = 64  # programs of solvers: an optimisation calls the same one again and again
 HISTORY = Outcome._fields.index("history") - 1  # its place among the reports
 Method = Callable[[Flat, Flat | None, Value, Value, Limits], Outcome]  # (A, M, b, x₀, limits) on vectors
 
@@ -45,15 +50,22 @@ def solved(
             outcome = method(A.flat, None if M is None else M.flat, A.range.ravel(b), A.domain.ravel(x0), limits)
             ended(limits)
         return solution(title, A.domain.unravel(outcome.x), outcome[1:])
-    matrix = Recorded(A, adjoint=not symmetric)
-    inverse = None if M is None else Recorded(M, adjoint=not symmetric)
-    own = [] if inverse is None else inverse.theta
-    main = _solver(title, method, matrix, inverse, limits, backwards=False)
-    other = None if matrix.backward is None else _solver(title, method, matrix, inverse, limits, backwards=True)
-    op = LinearSolve(matrix.forward, main, matrix.backward, other, len(matrix.theta), symmetric)
-    out = op(*matrix.theta, *own, *tolerances(limits), *tree.leaves(b), *tree.leaves(x0))
+    matrix, theta = recorded(A, adjoint=not symmetric)
+    inverse, own = (None, []) if M is None else recorded(M, adjoint=not symmetric)
+    make = written(_solver, limits)
+    main = make(title, method, matrix, inverse, limits.without_numbers(), backwards=False)
+    other: Program | None = None
+    if matrix.backward is not None:
+        other = _solver(title, method, matrix, inverse, limits.without_numbers().quiet(), backwards=True)
+    op = LinearSolve(matrix.forward, main, matrix.backward, other, len(theta), symmetric)
+    out = op(*theta, *own, *tolerances(limits), *tree.leaves(b), *tree.leaves(x0))
     n = len(A.domain.types)
     return solution(title, tree.unflatten(A.domain.structure, out[:n]), out[n:])
+
+
+def written(make: Any, limits: Limits) -> Any:
+    """What writes a program, from memory if it can be: not one that tells somebody of its iterations."""
+    return make if limits.teller is None else make.__wrapped__
 
 
 def solution(title: str, value: Any, reports: Sequence[Any]) -> Solution:
@@ -83,57 +95,62 @@ def is_plain(values: Any, *operators: Operator | None) -> bool:
     return not any(is_traced(A.forwards(A.domain.zeros())) for A in operators if A is not None)
 
 
-class Recorded:
-    """A and A* as programs of the same θ (everything that their functions read beside their argument), then x."""
+class Programs(NamedTuple):
+    """A and A* as programs of the same θ, then x. Equal ones have equal solvers, which are written once."""
 
-    def __init__(self, A: Operator, *, adjoint: bool) -> None:
-        self.operator = A
-        self.forward, self.theta = _lifted(A.forwards, A.domain)
-        self.backward: Program | None = None
-        if adjoint:
-            self.backward = None if A.own_adjoint else self._transposed()
-            if self.backward is None and A.backwards is not None:
-                self._given_adjoint(A.backwards)
-
-    @property
-    def types(self) -> list[ArrayType]:
-        """The types of θ."""
-        return [type_of(v) for v in self.theta]
-
-    def _given_adjoint(self, backwards: Callable[[Any], Any]) -> None:
-        """What A* reads is added to θ, and each program is told to leave the rest alone."""
-        program, more = _lifted(backwards, self.operator.range)
-        mine, theirs = [Var(t) for t in self.types], [Var(type_of(v)) for v in more]
-        n, m = len(mine), len(theirs)
-        self.forward = _with_inputs(self.forward, (*self.forward.inputs[:n], *theirs, *self.forward.inputs[n:]))
-        self.backward = _with_inputs(program, (*mine, *program.inputs))
-        self.theta = [*self.theta, *more]
-        assert len(self.backward.inputs) == n + m + len(self.operator.range.types)
-
-    def _transposed(self) -> Program | None:
-        """A* read off the program of A; None where that is not possible."""
-        k, A = len(self.theta), self.operator
-
-        def flat(*values: Value) -> list[Value]:
-            def product(*x: Value) -> Any:
-                return tuple(interpret(self.forward, [*values[:k], *x]))
-
-            back: Any = linear_transpose(product, *A.domain.types)
-            return list(back(tuple(values[k:])))
-
-        try:
-            return record_program(flat, [*self.types, *A.range.types], purpose="an adjoint")[0]
-        except AdjointError:
-            return None
+    forward: Program
+    backward: Program | None
+    domain: Space
+    range: Space
+    types: tuple[ArrayType, ...]  # of θ
 
     def apply(self, theta: Sequence[Value], x: Value) -> Value:
         """A x for a vector."""
-        return _applied(self.forward, theta, x, self.operator.domain, self.operator.range)
+        return _applied(self.forward, theta, x, self.domain, self.range)
 
     def apply_adjoint(self, theta: Sequence[Value], u: Value) -> Value:
         """A* u for a vector."""
         assert self.backward is not None
-        return _applied(self.backward, theta, u, self.operator.range, self.operator.domain)
+        return _applied(self.backward, theta, u, self.range, self.domain)
+
+
+def recorded(A: Operator, *, adjoint: bool) -> tuple[Programs, list[Value]]:
+    """A and, where it is wanted and known, A* as programs; and θ, everything that they read beside their argument."""
+    forward, theta = _lifted(A.forwards, A.domain)
+    made = Programs(forward, None, A.domain, A.range, tuple(map(type_of, theta)))
+    if not adjoint:
+        return made, theta
+    turned = None if A.own_adjoint else _transposed(made)
+    if turned is not None or A.backwards is None:
+        return made._replace(backward=turned), theta
+    # what a given A* reads is added to θ, and each program leaves alone what belongs to the other
+    backward, more = _lifted(A.backwards, A.range)
+    n, theirs = len(theta), [Var(type_of(v)) for v in more]
+    return Programs(
+        _with_inputs(forward, (*forward.inputs[:n], *theirs, *forward.inputs[n:])),
+        _with_inputs(backward, (*[Var(t) for t in made.types], *backward.inputs)),
+        A.domain,
+        A.range,
+        (*made.types, *[v.type for v in theirs]),
+    ), [*theta, *more]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _transposed(A: Programs) -> Program | None:
+    """A* read off the program of A; None where that is not possible."""
+    k = len(A.types)
+
+    def flat(*values: Value) -> list[Value]:
+        def product(*x: Value) -> Any:
+            return tuple(interpret(A.forward, [*values[:k], *x]))
+
+        back: Any = linear_transpose(product, *A.domain.types)
+        return list(back(tuple(values[k:])))
+
+    try:
+        return record_program(flat, [*A.types, *A.range.types], purpose="an adjoint")[0]
+    except AdjointError:
+        return None
 
 
 def _applied(program: Program, theta: Sequence[Value], v: Value, domain: Space, range_: Space) -> Value:
@@ -157,31 +174,26 @@ def _with_inputs(program: Program, inputs: Sequence[Var]) -> Program:
     return Program(tuple(inputs), program.equations, program.outputs, program.constants)
 
 
-def _solver(
-    title: str, method: Method, matrix: Recorded, inverse: Recorded | None, limits: Limits, *, backwards: bool
-) -> Program:
-    """(θ, own, tol, atol, b, x₀) ↦ (x, reports) for A, or backwards for A*, then without reports to others."""
-    A = matrix.operator
+@lru_cache(maxsize=REMEMBERED)
+def _solver(title: str, method: Method, A: Programs, M: Programs | None, limits: Limits, *, backwards: bool) -> Program:
+    """(θ, own, tol, atol, b, x₀) ↦ (x, reports) for A, or backwards for A*, then without telling anyone."""
     domain, range_ = (A.range, A.domain) if backwards else (A.domain, A.range)
-    own = [] if inverse is None else inverse.types
-    preconditioned = inverse is not None and not (backwards and inverse.backward is None)
-    scalar = ArrayType((), np.dtype(float))
+    own = () if M is None else M.types
+    preconditioned = M is not None and not (backwards and M.backward is None)
 
     def flat(*values: Value) -> list[Value]:
-        k = len(matrix.theta)
-        theta, mine, (tol, atol), sides = (
-            values[:k], values[k : k + len(own)], values[k + len(own) : k + len(own) + 2], values[k + len(own) + 2 :],
-        )  # fmt: skip
-        right, start = sides[: len(range_.types)], sides[len(range_.types) :]
+        theta, mine, (tol, atol), right, start = parted(
+            values, len(A.types), len(own), 2, len(range_.types), len(domain.types)
+        )
         now = limits._replace(tol=tol, atol=atol)
         now = now.quiet() if backwards else now
 
         def product(v: Value) -> Value:
-            return (matrix.apply_adjoint if backwards else matrix.apply)(theta, v)
+            return (A.apply_adjoint if backwards else A.apply)(theta, v)
 
         def approximate(v: Value) -> Value:
-            assert inverse is not None
-            return (inverse.apply_adjoint if backwards else inverse.apply)(mine, v)
+            assert M is not None
+            return (M.apply_adjoint if backwards else M.apply)(mine, v)
 
         b = range_.ravel(tree.unflatten(range_.structure, right))
         x0 = domain.ravel(tree.unflatten(domain.structure, start))
@@ -190,5 +202,11 @@ def _solver(
             ended(now)
         return [*tree.leaves(domain.unravel(outcome.x)), *reported(outcome)]
 
-    types = [*matrix.types, *own, scalar, scalar, *range_.types, *domain.types]
+    types = [*A.types, *own, NUMBER, NUMBER, *range_.types, *domain.types]
     return record_program(flat, types, purpose=f"the solver {title}")[0]
+
+
+def parted(values: Sequence[Value], *counts: int) -> list[Sequence[Value]]:
+    """Values in groups of these sizes."""
+    ends = list(accumulate(counts))
+    return [values[end - count : end] for end, count in zip(ends, counts, strict=True)]

@@ -31,6 +31,11 @@ class Limits(NamedTuple):
     iterations: int
     teller: Teller | None = None
     history: bool = False
+    restart: int = 30
+
+    def without_numbers(self) -> Limits:
+        """The same for a program, which is given the tolerances."""
+        return self._replace(tol=0.0, atol=0.0)
 
     def quiet(self) -> Limits:
         """The same, and nobody is told."""

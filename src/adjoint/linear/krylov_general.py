@@ -34,18 +34,16 @@ from adjoint.program.types import Value
 __all__ = ["generalized_minimal_residuals", "stabilized_biconjugate_gradients"]
 
 
-def generalized_minimal_residuals(
-    A: Flat, M: Flat | None, b: Value, x: Value, limits: Limits, restart: int = 30
-) -> Outcome:
+def generalized_minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limits) -> Outcome:
     """Saad and Schultz: x minimises ‖b - A x‖ over a Krylov space, whose orthonormal basis V is kept.
 
-    After `restart` vectors it begins anew from where it is. A M V = V' H with H one row taller. The ω with ω H = 0
-    tells the residual of each step without solving for it: ‖r‖ = ‖r₀‖ / ‖ω‖, ω₀ = 1, ωⱼ₊₁ = -⟨ω, hⱼ⟩ / hⱼ₊₁.
+    After `limits.restart` vectors it begins anew from where it is. A M V = V' H with H one row taller. The ω with
+    ω H = 0 tells the residual of each step without solving for it: ‖r‖ = ‖r₀‖ / ‖ω‖, ω₀ = 1, ωⱼ₊₁ = -⟨ω, hⱼ⟩ / hⱼ₊₁.
     """
     size = norm(b)
     x = either(size > 0, x, 0 * x)
     r = b - A(x)
-    m = max(1, min(restart, b.size, limits.iterations))
+    m = max(1, min(limits.restart, b.size, limits.iterations))
     target = target_for(size, limits)
 
     def cycle(state: Any) -> Any:

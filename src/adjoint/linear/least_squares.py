@@ -9,15 +9,28 @@ rank, which damping ensures.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import ShapeError
+from adjoint.base.errors import RuleError, ShapeError
 from adjoint.base.source import user_facing
-from adjoint.linear.equation import Recorded, is_plain, reported, solution, tolerances
+from adjoint.linear.equation import (
+    HISTORY,
+    NUMBER,
+    REMEMBERED,
+    Programs,
+    is_plain,
+    parted,
+    recorded,
+    reported,
+    solution,
+    tolerances,
+    written,
+)
 from adjoint.linear.iteration import Flat, Limits, Outcome, either, ended, iterate, norm, target_for
 from adjoint.linear.operator import Operator, is_traced, operator
 from adjoint.linear.operator import preconditioner as read_preconditioner
@@ -27,7 +40,7 @@ from adjoint.linear.spaces import Space
 from adjoint.ops.linear_solve import LinearSolve
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
-from adjoint.program.types import ArrayType, Value
+from adjoint.program.types import Value
 
 __all__ = ["least_squares", "lsmr"]
 
@@ -175,60 +188,71 @@ def _preconditioned(N: Flat, Nt: Flat) -> Callable[[Flat, Flat, Value, Value, Li
 
 
 def _implicit(A: Operator, N: Operator | None, b: Any, x0: Any, limits: Limits, *, wide: bool) -> Solution:
-    matrix = Recorded(A, adjoint=True)
+    matrix, theta = recorded(A, adjoint=True)
     if matrix.backward is None:
-        raise ShapeError("lsmr: the adjoint of the operator is not known. Give a LinearMap with an adjoint.")
-    inverse = None if N is None else Recorded(N, adjoint=True)
-    spaces = (A.domain, A.range) if wide else (A.range, A.domain)  # of the two unknowns, and of the two right sides
-    own = [] if inverse is None else inverse.theta
-    k, first = len(matrix.theta), len(spaces[0].types)
+        raise RuleError("lsmr: the adjoint of the operator is not known. Give a LinearMap with an adjoint.")
+    inverse, own = (None, []) if N is None else recorded(N, adjoint=True)
+    both = _both_equations(matrix, wide)
+    solver = written(_solver, limits)(matrix, inverse, limits.without_numbers(), wide)
+    op = LinearSolve(both, solver, None, None, len(theta), True)
+    zero, nothing = [t.zeros() for t in A.domain.types], [t.zeros() for t in A.range.types]
+    right = [*zero, *tree.leaves(b)] if wide else [*tree.leaves(b), *zero]
+    start = [*tree.leaves(x0), *nothing] if wide else [*nothing, *tree.leaves(x0)]
+    out = op(*theta, *own, *tolerances(limits), *right, *start)
+    upper, lower, reports = parted(
+        out, *([len(zero), len(nothing)] if wide else [len(nothing), len(zero)]), HISTORY + 1
+    )
+    return solution("lsmr", tree.unflatten(A.domain.structure, upper if wide else lower), reports)
 
-    def both_equations(*values: Value) -> list[Value]:
-        theta, upper, lower = values[:k], *_vectors(spaces, values[k:])
-        A_, At = (lambda v: matrix.apply(theta, v)), (lambda v: matrix.apply_adjoint(theta, v))
-        down, up = (A_, At) if wide else (At, A_)
-        return _leaves(spaces, upper + up(lower), down(upper))
 
-    def solver(*values: Value) -> list[Value]:
-        theta, mine, (tol, atol) = values[:k], values[k : k + len(own)], values[k + len(own) : k + len(own) + 2]
-        sides = values[k + len(own) + 2 :]
-        f, g = _vectors(spaces, sides[: len(sides) // 2])
-        upper, lower = _vectors(spaces, sides[len(sides) // 2 :])
+def _spaces(A: Programs, wide: bool) -> tuple[Space, Space]:
+    """Of the two unknowns, and of the two right sides."""
+    return (A.domain, A.range) if wide else (A.range, A.domain)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _both_equations(A: Programs, wide: bool) -> Program:
+    """(θ, upper, lower) ↦ the left sides of both equations."""
+    spaces = _spaces(A, wide)
+
+    def flat(*values: Value) -> list[Value]:
+        theta, *unknowns = parted(values, len(A.types), *[len(space.types) for space in spaces])
+        upper, lower = _vectors(spaces, unknowns)
+        if wide:
+            return _leaves(spaces, upper + A.apply_adjoint(theta, lower), A.apply(theta, upper))
+        return _leaves(spaces, upper + A.apply(theta, lower), A.apply_adjoint(theta, upper))
+
+    return record_program(flat, [*A.types, *spaces[0].types, *spaces[1].types], purpose="an operator")[0]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _solver(A: Programs, N: Programs | None, limits: Limits, wide: bool) -> Program:
+    """(θ, own, tol, atol, both right sides, both starts) ↦ (both unknowns, reports)."""
+    spaces, own = _spaces(A, wide), () if N is None else N.types
+    sizes = [len(space.types) for space in spaces]
+
+    def flat(*values: Value) -> list[Value]:
+        theta, mine, (tol, atol), *sides = parted(values, len(A.types), len(own), 2, *sizes, *sizes)
+        (f, g), (upper, lower) = _vectors(spaces, sides[:2]), _vectors(spaces, sides[2:])
         now = limits._replace(tol=tol, atol=atol)
-        A_, At = (lambda v: matrix.apply(theta, v)), (lambda v: matrix.apply_adjoint(theta, v))
         method = least_squares
-        if inverse is not None:
-            here = inverse
-            method = _preconditioned(lambda v: here.apply(mine, v), lambda v: here.apply_adjoint(mine, v))
+        if N is not None:
+            method = _preconditioned(partial(N.apply, mine), partial(N.apply_adjoint, mine))
         with np.errstate(all="ignore"):
-            found = _pair(A_, At, method, f, g, upper, lower, now, wide)
+            product, back = partial(A.apply, theta), partial(A.apply_adjoint, theta)
+            found = _pair(product, back, method, f, g, upper, lower, now, wide)
             ended(now)
         return _leaves(spaces, *found)
 
-    types = [t for space in spaces for t in space.types]
-    scalar = ArrayType((), np.dtype(float))
-    matrix_program: Program = record_program(both_equations, [*matrix.types, *types], purpose="an operator")[0]
-    own_types = [] if inverse is None else inverse.types
-    program = record_program(
-        solver, [*matrix.types, *own_types, scalar, scalar, *types, *types], purpose="the solver lsmr"
-    )[0]
-    op = LinearSolve(matrix_program, program, None, None, k, True)
-    zero = [t.zeros() for t in A.domain.types]
-    right = [*zero, *tree.leaves(b)] if wide else [*tree.leaves(b), *zero]
-    nothing = [t.zeros() for t in A.range.types]
-    start = [*tree.leaves(x0), *nothing] if wide else [*nothing, *tree.leaves(x0)]
-    out = op(*matrix.theta, *own, *tolerances(limits), *right, *start)
-    value = out[:first] if wide else out[first : len(types)]
-    return solution("lsmr", tree.unflatten(A.domain.structure, value), out[len(types) :])
+    types = [*spaces[0].types, *spaces[1].types]
+    return record_program(flat, [*A.types, *own, NUMBER, NUMBER, *types, *types], purpose="the solver lsmr")[0]
 
 
-def _vectors(spaces: tuple[Space, Space], leaves: Any) -> tuple[Value, Value]:
-    first, second = spaces
-    n = len(first.types)
-    return (
-        first.ravel(tree.unflatten(first.structure, leaves[:n])),
-        second.ravel(tree.unflatten(second.structure, leaves[n : n + len(second.types)])),
+def _vectors(spaces: tuple[Space, Space], leaves: Sequence[Sequence[Value]]) -> tuple[Value, Value]:
+    first, second = (
+        space.ravel(tree.unflatten(space.structure, part)) for space, part in zip(spaces, leaves, strict=True)
     )
+    return first, second
 
 
 def _leaves(spaces: tuple[Space, Space], upper: Value, lower: Value, *rest: Value) -> list[Value]:

@@ -86,8 +86,8 @@ def _constant_sparse(A: Any, title: str) -> Any:
 
     A = _source(A, title)
     if isinstance(A, LinearMap):
-        plain = isinstance(A, SparseMatrix) and not is_traced((A.entries, A.rows, A.columns))
-        A = A._as_sparse() if plain else A.to_dense()
+        parts = (A.entries, A.rows, A.columns) if isinstance(A, SparseMatrix) else None
+        A = A._as_sparse() if isinstance(A, SparseMatrix) and not is_traced(parts) else A.to_dense()
     if isinstance(A, Traced):
         raise TraceError(f"{title}: factorises a constant matrix by SciPy, and this one is traced. Factorise outside, "
                          "or use jacobi or block_jacobi.")  # fmt: skip

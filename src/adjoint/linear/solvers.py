@@ -8,7 +8,6 @@ solver runs once more for a derivative. Where it starts and what preconditions i
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from operator import index as operator_index
 from typing import Any
@@ -53,6 +52,7 @@ def _krylov(
                          "rows as columns. Use lsmr for least squares.")  # fmt: skip
     M = read_preconditioner(options["preconditioner"], made, title)
     limits = limits_for(title, made.domain.dtype, made.domain.size, options)
+    limits = limits._replace(restart=options.get("restart", limits.restart))
     return solved(title, method, made, M, b, x0, limits, symmetric=symmetric, unrolled=options["unrolled"])
 
 
@@ -111,10 +111,9 @@ def gmres(
     unrolled: bool = False,
 ) -> Solution:
     """x with A x = b by generalized minimal residuals: any invertible A; keeps `restart` + 1 vectors."""
-    if restart < 1:
+    if operator_index(restart) < 1:
         raise ValueError(f"gmres: restart is {restart}; it must be at least 1.")
-    method = functools.partial(generalized_minimal_residuals, restart=int(restart))
-    return _krylov("gmres", method, A, b, x0, options_in(locals()), symmetric=False)
+    return _krylov("gmres", generalized_minimal_residuals, A, b, x0, options_in(locals()), symmetric=False)
 
 
 @user_facing
@@ -136,9 +135,9 @@ def bicgstab(
     return _krylov("bicgstab", stabilized_biconjugate_gradients, A, b, x0, options_in(locals()), symmetric=False)
 
 
-_NAMES = ("tol", "atol", "max_iterations", "preconditioner", "callback", "progress", "history", "unrolled")
+_NAMES = ("tol", "atol", "max_iterations", "preconditioner", "callback", "progress", "history", "unrolled", "restart")
 
 
 def options_in(given: dict[str, Any]) -> dict[str, Any]:
     """The options that all methods share, among the arguments of one."""
-    return {name: given[name] for name in _NAMES}
+    return {name: given[name] for name in _NAMES if name in given}
