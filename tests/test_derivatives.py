@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import derivatives
 from adjoint.base.errors import DtypeError
 
 RNG = np.random.default_rng(3)
@@ -65,6 +66,58 @@ def test_forward_and_reverse_count_their_runs_by_the_shorter_side() -> None:
     tall, wide = np.ones((50, 2)), np.ones((2, 50))
     for matrix in (tall, wide):
         np.testing.assert_array_equal(ad.jacobian(lambda x, m=matrix: m @ x)(np.ones(matrix.shape[1])), matrix)
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 4, 100])
+def test_chunks_give_the_same(chunk: int) -> None:
+    def f(x, y):
+        return {"a": np.outer(x, y) ** 2, "b": np.exp(1j * x)}
+
+    args = (np.array([1.0, 2.0, 3.0]), np.array([0.5, -1.0]))
+    for jacobian in (ad.jacfwd, ad.jacrev, ad.jacobian):
+        found = jacobian(f, (0, 1), chunk_size=chunk)(*args)
+        expected = ad.jacfwd(f, (0, 1))(*args)
+        for z, w in zip(ad.tree.leaves(found), ad.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(z, w, atol=1e-14)
+    quartic = lambda x: np.sum(np.outer(x, x) ** 2)
+    found = ad.hessian(quartic, chunk_size=chunk)(args[0])
+    np.testing.assert_allclose(found, ad.hessian(quartic)(args[0]))
+    np.testing.assert_allclose(ad.jit(ad.hessian(quartic, chunk_size=chunk))(args[0]), found)
+
+
+def test_memory_is_bounded_by_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def watched(function, values, mapped, size):
+        sizes.append(size)
+        return run_lanes(function, values, mapped, size)
+
+    run_lanes = derivatives.run_lanes
+    monkeypatch.setattr(derivatives, "run_lanes", watched)
+    x = np.linspace(0, 1, 64)
+    f = lambda x: np.sin(x) * np.exp(x)
+    whole = ad.jacobian(f)(x)
+    assert sizes == [64]
+    monkeypatch.setattr(derivatives, "MEMORY", 8 * 64 * 5 * 16)  # sixteen directions of about five arrays
+    np.testing.assert_array_equal(ad.jacobian(f)(x), whole)
+    assert len(sizes) > 3
+    assert max(sizes[1:]) <= 16
+    assert sum(sizes[1:]) == 64
+    with pytest.raises(ValueError, match="chunk_size is a whole number"):
+        ad.jacobian(f, chunk_size=0)
+
+
+def test_the_cheaper_mode_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = []
+    for name in ("_rows", "_columns"):
+        original = getattr(derivatives, name)
+        monkeypatch.setattr(
+            derivatives, name, lambda *a, name=name, original=original, **k: chosen.append(name) or original(*a, **k)
+        )
+    for shape in ((3, 9), (9, 3), (9, 9), (9, 10)):
+        matrix = np.ones(shape)
+        ad.jacobian(lambda x, m=matrix: m @ x)(np.ones(shape[1]))
+    assert chosen == ["_rows", "_columns", "_columns", "_rows"]
 
 
 @dataclasses.dataclass

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api import Function, Transformed
 from adjoint.base.errors import DtypeError
+from adjoint.program.trace import live_trace
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
 from adjoint.transform.drivers import Linearised
@@ -19,40 +20,70 @@ from adjoint.transform.watch import watched
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
+NAMES = {"forward": "jacfwd", "reverse": "jacrev", "auto": "jacobian"}
+
+
+PULL_COST = 1.1  # what a pulled direction costs, in pushed ones: about the same, as measured
+MEMORY = 1 << 29  # bytes that the directions which run at the same time may take by default
+
 
 def jacfwd(
-    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+    function: Function,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
 ) -> Transformed:
     """The Jacobian by forward mode: one pushed direction for each input element.
 
     A tree of outputs, each with the tree of inputs: every leaf has shape output.shape + input.shape.
+
+    `chunk_size` directions run at the same time, by default as many as fit into half a gigabyte (inside `jit`: all).
     """
-    return Transformed(
-        _jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "forward"}
-    )
+    return _transformed("forward", function, argnums, has_aux, holomorphic, chunk_size)
 
 
 def jacrev(
-    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+    function: Function,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
 ) -> Transformed:
-    """The Jacobian by reverse mode: one pulled direction for each output element. Laid out as by `jacfwd`."""
-    return Transformed(
-        _jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "reverse"}
-    )
+    """The Jacobian by reverse mode: one pulled direction for each output element. Otherwise like `jacfwd`."""
+    return _transformed("reverse", function, argnums, has_aux, holomorphic, chunk_size)
 
 
 def jacobian(
-    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+    function: Function,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
 ) -> Transformed:
-    """The Jacobian by the mode that needs fewer directions: reverse for fewer outputs than inputs, else forward."""
-    return Transformed(
-        _jacobian, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": "auto"}
-    )
+    """The Jacobian by the mode that is predicted to be cheaper, otherwise like `jacfwd`.
+
+    n inputs cost n pushed directions, m outputs m pulled ones, of which each costs a tenth more. For a sparse Jacobian
+    see `ad.sparse.jacobian`.
+    """
+    return _transformed("auto", function, argnums, has_aux, holomorphic, chunk_size)
+
+
+def _transformed(
+    mode: str, function: Function, argnums: Argnums, has_aux: bool, holomorphic: bool, chunk_size: int | None
+) -> Transformed:
+    if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
+        raise ValueError(f"{NAMES[mode]}: chunk_size is a whole number above zero, or None; got {chunk_size!r}.")
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": mode, "chunk": chunk_size}
+    return Transformed(_jacobian, function, options)
 
 
 @watched
 def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
-    name = {"forward": "jacfwd", "reverse": "jacrev", "auto": "jacobian"}[options["mode"]]
+    name = NAMES[options["mode"]]
     chosen = select(function, options["argnums"], args, kwargs, name)
     if any(type_of(v).dtype.kind == "c" for v in chosen.values) and not options["holomorphic"]:
         raise DtypeError(
@@ -62,10 +93,10 @@ def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: An
     recorded = Linearised(
         lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options["has_aux"]
     )
-    inputs = sum(math.prod(t.shape) for t in recorded.input_types)
-    outputs = sum(math.prod(t.shape) for t in recorded.output_types)
-    mode = options["mode"] if options["mode"] != "auto" else ("reverse" if outputs < inputs else "forward")
-    blocks = _columns(recorded) if mode == "forward" else _rows(recorded, conjugate=options["holomorphic"])
+    mode = options["mode"] if options["mode"] != "auto" else cheaper_mode(recorded)
+    chunk = options["chunk"] or default_chunk(recorded)
+    conjugate = options["holomorphic"]
+    blocks = _columns(recorded, chunk) if mode == "forward" else _rows(recorded, chunk, conjugate=conjugate)
     result = tree.unflatten(
         recorded.structure,
         [
@@ -83,33 +114,80 @@ def _with_integers(chosen: Selection, row: Sequence[Value], out: Any) -> list[Va
     return full
 
 
-def _basis(types: Sequence[Any]) -> list[Value]:
-    """For each leaf a stack of tangents that together run through all unit vectors."""
-    total = sum(math.prod(t.shape) for t in types)
-    stacks, start = [], 0
+def numbers(types: Sequence[Any]) -> int:
+    """How many numbers values of these types hold together."""
+    return sum(math.prod(t.shape) for t in types)
+
+
+def cheaper_mode(recorded: Linearised) -> str:
+    """ "forward" or "reverse": one direction costs about the same in both, so their number decides."""
+    pulled = numbers(recorded.output_types) * PULL_COST
+    return "reverse" if pulled < numbers(recorded.input_types) else "forward"
+
+
+def default_chunk(recorded: Linearised) -> int | None:
+    """How many directions fit into MEMORY; None when a program is being recorded, which runs who knows where.
+
+    A direction takes one number for each number that the record computed, and one for each input and output.
+    """
+    trace = live_trace()
+    while trace is not None:
+        if trace.records:
+            return None
+        trace = trace.outer
+    each = numbers(recorded.input_types) + numbers(recorded.output_types) + sum(map(_extent, recorded.entries))
+    return max(1, MEMORY // (8 * max(1, each)))
+
+
+def _extent(entry: Any) -> int:
+    """About how many numbers an entry of the record stands for: as many as the largest value or type that it holds."""
+    _, _, _, x, y, z, types = entry
+    held = (*(x if isinstance(x, _SEQUENCE) else (x,)), y, *(z if isinstance(z, _SEQUENCE) else (z,)), *(types or ()))
+    return max((math.prod(v.shape) for v in held if hasattr(v, "shape")), default=0)
+
+
+_SEQUENCE: Any = (tuple, list)
+
+
+def _basis(types: Sequence[Any], first: int, last: int) -> list[Value]:
+    """For each leaf a stack of tangents that together run through the unit vectors from `first` to before `last`."""
+    stacks: list[Value] = []
+    start = 0
     for t in types:
         n = math.prod(t.shape)
-        stack = np.zeros((total, n), t.dtype)
-        stack[np.arange(start, start + n), np.arange(n)] = 1
-        stacks.append(stack.reshape(total, *t.shape))
+        stack = np.zeros((last - first, n), t.dtype)
+        here = np.arange(max(first, start), min(last, start + n))
+        stack[here - first, here - start] = 1
+        stacks.append(stack.reshape(last - first, *t.shape))
         start += n
     return stacks
 
 
-def _mapped(function: Callable[[Sequence[Value]], Sequence[Value]], stacks: list[Value], size: int) -> list[Value]:
-    out, flags, _ = run_lanes(lambda lanes: list(function(lanes)), stacks, [True] * len(stacks), size)
-    return [z if f else np.broadcast_to(z, (size, *np.shape(z))) for z, f in zip(out, flags, strict=True)]
+def _mapped(
+    function: Callable[[Sequence[Value]], Sequence[Value]],
+    types: Sequence[Any],
+    out_types: Sequence[Any],
+    chunk: int | None,
+    unit: complex = 1,
+) -> list[Value]:
+    """A linear function of all unit vectors: for each of its results a stack, chunk by chunk."""
+    size = numbers(types)
+    if not size:
+        return [np.zeros((0, *t.shape), t.dtype) for t in out_types]
+    chunk = size if chunk is None else min(chunk, size)
+    parts: list[list[Value]] = []
+    for first in range(0, size, chunk):
+        last = min(first + chunk, size)
+        stacks = [s * s.dtype.type(unit) if s.dtype.kind == "c" else s for s in _basis(types, first, last)]
+        out, flags, _ = run_lanes(lambda lanes: list(function(lanes)), stacks, [True] * len(stacks), last - first)
+        full = [z if f else np.broadcast_to(z, (last - first, *np.shape(z))) for z, f in zip(out, flags, strict=True)]
+        parts.append(full)
+    return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-def _columns(recorded: Linearised) -> list[list[Value]]:
+def _columns(recorded: Linearised, chunk: int | None) -> list[list[Value]]:
     """blocks[output][input] from one pushed direction per input element."""
-    stacks = _basis(recorded.input_types)
-    size = sum(math.prod(t.shape) for t in recorded.input_types)
-    pushed = (
-        _mapped(recorded.push, stacks, size)
-        if size
-        else [np.zeros((0, *t.shape), t.dtype) for t in recorded.output_types]
-    )
+    pushed = _mapped(recorded.push, recorded.input_types, recorded.output_types, chunk)
     blocks: list[list[Value]] = []
     for column in pushed:
         row, start = [], 0
@@ -122,20 +200,14 @@ def _columns(recorded: Linearised) -> list[list[Value]]:
     return blocks
 
 
-def _rows(recorded: Linearised, *, conjugate: bool) -> list[list[Value]]:
+def _rows(recorded: Linearised, chunk: int | None, *, conjugate: bool) -> list[list[Value]]:
     """blocks[output][input] from one pulled direction per output element.
 
     A complex output of a real input needs two: pull(u) = Re(Jᴴ u), so that J = pull(1) + i pull(i).
     """
-    size = sum(math.prod(t.shape) for t in recorded.output_types)
 
     def pulled(unit: complex) -> list[Value]:
-        stacks = [s * s.dtype.type(unit) if s.dtype.kind == "c" else s for s in _basis(recorded.output_types)]
-        return (
-            _mapped(recorded.pull, stacks, size)
-            if size
-            else [np.zeros((0, *t.shape), t.dtype) for t in recorded.input_types]
-        )
+        return _mapped(recorded.pull, recorded.output_types, recorded.input_types, chunk, unit)
 
     real = [t.dtype.kind != "c" for t in recorded.input_types]
     first = pulled(1)
@@ -160,9 +232,18 @@ def _rows(recorded: Linearised, *, conjugate: bool) -> list[list[Value]]:
 
 
 def hessian(
-    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+    function: Function,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
 ) -> Transformed:
     """The matrix of second derivatives (forward over reverse). For trees: a tree of trees, each leaf of shape
-    output.shape + input.shape + input.shape; for a scalar function of one array x: x.shape + x.shape."""
+    output.shape + input.shape + input.shape; for a scalar function of one array x: x.shape + x.shape.
+
+    `chunk_size` columns are found at the same time, by default as many as fit into half a gigabyte. For a sparse
+    Hessian see `ad.sparse.hessian`.
+    """
     inner = jacrev(function, argnums, has_aux=has_aux, holomorphic=holomorphic)
-    return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic, chunk_size=chunk_size)

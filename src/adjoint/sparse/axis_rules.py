@@ -123,7 +123,7 @@ def contracted(inputs: Sequence[Letters], output: Letters, facts: Sequence[Fact]
 def _has_zeros(value: Any) -> bool:
     """Whether it is worth while to look at each element: there are many zeros, or it is small."""
     nonzeros, size = np.count_nonzero(value), np.size(value)
-    return 2 * nonzeros < size or nonzeros < size <= 10_000
+    return bool(2 * nonzeros < size or nonzeros < size <= 10_000)
 
 
 def _beside(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
+from adjoint.derivatives import PULL_COST
 from adjoint.program.types import Value
 from adjoint.sparse import compressed, drawing
 from adjoint.sparse.graphs import graph_of
@@ -202,7 +203,7 @@ def colour(pattern: Any, kind: str = "auto", order: str = "natural") -> Colourin
     "incidence degree".
 
     "auto" is the kind of fewest colours among "column", "row" and "bidirectional"; products from the left count
-    half as much again. "star" and "acyclic" are for symmetric patterns: Hessians.
+    a tenth more. "star" and "acyclic" are for symmetric patterns: Hessians.
     """
     found = as_pattern(pattern)
     if kind in ("star", "acyclic"):
@@ -218,9 +219,6 @@ def colour(pattern: Any, kind: str = "auto", order: str = "natural") -> Colourin
     if kind != "auto":
         raise ValueError(f"sparse.colour: kind={kind!r} is none of auto, {', '.join(KINDS)}.")
     return _cheapest(found, order)
-
-
-PULL_COST = 1.5  # what a product from the left costs, in products from the right
 
 
 def _cost(colouring: Colouring) -> float:
