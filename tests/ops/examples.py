@@ -164,6 +164,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "LinearSolve": "ops/test_linear_solve.py",
     "Weaken": "ops/test_weak.py",
     "Nonzero": "ops/test_search.py",
+    **dict.fromkeys(["EighFrame", "SVDFrame", "FramedEigh", "FramedSVD"], "ops/test_frames.py"),
+    **dict.fromkeys(["Unreached", "Unseen", "Unsure"], "ops/test_strays.py"),
 }
 
 

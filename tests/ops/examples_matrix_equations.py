@@ -12,11 +12,12 @@ from adjoint.ops.banded import BandedSolve
 from adjoint.ops.decompose import Elimination, PivotOrder
 from adjoint.ops.equations import Stein, Sylvester
 from adjoint.ops.ldl import LDL
-from adjoint.ops.levels import Dividing, Levels, Sharing, Slopes, Turning
+from adjoint.ops.levels import Dividing, Levels, Sharing, Turning
 from adjoint.ops.matrix_functions import Logarithm, PolarFactor, RealPower, Sign, SquareRoot
 from adjoint.ops.riccati import Riccati
 from adjoint.ops.schur import Schur, TriangularCommutator
 from adjoint.ops.spectral_function import SpectralDerivative
+from adjoint.ops.strays import Slopes
 from tests.ops.samples import COMPLEX, FLOAT, SINGLE, Example, normal
 
 

@@ -16,11 +16,12 @@ from adjoint.ops.arithmetic import divide
 from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.decompose import LU
 from adjoint.ops.determinant import Determinant, RegularDeterminant, SignLogDeterminant
-from adjoint.ops.levels import Dividing, Levels, Sharing, Slopes, Turning
+from adjoint.ops.levels import Dividing, Levels, Sharing, Turning
 from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.norm import Length
 from adjoint.ops.rearrange import Convert
 from adjoint.ops.reduce import ArgSort, FlatReduction
+from adjoint.ops.strays import Slopes, Unreached, Unseen, Unsure
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.record import record_program
@@ -357,5 +358,5 @@ RULES: dict[type, Callable[[Equation], Rule | None]] = {
     RegularDeterminant: _determinant_rule,
     SignLogDeterminant: _determinant_rule,
     Length: _length_rule,
-    **dict.fromkeys((Levels, Turning, Sharing, Dividing, Slopes), _written_rule),
+    **dict.fromkeys((Levels, Turning, Sharing, Dividing, Unreached, Unseen, Unsure, Slopes), _written_rule),
 }

@@ -9,7 +9,11 @@ import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axis
 from adjoint.numpy.shaping import convert
+from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.levels import Levels
+from adjoint.ops.matrices import real_diagonal
 from adjoint.ops.norm import Length
+from adjoint.ops.spectral import SVD
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 
@@ -103,10 +107,13 @@ def _matrix_norm(x: Value, order: Any) -> Value:
 
 
 def _positive_values(x: Value) -> Value:
-    """Singular values; those that vanish are kinks, and have derivative zero."""
-    s = np.linalg.svd(x, compute_uv=False)
+    """Singular values; those that vanish are kinks, and have derivative zero.
+
+    They are taken from the levels, whose sum over equal values has derivatives of every order.
+    """
+    u, s, vh = bind(SVD(), x)
     line = np.max(s, axis=-1, keepdims=True, initial=0) * (max(x.shape[-2:]) * np.finfo(s.dtype).eps)
-    return np.where(s > line, s, s.dtype.type(0))
+    return np.where(s > line, real_diagonal(bind(Levels(), x, u, adjoint_matrix(vh), s)), s.dtype.type(0))
 
 
 @implements(np.linalg.cond)

@@ -23,12 +23,14 @@ import numpy as np
 
 from adjoint.ops.calculus import Differential, Implicit, fit, total
 from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.matrices import diagonal, hermitian, largest, real_diagonal, reciprocal_of, spread_diagonal
+from adjoint.ops.matrices import hermitian, largest, real_diagonal, reciprocal_of, spread_diagonal
 from adjoint.ops.pointwise import aligned
-from adjoint.program.op import primitive
+from adjoint.ops.select import StopGradient
+from adjoint.program.op import Op, primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
 
 ROUNDING = 8  # gaps below this many roundings per row count as none
+NOISE = 1e4  # elements of a direction below this many roundings of the largest count as none
 
 
 def scale_of(w: Value) -> Value:
@@ -48,8 +50,26 @@ def coincide(w: Value) -> Value:
     return gap <= np.expand_dims(scale_of(w), -1) * np.finfo(w.dtype).eps
 
 
+def beside(w: Value) -> Value:
+    """The blocks without their diagonal."""
+    return np.logical_and(coincide(w), np.logical_not(np.eye(w.shape[-1], dtype=bool)))
+
+
+def cleaned(x: Value, da: Value) -> Value:
+    """x, a linear function of Ȧ, with zeros in value where it is nothing but rounding; its derivatives stay."""
+    line = np.max(np.abs(da), axis=(-2, -1), keepdims=True, initial=0) * (NOISE * np.finfo(x.dtype).eps)
+    return x - StopGradient()(np.where(np.abs(x) <= line, x, x.dtype.type(0)))
+
+
+class OnStacks(Op):
+    """How a function of several stacks treats axes: all have the same stack in front."""
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return self(*[x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)])
+
+
 @primitive
-class Levels(Differential):
+class Levels(OnStacks, Differential):
     """L = diag(w), in the dtype of the vectors, for A V = U diag(w); arguments A, U, V, w.
 
     L̇ is the Hermitian part of Uᴴ Ȧ V within the blocks of equal w. Nothing else moves it: U, V and w count as what A
@@ -75,7 +95,8 @@ class Levels(Differential):
             return None
         _, u, v, w = xs
         inner = hermitian(np.matmul(adjoint_matrix(u), np.matmul(dxs[0], v)))
-        return np.where(coincide(w), inner, inner.dtype.type(0))
+        told = np.where(np.eye(w.shape[-1], dtype=bool), inner, inner.dtype.type(0))
+        return told + cleaned(np.where(beside(w), inner, inner.dtype.type(0)), dxs[0])
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         if not wanted[0]:
@@ -83,9 +104,6 @@ class Levels(Differential):
         a, u, v, w = xs
         inner = np.where(coincide(w), hermitian(ct), ct.dtype.type(0))
         return fit(np.matmul(u, np.matmul(inner, adjoint_matrix(v))), a), None, None, None
-
-    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
-        return self(*[x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)])
 
 
 class ByLevels(Implicit):
@@ -176,68 +194,3 @@ class Dividing(ByLevels):
 
     def change_adjoint(self, z: Value, ct: Value) -> Value:
         return np.matmul(adjoint_matrix(z), ct)
-
-
-@primitive
-class Slopes(Differential):
-    """G = diag(w̄), the derivative of a function of the levels by its derivatives w̄ in their values; arguments L, w̄.
-
-    In a block, L̇ may have elements beside the diagonal. What they change in G are second derivatives of the function
-    which w̄ does not tell: the result is NaN there, unless w̄ does not move, or moves as that of a function of the sum
-    of the values in a block does. (It is known for functions of the matrix: see `SpectralDerivative`.)
-    """
-
-    def evaluate(self, *xs: Value) -> Value:
-        return self.written(*xs)
-
-    def written(self, levels: Value, slopes: Value) -> Value:
-        """G from simple operations, without the derivative in L."""
-        return spread_diagonal(slopes).astype(result_dtype_of(levels, slopes))
-
-    def result_type(self, *types: ArrayType) -> Any:
-        levels, slopes = types
-        n = levels.shape[-1]
-        stack = np.broadcast_shapes(levels.shape[:-2], slopes.shape[:-1])
-        return ArrayType((*stack, n, n), result_dtype(levels, slopes))
-
-    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
-        return (True, False), False
-
-    def beside(self, levels: Value, x: Value) -> Value:
-        """Where x has elements in blocks beside the diagonal that are more than rounding."""
-        blocks = np.logical_and(coincide(real_diagonal(levels)), np.logical_not(np.eye(x.shape[-1], dtype=bool)))
-        size = np.max(np.abs(x), axis=(-2, -1), keepdims=True, initial=0)
-        return np.logical_and(blocks, np.abs(x) > 1e4 * np.finfo(x.dtype).eps * size)
-
-    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        levels, (dlevels, dslopes) = xs[0], dxs
-        if dslopes is None:
-            return None
-        g = self(levels, dslopes)
-        if dlevels is None:
-            return g
-        same, moved = even(levels, dslopes), np.logical_not(even(levels, real_diagonal(dlevels)))
-        open_ = np.logical_and(self.beside(levels, dlevels), np.logical_not(np.logical_and(same, moved)))
-        return np.where(open_, g.dtype.type(np.nan), g)
-
-    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        levels, slopes = xs
-        found = fit(diagonal(ct), slopes)
-        open_ = np.any(self.beside(levels, ct), axis=-1)
-        return None, np.where(open_, found.dtype.type(np.nan), found)
-
-    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
-        levels, slopes = (x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True))
-        return self(levels, slopes)
-
-
-def result_dtype_of(levels: Value, slopes: Value) -> Any:
-    """The dtype of G."""
-    return np.result_type(levels.dtype, slopes.dtype)
-
-
-def even(levels: Value, x: Value) -> Value:
-    """Of each pair of values, whether their x's are equal but for rounding. x[…, n] -> […, n, n]."""
-    gap = np.abs(np.expand_dims(x, -2) - np.expand_dims(x, -1))
-    size = np.max(np.abs(x), axis=-1, keepdims=True, initial=0)
-    return gap <= 1e4 * np.finfo(x.dtype).eps * np.expand_dims(size, -1)

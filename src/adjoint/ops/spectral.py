@@ -5,6 +5,10 @@ change of the vectors, so gradients are right for every function that does not d
 such a space: sums over equal values, projectors onto whole eigenspaces, the polar factor U Vᴴ. The same holds for the
 columns that complete U and V to square ones. (A function of the matrix that gives equal eigenvalues different slopes in
 different directions, like V g(w) Vᴴ, has a derivative there that values and vectors alone do not determine.)
+
+Forward and Taylor mode choose the vectors of such a space for their direction (`frames`), which makes second
+derivatives of functions of the values right in every mode that has forward mode in it. What is not told otherwise, or
+at third order, is NaN (`strays`).
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -19,7 +23,18 @@ import numpy as np
 
 from adjoint.ops.calculus import Implicit, total
 from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.levels import ROUNDING, ByLevels, Dividing, Levels, Sharing, Slopes, Turning
+from adjoint.ops.frames import EighFrame, InFrame, SVDFrame, may_coincide
+from adjoint.ops.levels import (
+    ROUNDING,
+    ByLevels,
+    Dividing,
+    Levels,
+    OnStacks,
+    Sharing,
+    Turning,
+    cleaned,
+    coincide,
+)
 from adjoint.ops.matrices import (
     Stacked,
     check_matrix,
@@ -36,6 +51,7 @@ from adjoint.ops.matrices import (
     spread_diagonal,
 )
 from adjoint.ops.solving import Solve
+from adjoint.ops.strays import Slopes, Unreached, Unseen, even, unreached, unreached_adjoint
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype
 
@@ -45,26 +61,64 @@ _turning, _sharing, _dividing = Turning(), Sharing(), Dividing()
 class Basis:
     """The vectors at a point A, with A V = U diag(w), and what is divided by the values w.
 
-    On plain arrays nothing will be differentiated again, and the levels are their diagonal.
+    On plain arrays nothing will be differentiated again, and the levels are their diagonal. If `zeros`, values that
+    are zero are singular ones, and may grow into spaces that A does not reach.
     """
 
-    def __init__(self, a: Value, u: Value, v: Value, w: Value) -> None:
-        self.w = w
+    def __init__(self, a: Value, u: Value, v: Value, w: Value, zeros: bool = False) -> None:
+        self.u, self.v, self.w, self.zeros = u, v, w, zeros
         self.levels = None if all(map(is_plain, (a, u, v, w))) else Levels()(a, u, v, w)
+        self.strays = None
+        if self.levels is not None and may_coincide(w, zeros):
+            self.strays = np.concatenate([self.levels, Unreached()(a, u, v, w)], axis=-2) if zeros else self.levels
 
     def divided(self, op: ByLevels, y: Value) -> Value:
         """op of y."""
         return op.formula(self.w, y) if self.levels is None else op(self.levels, y)
 
+    def rates(self, da: Value, inner: Value) -> Value:
+        """ẇ, for the Hermitian part of Uᴴ Ȧ V: its diagonal, and zeros that tell what the diagonal does not."""
+        rates = real_diagonal(inner)
+        if self.strays is None:
+            return rates
+        moved = np.where(coincide(self.w), inner, inner.dtype.type(0))
+        if self.zeros:
+            below = cleaned(unreached(self.u, self.v, self.w, da), da)
+            moved = np.concatenate([moved, below], axis=-2)
+        unseen = Unseen()
+        return rates + unseen(self.strays, self.strays, self.w) + unseen(self.strays, moved, self.w)
+
     def slopes(self, w_bar: Value) -> Value:
-        """diag(w̄)."""
-        if self.levels is None or is_plain(w_bar):
-            return spread_diagonal(w_bar)
-        return Slopes()(self.levels, w_bar)
+        """Ā from w̄."""
+        vh = adjoint_matrix(self.v)
+        if self.strays is None or (is_plain(w_bar) and np.all(even(w_bar))):
+            return np.matmul(self.u * np.expand_dims(w_bar, -2), vh)
+        k, g = w_bar.shape[-1], Slopes()(self.strays, w_bar)
+        a_bar = np.matmul(self.u, np.matmul(g[..., :k, :], vh))
+        return a_bar + unreached_adjoint(self.u, self.v, self.w, g[..., k:, :]) if self.zeros else a_bar
+
+
+class EighRules(Implicit):
+    """The derivative of (w, V)."""
+
+    several = True
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        (w, v), da = z, hermitian(dxs[0])
+        m, basis = np.matmul(adjoint_matrix(v), np.matmul(da, v)), Basis(xs[0], v, v, w)
+        return basis.rates(da, m), np.matmul(v, basis.divided(_turning, m))
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        (w_bar, v_bar), (w, v) = ct, z
+        vh, basis = adjoint_matrix(v), Basis(xs[0], v, v, w)
+        a_bar: Value = None if w_bar is None else basis.slopes(w_bar)
+        if v_bar is not None:
+            a_bar = total(a_bar, np.matmul(v, np.matmul(basis.divided(_turning, np.matmul(vh, v_bar)), vh)))
+        return (hermitian(a_bar),)
 
 
 @primitive
-class Eigh(Stacked, Implicit):
+class Eigh(Stacked, InFrame, EighRules):
     """A V = V diag(w) for Hermitian A; w ascending, Vᴴ V = 1.
 
     With M = Vᴴ Ȧ V: ẇ = diag(M), V̇ = V (F ∘ M), F[i, j] = 1 / (wⱼ - wᵢ) off the diagonal. (Each vector keeps its
@@ -73,7 +127,6 @@ class Eigh(Stacked, Implicit):
     """
 
     lower: bool = True
-    several = True
 
     def evaluate(self, *xs: Value) -> Value:
         return tuple(np.linalg.eigh(xs[0], "L" if self.lower else "U"))
@@ -84,25 +137,82 @@ class Eigh(Stacked, Implicit):
         dtype = factor_dtype(self.title, a)
         return ArrayType(a.shape[:-1], real_dtype(dtype)), ArrayType(a.shape, dtype)
 
-    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        w, v = z
-        m = np.matmul(adjoint_matrix(v), np.matmul(hermitian(dxs[0]), v))
-        return real_diagonal(m), np.matmul(v, Basis(xs[0], v, v, w).divided(_turning, m))
-
-    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        (w_bar, v_bar), (w, v) = ct, z
-        vh, basis = adjoint_matrix(v), Basis(xs[0], v, v, w)
-        if v_bar is None and (basis.levels is None or is_plain(w_bar)):
-            return (hermitian(np.matmul(v * np.expand_dims(w_bar, -2), vh)),)
-        inner = total(
-            None if v_bar is None else basis.divided(_turning, np.matmul(vh, v_bar)),
-            None if w_bar is None else basis.slopes(w_bar),
-        )
-        return (hermitian(np.matmul(v, np.matmul(inner, vh))),)
+    def framed(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
+        w, v = self(a)
+        return FramedEigh(), (a, w, EighFrame()(w, v, da) if may_coincide(w, False) else v)
 
 
 @primitive
-class SVD(Stacked, Implicit):
+class FramedEigh(OnStacks, EighRules):
+    """(w, V) as given, with the derivative that `Eigh` has in A; arguments A, w, V."""
+
+    @property
+    def title(self) -> str:
+        return "eigh"
+
+    def evaluate(self, *xs: Value) -> Value:
+        return xs[1], xs[2]
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return types[1], types[2]
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (True, False, False), True
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        return (None, None) if dxs[0] is None else super().push(xs, z, dxs)
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        return (*super().pull(ct, xs, z, wanted), None, None) if wanted[0] else (None,) * 3
+
+
+class SVDRules(Implicit):
+    """The derivative of (U, s, Vᴴ)."""
+
+    several = True
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        (all_u, s, all_vh), da = z, dxs[0]
+        k, (u, u_rest), (v, v_rest) = s.shape[-1], split(all_u, s), split(adjoint_matrix(all_vh), s)
+        right = np.matmul(da, v)
+        x = np.matmul(adjoint_matrix(u), right)
+        basis, inner = Basis(xs[0], u, v, s, zeros=True), hermitian(x)
+        m, d = basis.divided(_turning, inner), basis.divided(_sharing, skew(x))
+        du, dv = np.matmul(u, m + d), np.matmul(v, m - d)
+        if u.shape[-2] > k:
+            du = du + basis.divided(_dividing, right - np.matmul(u, x))
+        if v.shape[-2] > k:
+            dv = dv + basis.divided(_dividing, np.matmul(adjoint_matrix(da), u) - np.matmul(v, adjoint_matrix(x)))
+        if u_rest is not None:
+            du = np.concatenate([du, complement_push(du, u, u_rest)], axis=-1)
+        if v_rest is not None:
+            dv = np.concatenate([dv, complement_push(dv, v, v_rest)], axis=-1)
+        return du, basis.rates(da, inner), adjoint_matrix(dv)
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        (u_bar, s_bar, vh_bar), (all_u, s, all_vh) = ct, z
+        k, (u, u_rest), (v, v_rest) = s.shape[-1], split(all_u, s), split(adjoint_matrix(all_vh), s)
+        vh, basis = adjoint_matrix(v), Basis(xs[0], u, v, s, zeros=True)
+        a_bar: Value = None if s_bar is None else basis.slopes(s_bar)
+        if u_bar is None and vh_bar is None:
+            return (a_bar,)
+        u_bar = merged(u_bar, u, u_rest)
+        v_bar: Value = None if vh_bar is None else merged(adjoint_matrix(vh_bar), v, v_rest)
+        left: Value = None if u_bar is None else np.matmul(adjoint_matrix(u), u_bar)
+        right: Value = None if v_bar is None else np.matmul(vh, v_bar)
+        x_bar = hermitian(basis.divided(_turning, total(left, right))) + skew(
+            basis.divided(_sharing, total(left, None if right is None else -right))
+        )
+        a_bar = total(a_bar, np.matmul(u, np.matmul(x_bar, vh)))
+        if left is not None and u.shape[-2] > k:
+            a_bar = a_bar + np.matmul(basis.divided(_dividing, u_bar - np.matmul(u, left)), vh)
+        if right is not None and v.shape[-2] > k:
+            a_bar = a_bar + np.matmul(u, adjoint_matrix(basis.divided(_dividing, v_bar - np.matmul(v, right))))
+        return (a_bar,)
+
+
+@primitive
+class SVD(Stacked, InFrame, SVDRules):
     """A = U diag(s) Vᴴ for A[m, n]: U[m, k], Vᴴ[k, n], s ≥ 0 descending, k = min(m, n). If `full`, U and V are
     completed to square ones.
 
@@ -116,7 +226,7 @@ class SVD(Stacked, Implicit):
     """
 
     full: bool = False
-    several = True
+    zeros = True
 
     def evaluate(self, *xs: Value) -> Value:
         return tuple(np.linalg.svd(xs[0], full_matrices=self.full))
@@ -133,47 +243,35 @@ class SVD(Stacked, Implicit):
             ArrayType((*stack, columns, n), dtype),
         )
 
+    def framed(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
+        u, s, vh = self(a)
+        if may_coincide(s, True):
+            u, vh = SVDFrame()(s, u, vh, da)
+        return FramedSVD(), (a, u, s, vh)
+
+
+@primitive
+class FramedSVD(OnStacks, SVDRules):
+    """(U, s, Vᴴ) as given, with the derivative that `SVD` has in A; arguments A, U, s, Vᴴ."""
+
+    @property
+    def title(self) -> str:
+        return "svd"
+
+    def evaluate(self, *xs: Value) -> Value:
+        return tuple(xs[1:])
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return tuple(types[1:])
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (True, False, False, False), True
+
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        (all_u, s, all_vh), da = z, dxs[0]
-        k, (u, u_rest), (v, v_rest) = s.shape[-1], split(all_u, s), split(adjoint_matrix(all_vh), s)
-        right = np.matmul(da, v)
-        x = np.matmul(adjoint_matrix(u), right)
-        basis = Basis(xs[0], u, v, s)
-        m, d = basis.divided(_turning, hermitian(x)), basis.divided(_sharing, skew(x))
-        du, dv = np.matmul(u, m + d), np.matmul(v, m - d)
-        if u.shape[-2] > k:
-            du = du + basis.divided(_dividing, right - np.matmul(u, x))
-        if v.shape[-2] > k:
-            dv = dv + basis.divided(_dividing, np.matmul(adjoint_matrix(da), u) - np.matmul(v, adjoint_matrix(x)))
-        if u_rest is not None:
-            du = np.concatenate([du, complement_push(du, u, u_rest)], axis=-1)
-        if v_rest is not None:
-            dv = np.concatenate([dv, complement_push(dv, v, v_rest)], axis=-1)
-        return du, real_diagonal(x), adjoint_matrix(dv)
+        return (None,) * 3 if dxs[0] is None else super().push(xs, z, dxs)
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        (u_bar, s_bar, vh_bar), (all_u, s, all_vh) = ct, z
-        k, (u, u_rest), (v, v_rest) = s.shape[-1], split(all_u, s), split(adjoint_matrix(all_vh), s)
-        vh, basis = adjoint_matrix(v), Basis(xs[0], u, v, s)
-        if u_bar is None and vh_bar is None:
-            if basis.levels is None or is_plain(s_bar):
-                return (np.matmul(u * np.expand_dims(s_bar, -2), vh),)
-            return (np.matmul(u, np.matmul(basis.slopes(s_bar), vh)),)
-        u_bar = merged(u_bar, u, u_rest)
-        v_bar: Value = None if vh_bar is None else merged(adjoint_matrix(vh_bar), v, v_rest)
-        left: Value = None if u_bar is None else np.matmul(adjoint_matrix(u), u_bar)
-        right: Value = None if v_bar is None else np.matmul(vh, v_bar)
-        x_bar = hermitian(basis.divided(_turning, total(left, right))) + skew(
-            basis.divided(_sharing, total(left, None if right is None else -right))
-        )
-        if s_bar is not None:
-            x_bar = x_bar + basis.slopes(s_bar)
-        a_bar = np.matmul(u, np.matmul(x_bar, vh))
-        if left is not None and u.shape[-2] > k:
-            a_bar = a_bar + np.matmul(basis.divided(_dividing, u_bar - np.matmul(u, left)), vh)
-        if right is not None and v.shape[-2] > k:
-            a_bar = a_bar + np.matmul(u, adjoint_matrix(basis.divided(_dividing, v_bar - np.matmul(v, right))))
-        return (a_bar,)
+        return (*super().pull(ct, xs, z, wanted), None, None, None) if wanted[0] else (None,) * 4
 
 
 def split(q: Value, s: Value) -> tuple[Value, Value]:

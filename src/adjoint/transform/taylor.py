@@ -209,6 +209,14 @@ class Taylor(Trace):
         z = coefficients[0]
         return TaylorTracer(self, Known(coefficients)) if type(z) is not bool and z.dtype.kind in "fc" else z
 
+    def series(self, coefficients: list[Value]) -> Value:
+        """The value with these coefficients; None is zero."""
+        return TaylorTracer(self, Known(coefficients))
+
+    def coefficients_of(self, value: Value) -> list[Value]:
+        """The coefficients of a value."""
+        return self.coefficients(self._series_of(value))
+
     def coefficients(self, series: Any) -> list[Value]:
         """All coefficients up to the order; None is zero."""
         return [series.get(k) for k in range(self.order + 1)]
