@@ -97,9 +97,9 @@ class Block(Moves):
                 if any(isinstance(n, Size) for n in kind.shape[1 if hasattr(eq.op, "programs") else 0 :]):
                     raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
         self.plan = Plan(program, lambda op: type(op) in STRIDED)
-        self._ends: dict[int, list[Var]] = {}  # after which step nothing reads a variable any more
+        self.ends: dict[int, list[Var]] = {}  # after which step nothing reads a variable any more
         for var, position in self._last_reads().items():
-            self._ends.setdefault(position, []).append(var)
+            self.ends.setdefault(position, []).append(var)
 
     # Memory
 
@@ -221,7 +221,7 @@ class Block(Moves):
                 self._nest(step)
             else:
                 self._single(step)
-            for var in self._ends.get(position, ()):
+            for var in self.ends.get(position, ()):
                 pointer = self.pointers.get(var)
                 if pointer is not None:
                     self.free(pointer)

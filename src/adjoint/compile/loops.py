@@ -46,6 +46,7 @@ class Carry:
 
     def __init__(self, block: Block, body: Block, position: int, k: int, start: Atom, result: Var) -> None:
         self.block, self.kind = block, result.type
+        self.begun = takes_over(block, start, result)
         self.result = block.pointer(result)
         nbytes = block.nbytes(self.kind)
         self.small = block.is_small(nbytes)
@@ -64,7 +65,11 @@ class Carry:
         f.store(self.spare, self._then)
 
     def _begin(self, start: Atom, room: Value) -> None:
+        if self.begun:
+            return
         source = self.block.view(start)
+        if source.pointer.text == room.text:  # a loop inside a loop, which updates the same memory
+            return
         if source.dtype == self.kind.dtype:
             self.block.copy(room, source.pointer, self.kind)
             return
@@ -102,6 +107,25 @@ class Carry:
             block.free(self.spare)
 
 
+def takes_over(block: Block, start: Atom, result: Var) -> bool:
+    """Whether a carry may begin in the memory of its start, because nobody reads that any more; if so, it does."""
+    if not isinstance(start, Var) or result in block.pointers or start not in block.pointers:
+        return False
+    at = block.plan.step_of[result]
+    step = block.plan.steps[at]
+    pointer = block.pointers[start]
+    if (
+        start.type != result.type
+        or start not in block.ends.get(at, ())
+        or not isinstance(step, Single)
+        or step.reads.count(start) != 1
+        or pointer.text not in block.shared.offsets
+    ):
+        return False
+    block.pointers[result] = block.pointers.pop(start)
+    return True
+
+
 def updates_in_place(body: Block, position: int, k: int) -> bool:
     """Whether the body may write output k over input `position`: it reads each element only where it writes it."""
     plan = body.plan
@@ -114,10 +138,14 @@ def updates_in_place(body: Block, position: int, k: int) -> bool:
     if any(plan.program.outputs[j] is old for j in plan.aliases):  # it is copied at the end
         return False
     step = plan.steps[at]
-    if isinstance(step, Single):  # an assignment into the carry itself
-        return (
-            isinstance(step.equation.op, ScatterSet) and step.equation.inputs[0] is old and step.reads.count(old) == 1
-        )
+    if isinstance(step, Single):  # an assignment into the carry itself, or a loop inside that begins with it
+        eq = step.equation
+        op: Any = eq.op
+        if isinstance(op, Scan | While):
+            first = len(eq.inputs) - (len(op.body.inputs) - op.constants)
+            j = eq.outputs.index(out)
+            return j < op.carries and eq.inputs[first + j] is old and step.reads.count(old) == 1
+        return isinstance(op, ScatterSet) and eq.inputs[0] is old and step.reads.count(old) == 1
     if out not in plan.definitions or step.domain != out.type.shape:
         return False
     assert step.graph is not None
