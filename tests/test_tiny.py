@@ -222,3 +222,11 @@ def test_every_public_name_is_tried_here() -> None:
 
 def _ours(value: object) -> bool:
     return getattr(value, "__module__", getattr(value, "__name__", "")).startswith("adjoint")
+
+
+def test_memory_on_the_way_back() -> None:
+    def chain(x, slots):
+        return ad.scan(lambda x, _: (np.sin(x) * 1.1, None), x, length=8, checkpoint=slots)[0]
+
+    assert ad.grad(chain)(0.5, 2) == pytest.approx(ad.grad(chain)(0.5, None), rel=1e-14)
+    assert ad.memory.schedule(2, 8).calls == 14

@@ -15,13 +15,13 @@ from adjoint.base.progress import progress
 from adjoint.base.scopes import scope
 from adjoint.debug import check
 from adjoint.derivatives import hessian, jacfwd, jacobian, jacrev
-from adjoint.extend import checkpoint, custom_rule
+from adjoint.extend import checkpoint, checkpoint_name, custom_rule
 from adjoint.flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
 from adjoint.program.types import ArrayType
 from adjoint.tracing import load, trace
 
 if TYPE_CHECKING:
-    from adjoint import curvature, linear, random, signal, sparse, testing
+    from adjoint import curvature, linear, memory, random, signal, sparse, testing
     from adjoint.hessian_products import hvp
     from adjoint.jitting import jit
     from adjoint.linear.estimates_gradient import forward_gradient
@@ -65,6 +65,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     # rules and memory
     "custom_rule",
     "checkpoint",
+    "checkpoint_name",
+    "memory",
     # programs
     "trace",
     "load",
@@ -94,6 +96,7 @@ __all__ = [  # noqa: RUF022  (by subject)
 _LATER = {
     "curvature": "adjoint.curvature",
     "linear": "adjoint.linear",
+    "memory": "adjoint.memory",
     "random": "adjoint.random",
     "signal": "adjoint.signal",
     "sparse": "adjoint.sparse",

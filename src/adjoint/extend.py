@@ -15,6 +15,7 @@ from adjoint.base.errors import RuleError
 from adjoint.base.foreign import is_refusal
 from adjoint.base.source import describe, here
 from adjoint.ops.custom import Attach, OpaqueCall
+from adjoint.ops.policies import Chosen, Everything, Intermediate, Mark, Policy, Products
 from adjoint.ops.recompute import Checkpoint
 from adjoint.ops.select import StopGradient
 from adjoint.program.program import Program
@@ -26,7 +27,7 @@ from adjoint.transform.custom import ClosureRule, UserRule
 from adjoint.transform.drivers import checked_leaf
 from adjoint.transform.states import Held, leaves_of
 
-__all__ = ["checkpoint", "custom_rule"]
+__all__ = ["checkpoint", "checkpoint_name", "custom_rule"]
 
 
 def custom_rule(
@@ -226,15 +227,50 @@ def _run(
     return tree.unflatten(found[0], out)
 
 
-def checkpoint(function: Callable[..., tree.Tree]) -> Transformed:
+def checkpoint(
+    function: Callable[..., tree.Tree] | None = None,
+    *,
+    policy: Policy | str | Callable[[Intermediate], object] | None = None,
+) -> Any:
     """The same function, whose intermediate values reverse mode does not keep: it is run again on the way back.
 
-    Costs one more evaluation, saves the memory of everything between its arguments and its results.
+    Costs one more evaluation, saves the memory of everything between its arguments and its results. `policy` says what
+    may be kept all the same: "nothing" (as None), "everything", "products" (results of matrix products and
+    convolutions), a policy of `ad.memory` (values that `checkpoint_name` has named, files), or a function that says
+    yes or no to each `ad.memory.Intermediate`.
     """
-    return Transformed(_checkpoint, function, {})
+    if function is None:
+        return functools.partial(checkpoint, policy=policy)
+    return Transformed(_checkpoint, function, {"policy": _policy(policy)})
+
+
+def checkpoint_name(value: tree.Tree, name: str) -> tree.Tree:
+    """The same value (a tree), by a name that policies of `checkpoint` know: policy=ad.memory.names(name)."""
+    return tree.map(lambda leaf: bind(Mark(name), leaf) if isinstance(leaf, Traced) else leaf, value)
+
+
+def _policy(policy: Any) -> Policy | None:
+    if policy is None or policy == "nothing":
+        return None
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, str) and policy in _POLICIES:
+        return _POLICIES[policy]
+    if callable(policy):
+        return Chosen(policy)
+    raise ValueError(
+        f'checkpoint: policy={policy!r} is not known. Give "nothing", "everything", "products", a policy of '
+        "ad.memory (names, all_but_names, offload), or a function of an ad.memory.Intermediate."
+    )
+
+
+_POLICIES: dict[str, Policy] = {"everything": Everything(), "products": Products()}
 
 
 def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    policy: Policy | None = options["policy"]
+    if isinstance(policy, Everything):
+        return function(*args, **kwargs)
     leaves, structure = tree.flatten((args, kwargs))
     arrays = [
         i
@@ -256,16 +292,24 @@ def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any
         found.append((made, out))
         return out
 
+    def recorded(given: list[Value] | None) -> tuple[Program, list[Traced]]:
+        found.clear()
+        return record_program(flat, types, values=given, purpose="a checkpointed function")
+
     stripped = [primal(v) for v in values]
     types = [type_of(v) for v in values]
     # running on values that are not known would only be recorded twice
     known = not any(is_symbolic(v) for v in stripped)
-    program, captured = record_program(
-        flat, types, values=stripped if known else None, purpose="a checkpointed function"
-    )
+    if policy is None or not known:
+        program, captured = recorded(stripped if known else None)
+    else:  # what is kept is found when the program runs: values are needed only if Python asks for them
+        try:
+            program, captured = recorded(None)
+        except Exception:
+            program, captured = recorded(stripped)
     made, outputs = found[0]
-    op = Checkpoint(program)
-    if known:
+    op = Checkpoint(program, policy)
+    if known and policy is None:
         plain = [o._value if isinstance(o, RecordTracer) else primal(o) for o in outputs]
         op.remember(
             [*stripped, *[primal(c) for c in captured]],

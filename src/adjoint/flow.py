@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from adjoint.base.errors import DtypeError, ShapeError, TraceError, TreeError
 from adjoint.base.source import user_facing
 from adjoint.ops.control import Cond
 from adjoint.ops.loops import While
-from adjoint.ops.scan import Scan, inner
+from adjoint.ops.scan import Scan
+from adjoint.ops.slots import Disk, Plan, plan_of
+from adjoint.ops.turns import inner
 from adjoint.program.freezing import without_draws
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
@@ -29,6 +31,8 @@ from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import fresh, plain_value
 from adjoint.transform.drivers import checked_leaf
 from adjoint.transform.states import Held, leaves_of
+
+Checkpoint: TypeAlias = int | str | Plan | Disk | None
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 
@@ -196,10 +200,13 @@ def scan(
     length: int | None = None,
     *,
     reverse: bool = False,
+    checkpoint: Checkpoint = None,
 ) -> tuple[tree.Tree, tree.Tree]:
     """carry, y = body(carry, x) for each x along the first axis of `xs`; returns (last carry, ys stacked).
 
     Both are trees. `xs` may be None when `length` is given. With `reverse` the loop runs from the last x to the first.
+    `checkpoint` says what reverse mode keeps: None all that it will read; a number S so many carries at once, and turns
+    run again, as few as possible; "full", "halving", or a plan of `ad.memory`.
     """
     carry, carry_structure = _leaves(init, "scan: init")
     arrays, xs_structure = _leaves(xs, "scan: xs")
@@ -229,7 +236,8 @@ def scan(
     outs = traced.program.output_types
     _check_carry("scan", carry_structure, types, out_carry, outs[:n])
     program = _captured_first(traced.program, n + len(arrays), len(traced.captured))
-    out = Scan(program, len(traced.captured), n, turns, reverse)(*traced.captured, *carry, *arrays)
+    plan = plan_of(checkpoint, True, "scan")
+    out = Scan(program, len(traced.captured), n, turns, reverse, plan)(*traced.captured, *carry, *arrays)
     out = fresh(out, [*carry, *arrays])
     m = n + out_ys.num_leaves
     held.hand_back(out[m:], range(own, len(held.places)))
@@ -267,11 +275,16 @@ def _captured_first(program: Program, own: int, captured: int) -> Program:
 
 @user_facing
 def while_loop(
-    condition: Callable[[tree.Tree], tree.Tree], body: Callable[[tree.Tree], tree.Tree], init: tree.Tree
+    condition: Callable[[tree.Tree], tree.Tree],
+    body: Callable[[tree.Tree], tree.Tree],
+    init: tree.Tree,
+    *,
+    checkpoint: Checkpoint = None,
 ) -> tree.Tree:
     """value = init; while condition(value): value = body(value); return value.
 
-    Differentiable in both modes, to any order.
+    Differentiable in both modes, to any order. `checkpoint` says what reverse mode keeps: None all that it will read; a
+    number S (or "online") so many values at once, chosen while the loop runs; "full" the first one alone.
     """
     carry, structure = _leaves(init, "while_loop: init")
     types = _types(carry)
@@ -295,6 +308,7 @@ def while_loop(
         _captured_first(turn.program, n, len(turn.captured)),
         len(test.captured),
         len(turn.captured),
+        plan_of(checkpoint, False, "while_loop"),
     )
     last = tree.unflatten(structure, fresh(loop(*test.captured, *turn.captured, *carry), carry))
     return _carried(held, len(held.places), turn, last)
@@ -302,15 +316,27 @@ def while_loop(
 
 @user_facing
 def fori_loop(
-    lower: tree.Tree, upper: tree.Tree, body: Callable[[tree.Tree, tree.Tree], tree.Tree], init: tree.Tree
+    lower: tree.Tree,
+    upper: tree.Tree,
+    body: Callable[[tree.Tree, tree.Tree], tree.Tree],
+    init: tree.Tree,
+    *,
+    checkpoint: Checkpoint = None,
 ) -> tree.Tree:
-    """value = init; for i in range(lower, upper): value = body(i, value); return value. The bounds may be traced."""
+    """value = init; for i in range(lower, upper): value = body(i, value); return value.
+
+    The bounds may be traced. `checkpoint` is that of `scan`, or of `while_loop` if a bound is traced.
+    """
     if not isinstance(lower, Traced) and not isinstance(upper, Traced):
         start, stop = operator.index(lower), operator.index(upper)
-        return scan(lambda value, i: (body(i, value), None), init, np.arange(start, max(start, stop)))[0]
+        turns = np.arange(start, max(start, stop))
+        return scan(lambda value, i: (body(i, value), None), init, turns, checkpoint=checkpoint)[0]
     first = lower if isinstance(lower, Traced) else np.int64(lower)
     _, result = while_loop(
-        lambda state: state[0] < upper, lambda state: (state[0] + 1, body(state[0], state[1])), (first, init)
+        lambda state: state[0] < upper,
+        lambda state: (state[0] + 1, body(state[0], state[1])),
+        (first, init),
+        checkpoint=checkpoint,
     )
     return result
 

@@ -157,6 +157,8 @@ TESTED_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(["Cond", "Scan", "While"], "test_flow.py"),
     **dict.fromkeys(["Attach", "OpaqueCall"], "ops/test_custom.py"),
     "Checkpoint": "ops/test_recompute.py",
+    **dict.fromkeys(["Sweep", "WhileSweep", "Rewind"], "ops/test_rewind.py"),
+    "Mark": "ops/test_policies.py",
     "Undifferentiable": "random/test_draws.py",
     **dict.fromkeys(["Print", "Callback", "Check"], "ops/test_effects.py"),
     "Expect": "ops/test_guards.py",

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.control import Control, Derive, Flags, Guard, active_series, rearranged, stacked, zeros
+from adjoint.ops import sweep
+from adjoint.ops.control import Flags, zeros
+from adjoint.ops.turns import Columns, Turns, inner
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
@@ -20,7 +22,7 @@ from adjoint.program.types import ArrayType, Value, type_of
 
 
 @primitive
-class Scan(Control):
+class Scan(Turns):
     """Arguments: constants, initial carry, then arrays whose first axis is walked along.
 
     Results: last carry, then stacked ys.
@@ -31,46 +33,28 @@ class Scan(Control):
     carries: int
     length: Any  # int, or None for the length of the arrays (a loop whose number of turns was found while running)
     reverse: bool = False
+    checkpoint: Any = None
 
     def programs(self) -> dict[str, Program]:
         return {"body": self.body}
 
     def __str__(self) -> str:
-        return f"scan[length={self.length}{', reverse' if self.reverse else ''}]"
-
-    def guarded(self, guard: Guard) -> tuple[Control, int | None]:
-        body = guard(self.body)
-        n = len(body.inputs) - 1
-        body = rearranged(body, [n, *range(n)], range(len(body.outputs)))
-        return Scan(body, self.constants + 1, self.carries, self.length, self.reverse), 0
-
-    def _split(self, values: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-        a, b = self.constants, self.constants + self.carries
-        return list(values[:a]), list(values[a:b]), list(values[b:])
+        kept = f", checkpoint={self.checkpoint}" if self.checkpoint is not None else ""
+        return f"scan[length={self.length}{', reverse' if self.reverse else ''}{kept}]"
 
     def evaluate(self, *xs: Value) -> Value:
-        constants, carry, arrays = self._split(xs)
+        constants, carry, arrays = self.split(xs)
         length = self.length if self.length is not None else len(arrays[0])
-        types = self.body.output_types[self.carries :]
-        columns: list[Any] = [None if all(isinstance(n, int) for n in t.shape) else {} for t in types]
+        columns = Columns(self.body.output_types[self.carries :], length)
         turn = Evaluator(self.body)
         for t in range(length - 1, -1, -1) if self.reverse else range(length):
             out = turn([*constants, *carry, *[a[t] for a in arrays]])
             carry = out[: self.carries]
-            for j, y in enumerate(out[self.carries :]):
-                if columns[j] is None:
-                    columns[j] = np.empty((length, *np.shape(y)), type_of(y).dtype)
-                columns[j][t] = y
-        ys = [
-            np.empty((0, *kind.shape), kind.dtype)
-            if c is None
-            else (stacked([c[t] for t in range(length)], kind) if type(c) is dict else c)
-            for c, kind in zip(columns, types, strict=True)
-        ]
-        return (*carry, *ys)
+            columns.put(t, out[self.carries :])
+        return (*carry, *columns.finished())
 
     def result_type(self, *types: ArrayType) -> Any:
-        _, carry, arrays = self._split(types)
+        _, carry, arrays = self.split(types)
         length = self.length if self.length is not None else arrays[0].shape[0]
         outs = self.body.output_types
         return (
@@ -78,133 +62,27 @@ class Scan(Control):
             *[ArrayType((length, *t.shape), t.dtype) for t in outs[self.carries :]],
         )
 
-    def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
-        active = tuple(dx is not None for dx in dxs)
-        made, active, flags = self._closed(active, lambda a, f: trace.programs.jvp(self.body, a, f))
-        n = len(active)
-        body = self._interleaved(made, active, flags, 1)
-        groups = [self._split(active), self._split(range(n))]
-        values: list[Value] = []
-        for flagged, positions in zip(*groups, strict=True):
-            values += [xs[i] for i in positions]
-            values += [zeros(xs[i]) if dxs[i] is None else dxs[i] for i, f in zip(positions, flagged, strict=True) if f]
-        scan = Scan(
-            body,
-            self.constants + sum(active[: self.constants]),
-            self.carries + sum(flags[: self.carries]),
-            self.length,
-            self.reverse,
-        )
-        return self._separated(scan(*values), flags, 1)
-
-    def _closed(self, active: Flags, make: Derive) -> tuple[Program, Flags, Flags]:
-        """Grow the active carries until the loop maps active to active."""
-        a, b = self.constants, self.constants + self.carries
-        forced = active[a:b] + (False,) * (len(self.body.outputs) - self.carries)
-        while True:
-            made, flags = make(active, forced)
-            if flags[: self.carries] == active[a:b]:
-                return made, active, flags
-            active = active[:a] + flags[: self.carries] + active[b:]
-            forced = flags[: self.carries] + forced[self.carries :]
-
-    def _interleaved(self, made: Program, active: Flags, flags: Flags, order: int) -> Program:
-        """The derived body with each group's derivatives right behind the group."""
-        n, m = len(active), len(flags)
-        place = n
-        inputs: list[int] = []
-        extra_of: dict[int, list[int]] = {}
-        for i, f in enumerate(active):
-            if f:
-                extra_of[i] = list(range(place, place + order))
-                place += order
-        for positions in self._split(range(n)):
-            inputs += positions
-            inputs += [e for i in positions for e in extra_of.get(i, [])]
-        place = m
-        outputs: list[int] = []
-        out_extra: dict[int, list[int]] = {}
-        for i, f in enumerate(flags):
-            if f:
-                out_extra[i] = list(range(place, place + order))
-                place += order
-        for positions in (range(self.carries), range(self.carries, m)):
-            outputs += positions
-            outputs += [e for i in positions for e in out_extra.get(i, [])]
-        return rearranged(made, inputs, outputs)
-
-    def _separated(self, flat: Sequence[Value], flags: Flags, order: int) -> tuple[list[Value], list[Any]]:
-        """Values and derivatives of the outputs of an interleaved scan."""
-        values: list[Value] = []
-        derivatives: list[Any] = []
-        rest = list(flat)
-        for flagged in (flags[: self.carries], flags[self.carries :]):
-            values += rest[: len(flagged)]
-            rest = rest[len(flagged) :]
-            for f in flagged:
-                derivatives.append((rest[0] if order == 1 else rest[:order]) if f else None)
-                rest = rest[order:] if f else rest
-        return values, derivatives
-
-    def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
-        order = trace.order
-        made, active, flags = self._closed(
-            active_series(series), lambda a, f: trace.programs.jet(self.body, a, order, f)
-        )
-        body = self._interleaved(made, active, flags, order)
-        values: list[Value] = []
-        for positions in self._split(range(len(active))):
-            values += [series[i][0] for i in positions]
-            values += [
-                zeros(series[i][0]) if c is None else c for i in positions if active[i] for c in _full(series[i], order)
-            ]
-        constants = self.constants + order * sum(active[: self.constants])
-        carries = self.carries + order * sum(flags[: self.carries])
-        values_out, higher = self._separated(
-            Scan(body, constants, carries, self.length, self.reverse)(*values), flags, order
-        )
-        if order == 1:
-            higher = [None if h is None else [h] for h in higher]
-        return [[v, *([None] * order if h is None else h)] for v, h in zip(values_out, higher, strict=True)]
-
-    def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
-        size = trace.size
-        made, closed, flags = self._closed(tuple(mapped), lambda m, f: trace.programs.batched(self.body, m, size, f))
-        constants, carry, arrays = self._split(list(zip(xs, mapped, closed, strict=True)))
-        values = [x for x, _, _ in constants]
-        values += [x if m or not c else np.broadcast_to(_array(x), (size, *np.shape(x))) for x, m, c in carry]
-        values += [
-            np.moveaxis(x, 1, 0) if m else x for x, m, _ in arrays
-        ]  # lanes stand behind the axis that is walked along
-        out = Scan(made, self.constants, self.carries, self.length, self.reverse)(*values)
-        return [
-            (np.moveaxis(z, 1, 0) if f and i >= self.carries else z, f)
-            for i, (z, f) in enumerate(zip(out, flags, strict=True))
-        ]
-
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
     ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
+        if self.checkpoint is not None:
+            return sweep.save(self, xs, tuple(wanted), trace)
         record = ScanRecord(self, tuple(wanted), trace)
         out, stacked = record.forward(xs)
         residuals = record.gather(xs, stacked)
         return tuple(out), (record, residuals, tuple(type_of(x) for x in xs), tuple(type_of(z) for z in out))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        if self.checkpoint is not None:
+            return xs[0].pull(ct, *xs[1:])
         record, residuals, types, out_types = xs
         return record.backward(residuals, types, out_types, ct)
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        if self.checkpoint is not None:
+            return xs[0].push(dxs, *xs[1:])[: len(self.body.outputs)]
         record, residuals, types, _ = xs
         return record.push(residuals, types, dxs)
-
-
-def _full(series: Sequence[Value], order: int) -> list[Value]:
-    return [series[k] if k < len(series) else None for k in range(1, order + 1)]
-
-
-def _array(x: Value) -> Value:
-    return x if hasattr(x, "shape") else np.asarray(x)
 
 
 class ScanRecord:
@@ -327,8 +205,3 @@ class ScanRecord:
         places = carry_in + [j for j in range(scan.carries, len(split.active)) if split.active[j]]
         found = dict(zip(places, out, strict=True))
         return [found.get(j) for j in range(len(split.active))]
-
-
-def inner(kind: ArrayType) -> ArrayType:
-    """The type of one element along the first axis."""
-    return ArrayType(kind.shape[1:], kind.dtype)

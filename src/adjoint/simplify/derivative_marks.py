@@ -10,10 +10,11 @@ import dataclasses
 
 from adjoint.ops.custom import Attach
 from adjoint.ops.linear_solve import LinearSolve
+from adjoint.ops.policies import Mark
 from adjoint.ops.select import StopGradient
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 
-_MARKS = (StopGradient, Attach)
+_MARKS = (StopGradient, Attach, Mark)
 
 
 def drop_derivative_marks(program: Program) -> Program:

@@ -20,6 +20,7 @@ from adjoint.program.program import Program
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.derivative_marks import drop_derivative_marks, write_solvers_out
 from adjoint.simplify.inside import holds_programs, map_programs
+from adjoint.simplify.kept_states import write_kept_states
 from adjoint.simplify.loops import reshape_loops, tidy_loops
 from adjoint.simplify.reroll import reroll
 from adjoint.simplify.rewriting import rewrite
@@ -35,6 +36,7 @@ def reroll_long(program: Program) -> Program:
 
 
 PASSES: list[Pass] = [
+    write_kept_states,
     drop_derivative_marks,
     drop_dead_code,
     reroll_long,  # before the rest: a loop is read once, not turn by turn

@@ -1,0 +1,31 @@
+"""Less memory on the way back: plans for loops, their schedules, what functions keep, layers that can be undone.
+
+ad.scan(body, init, xs, checkpoint=6)                 six states at once, and turns computed again
+ad.memory.schedule(ad.memory.Slots(6), 64).calls      how many: 156
+ad.checkpoint(f, policy="products")                   of a function, the results of matrix products alone
+ad.memory_report(f)(x)                                how much memory value and gradient will take, by line
+"""
+
+from adjoint.memory.policies import all_but_names, names, offload
+from adjoint.memory.schedules import Schedule, fewest_calls, longest, schedule
+from adjoint.ops.policies import Intermediate, Policy
+from adjoint.ops.slots import Disk, Halving, Kept, Online, Plan, Recompute, Slots
+
+__all__ = [
+    "Disk",
+    "Halving",
+    "Intermediate",
+    "Kept",
+    "Online",
+    "Plan",
+    "Policy",
+    "Recompute",
+    "Schedule",
+    "Slots",
+    "all_but_names",
+    "fewest_calls",
+    "longest",
+    "names",
+    "offload",
+    "schedule",
+]

@@ -1,0 +1,38 @@
+"""Arrays in files: what is kept for the way back but need not stay in memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.program.types import Value
+
+
+@dataclass(frozen=True)
+class Files:
+    """A directory for temporary files; each is deleted when nobody refers to its array any more."""
+
+    directory: str | None = None
+
+    def room(self, shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+        """An array whose elements are in a file."""
+        if self.directory is not None:
+            os.makedirs(self.directory, exist_ok=True)
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        # the file has no name (or loses it when it is closed): it goes with the last view of the array
+        with tempfile.TemporaryFile(dir=self.directory, prefix="adjoint-") as file:
+            made: Any = np.memmap(file, dtype, "w+", shape=tuple(shape) or (1,))
+        return made.view(np.ndarray).reshape(tuple(shape))
+
+    def kept(self, value: Value) -> Value:
+        """A value, in a file."""
+        array = np.asarray(value)
+        out = self.room(array.shape, array.dtype)
+        out[...] = array
+        return out if out.ndim else out[()]
