@@ -191,6 +191,11 @@ def test_gradients_from_random_directions() -> None:
     np.testing.assert_allclose(found.value, [2.0, -4.0], atol=5 * np.max(found.error))
 
 
+def test_audits() -> None:
+    assert ad.audit.cost is ad.cost
+    assert ad.cost(lambda x: x * x + x)(3.0).value.flops == 2
+
+
 def test_every_public_name_is_tried_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     parts = {

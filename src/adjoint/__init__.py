@@ -21,7 +21,8 @@ from adjoint.program.types import ArrayType
 from adjoint.tracing import load, trace
 
 if TYPE_CHECKING:
-    from adjoint import curvature, linear, memory, random, signal, sparse, testing
+    from adjoint import audit, curvature, linear, memory, random, signal, sparse, testing
+    from adjoint.audit import cost
     from adjoint.hessian_products import hvp
     from adjoint.jitting import jit
     from adjoint.linear.estimates_gradient import forward_gradient
@@ -72,6 +73,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     "load",
     "ArrayType",
     # looking and checking
+    "audit",
+    "cost",
     "check",
     "check_grads",
     "debug",
@@ -94,6 +97,8 @@ __all__ = [  # noqa: RUF022  (by subject)
 
 # Loaded when they are first used, so that `import adjoint` stays quick.
 _LATER = {
+    "audit": "adjoint.audit",
+    "cost": "adjoint.audit",
     "curvature": "adjoint.curvature",
     "linear": "adjoint.linear",
     "memory": "adjoint.memory",

@@ -1,0 +1,184 @@
+"""`ad.cost(f)(*args)`: the operations and the memory traffic of a function and of its gradient, line by line.
+
+Value and gradient of a polynomial together take at most five times the additions and multiplications of the value
+alone, however many inputs there are (Baur and Strassen): a product x y takes one for itself, two for its cotangents
+z̄ y and z̄ x, two for adding them to what x and y have already. Here it can be counted, for any function.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api import Transformed, vjp
+from adjoint.audit.flops import operations
+from adjoint.audit.walk import walk
+from adjoint.base.origins import Origin, at
+from adjoint.base.source import describe
+from adjoint.program.program import Equation, Program
+from adjoint.program.types import is_differentiable
+from adjoint.tracing import trace
+from adjoint.transform.watch import nans
+
+__all__ = ["Cost", "Count", "Tally", "cost", "count"]
+
+
+@dataclass
+class Count:
+    """Operations, calls of elementary functions, bytes read and written, and how often it was applied."""
+
+    flops: int = 0
+    calls: int = 0
+    bytes: int = 0
+    times: int = 0
+
+    def __iadd__(self, other: Count) -> Count:
+        self.flops += other.flops
+        self.calls += other.calls
+        self.bytes += other.bytes
+        self.times += other.times
+        return self
+
+
+@dataclass
+class Tally(Count):
+    """The count of a whole program, by primitive and by line; `unmodelled` names primitives whose flops are unknown."""
+
+    by_primitive: dict[str, Count] = field(default_factory=dict)
+    by_line: dict[str, Count] = field(default_factory=dict)
+    unmodelled: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a function costs, and with its gradient. Print it, show it with rich or in a notebook."""
+
+    name: str
+    value: Tally
+    gradient: Tally  # value and gradient together
+
+    @property
+    def ratio(self) -> float:
+        """flops of value and gradient / flops of the value."""
+        ours = self.gradient.flops + self.gradient.calls
+        theirs = self.value.flops + self.value.calls
+        return ours / theirs if theirs else float("nan")
+
+    def rows(self, by: str = "line") -> Iterator[tuple[str, Count, Count]]:
+        """(line or primitive, count of the value, count of value and gradient), the dearest first."""
+        value, gradient = (getattr(tally, f"by_{by}") for tally in (self.value, self.gradient))
+        weight = lambda name: -(gradient.get(name, Count()).flops + gradient.get(name, Count()).calls)
+        for name in sorted({**value, **gradient}, key=weight):
+            yield name, value.get(name, Count()), gradient.get(name, Count())
+
+    def _title(self) -> str:
+        return f"{self.name}: the gradient takes {self.ratio:.2f} times the operations of the value"
+
+    def _table(self) -> Iterator[tuple[str, ...]]:
+        yield ("", *_HEADINGS)
+        yield ("in all", *_numbers(self.value, self.gradient))
+        for by in ("line", "primitive"):
+            for name, value, gradient in self.rows(by):
+                yield (name, *_numbers(value, gradient))
+
+    def _notes(self) -> str:
+        unknown = sorted(self.value.unmodelled | self.gradient.unmodelled)
+        return f"not counted, for want of a model: {', '.join(unknown)}" if unknown else ""
+
+    def __str__(self) -> str:
+        table = list(self._table())
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = [
+            row[0].ljust(widths[0]) + "".join(f"  {cell:>{w}}" for cell, w in zip(row[1:], widths[1:], strict=True))
+            for row in table
+        ]
+        return "\n".join([self._title(), *lines, *([self._notes()] if self._notes() else [])])
+
+    __repr__ = __str__
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=self._title(), caption=self._notes() or None)
+        heading, total, *rest = self._table()
+        for number, text in enumerate(heading):
+            table.add_column(text, justify="right" if number else "left")
+        table.add_row(*total, end_section=True)
+        lines = len(list(self.rows("line")))
+        for number, row in enumerate(rest, 1):
+            table.add_row(Text(row[0]), *row[1:], end_section=number == lines)
+        return table
+
+    def _repr_html_(self) -> str:
+        cells = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in self._table())
+        return f"<p>{html.escape(self._title())}</p><table>{cells}</table><p>{html.escape(self._notes())}</p>"
+
+
+_HEADINGS = ("flops", "calls", "bytes", "flops with gradient", "calls with gradient", "bytes with gradient")
+
+
+def _numbers(*counts: Count) -> tuple[str, ...]:
+    return tuple(f"{number:,}" for count in counts for number in (count.flops, count.calls, count.bytes))
+
+
+def cost(function: Callable[..., Any], argnums: int | Sequence[int] | None = None) -> Transformed:
+    """What a function and its gradient cost: `cost(f)(*args, **kwargs)` returns a Cost.
+
+    The function is run on the arguments: of a branch the side taken is counted, of a loop every turn. `value` counts
+    f, `gradient` counts f and one pull of ones, in the arguments `argnums` (None: all of floating point).
+    """
+    return Transformed(_cost, function, {"argnums": argnums})
+
+
+def _cost(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Cost:
+    argnums = options["argnums"]
+    if argnums is None:
+        argnums = [i for i, a in enumerate(args) if tree.leaves(a) and all(map(is_differentiable, tree.leaves(a)))]
+    places = [argnums] if isinstance(argnums, int) else list(argnums)
+    if not places:
+        raise TypeError("cost: none of the arguments is of floating point, so there is no gradient; pass floats.")
+
+    def of_some(*some: Any) -> Any:
+        full = list(args)
+        for place, value in zip(places, some, strict=True):
+            full[place] = value
+        return function(*full, **kwargs)
+
+    def with_gradient(*some: Any) -> Any:
+        with nans():  # a tape that knows for which line it pulls; nothing is judged inside a traced function
+            value, pull = vjp(of_some, *some)
+            with at(Origin("sums of cotangents", ())):
+                return value, pull(tree.map(np.ones_like, value))
+
+    some = [args[place] for place in places]
+    tallies = [count(trace(f, concrete=True)(*some).program, _values(some)) for f in (of_some, with_gradient)]
+    return Cost(getattr(function, "__name__", "function"), *tallies)
+
+
+def _values(args: Any) -> list[Any]:
+    return [np.asarray(leaf)[()] for leaf in tree.leaves(args)]
+
+
+def count(program: Program, args: Sequence[Any]) -> Tally:
+    """The count of a program on given values."""
+    tally = Tally()
+
+    def visit(eq: Equation, xs: Sequence[Any], zs: Sequence[Any]) -> None:
+        found = operations(eq.op, xs, zs)
+        if found is None:
+            tally.unmodelled.add(eq.op.title)
+        flops, calls = found or (0, 0)
+        one = Count(flops, calls, sum(np.asarray(v).nbytes for v in (*xs, *zs)), 1)
+        tally.__iadd__(one)
+        for table, key in ((tally.by_primitive, eq.op.title), (tally.by_line, describe(eq.location))):
+            table.setdefault(key, Count()).__iadd__(one)
+
+    walk(program, args, visit)
+    return tally

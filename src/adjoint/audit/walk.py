@@ -1,0 +1,75 @@
+"""Walk through a program on given values, primitive by primitive, into branches and every turn of a loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adjoint.ops.call import Call
+from adjoint.ops.control import Cond
+from adjoint.ops.loops import While
+from adjoint.ops.recompute import Checkpoint
+from adjoint.ops.scan import Scan
+from adjoint.ops.turns import Columns
+from adjoint.program.program import Equation, Program, Var
+from adjoint.program.types import Value
+
+__all__ = ["Visit", "walk"]
+
+Visit: TypeAlias = Callable[[Equation, Sequence[Value], Sequence[Value]], Sequence[Value] | None]
+
+
+def walk(program: Program, args: Sequence[Value], visit: Visit) -> list[Value]:
+    """Evaluate a program; `visit(equation, inputs, outputs)` sees each primitive that runs, and may change its outputs.
+
+    Of a branch only the side taken is seen, of a loop every turn, in order.
+    """
+    env: dict[Var, Value] = dict(zip(program.inputs, args, strict=True))
+    env.update(program.constants)
+
+    def read(atom: Any) -> Value:
+        return env[atom] if isinstance(atom, Var) else atom.value
+
+    for eq in program.equations:
+        xs = [read(a) for a in eq.inputs]
+        zs = _inside(eq.op, xs, visit)
+        if zs is None:
+            with np.errstate(all="ignore"):
+                z = eq.op.evaluate(*xs)
+            zs = list(z) if eq.op.several else [z] if eq.outputs else []
+            changed = visit(eq, xs, zs)
+            zs = zs if changed is None else changed
+        env.update(zip(eq.outputs, zs, strict=True))
+    return [read(a) for a in program.outputs]
+
+
+def _inside(op: Any, xs: list[Value], visit: Visit) -> Sequence[Value] | None:
+    """The results of a primitive that holds programs which are walked through; None for all others."""
+    if isinstance(op, Call | Checkpoint):
+        return walk(op.program, xs, visit)
+    if isinstance(op, Cond):
+        which = min(max(int(xs[0]), 0), len(op.branches) - 1)
+        return walk(op.branches[which], xs[1:], visit)
+    if isinstance(op, Scan):
+        constants, carry, arrays = op.split(xs)
+        length = op.length if op.length is not None else len(arrays[0])
+        columns = Columns(op.body.output_types[op.carries :], length)
+        for t in range(length - 1, -1, -1) if op.reverse else range(length):
+            out = walk(op.body, [*constants, *carry, *[a[t] for a in arrays]], visit)
+            carry = out[: op.carries]
+            columns.put(t, out[op.carries :])
+        return [*carry, *columns.finished()]
+    if isinstance(op, While):
+        test, constants, carry = op.parts(xs)
+        rows: list[list[Value]] = []
+        while bool(walk(op.condition, [*test, *carry], visit)[0]):
+            out = walk(op.body, [*constants, *carry], visit)
+            carry = out[: op.carries]
+            rows.append(out[op.carries :])
+        columns = Columns(op.body.output_types[op.carries :], len(rows))
+        for t, row in enumerate(rows):
+            columns.put(t, row)
+        return [*carry, *columns.finished()]
+    return None

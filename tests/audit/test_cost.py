@@ -1,0 +1,120 @@
+"""What functions and their gradients cost, against counts by hand and the bound of Baur and Strassen."""
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import adjoint as ad
+
+
+def layer(x, A):
+    y = A @ x
+    return np.sum(np.tanh(y))
+
+
+@st.composite
+def circuits(draw):
+    """Gates over the inputs and the gates before them; the last gate is the result."""
+    inputs = draw(st.integers(1, 4))
+    gates = draw(st.integers(1, 25))
+    operation = st.sampled_from("+-*")
+    return inputs, [
+        (draw(operation), draw(st.integers(0, inputs + k - 1)), draw(st.integers(0, inputs + k - 1)))
+        for k in range(gates)
+    ]
+
+
+def function_of(gates):
+    def f(*xs):
+        values = list(xs)
+        for kind, a, b in gates:
+            x, y = values[a], values[b]
+            values.append(x + y if kind == "+" else x - y if kind == "-" else x * y)
+        return values[-1]
+
+    return f
+
+
+@settings(max_examples=60, deadline=None)
+@given(circuits())
+def test_the_gradient_of_a_circuit_takes_at_most_five_times_its_operations(circuit):
+    inputs, gates = circuit
+    found = ad.cost(function_of(gates))(*[0.5 + 0.1 * i for i in range(inputs)])
+    assert found.value.flops == len(gates)
+    assert found.gradient.flops <= 5 * len(gates)
+
+
+def test_the_ratio_does_not_grow_with_the_number_of_inputs():
+    ratios = [ad.cost(lambda x: np.sum(x * x * x))(np.ones(n)).ratio for n in (10, 1000, 100_000)]
+    assert max(ratios) <= 5
+    assert ratios[2] == pytest.approx(ratios[1], rel=0.01)
+
+
+def test_lines_are_those_of_the_function_forwards_and_back():
+    found = ad.cost(layer)(np.ones(3), np.ones((4, 3)))
+    lines = {name.rpartition(": ")[2]: (value, gradient) for name, value, gradient in found.rows("line")}
+    value, gradient = lines["y = A @ x"]
+    assert value.flops == 4 * 5
+    assert gradient.flops == 4 * 5 + 4 * 3 + 3 * 7  # y, the outer product, and Aᵀȳ
+    value, _ = lines["return np.sum(np.tanh(y))"]
+    assert (value.flops, value.calls) == (3, 4)
+    for tally in (found.value, found.gradient):
+        for parts in (tally.by_line, tally.by_primitive):
+            assert sum(part.flops for part in parts.values()) == tally.flops
+            assert sum(part.bytes for part in parts.values()) == tally.bytes
+    assert found.value.by_primitive["matmul"].bytes == 8 * (12 + 3 + 4)
+
+
+def test_only_the_arguments_asked_for():
+    all_of_them = ad.cost(layer)(np.ones(3), np.ones((4, 3)))
+    first = ad.cost(layer, argnums=0)(np.ones(3), np.ones((4, 3)))
+    assert first.gradient.flops == all_of_them.gradient.flops - 12
+
+
+def test_loops_count_by_their_turns():
+    def power(x, n):
+        return ad.fori_loop(0, n, lambda i, y: y * x, x)
+
+    def halved(x):
+        return ad.while_loop(lambda y: y > 1.0, lambda y: y * 0.5, x)
+
+    def by_python(x):
+        while x > 1.0:
+            x = x * 0.5
+        return x
+
+    multiplications = lambda found: found.value.by_primitive["multiply"].flops
+    assert [multiplications(ad.cost(power)(1.1, n)) for n in (3, 30)] == [3, 30]
+    for f in (halved, by_python):
+        assert [multiplications(ad.cost(f)(x)) for x in (3.0, 100.0)] == [2, 7]
+    # back: one product for each turn and argument of it, and the sums
+    assert ad.cost(power)(1.1, 30).gradient.flops <= 5 * ad.cost(power)(1.1, 30).value.flops
+
+
+def test_several_results_and_keywords():
+    found = ad.cost(lambda x, *, scale: {"a": x * scale, "b": x + 1.0})(np.ones(3), scale=2.0)
+    assert found.value.flops == 6
+
+
+def test_tables():
+    from rich.console import Console
+
+    found = ad.cost(layer)(np.ones(3), np.ones((4, 3)))
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(found)
+    for text in (str(found), console.export_text(), found._repr_html_()):
+        assert "y = A @ x" in text
+        assert "matmul" in text
+        assert "times the operations of the value" in text
+
+
+def test_without_model_it_is_said():
+    assert "not counted" in str(ad.cost(lambda a: np.sum(np.linalg.pinv(a)))(np.eye(2)))
+
+
+def test_whole_numbers_have_no_gradient():
+    with pytest.raises(TypeError, match="floating point"):
+        ad.cost(lambda n: n + 1)(np.arange(3))
