@@ -110,16 +110,18 @@ def iterate(
     start: Value,
     size: Value,
     limits: Limits,
+    trouble: Any = RUNNING,
 ) -> tuple[Any, Any, Any, Value, Value | None]:
     """Repeat (state, residual, trouble, turns) = step(state) until the residual is small or something is wrong.
 
-    `start` is the first residual, `size` the norm of the right side. Gives (state, code, iterations, target, history).
+    `start` is the first residual, `size` the norm of the right side, `trouble` what is wrong from the beginning. Gives
+    (state, code, iterations, target, history).
     """
     target = target_for(size, limits)
     history: Any = None
     if limits.history:
         history = with_entry(empty_history(limits, target), 0, start)
-    code = either(start <= target, CONVERGED, either(np.isfinite(start), RUNNING, NOT_FINITE))
+    code = either(start <= target, CONVERGED, either(np.isfinite(start), trouble, NOT_FINITE))
 
     def goes_on(now: Any) -> Any:
         _, code, done, _ = now

@@ -50,9 +50,10 @@ def conjugate_gradients(A: Flat, M: Flat | None, b: Value, x: Value, limits: Lim
 
     start = norm(r)
     z = r if M is None else M(r)
-    state, code, done, target, history = iterate(
-        step, (x, r, z, real_inner(r, z), 0 * start, start), start, size, limits
-    )
+    gamma = real_inner(r, z)
+    trouble = either(gamma < 0, INDEFINITE, RUNNING)
+    state: Any = (x, r, z, gamma, 0 * start, start)
+    state, code, done, target, history = iterate(step, state, start, size, limits, trouble)
     return finished(A, b, state[0], code, done, target, history, symmetric=True)
 
 
@@ -66,7 +67,8 @@ def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limit
     x = either(size > 0, x, 0 * x)
     r = b - A(x)
     z = r if M is None else M(r)
-    beta = np.sqrt(np.maximum(real_inner(r, z), 0))
+    square = real_inner(r, z)
+    beta = np.sqrt(np.maximum(square, 0))
     eps = float(np.finfo(b.dtype).eps)
 
     def step(state: Any) -> Any:
@@ -104,5 +106,6 @@ def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limit
 
     start, nothing = norm(r), 0 * beta
     state: Any = (x, r, 0 * r, r, z, 0 * r, 0 * r, nothing + 1, beta, nothing - 1, nothing, nothing, nothing, beta)
-    state, code, done, target, history = iterate(step, (*state, nothing, start), start, size, limits)
+    trouble = either(square < 0, INDEFINITE, RUNNING)
+    state, code, done, target, history = iterate(step, (*state, nothing, start), start, size, limits, trouble)
     return finished(A, b, state[0], code, done, target, history, symmetric=True)

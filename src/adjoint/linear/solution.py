@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import SolveError
 from adjoint.debug import check
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Traced, primal
 from adjoint.program.types import Value
 
 __all__ = [
@@ -76,7 +76,7 @@ class Solution:
         """What to do, in words; empty when it converged."""
         if isinstance(self.code, Traced):
             return ""
-        codes, lanes = np.atleast_1d(np.asarray(self.code)), np.atleast_1d(np.asarray(self.asymmetry))
+        codes, lanes = np.atleast_1d(np.asarray(self.code)), np.atleast_1d(_known(self.asymmetry))
         found: list[str] = []
         for code, asymmetry in zip(codes.ravel(), np.broadcast_to(lanes, codes.shape).ravel(), strict=True):
             words = advice_for(int(code), self.method, bool(asymmetry > ASYMMETRIC))
@@ -106,7 +106,7 @@ class Solution:
             return f"{len(failed)} of {codes.size} equations were not solved ({words}; first lanes: {where})"
         return (
             f"{STATUSES[int(codes)]} after {int(np.asarray(self.iterations))} iterations; the residual is "
-            f"{float(np.asarray(self.residual)):.3g}, wanted was {float(np.asarray(self.target)):.3g}"
+            f"{float(_known(self.residual)):.3g}, wanted was {float(_known(self.target)):.3g}"
         )
 
     def __repr__(self) -> str:
@@ -117,9 +117,14 @@ class Solution:
             told = f"{done} of {np.size(self.code)} converged"
         else:
             count = int(np.asarray(self.iterations))
-            told = f"{self.status} after {count} iterations, residual {float(np.asarray(self.residual)):.3g}"
+            told = f"{self.status} after {count} iterations, residual {float(_known(self.residual)):.3g}"
         advice = self.advice
         return f"Solution({self.method}: {told}{f'. {advice}' if advice else ''})"
+
+
+def _known(value: Value) -> Any:
+    """A number that a derivative may stand beside, without it."""
+    return np.asarray(primal(value))
 
 
 def advice_for(code: int, method: str, asymmetric: bool) -> str:
