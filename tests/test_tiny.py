@@ -194,6 +194,7 @@ def test_gradients_from_random_directions() -> None:
 def test_audits() -> None:
     assert ad.audit.cost is ad.cost
     assert ad.cost(lambda x: x * x + x)(3.0).value.flops == 2
+    assert ad.kinks(np.abs)(0.0).verdict == "kink"
 
 
 def test_every_public_name_is_tried_here() -> None:

@@ -22,7 +22,7 @@ from adjoint.tracing import load, trace
 
 if TYPE_CHECKING:
     from adjoint import audit, curvature, linear, memory, random, signal, sparse, testing
-    from adjoint.audit import cost
+    from adjoint.audit import cost, kinks
     from adjoint.hessian_products import hvp
     from adjoint.jitting import jit
     from adjoint.linear.estimates_gradient import forward_gradient
@@ -75,6 +75,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     # looking and checking
     "audit",
     "cost",
+    "kinks",
     "check",
     "check_grads",
     "debug",
@@ -99,6 +100,7 @@ __all__ = [  # noqa: RUF022  (by subject)
 _LATER = {
     "audit": "adjoint.audit",
     "cost": "adjoint.audit",
+    "kinks": "adjoint.audit",
     "curvature": "adjoint.curvature",
     "linear": "adjoint.linear",
     "memory": "adjoint.memory",

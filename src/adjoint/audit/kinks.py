@@ -1,0 +1,150 @@
+"""`ad.kinks(f)(*args)`: which primitives sit where they are not smooth, and which derivative was taken there.
+
+A derivative that automatic differentiation gives at such a point is a choice: an element of the set of generalized
+derivatives of that primitive. The choices need not fit together to one for the whole function.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api import Transformed
+from adjoint.audit.distances import non_smooth
+from adjoint.audit.walk import walk
+from adjoint.base.source import describe
+from adjoint.ops.pointwise import Ufunc
+from adjoint.ops.reduce import Extremum
+from adjoint.program.program import Equation
+from adjoint.tracing import trace
+
+__all__ = ["Kink", "Kinks", "kinks"]
+
+TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Kink:
+    """One element of one primitive at, or near, a point where it is not smooth."""
+
+    primitive: str
+    kind: str  # "kink", "jump" or "singular"
+    line: str
+    element: tuple[int, ...]  # of the result
+    distance: float  # of the arguments from the point
+    used: tuple[float, ...]  # the slopes that derivatives take here, one for each argument
+    hull: str  # what they could be
+
+
+@dataclass(frozen=True)
+class Kinks:
+    """All of them, and how far the nearest other one is. Print it, show it with rich or in a notebook."""
+
+    name: str
+    found: tuple[Kink, ...]
+    margin: float  # the least distance of all elements that were not found: inf when nothing else has a kink
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[Kink]:
+        return iter(self.found)
+
+    def __getitem__(self, number: int) -> Kink:
+        return self.found[number]
+
+    @property
+    def verdict(self) -> str:
+        """The worst of what was found: "singular", "jump", "kink", or "smooth"."""
+        kinds = {one.kind for one in self.found}
+        return next((kind for kind in ("singular", "jump", "kink") if kind in kinds), "smooth")
+
+    def _title(self) -> str:
+        nearest = f"; the nearest other is {self.margin:.2g} away" if np.isfinite(self.margin) else ""
+        many = len(self.found)
+        return f"{self.name}: {many or 'no'} element{'' if many == 1 else 's'} where it is not smooth{nearest}"
+
+    def _table(self) -> Iterator[tuple[str, ...]]:
+        yield "primitive", "kind", "element", "distance", "slope used", "could be", "line"
+        for one in self.found:
+            used = ", ".join(f"{u:g}" for u in one.used)
+            yield one.primitive, one.kind, str(list(one.element)), f"{one.distance:.2g}", used, one.hull, one.line
+
+    def __str__(self) -> str:
+        table = list(self._table()) if self.found else []
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in table]
+        return "\n".join([self._title(), *lines])
+
+    __repr__ = __str__
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        heading, *rows = self._table()
+        table = Table(*heading, title=self._title())
+        for row in rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def _repr_html_(self) -> str:
+        rows = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in self._table())
+        return f"<p>{html.escape(self._title())}</p><table>{rows}</table>"
+
+
+def kinks(function: Callable[..., Any], *, tolerance: float = TOLERANCE) -> Transformed:
+    """Where a function is not smooth: `kinks(f)(*args, **kwargs)` returns Kinks.
+
+    The function is run on the arguments, into the branches taken and every turn of its loops. An element is found when
+    its distance from the point is at most `tolerance`. Conditions count at equality, whether their sides fit together
+    or not.
+    """
+    return Transformed(_kinks, function, {"tolerance": tolerance})
+
+
+def _kinks(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Kinks:
+    found: list[Kink] = []
+    margin = [np.inf]
+
+    def visit(eq: Equation, xs: Sequence[Any], zs: Sequence[Any]) -> None:
+        rule = non_smooth(eq.op, xs, zs)
+        if rule is None:
+            return
+        what, distance = rule
+        near = distance <= options["tolerance"]
+        margin.append(np.min(distance[~near & ~np.isnan(distance)], initial=np.inf))
+        for place in np.argwhere(near):
+            element = tuple(int(i) for i in place)
+            used = _used(eq.op, xs, zs, element)
+            line = describe(eq.location)
+            found.append(Kink(eq.op.title, what.kind, line, element, float(distance[element]), used, what.hull))
+
+    program = trace(lambda *a: function(*a, **kwargs), concrete=True)(*args).program
+    values = [np.asarray(leaf)[()] for leaf in tree.leaves(args)]
+    walk(program, values[: len(program.inputs)], visit)
+    return Kinks(getattr(function, "__name__", "function"), tuple(found), float(min(margin)))
+
+
+def _used(op: Any, xs: Sequence[Any], zs: Sequence[Any], element: tuple[int, ...]) -> tuple[float, ...]:
+    """The partials of one element of the result that derivatives use."""
+    if isinstance(op, Extremum):
+        weights = op.weights(np.asarray(xs[0]), np.asarray(zs[0]))
+        rest = [a for a in range(np.ndim(xs[0])) if a not in op.axes]
+        line = np.transpose(weights, [*rest, *op.axes])[element]
+        return tuple(float(w) for w in np.ravel(line) if w)
+    if not isinstance(op, Ufunc) or op.flat or op.title in ("sign", "signbit", "heaviside"):
+        return (0.0,)
+    slopes: list[float] = []
+    with np.errstate(all="ignore"):
+        for i in range(op.arity):
+            d = op.factor(i, [np.asarray(x) for x in xs], np.asarray(zs[0]))
+            d = 1.0 if d is None else d
+            slopes.append(float(np.real(np.broadcast_to(d, np.shape(zs[0]))[element])))
+    return tuple(slopes)
