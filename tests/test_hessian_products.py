@@ -148,3 +148,29 @@ def test_callables_of_every_kind():
         for mode in ("auto", "measure"):
             found = ad.hvp(g, (X,), (V,), mode=mode)
             np.testing.assert_allclose(found, differences(g, X, V), rtol=1e-6, atol=1e-8)
+
+
+def test_times_of_compiled_products_decide_inside_compiled_functions(monkeypatch):
+    f = lambda x: np.sum(np.sin(x) ** 3)
+    times = hvp_times(f, (X,), (V,), compiler=ad.jit)
+    assert times.compiled
+    assert times is hvp_times(f, (X,), (V,), compiler=ad.jit)
+    assert times is not hvp_times(f, (X,), (V,))
+    seen = []
+    inner = hessian_products._product
+    monkeypatch.setattr(hessian_products, "_product", lambda mode, *rest: (seen.append(mode), inner(mode, *rest))[1])
+    found = ad.jit(lambda x, v: ad.hvp(f, (x,), (v,), mode="measure"))(X, V)
+    assert seen == [times.fastest]
+    np.testing.assert_allclose(found, ad.hessian(f)(X) @ V, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("mode", ["auto", "measure"])
+def test_choosing_draws_no_random_numbers(mode):
+    """A generator that the function closes over stands where it would stand without the choice."""
+    found = []
+    for way in (mode, HVP_MODES[0]):
+        rng = ad.random.default_rng(3)
+        f = lambda x: np.sum(np.sin(x * rng.normal(size=4)))  # noqa: B023
+        found.append((ad.hvp(f, (X,), (V,), mode=way), rng.normal()))
+    assert found[0][1] == found[1][1]
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-13)

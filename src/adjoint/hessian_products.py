@@ -21,6 +21,7 @@ import numpy as np
 from adjoint import flow, tree
 from adjoint.api import Function, grad, jvp, vjp, vmap
 from adjoint.base.source import user_facing
+from adjoint.program.journal import Journal, journal
 from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.record import Record, is_symbolic, record_program
 from adjoint.program.trace import Traced, live_trace
@@ -155,6 +156,10 @@ class _Memory:
             store[place] = found
         return store[place]
 
+    def forget(self, function: Any, key: Hashable) -> None:
+        owner, more = _identity(function)
+        self._known.get(owner, {}).pop((more, key), None)
+
 
 _predictions, _timings = _Memory(), _Memory()
 
@@ -229,8 +234,10 @@ def _predicted(function: Function, primals: tuple[Any, ...], compiled: bool) -> 
     leaves, structure = tree.flatten(primals)
     types = [type_of(plain_value(leaf, "hvp: an argument")) for leaf in leaves]
     types = [ArrayType(t.shape, t.dtype if t.differentiable else np.dtype(np.float64)) for t in types]
+    changes = Journal()  # generators that the function draws from must not notice
     try:
-        program, captured = record_program(lambda *xs: [function(*tree.unflatten(structure, xs))], types)
+        with journal(changes):
+            program, captured = record_program(lambda *xs: [function(*tree.unflatten(structure, xs))], types)
         costs: dict[str, float] = {}
         for mode in QUICK:
             read = lambda *xs: interpret(program, [*xs, *captured])[0]
@@ -239,6 +246,8 @@ def _predicted(function: Function, primals: tuple[Any, ...], compiled: bool) -> 
             costs[mode] = _program_cost(found, compiled)
     except Exception:  # Python asks for values, or something that only hvp itself can explain: it will
         return {}
+    finally:
+        changes.rewind(given_up=True)
     return costs
 
 
@@ -260,29 +269,45 @@ def _equation_cost(eq: Equation) -> float:
 
 @user_facing
 def hvp_times(
-    function: Function, primals: Sequence[tree.Tree], tangents: Sequence[tree.Tree], *, again: bool = False
+    function: Function,
+    primals: Sequence[tree.Tree],
+    tangents: Sequence[tree.Tree],
+    *,
+    again: bool = False,
+    compiler: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
 ) -> HvpTimes:
     """How long the first three modes of `hvp` take on this function: what `mode="measure"` goes by.
 
-    Measured once for each function and types of its arguments, or `again`.
+    Measured once for each function and types of its arguments, or `again`. With `compiler=ad.jit` the compiled products
+    are timed: what `mode="measure"` goes by inside compiled functions, where it cannot time anything itself.
     """
     primals, tangents = tuple(primals), tuple(tangents)
-    key = (_key(primals), False)
+    key = (_key(primals), compiler is not None)
     if again:
-        forget_times(function, primals)
-    return _timings.find(function, key, lambda: _timed(function, primals, tangents))
+        _timings.forget(function, key)
+    return _timings.find(function, key, lambda: _timed(function, primals, tangents, compiler))
 
 
-def forget_times(function: Function, primals: tuple[Any, ...]) -> None:
-    """Measure again when next asked."""
-    owner, more = _identity(function)
-    _timings._known.get(owner, {}).pop((more, (_key(primals), False)), None)  # pyright: ignore[reportPrivateUsage]
+def _timed(
+    function: Function,
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    compiler: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
+) -> HvpTimes:
+    changes = Journal()
+    with journal(changes):
+        found = _raced(function, primals, tangents, compiler)
+    changes.rewind(given_up=True)
+    return found
 
 
-def _timed(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> HvpTimes:
-    runs: dict[str, Callable[[], Any]] = {"f": lambda: function(*primals)}
+def _raced(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], compiler: Any) -> HvpTimes:
+    made = (lambda f: f) if compiler is None else compiler
+    alone = made(function)
+    runs: dict[str, Callable[[], Any]] = {"f": lambda: alone(*primals)}
     for mode in QUICK:
-        runs[mode] = lambda mode=mode: _product(mode, function, primals, tangents)
+        product = made(lambda p, t, mode=mode: _product(mode, function, p, t))
+        runs[mode] = lambda product=product: product(primals, tangents)
     for run in runs.values():  # the first run finds its rules, fills caches, compiles
         run()
     least = dict.fromkeys(runs, math.inf)
@@ -293,4 +318,4 @@ def _timed(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, ..
             run()
             least[name] = min(least[name], time.perf_counter() - start)
         count += 1
-    return HvpTimes(least.pop("f"), least, runs=count)
+    return HvpTimes(least.pop("f"), least, compiler is not None, count)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, grad, linearize, value_and_grad, vmap
+from adjoint.api import Function, Transformed, grad, linearize, value_and_grad, vmap
 from adjoint.api import LinearMap as Recorded
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import laid_out, matrix_of, raveled, unraveled
@@ -76,30 +76,32 @@ def fisher(
     support: tree.Tree = None,
     samples: tree.Tree = None,
     form: str = "score",
-) -> Callable[[tree.Tree], tree.Tree]:
+) -> Transformed:
     """The Fisher information matrix in the parameters: `fisher(loss, model, support=ys)(w)`, laid out as `ad.hessian`.
 
     `loss(θ, y)` is -log q(y; θ) and `model(w)` gives θ. `support` or `samples` as in `output_fisher`. With `inputs`,
     stacked along their first axis, `model(w, x)` gives θ and the result is the mean over them; `samples` then have one
     row of draws for each input.
     """
+    options = {"loss": loss, "inputs": inputs, "support": support, "samples": samples, "form": form}
+    return Transformed(_fisher, model, options)
 
-    @user_facing
-    def at(w: tree.Tree) -> tree.Tree:
-        def one(w: Any, x: Any, drawn: Any) -> tuple[Value, Value]:
-            call = model if inputs is None else lambda w: model(w, x)
-            theta = call(w)
-            F = output_fisher(loss, theta, support=support, samples=drawn, form=form)
-            return matrix_of(jacobian(call)(w), theta, w), F
 
-        if inputs is None:
-            J, F = one(w, None, samples)
-            return laid_out(np.matmul(np.transpose(J), np.matmul(F, J)), w)
-        axes = (None, 0, None if samples is None else 0)
-        J, F = vmap(one, in_axes=axes)(w, inputs, samples)
-        return laid_out(np.einsum("nip,niq->pq", J, np.matmul(F, J)) / np.shape(J)[0], w)
+def _fisher(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
+    (w,), inputs, samples = args, options["inputs"], options["samples"]
 
-    return at
+    def one(w: Any, x: Any, drawn: Any) -> tuple[Value, Value]:
+        call = model if inputs is None else lambda w: model(w, x)
+        theta = call(w)
+        F = output_fisher(options["loss"], theta, support=options["support"], samples=drawn, form=options["form"])
+        return matrix_of(jacobian(call)(w), theta, w), F
+
+    if inputs is None:
+        J, F = one(w, None, samples)
+        return laid_out(np.matmul(np.transpose(J), np.matmul(F, J)), w)
+    axes = (None, 0, None if samples is None else 0)
+    J, F = vmap(one, in_axes=axes)(w, inputs, samples)
+    return laid_out(np.einsum("nip,niq->pq", J, np.matmul(F, J)) / np.shape(J)[0], w)
 
 
 @user_facing
@@ -134,22 +136,19 @@ def fisher_product(
     return result if len(primals) > 1 else result[0]
 
 
-def empirical_fisher(
-    loss: Loss, model: Function, data: tuple[tree.Tree, tree.Tree]
-) -> Callable[[tree.Tree], tree.Tree]:
+def empirical_fisher(loss: Loss, model: Function, data: tuple[tree.Tree, tree.Tree]) -> Transformed:
     """The mean of ∇L ⊗ ∇L over data (x, y), with the labels of the data: not the Fisher information.
 
     `empirical_fisher(loss, model, (x, y))(w)`, laid out as by `ad.hessian`; model(w, x) and loss(θ, y). The two agree
     where the labels are distributed as the model says.
     """
-    xs, ys = data
+    return Transformed(_empirical_fisher, model, {"loss": loss, "data": data})
 
-    @user_facing
-    def at(w: tree.Tree) -> tree.Tree:
-        scores = vmap(lambda x, y: raveled(grad(lambda w: loss(model(w, x), y))(w)))(xs, ys)
-        return laid_out(np.matmul(np.transpose(scores), scores) / np.shape(scores)[0], w)
 
-    return at
+def _empirical_fisher(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
+    (w,), loss, (xs, ys) = args, options["loss"], options["data"]
+    scores = vmap(lambda x, y: raveled(grad(lambda w: loss(model(w, x), y))(w)))(xs, ys)
+    return laid_out(np.matmul(np.transpose(scores), scores) / np.shape(scores)[0], w)
 
 
 @user_facing

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, grad, linearize, vmap
+from adjoint.api import Function, Transformed, grad, linearize, vmap
 from adjoint.api import LinearMap as Recorded
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
@@ -72,25 +72,22 @@ def _pair(samples: Any) -> tuple[Any, Any]:
     return samples[0], samples[1]
 
 
-def gauss_newton(
-    loss: Loss, model: Function, *, samples: tuple[tree.Tree, tree.Tree] | None = None
-) -> Callable[[tree.Tree], tree.Tree]:
+def gauss_newton(loss: Loss, model: Function, *, samples: tuple[tree.Tree, tree.Tree] | None = None) -> Transformed:
     """The Gauss-Newton matrix of loss∘model: `gauss_newton(loss, model)(w)`, laid out as `ad.hessian` lays it out.
 
     With `samples` = (x, y) the mean over the samples: model(w, x) and loss(z, y).
     """
+    return Transformed(_gauss_newton, model, {"loss": loss, "samples": samples})
 
-    @user_facing
-    def at(w: tree.Tree) -> tree.Tree:
-        if samples is None:
-            J, H = _parts(loss, model, w)
-            return laid_out(np.matmul(np.matmul(np.transpose(J), H), J), w)
-        xs, ys = _pair(samples)
-        J, H = vmap(lambda x, y: _parts(lambda z: loss(z, y), lambda w: model(w, x), w))(xs, ys)
-        n = np.shape(J)[0]
-        return laid_out(np.einsum("nip,niq->pq", J, np.matmul(H, J)) / n, w)
 
-    return at
+def _gauss_newton(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
+    (w,), loss = args, options["loss"]
+    if options["samples"] is None:
+        J, H = _parts(loss, model, w)
+        return laid_out(np.matmul(np.matmul(np.transpose(J), H), J), w)
+    xs, ys = _pair(options["samples"])
+    J, H = vmap(lambda x, y: _parts(lambda z: loss(z, y), lambda w: model(w, x), w))(xs, ys)
+    return laid_out(np.einsum("nip,niq->pq", J, np.matmul(H, J)) / np.shape(J)[0], w)
 
 
 def _parts(loss: Loss, model: Function, w: tree.Tree) -> tuple[Value, Value]:
@@ -106,47 +103,45 @@ class HessianSplit(NamedTuple):
     rest: Any
 
 
-def hessian_split(loss: Loss, model: Function) -> Callable[[tree.Tree], HessianSplit]:
+def hessian_split(loss: Loss, model: Function) -> Transformed:
     """`hessian_split(loss, model)(w)`: the two parts of ∇²(loss∘model), each laid out as by `ad.hessian`."""
-
-    @user_facing
-    def at(w: tree.Tree) -> HessianSplit:
-        slope = grad(loss)(model(w))  # held fixed: ∇²⟨f, u⟩ at u = ∇ℓ(f(w))
-        rest = hessian(lambda w: tree.vdot(slope, model(w)))(w)
-        return HessianSplit(gauss_newton(loss, model)(w), rest)
-
-    return at
+    return Transformed(_hessian_split, model, {"loss": loss})
 
 
-def gauss_newton_factor(
-    loss: Loss, model: Function, *, tolerance: float | None = None
-) -> Callable[[tree.Tree], tree.Tree]:
+def _hessian_split(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> HessianSplit:
+    (w,), loss = args, options["loss"]
+    slope = grad(loss)(model(w))  # held fixed: ∇²⟨f, u⟩ at u = ∇ℓ(f(w))
+    rest = hessian(lambda w: tree.vdot(slope, model(w)))(w)
+    return HessianSplit(gauss_newton(loss, model)(w), rest)
+
+
+def gauss_newton_factor(loss: Loss, model: Function, *, tolerance: float | None = None) -> Transformed:
     """V with V Vᵀ = GN(w), a tree like w whose leaves have one more axis, with one column for each output of the model.
 
     With ∇²ℓ = Σⱼ λⱼ uⱼ uⱼᵀ the columns are √λⱼ ∂f(w)*[uⱼ]; eigenvalues below `tolerance` times the largest one give
     columns of zeros (a root would turn their rounding errors into large ones). It holds no record of the model:
     `factor_product(V, v)` needs neither the model nor its values.
     """
+    return Transformed(_gauss_newton_factor, model, {"loss": loss, "tolerance": tolerance})
 
-    @user_facing
-    def at(w: tree.Tree) -> tree.Tree:
-        z, pushed = linearize(model, w)
-        pull = Recorded(pushed._recorded, pushed._chosen, backwards=True)  # pyright: ignore[reportPrivateUsage]
-        H = matrix_of(hessian(loss)(z), z, z)
-        eigenvalues, vectors = np.linalg.eigh(H)
-        least = CLIPPED * np.shape(H)[0] * np.finfo(H.dtype).eps if tolerance is None else tolerance
-        bound = least * np.max(np.abs(eigenvalues))
-        if not isinstance(eigenvalues, Traced) and np.any(eigenvalues < -bound):
-            raise ValueError(
-                f"gauss_newton_factor: the Hessian of the loss has the eigenvalue {np.min(eigenvalues):.3g}, so that "
-                "the Gauss-Newton matrix is no product V Vᵀ. Use gauss_newton, or a loss that is convex there."
-            )
-        kept = np.greater(eigenvalues, bound)
-        roots = np.where(kept, np.sqrt(np.where(kept, eigenvalues, 1.0)), 0.0)
-        columns = vmap(lambda u: pull(unraveled(u, z))[0])(np.transpose(vectors * roots))
-        return tree.map(lambda leaf: np.moveaxis(leaf, 0, -1), columns)
 
-    return at
+def _gauss_newton_factor(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
+    (w,), loss, tolerance = args, options["loss"], options["tolerance"]
+    z, pushed = linearize(model, w)
+    pull = Recorded(pushed._recorded, pushed._chosen, backwards=True)  # pyright: ignore[reportPrivateUsage]
+    H = matrix_of(hessian(loss)(z), z, z)
+    eigenvalues, vectors = np.linalg.eigh(H)
+    least = CLIPPED * np.shape(H)[0] * np.finfo(H.dtype).eps if tolerance is None else tolerance
+    bound = least * np.max(np.abs(eigenvalues))
+    if not isinstance(eigenvalues, Traced) and np.any(eigenvalues < -bound):
+        raise ValueError(
+            f"gauss_newton_factor: the Hessian of the loss has the eigenvalue {np.min(eigenvalues):.3g}, so that "
+            "the Gauss-Newton matrix is no product V Vᵀ. Use gauss_newton, or a loss that is convex there."
+        )
+    kept = np.greater(eigenvalues, bound)
+    roots = np.where(kept, np.sqrt(np.where(kept, eigenvalues, 1.0)), 0.0)
+    columns = vmap(lambda u: pull(unraveled(u, z))[0])(np.transpose(vectors * roots))
+    return tree.map(lambda leaf: np.moveaxis(leaf, 0, -1), columns)
 
 
 @user_facing

@@ -6,11 +6,11 @@ direct:     P products for the matrix, O(P³) for its factors, once; then O(P²)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from adjoint import tree
-from adjoint.api import Function
+from adjoint.api import Function, Transformed
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import size_of
 from adjoint.hessian_products import predicted_hvp_costs
@@ -47,27 +47,26 @@ def inverse_hvp(
     primals = tuple(primals)
     if method == "auto":
         method = "direct" if size_of(primals) <= SMALL else "auto"
-    return solve(_damped(function, primals, facts, damping), u, *facts, method=method, **options)
+    return solve(_damped(function, primals, damping), u, *facts, method=method, **options)
 
 
-def _damped(function: Function, primals: tuple[Any, ...], facts: Sequence[str], damping: Value) -> LinearMap:
+def _damped(function: Function, primals: tuple[Any, ...], damping: Value) -> LinearMap:
     places = tuple(range(len(primals))) if len(primals) > 1 else 0
     A: LinearMap = hessian(function, places)(*primals)
     return A if isinstance(damping, int | float) and damping == 0 else A + scaling(damping, A.domain)
 
 
-def factored_hessian(function: Function, *facts: str, damping: Value = 0.0) -> Callable[..., LinearMap]:
+def factored_hessian(function: Function, *facts: str, damping: Value = 0.0) -> Transformed:
     """∇²f(x) + damping I with its factors, for many right sides: `factored_hessian(f)(x).solve(u)`.
 
     Cholesky where the `facts` say "positive definite", else LU.
     """
+    return Transformed(_factored_hessian, function, {"facts": facts, "damping": damping})
 
-    @user_facing
-    def at(*primals: tree.Tree) -> LinearMap:
-        A = _damped(function, primals, facts, damping)
-        return factored(matrix(A.to_dense(), "symmetric", *facts, domain=A.domain, range=A.range))
 
-    return at
+def _factored_hessian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> LinearMap:
+    A = _damped(function, args, options["damping"])
+    return factored(matrix(A.to_dense(), "symmetric", *options["facts"], domain=A.domain, range=A.range))
 
 
 def inverse_hvp_costs(

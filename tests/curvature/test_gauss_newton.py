@@ -1,0 +1,106 @@
+"""Gauss-Newton, Fisher and quadratic models inside other transformations, over trees, pickled, and refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import adjoint as ad
+from adjoint import curvature
+from adjoint.base.errors import ShapeError
+
+RNG = np.random.default_rng(12)
+A = RNG.normal(size=(3, 4))
+W, V = RNG.normal(size=(2, 4))
+
+
+def model(w):
+    return np.tanh(A @ w)
+
+
+def loss(z):
+    return np.log(np.sum(np.exp(z))) + np.sum(z**2)
+
+
+def outcome_loss(z, y):
+    return np.log(np.sum(np.exp(z))) - z[y]
+
+
+def product(w):
+    return curvature.gauss_newton_product(loss, model, (w,), (V,))
+
+
+def information(w):
+    return curvature.fisher_product(outcome_loss, model, (w,), (V,), support=np.arange(3))
+
+
+@pytest.mark.parametrize("f", [product, information])
+def test_products_are_differentiated_batched_and_compiled(f):
+    h, v = 1e-5, RNG.normal(size=4)
+    slope = (f(W + h * v) - f(W - h * v)) / (2 * h)
+    assert_allclose(ad.jvp(f, (W,), (v,))[1], slope, rtol=1e-6, atol=1e-8)
+    assert_allclose(ad.grad(lambda w: np.sum(f(w)))(W) @ v, np.sum(slope), rtol=1e-6, atol=1e-8)
+    points = np.stack([W, W + 0.5])
+    assert_allclose(ad.vmap(f)(points), [f(w) for w in points], rtol=1e-12)
+    assert_allclose(ad.jit(f)(W), f(W), rtol=1e-12)
+
+
+def test_several_arguments():
+    two = lambda a, b: np.tanh(a["m"] @ b)
+    primals, tangents = ({"m": A}, W), ({"m": np.ones_like(A)}, V)
+    by_a, by_b = curvature.gauss_newton_product(loss, two, primals, tangents)
+    J = ad.jacobian(two, (0, 1))(*primals)
+    H = ad.hessian(loss)(two(*primals))
+    pushed = np.tensordot(J[0]["m"], tangents[0]["m"], 2) + J[1] @ V
+    assert_allclose(by_a["m"], np.tensordot(H @ pushed, J[0]["m"], 1), rtol=1e-12)
+    assert_allclose(by_b, H @ pushed @ J[1], rtol=1e-12)
+
+
+def test_they_have_names_and_pickle():
+    for made in (
+        curvature.gauss_newton(loss, model),
+        curvature.hessian_split(loss, model),
+        curvature.gauss_newton_factor(loss, model),
+        curvature.fisher(outcome_loss, model, support=np.arange(3)),
+        curvature.backpropagate(product_sum),
+        curvature.block_hessian(product_sum),
+        curvature.diagonal_hessian(model, loss=loss),
+        curvature.block_gauss_newton(loss, model),
+    ):
+        again = pickle.loads(pickle.dumps(made))
+        for a, b in zip(ad.tree.leaves(made(W)), ad.tree.leaves(again(W)), strict=True):
+            assert np.array_equal(a, b)
+        assert made.__name__ in repr(made)
+
+
+def product_sum(w):
+    return np.sum(model(w) ** 2)
+
+
+def test_a_model_compiled_and_one_that_is_a_program():
+    for other in (ad.jit(model), ad.checkpoint(model), ad.trace(model)(W)):
+        assert_allclose(curvature.gauss_newton_product(loss, other, (W,), (V,)), product(W), rtol=1e-12)
+        assert_allclose(
+            curvature.block_gauss_newton(loss, other)(W), curvature.gauss_newton(loss, model)(W), rtol=1e-11
+        )
+
+
+def test_quadratic_models_inside_other_transformations():
+    f = lambda w: loss(model(w))
+    at = lambda w: curvature.quadratic_model(f)(w)(V)
+    assert_allclose(ad.jit(at)(W), at(W), rtol=1e-12)
+    h = 1e-5
+    slopes = [(at(W + h * e) - at(W - h * e)) / (2 * h) for e in np.eye(4)]
+    assert_allclose(ad.grad(at)(W), slopes, rtol=1e-6, atol=1e-8)
+    tree = curvature.quadratic_model(lambda p: np.sum(p["a"] ** 2) * p["b"])({"a": W, "b": 2.0})
+    assert_allclose(tree({"a": V, "b": 0.5}), np.sum((W + V) ** 2) * 2.5 - 0.5 * V @ V, rtol=1e-12)
+
+
+def test_refusals():
+    with pytest.raises(TypeError, match="pair"):
+        curvature.gauss_newton(loss, model, samples=A)(W)
+    with pytest.raises(ShapeError, match="one length"):
+        curvature.gauss_newton_product(loss, model, (W,), (V,), samples=(A, np.ones(5)))
+    with pytest.raises(ValueError, match="sums to"):
+        curvature.fisher(outcome_loss, lambda w: 2 * w, support=np.arange(2))(W)
