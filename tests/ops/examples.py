@@ -166,6 +166,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "LinearSolve": "ops/test_linear_solve.py",
     "Weaken": "ops/test_weak.py",
     "Nonzero": "ops/test_search.py",
+    "Cofactors": "ops/test_determinant.py",
     **dict.fromkeys(["EighFrame", "SVDFrame", "FramedEigh", "FramedSVD"], "ops/test_frames.py"),
     **dict.fromkeys(["Unreached", "Unseen", "Unsure"], "ops/test_strays.py"),
 }

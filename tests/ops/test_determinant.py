@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.errors import ShapeError
-from adjoint.ops.determinant import Determinant, SignLogDeterminant
+from adjoint.ops.determinant import Cofactors, Determinant, SignLogDeterminant
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType
 
@@ -71,6 +71,55 @@ def test_recorded_program_serves_every_rank() -> None:
     for rank in range(4):
         a = of_rank(3, rank, False)
         np.testing.assert_allclose(program(a)[0], ad.grad(leibniz)(a), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("complex_", [False, True], ids=["real", "complex"])
+def test_compiled_derivatives_of_a_stack_of_different_ranks(complex_) -> None:
+    """First and second order; the program knows no ranks."""
+    stack = np.stack([of_rank(3, rank, complex_) for rank in range(4)] + [of_rank(3, 2, complex_) * 1e-3])
+    v = np.stack([of_rank(3, 3, complex_, seed) for seed in range(1, 6)])
+    pushed = lambda f: lambda x, v: ad.jvp(f, (x,), (v,))[1]
+    pulled = lambda f: lambda x, v: ad.grad(lambda x: np.sum(np.real(f(x) * np.conj(f(v)))))(x)
+    for derivative in (
+        pushed,
+        pulled,
+        lambda f: pushed(lambda x: pushed(f)(x, v)),
+        lambda f: lambda x, v: ad.grad(lambda x: np.sum(np.real(pushed(f)(x, v))))(x),
+    ):
+        wanted = derivative(leibniz)(stack, v)
+        np.testing.assert_allclose(ad.jit(derivative(np.linalg.det))(stack, v), wanted, rtol=1e-9, atol=1e-11)
+
+
+def test_first_derivatives_cost_what_a_decomposition_costs() -> None:
+    """The program of a derivative does not grow with the size of the matrix."""
+    slope = lambda x: ad.jvp(np.linalg.det, (x,), (x,))[1]
+    counts = [
+        [len(record_program(lambda x, f=f: [f(x)], [ArrayType((n, n), np.dtype(float))])[0].equations) for n in (3, 30)]
+        for f in (slope, ad.grad(np.linalg.det))
+    ]
+    for small, large in counts:
+        assert small == large
+
+
+@pytest.mark.parametrize("rank", [4, 3, 2])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
+def test_cofactors_are_determinants_of_minors(rank, dtype) -> None:
+    a = of_rank(4, rank, np.dtype(dtype).kind == "c").astype(dtype)
+    found = Cofactors()(a, np.linalg.det(a))
+    wanted = np.array(
+        [[(-1) ** (i + j) * leibniz(np.delete(np.delete(a, i, 0), j, 1)) for j in range(4)] for i in range(4)]
+    )
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, wanted, atol=200 * np.finfo(dtype).eps * np.max(np.abs(a)) ** 3)
+
+
+def test_cofactors_of_what_is_no_number_and_of_nothing() -> None:
+    stack = np.stack([np.eye(2), np.full((2, 2), np.nan), np.ones((2, 2))])
+    found = Cofactors()(stack, np.array([1.0, np.nan, 0.0]))
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(stack))
+    np.testing.assert_allclose(found[2], [[1, -1], [-1, 1]], atol=1e-12)
+    for shape in ((0, 2, 2), (2, 0, 0)):
+        assert ad.grad(lambda a: np.sum(np.linalg.det(a)))(np.zeros(shape)).shape == shape
 
 
 def test_log_determinant_of_a_singular_matrix() -> None:

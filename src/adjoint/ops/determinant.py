@@ -10,11 +10,13 @@ has ones at the k vanishing singular values and c is the largest one, is regular
 
 where e is the k-th elementary symmetric polynomial of the eigenvalues. R is zero outside a k × k block, where it is
 small, and e(R) is that block's determinant. Differentiated as they stand, these formulas give derivatives of any order,
-at any rank.
+at any rank. Where C itself is all that is wanted, it is computed from products of all singular values but one.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-# (NumPy types the results of linear algebra by their arguments, which may be anything here.)
+# pyright: reportPrivateUsage=false
+# (NumPy types the results of linear algebra by their arguments, which may be anything here. The slots of traced values
+# are private to users, not to the engine.)
 
 from __future__ import annotations
 
@@ -23,14 +25,16 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.errors import TraceError
 from adjoint.ops.calculus import Differential, Flat
 from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.matrices import Stacked, check_square, diagonal, factor_dtype, is_plain
+from adjoint.ops.levels import OnStacks
+from adjoint.ops.matrices import Stacked, check_square, diagonal, factor_dtype, is_plain, to_factor_dtype
 from adjoint.ops.pointwise import masked_multiply
 from adjoint.ops.solving import Inverse
 from adjoint.program.op import primitive
 from adjoint.program.record import RecordTracer
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Traced, bind
 from adjoint.program.types import ArrayType, Value, real_dtype
 
 
@@ -129,18 +133,73 @@ class Determinant(Scalar, Differential):
         return (True,), True
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        return trace_of_product(cofactors(xs[0], z), dxs[0])
+        return trace_of_product(Cofactors()(xs[0], z), dxs[0])
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        return (per_matrix(ct) * np.conjugate(cofactors(xs[0], z)),)
+        return (per_matrix(ct) * np.conjugate(Cofactors()(xs[0], z)),)
+
+
+@primitive
+class Cofactors(OnStacks, Differential):
+    """C with d det(A) = Σ C ∘ Ȧ; arguments A and z = det(A).
+
+    With A = U Σ Vᴴ: Cᵀ = det(U) det(Vᴴ) V diag(pᵢ) Uᴴ, where pᵢ is the product of all singular values but the i-th. To
+    be differentiated, it is written out.
+    """
+
+    def __call__(self, *xs: Value) -> Value:
+        top = max((x._trace for x in xs if isinstance(x, Traced)), key=lambda trace: trace.level, default=None)
+        return cofactors(*xs) if top is not None and top.differentiates else bind(self, *xs)
+
+    def evaluate(self, *xs: Value) -> Value:
+        a, z = xs
+        a = to_factor_dtype("det", a)
+        singular = np.equal(z, 0)
+        try:
+            with np.errstate(all="ignore"):
+                inverse = np.linalg.inv(np.where(per_matrix(singular), np.eye(a.shape[-1], dtype=a.dtype), a))
+        except np.linalg.LinAlgError:  # det and inv need not agree on which matrices are singular
+            return _by_singular_values(a)
+        with np.errstate(all="ignore"):
+            condition = np.max(np.abs(a), axis=(-2, -1), initial=0) * np.max(np.abs(inverse), axis=(-2, -1), initial=0)
+            found = per_matrix(z) * transposed(inverse)
+        # where this line is only changes rounding: no derivative is taken of this
+        poor = np.logical_or(singular, np.logical_not(condition < small_fraction(inverse.dtype) ** -2))
+        if np.any(poor):
+            found[poor] = _by_singular_values(a[poor])
+        return found
+
+    def result_type(self, *types: ArrayType) -> Any:
+        a = types[0]
+        return ArrayType(a.shape, factor_dtype("det", a))
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (True, True), False
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        raise TraceError(WRITTEN_OUT)
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        raise TraceError(WRITTEN_OUT)
+
+
+WRITTEN_OUT = "Cofactors: apply it by calling it, Cofactors()(a, z); then it is written out where it is differentiated."
+
+
+def _by_singular_values(a: Value) -> Value:
+    """The cofactors of plain matrices of any rank; NaN for those that are not finite."""
+    finite = np.all(np.isfinite(a), axis=(-2, -1))
+    u, s, vh = np.linalg.svd(np.where(per_matrix(finite), a, a.dtype.type(0)))
+    ones = np.ones((*s.shape[:-1], 1), s.dtype)
+    before = np.cumprod(np.concatenate([ones, s[..., :-1]], axis=-1), axis=-1)
+    after = np.cumprod(np.concatenate([ones, s[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
+    phase = per_matrix(np.linalg.det(u) * np.linalg.det(vh))
+    found = phase * np.matmul(np.conj(u) * np.expand_dims(before * after, -2), np.conj(vh))
+    return np.where(per_matrix(finite), found, found.dtype.type(np.nan))
 
 
 def cofactors(a: Value, z: Value) -> Value:
-    """C with d det(A) = Σ C ∘ Ȧ; z = det(A)."""
-    if is_plain(a):
-        c = _cofactors_of_regular(a, z)
-        if c is not None:
-            return c
+    """C written out for traced values, so that it can be differentiated."""
     u, vh, p, c, phase, k = SingularFrame()(a)
     most = _upper_bound(k, a.shape[-1])
     if most == 0:
@@ -158,26 +217,12 @@ def cofactors(a: Value, z: Value) -> Value:
     return transposed(adjugate)
 
 
-def _cofactors_of_regular(a: Value, z: Value) -> Value:
-    """det(A) A⁻ᵀ for plain matrices, all of them well conditioned; None otherwise."""
-    try:
-        inverse = np.linalg.inv(a)
-    except np.linalg.LinAlgError:
-        return None
-    with np.errstate(all="ignore"):
-        condition = np.max(np.abs(a), axis=(-2, -1), initial=0) * np.max(np.abs(inverse), axis=(-2, -1), initial=0)
-    regular = np.all(
-        condition < small_fraction(inverse.dtype) ** -2
-    )  # no derivative of this is taken: rounding matters less
-    return per_matrix(z) * transposed(inverse) if regular else None
-
-
 def _upper_bound(k: Value, n: int) -> int:
     """How many singular values vanish at most; n where it is not known yet."""
     while isinstance(k, Traced):
         if isinstance(k, RecordTracer):  # a program must serve other values too
             return n
-        k = k._value  # pyright: ignore[reportPrivateUsage]  (of a stack of lanes, the most in any of them)
+        k = k._value  # (of a stack of lanes, the most in any of them)
     return int(np.max(k, initial=0))
 
 
