@@ -7,6 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import hessian_products
+from adjoint.base.errors import DtypeError
 from adjoint.hessian_products import HVP_MODES, HvpTimes, hvp_times, predicted_hvp_costs
 
 RNG = np.random.default_rng(11)
@@ -31,6 +32,32 @@ def test_all_modes_against_differences_of_the_gradient(mode):
     for name, f in FUNCTIONS.items():
         found = ad.hvp(f, (X,), (V,), mode=mode)
         np.testing.assert_allclose(found, differences(f, X, V), rtol=1e-7, atol=1e-8, err_msg=name)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_complex_arguments(mode, dtype):
+    """Not holomorphic, beside a real argument; eagerly and compiled."""
+    z, u = ((x + 1j * y).astype(dtype) for x, y in (RNG.normal(size=(2, 2, 2)), RNG.normal(size=(2, 2, 2))))
+    x, v = (s.astype(z.real.dtype) for s in (X, V))
+
+    def f(z, x):
+        squares = np.sum(np.abs(z) ** 2)
+        return squares**2 + np.real(np.sum(z**3)) * np.sum(x**2) + np.imag(z[0, 0] * np.conj(z[1, 0]) ** 2)
+
+    h = 1e-5
+    gradient = lambda t: ad.grad(f, (0, 1))(z + t * u.astype(complex), x + t * v.astype(float))
+    expected = [(a - b) / (2 * h) for a, b in zip(gradient(h), gradient(-h), strict=True)]
+    for product in (ad.hvp, lambda f, xs, vs, mode: ad.jit(lambda *xs: ad.hvp(f, xs, vs, mode=mode))(*xs)):
+        for found, wanted, like in zip(product(f, (z, x), (u, v), mode=mode), expected, (z, x), strict=True):
+            assert found.dtype == like.dtype
+            np.testing.assert_allclose(found, wanted, atol=1e-7 if dtype is np.complex128 else 2e-4)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_complex_results_are_refused(mode):
+    with pytest.raises(DtypeError, match="real output"):
+        ad.hvp(lambda z: np.sum(z**3), (X + 1j,), (V + 0j,), mode=mode)
 
 
 @pytest.mark.parametrize("mode", MODES)

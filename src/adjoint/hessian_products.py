@@ -20,6 +20,7 @@ import numpy as np
 
 from adjoint import flow, tree
 from adjoint.api import Function, grad, jvp, vjp, vmap
+from adjoint.base.errors import DtypeError
 from adjoint.base.source import user_facing
 from adjoint.program.journal import Journal, journal
 from adjoint.program.program import Equation, Program, interpret
@@ -78,17 +79,36 @@ def _product(mode: str, function: Function, primals: tuple[Any, ...], tangents: 
 
 
 def _forward_over_forward(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
-    """∂²f(x)[v, eᵢ] for every i, a few i at a time: what is live does not grow with the length of f."""
+    """∂²f(x)[v, eᵢ] for every i, a few i at a time: what is live does not grow with the length of f.
+
+    For a complex x, ∂²f(x)[v, eᵢ] + i ∂²f(x)[v, i eᵢ]: first all real units, then the imaginary ones.
+    """
     leaves, structure = tree.flatten(primals)
     types = [type_of(plain_value(leaf, "hvp: an argument")) for leaf in leaves]
-    ends = np.cumsum([0, *[math.prod(t.shape) for t in types]])
+    ends = np.cumsum([0, *[math.prod(t.shape) * (2 if t.dtype.kind == "c" else 1) for t in types]])
     size = int(ends[-1])
 
+    def unit(i: Value, start: int, t: ArrayType) -> Value:
+        n = math.prod(t.shape)
+        e = np.equal(np.arange(start, start + n), i).astype(t.dtype)
+        if t.dtype.kind == "c":
+            e = e + np.equal(np.arange(start + n, start + 2 * n), i).astype(t.dtype) * t.dtype.type(1j)
+        return np.reshape(e, t.shape)
+
     def second(i: Value) -> Value:
-        unit = [np.reshape(np.equal(np.arange(a, b), i), t.shape).astype(t.dtype)
-                for a, b, t in zip(ends[:-1], ends[1:], types, strict=True)]  # fmt: skip
-        along = tuple(tree.unflatten(structure, unit))
-        return jvp(lambda *xs: jvp(function, xs, tangents)[1], primals, along)[1]
+        units = [unit(i, start, t) for start, t in zip(ends[:-1], types, strict=True)]
+        along = tuple(tree.unflatten(structure, units))
+        found = jvp(lambda *xs: jvp(function, xs, tangents)[1], primals, along)[1]
+        if type_of(found).dtype.kind == "c":
+            raise DtypeError(f"hvp needs a real output; the function returned {type_of(found)}. Take np.real of it.")
+        return found
+
+    def gathered(stack: Value, start: int, t: ArrayType) -> Value:
+        n = math.prod(t.shape)
+        part = stack[start : start + n]
+        if t.dtype.kind == "c":
+            part = (part + 1j * stack[start + n : start + 2 * n]).astype(t.dtype)
+        return np.reshape(part, t.shape)
 
     lanes = min(max(LANES // max(size, 1), 1), size)
     if size == 0:
@@ -99,7 +119,7 @@ def _forward_over_forward(function: Function, primals: tuple[Any, ...], tangents
         found = np.reshape(flow.map(many, places), (-1,))
     else:
         found = np.concatenate([many(row) for row in places])
-    out = [np.reshape(found[a:b], t.shape) for a, b, t in zip(ends[:-1], ends[1:], types, strict=True)]
+    out = [gathered(found, start, t) for start, t in zip(ends[:-1], types, strict=True)]
     return tree.unflatten(structure, fresh(out))
 
 
