@@ -106,6 +106,9 @@ ELEMENTS: dict[str, Function] = {
     "polysub": lambda x: np.polysub(x, x[1:]),
     "polymul": lambda x: np.polymul(x, x[1:]),
     "polyder": lambda x: np.polyder(x),
+    "polyint": lambda x: np.polyint(x),
+    "polyfit": lambda x: np.polyfit(np.arange(4.0), x, 2),
+    "poly": lambda x: np.poly(x),
     "complex arithmetic": lambda x: np.abs((x + 2j * x[::-1]) * np.exp(1j * x) / (1 + 1j * x)) + np.real(1j**x),
     "integers": lambda x: np.rint(12 * x).astype(int) % 5 // 2,
 }
@@ -173,7 +176,7 @@ ORDER: dict[str, Function] = {
     "take_along_axis": lambda x: np.take_along_axis(matrix(x), np.argsort(matrix(x), axis=0), axis=0),
 }
 
-# Their shapes depend on values: Python is told, and a compiled program holds as long as the answer is the same.
+# Their shapes or dtypes depend on values: Python is told, and a compiled program holds as long as the answer is the same.
 SHAPES_BY_VALUE: dict[str, Function] = {
     "argwhere": lambda x: np.argwhere(x > 0.5),
     "flatnonzero": lambda x: np.flatnonzero(x > 0.5),
@@ -185,6 +188,17 @@ SHAPES_BY_VALUE: dict[str, Function] = {
     "unique_values": lambda x: np.unique_values(x),
     "union1d": lambda x: np.union1d(x, x[:2] * 2),
     "setdiff1d": lambda x: np.setdiff1d(x, x[:2]),
+    "lib.scimath.sqrt": lambda x: np.emath.sqrt(2 + x),
+    "lib.scimath.log": lambda x: np.emath.log(2 + x),
+    "lib.scimath.log2": lambda x: np.emath.log2(2 + x),
+    "lib.scimath.log10": lambda x: np.emath.log10(2 + x),
+    "lib.scimath.logn": lambda x: np.emath.logn(3, 2 + x),
+    "lib.scimath.power": lambda x: np.emath.power(2 + x, 1.5),
+    "lib.scimath.arcsin": lambda x: np.emath.arcsin(x / 4),
+    "lib.scimath.arccos": lambda x: np.emath.arccos(x / 4),
+    "lib.scimath.arctanh": lambda x: np.emath.arctanh(x / 4),
+    "intersect1d": lambda x: np.intersect1d(x, x[:2]),
+    "setxor1d": lambda x: np.setxor1d(x, x[:2]),
     "extract": lambda x: np.extract(x > 0.5, x),
     "compress": lambda x: np.compress(x > 0.5, x),
     "trim_zeros": lambda x: np.trim_zeros(np.where(x > 0.4, x, 0.0)),

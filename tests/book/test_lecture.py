@@ -160,7 +160,7 @@ def test_an_operation_without_a_local_derivative_says_its_name():
     def squared(x):
         return x**2
 
-    with pytest.raises(AdjointError, match=r"ufunc squared .* has no derivative rule"):
+    with pytest.raises(AdjointError, match=r"ufunc squared .* cannot take a traced value"):
         ad.grad(np.frompyfunc(squared, 1, 1))(1.0)
     with pytest.raises(AdjointError, match=r"float\(\).* derivative would be lost"):
         ad.grad(lambda x: float(x) ** 2)(1.0)

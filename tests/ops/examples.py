@@ -25,6 +25,8 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
         ["negative", "positive", "conjugate", "degrees", "radians", "rad2deg", "deg2rad", "square"], (SIGNED,)
     ),
     "divide": (SIGNED, WHOLE),
+    **dict.fromkeys(["zetac", "riemann_zeta"], ((2.0, 3.0),)),
+    "kolmogorov": ((0.8, 1.4),),
     **dict.fromkeys(["power", "float_power"], (WHOLE, SIGNED)),
     **dict.fromkeys(["reciprocal", "sqrt", "cbrt", "log", "log2", "log10"], (WHOLE,)),
     **dict.fromkeys(["hypot", "arctan2"], (WHOLE, WHOLE)),

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from adjoint.base.errors import ControlFlowError
+from adjoint.program.trace import Trace, Traced
 from adjoint.program.types import Value
 
 
 def settled(condition: Value) -> bool | None:
     """The truth of one condition; None where values are not known, as in the body of a loop or a branch.
 
-    While a function is compiled the answer becomes a guard: the program is for it.
+    While a function is compiled the answer becomes a guard: the program is for it. Lanes of a program may have
+    different answers each time it runs, and a shape for each cannot be had.
     """
+    if isinstance(condition, Traced) and not condition._trace.records and _is_recorded(condition._trace):
+        return None
     try:
         return bool(condition)
     except ControlFlowError:
         return None
+
+
+def _is_recorded(trace: Trace | None) -> bool:
+    while trace is not None and not trace.records:
+        trace = trace.outer
+    return trace is not None
 
 
 def without_leading_zeros(p: Value, end: int = 0) -> Value:
