@@ -1,6 +1,20 @@
 """Questions about a function at given arguments: what it costs, where it has kinks, what its derivatives mean there."""
 
+from adjoint.audit.clarke import Generalized, directional, generalized_jacobian, lipschitz
 from adjoint.audit.cost import Cost, cost
 from adjoint.audit.kinks import Kink, Kinks, kinks
+from adjoint.audit.tangents import TangentSpace, tangent_space
 
-__all__ = ["Cost", "Kink", "Kinks", "cost", "kinks"]
+__all__ = [
+    "Cost",
+    "Generalized",
+    "Kink",
+    "Kinks",
+    "TangentSpace",
+    "cost",
+    "directional",
+    "generalized_jacobian",
+    "kinks",
+    "lipschitz",
+    "tangent_space",
+]

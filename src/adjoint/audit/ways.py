@@ -1,0 +1,168 @@
+"""One way through a program at a kink: a branch for each primitive that has several, and the slopes along it.
+
+Slopes are the derivatives of a value in all inputs, stacked first: (number of inputs, *shape); None is zero. Which
+branch a primitive takes beside the point is decided by signs of ⟨a, d⟩ for the direction d in which one goes; what was
+decided before is kept as a list of vectors c with ⟨c, d⟩ > 0.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.api import jvp
+from adjoint.audit.distances import non_smooth
+from adjoint.ops.call import Call
+from adjoint.ops.control import Cond, Control
+from adjoint.ops.recompute import Checkpoint
+from adjoint.program.program import Equation, Program, Var
+
+__all__ = ["UnknownBranches", "Way"]
+
+NEAR = 1e-12
+COMPARISONS = {"less": -1, "less_equal": -1, "greater": 1, "greater_equal": 1}
+LARGER = {"maximum": 1, "fmax": 1, "minimum": -1, "fmin": -1}
+
+
+class UnknownBranches(Exception):
+    """A kink whose branches are not enumerated."""
+
+
+class Way:
+    """The way whose first choices are prescribed; behind them it takes the first branch possible."""
+
+    def __init__(self, prescribed: Sequence[int], inputs: int) -> None:
+        self.prescribed, self.inputs = tuple(prescribed), inputs
+        self.taken: list[int] = []
+        self.others: list[tuple[int, int]] = []  # (position, choice) that were possible as well
+        self.decided: list[np.ndarray] = []
+
+    def run(self, program: Program, args: Sequence[Any], slopes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Values and slopes of the outputs."""
+        env: dict[Var, tuple[Any, Any]] = dict(zip(program.inputs, zip(args, slopes, strict=True), strict=True))
+        env.update((v, (value, None)) for v, value in program.constants.items())
+        read = lambda atom: env[atom] if isinstance(atom, Var) else (atom.value, None)
+        for eq in program.equations:
+            pairs = [read(a) for a in eq.inputs]
+            zs, dzs = self._apply(eq, [x for x, _ in pairs], [dx for _, dx in pairs])
+            env.update(zip(eq.outputs, zip(zs, dzs, strict=True), strict=True))
+        out = [read(a) for a in program.outputs]
+        return [z for z, _ in out], [dz for _, dz in out]
+
+    def _apply(self, eq: Equation, xs: list[Any], dxs: list[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        op: Any = eq.op
+        if isinstance(op, Call | Checkpoint):
+            return self.run(op.program, xs, dxs)
+        if isinstance(op, Cond):
+            which = min(max(int(xs[0]), 0), len(op.branches) - 1)
+            return self.run(op.branches[which], xs[1:], dxs[1:])
+        moving = any(dx is not None for dx in dxs)
+        if isinstance(op, Control) and moving:
+            raise UnknownBranches(f"branches inside {op.title} are not enumerated.")
+        with np.errstate(all="ignore"):
+            z = op.evaluate(*xs)
+            zs = list(z) if op.several else [z] if eq.outputs else []
+            dzs = self._pushed(op, xs, dxs, zs) if moving and not op.flat else [None] * len(zs)
+        rule = non_smooth(op, xs, zs) if moving else None
+        if rule is None or not np.any(rule[1] <= NEAR):
+            return zs, dzs
+        z, dz = np.array(zs[0]), None if dzs[0] is None else np.array(dzs[0])
+        for place in np.argwhere(rule[1] <= NEAR):
+            self._at_kink(op, xs, dxs, z, dz, tuple(place))
+        return [z[()]], [dz]
+
+    def _pushed(self, op: Any, xs: list[Any], dxs: list[Any], zs: list[Any]) -> list[Any]:
+        places = [i for i, dx in enumerate(dxs) if dx is not None]
+
+        def of_moving(*values: Any) -> Any:
+            full = list(xs)
+            for i, value in zip(places, values, strict=True):
+                full[i] = value
+            return op(*full)
+
+        primals = tuple(xs[i] for i in places)
+        columns = [jvp(of_moving, primals, tuple(dxs[i][j][()] for i in places))[1] for j in range(self.inputs)]
+        rows = list(zip(*columns, strict=True)) if op.several else [columns]
+        return [np.stack(row) if np.asarray(z).dtype.kind == "f" else None for row, z in zip(rows, zs, strict=True)]
+
+    def _at_kink(self, op: Any, xs: list[Any], dxs: list[Any], z: Any, dz: Any, place: tuple[int, ...]) -> None:
+        """Decide for one element of the result, and write its value and slopes."""
+        title, everywhere = op.title, (slice(None), *place)
+
+        def slope(i: int) -> np.ndarray:
+            if dxs[i] is None:
+                return np.zeros(self.inputs)
+            grown = np.reshape(dxs[i], (self.inputs, *(1,) * (z.ndim - np.ndim(xs[i])), *np.shape(xs[i])))
+            return np.broadcast_to(grown, (self.inputs, *z.shape))[everywhere]
+
+        if title in ("absolute", "fabs"):
+            dz[everywhere] = slope(0) * self._sign(slope(0))
+        elif title in LARGER:
+            first = self._sign(slope(0) - slope(1)) == LARGER[title]
+            dz[everywhere] = slope(0) if first else slope(1)
+        elif title in COMPARISONS:
+            self._must_move(title, slope(0) - slope(1))
+            z[place] = self._sign(slope(0) - slope(1)) == COMPARISONS[title]
+        elif title in ("equal", "not_equal"):
+            self._must_move(title, slope(0) - slope(1))
+            z[place] = title == "not_equal"  # beside the point they differ
+        elif title in ("max", "min"):
+            dz[everywhere] = self._winner(op, np.asarray(xs[0]), dxs[0], place)
+        else:
+            raise UnknownBranches(f"the branches of {title} are not enumerated.")
+
+    def _winner(self, op: Any, x: np.ndarray, dx: np.ndarray, place: tuple[int, ...]) -> np.ndarray:
+        """The slopes of the element that is largest (smallest) beside the point."""
+        rest = [a for a in range(x.ndim) if a not in op.axes]
+        line = np.ravel(np.transpose(x, [*rest, *op.axes])[place])
+        slopes = np.transpose(dx, [0, *[a + 1 for a in (*rest, *op.axes)]])[(slice(None), *place)]
+        slopes = np.reshape(slopes, (self.inputs, -1)).T
+        sign = 1 if op.kind == "max" else -1
+        tied = slopes[np.abs(line - (np.max(line) if sign == 1 else np.min(line))) <= NEAR]
+        tied = [a for k, a in enumerate(tied) if not any(_vanishes(a - b) for b in tied[:k])]  # one of each slope
+        if len(tied) == 1:
+            return tied[0]
+        return tied[self._choose([[sign * (a - b) for b in tied if b is not a] for a in tied])]
+
+    def _must_move(self, title: str, a: np.ndarray) -> None:
+        """Slopes decide about a condition, so they must not be zero."""
+        if _vanishes(a):
+            raise UnknownBranches(f"the sides of {title} are equal to first order, so slopes do not decide it.")
+
+    def _sign(self, a: np.ndarray) -> int:
+        """The sign of ⟨a, d⟩, which is chosen; both are the same for a = 0."""
+        return 1 if _vanishes(a) else (1, -1)[self._choose([[a], [-a]])]
+
+    def _choose(self, options: list[list[np.ndarray]]) -> int:
+        """The number of the branch taken, each given by vectors c with ⟨c, d⟩ > 0."""
+        position = len(self.taken)
+        if position < len(self.prescribed):
+            choice = self.prescribed[position]
+        else:
+            choice, *more = [i for i, option in enumerate(options) if _possible([*self.decided, *option])]
+            self.others += [(position, other) for other in more]
+        self.taken.append(choice)
+        self.decided += options[choice]
+        return choice
+
+
+def _vanishes(a: np.ndarray) -> bool:
+    return bool(np.max(np.abs(a), initial=0.0) <= 1e-14)
+
+
+def _possible(vectors: list[np.ndarray]) -> bool:
+    """Whether some d has ⟨c, d⟩ > 0 for all: max t with ⟨c, d⟩ >= t over -1 <= d <= 1."""
+    from scipy.optimize import linprog
+
+    rows = np.stack([c / np.max(np.abs(c)) for c in vectors])
+    count, n = rows.shape
+    found = linprog(
+        np.append(np.zeros(n), -1.0),
+        A_ub=np.hstack([-rows, np.ones((count, 1))]),
+        b_ub=np.zeros(count),
+        bounds=[(-1, 1)] * n + [(0, 1)],
+    )
+    return bool(found.x[-1] > 1e-9)

@@ -1,0 +1,30 @@
+"""Ways through a program: which branches are possible together."""
+
+import numpy as np
+
+import adjoint as ad
+from adjoint.audit.ways import Way
+
+
+def ways(f, x):
+    """All ways: the choices of each, and its slopes."""
+    program, waiting, found = ad.trace(f)(x).program, [()], {}
+    while waiting:
+        way = Way(waiting.pop(), x.size)
+        _, (slopes,) = way.run(program, [x], [np.eye(x.size)])
+        waiting += [(*way.taken[:position], choice) for position, choice in way.others]
+        found[tuple(way.taken)] = slopes
+    return found
+
+
+def test_only_combinations_that_some_direction_takes():
+    lines = np.random.default_rng(0).normal(size=(4, 2))
+    found = ways(lambda x: np.sum(np.abs(lines @ x)), np.zeros(2))
+    assert len(found) == 8  # four lines through the origin cut the plane into eight sectors
+    for choices, slopes in found.items():
+        np.testing.assert_allclose(slopes, np.where(np.array(choices) == 0, 1, -1) @ lines)
+
+
+def test_slopes_that_vanish_decide_nothing():
+    assert list(ways(lambda x: np.sum(np.abs(x**2)), np.zeros(2))) == [()]
+    assert list(ways(lambda x: np.maximum(x[0], x[0]), np.zeros(2))) == [()]
