@@ -15,7 +15,7 @@ from adjoint.derivatives import PULL_COST
 from adjoint.program.types import Value
 from adjoint.sparse import compressed, drawing
 from adjoint.sparse.graphs import graph_of
-from adjoint.sparse.greedy import coloured_columns, least_colours, split_by_rows
+from adjoint.sparse.greedy import coloured_columns, full_rows, least_colours, split_by_rows
 from adjoint.sparse.relations import Matrix
 from adjoint.sparse.star import acyclic_coloured, star_coloured
 
@@ -234,7 +234,10 @@ def _cheapest(pattern: Matrix, order: str) -> Colouring:
             made = colour(pattern, kind, order)
             best = made if best is None or _cost(made) < _cost(best) else best
     assert best is not None
-    if len(best) > 8:
+    _, pushes, pulls = full_rows(pattern)
+    _, more_pulls, more_pushes = full_rows(pattern.T.tocsr())
+    least = min(pushes + PULL_COST * pulls, more_pushes + PULL_COST * more_pulls)
+    if least < 0.9 * _cost(best):
         both = _bidirectional(pattern, order)
         best = both if _cost(both) < _cost(best) else best
     return best

@@ -15,6 +15,8 @@ import numpy as np
 from adjoint.sparse.graphs import Graph, column_graph, ordered
 from adjoint.sparse.relations import Matrix, from_map
 
+MOST_STEPS = 100  # so many ways are tried to tell full rows from others
+
 
 def coloured_columns(pattern: Matrix, order: str = "natural") -> Any:
     """The colour of each column."""
@@ -61,28 +63,31 @@ def _without_graph(pattern: Matrix, order: str) -> Any:
     return colours
 
 
-def split_by_rows(pattern: Matrix, order: str = "natural") -> tuple[Any, Any]:
-    """(colours of columns, colours of rows): full rows by products from the left, the rest by products from the right.
+def full_rows(pattern: Matrix) -> tuple[Any, int, int]:
+    """(which rows to set apart, the colours that the other rows' columns need at least, the same for these rows).
 
-    For each k the k fullest rows R could be set apart. The columns then need at least as many colours as the fullest
-    other row has entries, the rows of R as many as the fullest column has entries in R: the least sum decides.
+    All rows with at least d entries could be set apart, for any d. The columns then need at least as many colours as
+    the fullest other row has entries, the rows as many as the fullest column has entries in them: the least sum is
+    taken.
     """
     counts = np.diff(pattern.indptr)
-    fullest = np.argsort(-counts, kind="stable")
-    best, chosen = (int(counts.max(initial=0)), 0), 0
-    inside = np.zeros(pattern.shape[1], int)
-    most = 0
-    for k, row in enumerate(fullest.tolist(), start=1):
-        columns = pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]]
-        inside[columns] += 1
-        most = max(most, int(inside[columns].max(initial=0)))
-        rest = int(counts[fullest[k]]) if k < fullest.size else 0
-        if (most + rest, k) < best:
-            best, chosen = (most + rest, k), k
-        if most >= best[0]:
+    steps = np.unique(counts)[::-1]
+    best = (int(counts.max(initial=0)), 0, counts < 0)
+    for k, least in enumerate(steps[:MOST_STEPS].tolist()):
+        apart = counts >= least
+        rest = int(steps[k + 1]) if k + 1 < steps.size else 0
+        inside = np.bincount(pattern.indices[np.repeat(apart, counts)], minlength=pattern.shape[1])
+        most = int(inside.max(initial=0))
+        if rest + most < best[0] + best[1]:
+            best = (rest, most, apart)
+        if most >= best[0] + best[1]:
             break
-    apart = np.zeros(pattern.shape[0], bool)
-    apart[fullest[:chosen]] = True
+    return best[2], best[0], best[1]
+
+
+def split_by_rows(pattern: Matrix, order: str = "natural") -> tuple[Any, Any]:
+    """(colours of columns, colours of rows): full rows by products from the left, the rest by those from the right."""
+    apart, _, _ = full_rows(pattern)
     rest, full = _rows_only(pattern, ~apart), _rows_only(pattern, apart)
     by_columns = np.where(np.bincount(rest.indices, minlength=pattern.shape[1]) > 0, coloured_columns(rest, order), -1)
     by_rows = np.where(apart, coloured_columns(full.T.tocsr(), order), -1)
