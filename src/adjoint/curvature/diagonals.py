@@ -54,6 +54,9 @@ def diagonal_hessian(
     of loss(function(x)). The Hessian of the loss is computed whole; `last="exact"` carries it through the last layer of
     the model whole as well (up to the first sum of weighted elements: a matrix product, a convolution), and
     `last="diagonal"` keeps only its diagonal.
+
+    What is left out lies between the primitives, so that the estimate depends on them: a loop or branch whose course is
+    known only when it runs (inside a compiled function) is one primitive, and exact by itself.
     """
     if last not in ("exact", "diagonal"):
         raise ValueError(f'diagonal_hessian: last={last!r} is neither "exact" nor "diagonal".')

@@ -22,7 +22,6 @@ from adjoint.api import jvp, vjp, vmap
 from adjoint.curvature.graph import Node
 from adjoint.ops.calculus import fit, total
 from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.control import Control
 from adjoint.ops.convolution import Convolution
 from adjoint.ops.cumulative import CumSum
 from adjoint.ops.index import Gather, ScatterSet, ScatterSum, Slice
@@ -89,7 +88,7 @@ def _merged(node: Node, cts: Sequence[Value]) -> list[Value]:
 
 def pull(node: Node, ct: Any) -> list[Value]:
     """One cotangent (or one for each result; None is zero) of the results, pulled to the distinct variables."""
-    if isinstance(node.op, Control):
+    if node.op.saves:  # it has programs inside, and decides itself what it keeps
         call, values = _function(node)
         _, pullback = vjp(lambda *ys: [z for z, o in zip(call(*ys), node.outputs, strict=True) if o >= 0], *values)
         kept = [
