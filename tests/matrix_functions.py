@@ -176,7 +176,7 @@ ORDER: dict[str, Function] = {
     "take_along_axis": lambda x: np.take_along_axis(matrix(x), np.argsort(matrix(x), axis=0), axis=0),
 }
 
-# Their shapes or dtypes depend on values: Python is told, and a compiled program holds as long as the answer is the same.
+# Their shapes or dtypes depend on values: Python is told, and a compiled program holds while the answer is the same.
 SHAPES_BY_VALUE: dict[str, Function] = {
     "argwhere": lambda x: np.argwhere(x > 0.5),
     "flatnonzero": lambda x: np.flatnonzero(x > 0.5),

@@ -122,6 +122,7 @@ def test_rules_of_ones_own_and_recomputation() -> None:
     straight = ad.custom_rule(np.floor, jvp=lambda primals, tangents: (np.floor(primals[0]), tangents[0]))
     assert ad.grad(lambda x: straight(x) ** 2)(2.7) == 4.0
     assert ad.grad(ad.checkpoint(f))(1.0) == pytest.approx(ad.grad(f)(1.0), rel=1e-14)
+    assert ad.grad(lambda x: ad.checkpoint_name(f(x), "kept"))(1.0) == ad.grad(f)(1.0)
 
 
 def test_programs(tmp_path) -> None:
