@@ -17,7 +17,7 @@ from adjoint.linear.operator import Operator, is_traced
 from adjoint.linear.solution import Solution
 from adjoint.linear.spaces import Space
 from adjoint.ops.effects import silent
-from adjoint.ops.linear_solve import LinearSolve
+from adjoint.ops.linear_solve import LinearSolve, remember_function
 from adjoint.program.program import Program, Var, interpret
 from adjoint.program.record import record_program
 from adjoint.program.trace import live_trace
@@ -203,7 +203,7 @@ def _solver(title: str, method: Method, A: Programs, M: Programs | None, limits:
         return [*tree.leaves(domain.unravel(outcome.x)), *reported(outcome)]
 
     types = [*A.types, *own, NUMBER, NUMBER, *range_.types, *domain.types]
-    return record_program(flat, types, purpose=f"the solver {title}")[0]
+    return remember_function(record_program(flat, types, purpose=f"the solver {title}")[0], flat)
 
 
 def parted(values: Sequence[Value], *counts: int) -> list[Sequence[Value]]:

@@ -37,7 +37,7 @@ from adjoint.linear.operator import preconditioner as read_preconditioner
 from adjoint.linear.solution import CONVERGED, NOT_FINITE, RUNNING, Solution
 from adjoint.linear.solvers import limits_for, options_in
 from adjoint.linear.spaces import Space
-from adjoint.ops.linear_solve import LinearSolve
+from adjoint.ops.linear_solve import LinearSolve, remember_function
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.types import Value
@@ -245,7 +245,8 @@ def _solver(A: Programs, N: Programs | None, limits: Limits, wide: bool) -> Prog
         return _leaves(spaces, *found)
 
     types = [*spaces[0].types, *spaces[1].types]
-    return record_program(flat, [*A.types, *own, NUMBER, NUMBER, *types, *types], purpose="the solver lsmr")[0]
+    program, _ = record_program(flat, [*A.types, *own, NUMBER, NUMBER, *types, *types], purpose="the solver lsmr")
+    return remember_function(program, flat)
 
 
 def _vectors(spaces: tuple[Space, Space], leaves: Sequence[Sequence[Value]]) -> tuple[Value, Value]:
