@@ -78,7 +78,7 @@ def solution(title: str, value: Any, reports: Sequence[Any]) -> Solution:
 
 def tolerances(limits: Limits) -> list[Value]:
     """tol and atol as values."""
-    return [v if is_traced(v) else np.float64(v) for v in (limits.tol, limits.atol)]
+    return [v.astype(NUMBER.dtype) if is_traced(v) else np.float64(v) for v in (limits.tol, limits.atol)]
 
 
 def reported(outcome: Outcome) -> list[Value]:

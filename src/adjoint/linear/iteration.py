@@ -15,8 +15,9 @@ from adjoint.linear.telling import Teller
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
-__all__ = ["TRACED", "Flat", "Limits", "Outcome", "asymmetry", "both", "either", "empty_history", "ended", "finished",
-           "inner", "iterate", "loop", "no", "norm", "real_inner", "target_for", "when", "with_entry"]  # fmt: skip
+__all__ = ["TRACED", "Flat", "Limits", "Outcome", "asymmetry", "both", "either", "empty_history", "ended", "filled",
+           "finished", "inner", "iterate", "loop", "no", "norm", "real_inner", "target_for", "when",
+           "with_entry"]  # fmt: skip
 
 Flat = Callable[[Value], Value]  # a linear map on vectors
 TRACED: Any = Traced  # as Any: a test against it leaves the value what it was to the type checker
@@ -145,7 +146,14 @@ def iterate(
 
 def empty_history(limits: Limits, like: Value) -> Value:
     """A place for the residual after each iteration."""
-    return np.full(limits.iterations + 1, np.nan, dtype=like.dtype) + 0 * like
+    return filled((limits.iterations + 1,), like.dtype, np.nan, like)
+
+
+def filled(shape: tuple[int, ...], dtype: Any, value: float, like: Value) -> Value:
+    """An array of one number: a new one, or where `like` is traced one that the program makes when it runs."""
+    if isinstance(like, TRACED):
+        return np.broadcast_to((value + 0 * like).astype(dtype), shape)
+    return np.full(shape, value, dtype)
 
 
 def with_entry(array: Value, place: Any, value: Value) -> Value:
@@ -174,11 +182,11 @@ def finished(
     return Outcome(x, code, iterations, residual, target, defect, history)
 
 
-def asymmetry(A: Flat, like: Value) -> Value:
-    """|⟨u, A v⟩ - ⟨A u, v⟩| relative to the norms, for two fixed vectors."""
-    places = np.arange(1, like.size + 1)
-    u, v = np.sin(places).astype(like.dtype), np.cos(0.7 * places * places).astype(like.dtype)
-    au, av = A(u), A(v)
-    scale = norm(au) * norm(v) + norm(u) * norm(av)
-    defect = np.abs(inner(u, av) - inner(au, v)) / either(scale > 0, scale, 1)
+def asymmetry(A: Flat, b: Value) -> Value:
+    """|⟨b, A A b⟩ - ⟨A b, A b⟩| relative to the norms: zero where A is symmetric on the Krylov space of b."""
+    Ab = A(b)
+    AAb = A(Ab)
+    square = real_inner(Ab, Ab)
+    scale = square + norm(b) * norm(AAb)
+    defect = np.abs(inner(b, AAb) - square) / either(scale > 0, scale, 1)
     return either(np.isfinite(defect), defect, 0 * scale)

@@ -19,6 +19,7 @@ from adjoint.linear.iteration import (
     both,
     either,
     empty_history,
+    filled,
     finished,
     inner,
     iterate,
@@ -48,9 +49,9 @@ def generalized_minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, l
 
     def cycle(state: Any) -> Any:
         x, r, start, done, history = state
-        basis = with_entry(np.zeros((m + 1, b.size), b.dtype) + 0 * start, 0, r / either(start > 0, start, 1))
-        columns = np.zeros((m, m + 1), b.dtype) + 0 * start  # row j is column j of H
-        omega = with_entry(np.zeros(m + 1, b.dtype) + 0 * start, 0, 1)
+        basis = with_entry(filled((m + 1, b.size), b.dtype, 0, start), 0, r / either(start > 0, start, 1))
+        columns = filled((m, m + 1), b.dtype, 0, start)  # row j is column j of H
+        omega = with_entry(filled((m + 1,), b.dtype, 0, start), 0, 1)
         most = np.minimum(limits.iterations - done, m)
 
         def goes_on(now: Any) -> Any:
@@ -121,8 +122,7 @@ def _small_least_squares(rows: Value, size: Value, count: Any) -> Value:
         return y
     H = np.transpose(rows)
     present = np.arange(m) < count
-    right = np.zeros(m + 1, rows.dtype) + 0 * size
-    right = with_entry(right, 0, size)
+    right = with_entry(filled((m + 1,), rows.dtype, 0, size), 0, size)
 
     def rotate(j: Any, now: Any) -> Any:
         H, right = now
@@ -147,7 +147,7 @@ def _small_least_squares(rows: Value, size: Value, count: Any) -> Value:
         value = (right[j] - np.matmul(H[j], y)) / np.where(usable, pivot, 1)
         return with_entry(y, j, np.where(usable, value, 0))
 
-    return fori_loop(0, m, substitute, np.zeros(m, rows.dtype) + 0 * size) * present
+    return fori_loop(0, m, substitute, filled((m,), rows.dtype, 0, size)) * present
 
 
 def stabilized_biconjugate_gradients(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limits) -> Outcome:

@@ -38,7 +38,7 @@ STATUSES = (
     "stagnated",
     "not finite",
 )
-ASYMMETRIC = 1e-3  # of ⟨u, A v⟩ - ⟨A u, v⟩, relative: rounding stays far below, even in single precision
+ASYMMETRIC = 1e-3  # rounding stays far below, even in single precision
 
 
 @final
@@ -54,7 +54,7 @@ class Solution:
     iterations: Value
     residual: Value  # ‖b - A x‖, computed anew at the end
     target: Value  # the residual that was asked for
-    asymmetry: Value  # |⟨u, A v⟩ - ⟨A u, v⟩| for two fixed vectors, relative; looked at only after a failure
+    asymmetry: Value  # of A on the Krylov space of b, relative; looked at only after a failure
     history: Value | None = None  # the residual after each iteration, from the start; NaN after the last
     method: str = field(default="", metadata={"static": True})
 

@@ -9,6 +9,7 @@ solution does not depend on it. In a finished program the solver's own equations
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from adjoint.ops.control import Control, Flags, Guard, active_series, rearranged
 from adjoint.ops.effects import silent
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, Var, interpret
+from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value
 
 BOOL = np.dtype(bool)
@@ -106,9 +108,19 @@ class LinearSolve(Control):
         return self.solver.output_types
 
     def _solve(self, theta: Sequence[Value], own: Sequence[Value], right: Sequence[Value]) -> list[Value]:
-        """x for another right side, from zero."""
+        """x for another right side, from zero. The first report, where it is a whole number, is zero if all is well."""
         start = [zeros(t) for t in self.matrix.input_types[self.constants :]]
-        return list(self(*theta, *own, *right, *start)[: self.unknowns])
+        out = self(*theta, *own, *right, *start)
+        for code in out[self.unknowns : self.unknowns + 1]:
+            if not isinstance(code, Traced) and code.dtype.kind == "i" and np.any(code):
+                warnings.warn(
+                    "A linear equation that a derivative needs was not solved to the accuracy asked for (code "
+                    f"{np.max(code)}), so the derivative is not exact. Look at the status of the solution itself; give "
+                    "more iterations, a preconditioner, or a looser tol.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+        return list(out[: self.unknowns])
 
     def _tangents(
         self, xs: Sequence[Value], x: Sequence[Value], dxs: Sequence[Value], programs: Any
