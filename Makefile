@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # Benchmarks run in an environment of their own, beside the peers they compare with; a peer that cannot be had is left out.
 BENCH := .venv-bench
-PEERS := jax casadi numba torch==2.13.0
+PEERS := jax casadi numba torch==2.13.0 asdex sparsejac
 # Small matrices gain nothing from BLAS's own threads, and lose much when the machine is busy or tests run side by side.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2

@@ -49,6 +49,7 @@ def plotted(colouring: Any, ax: Any = None, *, title: str | None = None) -> Any:
     """The pattern as an image on matplotlib's axes."""
     import matplotlib.pyplot as plt
     from matplotlib.colors import to_rgb
+    from matplotlib.ticker import MaxNLocator
 
     ax = plt.subplots()[1] if ax is None else ax
     grid = cells(colouring, FINEST)
@@ -57,5 +58,7 @@ def plotted(colouring: Any, ax: Any = None, *, title: str | None = None) -> Any:
         image[grid == c] = to_rgb(colour_name(int(c)))
     m, n = colouring.shape
     ax.imshow(image, extent=(-0.5, n - 0.5, m - 0.5, -0.5), interpolation="nearest", aspect="equal")
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
     ax.set_title(repr(colouring).strip("<>") if title is None else title, fontsize="medium")
     return ax
