@@ -204,6 +204,7 @@ def test_every_public_name_is_tried_here() -> None:
         "api",
         "base",
         "compile",
+        "compat",
         "coverage",
         "derivatives",
         "entries",
@@ -237,3 +238,6 @@ def test_memory_on_the_way_back() -> None:
 
     assert ad.grad(chain)(0.5, 2) == pytest.approx(ad.grad(chain)(0.5, None), rel=1e-14)
     assert ad.memory.schedule(2, 8).calls == 14
+    assert ad.grad(ad.checkpoint(lambda x: ad.checkpoint_name(x * x, "square") ** 2))(3.0) == 108.0
+    assert ad.grad(ad.reversible(lambda x: np.exp(x) * 2))(0.0) == 2.0
+    assert ad.memory_report(np.sum)(np.ones(1000)).results == 8008

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from adjoint.audit import cost, kinks
     from adjoint.hessian_products import hvp
     from adjoint.jitting import jit
+    from adjoint.memory import memory_report, reversible
     from adjoint.linear.estimates_gradient import forward_gradient
     from adjoint.series import derivative, laplacian, partials, taylor
     from adjoint.testing import check_grads
@@ -68,6 +69,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     "checkpoint",
     "checkpoint_name",
     "memory",
+    "memory_report",
+    "reversible",
     # programs
     "trace",
     "load",
@@ -104,6 +107,8 @@ _LATER = {
     "curvature": "adjoint.curvature",
     "linear": "adjoint.linear",
     "memory": "adjoint.memory",
+    "memory_report": "adjoint.memory",
+    "reversible": "adjoint.memory",
     "random": "adjoint.random",
     "signal": "adjoint.signal",
     "sparse": "adjoint.sparse",

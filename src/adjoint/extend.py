@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -227,11 +227,16 @@ def _run(
     return tree.unflatten(found[0], out)
 
 
+Choice: TypeAlias = Policy | str | Callable[[Intermediate], object] | None
+
+
+@overload
+def checkpoint(function: Callable[..., tree.Tree], *, policy: Choice = None) -> Transformed: ...
+@overload
+def checkpoint(*, policy: Choice = None) -> Callable[[Callable[..., tree.Tree]], Transformed]: ...
 def checkpoint(
-    function: Callable[..., tree.Tree] | None = None,
-    *,
-    policy: Policy | str | Callable[[Intermediate], object] | None = None,
-) -> Any:
+    function: Callable[..., tree.Tree] | None = None, *, policy: Choice = None
+) -> Transformed | Callable[[Callable[..., tree.Tree]], Transformed]:
     """The same function, whose intermediate values reverse mode does not keep: it is run again on the way back.
 
     Costs one more evaluation, saves the memory of everything between its arguments and its results. `policy` says what
@@ -240,7 +245,7 @@ def checkpoint(
     yes or no to each `ad.memory.Intermediate`.
     """
     if function is None:
-        return functools.partial(checkpoint, policy=policy)
+        return lambda f: checkpoint(f, policy=policy)
     return Transformed(_checkpoint, function, {"policy": _policy(policy)})
 
 

@@ -19,10 +19,13 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError, TraceError, TreeError
 from adjoint.base.source import user_facing
 from adjoint.ops.control import Cond
+from adjoint.ops.inverses import undoable
 from adjoint.ops.loops import While
+from adjoint.ops.prefixes import prefixes
 from adjoint.ops.scan import Scan
 from adjoint.ops.slots import Disk, Plan, plan_of
 from adjoint.ops.turns import inner
+from adjoint.ops.undo import Invertible
 from adjoint.program.freezing import without_draws
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
@@ -32,7 +35,7 @@ from adjoint.transform.arguments import fresh, plain_value
 from adjoint.transform.drivers import checked_leaf
 from adjoint.transform.states import Held, leaves_of
 
-Checkpoint: TypeAlias = int | str | Plan | Disk | None
+Checkpoint: TypeAlias = int | str | Plan | Disk | Invertible | None
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 
@@ -236,8 +239,20 @@ def scan(
     outs = traced.program.output_types
     _check_carry("scan", carry_structure, types, out_carry, outs[:n])
     program = _captured_first(traced.program, n + len(arrays), len(traced.captured))
-    plan = plan_of(checkpoint, True, "scan")
-    out = Scan(program, len(traced.captured), n, turns, reverse, plan)(*traced.captured, *carry, *arrays)
+    constants: list[Value] = list(traced.captured)
+    plan: Any
+    if isinstance(checkpoint, Invertible):
+        inverse = None
+        if checkpoint.inverse is not None:
+            inverse = _Traced(
+                checkpoint.inverse, structure, [*types, *kinds], "the inverse of a body", Held("scan", ())
+            )
+            _check_carry("scan: the inverse", carry_structure, types, inverse.result, inverse.program.output_types)
+            constants += inverse.captured
+        program, plan = undoable(program, n, len(arrays), None if inverse is None else inverse.program)
+    else:
+        plan = plan_of(checkpoint, True, "scan")
+    out = Scan(program, len(constants), n, turns, reverse, plan)(*constants, *carry, *arrays)
     out = fresh(out, [*carry, *arrays])
     m = n + out_ys.num_leaves
     held.hand_back(out[m:], range(own, len(held.places)))
@@ -369,27 +384,6 @@ def associative_scan(
         out = tree.leaves_like("associative_scan", structure, function(*ours))
         return [np.moveaxis(x, axis, 0) for x in out]
 
-    found = _prefixes(combine, moved)
+    found = prefixes(combine, moved)
     found = [np.flip(x, 0) for x in found] if reverse else found
     return tree.unflatten(structure, fresh([np.moveaxis(x, 0, axis) for x in found], leaves))
-
-
-def _prefixes(combine: Callable[..., list[Value]], xs: list[Value]) -> list[Value]:
-    """All prefixes by pairing neighbours, scanning the half, and filling in between."""
-    n = np.shape(xs[0])[0]
-    if n < 2:
-        return xs
-    pairs = combine([x[0 : n - 1 : 2] for x in xs], [x[1::2] for x in xs])
-    odd = _prefixes(combine, pairs)
-    even_tail = combine([x[: (n - 1) // 2] for x in odd], [x[2::2] for x in xs]) if n > 2 else None
-    out: list[Value] = []
-    for j, x in enumerate(xs):
-        even = x[0:1] if even_tail is None else np.concatenate([x[0:1], even_tail[j]])
-        out.append(_interleaved(even, odd[j], n))
-    return out
-
-
-def _interleaved(even: Value, odd: Value, n: int) -> Value:
-    """even[0], odd[0], even[1], odd[1], …"""
-    order = np.argsort(np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)]), kind="stable")
-    return np.take(np.concatenate([even, odd]), order, axis=0)

@@ -161,6 +161,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "Checkpoint": "ops/test_recompute.py",
     **dict.fromkeys(["Sweep", "WhileSweep", "Rewind"], "ops/test_rewind.py"),
     "Mark": "ops/test_policies.py",
+    "Reversible": "memory/test_reversible.py",
     "Undifferentiable": "random/test_draws.py",
     **dict.fromkeys(["Print", "Callback", "Check"], "ops/test_effects.py"),
     "Expect": "ops/test_guards.py",

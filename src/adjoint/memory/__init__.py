@@ -7,15 +7,21 @@ ad.memory_report(f)(x)                                how much memory value and 
 """
 
 from adjoint.memory.policies import all_but_names, names, offload
+from adjoint.memory.report import MemoryReport, memory_report
+from adjoint.memory.reversible import Chain, coupling, leapfrog, momentum, reversible
 from adjoint.memory.schedules import Schedule, fewest_calls, longest, schedule
 from adjoint.ops.policies import Intermediate, Policy
 from adjoint.ops.slots import Disk, Halving, Kept, Online, Plan, Recompute, Slots
+from adjoint.ops.undo import Invertible
 
 __all__ = [
+    "Chain",
     "Disk",
     "Halving",
     "Intermediate",
+    "Invertible",
     "Kept",
+    "MemoryReport",
     "Online",
     "Plan",
     "Policy",
@@ -23,9 +29,14 @@ __all__ = [
     "Schedule",
     "Slots",
     "all_but_names",
+    "coupling",
     "fewest_calls",
+    "leapfrog",
     "longest",
+    "memory_report",
+    "momentum",
     "names",
     "offload",
+    "reversible",
     "schedule",
 ]

@@ -24,69 +24,21 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.backwards import backwards, pruned, strong
 from adjoint.ops.call import Call
 from adjoint.ops.control import Control, Flags, Guard, active_series, zeros
-from adjoint.ops.turns import Higher, Turns, inner, lanes
+from adjoint.ops.turns import Higher, inner, lanes
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
-from adjoint.program.program import Program, Var, interpret
-from adjoint.program.record import record_program
+from adjoint.program.program import Program
 from adjoint.program.types import ArrayType, Value, type_of
 
 ABOUT_STACKS = 4  # results of a loop of unknown length: places, rows, how many, number of turns
 
 
-def closed_wanted(loop: Turns, wanted: Flags, programs: Any) -> tuple[Any, Flags]:
-    """A carry is differentiated as soon as anything differentiated flows into it: (halves of the body, wanted)."""
-    a, b = loop.constants, loop.constants + loop.carries
-    while True:
-        split = programs.split(loop.body, wanted)
-        flowing = zip(wanted[a:b], split.active[: loop.carries], strict=True)
-        grown = wanted[:a] + tuple(w or o for w, o in flowing) + wanted[b:]
-        if grown == wanted:
-            return split, wanted
-        wanted = grown
-
-
 def rewind_of(loop: Any, wanted: Flags, given: Flags, programs: Any, stored: bool = True) -> Rewind:
     """The way back for the wanted arguments of the body, when cotangents of the given results are known."""
-    split, wanted = closed_wanted(loop, wanted, programs)
-    given = tuple(g and a for g, a in zip(given, split.active, strict=True))
-    a, k, n, m = loop.constants, loop.carries, len(loop.body.inputs), len(loop.body.outputs)
-
-    def turn(*flat: Value) -> list[Value]:
-        values, cts = flat[:n], iter(flat[n:])
-        carried = {j: next(cts) for j in range(k) if wanted[a + j]}
-        seeds: list[Value] = []
-        for j in range(m):
-            if split.active[j]:
-                known = carried[j] if j < k else next(cts) if given[j] else None
-                seeds.append(zeros(loop.body.output_types[j]) if known is None else known)
-        out = interpret(split.forward, values)
-        residuals = [values[at] if kind == "input" else out[m + at] for kind, at in split.sources]
-        return interpret(split.backward(), [*residuals, *seeds])
-
-    types = loop.body.input_types
-    ct_types = [_strong(types[a + j]) for j in range(k) if wanted[a + j]]
-    ct_types += [_strong(loop.body.output_types[j]) for j in range(k, m) if given[j]]
-    program, _ = record_program(turn, [*types, *ct_types])
-    return Rewind(loop, pruned(program), wanted, given, stored)
-
-
-def _strong(kind: ArrayType) -> ArrayType:
-    return ArrayType(kind.shape, kind.dtype)
-
-
-def pruned(program: Program) -> Program:
-    """The program without equations that nobody reads."""
-    live = {v for v in program.outputs if isinstance(v, Var)}
-    kept: list[Any] = []
-    for eq in reversed(program.equations):
-        if eq.op.effect or any(v in live for v in eq.outputs):
-            live.update(v for v in eq.inputs if isinstance(v, Var))
-            kept.append(eq)
-    constants = {v: value for v, value in program.constants.items() if v in live}
-    return Program(program.inputs, tuple(reversed(kept)), program.outputs, constants)
+    return Rewind(loop, *backwards(loop, wanted, given, programs), stored)
 
 
 @primitive
@@ -124,7 +76,7 @@ class Rewind(Control):
 
     def result_type(self, *types: ArrayType) -> Any:
         args = self.parts(types)[1][self.loop.tests :]
-        return tuple(_strong(t) for t, w in zip(args, self.wanted, strict=True) if w)
+        return tuple(strong(t) for t, w in zip(args, self.wanted, strict=True) if w)
 
     def carried(self, cts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Cotangents (None: zero) of the wanted carries, and those of the given ys."""

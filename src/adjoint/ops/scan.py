@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops import sweep
+from adjoint.ops import sweep, undo
 from adjoint.ops.control import Flags, zeros
 from adjoint.ops.turns import Columns, Turns, inner
 from adjoint.program.evaluate import Evaluator
@@ -66,7 +66,8 @@ class Scan(Turns):
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
     ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
         if self.checkpoint is not None:
-            return sweep.save(self, xs, tuple(wanted), trace)
+            keep = undo.save if isinstance(self.checkpoint, undo.Undo) else sweep.save
+            return keep(self, xs, tuple(wanted), trace)
         record = ScanRecord(self, tuple(wanted), trace)
         out, stacked = record.forward(xs)
         residuals = record.gather(xs, stacked)

@@ -23,7 +23,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from adjoint.ops.disk import Files
 from adjoint.program.save import RECORDS
@@ -271,6 +273,7 @@ class Disk:
         return OnDisk(Slots(count) if known else Online(count), Files(self.directory))
 
 
+_INTEGER: Any = np.integer
 NAMES: dict[str, Plan] = {"full": Recompute(), "halving": Halving(), "online": Online()}
 
 
@@ -284,6 +287,8 @@ def plan_of(checkpoint: object, known: bool, title: str) -> Plan | None:
         return checkpoint.plan(known)
     elif isinstance(checkpoint, int) and not isinstance(checkpoint, bool):
         plan = Slots(checkpoint)
+    elif isinstance(checkpoint, _INTEGER):
+        plan = Slots(int(str(checkpoint)))
     else:
         raise ValueError(
             f"{title}: checkpoint={checkpoint!r} is no plan. Give None (keep everything that the way back reads), a "

@@ -45,8 +45,7 @@ class Turns(Control):
 
     def made(self, body: Program, constants: int, carries: int) -> Any:
         """The same kind of loop over another body; carries that are new stand behind the others."""
-        change: Any = dataclasses.replace
-        return change(self, body=body, constants=constants, carries=carries)
+        return _replaced(self, body=body, constants=constants, carries=carries)
 
     def split(self, values: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Constants, carry and arrays of a list of arguments."""
@@ -73,7 +72,10 @@ class Turns(Control):
         body, active, flags = self.closed(active, forced, make)
         constants = self.constants + order * sum(active[: self.constants])
         carries = self.carries + order * sum(flags[: self.carries])
-        return self.made(self._interleaved(body, active, flags, order), constants, carries), active, flags
+        loop = self.made(self._interleaved(body, active, flags, order), constants, carries)
+        if hasattr(self.checkpoint, "lifted"):  # an inverse goes with the body
+            loop = _replaced(loop, checkpoint=self.checkpoint.lifted(self, programs, order, active, flags))
+        return loop, active, flags
 
     def arranged(self, active: Flags, order: int, values: Sequence[Value], higher: Higher) -> list[Value]:
         """The arguments of a lifted loop; derivatives that are missing are zeros."""
@@ -148,7 +150,10 @@ class Turns(Control):
     def batched(self, programs: Any, size: int, mapped: Flags, forced: Flags) -> tuple[Any, Flags, Flags]:
         """The loop over all lanes at once; which arguments and results are stacked."""
         body, mapped, flags = self.closed(mapped, forced, lambda m, f: programs.batched(self.body, m, size, f))
-        return self.made(body, self.constants, self.carries), mapped, flags
+        loop = self.made(body, self.constants, self.carries)
+        if hasattr(self.checkpoint, "batched"):
+            loop = _replaced(loop, checkpoint=self.checkpoint.batched(self, programs, size, mapped, flags))
+        return loop, mapped, flags
 
     def stacked(self, loop: Turns, xs: Sequence[Value], mapped: Flags, wanted: Flags, size: int) -> list[Value]:
         """The arguments of a batched loop: lanes stand behind the axis that is walked along."""
@@ -194,6 +199,10 @@ class Columns:
             else (stacked([c[t] for t in range(self.length)], kind) if type(c) is dict else c)
             for c, kind in zip(self.columns, self.types, strict=True)
         ]
+
+
+def _replaced(loop: Any, **changes: Any) -> Any:
+    return dataclasses.replace(loop, **changes)
 
 
 def lanes(x: Value, mapped: bool, wanted: bool, size: int, place: int) -> Value:

@@ -188,6 +188,10 @@ class Traced:
         """Another object with the same content: what a record keeps, since this one may be assigned to."""
         raise NotImplementedError
 
+    def held(self) -> Traced:
+        """A snapshot that a record holds, where it would copy an array."""
+        return self.snapshot()
+
     def _adopt(self, other: Value) -> None:
         """Become `other` in place: what an assignment does to a traced array."""
         raise NotImplementedError

@@ -6,6 +6,7 @@
                         while the state before it is not in the topmost slot:
                             l turns on from the topmost slot, into the next one
                         take the turn backwards; the topmost slot is free again
+    Reversible      its layers
 
 l comes from a formula (or a table), so no schedule stands in the program. To be applied when no transformation follows.
 """
@@ -23,6 +24,7 @@ import numpy as np
 
 from adjoint.ops.control import rearranged, zeros
 from adjoint.ops.loops import While
+from adjoint.ops.reversible import Reversible
 from adjoint.ops.rewind import Rewind
 from adjoint.ops.scan import Scan
 from adjoint.ops.slots import FIRST, Halving, Kept, Recompute
@@ -38,7 +40,7 @@ WHOLE = np.int64
 
 def write_kept_states(program: Program) -> Program:
     """The program with such loops written out."""
-    if not any(isinstance(eq.op, Sweep | WhileSweep | Rewind) for eq in program.equations):
+    if not any(type(eq.op) in _WRITERS for eq in program.equations):
         return program
     instead: dict[Var, Atom] = {}
     constants = dict(program.constants)
@@ -51,7 +53,7 @@ def write_kept_states(program: Program) -> Program:
     for eq in _without_files(program):
         write = _WRITERS.get(type(eq.op))
         inputs = tuple(map(read, eq.inputs))
-        if write is None or _loop(eq.op).checkpoint.disk is not None:
+        if write is None or _in_files(eq.op):
             changed = changed or eq not in program.equations
             kept.append(eq if inputs == eq.inputs else dataclasses.replace(eq, inputs=inputs))
             continue
@@ -68,8 +70,9 @@ def write_kept_states(program: Program) -> Program:
     return Program(program.inputs, tuple(kept), tuple(map(read, program.outputs)), constants) if changed else program
 
 
-def _loop(op: Any) -> Any:
-    return op.loop if isinstance(op, Rewind) else op
+def _in_files(op: Any) -> bool:
+    loop = op.loop if isinstance(op, Rewind) else op
+    return not isinstance(op, Reversible) and loop.checkpoint.disk is not None
 
 
 def _without_files(program: Program) -> list[Equation]:
@@ -236,6 +239,13 @@ def write_rewind(op: Rewind, xs: Sequence[Value]) -> list[Value]:
     return _Rewinding(op, xs).run()
 
 
+def write_reversible(op: Reversible, xs: Sequence[Value]) -> list[Value]:
+    parameters, state = op.parameters(xs)
+    for layer, own in zip(op.layers, parameters, strict=True):
+        state = interpret(layer, [*own, *state])
+    return state
+
+
 class _Rewinding:
     """The loops of a way back."""
 
@@ -344,4 +354,5 @@ _WRITERS: dict[type, Callable[[Any, Sequence[Value]], list[Value]]] = {
     Sweep: write_sweep,
     WhileSweep: write_while_sweep,
     Rewind: write_rewind,
+    Reversible: write_reversible,
 }

@@ -82,7 +82,7 @@ class Captured:
             lock(value)
             self._locked[id(value)] = (value, _checksum(value))
             return value
-        return value.snapshot() if isinstance(value, Traced) else value
+        return value.held() if isinstance(value, Traced) else value
 
     def release(self) -> None:
         """Unlock everything."""

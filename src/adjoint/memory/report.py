@@ -1,0 +1,221 @@
+"""`memory_report`: how much memory value and gradient of a function will take, line by line, before they run."""
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import dataclasses
+import html
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjoint import tree
+from adjoint.api import value_and_grad
+from adjoint.base.errors import ControlFlowError
+from adjoint.base.source import describe, user_facing
+from adjoint.jitting import Jitted, jit
+from adjoint.memory.ledger import Answers, CountedTape, Ledger, Line, size_of
+from adjoint.ops.loops import While
+from adjoint.pipeline import executable, traced
+from adjoint.program.trace import running
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.arguments import plain_value
+from adjoint.transform.reverse import sweep, sweep_small
+from adjoint.transform.tape import SMALL, TapeTracer
+
+ENTRY = 400  # bytes that one entry of the record takes beside its arrays, measured
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """What one line holds when the peak is reached."""
+
+    line: str
+    phase: str  # "forward": computed there and kept; "backward": cotangents that are pulled through it
+    nbytes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryReport:
+    """The predicted memory of a value and gradient, in bytes beyond the arguments. Print it, or look at its parts."""
+
+    name: str
+    peak: int
+    forward: int  # when the value is there and the way back begins
+    results: int  # value and gradients
+    parts: tuple[Part, ...]  # at the peak, the largest first
+    notes: tuple[str, ...] = ()
+    compiled: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain dicts, lists, texts and numbers."""
+        return dataclasses.asdict(self)
+
+    def _summary(self) -> str:
+        when = f", {shown(self.forward)} when the way back begins" if not self.compiled else ""
+        return f"{self.name}: {shown(self.peak)} at most{when}; results {shown(self.results)}"
+
+    def __str__(self) -> str:
+        lines = [self._summary()]
+        for part in self.parts:
+            share = 100 * part.nbytes / max(self.peak, 1)
+            lines.append(f"  {shown(part.nbytes):>10} {share:5.1f} %  {part.phase:<8}  {part.line}")
+        return "\n".join([*lines, *[f"  note: {note}" for note in self.notes]])
+
+    __repr__ = __str__
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+
+        table = Table(title=self._summary(), caption="\n".join(self.notes) or None)
+        table.add_column("memory", justify="right")
+        table.add_column("share", justify="right")
+        table.add_column("")
+        table.add_column("line")
+        for part in self.parts:
+            table.add_row(shown(part.nbytes), f"{100 * part.nbytes / max(self.peak, 1):.1f} %", part.phase, part.line)
+        return table
+
+    def _repr_html_(self) -> str:
+        rows = [
+            f"<tr><td>{shown(p.nbytes)}</td><td>{100 * p.nbytes / max(self.peak, 1):.1f} %</td><td>{p.phase}</td>"
+            f"<td><code>{html.escape(p.line)}</code></td></tr>"
+            for p in self.parts
+        ]
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return f"<p>{html.escape(self._summary())}</p><table>{''.join(rows)}</table>{notes}"
+
+
+def shown(nbytes: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("B", "kB", "MB"):
+        if nbytes < 1000:
+            return f"{nbytes:.0f} {unit}" if unit == "B" else f"{nbytes:.1f} {unit}"
+        nbytes /= 1000
+    return f"{nbytes:.1f} GB"
+
+
+def memory_report(function: Callable[..., tree.Tree], argnums: int | Sequence[int] = 0) -> Callable[..., MemoryReport]:
+    """What `value_and_grad(function, argnums)` will take, found from types: `memory_report(f)(x)`.
+
+    The function runs on types alone, forwards and backwards, and every array that would be made is counted from when it
+    is made until nobody refers to it. Where Python's branches or while loops depend on values, the function runs
+    forwards once on the arguments to know the way; the report says so. Of a compiled function (`jit(f)`) it is the
+    workspace of the machine code of its value and gradient, which is made but not run.
+    """
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    @user_facing
+    def report(*args: tree.Tree, **kwargs: tree.Tree) -> MemoryReport:
+        name = getattr(function, "__name__", "function")
+        if isinstance(function, Jitted):
+            return _compiled(name, function, places, args, kwargs)
+        return _Run(function, places, args, kwargs).report(name)
+
+    return report
+
+
+class _Run:
+    """A function and its arguments, of which those to be differentiated are leaves."""
+
+    def __init__(self, function: Callable[..., Any], places: tuple[int, ...], args: Any, kwargs: Any) -> None:
+        self.function, self.kwargs, self.places = function, kwargs, places
+        self.args = list(args)
+        leaves, self.structure = tree.flatten(tuple(args[i] for i in places))
+        self.values = [plain_value(leaf, "memory_report: an argument") for leaf in leaves]
+        self.types = [ArrayType(t.shape, t.dtype) for t in map(type_of, self.values)]
+
+    def call(self, leaves: Sequence[Value]) -> Any:
+        args = list(self.args)
+        for i, part in zip(self.places, tree.unflatten(self.structure, leaves), strict=True):
+            args[i] = part
+        return self.function(*args, **self.kwargs)
+
+    def report(self, name: str) -> MemoryReport:
+        try:
+            ledger = Ledger()
+            found = self.counted(ledger)
+            needs_values = bool(ledger.open_sizes)
+        except ControlFlowError:
+            needs_values, found, ledger = True, (0, 0), Ledger()
+        notes: tuple[str, ...] = ()
+        if needs_values:
+            answers = self.forwards()
+            ledger = Ledger(answers.asked(), answers.turns)
+            found = self.counted(ledger)
+            notes = (
+                "The function ran forwards once on these arguments: branches or loops in it depend on values. Other "
+                "values may take more or less.",
+            )
+        forward, results = found
+        return MemoryReport(name, ledger.peak, forward, results, parts_of(ledger.at_peak), notes)
+
+    def forwards(self) -> Answers:
+        """The function on its values."""
+        with running(Answers()) as answers:
+            self.call([answers.input(t, v) for t, v in zip(self.types, self.values, strict=True)])
+        return answers
+
+    def counted(self, ledger: Ledger) -> tuple[int, int]:
+        """Run forwards and backwards on types: (memory between the two, of the results)."""
+        with running(ledger):
+            inputs = [ledger.input(t) for t in self.types]
+            with running(CountedTape(ledger)) as tape:
+                small = all(size_of(t) <= SMALL for t in self.types)
+                tracers = [tape.input(x) for x in inputs]  # they live until the gradient is there
+                (y,) = tree.leaves(self.call(tracers))
+                entries, forward = tape.entries, ledger.now
+                overhead = ENTRY * len(entries)
+                ledger.take((None, "record"), overhead)
+                if isinstance(y, TapeTracer) and y._trace is tape and y._index >= 0:
+                    seed, at = ledger.own(ArrayType((), y.dtype)), y._index
+                    with tape.reading_back(), tape.reading():
+                        if small and len(entries) <= 20_000:
+                            found = sweep_small(entries, {at: seed})
+                        else:
+                            tape.entries = []
+                            found = sweep(entries, len(inputs), {at: seed}, consume=True)
+                    del found
+        return forward, sum(map(size_of, self.types)) + 8
+
+
+def parts_of(lines: dict[Line, int]) -> tuple[Part, ...]:
+    """What lines hold, the largest first."""
+    found: dict[tuple[str, str], int] = {}
+    for (place, pulled), nbytes in lines.items():
+        if nbytes > 0:
+            text = "the record itself" if place is None and pulled == "record" else describe(place)
+            phase = "forward" if pulled is None or place is None else "backward"
+            found[text, phase] = found.get((text, phase), 0) + nbytes
+    ordered = sorted(found.items(), key=lambda item: -item[1])
+    return tuple(Part(line, phase, nbytes) for (line, phase), nbytes in ordered)
+
+
+def _compiled(name: str, function: Jitted, places: tuple[int, ...], args: Any, kwargs: Any) -> MemoryReport:
+    """The workspace and results of the machine code of value and gradient."""
+    whole = jit(value_and_grad(function.function, places[0] if len(places) == 1 else places))
+    call = whole._signature.read(args, kwargs, whole._is_method)
+    way = traced(whole.function, whole._signature, call)
+    made = executable(way.program)
+    results = sum(map(size_of, way.program.output_types))
+    if made.kernel is None:
+        return MemoryReport(name, 0, 0, results, (), (f"It is {made.how}: its memory is not known.",), True)
+    kernel = made.kernel
+    constants = sum(c.nbytes for c in kernel.constants)
+    parts = (
+        Part("workspace of the machine code", "", kernel.workspace),
+        Part("results", "", results),
+        Part("constants", "", constants),
+    )
+    notes: list[str] = []
+    if way.expected:
+        notes.append("Branches depend on values: what they ask was evaluated with these arguments.")
+    if any(_open(eq.op) for eq in made.program.equations):
+        notes.append("A while loop keeps what the way back reads of every turn: that comes on top.")
+    total = kernel.workspace + results + constants
+    return MemoryReport(name, total, 0, results, tuple(p for p in parts if p.nbytes), tuple(notes), True)
+
+
+def _open(op: Any) -> bool:
+    return isinstance(op, While) and len(op.body.outputs) > op.carries

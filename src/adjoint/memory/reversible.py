@@ -1,0 +1,240 @@
+"""Layers that can be undone: reverse mode keeps the last state of a chain, however long it is.
+
+    step = ad.reversible(f, inverse=g)          g(f(x, *parameters), *parameters) = x
+    chain = ad.reversible(step, step, step)     one state is kept, not three
+
+Without `inverse` it is found from what the layer does, if that is a composition of operations that can be undone (sums
+with a function of what is known, products, exponentials, permutations, square matrices …). What comes back is right up
+to the rounding of the inverse.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+from adjoint import tree
+from adjoint.base.errors import RuleError, ShapeError
+from adjoint.base.source import by_name, user_facing
+from adjoint.ops.inverses import inverted
+from adjoint.ops.reversible import Reversible
+from adjoint.program.program import Program, Var
+from adjoint.program.record import record_program
+from adjoint.program.trace import Traced, live_trace
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.arguments import plain_value
+from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.states import Held
+
+Function = Callable[..., tree.Tree]
+
+
+@overload
+def reversible(
+    layer: Function, /, *layers: Function, inverse: Function | None = None, orthonormal: bool = False
+) -> Chain: ...
+@overload
+def reversible(*, inverse: Function | None = None, orthonormal: bool = False) -> Callable[[Function], Chain]: ...
+def reversible(
+    *layers: Function, inverse: Function | None = None, orthonormal: bool = False
+) -> Chain | Callable[[Function], Chain]:
+    """A function of a state (a tree) that reverse mode undoes instead of keeping what it computed on the way.
+
+    Of one function f(x, *parameters) with `inverse(y, *parameters)`; or of several, one after the other, called as
+    chain(x) or as chain(x, p₁ … p_K) where layer k is given pₖ. What layers close over is differentiated too.
+    `orthonormal` says that the derivatives of all layers with respect to x are orthonormal matrices, ∂fᵀ = ∂f⁻¹: then
+    cotangents of x go back as tangents of the inverse.
+    """
+    if not layers:
+        return lambda layer: Chain([layer], inverse, orthonormal)
+    if len(layers) > 1 and inverse is not None:
+        raise RuleError(
+            "reversible: an inverse belongs to one function. Write ad.reversible(f, inverse=g) for each layer, and "
+            "ad.reversible(*layers) for the chain."
+        )
+    return Chain(layers, inverse, orthonormal)
+
+
+class Chain:
+    """Layers that can be undone, one after the other. Made by `reversible`."""
+
+    def __init__(self, layers: Sequence[Function], inverse: Function | None, orthonormal: bool) -> None:
+        for layer in layers:
+            if not callable(layer):
+                raise TypeError(f"reversible needs functions, not {type(layer).__name__}.")
+        self.layers, self.inverse, self.orthonormal = tuple(layers), inverse, orthonormal
+        if len(layers) == 1:
+            functools.update_wrapper(self, layers[0], updated=())
+
+    @property
+    def steps(self) -> list[tuple[Function, Function | None, bool]]:
+        """All functions of the chain, with their inverses, and whether their derivatives are orthonormal."""
+        if len(self.layers) == 1 and not isinstance(self.layers[0], Chain):
+            return [(self.layers[0], self.inverse, self.orthonormal)]
+        found: list[tuple[Function, Function | None, bool]] = []
+        for layer in self.layers:
+            steps = layer.steps if isinstance(layer, Chain) else [(layer, None, False)]
+            found += [(f, g, o or self.orthonormal) for f, g, o in steps]
+        return found
+
+    @user_facing
+    def __call__(self, x: tree.Tree, *parameters: tree.Tree) -> tree.Tree:
+        steps = self.steps
+        given = self._given(parameters, len(steps))
+        if live_trace() is None:
+            for (function, _, _), own in zip(steps, given, strict=True):
+                x = function(x, *own)
+            return x
+        if Held("reversible", (x, parameters)):
+            raise RuleError("reversible: a layer takes no random generator. Draw outside, and pass the numbers.")
+        leaves, structure = tree.flatten(x)
+        state = [plain_value(leaf, "reversible: the state") for leaf in leaves]
+        types = [type_of(v) for v in state]
+        values: list[Value] = []
+        layers: list[_Layer] = []
+        for (function, inverse, _), own in zip(steps, given, strict=True):
+            layer = _Layer(function, inverse, structure, [ArrayType(t.shape, t.dtype) for t in types], own)
+            structure, types = layer.result, list(layer.program.output_types)
+            values += layer.parameters
+            layers.append(layer)
+        op = Reversible(
+            tuple(layer.program for layer in layers),
+            tuple(layer.inverse for layer in layers),
+            tuple(len(layer.parameters) for layer in layers),
+            all(orthonormal for _, _, orthonormal in steps),
+        )
+        return tree.unflatten(structure, op(*values, *state))
+
+    def _given(self, parameters: tuple[Any, ...], count: int) -> list[tuple[Any, ...]]:
+        """The parameters of each layer."""
+        if count == 1:
+            return [parameters]
+        if parameters and len(parameters) != count:
+            raise ShapeError(
+                f"reversible: {len(parameters)} parameters were given to a chain of {count} layers. Give one (a tree) "
+                "for each layer, or none."
+            )
+        return [(p,) for p in parameters] if parameters else [()] * count
+
+    def __reduce__(self) -> Any:
+        return by_name(self) or (Chain, (self.layers, self.inverse, self.orthonormal))
+
+    def __repr__(self) -> str:
+        names = [getattr(f, "__qualname__", repr(f)) for f, _, _ in self.steps]
+        return f"<reversible of {', '.join(names[:3])}{f' … ({len(names)} layers)' if len(names) > 3 else ''}>"
+
+
+class _Layer:
+    """A layer and its inverse as programs (parameters, state) → state. Parameters are also what they close over."""
+
+    def __init__(
+        self, function: Function, inverse: Function | None, structure: Any, types: list[ArrayType], own: tuple[Any, ...]
+    ) -> None:
+        leaves, own_structure = tree.flatten(own)
+        values = [plain_value(leaf, "reversible: a parameter") for leaf in leaves]
+        kinds = [type_of(v) for v in values]
+        n = len(values)
+
+        def recorded(f: Function, structure: Any, types: list[ArrayType]) -> tuple[Program, list[Traced], Any]:
+            found: list[Any] = []
+
+            def flat(*given: Value) -> list[Value]:
+                out, made = tree.flatten(
+                    f(tree.unflatten(structure, given[n:]), *tree.unflatten(own_structure, given[:n]))
+                )
+                found.append(made)
+                return [checked_leaf(leaf) for leaf in out]
+
+            program, captured = record_program(flat, [*kinds, *types], purpose="a reversible layer")
+            return program, captured, found[0]
+
+        program, captured, self.result = recorded(function, structure, types)
+        state = len(types)
+        if inverse is None:
+            self.program = _arranged(program, n, state, len(captured), 0, True)
+            count = n + len(captured)
+            self.inverse = inverted(self.program, range(count, count + state))
+            self.parameters: list[Value] = [*values, *captured]
+            return
+        outputs = [ArrayType(t.shape, t.dtype) for t in program.output_types]
+        undone, closed, back = recorded(inverse, self.result, outputs)
+        if back != structure or [(t.shape, t.dtype) for t in undone.output_types] != [
+            (t.shape, t.dtype) for t in types
+        ]:
+            raise ShapeError(
+                f"reversible: the inverse of {getattr(function, '__name__', 'a layer')} gives "
+                f"{', '.join(map(str, undone.output_types))}, but the layer takes {', '.join(map(str, types))}."
+            )
+        self.program = _arranged(program, n, state, len(captured), len(closed), True, closed)
+        self.inverse = _arranged(undone, n, len(outputs), len(captured), len(closed), False, captured)
+        self.parameters = [*values, *captured, *closed]
+
+
+def _arranged(
+    program: Program, own: int, state: int, first: int, second: int, is_first: bool, others: Sequence[Traced] = ()
+) -> Program:
+    """A program (parameters, state, what it closes over) with what both functions close over before the state."""
+    closed = program.inputs[own + state :]
+    unread = tuple(Var(c.type) for c in others)
+    between = (*closed, *unread) if is_first else (*unread, *closed)
+    assert len(between) == first + second
+    inputs = (*program.inputs[:own], *between, *program.inputs[own : own + state])
+    return Program(inputs, program.equations, program.outputs, program.constants)
+
+
+def coupling(f: Function, g: Function) -> Chain:
+    """(x₁, x₂) ↦ (y₁, y₂): y₁ = x₁ + f(x₂), y₂ = x₂ + g(y₁). Parameters (p, q), if given, go to f and g."""
+
+    def forwards(x: Any, *parameters: Any) -> Any:
+        p, q = _pair(parameters)
+        first = x[0] + f(x[1], *p)
+        return first, x[1] + g(first, *q)
+
+    def backwards(y: Any, *parameters: Any) -> Any:
+        p, q = _pair(parameters)
+        second = y[1] - g(y[0], *q)
+        return y[0] - f(second, *p), second
+
+    return Chain([forwards], backwards, False)
+
+
+def _pair(parameters: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    if not parameters:
+        return (), ()
+    ((p, q),) = parameters
+    return (p,), (q,)
+
+
+def momentum(f: Function, gamma: float = 0.9) -> Chain:
+    """A residual layer with momentum: (x, v) ↦ (x + v′, v′), v′ = γ v + (1 - γ) f(x, *parameters)."""
+
+    def forwards(state: Any, *parameters: Any) -> Any:
+        x, v = state
+        v = gamma * v + (1 - gamma) * f(x, *parameters)
+        return x + v, v
+
+    def backwards(state: Any, *parameters: Any) -> Any:
+        x, v = state
+        x = x - v
+        return x, (v - (1 - gamma) * f(x, *parameters)) / gamma
+
+    return Chain([forwards], backwards, False)
+
+
+def leapfrog(force: Function, step: float) -> Chain:
+    """A step of an equation of motion, (q, p) ↦ (q′, p′): half a kick by the force, a drift, half a kick."""
+
+    def forwards(state: Any, *parameters: Any) -> Any:
+        q, p = state
+        p = p + (step / 2) * force(q, *parameters)
+        q = q + step * p
+        return q, p + (step / 2) * force(q, *parameters)
+
+    def backwards(state: Any, *parameters: Any) -> Any:
+        q, p = state
+        p = p - (step / 2) * force(q, *parameters)
+        q = q - step * p
+        return q, p - (step / 2) * force(q, *parameters)
+
+    return Chain([forwards], backwards, False)

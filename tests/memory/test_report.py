@@ -1,0 +1,182 @@
+"""memory_report against what is measured, on programs of many kinds; and by line."""
+
+import io
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.memory.report import shown
+
+N = 60_000
+X = np.linspace(0.1, 1, N)
+RNG = np.random.default_rng(0)
+WEIGHTS = [RNG.normal(size=(200, 200)) / 15 for _ in range(4)]
+BATCH = RNG.normal(size=(150, 200))
+
+
+def chain(x):
+    for _ in range(10):
+        x = np.sin(x) * 1.1
+    return np.sum(x)
+
+
+def variables(x):
+    a = np.exp(x)
+    b = a * x
+    c = np.tanh(b) + a
+    return np.sum(c / b * a)
+
+
+def network(weights):
+    h = BATCH
+    for w in weights:
+        h = np.tanh(h @ w)
+    return np.sum(h**2)
+
+
+def softmax(x):
+    e = np.exp(x - np.max(x))
+    return -np.log(e[0] / np.sum(e))
+
+
+def views(x):
+    a = x.reshape(100, -1)
+    b = a.T[10:50]
+    return np.sum(b * b) + np.sum(np.concatenate([a[0], a[1]]) ** 3)
+
+
+def gathers(x):
+    y = x[::2]
+    return np.sum(y**2) + np.sum(y[np.arange(1000)] ** 3)
+
+
+def loop(x):
+    return np.sum(ad.scan(lambda c, _: (np.sin(c) * 1.01, None), x, length=20)[0])
+
+
+def loop_with_slots(x):
+    return np.sum(ad.scan(lambda c, _: (np.sin(c) * 1.01, None), x, length=40, checkpoint=5)[0])
+
+
+def checkpointed(x):
+    f = ad.checkpoint(lambda x: np.sin(np.cos(np.sin(np.cos(x)))))
+    return np.sum(f(f(f(f(x)))))
+
+
+def branches(x):
+    for _ in range(6):
+        x = np.sin(x) if x[0] > 0.3 else np.exp(x) * 0.5
+    return np.sum(x)
+
+
+def until(x):
+    return np.sum(ad.while_loop(lambda x: x[0] < 1.0, lambda x: x * 1.3 + 0.01 * np.sin(x), x))
+
+
+def undone(x):
+    return np.sum(ad.reversible(*[ad.memory.coupling(np.sin, np.cos)] * 6)((x, x * 2))[0])
+
+
+def statistics(x):
+    return np.linalg.norm(x) + np.mean(x) * np.var(x) + np.std(x)
+
+
+PROGRAMS = [
+    *(chain, variables, softmax, views, gathers, loop, loop_with_slots, checkpointed),
+    *(branches, until, undone, statistics),
+]
+
+
+def measured(f, x):
+    """The peak of value and gradient, in bytes."""
+    ad.value_and_grad(f)(x)  # what is made once, such as programs of loops
+    tracemalloc.start()
+    try:
+        ad.value_and_grad(f)(x)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "f, x", [*[(f, X) for f in PROGRAMS], (network, WEIGHTS)], ids=lambda v: getattr(v, "__name__", "")
+)
+def test_within_a_fifth(f, x) -> None:
+    report = ad.memory_report(f)(x)
+    assert report.peak == pytest.approx(measured(f, x), rel=0.2)
+    assert (report.notes != ()) == (f in (branches, until))
+    assert sum(part.nbytes for part in report.parts) == pytest.approx(report.peak)
+
+
+def test_nothing_is_computed() -> None:
+    huge = np.broadcast_to(np.float64(1.0), (10**6, 10**6))  # eight terabytes, if they were there
+    report = ad.memory_report(lambda x: np.sum(np.exp(x) ** 2))(huge)
+    assert report.peak >= 2 * 8e12
+    assert "TB" not in str(report)
+    assert "GB" in str(report)
+
+
+def test_branches_run_forwards_once() -> None:
+    seen = []
+
+    def f(x):
+        ad.debug.callback(lambda x: seen.append(x.shape), x)
+        return np.sum(np.exp(x)) if x[0] > 0 else np.sum(x)
+
+    report = ad.memory_report(f)(X)
+    assert "ran forwards once" in report.notes[0]
+    assert seen == [(N,)]
+    assert ad.memory_report(f)(-X).peak < report.peak
+
+
+def test_lines() -> None:
+    report = ad.memory_report(variables)(X)
+    first = next(part for part in report.parts if "a = np.exp(x)" in part.line)
+    assert first.phase == "forward"
+    assert first.nbytes == X.nbytes
+    back = [part for part in report.parts if part.phase == "backward"]
+    assert any("np.sum(c / b * a)" in part.line for part in back)
+    assert list(report.parts) == sorted(report.parts, key=lambda part: -part.nbytes)
+
+
+def test_arguments() -> None:
+    def f(p, x, *, scale):
+        return np.sum(np.tanh(p["w"] * x)) * scale
+
+    one = ad.memory_report(f)({"w": X}, X, scale=2.0)
+    both = ad.memory_report(f, argnums=(0, 1))({"w": X}, X, scale=2.0)
+    assert one.results == X.nbytes + 8
+    assert both.results == 2 * X.nbytes + 8
+    assert both.peak > one.peak
+
+
+def test_checkpoints_take_less() -> None:
+    plain = ad.memory_report(lambda x: np.sum(ad.fori_loop(0, 100, lambda i, x: np.sin(x), x)))(X)
+    slots = ad.memory_report(lambda x: np.sum(ad.fori_loop(0, 100, lambda i, x: np.sin(x), x, checkpoint=6)))(X)
+    assert slots.peak < plain.peak / 4
+
+
+def test_compiled_functions() -> None:
+    def f(x):
+        return np.sum(ad.fori_loop(0, 50, lambda i, x: np.sin(x) * 1.01, x, checkpoint=4) ** 2)
+
+    report = ad.memory_report(ad.jit(f))(X)
+    assert 5 * X.nbytes < report.peak < 12 * X.nbytes
+    assert report.parts[0].line == "workspace of the machine code"
+    open_loop = ad.memory_report(ad.jit(until))(X)
+    assert "while loop" in open_loop.notes[0]
+
+
+def test_text_table_and_page() -> None:
+    from rich.console import Console
+
+    report = ad.memory_report(chain)(X)
+    assert str(report).startswith("chain: ")
+    page = io.StringIO()
+    Console(width=160, file=page).print(report)
+    assert "x = np.sin(x) * 1.1" in page.getvalue()
+    assert "<table>" in report._repr_html_()
+    assert report.as_dict()["peak"] == report.peak
+    assert [shown(n) for n in (12, 3400, 5.6e6, 7.8e9)] == ["12 B", "3.4 kB", "5.6 MB", "7.8 GB"]
