@@ -19,6 +19,7 @@ BUILT_IN = {
     errors.CaptureError: ValueError,
     errors.CheckError: ValueError,
     errors.NonFiniteError: FloatingPointError,
+    errors.SolveError: ArithmeticError,
     errors.ProgramError: ValueError,
     errors.UnsupportedError: TypeError,
     errors.IndexBoundsError: IndexError,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Transformed, vjp
+from adjoint.api import Function, Transformed, vjp
 from adjoint.audit.flops import operations
 from adjoint.audit.walk import walk
 from adjoint.base.origins import Origin, at
@@ -128,7 +128,7 @@ def _numbers(*counts: Count) -> tuple[str, ...]:
     return tuple(f"{number:,}" for count in counts for number in (count.flops, count.calls, count.bytes))
 
 
-def cost(function: Callable[..., Any], argnums: int | Sequence[int] | None = None) -> Transformed:
+def cost(function: Function, argnums: int | Sequence[int] | None = None) -> Transformed:
     """What a function and its gradient cost: `cost(f)(*args, **kwargs)` returns a Cost.
 
     The function is run on the arguments: of a branch the side taken is counted, of a loop every turn. `value` counts

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Transformed
+from adjoint.api import Function, Transformed
 from adjoint.audit.distances import non_smooth
 from adjoint.audit.walk import walk
 from adjoint.base.source import describe
@@ -99,7 +99,7 @@ class Kinks:
         return f"<p>{html.escape(self._title())}</p><table>{rows}</table>"
 
 
-def kinks(function: Callable[..., Any], *, tolerance: float = TOLERANCE) -> Transformed:
+def kinks(function: Function, *, tolerance: float = TOLERANCE) -> Transformed:
     """Where a function is not smooth: `kinks(f)(*args, **kwargs)` returns Kinks.
 
     The function is run on the arguments, into the branches taken and every turn of its loops. An element is found when

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import jvp, vmap
+from adjoint.api import Function, jvp, vmap
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.probes import Estimate, averaged, draw
@@ -23,7 +23,7 @@ __all__ = ["forward_gradient"]
 
 
 def forward_gradient(
-    function: Callable[..., Any], argnums: int = 0, *, samples: int = 1, probes: str = "normal"
+    function: Function, argnums: int = 0, *, samples: int = 1, probes: str = "normal"
 ) -> Callable[..., Estimate]:
     """An unbiased estimate of the gradient from directional derivatives: `forward_gradient(f)(rng, *args)`.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import jet
+from adjoint.api import Function, jet
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 
@@ -37,7 +37,7 @@ def along(function: Callable[[Any], Any], x: Any, direction: Any, order: int) ->
     return [value, *slopes]
 
 
-def derivative(function: Callable[..., Any], n: int = 1, argnums: int = 0) -> Callable[..., Any]:
+def derivative(function: Function, n: int = 1, argnums: int = 0) -> Function:
     """f⁽ⁿ⁾, for a function of one number (and of other arguments, which stay as they are); n = 0 is f itself.
 
     The results of f may be any tree of arrays. For many numbers at once: vmap(derivative(f, n)).

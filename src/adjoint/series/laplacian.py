@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import jet, jvp, vmap
+from adjoint.api import Function, jet, jvp, vmap
 from adjoint.base.source import user_facing
 from adjoint.linear.spaces import Space
 from adjoint.ops.calculus import Linear
@@ -108,7 +108,7 @@ class Collapsed(Trace):
         return CollapsedTracer(self, z, first, second) if hasattr(z, "dtype") and z.dtype.kind in "fc" else z
 
 
-def laplacian(function: Callable[..., Any]) -> Callable[..., Any]:
+def laplacian(function: Function) -> Function:
     """Δf(x) = Σᵢ ∂²f/∂xᵢ² over all elements of x, without the Hessian: one pass forwards.
 
     x may be a number, an array or a tree; f may return a number, an array or a tree, whose Laplacians come in the same

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import vmap
+from adjoint.api import Function, vmap
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.spaces import Space
@@ -88,7 +88,7 @@ class Partials:
         return f"<{len(self)} partial derivatives up to order {self.order} in {self.space.size} variables>"
 
 
-def partials(function: Callable[..., Any], order: int) -> Callable[..., Partials]:
+def partials(function: Function, order: int) -> Callable[..., Partials]:
     """partials(f, K)(x): all mixed partial derivatives of f up to order K.
 
     One power series to order K along each of C(n + K - 1, K) directions, all side by side, and sums with fixed weights:

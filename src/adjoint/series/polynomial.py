@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
+from adjoint.api import Function
 from adjoint.base.source import user_facing
 from adjoint.linear.spaces import Space
 from adjoint.program.trace import Traced
@@ -112,7 +113,7 @@ def _horner(c: Value, h: Value) -> Value:
 
 
 @user_facing
-def taylor(function: Callable[[Any], Any], x0: Any, order: int) -> TaylorPolynomial:
+def taylor(function: Function, x0: tree.Tree, order: int) -> TaylorPolynomial:
     """The Taylor polynomial of f at x₀ up to an order: evaluate it, read its coefficients, ask for its remainder.
 
     x₀ may be a number, an array, or a tree; f may return any tree. Of the symmetric tensors of derivatives each entry
