@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from adjoint.audit import cost, kinks
     from adjoint.hessian_products import hvp
     from adjoint.jitting import jit
-    from adjoint.memory import memory_report, reversible
     from adjoint.linear.estimates_gradient import forward_gradient
+    from adjoint.memory import memory_report, reversible
     from adjoint.series import derivative, laplacian, partials, taylor
     from adjoint.testing import check_grads
 
