@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.arithmetic import sign
 from adjoint.ops.index import Gather, ScatterSet, ScatterSum, Slice, subscript
 from adjoint.ops.pointwise import MaskedProduct, Pointwise, ProductUfunc, Ufunc
 from adjoint.ops.rearrange import (
@@ -64,13 +65,15 @@ def pointwise(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) 
     """zᵢ on xᵢ; with known values only where the partial is not zero."""
     (z,) = made
     shape: Any = z.shape
+    if op is sign and z.type.dtype.kind == "f":
+        return [None]
     parts = [broadcast(f, shape) for f in facts]
     if isinstance(op, ProductUfunc | MaskedProduct):
         for i, f in enumerate(facts):
             other = facts[1 - i].value
             if f.reach is not None and other is not None:
                 parts[i] = where(parts[i], np.not_equal(other, 0), shape)
-    elif z.value is not None and isinstance(op, Ufunc) and not op.own_push:
+    elif z.value is not None and isinstance(op, Ufunc) and type(op).push is Ufunc.push:  # Σ partial · tangent
         for i, f in enumerate(facts):
             if f.reach is not None:
                 partial = op.factor(i, [g.value for g in facts], z.value)
