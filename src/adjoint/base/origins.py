@@ -8,7 +8,7 @@ from typing import NamedTuple
 from adjoint.base.scopes import current_scope
 from adjoint.base.source import Location, here
 
-__all__ = ["Origin", "at", "origin", "pin", "unpin"]
+__all__ = ["Origin", "at", "origin", "pin", "pinned", "unpin"]
 
 
 class Origin(NamedTuple):
@@ -26,6 +26,11 @@ def origin() -> Origin:
     """The origin that is pinned, else the place in user code that is running now."""
     pinned = _pinned.get()
     return Origin(here(), current_scope()) if pinned is None else pinned
+
+
+def pinned() -> Origin | None:
+    """What everything is done for now; None: the place in user code that is running."""
+    return _pinned.get()
 
 
 def pin(place: Origin | None) -> Token[Origin | None]:

@@ -1,0 +1,116 @@
+"""Tapes that know for which line of the user's each entry was recorded, and say so while they are read backwards.
+
+Everything else is as on a plain tape: the same values are kept, the same rules pull. So what is computed on the way
+back can be counted, or timed, by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.base.origins import Origin, origin, pin, pinned, unpin
+from adjoint.transform.tape import HEAD, Tape
+
+__all__ = ["LinedTape", "Lines", "Lining", "NotedOrigin", "lined", "lining", "pins_restored"]
+
+
+class NotedOrigin(Origin):
+    """An origin with whatever else was noted where an operation was recorded."""
+
+    note: Any = None
+
+
+@dataclass(frozen=True)
+class Lining:
+    """What is wanted of tapes while it is in force.
+
+    `note` is called for every entry, and what it gives goes with the origin. `reading` is called with a tape that is
+    about to be read backwards.
+    """
+
+    note: Callable[[], Any] = lambda: None
+    reading: Callable[[LinedTape], None] = lambda tape: None
+
+
+_lining: ContextVar[Lining | None] = ContextVar("adjoint_lining", default=None)
+
+
+def lining() -> Lining | None:
+    """What is wanted of new tapes; None: that they are quick."""
+    return _lining.get()
+
+
+@contextmanager
+def lined(wanted: Lining) -> Generator[None]:
+    """Tapes that are made inside know the lines of their entries."""
+    token = _lining.set(wanted)
+    try:
+        yield
+    finally:
+        _lining.reset(token)
+
+
+@contextmanager
+def pins_restored() -> Generator[None]:
+    """Read a record inside: afterwards everything is done for whom it was done before."""
+    token = pin(pinned())
+    try:
+        yield
+    finally:
+        unpin(token)
+
+
+class Lines(list[Any]):
+    """The entries of a record; whoever takes one on the way back works for its line from then on."""
+
+    def __init__(self, entries: Iterable[Any] = (), places: Iterable[NotedOrigin] = (), wanted: Any = None) -> None:
+        super().__init__(entries)
+        self.places = list(places)
+        self.wanted: Lining = Lining() if wanted is None else wanted
+
+    def append(self, entry: Any) -> None:
+        head: Any = entry[0]
+        op: Any = head[3] if type(head) is HEAD else head
+        place = origin()
+        noted = NotedOrigin(place.location, place.scope, getattr(op, "title", getattr(op, "name", "")))
+        noted.note = getattr(place, "note", None) or self.wanted.note()
+        self.places.append(noted)
+        super().append(entry)
+
+    def like(self, entries: Iterable[Any]) -> Lines:
+        """Other entries of the same lines."""
+        return Lines(entries, self.places, self.wanted)
+
+    def pop(self, index: Any = -1) -> Any:
+        pin(self.places.pop(index))
+        return super().pop(index)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, int):
+            pin(self.places[index])
+        return super().__getitem__(index)
+
+    def __reversed__(self) -> Iterator[Any]:
+        for entry, place in zip(super().__reversed__(), reversed(self.places), strict=True):
+            pin(place)
+            yield entry
+
+
+class LinedTape(Tape):
+    """A tape whose entries know their lines."""
+
+    def __init__(self, wanted: Lining, *, outlives_call: bool = False) -> None:
+        super().__init__(outlives_call=outlives_call)
+        self.wanted = wanted
+        self.entries = self.lines = Lines(wanted=wanted)
+
+    @contextmanager
+    def reading(self) -> Generator[None]:
+        """While the record is read, what is done is done for the lines of its entries."""
+        self.wanted.reading(self)
+        with super().reading(), pins_restored():
+            yield
