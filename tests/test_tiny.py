@@ -196,6 +196,7 @@ def test_audits() -> None:
     assert ad.audit.cost is ad.cost
     assert ad.cost(lambda x: x * x + x)(3.0).value.flops == 2
     assert ad.kinks(np.abs)(0.0).verdict == "kink"
+    assert "v₁ = sin(v₀)" in str(ad.explain(np.sin)(0.5))
 
 
 def test_every_public_name_is_tried_here() -> None:

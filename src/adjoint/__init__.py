@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from adjoint.linear.estimates_gradient import forward_gradient
     from adjoint.memory import memory_report, reversible
     from adjoint.series import derivative, laplacian, partials, taylor
+    from adjoint.show import explain
     from adjoint.testing import check_grads
 
 __version__ = "0.1.0"
@@ -76,6 +77,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     "load",
     "ArrayType",
     # looking and checking
+    "explain",
     "audit",
     "cost",
     "kinks",
@@ -103,6 +105,7 @@ __all__ = [  # noqa: RUF022  (by subject)
 _LATER = {
     "audit": "adjoint.audit",
     "cost": "adjoint.audit",
+    "explain": "adjoint.show",
     "kinks": "adjoint.audit",
     "curvature": "adjoint.curvature",
     "linear": "adjoint.linear",

@@ -1,0 +1,131 @@
+"""`ad.explain(f)(*args)`: what a function and its derivative did, step by step, to be looked at."""
+
+# pyright: basic
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjoint import tree
+from adjoint.api import Function, Transformed
+from adjoint.show import sweeps
+from adjoint.show.recording import is_number_or_array, recorded
+from adjoint.show.story import Story
+from adjoint.show.table import Row, cells, headings, rows
+from adjoint.show.unfold import MOST_EVENTS, unfolded
+
+__all__ = ["MODES", "Explanation", "explain"]
+
+MODES = ("reverse", "forward", "second")
+PRINTED = 60  # rows of a table that is printed
+
+
+class Explanation:
+    """What a function did for its arguments. Print it, show it in a notebook, or write a page."""
+
+    def __init__(self, story: Story, mode: str, function: Function, args: Any, kwargs: Any) -> None:
+        self.story, self.mode = story, mode
+        self._call = (function, args, kwargs)
+
+    @property
+    def name(self) -> str:
+        """The function's."""
+        return self.story.name
+
+    def table(self, *, digits: int = 7) -> list[Row]:
+        """The trace table, row by row."""
+        return list(rows(self.story, self.mode, digits=digits))
+
+    def __str__(self) -> str:
+        table = self.table()
+        lines = [cells(row, self.mode) for row in table]
+        left_out = len(lines) - PRINTED
+        if left_out > 0:
+            half = PRINTED // 2
+            lines[half : len(lines) - half] = [["", f"… {left_out} more rows …"]]
+        head = headings(self.mode)
+        lines = [head, *[[*line, *[""] * (len(head) - len(line))] for line in lines]]
+        keep = [j for j in range(len(head)) if any(line[j] for line in lines)]
+        widths = [max(_width(line[j]) for line in lines) for j in keep]
+        text = ["  ".join(line[j] + " " * (w - _width(line[j])) for j, w in zip(keep, widths, strict=True)).rstrip()
+                for line in lines]  # fmt: skip
+        text.insert(1, "─" * max(map(_width, text)))
+        return "\n".join([self._title(), "", *text, *[f"note: {n}" for n in self.notes]])
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know: the direction of tangents, loops that are too long, branches that were taken."""
+        asked = [f"Python asked on its way: {q}" for q in self.story.questions[:6]]
+        more = len(self.story.questions) - 6
+        return [*self.story.notes, *asked, *([f"and {more} more questions"] if more > 0 else [])]
+
+    def _title(self) -> str:
+        events = len(self.story.events)
+        what = {"reverse": "value and adjoints", "forward": "value and tangents", "second": "second derivatives"}
+        return f"{self.name}: {what[self.mode]}, {events} operation{'' if events == 1 else 's'}"
+
+    __repr__ = __str__
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=self._title(), caption="\n".join(self.notes) or None)
+        head = headings(self.mode)
+        for j, title in enumerate(head):
+            table.add_column(title, justify="right" if title == "" and j else "left", no_wrap=False)
+        for row in self.table()[:PRINTED]:
+            table.add_row(*map(Text, cells(row, self.mode)))
+        return table
+
+
+def _width(text: str) -> int:
+    """Columns on a terminal: accents stand above the letter before them."""
+    return sum(c not in "\u0304\u0307" for c in text)
+
+
+def explain(
+    function: Function, *, mode: str = "reverse", argnums: int | Sequence[int] | None = None,
+    detail: str = "primitives", seed: tree.Tree = None, direction: tree.Tree = None, most: int = MOST_EVENTS,
+) -> Transformed:  # fmt: skip
+    """See what a function and its derivative do: `explain(f)(*args, **kwargs)` returns an Explanation.
+
+    `mode` is "reverse" (adjoints v̄), "forward" (tangents v̇ along `direction`) or "second" (both, and the derivative of
+    the adjoints along the direction). `argnums` names the arguments that are differentiated: by default all of floats.
+    `detail` is "primitives", or "statements": then each statement of the function is one step. `seed` is the adjoint of
+    the results, when they are more than one number. Loops are shown turn by turn up to `most` operations in all.
+    """
+    if mode not in MODES:
+        raise ValueError(f"explain: mode is one of {', '.join(map(repr, MODES))}; got {mode!r}.")
+    if detail not in ("primitives", "statements"):
+        raise ValueError(f"explain: detail is 'primitives' or 'statements'; got {detail!r}.")
+    options = {
+        "mode": mode, "argnums": argnums, "detail": detail, "seed": seed, "direction": direction, "most": most,
+    }  # fmt: skip
+    return Transformed(_explain, function, options)
+
+
+def _explain(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Explanation:
+    run = recorded(function, args, kwargs)
+    wanted = _wanted(options["argnums"], args, kwargs)
+    story = unfolded(run, wanted, statements=options["detail"] == "statements", most=options["most"])
+    if options["mode"] == "reverse":
+        sweeps.backward(story, options["seed"])
+    elif options["mode"] == "forward":
+        sweeps.forward(story, options["direction"])
+    else:
+        sweeps.second(story, options["seed"], options["direction"])
+    return Explanation(story, options["mode"], function, args, kwargs)
+
+
+def _wanted(argnums: int | Sequence[int] | None, args: Sequence[Any], kwargs: dict[str, Any]) -> list[bool] | None:
+    """For each input of the program, whether it is differentiated; None for all that can be."""
+    if argnums is None:
+        return None
+    chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for i in chosen:
+        if not -len(args) <= i < len(args):
+            raise IndexError(f"explain: argnums={i}, but the function got {len(args)} positional arguments.")
+    chosen = tuple(i % len(args) for i in chosen)
+    flags = [i in chosen for i, a in enumerate(args) for leaf in tree.leaves(a) if is_number_or_array(leaf)]
+    return flags + [False for leaf in tree.leaves(kwargs) if is_number_or_array(leaf)]

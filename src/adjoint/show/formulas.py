@@ -1,0 +1,285 @@
+"""Formulas: what an operation computes, and what the chain rule says about it, as expressions to be read.
+
+The chain rule's side is not written down a second time: a primitive's own rule is recorded on symbols, and the program
+that comes out is read as an expression. So what is shown is what `grad` does.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.calculus import fit
+from adjoint.ops.pointwise import BY_NAME
+from adjoint.program.op import Op
+from adjoint.program.program import Literal as ProgramLiteral
+from adjoint.program.program import Program, Var
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.show.story import Event, Variable
+
+__all__ = [
+    "Apply", "Formula", "Number", "Symbol", "adjoint_formula", "evaluated", "forward_formula", "partial",
+    "pull_program", "pulled_formula", "push_program", "tangent_formula",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A variable: its value (""), its adjoint ("bar"), its tangent ("dot"), the tangent of its adjoint ("bar dot")."""
+
+    variable: Any  # a Variable, or a name
+    accent: str = ""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A constant."""
+
+    value: Value
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operation on formulas."""
+
+    op: Op
+    parts: tuple[Any, ...]
+
+    @property
+    def title(self) -> str:
+        return self.op.title
+
+
+Formula = Symbol | Number | Apply
+
+
+def forward_formula(event: Event) -> Formula:
+    """op(operands), with the variables of the story."""
+    whole = Apply(event.op, tuple(_operand(a) for a in event.operands))
+    hides = any(isinstance(a, Variable) and a.hidden for a in event.operands)
+    return expanded(whole) if hides else whole
+
+
+def _operand(a: Any) -> Formula:
+    return Symbol(a) if isinstance(a, Variable) else Number(a.value)
+
+
+def adjoint_formula(variable: Variable) -> Formula | None:
+    """v̄ = Σ z̄ ∂z/∂v over the operations that read v; None when a rule cannot be written down."""
+    terms: list[Formula] = []
+    for event, i in reversed(variable.uses):
+        if not any(v.moves for v in event.outputs) or event.contributions[i] is None:
+            continue
+        term = pulled_formula(event, i)
+        if term is None:
+            return None
+        terms.append(term)
+    whole: Formula | None = None
+    for term in terms:
+        whole = term if whole is None else Apply(BY_NAME["add"], (whole, term))
+    return whole if whole is None else expanded(whole)
+
+
+def tangent_formula(event: Event) -> Formula | None:
+    """ż = Σ ∂z/∂x ẋ for an operation; None when its rule cannot be written down."""
+    program = push_program(event)
+    if program is None:
+        return None
+    dots: list[Formula] = [Symbol(a, "dot") for a, m in zip(event.operands, event.moving, strict=True) if m]
+    symbols: list[Formula] = [*map(_operand, event.operands), Symbol(event.outputs[0]), *dots]
+    return expanded(read(program, symbols)[0])
+
+
+def expanded(formula: Formula) -> Formula:
+    """The formula without temporaries: in place of each stands what it is."""
+    if isinstance(formula, Number) or (isinstance(formula, Symbol) and not getattr(formula.variable, "hidden", False)):
+        return formula
+    if isinstance(formula, Apply):
+        return tidy(formula.op, tuple(expanded(part) for part in formula.parts))
+    v = formula.variable
+    meaning = {"": lambda: forward_formula(v.event), "dot": lambda: tangent_formula(v.event)}
+    found = meaning.get(formula.accent, lambda: adjoint_formula(v))()
+    return formula if found is None else expanded(found)
+
+
+def partial(event: Event, i: int) -> Formula | None:
+    """∂z/∂x_i of an operation that acts element by element; None for all others."""
+    program = _partial_program(event.op, _key(event), i) if event.op.pointwise else None
+    if program is None:
+        return None
+    symbols: list[Formula] = [*map(_operand, event.operands), Symbol(event.outputs[0])]
+    return read(program, symbols)[0]
+
+
+def pulled_formula(event: Event, i: int, seed: Formula | None = None) -> Formula | None:
+    """What an operation adds to the adjoint of its operand i, as a formula; None if it is unknown."""
+    program = pull_program(event)
+    if program is None:
+        return None
+    bars: list[Formula] = [Symbol(v, "bar") for v in event.outputs] if seed is None else [seed]
+    symbols: list[Formula] = [*bars, *map(_operand, event.operands), *map(Symbol, event.outputs)]
+    wanted = [k for k, w in enumerate(event.moving) if w]
+    return read(program, symbols)[wanted.index(i)] if i in wanted else None
+
+
+def pull_program(event: Event) -> Program | None:
+    """The recorded pull of an operation: (z̄…, x₁ … xₙ, z…) -> the adjoints of the operands that move."""
+    op: Any = event.op
+    if op.saves or op.closes or op.opaque:
+        return None
+    outs = tuple(type_of(v.value) for v in event.outputs)
+    return _pull_program(op, _key(event), outs, tuple(event.moving))
+
+
+def push_program(event: Event) -> Program | None:
+    """The recorded push of an operation with one result: (x₁ … xₙ, z, ẋ of the operands that move) -> ż."""
+    op: Any = event.op
+    if op.saves or op.closes or op.opaque or op.several:
+        return None
+    return _push_program(op, _key(event), type_of(event.outputs[0].value), tuple(event.moving))
+
+
+def _key(event: Event) -> tuple[ArrayType, ...]:
+    return tuple(type_of(a.value) for a in event.operands)
+
+
+def _strong(kind: ArrayType) -> ArrayType:
+    return ArrayType(kind.shape, kind.dtype)
+
+
+@functools.lru_cache(maxsize=4096)
+def _pull_program(
+    op: Any, types: tuple[ArrayType, ...], outs: tuple[ArrayType, ...], wanted: tuple[bool, ...]
+) -> Program | None:
+    n = len(outs)
+
+    def rule(*values: Value) -> Sequence[Value]:
+        cts, xs, zs = values[:n], values[n : n + len(types)], values[n + len(types) :]
+        parts = op.pull(list(cts) if op.several else cts[0], list(xs), tuple(zs) if op.several else zs[0], wanted)
+        return [
+            np.zeros(kind.shape, kind.dtype) if part is None else fit(part, kind)
+            for part, want, kind in zip(parts, wanted, map(_strong, types), strict=False)
+            if want
+        ]
+
+    return _recorded(rule, [*outs, *types, *outs])
+
+
+@functools.lru_cache(maxsize=4096)
+def _push_program(
+    op: Any, types: tuple[ArrayType, ...], out: ArrayType, moving: tuple[bool, ...]
+) -> Program | None:  # fmt: skip
+    n = len(types)
+
+    def rule(*values: Value) -> Sequence[Value]:
+        dots = iter(values[n + 1 :])
+        dxs = [next(dots) if m else None for m in moving]
+        d = op.push(list(values[:n]), values[n], dxs)
+        return [np.zeros(out.shape, out.dtype) if d is None else d]
+
+    return _recorded(rule, [*types, out, *[t for t, m in zip(types, moving, strict=True) if m]])
+
+
+@functools.lru_cache(maxsize=4096)
+def _partial_program(op: Any, types: tuple[ArrayType, ...], i: int) -> Program | None:
+    def rule(*values: Value) -> Sequence[Value]:
+        d = op.factor(i, list(values[:-1]), values[-1])
+        return [1.0 if d is None else d]
+
+    return _recorded(rule, [*types, op.result_type(*types)])
+
+
+def _recorded(rule: Callable[..., Sequence[Value]], types: Sequence[ArrayType]) -> Program | None:
+    """A rule on symbols; None when it wants to see values (a rule of the user's may)."""
+    try:
+        with np.errstate(all="ignore"):
+            program, captured = record_program(rule, [_strong(t) for t in types])
+    except Exception:  # the rule asks for values: then there is no formula, and the numbers stand alone
+        return None
+    return None if captured else program
+
+
+def read(program: Program, symbols: Sequence[Formula]) -> list[Formula]:
+    """The results of a program as formulas."""
+    env: dict[Var, Formula] = dict(zip(program.inputs, symbols, strict=True))
+    env.update({v: Number(value) for v, value in program.constants.items()})
+
+    def atom(a: Any) -> Formula:
+        return Number(a.value) if isinstance(a, ProgramLiteral) else env[a]
+
+    for eq in program.equations:
+        parts = tuple(atom(a) for a in eq.inputs)
+        if eq.op.title == "reshape" and _same_but_ones(eq.inputs[0].type.shape, eq.outputs[0].type.shape):
+            env[eq.outputs[0]] = parts[0]  # axes of length one are the machine's business, not the chain rule's
+        elif len(eq.outputs) == 1:
+            env[eq.outputs[0]] = tidy(eq.op, parts)
+        else:
+            for j, v in enumerate(eq.outputs):
+                env[v] = Symbol(f"{eq.op.title}{j}")
+    return [atom(a) for a in program.outputs]
+
+
+def _same_but_ones(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    return [n for n in a if n != 1] == [n for n in b if n != 1]
+
+
+def _is(formula: Formula, number: float) -> bool:
+    return isinstance(formula, Number) and np.ndim(formula.value) == 0 and formula.value == number
+
+
+def _known(condition: Formula) -> bool | None:
+    """What a condition says for the values of the story, when it says the same for all elements."""
+    answer = evaluated(condition)
+    if answer is None or np.size(answer) == 0:
+        return None
+    return bool(np.all(answer)) if np.all(answer) == np.any(answer) else None
+
+
+def evaluated(formula: Formula) -> Value:
+    """The number that a formula stands for; None when it holds more than the values of variables."""
+    if isinstance(formula, Number):
+        return formula.value
+    if isinstance(formula, Symbol):
+        return formula.variable.value if isinstance(formula.variable, Variable) and not formula.accent else None
+    parts = [evaluated(part) for part in formula.parts]
+    if any(part is None for part in parts):
+        return None
+    with np.errstate(all="ignore"):
+        return formula.op.evaluate(*parts)
+
+
+def tidy(op: Any, parts: tuple[Formula, ...]) -> Formula:
+    """An operation on formulas, without what does nothing: times one, plus zero, conversions."""
+    title = op.title
+    if title in ("convert", "weaken", "conjugate", "real") and len(parts) == 1:
+        return parts[0] if title in ("convert", "weaken") else Apply(op, parts)
+    if title in ("multiply", "maskedproduct"):
+        x, y = parts
+        op = BY_NAME["multiply"]
+        if _is(x, 1):
+            return y
+        if _is(y, 1):
+            return x
+        if _is(y, -1):
+            return Apply(BY_NAME["negative"], (x,))
+        if _is(x, -1):
+            return Apply(BY_NAME["negative"], (y,))
+        if isinstance(y, Apply) and y.title == "divide" and _is(y.parts[0], 1):
+            return Apply(y.op, (x, y.parts[1]))
+    if title == "select" and (known := _known(parts[2])) is not None:
+        return parts[0] if known else parts[1]
+    if title == "power" and _is(parts[1], 1):
+        return parts[0]
+    if title == "add" and (_is(parts[0], 0) or _is(parts[1], 0)):
+        return parts[1] if _is(parts[0], 0) else parts[0]
+    if title == "subtract" and _is(parts[1], 0):
+        return parts[0]
+    if title == "negative" and isinstance(parts[0], Apply) and parts[0].title == "negative":
+        return parts[0].parts[0]
+    return Apply(op, parts)

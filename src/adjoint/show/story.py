@@ -1,0 +1,127 @@
+"""What a function did for its arguments: variables, the operations between them, and the groups these stand in.
+
+Variables are numbered as in a lecture: inputs v₁₋ₚ … v₀, then v₁, v₂, … in the order of the computation; arrays that
+the function holds as constants are c₁, c₂, …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.source import Location
+from adjoint.program.op import Op
+from adjoint.program.types import Value, type_of
+
+__all__ = ["Event", "Group", "Literal", "Story", "Variable"]
+
+
+@dataclass(eq=False)
+class Variable:
+    """v_i: a value, and what the derivatives say about it. What is not known, or zero throughout, is None."""
+
+    number: int  # in Story.variables
+    name: str  # "v-1", "v3", "c1"
+    kind: str  # "input", "constant" or "step"
+    value: Value
+    label: str = ""  # what the user calls it
+    hidden: bool = False  # a part of a statement that is shown as one step
+    moves: bool = False  # whether it depends on an input that is differentiated
+    event: Event | None = None  # what made it
+    adjoint: Value = None  # v̄ = ∂y/∂v
+    tangent: Value = None  # v̇, along the direction
+    adjoint_tangent: Value = None  # the derivative of v̄ along the direction
+    uses: list[tuple[Event, int]] = field(default_factory=list[Any])  # (event, which of its operands)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return np.shape(self.value)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(type_of(self.value).dtype)
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A number written into an operation."""
+
+    value: Value
+
+
+@dataclass(eq=False)
+class Group:
+    """Operations that belong together: a call of a function, a scope, a loop, one of its turns, a branch."""
+
+    number: int
+    kind: str  # "all", "function", "scope", "loop", "turn", "branch", "checkpoint"
+    name: str
+    parent: Group | None
+    location: Location | str | None = None
+    parts: list[Event | Group] = field(default_factory=list[Any])
+
+    @property
+    def path(self) -> tuple[Group, ...]:
+        """From the outermost group to this one, without the whole."""
+        return () if self.parent is None else (*self.parent.path, self)
+
+    def events(self) -> Iterator[Event]:
+        """All operations inside, in order."""
+        for part in self.parts:
+            if isinstance(part, Group):
+                yield from part.events()
+            else:
+                yield part
+
+
+@dataclass(eq=False)
+class Event:
+    """One operation: outputs = op(operands)."""
+
+    number: int
+    op: Op
+    operands: tuple[Variable | Literal, ...]
+    outputs: tuple[Variable, ...]
+    location: Location | str | None
+    group: Group
+    # Of each operand, what this operation adds to its adjoint; None where nothing flows.
+    contributions: list[Value] = field(default_factory=list[Any])
+
+    @property
+    def values(self) -> list[Value]:
+        """The values of the operands."""
+        return [a.value for a in self.operands]
+
+    @property
+    def moving(self) -> list[bool]:
+        """Which operands depend on the inputs."""
+        return [isinstance(a, Variable) and a.moves for a in self.operands]
+
+
+@dataclass(eq=False)
+class Story:
+    """The whole computation."""
+
+    name: str
+    variables: list[Variable]
+    events: list[Event]
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Variable | Literal, ...]
+    whole: Group
+    groups: list[Group]
+    structure: Any  # of the results
+    questions: tuple[str, ...] = ()  # what Python asked on its way: the story holds for the same answers
+    notes: list[str] = field(default_factory=list[str])
+
+    @property
+    def steps(self) -> Sequence[Variable]:
+        """The variables that operations made."""
+        return [v for v in self.variables if v.kind == "step"]
+
+    @property
+    def constants(self) -> Sequence[Variable]:
+        """The arrays that the function holds."""
+        return [v for v in self.variables if v.kind == "constant"]

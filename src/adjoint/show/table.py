@@ -1,0 +1,86 @@
+"""The trace table of a lecture: forward trace and reverse trace side by side, one row for each variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from adjoint.base.source import short
+from adjoint.show.formulas import adjoint_formula, forward_formula, tangent_formula
+from adjoint.show.notation import accented, subscripted, text
+from adjoint.show.story import Story, Variable
+from adjoint.show.summaries import summary
+
+__all__ = ["Row", "headings", "rows"]
+
+LONGEST = 60  # letters of a formula
+
+
+@dataclass(frozen=True)
+class Row:
+    """One variable: how it is computed, its value, and the same for the derivatives that were asked for."""
+
+    variable: Variable
+    name: str
+    label: str
+    formula: str
+    value: str
+    tangent_formula: str
+    tangent: str
+    adjoint_formula: str
+    adjoint: str
+    adjoint_tangent: str
+    line: str
+    depth: int
+
+
+def rows(story: Story, mode: str, *, digits: int = 7) -> Iterator[Row]:
+    """The visible variables in the order of the computation; constants are left out."""
+    results = {v.number for v in story.outputs if isinstance(v, Variable)}
+    for v in story.variables:
+        if v.hidden or v.kind == "constant":
+            continue
+        event = v.event
+        tangent = forward = back = ""
+        if event is not None:
+            forward = _short(text(forward_formula(event)))
+            if mode in ("forward", "second") and v.moves:
+                found = tangent_formula(event)
+                tangent = "" if found is None else _short(text(found))
+        if mode in ("reverse", "second") and v.moves:
+            found = adjoint_formula(v)
+            seed = v.number in results
+            back = "" if found is None else _short(text(found))
+            back = (f"1 + {back}" if back else "1") if seed and not v.shape else back
+        yield Row(
+            v, subscripted(v.name), v.label, forward, summary(v.value, digits), tangent, summary(v.tangent, digits),
+            back, summary(v.adjoint, digits), summary(v.adjoint_tangent, digits),
+            "" if event is None else short(event.location), 0 if event is None else len(event.group.path),
+        )  # fmt: skip
+
+
+def headings(mode: str) -> list[str]:
+    """The columns of a mode."""
+    tangents = ["forward tangent trace", ""] if mode in ("forward", "second") else []
+    adjoints = ["reverse adjoint trace", ""] if mode in ("reverse", "second") else []
+    last = ["its derivative"] if mode == "second" else []
+    return ["", "forward primal trace", "", *tangents, *adjoints, *last, "line"]
+
+
+def cells(row: Row, mode: str) -> list[str]:
+    """A row under those headings."""
+    v = row.variable
+    out = [row.label, f"{row.name} = {row.formula}" if row.formula else row.name, row.value]
+    if mode in ("forward", "second"):
+        name = accented(v.name, "dot")
+        out += [f"{name} = {row.tangent_formula}" if row.tangent_formula else name if v.moves else "", row.tangent]
+    if mode in ("reverse", "second"):
+        name = accented(v.name, "bar")
+        out += [f"{name} = {row.adjoint_formula}" if row.adjoint_formula else name if v.moves else "", row.adjoint]
+    if mode == "second":
+        out.append(row.adjoint_tangent)
+    return [*out, row.line]
+
+
+def _short(formula: str) -> str:
+    return formula if len(formula) <= LONGEST else formula[: LONGEST - 1] + "…"
