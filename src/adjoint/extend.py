@@ -305,7 +305,8 @@ def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any
     types = [type_of(v) for v in values]
     # running on values that are not known would only be recorded twice
     known = not any(is_symbolic(v) for v in stripped)
-    if policy is None or not known:
+    runs = known and policy is None and not any(isinstance(v, RecordTracer) for v in stripped)
+    if runs or not known:
         program, captured = recorded(stripped if known else None)
     else:  # what is kept is found when the program runs: values are needed only if Python asks for them
         try:
@@ -314,7 +315,7 @@ def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any
             program, captured = recorded(stripped)
     made, outputs = found[0]
     op = Checkpoint(program, policy)
-    if known and policy is None:
+    if runs:
         plain = [o._value if isinstance(o, RecordTracer) else primal(o) for o in outputs]
         op.remember(
             [*stripped, *[primal(c) for c in captured]],

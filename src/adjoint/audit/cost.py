@@ -24,7 +24,7 @@ from adjoint.base.source import describe
 from adjoint.program.program import Equation, Program
 from adjoint.program.types import is_differentiable
 from adjoint.tracing import trace
-from adjoint.transform.watch import nans
+from adjoint.transform.watch import located
 
 __all__ = ["Cost", "Count", "Tally", "cost", "count"]
 
@@ -152,7 +152,7 @@ def _cost(function: Callable[..., Any], options: dict[str, Any], args: Any, kwar
         return function(*full, **kwargs)
 
     def with_gradient(*some: Any) -> Any:
-        with nans():  # a tape that knows for which line it pulls; nothing is judged inside a traced function
+        with located():
             value, pull = vjp(of_some, *some)
             with at(Origin("sums of cotangents", ())):
                 return value, pull(tree.map(np.ones_like, value))

@@ -21,10 +21,11 @@ from adjoint.program.trace import Traced, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.forward import Forward, ForwardTracer
+from adjoint.transform.lines import LinedTape, lining, pins_restored
 from adjoint.transform.reverse import replay, sweep
 from adjoint.transform.tape import Tape, TapeTracer
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
-from adjoint.transform.watch import new_tape, watching
+from adjoint.transform.watch import locating, new_tape
 
 Flags = tuple[bool, ...]
 R = TypeVar("R")
@@ -196,6 +197,7 @@ class Split:
                 return found
 
             self.entries = [(e[0], *substituted(e[1:], RecordTracer, slot)) for e in tape.entries]
+            self._lines = tape.lines if isinstance(tape, LinedTape) else None
             self.forward, _ = record.program(inputs, [*values, *extra])
         self.input_types = program.input_types
         self.output_types = program.output_types
@@ -219,7 +221,8 @@ class Split:
                     if place >= 0:
                         ct = next(cts)
                         seeds[place] = ct if place not in seeds else seeds[place] + ct
-                found = sweep(self._filled(flat), sum(self.wanted), seeds, consume=True)
+                with pins_restored():
+                    found = sweep(self._filled(flat), sum(self.wanted), seeds, consume=True)
                 types = [t for t, w in zip(self.input_types, self.wanted, strict=True) if w]
                 return [np.zeros(t.shape, t.dtype) if ct is None else ct for ct, t in zip(found, types, strict=True)]
 
@@ -248,7 +251,8 @@ class Split:
         return self._push[key][0]
 
     def _filled(self, residuals: Sequence[Value]) -> list[Any]:
-        return [(e[0], *substituted(e[1:], Slot, lambda s: residuals[s.number])) for e in self.entries]
+        filled = [(e[0], *substituted(e[1:], Slot, lambda s: residuals[s.number])) for e in self.entries]
+        return filled if self._lines is None else self._lines.like(filled)
 
 
 def substituted(entry: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
@@ -272,7 +276,8 @@ def halves_of(thing: Any) -> list[Program]:
 
 def split_program(program: Program, wanted: Flags) -> Split:
     """The forward and backward halves of a program, for cotangents of the wanted inputs."""
-    return remembered(program, ("split", wanted, watching() is not None), lambda: Split(program, wanted))
+    kind = ("split", wanted, locating(), lining() is not None)
+    return remembered(program, kind, lambda: Split(program, wanted))
 
 
 def split_fixed(program: Program, wanted: Flags) -> Split:
@@ -301,7 +306,8 @@ def pulled(program: Program, xs: Sequence[Value], wanted: Sequence[bool], cts: S
             if ct is not None and isinstance(z, TapeTracer) and z._trace is tape and z._index >= 0:
                 seeds[z._index] = seeds[z._index] + ct if z._index in seeds else ct
         entries, tape.entries = tape.entries, []
-        found = iter(sweep(entries, sum(wanted), seeds, consume=True))
+        with pins_restored():
+            found = iter(sweep(entries, sum(wanted), seeds, consume=True))
     return [next(found) if w else None for w in wanted]
 
 

@@ -33,7 +33,8 @@ from adjoint.ops.scan import Scan
 from adjoint.program.op import Op
 from adjoint.program.program import interpret
 from adjoint.program.trace import Trace, Traced, live_trace
-from adjoint.program.types import ArrayType, Value
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.lines import LinedTape, lining
 from adjoint.transform.tape import Tape, TapeTracer
 
 P = ParamSpec("P")
@@ -41,6 +42,7 @@ R = TypeVar("R")
 
 MOST_TRIED = 64  # so many elements of an array are tried one by one for whether they matter
 _watch: ContextVar[Watch | None] = ContextVar("adjoint_watch", default=None)
+_locating: ContextVar[bool] = ContextVar("adjoint_locating", default=False)
 
 
 class Node:
@@ -174,7 +176,7 @@ class Located:
 
 
 class LocatedTape(Tape):
-    """A tape that keeps every value and the line of every operation."""
+    """A tape that keeps the line of every operation."""
 
     def apply_one(self, op: Any, x: Any) -> Value:
         return self.apply(op, (x,))
@@ -191,12 +193,10 @@ class LocatedTape(Tape):
             z = op(*values)
             return tuple(map(self._settled, z)) if op.several else self._settled(z)
         located: Any = Located(op)
-        if hasattr(op, "save"):
-            z, residuals = cast(Any, op).save(values, wanted, self)
-            return self._record(located, indices, residuals, z, None)
-        z = op(*values)
-        kept = tuple(v if m else self.captured.hold(v) for v, m in zip(values, mine, strict=True))
-        return self._record(located, indices, kept, z, z)
+        z, kept_z, kept = self._evaluate(op, values, mine, wanted)
+        if kept_z is None and op.pointwise:
+            kept_z = type_of(z)
+        return self._record(located, indices, kept, z, kept_z)
 
     def assign(self, x: Any, op: Any, v: Value, indices: Sequence[Value]) -> bool:
         return False
@@ -212,9 +212,27 @@ def watching() -> Watch | None:
     return _watch.get()
 
 
+def locating() -> bool:
+    """Whether new tapes know the lines that they pull for."""
+    return _locating.get() or _watch.get() is not None
+
+
+@contextmanager
+def located() -> Generator[None]:
+    """While active, what is done on the way back is done for the line of the user's that it belongs to."""
+    token = _locating.set(True)
+    try:
+        yield
+    finally:
+        _locating.reset(token)
+
+
 def new_tape(*, outlives_call: bool = False) -> Tape:
-    """A tape; one that knows lines while non-finite values are watched for."""
-    return (Tape if _watch.get() is None else LocatedTape)(outlives_call=outlives_call)
+    """A tape; one that knows lines while that is asked for."""
+    if locating():
+        return LocatedTape(outlives_call=outlives_call)
+    wanted = lining()
+    return Tape(outlives_call=outlives_call) if wanted is None else LinedTape(wanted, outlives_call=outlives_call)
 
 
 def lifted(values: Sequence[Value], watch: Watch | None) -> Sequence[Value]:
