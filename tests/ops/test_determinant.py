@@ -143,3 +143,27 @@ def test_jacobi_formula() -> None:
 def test_wrong_shapes_are_named(op, name) -> None:
     with pytest.raises(ShapeError, match=f"{name}: .*not square"):
         op.result_type(ArrayType((2, 3), np.dtype(float)))
+
+
+def test_second_derivatives_in_a_program_are_a_loop_over_vanishing_singular_values() -> None:
+    """The program of a Hessian product does not grow with the matrix, and serves every rank."""
+
+    def product(a, v):
+        return ad.jvp(ad.grad(np.linalg.det), (a,), (v,))[1]
+
+    sizes = [len(ad.trace(product)(np.eye(n), np.eye(n)).program.equations) for n in (3, 30)]
+    assert sizes[0] == sizes[1]
+    compiled = ad.jit(product)
+    rng = np.random.default_rng(3)
+    for rank in range(4):
+        a = rng.standard_normal((3, rank)) @ rng.standard_normal((rank, 3))
+        v = rng.standard_normal((3, 3))
+        step = 1e-3
+        slope = [_cofactors(a + t * v) for t in (step, -step)]  # a quadratic in t: central differences are exact
+        np.testing.assert_allclose(compiled(a, v), (slope[0] - slope[1]) / (2 * step), atol=1e-9)
+
+
+def _cofactors(a):
+    """By their definition: signed determinants of what is left when a row and a column are taken away."""
+    minors = lambda i, j: np.linalg.det(np.delete(np.delete(a, i, 0), j, 1))
+    return np.array([[(-1) ** (i + j) * minors(i, j) for j in range(3)] for i in range(3)])

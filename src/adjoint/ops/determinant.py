@@ -29,11 +29,13 @@ from adjoint.base.errors import TraceError
 from adjoint.ops.calculus import Differential, Flat
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.ops.levels import OnStacks
+from adjoint.ops.loops import While
 from adjoint.ops.matrices import Stacked, check_square, diagonal, factor_dtype, is_plain, to_factor_dtype
 from adjoint.ops.pointwise import masked_multiply
+from adjoint.ops.rearrange import Convert
 from adjoint.ops.solving import Inverse
 from adjoint.program.op import primitive
-from adjoint.program.record import RecordTracer
+from adjoint.program.record import RecordTracer, record_program
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import ArrayType, Value, real_dtype
 
@@ -201,7 +203,7 @@ def _by_singular_values(a: Value) -> Value:
 def cofactors(a: Value, z: Value) -> Value:
     """C written out for traced values, so that it can be differentiated."""
     u, vh, p, c, phase, k = SingularFrame()(a)
-    most = _upper_bound(k, a.shape[-1])
+    most = _upper_bound(k)
     if most == 0:
         return per_matrix(z) * transposed(Inverse()(a))
     ones = np.expand_dims(p, -1) * np.eye(a.shape[-1], dtype=p.dtype)
@@ -217,32 +219,51 @@ def cofactors(a: Value, z: Value) -> Value:
     return transposed(adjugate)
 
 
-def _upper_bound(k: Value, n: int) -> int:
-    """How many singular values vanish at most; n where it is not known yet."""
+def _upper_bound(k: Value) -> int | None:
+    """How many singular values vanish at most; None where it is not known yet."""
     while isinstance(k, Traced):
         if isinstance(k, RecordTracer):  # a program must serve other values too
-            return n
+            return None
         k = k._value  # (of a stack of lanes, the most in any of them)
     return int(np.max(k, initial=0))
 
 
-def _symmetric_polynomial(r: Value, one: Value, k: Value, most: int) -> tuple[Value, Value]:
+def _symmetric_polynomial(r: Value, one: Value, k: Value, most: int | None) -> tuple[Value, Value]:
     """e = the k-th elementary symmetric polynomial of the eigenvalues of r, and G with de = tr(G Ṙ), for the k of
     each matrix.
 
-    Newton's identities in matrix form (Faddeev and LeVerrier): G₁ = 1, eⱼ = tr(R Gⱼ) / j, Gⱼ₊₁ = eⱼ - R Gⱼ.
+    Newton's identities in matrix form (Faddeev and LeVerrier): G₁ = 1, eⱼ = tr(R Gⱼ) / j, Gⱼ₊₁ = eⱼ - R Gⱼ. In a
+    program they are a loop that ends after the largest k.
     """
-    gradient: Value = one
-    e = np.ones(r.shape[:-2], r.dtype)
-    chosen, chosen_gradient = e, np.zeros(r.shape, r.dtype)
-    for j in range(1, most + 1):
-        product = np.matmul(r, gradient)
-        e = np.sum(diagonal(product), axis=-1) / j
-        here = np.equal(k, j)
-        chosen = np.where(here, e, chosen)
-        chosen_gradient = np.where(per_matrix(here), gradient, chosen_gradient)
-        gradient = per_matrix(e) * one - product
-    return chosen, chosen_gradient
+    number = np.ones(r.shape[:-2], r.dtype)
+    carry: list[Value] = [one, number, np.zeros(r.shape, r.dtype)]  # gradient, chosen e, chosen gradient
+    if most is not None:
+        for j in range(1, most + 1):
+            carry = _newton_step(r, one, k, np.asarray(j), *carry)
+        return carry[1], carry[2]
+    kinds = [ArrayType(x.shape, x.dtype) for x in (r, one, k)]
+    step = ArrayType((), np.dtype(np.int64))
+    turning = [step, *[ArrayType(x.shape, x.dtype) for x in carry]]
+
+    def goes_on(k: Value, j: Value, *carry: Value) -> Sequence[Value]:
+        return [np.less_equal(j, np.max(k, initial=0))]
+
+    def turn(r: Value, one: Value, k: Value, j: Value, *carry: Value) -> Sequence[Value]:
+        return [j + 1, *_newton_step(r, one, k, j, *carry)]
+
+    condition, _ = record_program(goes_on, [kinds[2], *turning])
+    body, _ = record_program(turn, [*kinds, *turning])
+    _, _, e, gradient = While(condition, body, 1, 3)(k, r, one, k, np.int64(1), *carry)
+    return e, gradient
+
+
+def _newton_step(r: Value, one: Value, k: Value, j: Value, gradient: Value, e: Value, chosen: Value) -> list[Value]:
+    """From Gⱼ to Gⱼ₊₁; eⱼ and Gⱼ are chosen for matrices with k = j."""
+    product = np.matmul(r, gradient)
+    this = np.sum(diagonal(product), axis=-1) / Convert(r.dtype)(j)
+    here = np.equal(k, j)
+    following = per_matrix(this) * one - product
+    return [following, np.where(here, this, e), np.where(per_matrix(here), gradient, chosen)]
 
 
 @primitive
