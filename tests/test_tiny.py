@@ -197,6 +197,7 @@ def test_audits() -> None:
     assert ad.cost(lambda x: x * x + x)(3.0).value.flops == 2
     assert ad.kinks(np.abs)(0.0).verdict == "kink"
     assert "v₁ = sin(v₀)" in str(ad.explain(np.sin)(0.5))
+    assert ad.profile(np.sin, seconds=0.0)(0.5).by_primitive()["sin"][2] == 1
 
 
 def test_every_public_name_is_tried_here() -> None:
@@ -219,6 +220,7 @@ def test_every_public_name_is_tried_here() -> None:
         "report",
         "series",
         "shortcut",
+        "show",
         "simplify",
         "testing",
         "tracing",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from adjoint.memory import memory_report, reversible
     from adjoint.series import derivative, laplacian, partials, taylor
     from adjoint.show import explain
+    from adjoint.show.profile import profile
     from adjoint.testing import check_grads
 
 __version__ = "0.1.0"
@@ -86,6 +87,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     "debug",
     "progress",
     "scope",
+    "profile",
     "testing",
     # linear maps
     "linear",
@@ -112,6 +114,7 @@ _LATER = {
     "memory": "adjoint.memory",
     "memory_report": "adjoint.memory",
     "reversible": "adjoint.memory",
+    "profile": "adjoint.show.profile",
     "random": "adjoint.random",
     "signal": "adjoint.signal",
     "sparse": "adjoint.sparse",

@@ -83,8 +83,8 @@ def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     Arrays and numbers of floating point are inputs of the program (all numbers if there are none), the rest is fixed.
     """
     leaves, structure = tree.flatten((tuple(args), kwargs))
-    moving = [i for i, leaf in enumerate(leaves) if _kind(leaf) in "fc"]
-    moving = moving or [i for i, leaf in enumerate(leaves) if _kind(leaf) in "iu"]
+    moving = [i for i, leaf in enumerate(leaves) if _kind(leaf) in {"f", "c"}]
+    moving = moving or [i for i, leaf in enumerate(leaves) if _kind(leaf) in {"i", "u"}]
     values = [_plain(leaves[i]) for i in moving]
     calls = _Calls()
     with running(_CallsRecord(calls)) as record, lined(Lining(note=calls)):

@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.audit.flops import operations
 from adjoint.base.source import Location
+from adjoint.memory.ledger import VIEWS
 from adjoint.ops.call import Call
 from adjoint.ops.control import Cond
 from adjoint.ops.linear_solve import LinearSolve
@@ -141,7 +142,7 @@ class _Walk:
         if self.counting:
             site = self.sites[place]
             site.calls += 1
-            site.nbytes += sum(np.asarray(v).nbytes for v in (*xs, *zs))
+            site.nbytes += 0 if isinstance(op, VIEWS) else sum(np.asarray(v).nbytes for v in (*xs, *zs))
             site.flops += sum(operations(op, xs, zs) or (0, 0))
         return zs
 

@@ -1,0 +1,133 @@
+"""A profile as a file for speedscope (www.speedscope.app) and for Chrome's and Perfetto's trace viewers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from adjoint.base.source import Location, describe, line
+from adjoint.show.profile_nesting import frames
+from adjoint.show.profile_timing import Site, Timing
+
+__all__ = ["chrome_trace", "speedscope", "write_json"]
+
+MOST_EVENTS = 200_000  # beyond that, neighbours of one site are joined, then all of a site
+_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+
+
+def write_json(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
+    """Write a file, whole or not at all."""
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def spells(timing: Timing) -> list[tuple[Site, float, int]]:
+    """(site, seconds, calls) in the order in which things ran; when they are too many, joined by site."""
+    found: list[tuple[int, float, int]] = [(p, s, 1) for p, s in zip(timing.order, timing.seconds, strict=True)]
+    if len(found) > MOST_EVENTS:
+        sums: dict[int, tuple[int, float, int]] = {}
+        for place, seconds, _ in found:
+            _, before, calls = sums.get(place, (place, 0.0, 0))
+            sums[place] = (place, before + seconds, calls + 1)
+        found = list(sums.values())
+    listed = [(timing.sites[place], seconds, calls) for place, seconds, calls in found]
+    return sorted(listed, key=lambda one: one[0].backward)  # stable: forwards first, each in its order
+
+
+def speedscope(name: str, timing: Timing, whole: float) -> dict[str, Any]:
+    """speedscope's own format: one profile each for forward, backward, and both; samples weigh seconds."""
+    numbers: dict[tuple[str, str | None, int | None], int] = {}
+
+    def number(text: str, file: str | None = None, at: int | None = None) -> int:
+        return numbers.setdefault((text, file, at), len(numbers))
+
+    def stack(site: Site) -> list[int]:
+        places: Sequence[Any] = site.stack or (site.location,)
+        found = [number(scope) for scope in site.equation.scope]
+        for place in places:
+            where = (place.code.co_filename, line(place)) if isinstance(place, Location) else (None, None)
+            found.append(number(describe(place), *where))
+        return [*found, number(site.name)]
+
+    ran = spells(timing)
+    stacks = {id(site): stack(site) for site in timing.sites}
+    profiles: list[dict[str, Any]] = []
+    rest = max(whole - sum(timing.seconds), 0.0)
+    overhead = number("Python and the record")
+    for title, wanted in (("forward and backward", None), ("forward", False), ("backward", True)):
+        chosen = [(stacks[id(site)], s) for site, s, _ in ran if wanted is None or site.backward is wanted]
+        if wanted is None and rest:
+            chosen.append(([overhead], rest))
+        if chosen and (wanted is None or any(site.backward for site, *_ in ran)):
+            samples, weights = [list(part) for part in zip(*chosen, strict=True)]
+            profiles.append(
+                {
+                    "type": "sampled",
+                    "name": f"{name}: {title}",
+                    "unit": "seconds",
+                    "startValue": 0,
+                    "endValue": sum(weights),
+                    "samples": samples,
+                    "weights": weights,
+                }
+            )
+    shared: list[dict[str, Any]] = []
+    for text, file, at in numbers:
+        shared.append({"name": text} if file is None else {"name": text, "file": file, "line": at})
+    return {
+        "$schema": _SCHEMA,
+        "name": name,
+        "exporter": "adjoint",
+        "activeProfileIndex": 0,
+        "shared": {"frames": shared},
+        "profiles": profiles,
+    }
+
+
+def chrome_trace(name: str, timing: Timing, whole: float) -> dict[str, Any]:
+    """Chrome's trace event format: a complete event for each primitive, and for each of the user's lines around it."""
+    events: list[dict[str, Any]] = [
+        {"ph": "M", "pid": 1, "tid": 1, "ts": 0, "name": "process_name", "args": {"name": name}},
+        {"ph": "M", "pid": 1, "tid": 1, "ts": 0, "name": "thread_name", "args": {"name": "primitives, end to end"}},
+    ]
+    events += _spans(spells(timing))
+    return {
+        "traceEvents": events,
+        "displayTimeUnit": "ns",
+        "otherData": {
+            "what": "primitives timed one by one, laid end to end: forward, then backward",
+            "seconds of the whole": whole,
+            "seconds of Python and the record": max(whole - sum(timing.seconds), 0.0),
+        },
+    }
+
+
+def _spans(ran: Sequence[tuple[Site, float, int]]) -> Iterator[dict[str, Any]]:
+    """Complete events; one that encloses several neighbours spans all of them."""
+    now = 0.0
+    open_: list[tuple[str, float]] = []
+
+    def close(depth: int) -> Iterator[dict[str, Any]]:
+        while len(open_) > depth:
+            text, begin = open_.pop()
+            yield _event(text, "line", begin, now - begin, {})
+
+    for site, seconds, calls in ran:
+        outer = [("backward" if site.backward else "forward"), *site.equation.scope, *frames(site)[:-1]]
+        same = 0
+        while same < min(len(outer), len(open_)) and outer[same] == open_[same][0]:
+            same += 1
+        yield from close(same)
+        open_ += [(text, now) for text in outer[same:]]
+        details = {"calls": calls, "bytes": site.nbytes // max(site.calls, 1) * calls, "inside": list(site.inside)}
+        yield _event(site.name, "primitive", now, seconds, details)
+        now += seconds
+    yield from close(0)
+
+
+def _event(name: str, category: str, begin: float, seconds: float, args: dict[str, Any]) -> dict[str, Any]:
+    micro = {"ts": round(begin * 1e6, 4), "dur": round(seconds * 1e6, 4)}
+    return {"ph": "X", "pid": 1, "tid": 1, "cat": category, "name": name, **micro, "args": args}
