@@ -33,6 +33,20 @@ FAILURES = {
     "an indefinite preconditioner": (
         lambda: linear.minres(POSITIVE, B, preconditioner=lambda r: r * np.where(np.arange(N) % 2, 1, -1)),
         "indefinite preconditioner", "jacobi"),
+    "an indefinite preconditioner that shows later": (
+        lambda: linear.minres(np.diag(np.arange(1.0, 9.0)), np.ones(8), preconditioner=np.diag([1.0] * 6 + [-1.0] * 2)),
+        "indefinite preconditioner", "jacobi"),
+    "a preconditioner of zeros": (
+        lambda: linear.cg(POSITIVE, B, preconditioner=lambda r: 0 * r), "indefinite preconditioner", "jacobi"),
+    "a preconditioner of zeros for minres": (
+        lambda: linear.minres(POSITIVE, B, preconditioner=lambda r: 0 * r), "indefinite preconditioner", "jacobi"),
+    "NaN in the preconditioner": (
+        lambda: linear.gmres(GENERAL, B, preconditioner=np.full((N, N), np.nan)), "not finite", "NaN"),
+    "NaN in the preconditioner of bicgstab": (
+        lambda: linear.bicgstab(GENERAL, B, preconditioner=np.full((N, N), np.nan)), "not finite", "NaN"),
+    "squares that underflow": (lambda: linear.cg(np.eye(2), np.full(2, 1e-200)), "stagnated", "scale"),
+    "squares that underflow in lsmr": (lambda: linear.lsmr(np.eye(2), np.full(2, 1e-200)), "stagnated", "scale"),
+    "a matrix whose squares underflow": (lambda: linear.lsmr(1e-200 * np.eye(2), np.ones(2)), "stagnated", "scale"),
     "NaN in the matrix": (lambda: linear.gmres(np.full((2, 2), np.nan), np.ones(2)), "not finite", "NaN"),
     "infinity on the right": (lambda: linear.bicgstab(np.eye(2), np.array([1.0, np.inf])), "not finite", "NaN"),
     "more than rounding allows": (
@@ -118,3 +132,26 @@ def test_inside_a_trace_it_says_what_it_can():
     close(ad.jit(f)(B), np.linalg.solve(POSITIVE, B))
     assert said[:3] == ["not known while the program is traced", "", "Solution(cg, traced)"]
     close(ad.grad(lambda b: np.sum(f(b) * V))(B), np.linalg.solve(POSITIVE, V))
+
+
+def test_a_loose_tolerance_is_no_singular_matrix():
+    """minres stops at the residual that was asked for, also where A is ill-conditioned."""
+    q = np.linalg.qr(np.random.default_rng(0).normal(size=(30, 30)))[0]
+    A = (q * np.logspace(0, -4, 30)) @ q.T
+    b = np.arange(30.0)
+    found = linear.minres((A + A.T) / 2, b, tol=1e-3)
+    assert found.status == "converged"
+    assert np.linalg.norm(A @ found.value - b) <= 1.001e-3 * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("method", [linear.cg, linear.minres])
+def test_a_derivative_through_an_asymmetric_matrix_warns(method):
+    """The value is right, the adjoint solve would need A*."""
+    rng = np.random.default_rng(3)
+    A = np.diag(np.linspace(1.0, 3.0, 12)) + 1e-3 * rng.normal(size=(12, 12))
+    b = rng.normal(size=12)
+    assert method(A, b).status == "converged"
+    with pytest.warns(RuntimeWarning, match="not symmetric"):
+        ad.grad(lambda b: np.sum(method(A, b).value ** 2))(b)
+    ad.grad(lambda b: np.sum(method((A + A.T) / 2, b, tol=1e-3).value ** 2))(b)  # warnings are errors here
+    ad.grad(lambda b: np.sum(linear.gmres(A, b).value ** 2))(b)

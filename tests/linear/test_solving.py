@@ -6,6 +6,7 @@ import scipy.sparse
 
 import adjoint as ad
 from adjoint import linear
+from adjoint.base.errors import NotLinear, ShapeError
 from adjoint.linear.solving import choose
 from tests.linear.equations import GENERAL, HERMITIAN, INDEFINITE, POSITIVE, B, N, V, close
 
@@ -78,3 +79,38 @@ def test_under_transformations():
     close(ad.grad(f)(GENERAL, B), ad.grad(g)(GENERAL, B))
     close(ad.jit(ad.grad(f))(GENERAL, B), ad.grad(g)(GENERAL, B))
     close(ad.vmap(f, in_axes=(None, 0))(GENERAL, np.stack([B, V])), [g(GENERAL, B), g(GENERAL, V)])
+
+
+def test_a_negative_function_goes_to_cg_turned_round():
+    found = linear.solve(lambda v: -(POSITIVE @ v), B, "negative definite")
+    assert (found.method, found.status) == ("cg", "converged")
+    close(found.value, -np.linalg.solve(POSITIVE, B))
+    found = linear.solve(scipy.sparse.csr_array(-POSITIVE), B, "negative definite")
+    assert (found.method, found.status) == ("cg", "converged")
+
+
+def test_direct_solves_say_when_they_fail():
+    found = linear.solve(-POSITIVE, B, "positive definite")
+    assert found.status == "not positive"
+    assert "claimed" in found.advice
+    flat = np.arange(16.0).reshape(4, 4) ** 1.0
+    assert linear.solve(flat, np.array([1.0, 0.0, 0.0, 1.0])).status == "singular"
+    assert linear.solve(np.ones((5, 1)), np.arange(5.0)).status == "converged"  # least squares
+    zero = linear.solve(POSITIVE, np.zeros(N))
+    assert zero.status == "converged"
+    assert not np.any(zero.value)
+
+
+def test_options_are_looked_at():
+    with pytest.raises(TypeError, match="'tolerance' is no option"):
+        linear.solve(GENERAL, B, tolerance=1e-3)
+    with pytest.raises(TypeError, match="method='lsmr'"):
+        linear.solve(GENERAL, B, damp=1.0)
+    with pytest.raises(ShapeError, match="several"):
+        linear.solve(GENERAL, np.ones((N, 2)))
+
+
+@pytest.mark.parametrize("method", [linear.cg, linear.minres, linear.gmres, linear.bicgstab])
+def test_an_affine_function_is_no_operator(method):
+    with pytest.raises(NotLinear, match="zero to zero"):
+        method(lambda v: 2 * v + 1, np.ones(3))

@@ -16,7 +16,7 @@ from adjoint.base.errors import ShapeError
 from adjoint.linear import facts as known
 from adjoint.linear.algebra import Zero, same
 from adjoint.linear.facts import Facts
-from adjoint.linear.maps import STATIC, LinearMap
+from adjoint.linear.maps import OPERATIONS, STATIC, LinearMap
 from adjoint.linear.spaces import Space
 from adjoint.program.types import Value
 
@@ -108,7 +108,7 @@ class Block(LinearMap):
         return tuple(found[i] for i in range(len(b)))
 
     def _by_schur(self) -> bool:
-        return len(self.rows) == 2 == len(self.rows[0]) and self.rows[0][0].is_structured and self.rows[1][1].is_square
+        return len(self.rows) == 2 == len(self.rows[0]) and self.rows[0][0].is_easy and self.rows[1][1].is_square
 
     def _schur(self) -> LinearMap:
         (a, b), (c, d) = self.rows
@@ -252,6 +252,8 @@ class Raveled(LinearMap):
 
 def raveled(a: LinearMap) -> LinearMap:
     """The map on vectors that A is, when the leaves of its domain and range are written one after another."""
+    if len({t.dtype.kind for t in (*a.domain.types, *a.range.types)}) > 1:  # one vector holds numbers of one kind
+        a = OPERATIONS["complexify"](a)
     return a if a.domain.is_vector and a.range.is_vector else Raveled(a)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.linear.algebra import Identity, Zero
+from adjoint.linear.blocks import Block, BlockDiagonal
 from adjoint.linear.facts import Facts
 from adjoint.linear.maps import LinearMap, operation
 from adjoint.linear.spaces import Space
@@ -36,6 +37,11 @@ class Complexified(LinearMap):
     def range(self) -> Space:
         return self.inner.range.complexified()
 
+    @property
+    def _mixed(self) -> bool:
+        """Whether some of its numbers were complex before."""
+        return any(t.dtype.kind == "c" for t in (*self.inner.domain.types, *self.inner.range.types))
+
     def _own_facts(self) -> Facts:
         return self.inner.facts
 
@@ -46,31 +52,51 @@ class Complexified(LinearMap):
         return _on_parts(self.inner._apply, x)
 
     def _apply_adjoint(self, u: Any) -> Any:
-        return _on_parts(self.inner._apply_adjoint, u)
+        if not self._mixed:
+            return _on_parts(self.inner._apply_adjoint, u)
+        # complex results of real numbers: the inner adjoint takes real parts, Re(A* u); Im(A* u) = Re(A* (-i u))
+        types, parts = self.inner.range.types, _on_real_leaves(u, self.inner.range)
+        adjoint = lambda v: tree.leaves(self.inner._apply_adjoint(tree.unflatten(self.inner.range.structure, v)))
+        turned = [[-1j * x if t.dtype.kind == "c" else 0 * x for x, t in zip(v, types, strict=True)] for v in parts]
+        found = [[p if t.dtype.kind == "c" else p + 1j * q for p, q, t in
+                  zip(adjoint(v), adjoint(w), self.inner.domain.types, strict=True)]
+                 for v, w in zip(parts, turned, strict=True)]  # fmt: skip
+        leaves = [p + 1j * q for p, q in zip(*found, strict=True)]
+        return tree.unflatten(self.inner.domain.structure, leaves)
 
     def _apply_columns(self, columns: Value) -> Value:
         return _on_parts(self.inner._apply_columns, columns)
 
     def _adjoint(self) -> LinearMap:
-        return Complexified(self.inner.adjoint)
+        return super()._adjoint() if self._mixed else Complexified(self.inner.adjoint)
 
     def _solve(self, b: Any) -> Any:
-        return _on_parts(self.inner._solve, b)
+        return super()._solve(b) if self._mixed else _on_parts(self.inner._solve, b)
 
     def _solve_columns(self, columns: Value) -> Value:
-        return _on_parts(self.inner._solve_columns, columns)
+        return super()._solve_columns(columns) if self._mixed else _on_parts(self.inner._solve_columns, columns)
 
     def _method(self) -> str:
-        return self.inner.method
+        return super()._method() if self._mixed else self.inner.method
 
     def _is_structured(self) -> bool:
-        return self.inner.is_structured
+        return super()._is_structured() if self._mixed else self.inner.is_structured
 
     def diagonal(self) -> Value:
         return self.inner.diagonal().astype(self.dtype)
 
     def _to_dense(self) -> Value:
         return self.inner._to_dense().astype(self.dtype)
+
+
+def _on_real_leaves(u: Any, space: Space) -> tuple[list[Value], list[Value]]:
+    """v, w in the space with u = v + i w: w is zero where the space is complex."""
+    kinds = [t.dtype.kind for t in space.types]
+    leaves = tree.leaves(u)
+    return (
+        [x if kind == "c" else np.real(x) for x, kind in zip(leaves, kinds, strict=True)],
+        [0 * x if kind == "c" else np.imag(x) for x, kind in zip(leaves, kinds, strict=True)],
+    )
 
 
 def _on_parts(function: Callable[[Any], Any], x: Any) -> Any:
@@ -87,4 +113,8 @@ def complexified(a: LinearMap) -> LinearMap:
         return Identity(a.domain.complexified())
     if isinstance(a, Zero):
         return Zero(a.domain.complexified(), a.range.complexified())
+    if isinstance(a, BlockDiagonal):
+        return BlockDiagonal(tuple(complexified(part) for part in a.blocks), a.container, claims=a.claims)
+    if isinstance(a, Block):
+        return Block(tuple(tuple(complexified(part) for part in row) for row in a.rows), claims=a.claims)
     return Complexified(a)

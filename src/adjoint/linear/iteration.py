@@ -16,7 +16,7 @@ from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
 __all__ = ["TRACED", "Flat", "Limits", "Outcome", "asymmetry", "both", "either", "empty_history", "ended", "filled",
-           "finished", "inner", "iterate", "loop", "no", "norm", "real_inner", "target_for", "when",
+           "finished", "inner", "iterate", "loop", "no", "norm", "real_inner", "target_for", "vanishes", "when",
            "with_entry"]  # fmt: skip
 
 Flat = Callable[[Value], Value]  # a linear map on vectors
@@ -131,8 +131,7 @@ def iterate(
     def turn(now: Any) -> Any:
         state, _, done, history = now
         state, residual, trouble, turns = step(state)
-        fine = either(np.isfinite(residual), RUNNING, NOT_FINITE)
-        code = either(residual <= target, CONVERGED, either(trouble == RUNNING, fine, trouble))
+        code = either(residual <= target, CONVERGED, either(np.isfinite(residual), trouble, NOT_FINITE))
         done = done + turns
         if history is not None:
             history = with_entry(history, done, residual)
@@ -176,10 +175,16 @@ def finished(
     residual, size = norm(b - A(x)), norm(b)
     hidden = 4 * float(np.finfo(b.dtype).eps) * size  # what rounding alone explains
     code = either(both(code == CONVERGED, residual > SLACK * target + hidden), STAGNATED, code)
+    code = either(vanishes(b, size), STAGNATED, code)
     defect: Any = 0 * size
     if symmetric and b.size:
         defect = when(code != CONVERGED, lambda: asymmetry(A, b), defect)
     return Outcome(x, code, iterations, residual, target, defect, history)
+
+
+def vanishes(v: Value, size: Value) -> Any:
+    """Whether the squares of a vector that is not zero are too small for its norm."""
+    return both(size <= 0, np.any(v != 0))
 
 
 def asymmetry(A: Flat, b: Value) -> Value:

@@ -42,7 +42,7 @@ def conjugate_gradients(A: Flat, M: Flat | None, b: Value, x: Value, limits: Lim
         residual = either(fine, np.sqrt(squared), residual)
         trouble = either(
             fine,
-            either(gamma < 0, INDEFINITE, RUNNING),
+            either(gamma <= 0, INDEFINITE, RUNNING),  # r = 0 has converged before this is asked
             either(np.isfinite(curvature), NOT_POSITIVE, NOT_FINITE),
         )
         p = z + (gamma / either(before > 0, before, 1)) * p
@@ -51,7 +51,7 @@ def conjugate_gradients(A: Flat, M: Flat | None, b: Value, x: Value, limits: Lim
     start = norm(r)
     z = r if M is None else M(r)
     gamma = real_inner(r, z)
-    trouble = either(gamma < 0, INDEFINITE, RUNNING)
+    trouble = either(gamma <= 0, INDEFINITE, RUNNING)
     state: Any = (x, r, z, gamma, 0 * start, start)
     state, code, done, target, history = iterate(step, state, start, size, limits, trouble)
     return finished(A, b, state[0], code, done, target, history, symmetric=True)
@@ -97,15 +97,16 @@ def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limit
         d = (q - before * d0 - delta * d1) / divisor
         x = x + phi * d
         r = (s * s) * r - (phi_bar * c / either(ends, 1, following)) * w
-        found = norm(r)
-        exhausted = either(slope <= limits.tol * np.sqrt(size_A) * residual, SINGULAR, RUNNING)
-        trouble = either(square < -eps * real_inner(w, w), INDEFINITE, either(ends, SINGULAR, exhausted))
+        indefinite = square < -eps * real_inner(w, w)
+        found = either(indefinite, residual, norm(r))
+        exhausted = either(slope <= eps**0.75 * np.sqrt(size_A) * residual, SINGULAR, RUNNING)
+        trouble = either(indefinite, INDEFINITE, either(ends, SINGULAR, exhausted))
         beta0 = either(beta > 0, beta, 1 + 0 * beta)
         state = (x, r, v1, w, z, d1, d, beta0, following, c, s, delta_bar, epsilon, phi_bar, size_A, found)
         return state, found, trouble, 1
 
     start, nothing = norm(r), 0 * beta
     state: Any = (x, r, 0 * r, r, z, 0 * r, 0 * r, nothing + 1, beta, nothing - 1, nothing, nothing, nothing, beta)
-    trouble = either(square < 0, INDEFINITE, RUNNING)
+    trouble = either(square <= 0, INDEFINITE, RUNNING)
     state, code, done, target, history = iterate(step, (*state, nothing, start), start, size, limits, trouble)
     return finished(A, b, state[0], code, done, target, history, symmetric=True)

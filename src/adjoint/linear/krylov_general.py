@@ -117,8 +117,11 @@ def _small_least_squares(rows: Value, size: Value, count: Any) -> Value:
         right = np.zeros(count + 1, rows.dtype)
         right[0] = size
         y = np.zeros(m, rows.dtype)
+        H = rows[:count, : count + 1].T
+        if not np.all(np.isfinite(H)):
+            return y + np.nan
         if count:
-            y[:count] = np.linalg.lstsq(rows[:count, : count + 1].T, right, rcond=None)[0]
+            y[:count] = np.linalg.lstsq(H, right, rcond=None)[0]
         return y
     H = np.transpose(rows)
     present = np.arange(m) < count

@@ -31,10 +31,10 @@ from adjoint.linear.equation import (
     tolerances,
     written,
 )
-from adjoint.linear.iteration import Flat, Limits, Outcome, either, ended, iterate, norm, target_for
+from adjoint.linear.iteration import Flat, Limits, Outcome, either, ended, iterate, norm, target_for, vanishes
 from adjoint.linear.operator import Operator, is_traced, operator
 from adjoint.linear.operator import preconditioner as read_preconditioner
-from adjoint.linear.solution import CONVERGED, NOT_FINITE, RUNNING, Solution
+from adjoint.linear.solution import CONVERGED, NOT_FINITE, RUNNING, STAGNATED, Solution
 from adjoint.linear.solvers import limits_for, options_in
 from adjoint.linear.spaces import Space
 from adjoint.ops.linear_solve import LinearSolve, remember_function
@@ -56,7 +56,7 @@ def least_squares(A: Flat, At: Flat, b: Value, x0: Value, limits: Limits) -> Out
     start = norm(u)
     u = u / either(start > 0, start, 1)
     v = At(u)
-    alpha = norm(v)
+    alpha = first = norm(v)
     v = v / either(alpha > 0, alpha, 1)
     nothing = 0 * start
 
@@ -92,7 +92,8 @@ def least_squares(A: Flat, At: Flat, b: Value, x0: Value, limits: Limits) -> Out
     lengths = (start, nothing, one, nothing, nothing, nothing)
     state, code, done, target, history = iterate(step, (x0, u, v, v, 0 * v, numbers, lengths), start, size, limits)
     # a right side that A cannot reach at all is best met by zero
-    code = either(alpha <= 0, either(np.isfinite(start), CONVERGED, NOT_FINITE), code)
+    code = either(first <= 0, either(np.isfinite(start), CONVERGED, NOT_FINITE), code)
+    code = either(vanishes(b, size), STAGNATED, either(vanishes(v, first), STAGNATED, code))
     residual = norm(b - A(state[0]))
     return Outcome(state[0], code, done, residual, target, 0 * residual, history)
 

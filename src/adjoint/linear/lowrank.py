@@ -58,7 +58,7 @@ def woodbury(total: Sum) -> Woodbury | None:
     if 2 * sum(rank_of(term) or 0 for term in thin) > total.domain.size:
         return None
     easy = rest[0] if len(rest) == 1 else Sum(rest)
-    return Woodbury(easy, thin) if easy.is_structured else None
+    return Woodbury(easy, thin) if easy.is_easy else None
 
 
 def rank_of(a: LinearMap) -> int | None:

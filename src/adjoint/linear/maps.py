@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from adjoint import tree
 from adjoint.api import vmap
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
@@ -30,6 +31,7 @@ from adjoint.linear.facts import Facts
 from adjoint.linear.spaces import Space
 from adjoint.linear.text import described, html
 from adjoint.ops.contract import adjoint_matrix
+from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
 __all__ = ["OPERATIONS", "STATIC", "LinearMap", "operation"]
@@ -123,7 +125,7 @@ class LinearMap(ABC):
         if isinstance(other, LinearMap):
             return OPERATIONS["compose"](self, other)
         if self.domain.is_vector and getattr(other, "ndim", 1) == 2:
-            return self._apply_columns(self._checked_columns(other))
+            return _columns_product(self, self._checked_columns(other))
         return self(other)
 
     @user_facing
@@ -214,7 +216,11 @@ class LinearMap(ABC):
         matrix of columns.
         """
         if method is None and self.range.is_vector and getattr(b, "ndim", 1) == 2:
-            return self._solve_columns(b)
+            if b.shape[0] != self.range.size:
+                raise ShapeError(f"{type(self).__name__}.solve: A gives vectors of {self.range.size}, but the right "
+                                 f"side has shape {b.shape}.")  # fmt: skip
+            solved = OPERATIONS["complexify"](self) if _widened(self.range, b) else self
+            return solved._solve_columns(b.astype(np.result_type(solved.range.dtype, b.dtype)))
         b = self.range.checked(b, f"{type(self).__name__}.solve: the right side")
         return self._solve(b) if method is None else self._solve_dense(b, method)
 
@@ -230,6 +236,16 @@ class LinearMap(ABC):
     def is_structured(self) -> bool:
         """Whether `solve` needs no matrix of the whole map."""
         return self._is_structured()
+
+    @property
+    def is_easy(self) -> bool:
+        """Whether other maps may solve by way of this one: it is structured, and for all that is known invertible.
+
+        A plain map that has no inverse, or may have none, is not: A + B may be invertible when A is not.
+        """
+        if not self.is_structured or "zero" in self.facts:
+            return False
+        return "invertible" in self.facts or any(isinstance(leaf, Traced) for leaf in tree.leaves(self))
 
     def _is_structured(self) -> bool:
         return self.is_square and bool(self.facts & {"orthonormal", "diagonal"})
@@ -255,12 +271,15 @@ class LinearMap(ABC):
     @user_facing
     def to_dense(self) -> Value:
         """The matrix, of shape `shape`, with the leaves of both spaces in the order of `ravel`."""
+        self._check_matrix()
+        return self._to_dense()
+
+    def _check_matrix(self) -> None:
         if self.domain.dtype.kind == "c" and self.range.dtype.kind != "c":
             raise DtypeError(
                 f"{self._label()} takes complex elements to real ones: it is linear over the real numbers alone, and "
                 "has no matrix. Write the domain as pairs of real and imaginary parts."
             )
-        return self._to_dense()
 
     def _to_dense(self) -> Value:
         rows, columns = self.shape
@@ -285,14 +304,18 @@ class LinearMap(ABC):
         """The map as a scipy.sparse.linalg.LinearOperator, on vectors."""
         import scipy.sparse.linalg
 
+        self._check_matrix()
         operator: Any = scipy.sparse.linalg.LinearOperator
-        domain, range_, back = self.domain, self.range, self.adjoint
+        map_ = self
+        if len({t.dtype.kind for t in (*self.domain.types, *self.range.types)}) > 1:
+            map_ = OPERATIONS["complexify"](self)
+        back = map_.adjoint
         return operator(
             self.shape,
-            matvec=lambda v: range_.ravel(self._apply(domain.unravel(np.reshape(v, (-1,))))),
-            rmatvec=lambda v: domain.ravel(back._apply(range_.unravel(np.reshape(v, (-1,))))),
-            matmat=self._apply_columns,
-            rmatmat=back._apply_columns,
+            matvec=lambda v: _flat_product(map_, np.reshape(v, (-1,))),
+            rmatvec=lambda v: _flat_product(back, np.reshape(v, (-1,))),
+            matmat=lambda v: _columns_product(map_, v),
+            rmatmat=lambda v: _columns_product(back, v),
             dtype=self.dtype,
         )
 
@@ -312,6 +335,25 @@ class LinearMap(ABC):
 
     def _repr_html_(self) -> str:
         return html(self)
+
+
+def _widened(space: Space, values: Value) -> bool:
+    """Whether complex values meet a space of real ones."""
+    return values.dtype.kind == "c" and space.dtype.kind != "c"
+
+
+def _flat_product(a: LinearMap, v: Value) -> Value:
+    """A v for a vector, which may be complex when A is real."""
+    if _widened(a.domain, v):
+        return _flat_product(a, np.real(v)) + 1j * _flat_product(a, np.imag(v))
+    return a.range.ravel(a._apply(a.domain.unravel(v)))
+
+
+def _columns_product(a: LinearMap, columns: Value) -> Value:
+    """A on every column of a matrix, which may be complex when A is real."""
+    if _widened(a.domain, columns):
+        return a._apply_columns(np.real(columns)) + 1j * a._apply_columns(np.imag(columns))
+    return a._apply_columns(columns)
 
 
 def _is_number(value: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api import linear_transpose
-from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.errors import DtypeError, NotLinear, ShapeError
 from adjoint.extend import custom_rule
 from adjoint.linear.facts import Facts
 from adjoint.linear.maps import LinearMap
@@ -142,6 +142,7 @@ def _of_function(A: Callable[[Any], Any], b: Any, x0: Any, title: str) -> tuple[
     for _ in range(2):
         domain = Space.of(start)
         result = A(domain.zeros())
+        _check_zero(result, title)
         leaves = tree.leaves_like(f"{title}: the result of the operator", tree.structure(b), result)
         types = [_type(leaf, title) for leaf in leaves]
         for leaf, right, path in zip(leaves, tree.leaves(b), tree.structure(b).paths(), strict=True):
@@ -165,6 +166,14 @@ def _of_function(A: Callable[[Any], Any], b: Any, x0: Any, title: str) -> tuple[
         )
 
     return Operator(domain, space, forwards, source=A), b, x0
+
+
+def _check_zero(result: Any, title: str) -> None:
+    """A linear function takes zero to zero."""
+    if is_traced(result) or not any(np.any(np.abs(leaf) > 0) for leaf in tree.leaves(result)):
+        return
+    raise NotLinear(f"{title}: the operator does not take zero to zero, so it is not linear. Leave the constant out: "
+                    "b - A(0) belongs to the right side.")  # fmt: skip
 
 
 def _type(leaf: Any, title: str) -> np.dtype[Any]:

@@ -145,7 +145,8 @@ _ADVICE: dict[int, dict[str, str]] = {
     BREAKDOWN: {"": "The recurrence divides by zero: use gmres, or start elsewhere (x0)."},
     NOT_POSITIVE: {
         "": "The operator is not positive definite: use minres if it is symmetric, add damping (A + λ), or negate "
-        "both sides if it is negative."
+        "both sides if it is negative.",
+        "cholesky": "The matrix is not positive definite, as was claimed: leave that fact out.",
     },
     INDEFINITE: {"": "The preconditioner is not positive definite: use one that is, e.g. jacobi, or none."},
     SINGULAR: {

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.dense import METHODS
 from adjoint.linear.facts import Facts, closed, read
-from adjoint.linear.iteration import either
+from adjoint.linear.iteration import either, norm
 from adjoint.linear.least_squares import lsmr
 from adjoint.linear.maps import LinearMap
 from adjoint.linear.operator import element, is_sparse
-from adjoint.linear.solution import CONVERGED, SINGULAR, Solution
+from adjoint.linear.solution import CONVERGED, NOT_POSITIVE, SINGULAR, Solution
 from adjoint.linear.solvers import bicgstab, cg, gmres, minres
 from adjoint.linear.structures import Matrix, matrix
 from adjoint.program.trace import Traced
@@ -22,6 +24,12 @@ from adjoint.program.trace import Traced
 __all__ = ["ITERATIVE", "choose", "solve"]
 
 ITERATIVE: dict[str, Any] = {"cg": cg, "minres": minres, "gmres": gmres, "bicgstab": bicgstab, "lsmr": lsmr}
+_OPTIONS = {
+    name
+    for run in ITERATIVE.values()
+    for name, given in inspect.signature(run).parameters.items()
+    if given.kind is given.KEYWORD_ONLY
+}
 
 
 @user_facing
@@ -36,12 +44,16 @@ def solve(A: Any, b: Any, *facts: str, method: str = "auto", x0: Any = None, **o
     claims = read(facts)
     chosen = choose(A, claims) if method == "auto" else method
     if chosen in ITERATIVE:
-        if chosen == "cg" and "negative definite" in _facts(A, claims) and isinstance(A, LinearMap):
-            return cg(-A, tree.scale(-1.0, element(b, "solve: b")), x0, **options)
+        if chosen == "cg" and "negative definite" in _facts(A, claims):
+            return cg(_negated(A), tree.scale(-1.0, element(b, "solve: b")), x0, **options)
         return ITERATIVE[chosen](A, b, x0, **options)
     if chosen != "direct" and chosen not in METHODS:
         known = ", ".join(["auto", "direct", *ITERATIVE, *METHODS])
         raise ValueError(f"solve: {method!r} is no method. They are: {known}.")
+    for name in options.keys() - _OPTIONS:
+        raise TypeError(f"solve: {name!r} is no option. They are: x0, {', '.join(sorted(_OPTIONS))}.")
+    if "damp" in options:
+        raise TypeError("solve: damp is for least squares by lsmr; give method='lsmr'.")
     return _direct(A, b, claims, None if chosen == "direct" else chosen)
 
 
@@ -58,6 +70,12 @@ def choose(A: Any, claims: Facts = frozenset()) -> str:
     if facts & {"positive definite", "negative definite"}:
         return "cg"
     return "minres" if "symmetric" in facts else "gmres"
+
+
+def _negated(A: Any) -> Any:
+    if isinstance(A, list):
+        return -np.asarray(A)
+    return -A if hasattr(A, "shape") else lambda v: tree.scale(-1.0, A(v))
 
 
 def _is_matrix(A: Any) -> bool:
@@ -82,17 +100,21 @@ def _direct(A: Any, b: Any, claims: Facts, method: str | None) -> Solution:
         A = matrix(array, *claims)
     elif claims:
         A = A._claiming(claims)  # pyright: ignore[reportPrivateUsage]
-    b = A.range.checked(element(b, "solve: b"), "solve: b")
+    b = element(b, "solve: b")
+    if A.range.is_vector and getattr(b, "ndim", 1) == 2:
+        raise ShapeError(f"solve: b has shape {b.shape}, and the operator takes one right side. For several use vmap "
+                         "over the columns, or A.solve(b) of a LinearMap.")  # fmt: skip
+    b = A.range.checked(b, "solve: b")
     name = A.method if method is None else method
     try:
         x = A.solve(b, method)
     except np.linalg.LinAlgError:
         nan = A.domain.unravel(np.full(A.domain.size, np.nan, A.domain.dtype))
-        return Solution(
-            nan, np.int64(SINGULAR), np.int64(0), np.float64(np.nan), np.float64(0), np.float64(0), None, name
-        )
-    r = A.range.ravel(b) - A.range.ravel(A(x))
-    residual = np.sqrt(np.real(np.vdot(r, r)))
-    code = either(np.isfinite(residual), CONVERGED, SINGULAR)
+        code = NOT_POSITIVE if name == "cholesky" else SINGULAR
+        return Solution(nan, np.int64(code), np.int64(0), np.float64(np.nan), np.float64(0), np.float64(0), None, name)
+    right = A.range.ravel(b)
+    residual = norm(right - A.range.ravel(A(x)))
+    target = float(np.finfo(right.dtype).eps) ** 0.5 * norm(right) if A.is_square else np.inf + 0 * residual
+    code = either(residual <= target, CONVERGED, SINGULAR)  # NaN is neither
     code = np.int64(code) if not isinstance(code, Traced) else code
-    return Solution(x, code, np.int64(0), residual, 0 * residual, 0 * residual, None, name)
+    return Solution(x, code, np.int64(0), residual, target, 0 * residual, None, name)

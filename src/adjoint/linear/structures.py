@@ -66,7 +66,7 @@ class Matrix(LinearMap):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Diagonal(LinearMap):
-    """x ↦ d ∘ x, element by element: d is an element of the space. `sign` tells what was known of its elements."""
+    """x ↦ d ∘ x, element by element: d is an element of the space. `sign` is a fact that they showed."""
 
     elements: Any
     sign: str = field(default="", metadata=STATIC)
@@ -91,7 +91,7 @@ class Diagonal(LinearMap):
         return Diagonal(tree.map(np.conjugate, self.elements), self.sign)
 
     def _inverse(self) -> LinearMap:
-        return Diagonal(tree.map(lambda d: 1 / d, self.elements), self.sign if self.sign.endswith(" definite") else "")
+        return Diagonal(tree.map(lambda d: 1 / d, self.elements), "" if "semidefinite" in self.sign else self.sign)
 
     def _solve(self, b: Any) -> Any:
         return tree.map(np.divide, b, self.elements)
@@ -246,8 +246,16 @@ def _as_float(leaf: Any) -> Value:
 
 
 def _sign(leaves: Sequence[Value]) -> str:
-    if any(isinstance(leaf, Traced) or leaf.dtype.kind == "c" for leaf in leaves):
+    """What plain elements show: their sign, and whether one can divide by them."""
+    if any(isinstance(leaf, Traced) for leaf in leaves):
         return ""
+    found = "" if any(leaf.dtype.kind == "c" for leaf in leaves) else _real_sign(leaves)
+    if found or not all(np.all(leaf != 0) for leaf in leaves):
+        return found
+    return "invertible"
+
+
+def _real_sign(leaves: Sequence[Value]) -> str:
     if all(np.all(leaf > 0) for leaf in leaves):
         return "positive definite"
     if all(np.all(leaf < 0) for leaf in leaves):

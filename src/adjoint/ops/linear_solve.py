@@ -162,17 +162,41 @@ class LinearSolve(Control):
         given = list(ct[: self.unknowns])
         if all(c is None for c in given):
             return [None] * len(values)
-        theta, own, _, start = self._split(values)
+        theta, own, right, start = self._split(values)
         want, _, _, _ = self._split(wanted)
         types = self.matrix.input_types[self.constants :]
         b_bar = self.transposed()._solve(
             theta, own, [zeros(t) if c is None else c for c, t in zip(given, types, strict=True)]
         )
+        if self.symmetric:
+            self._warn_if_not_symmetric(theta, right, x, given, b_bar)
         theta_bar: list[Value] = [None] * self.constants
         if any(want):
             flags = [*want, *[False] * self.unknowns]
             theta_bar = programs.pulled(self.matrix, [*theta, *x], flags, [-c for c in b_bar])[: self.constants]
         return [*theta_bar, *[None] * len(own), *b_bar, *[None] * len(start)]
+
+    def _warn_if_not_symmetric(
+        self, theta: list[Value], b: list[Value], x: Sequence[Value], x_bar: list[Value], b_bar: list[Value]
+    ) -> None:
+        """⟨b̄, b⟩ = ⟨x, x̄⟩ where A x = b, A b̄ = x̄ and A is symmetric, up to the residuals r, s of the two equations."""
+        x_bar = [zeros(t) if c is None else c for c, t in zip(x_bar, self.matrix.output_types, strict=True)]
+        if any(isinstance(v, Traced) for v in (*theta, *b, *x, *x_bar, *b_bar)):
+            return
+        with np.errstate(all="ignore"):
+            r = [_minus(u, v) for u, v in zip(b, interpret(self.matrix, [*theta, *x]), strict=True)]
+            s = [_minus(u, v) for u, v in zip(x_bar, interpret(self.matrix, [*theta, *b_bar]), strict=True)]
+            gap = abs(_inner(b_bar, b) - _inner(x, x_bar))
+            explained = _size(b_bar) * _size(r) + _size(x) * _size(s)
+            scale = _size(b_bar) * _size(b) + _size(x) * _size(x_bar)
+            rounding = max((np.finfo(v.dtype).eps for v in b), default=0.0) ** 0.5
+        if gap > 2 * explained + 10 * rounding * scale:
+            warnings.warn(
+                "A linear equation was solved by a method for symmetric operators, but the operator is not symmetric: "
+                "the derivative is wrong. Use gmres, bicgstab or lsmr.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         values, x, programs = xs
@@ -232,6 +256,15 @@ class LinearSolve(Control):
             adjoint, adjoint_solver = both(adjoint, adjoint_solver)
         op = LinearSolve(matrix, solver, adjoint, adjoint_solver, self.constants, self.symmetric)
         return [(z, True) for z in op(*values)]
+
+
+def _inner(u: Sequence[Value], v: Sequence[Value]) -> float:
+    """Re ⟨u, v⟩, over all arrays."""
+    return sum(float(np.real(np.vdot(a, b))) for a, b in zip(u, v, strict=True))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _size(u: Sequence[Value]) -> float:
+    return _inner(u, u) ** 0.5
 
 
 def _lanes(x: Value, size: int) -> Value:
