@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from adjoint import tree
 from adjoint.api import Function, Transformed
+from adjoint.audit.kinks import Kinks, kinks
 from adjoint.show import sweeps
-from adjoint.show.recording import is_number_or_array, recorded
+from adjoint.show.latex import derivation
+from adjoint.show.nonfinite import NonFinite, origins
+from adjoint.show.programs import Programs
+from adjoint.show.recording import Recorded, is_number_or_array, recorded
 from adjoint.show.story import Story
 from adjoint.show.table import Row, cells, headings, rows
 from adjoint.show.unfold import MOST_EVENTS, unfolded
@@ -23,18 +28,40 @@ PRINTED = 60  # rows of a table that is printed
 class Explanation:
     """What a function did for its arguments. Print it, show it in a notebook, or write a page."""
 
-    def __init__(self, story: Story, mode: str, function: Function, args: Any, kwargs: Any) -> None:
-        self.story, self.mode = story, mode
-        self._call = (function, args, kwargs)
+    def __init__(
+        self, story: Story, run: Recorded, options: dict[str, Any], function: Function, args: Any, kwargs: Any
+    ) -> None:
+        self.story, self.mode = story, options["mode"]
+        self._run, self._options, self._call = run, options, (function, args, kwargs)
 
     @property
     def name(self) -> str:
         """The function's."""
         return self.story.name
 
+    @property
+    def programs(self) -> Programs:
+        """What is computed: recorded, simplified, with derivative, as kernels and as LLVM's text."""
+        return Programs(self._run, self.story, self.mode, self._options["seed"], self._options["direction"])
+
+    @cached_property
+    def kinks(self) -> Kinks:
+        """Which operations sit where they are not smooth, and which derivative was taken there."""
+        function, args, kwargs = self._call
+        return kinks(function)(*args, **kwargs)
+
+    @cached_property
+    def nonfinite(self) -> list[NonFinite]:
+        """Where every NaN and every infinity came from."""
+        return origins(self.story)
+
     def table(self, *, digits: int = 7) -> list[Row]:
         """The trace table, row by row."""
         return list(rows(self.story, self.mode, digits=digits))
+
+    def latex(self, *, digits: int = 5) -> str:
+        """The chain rule step by step, in LaTeX: `align*` environments of amsmath."""
+        return derivation(self.story, self.mode, digits)
 
     def __str__(self) -> str:
         table = self.table()
@@ -57,7 +84,8 @@ class Explanation:
         """What a reader should know: the direction of tangents, loops that are too long, branches that were taken."""
         asked = [f"Python asked on its way: {q}" for q in self.story.questions[:6]]
         more = len(self.story.questions) - 6
-        return [*self.story.notes, *asked, *([f"and {more} more questions"] if more > 0 else [])]
+        bad = [f"not finite: {one}" for one in self.nonfinite[:6]]
+        return [*bad, *self.story.notes, *asked, *([f"and {more} more questions"] if more > 0 else [])]
 
     def _title(self) -> str:
         events = len(self.story.events)
@@ -115,7 +143,7 @@ def _explain(function: Callable[..., Any], options: dict[str, Any], args: Any, k
         sweeps.forward(story, options["direction"])
     else:
         sweeps.second(story, options["seed"], options["direction"])
-    return Explanation(story, options["mode"], function, args, kwargs)
+    return Explanation(story, run, options, function, args, kwargs)
 
 
 def _wanted(argnums: int | Sequence[int] | None, args: Sequence[Any], kwargs: dict[str, Any]) -> list[bool] | None:

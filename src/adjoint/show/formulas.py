@@ -257,11 +257,18 @@ def evaluated(formula: Formula) -> Value:
 def tidy(op: Any, parts: tuple[Formula, ...]) -> Formula:
     """An operation on formulas, without what does nothing: times one, plus zero, conversions."""
     title = op.title
+    if op.pointwise and all(isinstance(p, Number) and np.ndim(p.value) == 0 for p in parts):
+        with np.errstate(all="ignore"):
+            z = op.evaluate(*[p.value for p in parts if isinstance(p, Number)])
+        if len(f"{z:.12g}") <= 6:  # 1.5 - 1 is 0.5, but 1 / 3 stays
+            return Number(z)
     if title in ("convert", "weaken", "conjugate", "real") and len(parts) == 1:
         return parts[0] if title in ("convert", "weaken") else Apply(op, parts)
     if title in ("multiply", "maskedproduct"):
         x, y = parts
         op = BY_NAME["multiply"]
+        if _is(x, 0) or _is(y, 0):
+            return Number(0.0)
         if _is(x, 1):
             return y
         if _is(y, 1):
@@ -278,6 +285,8 @@ def tidy(op: Any, parts: tuple[Formula, ...]) -> Formula:
         return parts[0]
     if title == "add" and (_is(parts[0], 0) or _is(parts[1], 0)):
         return parts[1] if _is(parts[0], 0) else parts[0]
+    if title == "add" and isinstance(parts[1], Apply) and parts[1].title == "negative":
+        return Apply(BY_NAME["subtract"], (parts[0], parts[1].parts[0]))
     if title == "subtract" and _is(parts[1], 0):
         return parts[0]
     if title == "negative" and isinstance(parts[0], Apply) and parts[0].title == "negative":

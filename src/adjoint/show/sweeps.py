@@ -147,8 +147,11 @@ def forward(story: Story, direction: Any = None) -> None:
             variable.tangent = np.zeros(variable.shape, variable.dtype)[()] if d is None else d
 
 
-def directions_of(story: Story, direction: Any) -> list[Value]:
-    """The tangent of each input: by default 1 for the first number (ones for a first array), 0 for the rest."""
+def directions_of(story: Story, direction: Any, *, told: bool = True) -> list[Value]:
+    """The tangent of each input: by default 1 for the first number (ones for a first array), 0 for the rest.
+
+    The story's notes tell which, when it had to be chosen.
+    """
     moving = [v for v in story.inputs if v.moves]
     if not moving:
         raise DtypeError(
@@ -157,7 +160,7 @@ def directions_of(story: Story, direction: Any) -> list[Value]:
     if direction is None:
         tangents = [np.zeros(v.shape, v.dtype)[()] for v in moving]
         tangents[0] = np.ones(moving[0].shape, moving[0].dtype)[()]
-        if len(moving) > 1 or moving[0].shape:
+        if told and (len(moving) > 1 or moving[0].shape):
             what = "all ones in " if moving[0].shape else "1 in "
             rest = ", 0 in the others" if len(moving) > 1 else ""
             story.notes.append(f"the direction of the tangents is {what}{moving[0].label or moving[0].name}{rest}")

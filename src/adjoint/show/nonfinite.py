@@ -1,0 +1,81 @@
+"""Where a NaN or an infinity came from: the first operation that made one out of finite numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.source import describe
+from adjoint.program.types import Value
+from adjoint.show.formulas import forward_formula, pulled_formula
+from adjoint.show.notation import accented, subscripted, text
+from adjoint.show.story import Event, Story, Variable
+from adjoint.show.summaries import summary
+
+__all__ = ["NonFinite", "origins"]
+
+
+@dataclass(frozen=True)
+class NonFinite:
+    """One origin: the variable, whether its value or its adjoint is meant, what was computed from what, and where."""
+
+    variable: Variable
+    what: str  # "value", "adjoint" or "tangent"
+    formula: str
+    operands: tuple[str, ...]
+    line: str
+
+    def __str__(self) -> str:
+        name = {"value": "", "adjoint": "bar", "tangent": "dot"}[self.what]
+        shown = summary({"value": self.variable.value, "adjoint": self.variable.adjoint}.get(
+            self.what, self.variable.tangent))  # fmt: skip
+        given = f" with {', '.join(self.operands)}" if self.operands else ""
+        return f"{accented(self.variable.name, name)} = {self.formula} is {shown}{given}, at {self.line}"
+
+
+def finite(value: Value) -> bool:
+    """Whether there is neither NaN nor infinity in a value; None and numbers of other kinds have none."""
+    return value is None or np.asarray(value).dtype.kind not in "fc" or bool(np.all(np.isfinite(value)))
+
+
+def origins(story: Story) -> list[NonFinite]:
+    """Every operation that got finite numbers and gave others, forwards; then the same on the way back."""
+    return [*_forward(story), *_backward(story)]
+
+
+def _forward(story: Story) -> Iterable[NonFinite]:
+    for v in story.inputs:
+        if not finite(v.value):
+            yield NonFinite(v, "value", f"the argument {v.label or v.name}", (), "the call")
+    for event in story.events:
+        for v in event.outputs:
+            if not finite(v.value) and all(map(finite, event.values)):
+                yield NonFinite(v, "value", text(forward_formula(event)), _given(event), describe(event.location))
+            elif finite(v.value) and not finite(v.tangent) and all(
+                finite(a.value) and finite(getattr(a, "tangent", None)) for a in event.operands
+            ):  # fmt: skip
+                yield NonFinite(
+                    v, "tangent", f"d {text(forward_formula(event))}", _given(event), describe(event.location)
+                )
+
+
+def _backward(story: Story) -> Iterable[NonFinite]:
+    for event in reversed(story.events):
+        come = [v.adjoint for v in event.outputs] + [v.value for v in event.outputs]
+        if not event.contributions or not all(map(finite, [*come, *event.values])):
+            continue
+        for i, part in enumerate(event.contributions):
+            operand = event.operands[i]
+            if not finite(part) and isinstance(operand, Variable):
+                formula = pulled_formula(event, i)
+                told = event.op.title if formula is None else text(formula)
+                given = (*_given(event), *[f"{accented(v.name, 'bar')} = {summary(v.adjoint)}" for v in event.outputs])
+                yield NonFinite(operand, "adjoint", told, given, describe(event.location))
+
+
+def _given(event: Event) -> tuple[str, ...]:
+    shown: dict[str, Any] = {subscripted(a.name): a.value for a in event.operands if isinstance(a, Variable)}
+    return tuple(f"{name} = {summary(value)}" for name, value in shown.items())

@@ -1,0 +1,36 @@
+"""The programs behind an explanation compute what it shows."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import adjoint as ad
+
+X = np.array([0.3, -0.2, 0.9])
+
+
+def f(x):
+    return np.sum(np.tanh(x) ** 2 * np.exp(-x))
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward", "second"])
+def test_every_stage_gives_the_same_numbers(mode):
+    explained = ad.explain(f, mode=mode)(X)
+    programs, story = explained.programs, explained.story
+    assert_allclose(programs.value(X), [f(X)])
+    assert_allclose(programs.simplified(X), [f(X)])
+    last = {"reverse": "adjoint", "forward": "tangent", "second": "adjoint_tangent"}[mode]
+    expected = getattr(story.outputs[0] if mode == "forward" else story.inputs[0], last)
+    for program in (programs.derivative, programs.derivative_simplified):
+        assert_allclose(program(X)[-1], expected, rtol=1e-13)
+
+
+def test_kernels_and_llvm_are_those_of_the_derivative():
+    programs = ad.explain(f)(X).programs
+    assert len(programs.kernels) >= 1
+    assert "define" in programs.llvm
+
+
+def test_kinks_of_the_same_call():
+    assert ad.explain(lambda x: np.abs(x) * 2)(0.0).kinks.verdict == "kink"
+    assert ad.explain(f)(X).kinks.verdict == "smooth"
