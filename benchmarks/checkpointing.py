@@ -142,7 +142,7 @@ def page(shown: list[tuple[str, ...]], turns: int, size: int, seconds: float) ->
         "# Checkpointed loops, side by side",
         "",
         "Written by `python benchmarks/checkpointing.py --write`; every figure is measured. The gradient of a loop,",
-        f"xᵢ ← xᵢ + 0.01 sin(aᵢ xᵢ) in {turns} turns with {size} numbers, with respect to the start and to a, compiled;",
+        f"xᵢ ← xᵢ + 0.01 sin(aᵢ xᵢ) in {turns} turns with {size} numbers, with respect to start and a, compiled;",
         f"its value alone takes {seconds:.3f} seconds. One thread, interleaved, least processor time. Memory is the",
         "largest resident size beyond that before, in states of the loop (each in a process of its own).",
         "",
