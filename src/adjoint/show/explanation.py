@@ -10,13 +10,14 @@ from typing import Any
 from adjoint import tree
 from adjoint.api import Function, Transformed
 from adjoint.audit.kinks import Kinks, kinks
+from adjoint.base.garbage import uncollected
 from adjoint.show import sweeps
 from adjoint.show.latex import derivation
 from adjoint.show.nonfinite import NonFinite, origins
 from adjoint.show.programs import Programs
 from adjoint.show.recording import Recorded, is_number_or_array, recorded
 from adjoint.show.story import Story
-from adjoint.show.table import Row, cells, headings, rows
+from adjoint.show.table import Row, cells, headings, rows, shown
 from adjoint.show.unfold import MOST_EVENTS, unfolded
 
 __all__ = ["MODES", "Explanation", "explain"]
@@ -57,19 +58,19 @@ class Explanation:
 
     def table(self, *, digits: int = 7) -> list[Row]:
         """The trace table, row by row."""
-        return list(rows(self.story, self.mode, digits=digits))
+        return list(rows(self.story, self.mode, shown(self.story), digits=digits))
 
     def latex(self, *, digits: int = 5) -> str:
         """The chain rule step by step, in LaTeX: `align*` environments of amsmath."""
         return derivation(self.story, self.mode, digits)
 
     def __str__(self) -> str:
-        table = self.table()
-        lines = [cells(row, self.mode) for row in table]
-        left_out = len(lines) - PRINTED
+        variables = shown(self.story)
+        left_out, half = len(variables) - PRINTED, PRINTED // 2
+        some = variables if left_out <= 0 else [*variables[:half], *variables[-half:]]
+        lines = [cells(row, self.mode) for row in rows(self.story, self.mode, some)]
         if left_out > 0:
-            half = PRINTED // 2
-            lines[half : len(lines) - half] = [["", f"… {left_out} more rows …"]]
+            lines.insert(half, ["", f"… {left_out} more rows …"])
         head = headings(self.mode)
         lines = [head, *[[*line, *[""] * (len(head) - len(line))] for line in lines]]
         keep = [j for j in range(len(head)) if any(line[j] for line in lines)]
@@ -102,8 +103,11 @@ class Explanation:
         head = headings(self.mode)
         for j, title in enumerate(head):
             table.add_column(title, justify="right" if title == "" and j else "left", no_wrap=False)
-        for row in self.table()[:PRINTED]:
+        variables = shown(self.story)
+        for row in rows(self.story, self.mode, variables[:PRINTED]):
             table.add_row(*map(Text, cells(row, self.mode)))
+        if len(variables) > PRINTED:
+            table.add_row("", f"… {len(variables) - PRINTED} more rows …")
         return table
 
 
@@ -134,6 +138,11 @@ def explain(
 
 
 def _explain(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Explanation:
+    with uncollected():
+        return _explained(function, options, args, kwargs)
+
+
+def _explained(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Explanation:
     run = recorded(function, args, kwargs)
     wanted = _wanted(options["argnums"], args, kwargs)
     story = unfolded(run, wanted, statements=options["detail"] == "statements", most=options["most"])

@@ -73,6 +73,7 @@ def _operand(a: Any) -> Formula:
 def adjoint_formula(variable: Variable) -> Formula | None:
     """v̄ = Σ z̄ ∂z/∂v over the operations that read v; None when a rule cannot be written down."""
     terms: list[Formula] = []
+    hides = False
     for event, i in reversed(variable.uses):
         if not any(v.moves for v in event.outputs) or event.contributions[i] is None:
             continue
@@ -80,10 +81,11 @@ def adjoint_formula(variable: Variable) -> Formula | None:
         if term is None:
             return None
         terms.append(term)
+        hides = hides or any(getattr(v, "hidden", False) for v in (*event.outputs, *event.operands))
     whole: Formula | None = None
     for term in terms:
         whole = term if whole is None else Apply(BY_NAME["add"], (whole, term))
-    return whole if whole is None else expanded(whole)
+    return expanded(whole) if hides and whole is not None else whole
 
 
 def tangent_formula(event: Event) -> Formula | None:

@@ -40,8 +40,10 @@ class _Turns:
 
     def move(self, location: Location, request: int) -> tuple[tuple[_Loop, int, int], ...]:
         """The loops around an operation with the turn of each, when the one before it is known."""
-        number = _line(location)
-        around = [loop for loop in _loops(location.code) if loop.first <= number <= loop.last]
+        around = _around(location)
+        if not around:
+            self.open, self.lasti, self.request = [], location.lasti, request
+            return ()
         common = [entry for entry in self.open if entry[0] in around]
         back = location.lasti < self.lasti or (location.lasti == self.lasti and request != self.request)
         if back and common:
@@ -122,7 +124,21 @@ def _opened(scopes: tuple[str, ...], calls: Calls) -> list[list[str]]:
     return opened
 
 
-_line = functools.lru_cache(maxsize=4096)(line)
+# Code objects by identity: their own hashes go over all of their constants. They are held, so that identities stay.
+_known: dict[tuple[int, int], tuple[CodeType, list[_Loop]]] = {}
+
+
+def _around(location: Location) -> list[_Loop]:
+    """The loops that a place in the code stands in, outermost first."""
+    key = id(location.code), location.lasti
+    found = _known.get(key)
+    if found is None:
+        if len(_known) > 50_000:
+            _known.clear()
+        number = line(location)
+        loops = [loop for loop in _loops(location.code) if loop.first <= number <= loop.last]
+        found = _known[key] = location.code, loops
+    return found[1]
 
 
 @functools.lru_cache(maxsize=256)

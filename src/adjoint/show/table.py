@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from adjoint.base.source import short
@@ -11,7 +11,7 @@ from adjoint.show.notation import accented, subscripted, text
 from adjoint.show.story import Story, Variable
 from adjoint.show.summaries import summary
 
-__all__ = ["Row", "headings", "rows"]
+__all__ = ["Row", "cells", "headings", "rows", "shown"]
 
 LONGEST = 60  # letters of a formula
 
@@ -34,12 +34,15 @@ class Row:
     depth: int
 
 
-def rows(story: Story, mode: str, *, digits: int = 7) -> Iterator[Row]:
-    """The visible variables in the order of the computation; constants are left out."""
+def shown(story: Story) -> list[Variable]:
+    """The variables of a table, in the order of the computation: constants and parts of statements are left out."""
+    return [v for v in story.variables if not v.hidden and v.kind != "constant"]
+
+
+def rows(story: Story, mode: str, variables: Iterable[Variable], *, digits: int = 7) -> Iterator[Row]:
+    """A row for each of these variables."""
     results = {v.number for v in story.outputs if isinstance(v, Variable)}
-    for v in story.variables:
-        if v.hidden or v.kind == "constant":
-            continue
+    for v in variables:
         event = v.event
         tangent = forward = back = ""
         if event is not None:
