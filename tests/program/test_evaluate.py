@@ -94,3 +94,15 @@ def test_values_are_released_on_the_way() -> None:
 @pytest.mark.parametrize("length", [0, 1, TURNS_BEFORE, TURNS_BEFORE + 1, TURNS_BEFORE + 3])
 def test_any_length(length: int) -> None:
     assert ad.fori_loop(0, length, lambda i, v: v + i, 0) == sum(range(length))
+
+
+def test_effects_happen_in_their_order_when_a_loop_is_written_out(capsys) -> None:
+    def f(x):
+        def body(i, v):
+            ad.debug.print("{}", i)
+            return v + x
+
+        return ad.fori_loop(0, 12, body, x)
+
+    ad.vmap(f)(np.ones(2))
+    assert capsys.readouterr().out.split() == [str(i) for i in range(12)]

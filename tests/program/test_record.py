@@ -181,3 +181,17 @@ def test_transformations_are_recorded(f) -> None:
     np.testing.assert_allclose(ad.vmap(lambda x: program(x)[0])(lanes), np.stack([f(y) for y in lanes]), rtol=1e-14)
     again = program_of(lambda x: interpret(program, [x])[0], VECTOR)
     assert again == program
+
+
+def test_effects_inside_a_loop_are_written_down_once(capsys) -> None:
+    def f(x):
+        def body(i, v):
+            ad.debug.print("{}", i)
+            return v + x
+
+        return ad.fori_loop(0, 12, body, x)
+
+    program = ad.trace(f, concrete=True)(1.0)
+    capsys.readouterr()
+    assert program(1.0) == 13.0
+    assert capsys.readouterr().out.split() == [str(i) for i in range(12)]

@@ -72,7 +72,10 @@ def _lines(program: Program, names: dict[str, Any]) -> Iterator[str]:
         indent = "    " if quiet else "  "
         arguments = ", ".join(read(a) for a in eq.inputs)
         call = f"f{position}"
-        names[call] = getattr(eq.op, "function", None) if eq.op.pointwise else eq.op.evaluate
+        if eq.op.effect:  # whatever runs around decides when it happens
+            names[call] = eq.op
+        else:
+            names[call] = getattr(eq.op, "function", None) if eq.op.pointwise else eq.op.evaluate
         for v in eq.outputs:
             local[v] = f"v{len(local)}"
         targets = ", ".join(local[v] for v in eq.outputs)

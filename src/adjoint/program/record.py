@@ -142,7 +142,7 @@ class Record(Trace):
         types: Any
         if self.is_concrete:
             values = [a._value if isinstance(a, RecordTracer) and a._trace is self else primal(a) for a in args]
-            with outside_of(self) if op.effect else nullcontext():
+            with outside_of(self) if op.effect or op.saves else nullcontext():  # effects in loops are written with them
                 z = op(*values)
             types = tuple(map(type_of, z)) if op.several else type_of(z)
         else:
