@@ -39,6 +39,7 @@ LAYERS = [
     {"probability", "integrate", "smoothing"},
     {"nn", "graphical"},
     {"command"},
+    {"__main__"},
     {"__init__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -1,0 +1,113 @@
+"""How large the result of a step would be, told before it is computed: short texts can ask for enormous arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from adjoint.command.parsing import Step
+
+LARGEST = 10_000_000  # numbers in one array, unless the given arrays are large themselves
+
+
+def size_of(value: Any) -> int:
+    """How many numbers a value holds."""
+    if isinstance(value, tuple | list):
+        return sum(map(size_of, value))
+    return int(np.size(value))
+
+
+def _shape_size(shape: Any) -> int:
+    return math.prod(int(n) for n in np.ravel(np.asarray(shape, dtype=object)))
+
+
+def _argument(args: tuple[Any, ...], kwargs: Mapping[str, Any], place: int, name: str, default: Any) -> Any:
+    return kwargs.get(name, args[place] if len(args) > place else default)
+
+
+def _square(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    n = int(args[0])
+    return n * int(_argument(args, kwargs, 1, "M", None) or n)
+
+
+def _product(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    return math.prod(map(size_of, args[:2]))
+
+
+def _matrices(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    a, b = np.shape(args[0]), np.shape(args[1])
+    if len(a) < 2 and len(b) < 2:
+        return 1
+    rows = math.prod(a[:-1])
+    return rows * (math.prod(b) // b[-2] if len(b) > 1 and b[-2] else 1)
+
+
+def _range(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args[:2], _argument(args, kwargs, 2, "step", 1))
+    return int(min(max(0.0, (stop - start) / step), 1e30))
+
+
+def _meshed(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    return len(args) * math.prod(map(size_of, args))
+
+
+# By the name of the function; other functions give no more numbers than their arguments broadcast to, or have.
+_RESULT: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], int]] = {
+    "zeros": lambda args, kwargs: _shape_size(_argument(args, kwargs, 0, "shape", 0)),
+    "ones": lambda args, kwargs: _shape_size(_argument(args, kwargs, 0, "shape", 0)),
+    "full": lambda args, kwargs: _shape_size(_argument(args, kwargs, 0, "shape", 0)),
+    "resize": lambda args, kwargs: _shape_size(_argument(args, kwargs, 1, "new_shape", 0)),
+    "broadcast_to": lambda args, kwargs: _shape_size(_argument(args, kwargs, 1, "shape", 0)),
+    "eye": _square,
+    "identity": _square,
+    "tri": _square,
+    "arange": _range,
+    "linspace": lambda args, kwargs: int(_argument(args, kwargs, 2, "num", 50)) * size_of(args[0]),
+    "logspace": lambda args, kwargs: int(_argument(args, kwargs, 2, "num", 50)) * size_of(args[0]),
+    "geomspace": lambda args, kwargs: int(_argument(args, kwargs, 2, "num", 50)) * size_of(args[0]),
+    "tile": lambda args, kwargs: size_of(args[0]) * _shape_size(_argument(args, kwargs, 1, "reps", 1)),
+    "repeat": lambda args, kwargs: size_of(args[0]) * int(np.max(_argument(args, kwargs, 1, "repeats", 1))),
+    "outer": _product,
+    "kron": _product,
+    "tensordot": lambda args, kwargs: _product(args, kwargs) if _argument(args, kwargs, 2, "axes", 2) == 0 else 0,
+    "einsum": lambda args, kwargs: math.prod(map(size_of, args)),
+    "meshgrid": _meshed,
+    "ix_": _meshed,
+    "diag": lambda args, kwargs: size_of(args[0]) ** 2 if np.ndim(args[0]) == 1 else 0,
+    "diagflat": lambda args, kwargs: size_of(args[0]) ** 2,
+    "vander": lambda args, kwargs: size_of(args[0]) * int(_argument(args, kwargs, 1, "N", None) or size_of(args[0])),
+    "matmul": _matrices,
+    "dot": _matrices,
+}
+
+
+def _broadcast(args: tuple[Any, ...]) -> int:
+    shapes = [np.shape(argument) for argument in args]
+    rank = max(map(len, shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    return math.prod(max(lengths) for lengths in zip(*padded)) if rank else 1
+
+
+def check_growth(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], largest: int, text: str) -> None:
+    """Refuse a step whose result, or one of whose whole numbers, would be enormous."""
+    if step.elementwise:
+        expected = _broadcast(args)
+    else:
+        if step.calls:
+            for argument in (*args, *kwargs.values()):
+                if isinstance(argument, int | np.integer) and abs(int(argument)) > largest:
+                    raise step.refused(f"has the argument {_shown(argument)}; at most {largest:,} is taken", text)
+        rule = _RESULT.get(step.name)
+        try:
+            expected = rule(args, kwargs) if rule else 0
+        except (TypeError, ValueError, IndexError, ZeroDivisionError, OverflowError):
+            return  # the function itself says better what is wrong with its arguments
+    if expected > largest:
+        raise step.refused(f"would make {_shown(expected)} numbers, more than {largest:,}", text)
+
+
+def _shown(number: Any) -> str:
+    return f"{int(number):,}" if abs(int(number)) < 1e15 else f"{float(number):.1e}"

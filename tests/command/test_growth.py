@@ -1,0 +1,77 @@
+"""Short texts that ask for enormous arrays are refused before anything is computed."""
+
+import time
+
+import numpy as np
+import pytest
+
+from adjoint.command.expressions import Expression
+from adjoint.command.failures import ExpressionError
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "zeros(10**12)",
+        "zeros((10**6, 10**6))",
+        "ones(shape=(10**5, 10**5))",
+        "full((10**5, 10**5), x)",
+        "eye(10**6)",
+        "tri(10**5, 10**5)",
+        "identity(10**6)",
+        "arange(1e15)",
+        "arange(0, 1, 1e-15)",
+        "linspace(0, 1, 10**9)",
+        "linspace(zeros(10**4), 1, num=10**4)",
+        "tile([x, 1], 10**9)",
+        "tile(ones(10**4), (10**4, 10**4))",
+        "repeat(ones(10**4), 10**4)",
+        "outer(ones(10**5), ones(10**5))",
+        "linalg.outer(ones(10**5), ones(10**5))",
+        "kron(ones(10**4), ones(10**4))",
+        "tensordot(ones(10**4), ones(10**4), axes=0)",
+        "meshgrid(ones(10**4), ones(10**4))[0]",
+        "diag(ones(10**5))",
+        "diagflat(ones(10**5))",
+        "vander(ones(10**4))",
+        "reshape(ones(10**5), (10**5, 1)) * ones(10**5)",
+        "reshape(ones(10**5), (10**5, 1)) < ones(10**5)",
+        "maximum(reshape(ones(10**5), (10**5, 1)), ones(10**5))",
+        "reshape(ones(10**5), (10**5, 1)) @ ones((1, 10**5))",
+        "matmul(ones((10**5, 1)), ones((1, 10**5)))",
+        "broadcast_to(x, (10**6, 10**6))",
+        "fft.fft([x, 1], 10**12)",
+        "resize([x], (10**6, 10**6))",
+        "hanning(10**10)",
+    ],
+)
+def test_enormous_arrays(text: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(ExpressionError, match=r"numbers, more than|is taken") as caught:
+        Expression.parse(text, ["x"]).at(x=1.0)
+    assert caught.value.column
+    assert time.perf_counter() - start < 2.0
+
+
+@pytest.mark.parametrize(
+    "text, size",
+    [
+        ("outer(ones(100), ones(100))", 10_000),
+        ("arange(0, 1, 0.1)", 10),
+        ("eye(3, 4)", 12),
+        ("ones(4) @ ones((4, 2))", 2),
+    ],
+)
+def test_moderate_arrays(text: str, size: int) -> None:
+    assert np.size(Expression.parse(text).at()[0]) == size
+
+
+def test_wrong_arguments_are_told_by_the_function_itself() -> None:
+    for text in ("eye(-1)*x + eye()", "arange()", "linspace(1)", "zeros(x)", "tile(1)"):
+        with pytest.raises(ExpressionError, match="cannot be computed"):
+            Expression.parse(text, ["x"]).at(x=1.5)
+
+
+def test_large_given_arrays_are_welcome() -> None:
+    x = np.ones(12_000_000)
+    assert Expression.parse("sum(x*2)", ["x"]).at(x=x)[0] == 24_000_000
