@@ -10,7 +10,8 @@ the cotangents on the way back.
 
 from __future__ import annotations
 
-from collections import Counter
+import weakref
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -18,26 +19,19 @@ import numpy as np
 
 from adjoint.base.origins import Origin, origin, pin, unpin
 from adjoint.base.source import Location
-from adjoint.ops.control import Cond
-from adjoint.ops.index import Slice
+from adjoint.memory.workspace import VIEWS, in_files, size_of, workspace
 from adjoint.ops.loops import While
-from adjoint.ops.policies import Mark
-from adjoint.ops.rearrange import Broadcast, Imag, Real, Reshape, Transpose
-from adjoint.ops.reversible import Reversible
-from adjoint.ops.rewind import Rewind
-from adjoint.ops.select import StopGradient
 from adjoint.program.op import Op
-from adjoint.program.program import Equation, Program, Var, last_uses
+from adjoint.program.program import Var
 from adjoint.program.record import Record, RecordTracer
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Size, Value, type_of
 from adjoint.transform.capture import COPY_BELOW, Captured
 from adjoint.transform.tape import Tape
 
-VIEWS = (Slice, Transpose, Reshape, Broadcast, StopGradient, Real, Imag, Mark)  # they give no memory of their own
 # On the way back sums are added to what is there, and NumPy computes large results in the memory of an operand that
 # nobody else refers to: from how many bytes on.
-IN_PLACE = {"add": 0, "subtract": 1 << 18, "multiply": 1 << 18, "divide": 1 << 18}
+IN_PLACE = {"add": 0} | dict.fromkeys(("subtract", "multiply", "divide", "negative"), 1 << 18)
 Line = tuple[Location | str | None, str | None]  # a line of the user's, and on the way back what is pulled through
 
 
@@ -73,6 +67,10 @@ class LedgerTracer(RecordTracer):
     def snapshot(self) -> LedgerTracer:
         return LedgerTracer(self._trace, self._var, None)  # type: ignore[arg-type]
 
+    def filed(self) -> Traced:
+        """The same value, in a file."""
+        return LedgerTracer(self._trace, Var(self._var.type), None)  # type: ignore[arg-type]
+
     def held(self) -> Traced:
         """Records hold copies of arrays, unless they are very large."""
         trace: Any = self._trace
@@ -80,26 +78,25 @@ class LedgerTracer(RecordTracer):
         return trace.own(kind) if kind.shape and size_of(kind) <= COPY_BELOW else self.snapshot()
 
 
-def size_of(kind: ArrayType) -> int:
-    """Bytes; a length that is not known counts as one."""
-    return int(np.prod([n if isinstance(n, int) else 1 for n in kind.shape], dtype=object)) * kind.dtype.itemsize
-
-
 class Ledger(Record):
     """Evaluates types, and counts bytes by line.
 
-    `answers` are those to what Python asks, `turns` those of while loops.
+    `found` has what a run forwards on values found: the answers to what Python asks, the turns of while loops, and the
+    integers and truth values that arrays were compared to or indexed with.
     """
 
     title = "memory_report"
 
-    def __init__(self, answers: Sequence[Any] = (), turns: Sequence[int] = ()) -> None:
+    def __init__(self, found: Answers | None = None) -> None:
         super().__init__(purpose="memory_report")
         self.now = self.peak = 0
         self.waits = False
         self.by_line: Counter[Line] = Counter()
         self.at_peak: Counter[Line] = Counter()
-        self.answers, self.turns = iter(answers), iter(turns)
+        self.answers = iter([guard.answer for guard in found.guards] if found else ())
+        self.turns = iter(found.turns if found else ())
+        self.plain = deque(found.plain if found else ())
+        self._watched: dict[int, Any] = {}  # arrays that are real here too, by identity
         self.sizes: dict[Size, int] = {}  # turns of while loops
         self.open_sizes = False  # one of them was not known
 
@@ -138,19 +135,40 @@ class Ledger(Record):
         types = [a._var.type if isinstance(a, RecordTracer) else type_of(a) for a in args]
         found: Any = op.result_type(*types)
         kinds: list[ArrayType] = [self._sized(t) for t in found] if op.several else [found]
+        if self.plain and self.plain[0][0] == op and not op.several and self.line()[1] is None:
+            return self.watched(self.plain.popleft()[1])
+        for program in op.programs().values() if hasattr(op, "programs") else ():  # type: ignore[attr-defined]
+            for constant in program.constants.values():
+                self.watched(constant)
         if isinstance(op, VIEWS):
+            self.settle()
             bases = [a._var for a in args if isinstance(a, RecordTracer)]
             return LedgerTracer(self, Window(kinds[0], bases))
         line = self.line()
-        extra = transient(op, kinds)
-        in_place = line[1] is not None and op.title in IN_PLACE and size_of(kinds[0]) >= IN_PLACE[op.title]
+        extra = workspace(op, types, kinds)
         self.settle()
-        self.waits = in_place
-        made = [LedgerTracer(self, Room(kind, self, line)) for kind in kinds]
+        self.waits = line[1] is not None and op.title in IN_PLACE and self._in_place(size_of(kinds[0]), op, args)
+        outside = in_files(op)  # behind the other results
+        inside = len(kinds) - outside
+        made = [LedgerTracer(self, Room(kind, self, line)) for kind in kinds[:inside]]
+        made += [LedgerTracer(self, Var(kind)) for kind in kinds[inside:]]
         if extra:
             self.take(line, extra)
             self.give(line, extra)
         return tuple(made) if op.several else made[0]
+
+    def _in_place(self, size: int, op: Op, args: Sequence[Value]) -> bool:
+        """Whether the result may stand in the place of an operand, which was made on the way back too."""
+        rooms = [a._var for a in args if isinstance(a, RecordTracer) and isinstance(a._var, Room)]
+        return size >= IN_PLACE[op.title] and any(r._size == size and r._line[1] is not None for r in rooms)
+
+    def watched(self, array: Any) -> Any:
+        """Count an array that is real here too, as long as it lives."""
+        if isinstance(array, np.ndarray) and id(array) not in self._watched:
+            key, line, size = id(array), self.line(), array.nbytes
+            self._watched[key] = weakref.ref(array, lambda _: (self.give(line, size), self._watched.pop(key)))
+            self.take(line, size)
+        return array
 
     def _sized(self, kind: ArrayType) -> ArrayType:
         """A type whose sizes are numbers: those of a while loop were found by running forwards."""
@@ -170,11 +188,15 @@ class Ledger(Record):
 
 
 class Answers(Record):
-    """A run forwards on real values: what Python asks on the way, and how many turns while loops take."""
+    """A run forwards on real values: what Python asks on the way, and how many turns while loops take.
+
+    Integers and truth values are plain arrays, as in a real run: shapes may depend on them.
+    """
 
     def __init__(self) -> None:
         super().__init__(concrete=True, purpose="memory_report", runs_again=False)
         self.turns: list[int] = []
+        self.plain: list[tuple[Op, Value]] = []
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         out = super().apply(op, args)
@@ -182,10 +204,10 @@ class Answers(Record):
         if isinstance(op, While):
             values = [a._value if isinstance(a, RecordTracer) else a for a in args]
             self.turns.append(_turns(op, values))
+        if isinstance(out, RecordTracer) and out.shape and out.dtype.kind in "biu":
+            self.plain.append((op, out._value))
+            return out._value
         return out
-
-    def asked(self) -> list[Any]:
-        return [guard.answer for guard in self.guards]
 
 
 def _turns(op: While, xs: Sequence[Value]) -> int:
@@ -258,56 +280,3 @@ class _Unpinned:
 
     def __exit__(self, *problem: Any) -> None:
         unpin(self.token)
-
-
-def transient(op: Any, kinds: Sequence[ArrayType]) -> int:
-    """Bytes that an operation needs while it runs, beside its arguments and results."""
-    if not op.several or not hasattr(op, "programs"):
-        return 0
-    results = sum(map(size_of, kinds))
-    if isinstance(op, Rewind):
-        loop = op.loop
-        state = sum(map(size_of, loop.body.input_types[loop.constants : loop.constants + loop.carries]))
-        slots = loop.checkpoint.capacity(loop.length if not loop.has_condition else 0)
-        spare = 0 if loop.checkpoint.disk is not None else max(slots - 1, 0) * state
-        return spare + max(program_peak(op.turn), program_peak(op.advancing()) + state)
-    if isinstance(op, Cond):
-        return max(max(map(program_peak, op.branches)) - results, 0)
-    if isinstance(op, Reversible):
-        return max(max(map(program_peak, op.layers)) - results, 0)
-    if isinstance(op, While):  # rows are listed, then stacked
-        return max(sum(map(size_of, kinds[op.carries :])), program_peak(op.body))
-    if hasattr(op, "carries"):
-        return program_peak(op.body)
-    return max(max(map(program_peak, op.programs().values())) - results, 0)
-
-
-def program_peak(program: Program) -> int:
-    """The most bytes that reading a program takes at once, its results among them, its inputs not."""
-    cached = program.__dict__.get("_memory_peak")
-    if cached is None:
-        cached = program.__dict__["_memory_peak"] = _program_peak(program)
-    return cached
-
-
-def _program_peak(program: Program) -> int:
-    last = last_uses(program)
-    bases: dict[Var, set[Var]] = {}
-    holders: Counter[Var] = Counter()
-    now = peak = 0
-    for position, eq in enumerate(program.equations):
-        extra = transient(eq.op, [v.type for v in eq.outputs])
-        for v in eq.outputs:
-            bases[v] = _bases(eq, bases) if isinstance(eq.op, VIEWS) else {v}
-            now += 0 if isinstance(eq.op, VIEWS) else size_of(v.type)
-            holders.update(bases[v])
-        peak = max(peak, now + extra)
-        for v in last.get(position, ()):
-            for base in bases.pop(v, ()):
-                holders[base] -= 1
-                now -= 0 if holders[base] else size_of(base.type)
-    return peak
-
-
-def _bases(eq: Equation, bases: dict[Var, set[Var]]) -> set[Var]:
-    return set().union(*[bases.get(a, set[Var]()) for a in eq.inputs if isinstance(a, Var)])

@@ -15,16 +15,18 @@ from adjoint.api import value_and_grad
 from adjoint.base.errors import ControlFlowError
 from adjoint.base.source import describe, user_facing
 from adjoint.jitting import Jitted, jit
-from adjoint.memory.ledger import Answers, CountedTape, Ledger, Line, size_of
+from adjoint.memory.ledger import Answers, CountedTape, Ledger, Line
+from adjoint.memory.workspace import size_of
 from adjoint.ops.loops import While
 from adjoint.pipeline import executable, traced
 from adjoint.program.trace import running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.reverse import sweep, sweep_small
-from adjoint.transform.tape import SMALL, TapeTracer
+from adjoint.transform.tape import HEAD, SMALL, TapeTracer
 
-ENTRY = 400  # bytes that one entry of the record takes beside its arrays, measured
+# bytes that an entry of the record takes beside the elements of its arrays, measured: of pointwise primitives, others
+ENTRY, OTHER_ENTRY = 160, 320
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,8 +143,7 @@ class _Run:
             needs_values, found, ledger = True, (0, 0), Ledger()
         notes: tuple[str, ...] = ()
         if needs_values:
-            answers = self.forwards()
-            ledger = Ledger(answers.asked(), answers.turns)
+            ledger = Ledger(self.forwards())
             found = self.counted(ledger)
             notes = (
                 "The function ran forwards once on these arguments: branches or loops in it depend on values. Other "
@@ -166,7 +167,7 @@ class _Run:
                 tracers = [tape.input(x) for x in inputs]  # they live until the gradient is there
                 (y,) = tree.leaves(self.call(tracers))
                 entries, forward = tape.entries, ledger.now
-                overhead = ENTRY * len(entries)
+                overhead = sum(ENTRY if isinstance(entry[0], HEAD) else OTHER_ENTRY for entry in entries)
                 ledger.take((None, "record"), overhead)
                 if isinstance(y, TapeTracer) and y._trace is tape and y._index >= 0:
                     seed, at = ledger.own(ArrayType((), y.dtype)), y._index
@@ -176,6 +177,7 @@ class _Run:
                         else:
                             tape.entries = []
                             found = sweep(entries, len(inputs), {at: seed}, consume=True)
+                    ledger.settle()
                     del found
         return forward, sum(map(size_of, self.types)) + 8
 

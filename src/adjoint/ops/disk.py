@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
 
@@ -31,7 +32,10 @@ class Files:
         return made.view(np.ndarray).reshape(tuple(shape))
 
     def kept(self, value: Value) -> Value:
-        """A value, in a file."""
+        """A value, in a file; one that is not known stays where it is."""
+        if isinstance(value, Traced):
+            known: Any = value
+            return known.filed() if hasattr(known, "filed") else known
         array = np.asarray(value)
         out = self.room(array.shape, array.dtype)
         out[...] = array

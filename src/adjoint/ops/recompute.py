@@ -15,7 +15,6 @@ from adjoint.ops.effects import silent, silent_operation
 from adjoint.ops.policies import Mark, Policy
 from adjoint.program.op import primitive
 from adjoint.program.program import Equation, Program, Var, interpret
-from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value
 
 
@@ -131,7 +130,7 @@ class Kept:
         """What is kept, in memory or in files."""
         if self.files is None:
             return tuple(values)
-        return tuple(v if isinstance(v, Traced) else self.files.kept(v) for v in values)
+        return tuple(self.files.kept(v) for v in values)
 
     def pull(self, values: Sequence[Value], kept: Sequence[Value], ct: Sequence[Value]) -> list[Value]:
         """Cotangents of all inputs."""
