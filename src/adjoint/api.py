@@ -17,7 +17,7 @@ from adjoint.ops.select import StopGradient
 from adjoint.program.trace import Traced, bind, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform import expansion, recorders, subprograms  # noqa: F401  (give others what they ask for)
-from adjoint.transform.arguments import Argnums, Selection, fresh, plain_value, returned, run, select
+from adjoint.transform.arguments import Argnums, Selection, Side, fresh, plain_value, returned, run, select
 from adjoint.transform.drivers import (
     Linearised,
     checked_leaf,
@@ -74,22 +74,26 @@ class Transformed:
         return f"<{self._run.__name__.strip('_')} of {getattr(self._function, '__qualname__', self._function)}>"
 
 
-def grad(function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Transformed:
+def grad(
+    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, side: Side = None
+) -> Transformed:
     """The gradient of a scalar function: `grad(f)(x)` has the structure, shapes and dtypes of `x`.
 
     `argnums` names the arguments to differentiate, by position or by name; several give a tuple. With `has_aux` the
     function returns (value, aux) and the result is (gradient, aux). For complex x and real f it is ∂f/∂x + i ∂f/∂y, the
     direction of steepest ascent; with `holomorphic` it is f'(z). Integer leaves inside a tree are constants, and their
-    gradient is zero.
+    gradient is zero. With `side` "right" or "left" it is the limit of gradients as all numbers come from that side.
     """
-    return Transformed(_grad, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic})
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "side": side}
+    return Transformed(_grad, function, options)
 
 
 def value_and_grad(
-    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, side: Side = None
 ) -> Transformed:
     """(value, gradient) in one call; ((value, aux), gradient) with `has_aux`. See `grad`."""
-    return Transformed(_value_and_grad, function, {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic})
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "side": side}
+    return Transformed(_value_and_grad, function, options)
 
 
 @watched
@@ -118,16 +122,15 @@ def _gradients(
         has_aux=options["has_aux"],
         holomorphic=options["holomorphic"],
         transformation=name,
+        side=options["side"],
     )
     return value, aux, chosen.result(_with_zeros(chosen, gs))
 
 
 def _with_zeros(chosen: Selection, active: Sequence[Value]) -> list[Value]:
     """Gradients of all leaves: integer leaves have zeros of their own type."""
-    zeros = [None if i in chosen.active else type_of(leaf).zeros() for i, leaf in enumerate(chosen.leaves)]
-    for i, g in zip(chosen.active, active, strict=True):
-        zeros[i] = g
-    return zeros
+    given = dict(zip(chosen.active, active, strict=True))
+    return [given[i] if i in given else type_of(leaf).zeros() for i, leaf in enumerate(chosen.leaves)]
 
 
 def _all_arguments(function: Function, primals: Sequence[Any], name: str) -> Selection:

@@ -17,6 +17,29 @@ def vertices(f, x):
     return found.vertices[np.lexsort(found.vertices.reshape(len(found), -1).T)]
 
 
+@pytest.mark.row("B2.1.d")
+def test_derivatives_at_the_ends_of_a_domain():
+    """From inside alone: √x at 0 has an infinite slope, x √x has slope 0; beyond the end there is none."""
+    product = lambda x: x * np.sqrt(x)
+    assert ad.grad(np.sqrt)(0.0) == ad.grad(np.sqrt, side="right")(0.0) == np.inf
+    for f in (product, ad.jit(product)):
+        assert ad.grad(f, side="right")(0.0) == 0.0
+    for f in (np.sqrt, product):
+        with pytest.raises(ArithmeticError, match="not defined on the left"):
+            ad.grad(f, side="left")(0.0)
+    # on [-1, 1]: the quotients of each end from inside, falling with the root of the step for (1 - x²)^1.5
+    f = lambda x: (1.0 - x * x) ** 1.5 + 2.0 * x
+    for end, side, inward in ((-1.0, "right", 1), (1.0, "left", -1)):
+        slope = ad.grad(f, side=side)(end)
+        assert slope == pytest.approx(2.0, abs=1e-12)
+        errors = [abs((f(end + inward * h) - f(end)) / (inward * h) - slope) for h in (1e-4, 1e-6, 1e-8)]
+        assert_allclose(errors, np.sqrt([8e-4, 8e-6, 8e-8]), rtol=1e-2)
+    # inside, both sides agree with the derivative; at a kink they are its two slopes
+    for x in (0.3, 2.0):
+        assert_allclose([ad.grad(product, side=s)(x) for s in ("left", "right")], 1.5 * np.sqrt(x), rtol=1e-15)
+    assert [ad.grad(relu, side=s)(0.0) for s in ("left", "right")] == [0.0, 1.0]
+
+
 @pytest.mark.row("B2.1.e")
 def test_jumps_kinks_and_smooth_points_are_told_apart():
     step = lambda x: np.heaviside(x, 0.5)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from adjoint.transform.capture import explain_lock
 from adjoint.transform.states import Held, leaves_of
 
 Argnums: TypeAlias = int | str | Sequence[int | str]
+Side: TypeAlias = Literal["left", "right"] | None
 SCALARS = (bool, int, float, complex)
 FLOAT64 = np.dtype(np.float64)
 # As Any: a test against them leaves the value Any, where the classes would make it an array of unknown elements.

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import here
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value, type_of
-from adjoint.transform.arguments import fresh, plain_value, returned, run
+from adjoint.transform.arguments import Side, fresh, plain_value, returned, run
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.linear import LinearTape
 from adjoint.transform.reverse import replay, swept
+from adjoint.transform.sided import one_sided
 from adjoint.transform.tape import Tape, TapeTracer
 from adjoint.transform.watch import examined, lifted, new_tape, watching
 
@@ -102,9 +104,18 @@ def checked_leaf(leaf: Any) -> Value:
 
 
 def gradient(
-    call: Function, values: Sequence[Value], *, has_aux: bool, holomorphic: bool, transformation: str
+    call: Function,
+    values: Sequence[Value],
+    *,
+    has_aux: bool,
+    holomorphic: bool,
+    transformation: str,
+    side: Side = None,
 ) -> tuple[Value, Any, list[Value]]:
     """(value, aux, gradient) of a scalar function; the record is taken apart on the way back."""
+    if side is not None:
+        both = partial(gradient, call, has_aux=has_aux, holomorphic=holomorphic, transformation=transformation)
+        return one_sided(both, values, side, transformation)
     tape, watch = new_tape(), watching()
     values = lifted(values, watch)
     with running(tape):

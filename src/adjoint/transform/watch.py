@@ -98,7 +98,7 @@ class Watch(Trace):
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if isinstance(op, Cond | Scan | While | Checkpoint | LinearSolve):
-            return tuple(_unrolled(op, args))
+            return tuple(unrolled(op, args))
         values = [a._value if isinstance(a, WatchTracer) else a for a in args]
         with np.errstate(all="ignore"):
             z = op.evaluate(*values)
@@ -113,7 +113,7 @@ class Watch(Trace):
         return WatchTracer(self, Node(z, op, inputs, position))
 
 
-def _unrolled(op: Any, xs: Sequence[Value]) -> list[Value]:
+def unrolled(op: Any, xs: Sequence[Value]) -> list[Value]:
     """Control flow step by step, so that what happens inside is seen too."""
     if isinstance(op, Checkpoint):
         return interpret(op.program, xs)
