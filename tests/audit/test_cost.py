@@ -1,6 +1,7 @@
 """What functions and their gradients cost, against counts by hand and the bound of Baur and Strassen."""
 
 import io
+import operator
 
 import numpy as np
 import pytest
@@ -20,11 +21,14 @@ def circuits(draw):
     """Gates over the inputs and the gates before them; the last gate is the result."""
     inputs = draw(st.integers(1, 4))
     gates = draw(st.integers(1, 25))
-    operation = st.sampled_from("+-*")
+    operation = st.sampled_from("+-*/")
     return inputs, [
         (draw(operation), draw(st.integers(0, inputs + k - 1)), draw(st.integers(0, inputs + k - 1)))
         for k in range(gates)
     ]
+
+
+OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
 def function_of(gates):
@@ -32,7 +36,7 @@ def function_of(gates):
         values = list(xs)
         for kind, a, b in gates:
             x, y = values[a], values[b]
-            values.append(x + y if kind == "+" else x - y if kind == "-" else x * y)
+            values.append(OPERATIONS[kind](x, y))
         return values[-1]
 
     return f
@@ -42,9 +46,28 @@ def function_of(gates):
 @given(circuits())
 def test_the_gradient_of_a_circuit_takes_at_most_five_times_its_operations(circuit):
     inputs, gates = circuit
-    found = ad.cost(function_of(gates))(*[0.5 + 0.1 * i for i in range(inputs)])
+    with np.errstate(all="ignore"):
+        found = ad.cost(function_of(gates))(*[0.5 + 0.1 * i for i in range(inputs)])
     assert found.value.flops == len(gates)
     assert found.gradient.flops <= 5 * len(gates)
+
+
+@pytest.mark.parametrize(("kind", "back"), [("+", 0), ("-", 0), ("*", 2), ("/", 2)])
+def test_operations_by_hand(kind, back):
+    f = function_of([(kind, 0, 1)])
+    found = ad.cost(f)(2.0, 3.0)
+    assert (found.value.flops, found.gradient.flops) == (1, 1 + back)
+    assert ad.cost(lambda x, y: np.sum(f(x, y)))(np.ones(4), np.ones(4)).gradient.flops == 4 * (1 + back) + 3
+    # both cotangents are added to others
+    assert ad.cost(lambda x, y: f(x, y) + x * y)(2.0, 3.0).gradient.flops == 1 + back + 3 + 1 + 2
+
+
+def test_weights_of_ones_own():
+    f = lambda x: np.sum(np.exp(x) / x)
+    weighted = ad.cost(f, weights={"divide": 4, "exp": 10})(np.ones(3)).value
+    assert (weighted.flops, weighted.calls) == (3 * 4 + 3 * 10 + 2, 0)
+    plain = ad.cost(f)(np.ones(3)).value
+    assert (plain.flops, plain.calls) == (3 + 2, 3)
 
 
 def test_the_ratio_does_not_grow_with_the_number_of_inputs():

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 import adjoint as ad
 from adjoint import tree
+from adjoint.curvature import fisher, fisher_product, gauss_newton, gauss_newton_product
 from adjoint.testing import check_grads, count_calls, difference_gradient
 from tests.book.recording import names, recorded
 
@@ -49,6 +50,32 @@ def test_gradient_outer_product():
     _, push = ad.linearize(lambda x: HALF @ x, x)
     _, pull = ad.vjp(lambda x: HALF @ x, x)
     assert_allclose(pull(push(x))[0] @ x, 4.0)
+
+
+@pytest.mark.row("V1.d")
+def test_fisher_information_of_a_categorical_distribution():
+    """E[∇log p ∇log pᵀ] under the model: diag(π) - ππᵀ in the logits, and JᵀFJ v in the weights behind them."""
+    loss = lambda z, y: np.log(np.sum(np.exp(z))) - z[y]
+    z, labels = np.log([1.0, 2.0, 5.0]), np.arange(3)
+    π = np.array([0.125, 0.25, 0.625])
+    F = np.diag(π) - np.outer(π, π)
+    assert_allclose(fisher(loss, lambda z: z, support=labels)(z), F, atol=1e-15)
+    assert_allclose(gauss_newton(lambda z: loss(z, 0), lambda z: z)(z), F, atol=1e-15)
+    scores = np.stack([-ad.grad(loss)(z, y) for y in labels])
+    assert_allclose(np.einsum("y,yi,yj->ij", π, scores, scores), F, atol=1e-15)
+    # behind a model with 400 weights: products only, no matrix of 400 × 400 or 3 × 400
+    rng = np.random.default_rng(1)
+    A, w, v = rng.normal(size=(3, 400)), rng.normal(size=400) / 20, rng.normal(size=400)
+    model = lambda w: np.tanh(A @ w)
+    J, π = ad.jacobian(model)(w), np.exp(model(w)) / np.sum(np.exp(model(w)))
+    expected = J.T @ ((np.diag(π) - np.outer(π, π)) @ (J @ v))
+    by_fisher = lambda w, v: fisher_product(loss, model, (w,), (v,), support=labels)
+    by_hessian = lambda w, v: gauss_newton_product(lambda z: loss(z, 0), model, (w,), (v,))
+    for product in (by_fisher, by_hessian, ad.jit(by_hessian)):
+        assert_allclose(product(w, v), expected, rtol=1e-12, atol=1e-13)
+    for product in (by_fisher, by_hessian):
+        made = [out.type.shape for eq in ad.trace(product)(w, v).program.equations for out in eq.outputs]
+        assert max(map(math.prod, made)) == 400
 
 
 def network(parameters, x, activation):

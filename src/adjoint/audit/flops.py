@@ -1,86 +1,47 @@
 """How many operations a primitive takes on given arrays: a model of the arithmetic, not of a machine.
 
-One addition, multiplication, division, comparison or negation of real numbers is one flop; a call of an elementary or
-special function (exp, sin, erf …) is counted apart. Complex additions count 2, multiplications 6, divisions 11.
-Moving numbers about takes no flops. Factorizations count by the leading term of the usual algorithm, n³/3 for a
-Cholesky factor.
+One addition, subtraction, multiplication, division, square root or comparison of real numbers is one flop; a call of an
+elementary or special function (exp, sin, erf …) is counted apart. A change of sign takes none: the sum that follows
+subtracts instead. Complex additions count 2, multiplications 6, divisions 11. Moving numbers about takes no flops.
+Factorizations count by the leading term of the usual algorithm, n³/3 for a Cholesky factor. `FLOPS` is the table.
+
+Cotangents are divided in such a way that a zero one stays zero: z̄ · (1/y) where z̄ is not 0. That is one division, and
+not a division and a product.
 """
 
 # pyright: basic
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from adjoint.ops.calculus import Linear
-from adjoint.ops.pointwise import Pointwise, Ufunc
+from adjoint.ops.pointwise import MaskedProduct, Pointwise, Ufunc
 from adjoint.program.op import Op
+from adjoint.program.program import Equation, Literal, Program, Var
 
-__all__ = ["operations"]
+__all__ = ["FLOPS", "operations", "reciprocals"]
 
-# ufuncs of which a machine does one in about the time of an addition
-ARITHMETIC = {
-    "add",
-    "subtract",
-    "multiply",
-    "negative",
-    "positive",
-    "divide",
-    "true_divide",
-    "absolute",
-    "fabs",
-    "maximum",
-    "minimum",
-    "fmax",
-    "fmin",
-    "square",
-    "reciprocal",
-    "sign",
-    "conjugate",
-    "equal",
-    "not_equal",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "copysign",
-    "heaviside",
-    "sqrt",
-    "floor",
-    "ceil",
-    "rint",
-    "trunc",
-    "degrees",
-    "radians",
-    "rad2deg",
-    "deg2rad",
-    "floor_divide",
-    "remainder",
-    "fmod",
-}
-FREE = {
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "logical_not",
-    "isnan",
-    "isinf",
-    "isfinite",
-    "signbit",
-    "positive",
-    "conjugate",
+# flops of one element of real ufuncs; of those that are not named here, the calls are counted
+FLOPS: dict[str, int] = {
+    **dict.fromkeys(("add", "subtract", "multiply", "divide", "true_divide", "square", "reciprocal", "sqrt"), 1),
+    **dict.fromkeys(("absolute", "fabs", "sign", "copysign", "heaviside"), 1),
+    **dict.fromkeys(("maximum", "minimum", "fmax", "fmin"), 1),
+    **dict.fromkeys(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"), 1),
+    **dict.fromkeys(("floor", "ceil", "rint", "trunc", "floor_divide", "remainder", "fmod"), 1),
+    **dict.fromkeys(("degrees", "radians", "rad2deg", "deg2rad"), 1),
+    **dict.fromkeys(("negative", "positive", "conjugate", "signbit", "isnan", "isinf", "isfinite"), 0),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), 0),
 }
 # of complex numbers
 ADDED, MULTIPLIED, DIVIDED = 2, 6, 11
 COMPLEX = {
-    "multiply": MULTIPLIED,
-    "square": MULTIPLIED,
-    "divide": DIVIDED,
-    "true_divide": DIVIDED,
-    "reciprocal": DIVIDED,
+    **dict.fromkeys(("multiply", "square"), MULTIPLIED),
+    **dict.fromkeys(("divide", "true_divide", "reciprocal"), DIVIDED),
 }
 MOVED = {
     "Reshape",
@@ -111,21 +72,28 @@ MOVED = {
 }
 
 
-def operations(op: Op, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[int, int] | None:
-    """(flops, calls of elementary functions) of one application; None when there is no model of this primitive."""
+def operations(
+    op: Op, xs: Sequence[Any], zs: Sequence[Any], weights: Mapping[str, int] = MappingProxyType({})
+) -> tuple[int, int] | None:
+    """(flops, calls of elementary functions) of one application; None when there is no model of this primitive.
+
+    `weights` are flops of one element of the result, by primitive, that go before the model.
+    """
     name = type(op).__name__
+    size = np.size(zs[0]) if zs else 0
+    if op.title in weights:
+        return size * weights[op.title], 0
     if name in MOVED:
         return 0, 0
     complex_ = any(np.iscomplexobj(x) for x in xs)
-    size = np.size(zs[0]) if zs else 0
     if isinstance(op, Pointwise):
         title = op.name if isinstance(op, Ufunc) else "multiply" if name == "MaskedProduct" else op.title
-        if title in FREE:
+        if FLOPS.get(title) == 0:
             return 0, 0
         if title == "power" and np.ndim(xs[1]) == 0 and xs[1] in (2, 3, -1, 0.5, -0.5):
             return (1 if xs[1] in (2, -1, 0.5) else 2) * size * (MULTIPLIED if complex_ else 1), 0
-        if title in ARITHMETIC:
-            return size * (COMPLEX.get(title, ADDED) if complex_ else 1), 0
+        if title in FLOPS:
+            return size * (COMPLEX.get(title, ADDED) if complex_ else FLOPS[title]), 0
         return 0, size
     if name not in MODELS:
         return None
@@ -133,6 +101,20 @@ def operations(op: Op, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[int, int] 
     if complex_:  # as many additions as multiplications, but for those that only add
         flops *= ADDED if isinstance(op, Linear) and name != "Fourier" else (ADDED + MULTIPLIED) / 2
     return round(flops), np.size(xs[0]) if name == "LogSumExp" else 0
+
+
+def reciprocals(program: Program) -> Iterator[Equation]:
+    """The equations r = 1 / y whose r only multiplies cotangents, here and in the programs inside."""
+    other: set[Any] = set(program.outputs)
+    for eq in program.equations:
+        factor = eq.inputs[1:] if isinstance(eq.op, MaskedProduct) else ()
+        other.update(atom for atom in eq.inputs if isinstance(atom, Var) and atom not in factor)
+        for inside in getattr(eq.op, "programs", dict)().values():
+            yield from reciprocals(inside)
+    for eq in program.equations:
+        one = eq.inputs[0] if eq.op.title == "divide" else None
+        if isinstance(one, Literal) and np.all(one.value == 1) and eq.outputs[0] not in other:
+            yield eq
 
 
 def _product(op: Any, xs: Sequence[Any], zs: Sequence[Any]) -> float:
