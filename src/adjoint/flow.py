@@ -24,6 +24,7 @@ from adjoint.ops.loops import While
 from adjoint.ops.prefixes import prefixes
 from adjoint.ops.scan import Scan
 from adjoint.ops.slots import Disk, Plan, plan_of
+from adjoint.ops.telling import told
 from adjoint.ops.turns import inner
 from adjoint.ops.undo import Invertible
 from adjoint.program.freezing import without_draws
@@ -204,12 +205,13 @@ def scan(
     *,
     reverse: bool = False,
     checkpoint: Checkpoint = None,
+    progress: bool | str = False,
 ) -> tuple[tree.Tree, tree.Tree]:
     """carry, y = body(carry, x) for each x along the first axis of `xs`; returns (last carry, ys stacked).
 
     Both are trees. `xs` may be None when `length` is given. With `reverse` the loop runs from the last x to the first.
     `checkpoint` says what reverse mode keeps: None all that it will read; a number S so many carries at once, and turns
-    run again, as few as possible; "full", "halving", or a plan of `ad.memory`.
+    run again, as few as possible; "full", "halving", or a plan of `ad.memory`. `progress`, a text, shows the turns.
     """
     carry, carry_structure = _leaves(init, "scan: init")
     arrays, xs_structure = _leaves(xs, "scan: xs")
@@ -227,6 +229,9 @@ def scan(
     if length is None and not sizes:
         raise ShapeError("scan: without xs, give length=… (the number of turns).")
     turns = length if length is not None else sizes.pop()
+    if progress:
+        rest = {"xs": xs, "length": length, "reverse": reverse, "checkpoint": checkpoint}
+        return told(progress, turns, body, lambda turn: scan(turn, init, **rest))
     structure = tree.structure((tree.unflatten(carry_structure, carry), tree.unflatten(xs_structure, arrays)))
     types, kinds = _types(carry), [inner(t) for t in _types(arrays)]
     held, own = Held("scan", (init, xs)), len(Held("scan", init).places)
@@ -295,12 +300,15 @@ def while_loop(
     init: tree.Tree,
     *,
     checkpoint: Checkpoint = None,
+    progress: bool | str = False,
 ) -> tree.Tree:
     """value = init; while condition(value): value = body(value); return value.
 
     Differentiable in both modes, to any order. `checkpoint` says what reverse mode keeps: None all that it will read; a
-    number S (or "online") so many values at once, chosen while the loop runs; "full" the first one alone.
+    number S (or "online") so many values at once, chosen on the way; "full" the first. `progress`, a text, shows turns.
     """
+    if progress:
+        return told(progress, None, body, lambda turn: while_loop(condition, turn, init, checkpoint=checkpoint))
     carry, structure = _leaves(init, "while_loop: init")
     types = _types(carry)
     single = tree.structure((tree.unflatten(structure, carry),))
@@ -337,6 +345,7 @@ def fori_loop(
     init: tree.Tree,
     *,
     checkpoint: Checkpoint = None,
+    progress: bool | str = False,
 ) -> tree.Tree:
     """value = init; for i in range(lower, upper): value = body(i, value); return value.
 
@@ -345,13 +354,15 @@ def fori_loop(
     if not isinstance(lower, Traced) and not isinstance(upper, Traced):
         start, stop = operator.index(lower), operator.index(upper)
         turns = np.arange(start, max(start, stop))
-        return scan(lambda value, i: (body(i, value), None), init, turns, checkpoint=checkpoint)[0]
+        turn = lambda value, i: (body(i, value), None)
+        return scan(turn, init, turns, checkpoint=checkpoint, progress=progress)[0]
     first = lower if isinstance(lower, Traced) else np.int64(lower)
     _, result = while_loop(
         lambda state: state[0] < upper,
         lambda state: (state[0] + 1, body(state[0], state[1])),
         (first, init),
         checkpoint=checkpoint,
+        progress=progress,
     )
     return result
 

@@ -99,6 +99,14 @@ class Config:
         "Progress of loops: None (auto: a bar in a terminal, a few lines elsewhere), True (a bar), False (nothing).",
     )
 
+    reports = Setting[bool](
+        False,
+        (bool,),
+        _truth,
+        "Whether solvers and other long work inside the library show their progress without being asked: True or False "
+        "(1 or 0).",
+    )
+
     specialisations = Setting[int](
         16,
         (int,),

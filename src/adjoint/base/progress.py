@@ -3,18 +3,20 @@
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TextIO, TypeVar, final
 
 import numpy as np
 
 from adjoint.base.config import config
 
-__all__ = ["Progress", "progress"]
+__all__ = ["Steps", "progress", "reported"]
 
 T = TypeVar("T")
 
 _REDRAW_SECONDS = 0.05
+_PATIENCE_SECONDS = 0.5  # work of the library that ends sooner is not shown
 
 
 class Display(Protocol):
@@ -51,12 +53,15 @@ class Lines:
         self.start = time.perf_counter()
         self.shown = -1
         self.next = self.due_after(0)
-        self.open_here.count = self.depth() + 1
+        self.open = self.opened()  # a loop that was left open may be closed by another thread, which collects garbage
+        self.open.add(id(self))
 
     @classmethod
-    def depth(cls) -> int:
-        """How many loops show lines in this thread now."""
-        return getattr(cls.open_here, "count", 0)
+    def opened(cls) -> set[int]:
+        """The loops that show lines in this thread now."""
+        if not hasattr(cls.open_here, "loops"):
+            cls.open_here.loops = set[int]()
+        return cls.open_here.loops
 
     def due_after(self, done: int) -> int:
         """The count at which the next line is due."""
@@ -71,7 +76,7 @@ class Lines:
             self.next = self.due_after(done)
 
     def close(self, done: int, note: str) -> None:
-        self.open_here.count = self.depth() - 1
+        self.open.discard(id(self))
         if done != self.shown:
             self.show(done, note)
 
@@ -157,6 +162,25 @@ class Bar:
 _screen = Screen()
 
 
+@final
+class Patience:
+    """Shows what lasts: nothing of what is done soon."""
+
+    def __init__(self, show: Callable[[], Display]) -> None:
+        self.show = show
+        self.shown: Display = Silence()
+        self.due = time.perf_counter() + _PATIENCE_SECONDS
+
+    def update(self, done: int, note: str) -> None:
+        if time.perf_counter() > self.due:
+            self.due = float("inf")
+            self.shown = self.show()
+        self.shown.update(done, note)
+
+    def close(self, done: int, note: str) -> None:
+        self.shown.close(done, note)
+
+
 def _display(description: str, total: int | None) -> Display:
     wanted = config.progress
     # Either is None in a Windows program without a console.
@@ -167,7 +191,7 @@ def _display(description: str, total: int | None) -> Display:
     if terminals or wanted:
         return _screen.add(description, total, (terminals or streams)[0])
     # A few lines are good to have in a log; a few for every round of an outer loop are not.
-    return Silence() if Lines.depth() else Lines(description, total, streams[0])
+    return Silence() if Lines.opened() else Lines(description, total, streams[0])
 
 
 def _shown(value: Any) -> str:
@@ -177,15 +201,27 @@ def _shown(value: Any) -> str:
 
 
 @final
-class Progress(Generic[T]):
-    """An iterable that shows how far it is. Iterate over it once; `note` shows values beside the bar."""
+class progress(Generic[T]):  # noqa: N801 (it is used like a function)
+    """Iterate over `iterable` and show how far it is.
 
-    def __init__(self, items: Iterable[T], description: str, total: int | None) -> None:
-        self._items = items
+        for step in (bar := progress(range(1000), "fit")):
+            ...
+            bar.note(loss=loss)
+
+    `total` is the number of items where `iterable` has no length. In a terminal it is a bar, elsewhere a few plain
+    lines; `config.progress` switches all of it off or on. `with progress.showing():` shows the progress of work inside
+    the library too.
+    """
+
+    def __init__(self, iterable: Iterable[T], description: str = "", total: int | None = None) -> None:
+        if total is None and isinstance(iterable, Sized):
+            total = len(iterable)
+        self._items = iterable
         self._description = description
         self._total = total
         self._note = ""
         self._started = False
+        self._patient = False
 
     def __len__(self) -> int:
         if self._total is None:
@@ -199,7 +235,7 @@ class Progress(Generic[T]):
         return self._run()
 
     def _run(self) -> Iterator[T]:
-        display = _display(self._description, self._total)
+        display = _begun(self._description, self._total, self._patient)
         done = 0
         try:
             for item in self._items:
@@ -212,18 +248,82 @@ class Progress(Generic[T]):
 
     def note(self, **values: object) -> None:
         """Show values beside the bar: `bar.note(loss=0.25)`."""
-        self._note = " ".join(f"{name}={_shown(value)}" for name, value in values.items())
+        self._note = _noted(values)
+
+    @staticmethod
+    @contextmanager
+    def showing() -> Generator[None]:
+        """Inside, solvers and other long work of the library show how far they are, as if they were asked to."""
+        with config.override(reports=True):
+            yield
 
 
-def progress(iterable: Iterable[T], description: str = "", total: int | None = None) -> Progress[T]:
-    """Iterate over `iterable` and show how far it is.
+def _noted(values: dict[str, object]) -> str:
+    return " ".join(f"{name}={_shown(value)}" for name, value in values.items())
 
-        for step in (bar := progress(range(1000), "fit")):
-            ...
-            bar.note(loss=loss)
 
-    `total` is the number of items where `iterable` has no length. `config.progress` switches all of it off or on.
+def _begun(description: str, total: int | None, patient: bool) -> Display:
+    return Patience(lambda: _display(description, total)) if patient else _display(description, total)
+
+
+def reported(iterable: Iterable[T], description: str, total: int | None = None) -> Iterable[T]:
+    """What work inside the library iterates over: shown when it lasts and `config.reports` is on, else as it is."""
+    if not config.reports:
+        return iterable
+    shown = progress(iterable, description, total)
+    shown._patient = True  # pyright: ignore[reportPrivateUsage]
+    return shown
+
+
+@final
+class Steps:
+    """How far something is that tells it step by step: a loop in a compiled function, a solver.
+
+    `begin` and `end` may be called again and again; each thread has a display of its own.
     """
-    if total is None and isinstance(iterable, Sized):
-        total = len(iterable)
-    return Progress(iterable, description, total)
+
+    def __init__(self, description: str, total: int | None = None, *, patient: bool = False) -> None:
+        self._description, self._total, self._patient = description, total, patient
+        self._local = threading.local()
+
+    def begin(self) -> None:
+        """A new run; one that was left by an error ends."""
+        self.end()
+        self._local.open = _Open(_begun(self._description, self._total, self._patient))
+
+    def step(self) -> None:
+        """One more is done."""
+        opened = getattr(self._local, "open", None)
+        if opened is not None:
+            opened.reach(opened.done + 1, "")
+
+    def reach(self, done: int, **values: object) -> None:
+        """So many are done, with values to be shown beside the bar; begins a run if there is none."""
+        if getattr(self._local, "open", None) is None:
+            self.begin()
+        self._local.open.reach(done, _noted(values))
+
+    def end(self) -> None:
+        """The bar stays as it is."""
+        opened: _Open | None = getattr(self._local, "open", None)
+        self._local.open = None
+        if opened is not None:
+            opened.close()
+
+
+class _Open:
+    """A display that is closed at last when nobody refers to it."""
+
+    def __init__(self, display: Display) -> None:
+        self.display, self.done, self.note, self.closed = display, 0, "", False
+
+    def reach(self, done: int, note: str) -> None:
+        self.done, self.note = done, note
+        self.display.update(done, note)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self.display.close(self.done, self.note)
+
+    __del__ = close

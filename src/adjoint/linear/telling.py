@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, final
 
-from adjoint.base.progress import Progress, progress
+from adjoint.base.config import config
+from adjoint.base.progress import Steps
+from adjoint.program.trace import live_trace
 
 __all__ = ["Teller"]
 
@@ -14,33 +16,33 @@ __all__ = ["Teller"]
 class Teller:
     """Called with (iterations so far, residual); `end` when the solver has ended."""
 
-    def __init__(self, callback: Callable[[Any, Any], object] | None, title: str, total: int | None) -> None:
-        self._callback, self._title, self._total = callback, title, total
-        self._bar: Progress[int] | None = None
-        self._turns: Any = None
-        self._done = 0
+    def __init__(self, callback: Callable[[Any, Any], object] | None, title: str, steps: Steps | None) -> None:
+        self._callback, self._steps = callback, steps
         self.__name__ = f"the progress of {title}" if callback is None else getattr(callback, "__name__", title)
 
     @staticmethod
     def of(callback: Callable[[Any, Any], object] | None, shown: bool, title: str, total: int) -> Teller | None:
         """None when nobody wants to know. The total is how many iterations there may be: no one knows how many."""
-        return None if callback is None and not shown else Teller(callback, title, total if shown else None)
+        steps = Steps(title, total, patient=not shown) if shown or _reports() else None
+        return None if callback is None and steps is None else Teller(callback, title, steps)
 
     def __call__(self, done: Any, residual: Any) -> None:
-        if self._total is not None:
-            if self._bar is None:
-                self._bar = progress(range(self._total + 1), self._title)
-                self._turns, self._done = iter(self._bar), 0
-                next(self._turns)
-            self._bar.note(residual=float(residual))
-            while self._done < min(int(done), self._total):
-                next(self._turns)
-                self._done += 1
+        if self._steps is not None:
+            self._steps.reach(int(done), residual=float(residual))
         if self._callback is not None:
             self._callback(done, residual)
 
     def end(self) -> None:
         """The bar stays as it is."""
-        if self._turns is not None:
-            self._turns.close()
-        self._bar = self._turns = None
+        if self._steps is not None:
+            self._steps.end()
+
+
+def _reports() -> bool:
+    """Whether solvers show what they do without being asked; not in programs, which run when nobody may look."""
+    if not config.reports:
+        return False
+    trace = live_trace()
+    while trace is not None and not trace.records:
+        trace = trace.outer
+    return trace is None

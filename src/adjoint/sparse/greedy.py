@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.progress import reported
 from adjoint.sparse.graphs import Graph, column_graph, ordered
 from adjoint.sparse.relations import Matrix, from_map
 
@@ -33,7 +34,7 @@ def coloured_vertices(graph: Graph, order: str = "natural") -> Any:
     """Distance-1 colouring: each vertex gets the least colour that no neighbour has."""
     start, neighbours = graph.lists()
     colours = [-1] * graph.size
-    for v in ordered(graph, order).tolist():
+    for v in reported(ordered(graph, order).tolist(), "colouring"):
         used = {colours[w] for w in neighbours[start[v] : start[v + 1]]}
         c = 0
         while c in used:
@@ -54,7 +55,7 @@ def _without_graph(pattern: Matrix, order: str) -> Any:
     turns = np.arange(n) if order == "natural" else np.argsort(-degrees, kind="stable")
     colours = np.full(n, -1)
     seen = np.full(n + 1, -1)  # seen[c] = v when v must not have the colour c; the last place is for "none yet"
-    for v in turns.tolist():
+    for v in reported(turns.tolist(), "colouring"):
         rows = columns.indices[columns.indptr[v] : columns.indptr[v + 1]]
         for row in rows.tolist():
             seen[colours[pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]]]] = v

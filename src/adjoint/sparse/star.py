@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.progress import reported
 from adjoint.sparse.graphs import Graph, ordered
 
 
@@ -41,7 +42,7 @@ def star_coloured(graph: Graph, order: str = "natural") -> Any:
     forbidden = [-1] * (n + 1)
     first: list[tuple[int, int, int]] = [(-1, -1, -1)] * (n + 1)  # of each colour: (v, its first neighbour, the edge)
     treated = [-1] * n
-    for v in ordered(graph, order).tolist():
+    for v in reported(ordered(graph, order).tolist(), "colouring"):
         own = range(start[v], start[v + 1])
         for at in own:
             w = neighbours[at]
@@ -109,7 +110,7 @@ def acyclic_coloured(graph: Graph, order: str = "natural") -> Any:
 
     forbidden = [-1] * (n + 1)
     visit: list[tuple[int, int]] = [(-1, -1)] * len(parent)  # of each tree: (v, by which neighbour it was met first)
-    for v in ordered(graph, order).tolist():
+    for v in reported(ordered(graph, order).tolist(), "colouring"):
         own = [at for at in range(start[v], start[v + 1]) if colours[neighbours[at]] >= 0]
         for at in own:
             forbidden[colours[neighbours[at]]] = v
