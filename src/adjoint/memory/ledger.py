@@ -32,17 +32,18 @@ from adjoint.transform.tape import Tape
 # On the way back sums are added to what is there, and NumPy computes large results in the memory of an operand that
 # nobody else refers to: from how many bytes on.
 IN_PLACE = {"add": 0} | dict.fromkeys(("subtract", "multiply", "divide", "negative"), 1 << 18)
+OWNED = ("add", "scattersum")  # makers of sums that others are added to
 Line = tuple[Location | str | None, str | None]  # a line of the user's, and on the way back what is pulled through
 
 
 class Room(Var):
     """A variable with memory of its own, which it gives back when nobody refers to it any more."""
 
-    __slots__ = ("_ledger", "_line", "_size")
+    __slots__ = ("_ledger", "_line", "_maker", "_size")
 
-    def __init__(self, kind: ArrayType, ledger: Ledger, line: Line) -> None:
+    def __init__(self, kind: ArrayType, ledger: Ledger, line: Line, maker: str = "") -> None:
         super().__init__(kind)
-        self._ledger, self._line, self._size = ledger, line, size_of(kind)
+        self._ledger, self._line, self._maker, self._size = ledger, line, maker, size_of(kind)
         ledger.take(line, self._size)
 
     def __del__(self) -> None:
@@ -150,7 +151,7 @@ class Ledger(Record):
         self.waits = line[1] is not None and op.title in IN_PLACE and self._in_place(size_of(kinds[0]), op, args)
         outside = in_files(op)  # behind the other results
         inside = len(kinds) - outside
-        made = [LedgerTracer(self, Room(kind, self, line)) for kind in kinds[:inside]]
+        made = [LedgerTracer(self, Room(kind, self, line, op.title)) for kind in kinds[:inside]]
         made += [LedgerTracer(self, Var(kind)) for kind in kinds[inside:]]
         if extra:
             self.take(line, extra)
@@ -160,7 +161,9 @@ class Ledger(Record):
     def _in_place(self, size: int, op: Op, args: Sequence[Value]) -> bool:
         """Whether the result may stand in the place of an operand, which was made on the way back too."""
         rooms = [a._var for a in args if isinstance(a, RecordTracer) and isinstance(a._var, Room)]
-        return size >= IN_PLACE[op.title] and any(r._size == size and r._line[1] is not None for r in rooms)
+        fitting = [r for r in rooms if r._size == size and r._line[1] is not None]
+        # the first sum of two cotangents is a new array, to which the others are added
+        return size >= IN_PLACE[op.title] and any(op.title != "add" or r._maker in OWNED for r in fitting)
 
     def watched(self, array: Any) -> Any:
         """Count an array that is real here too, as long as it lives."""
