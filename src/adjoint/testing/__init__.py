@@ -8,9 +8,11 @@ from adjoint.testing.extrapolation import Extrapolated, richardson
 from adjoint.testing.linearity import NotDifferentiable, check_frechet, check_linear
 from adjoint.testing.precise import mp_difference
 from adjoint.testing.stencils import Stencil, coefficients, stencil_on
+from adjoint.testing.steps import Difference, difference
 
 __all__ = [
     "Counted",
+    "Difference",
     "Extrapolated",
     "MismatchError",
     "NotDifferentiable",
@@ -22,6 +24,7 @@ __all__ = [
     "complex_step",
     "complex_step_gradient",
     "count_calls",
+    "difference",
     "difference_gradient",
     "difference_jacobian",
     "dot_test",

@@ -145,14 +145,17 @@ def chosen_stencil(kind: Kind, derivative: int, points: int | None, accuracy: in
     return coefficients(kind, derivative, points)
 
 
-def optimal_step(stencil: Stencil, rounding: float = float(np.finfo(np.float64).eps)) -> float:
-    """The δ that minimises c δ^q + ε Σ|aᵢ| / δᵏ, for f and its derivatives of size one; a power of two.
+def optimal_step(
+    stencil: Stencil, rounding: float = float(np.finfo(np.float64).eps), size: float = 1.0, remainder: float = 1.0
+) -> float:
+    """The δ that minimises |c| δ^q M + ε F Σ|aᵢ| / δᵏ; a power of two.
 
-    That is δ^{q+k} = k ε Σ|aᵢ| / (q |c|): about √ε for forward and ε^{1/3} for central first differences. A power of
-    two makes x + δ and the division by δᵏ (nearly) exact.
+    F = ‖f‖ is the `size` and M = ‖∂ᵏ⁺^q f‖ the `remainder`. The minimum is at δ^{q+k} = k ε F Σ|aᵢ| / (q |c| M):
+    about √ε for forward and ε^{1/3} for central first differences. A power of two makes x + δ and the division by δᵏ
+    (nearly) exact.
     """
     k, q = stencil.derivative, stencil.order
-    δ = (k * rounding * stencil.gain / (q * abs(float(stencil.constant)))) ** (1.0 / (q + k))
+    δ = (k * rounding * size * stencil.gain / (q * abs(float(stencil.constant)) * remainder)) ** (1.0 / (q + k))
     return power_of_two(δ)
 
 

@@ -24,6 +24,10 @@ class Extrapolated(NamedTuple):
     value: Tree
     error: Tree
 
+    def __repr__(self) -> str:
+        number = isinstance(self.value, (float, np.floating))
+        return f"{self.value:.15g} ± {self.error:.1e}" if number else f"{self.value} ± {self.error}"
+
 
 def richardson(
     f: Callable[[Any], Tree],
