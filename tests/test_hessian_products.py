@@ -100,6 +100,12 @@ def test_an_unknown_mode():
         ad.hvp(np.sum, (X,), (X,), mode="sideways")
 
 
+def test_arguments_stand_in_tuples():
+    for primals, tangents in ((np.ones(3), (np.ones(3),)), ((np.ones(3),), np.ones(3))):
+        with pytest.raises(TypeError, match=r"hvp\(f, \(x,\), \(v,\)\)"):
+            ad.hvp(lambda x: np.sum(x**2), primals, tangents)
+
+
 def test_predicted_costs():
     """Of a chain of products the three costs are alike; what is not needed costs nothing when compiled."""
     f = FUNCTIONS["network"]

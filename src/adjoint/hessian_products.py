@@ -58,6 +58,10 @@ def hvp(
     """
     if mode not in (*HVP_MODES, "auto", "measure"):
         raise ValueError(f"hvp: mode {mode!r} is none of auto, measure, {', '.join(HVP_MODES)}.")
+    for given, name in ((primals, "primals"), (tangents, "tangents")):
+        if not isinstance(given, tuple | list):
+            raise TypeError(f"hvp: {name} must be a tuple, with a place for each argument of the function; got "
+                            f"{type(given).__name__}. For one argument: hvp(f, (x,), (v,)).")  # fmt: skip
     primals, tangents = tuple(primals), tuple(tangents)
     if mode in ("auto", "measure"):
         mode = _chosen(function, primals, tangents, mode)

@@ -104,3 +104,8 @@ def test_refusals():
         curvature.gauss_newton_product(loss, model, (W,), (V,), samples=(A, np.ones(5)))
     with pytest.raises(ValueError, match="sums to"):
         curvature.fisher(outcome_loss, lambda w: 2 * w, support=np.arange(2))(W)
+    many, inputs = lambda w, x: x * w, np.array([1.0, 2.0])
+    with pytest.raises(ValueError, match="sums to"):
+        curvature.fisher(outcome_loss, many, inputs=inputs, support=np.arange(2))(W)
+    with pytest.raises(ValueError, match="sums to"):
+        curvature.fisher_product(outcome_loss, many, (W,), (W,), inputs=inputs, support=np.arange(2))

@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse
+import scipy.sparse.linalg
 from numpy.testing import assert_allclose
 
 import adjoint as ad
@@ -240,3 +242,69 @@ def test_a_map_shows_shape_facts_and_parts():
     assert "Matrix 3×4" in text
     assert "<table>" in (A + A)._repr_html_()
     assert "{'w': float64[2]}" in repr(linear.diagonal({"w": np.ones(2)}))
+
+
+def test_arrays_and_numbers_among_maps_are_refused_with_a_remedy():
+    A = linear.matrix(np.eye(3))
+    for make, remedy in (
+        (lambda: A + np.eye(3), "linear.matrix"),
+        (lambda: np.eye(3) + A, "linear.matrix"),
+        (lambda: A - np.eye(3), "linear.matrix"),
+        (lambda: np.eye(3) - A, "linear.matrix"),
+        (lambda: A + 1.0, "linear.identity"),
+        (lambda: A * np.ones(3), "linear.diagonal"),
+        (lambda: np.ones(3) * A, "linear.diagonal"),
+        (lambda: np.asarray(A), "to_dense"),
+        (lambda: np.dot(np.eye(3), A), "to_dense"),
+    ):
+        with pytest.raises(TypeError, match=remedy):
+            make()
+
+
+def test_matrices_among_blocks_and_whole_numbers_on_diagonals():
+    a = np.arange(4.0).reshape(2, 2)
+    np.testing.assert_array_equal(linear.block([[a, None], [linear.identity(2), a]]).to_dense(),
+                                  np.block([[a, 0 * a], [np.eye(2), a]]))  # fmt: skip
+    np.testing.assert_array_equal(linear.block_diagonal([a, linear.identity(1)]).to_dense()[:2, :2], a)
+    with pytest.raises(TypeError, match="expected a LinearMap, a matrix or None"):
+        linear.block([[1.0]])
+    np.testing.assert_array_equal(linear.diagonal(np.arange(1, 4)) @ np.ones(3), [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(linear.diagonal([1, 2j]) @ np.ones(2, complex), [1.0, 2j])
+    assert linear.diagonal({"a": np.arange(1, 3), "b": 2}).has("positive definite")
+    assert not linear.diagonal(np.array([np.nan, 1.0])).has("invertible")
+
+
+def test_identities_take_the_precision_of_what_they_are_added_to():
+    a = np.arange(9.0, dtype=np.float32).reshape(3, 3)
+    A = linear.matrix(a)
+    total = A.T @ A + 0.5 * linear.identity(3)
+    assert (total @ np.ones(3, np.float32)).dtype == np.float32
+    np.testing.assert_allclose(total.to_dense(), a.T @ a + 0.5 * np.eye(3))
+    assert (linear.identity(3) + A).domain == A.domain
+    with pytest.raises(ShapeError, match="Sums need both"):
+        A + linear.identity(4)
+
+
+def test_methods_that_are_named_must_fit_the_matrix():
+    a = np.array([[4.0, 1.0, 0.5], [2.0, 5.0, 1.0], [0.25, 1.0, 6.0]])
+    for method in ("cholesky", "triangular", "diagonal", "tridiagonal"):
+        with pytest.raises(ValueError, match="Use 'lu'"):
+            linear.matrix(a).solve(np.ones(3), method)
+    upper = np.triu(a)
+    np.testing.assert_allclose(upper @ linear.matrix(upper).solve(np.ones(3), "triangular"), np.ones(3))
+    spd = a + a.T
+    np.testing.assert_allclose(spd @ linear.matrix(spd).solve(np.ones(3), "cholesky"), np.ones(3))
+
+
+def test_functions_of_plain_arrays_alone_have_matrices():
+    a = np.arange(6.0).reshape(2, 3)
+    A = linear.from_function(
+        lambda v: scipy.sparse.csr_array(a) @ v, 3, range=2, adjoint=lambda u: scipy.sparse.csr_array(a.T) @ u
+    )
+    np.testing.assert_array_equal(A.to_dense(), a)
+    np.testing.assert_array_equal(A.T.to_dense(), a.T)
+    np.testing.assert_array_equal(A @ np.eye(3), a)
+    B = linear.as_map(scipy.sparse.linalg.aslinearoperator(a))
+    np.testing.assert_array_equal(B.to_dense(), a)
+    np.testing.assert_array_equal(B.T @ np.ones(2), a.T @ np.ones(2))
+    np.testing.assert_array_equal(ad.jit(lambda v: B @ v)(np.ones(3)), a @ np.ones(3))

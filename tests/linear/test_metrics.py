@@ -78,3 +78,16 @@ def test_what_is_no_inner_product():
         linear.inner_product(np.ones((2, 3)))
     with pytest.raises(ShapeError, match="same space"):
         linear.inner_product(linear.matrix(np.ones((2, 3))))
+
+
+def test_what_is_no_inner_product_is_refused():
+    for wrong in (np.array([[1.0, 2.0], [0.0, 1.0]]), -np.eye(2)):
+        with pytest.raises(ValueError, match="no inner product"):
+            linear.inner_product(wrong)
+    with pytest.raises(ValueError, match="Weights are > 0"):
+        linear.inner_product(np.array([1.0, -1.0]))
+    product = linear.inner_product(np.array([1.0, 2.0]))
+    with pytest.raises(TypeError, match=r"linear\.Covector"):
+        product.upper(np.ones(2))
+    with pytest.raises(TypeError, match=r"linear\.Covector"):
+        linear.pullback(lambda w: w**2)(np.ones(2))(np.ones(2))

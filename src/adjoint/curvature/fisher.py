@@ -41,6 +41,15 @@ def output_fisher(
     probability exp(-ℓ(θ, y)), which is exact; or over `samples` drawn from the model, with equal weights, which is an
     unbiased estimate. `form` is "score" for E[∇ℓ ⊗ ∇ℓ] or "hessian" for E[∇²ℓ].
     """
+    F, covered = _output_fisher(loss, theta, support, samples, form)
+    _check_support(covered)
+    return F
+
+
+def _output_fisher(
+    loss: Loss, theta: tree.Tree, support: tree.Tree, samples: tree.Tree, form: str
+) -> tuple[Value, Value]:
+    """F(θ), and how much of the probability the outcomes have together."""
     if form not in FORMS:
         raise ValueError(f"fisher: form={form!r} is neither 'score' (E[∇ℓ ⊗ ∇ℓ]) nor 'hessian' (E[∇²ℓ]).")
     if (support is None) == (samples is None):
@@ -49,23 +58,26 @@ def output_fisher(
     count = np.shape(tree.leaves(outcomes)[0])[0]
     # with the values: θ is traced here, so that θ[y] can be read at an outcome that vmap stacks
     values, slopes = vmap(lambda y: value_and_grad(lambda t: loss(t, y))(theta))(outcomes)
-    weights = np.full(count, 1.0 / count) if support is None else _probabilities(values)
+    weights = np.full(count, 1.0 / count) if support is None else np.exp(-values)
+    covered = np.sum(weights)
     if form == "score":
         scores = vmap(raveled)(slopes)
-        return np.matmul(np.transpose(scores) * weights, scores)
+        return np.matmul(np.transpose(scores) * weights, scores), covered
     curved = vmap(lambda y: matrix_of(hessian(lambda t: loss(t, y))(theta), theta, theta))(outcomes)
-    return np.tensordot(weights, curved, axes=1)
+    return np.tensordot(weights, curved, axes=1), covered
 
 
-def _probabilities(losses: Value) -> Value:
-    weights = np.exp(-losses)
-    covered = np.sum(weights)
-    if not isinstance(covered, Traced) and abs(covered - 1) > MISSING:
+def _check_support(covered: Value) -> None:
+    """One sum of probabilities, or one for each input."""
+    if isinstance(covered, Traced):
+        return
+    gaps = np.abs(np.atleast_1d(covered) - 1)
+    if not np.all(gaps <= MISSING):
+        worst = np.atleast_1d(covered)[np.argmax(gaps)]
         raise ValueError(
-            f"fisher: exp(-loss) sums to {covered:.6g} over the support, not to 1. The loss must be -log of a "
+            f"fisher: exp(-loss) sums to {worst:.6g} over the support, not to 1. The loss must be -log of a "
             "probability, with its constants, and the support must hold all outcomes that matter; or give samples."
         )
-    return weights
 
 
 def fisher(
@@ -90,17 +102,19 @@ def fisher(
 def _fisher(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
     (w,), inputs, samples = args, options["inputs"], options["samples"]
 
-    def one(w: Any, x: Any, drawn: Any) -> tuple[Value, Value]:
+    def one(w: Any, x: Any, drawn: Any) -> tuple[Value, Value, Value]:
         call = model if inputs is None else lambda w: model(w, x)
         theta = call(w)
-        F = output_fisher(options["loss"], theta, support=options["support"], samples=drawn, form=options["form"])
-        return matrix_of(jacobian(call)(w), theta, w), F
+        F, covered = _output_fisher(options["loss"], theta, options["support"], drawn, options["form"])
+        return matrix_of(jacobian(call)(w), theta, w), F, covered
 
     if inputs is None:
-        J, F = one(w, None, samples)
+        J, F, covered = one(w, None, samples)
+        _check_support(covered)
         return laid_out(np.matmul(np.transpose(J), np.matmul(F, J)), w)
     axes = (None, 0, None if samples is None else 0)
-    J, F = vmap(one, in_axes=axes)(w, inputs, samples)
+    J, F, covered = vmap(one, in_axes=axes)(w, inputs, samples)
+    _check_support(covered)
     return laid_out(np.einsum("nip,niq->pq", J, np.matmul(F, J)) / np.shape(J)[0], w)
 
 
@@ -123,15 +137,16 @@ def fisher_product(
     slope = pushed(*tangents)
 
     def turned(theta: Any, slope: Any, drawn: Any) -> Any:
-        F = output_fisher(loss, theta, support=support, samples=drawn, form=form)
-        return unraveled(np.matmul(F, raveled(slope)), slope)
+        F, covered = _output_fisher(loss, theta, support, drawn, form)
+        return unraveled(np.matmul(F, raveled(slope)), slope), covered
 
     if inputs is None:
-        ct = turned(theta, slope, samples)
+        ct, covered = turned(theta, slope, samples)
     else:
         count = np.shape(tree.leaves(inputs)[0])[0]
-        ct = vmap(turned, in_axes=(0, 0, None if samples is None else 0))(theta, slope, samples)
+        ct, covered = vmap(turned, in_axes=(0, 0, None if samples is None else 0))(theta, slope, samples)
         ct = tree.map(lambda leaf: leaf / count, ct)
+    _check_support(covered)
     result = Recorded(pushed._recorded, pushed._chosen, backwards=True)(ct)  # pyright: ignore[reportPrivateUsage]
     return result if len(primals) > 1 else result[0]
 

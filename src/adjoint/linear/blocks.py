@@ -18,6 +18,7 @@ from adjoint.linear.algebra import Zero, same
 from adjoint.linear.facts import Facts
 from adjoint.linear.maps import OPERATIONS, STATIC, LinearMap
 from adjoint.linear.spaces import Space
+from adjoint.linear.structures import matrix
 from adjoint.program.types import Value
 
 __all__ = ["Block", "BlockDiagonal", "Raveled", "block", "block_diagonal", "raveled"]
@@ -257,9 +258,12 @@ def raveled(a: LinearMap) -> LinearMap:
     return a if a.domain.is_vector and a.range.is_vector else Raveled(a)
 
 
-def block(rows: Sequence[Sequence[LinearMap | None]]) -> LinearMap:
-    """[[A, B], [C, D]]: (x, y) ↦ (A x + B y, C x + D y). None is zero; `raveled` makes a map on vectors of it."""
-    table = [list(row) for row in rows]
+def block(rows: Sequence[Sequence[Any]]) -> LinearMap:
+    """[[A, B], [C, D]]: (x, y) ↦ (A x + B y, C x + D y), of maps or matrices.
+
+    None is zero; `raveled` makes a map on vectors of it.
+    """
+    table = [[_map(a, "block") for a in row] for row in rows]
     if not table or not table[0] or any(len(row) != len(table[0]) for row in table):
         raise ShapeError("block: give rows of maps, all with the same number of them.")
     columns = list(zip(*table, strict=True))
@@ -279,6 +283,15 @@ def block(rows: Sequence[Sequence[LinearMap | None]]) -> LinearMap:
     )
 
 
+def _map(a: Any, what: str) -> Any:
+    """A map, None, or the map of a matrix."""
+    if a is None or isinstance(a, LinearMap):
+        return a
+    if getattr(a, "ndim", 0) != 2:
+        raise TypeError(f"{what}: expected a LinearMap, a matrix or None; got {type(a).__name__}.")
+    return matrix(a)
+
+
 def block_diagonal(maps: Any) -> LinearMap:
     """Each map on its own part: `maps` is a list, tuple or dict of maps (or nested ones), and elements look like it."""
     held: list[LinearMap] = []
@@ -288,8 +301,8 @@ def block_diagonal(maps: Any) -> LinearMap:
 
 def _places(maps: Any, held: list[LinearMap]) -> Any:
     """The container with a number in each place; the maps in the order in which trees are read."""
-    if isinstance(maps, LinearMap):
-        held.append(maps)
+    if isinstance(maps, LinearMap) or getattr(maps, "ndim", 0) == 2:
+        held.append(_map(maps, "block_diagonal"))
         return 0.0
     if isinstance(maps, Mapping):
         order = tree.leaves({key: key for key in maps})

@@ -14,11 +14,13 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.linear.facts import Facts
 from adjoint.ops.contract import adjoint_matrix
+from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.scipy import linalg
 
 __all__ = ["METHODS", "method_for", "solve_dense"]
 
+TRACED: Any = Traced  # as Any: a test against it leaves the value what it was to the type checker
 METHODS = ("diagonal", "triangular", "orthonormal", "tridiagonal", "cholesky", "lu", "qr")
 
 
@@ -40,16 +42,20 @@ def method_for(facts: Facts, shape: tuple[int, int]) -> str:
 def solve_dense(a: Value, b: Value, facts: Facts = frozenset(), method: str | None = None) -> Value:
     """x with a x = b, for a vector b or the columns of a matrix b."""
     m, n = a.shape
-    method = method_for(facts, (m, n)) if method is None else method
+    named, method = method, method_for(facts, (m, n)) if method is None else method
     if method not in METHODS:
         raise ValueError(f"solve: {method!r} is no direct method. They are: {', '.join(METHODS)}.")
     if m != n and method != "qr":
         raise ShapeError(f"solve: the matrix has shape {(m, n)}, and {method} needs as many rows as columns. Use 'qr'.")
+    if named is not None and not isinstance(a, TRACED):
+        _check_form(a, named, facts)
     if method == "diagonal":
         d = np.diagonal(a)
         return b / (d if b.ndim == 1 else d[:, None])
     if method == "triangular":
-        lower = "lower triangular" in facts if facts & {"lower triangular", "upper triangular"} else True
+        lower = "lower triangular" in facts
+        if not facts & {"lower triangular", "upper triangular"}:
+            lower = isinstance(a, TRACED) or not np.any(np.triu(a, 1))
         return linalg.solve_triangular(a, b, lower=lower, unit_diagonal="unit diagonal" in facts)
     if method == "orthonormal":
         return np.matmul(adjoint_matrix(a), b)
@@ -61,6 +67,26 @@ def solve_dense(a: Value, b: Value, facts: Facts = frozenset(), method: str | No
     if method == "lu":
         return linalg.solve(a, b)
     return _least_squares(a, b)
+
+
+_FORMS: dict[str, tuple[str, Any]] = {
+    "diagonal": ("diagonal", lambda a: np.diag(np.diagonal(a))),
+    "tridiagonal": ("tridiagonal", lambda a: np.triu(np.tril(a, 1), -1)),
+    "cholesky": ("symmetric", adjoint_matrix),
+}
+
+
+def _check_form(a: Any, method: str, facts: Facts) -> None:
+    """A method that was named reads a part of the matrix: the rest must be as it takes it to be."""
+    wrong = ""
+    if method == "triangular" and not facts & {"lower triangular", "upper triangular"}:
+        wrong = "triangular" if np.any(np.triu(a, 1)) and np.any(np.tril(a, -1)) else ""
+    elif method in _FORMS and _FORMS[method][0] not in facts:
+        form, part = _FORMS[method]
+        size = float(np.max(np.abs(a), initial=0.0))
+        wrong = form if np.max(np.abs(a - part(a)), initial=0.0) > 1e3 * np.finfo(a.dtype).eps * size else ""
+    if wrong:
+        raise ValueError(f"solve: method {method!r} is for {wrong} matrices, and this one is not. Use 'lu'.")
 
 
 def _tridiagonal(a: Value, b: Value) -> Value:

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api import LinearMap as Recorded
 from adjoint.api import linear_transpose, linearize
-from adjoint.base.errors import DtypeError
+from adjoint.base.errors import DtypeError, TraceError
 from adjoint.linear.facts import read
 from adjoint.linear.maps import STATIC, LinearMap
 from adjoint.linear.spaces import Space
@@ -50,6 +50,20 @@ class Function(LinearMap):
 
     def _apply(self, x: Any) -> Any:
         return self.target.checked(self.function(*self.parameters, x), "from_function: the result")
+
+    def _apply_columns(self, columns: Value) -> Value:
+        try:
+            return super()._apply_columns(columns)
+        except TraceError:  # a function of plain arrays alone: column by column
+            if isinstance(columns, Traced) or columns.shape[1] == 0:
+                raise
+            each = [self.target.ravel(self._apply(self.source.unravel(column))) for column in columns.T]
+            return np.stack(each, axis=1)
+
+    def _to_dense(self) -> Value:
+        if self.backwards is None:
+            return super()._to_dense()
+        return self._apply_columns(np.eye(self.shape[1], dtype=self.source.dtype))
 
     def _apply_adjoint(self, u: Any) -> Any:
         if self.backwards is not None:

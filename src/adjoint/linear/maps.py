@@ -172,19 +172,25 @@ class LinearMap(ABC):
         return OPERATIONS["conjugate"](self.adjoint) if complex_ else self.adjoint
 
     def __add__(self, other: Any) -> LinearMap:
-        return OPERATIONS["add"](self, other) if isinstance(other, LinearMap) else NotImplemented
+        return OPERATIONS["add"](self, other) if isinstance(other, LinearMap) else _no_map("A + B", other)
 
-    def __radd__(self, other: Any) -> LinearMap:
-        return self if isinstance(other, int) and other == 0 else NotImplemented  # so that sum() works
+    def __radd__(self, other: Any) -> LinearMap:  # so that sum() works
+        return self if isinstance(other, int) and other == 0 else _no_map("B + A", other)
 
     def __sub__(self, other: Any) -> LinearMap:
-        return OPERATIONS["add"](self, -other) if isinstance(other, LinearMap) else NotImplemented
+        return OPERATIONS["add"](self, -other) if isinstance(other, LinearMap) else _no_map("A - B", other)
+
+    def __rsub__(self, other: Any) -> LinearMap:
+        return _no_map("B - A", other)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("A LinearMap is no array. A.to_dense() is its matrix; A @ x applies it.")
 
     def __neg__(self) -> LinearMap:
         return OPERATIONS["scale"](-1.0, self)
 
     def __mul__(self, factor: Any) -> LinearMap:
-        return OPERATIONS["scale"](factor, self) if _is_number(factor) else NotImplemented
+        return OPERATIONS["scale"](factor, self) if _is_number(factor) else _no_map("c * A", factor)
 
     __rmul__ = __mul__
 
@@ -354,6 +360,19 @@ def _columns_product(a: LinearMap, columns: Value) -> Value:
     if _widened(a.domain, columns):
         return a._apply_columns(np.real(columns)) + 1j * a._apply_columns(np.imag(columns))
     return a._apply_columns(columns)
+
+
+def _no_map(what: str, other: Any) -> Any:
+    """Nothing, or an error that says how to make a map of an array or a number."""
+    if what == "c * A":
+        if hasattr(other, "dtype"):
+            raise TypeError(f"{what}: c has shape {other.shape}; it must be one number. To scale each element: "
+                            "linear.diagonal(c) @ A; to apply A: A @ x.")  # fmt: skip
+    elif _is_number(other):
+        raise TypeError(f"{what}: B is a number. For a multiple of the identity: c * linear.identity(A.domain).")
+    elif hasattr(other, "dtype"):
+        raise TypeError(f"{what}: B is an array of shape {other.shape}. Make it a map: linear.matrix(B).")
+    return NotImplemented
 
 
 def _is_number(value: Any) -> bool:

@@ -30,6 +30,7 @@ from adjoint.linear.maps import LinearMap
 from adjoint.linear.operations import congruence
 from adjoint.linear.spaces import Space
 from adjoint.linear.structures import diagonal, matrix
+from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
 __all__ = ["Covector", "InnerProduct", "Metric", "adjoint", "differential", "euclidean", "gradient", "inner_product",
@@ -59,6 +60,13 @@ class Covector:
     __rmul__ = __mul__
 
 
+def _covector(value: Any, what: str) -> Covector:
+    if not isinstance(value, Covector):
+        raise TypeError(f"{what}: takes a covector; got {type(value).__name__}. Make one of its components: "
+                        "linear.Covector(components).")  # fmt: skip
+    return value
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class InnerProduct:
@@ -84,7 +92,7 @@ class InnerProduct:
 
     def upper(self, covector: Covector) -> Any:
         """The vector that represents a covector: c[v] = ⟨upper(c), v⟩_G."""
-        return self.gram.solve(covector.components)
+        return self.gram.solve(_covector(covector, "upper").components)
 
 
 # An inner product, or one for each point.
@@ -101,8 +109,24 @@ def inner_product(gram: Any) -> InnerProduct:
     if getattr(gram, "ndim", 0) == 2:
         if gram.shape[0] != gram.shape[1]:
             raise ShapeError(f"inner_product: G has shape {gram.shape}; it must have as many rows as columns.")
+        _check_gram(gram)
         return InnerProduct(matrix(gram, "positive definite"))
-    return InnerProduct(diagonal(gram)._claiming(frozenset({"positive definite"})))
+    weights = diagonal(gram)
+    plain = not any(isinstance(leaf, Traced) for leaf in tree.leaves(weights))
+    if plain and not weights.has("positive definite"):
+        raise ValueError(
+            "inner_product: some weights are not positive, so ⟨v, v⟩ could be zero or less. Weights are > 0."
+        )
+    return InnerProduct(weights._claiming(frozenset({"positive definite"})))
+
+
+def _check_gram(gram: Any) -> None:
+    """What a glance shows; whether G is positive definite shows when an equation is solved with it."""
+    if isinstance(gram, Traced):
+        return
+    gap, size = np.max(np.abs(gram - gram.conj().T), initial=0.0), np.max(np.abs(gram), initial=0.0)
+    if gap > 1e-6 * size or np.any(np.real(np.diagonal(gram)) <= 0):
+        raise ValueError("inner_product: G is not symmetric and positive definite, so ⟨u, G v⟩ is no inner product.")
 
 
 def euclidean(space: Any) -> InnerProduct:
@@ -163,7 +187,7 @@ def pullback(function: Callable[..., Any]) -> Callable[..., Callable[[Covector],
 
     def at(*args: Any) -> Callable[[Covector], Covector]:
         back = jacobian(function)(*args).adjoint
-        return lambda covector: Covector(back(covector.components))
+        return lambda covector: Covector(back(_covector(covector, "pullback").components))
 
     return at
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -183,6 +184,7 @@ def add(a: LinearMap, b: LinearMap) -> LinearMap:
     """A + B."""
     if (a.domain, a.range) != (b.domain, b.range):
         a, b = _over_one_field(a, b)
+        a, b = _in_type_of(a, b.domain), _in_type_of(b, a.domain)
     if a.domain != b.domain or a.range != b.range:
         raise ShapeError(f"A + B: A goes from {a.domain} to {a.range}, B from {b.domain} to {b.range}. Sums need both "
                          "to be the same; an identity that fits is linear.identity(A.domain).")  # fmt: skip
@@ -199,6 +201,18 @@ def _over_one_field(a: LinearMap, b: LinearMap) -> tuple[LinearMap, LinearMap]:
     if len(kinds) < 2:
         return a, b
     return OPERATIONS["complexify"](a), OPERATIONS["complexify"](b)
+
+
+def _in_type_of(a: LinearMap, space: Space) -> LinearMap:
+    """A multiple of the identity in the precision of another map; all others as they are."""
+    inner = a.inner if isinstance(a, Scaled) else a
+    if not isinstance(inner, Identity) or inner.space.structure != space.structure:
+        return a
+    if any(
+        s.shape != t.shape or s.dtype.kind != t.dtype.kind for s, t in zip(inner.space.types, space.types, strict=True)
+    ):
+        return a
+    return dataclasses.replace(a, inner=Identity(space)) if isinstance(a, Scaled) else Identity(space)
 
 
 def _terms(a: LinearMap) -> tuple[LinearMap, ...]:

@@ -17,7 +17,8 @@ from adjoint.api import linear_transpose
 from adjoint.base.errors import DtypeError, NotLinear, ShapeError
 from adjoint.extend import custom_rule
 from adjoint.linear.facts import Facts
-from adjoint.linear.maps import LinearMap
+from adjoint.linear.functions import from_function
+from adjoint.linear.maps import LinearMap, operation
 from adjoint.linear.spaces import Space
 from adjoint.linear.sparse_matrix import SparseMatrix
 from adjoint.linear.structures import Diagonal, LowRank, Matrix, matrix
@@ -228,6 +229,13 @@ def _scipy_operator(A: Any, dtype: np.dtype[Any]) -> Operator:
 
     forwards, backwards = black_box(product, back), black_box(back, product)
     return Operator(Space.vector(n, dtype), Space.vector(m, dtype), forwards, backwards, source=A, own_adjoint=True)
+
+
+@operation("scipy operator")
+def _map_of_operator(A: Any, *facts: str) -> LinearMap:
+    own = A.dtype if getattr(A, "dtype", None) is not None else np.dtype(float)
+    made = _scipy_operator(A, np.dtype(own))
+    return from_function(made.forwards, made.domain, *facts, adjoint=made.backwards, range=made.range)
 
 
 def black_box(product: Callable[[Value], Value], back: Callable[[Value], Value]) -> Callable[[Value], Value]:

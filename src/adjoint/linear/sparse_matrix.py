@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.linear.facts import read
-from adjoint.linear.maps import STATIC, LinearMap
+from adjoint.linear.maps import OPERATIONS, STATIC, LinearMap
 from adjoint.linear.spaces import Space
 from adjoint.linear.structures import matrix
 from adjoint.program.trace import Traced
@@ -96,11 +96,13 @@ def sparse(entries: Any, rows: Any, columns: Any, shape: tuple[int, int], *facts
 
 
 def as_map(a: Any, *facts: str) -> LinearMap:
-    """A linear map from a map, a matrix, or a sparse array of SciPy."""
+    """A linear map from a map, a matrix, a sparse array of SciPy, or a LinearOperator of SciPy (a constant)."""
     if isinstance(a, LinearMap):
         return a._claiming(read(facts))
     if hasattr(a, "tocoo"):
         entries = a.tocoo()
         data = entries.data if entries.data.dtype.kind in "fc" else entries.data.astype(float)
         return sparse(data, *entries.coords, a.shape, *facts)
+    if hasattr(a, "matvec") and hasattr(a, "shape"):
+        return OPERATIONS["scipy operator"](a, *facts)
     return matrix(a, *facts)

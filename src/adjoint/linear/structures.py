@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -171,14 +172,22 @@ class Permutation(LinearMap):
     def _own_facts(self) -> Facts:
         return frozenset({"permutation"})
 
+    @functools.cached_property
+    def _places(self) -> Any:
+        return np.array(self.order, dtype=np.intp)
+
+    @functools.cached_property
+    def _back(self) -> Any:
+        return np.argsort(self._places)
+
     def _apply(self, x: Any) -> Any:
-        return x[np.array(self.order, dtype=np.intp)]
+        return x[self._places]
 
     def _apply_columns(self, columns: Value) -> Value:
         return self._apply(columns)
 
     def _apply_adjoint(self, u: Any) -> Any:
-        return u[np.argsort(self.order)]
+        return u[self._back]
 
     def _solve(self, b: Any) -> Any:
         return self._apply_adjoint(b)
@@ -187,7 +196,7 @@ class Permutation(LinearMap):
         return self._apply_adjoint(columns)
 
     def _adjoint(self) -> LinearMap:
-        return Permutation(tuple(int(i) for i in np.argsort(self.order)), self.element)
+        return Permutation(tuple(self._back.tolist()), self.element)
 
     _inverse = _adjoint
 
@@ -235,14 +244,15 @@ def triangular(array: Any, *, lower: bool = True, unit_diagonal: bool = False) -
 
 def diagonal(elements: Any) -> LinearMap:
     """x ↦ d ∘ x, for a tree of arrays d. Plain elements tell whether it is positive."""
-    leaves, structure = tree.flatten(np.asarray(elements, float) if isinstance(elements, list) else elements)
+    leaves, structure = tree.flatten(np.asarray(elements) if isinstance(elements, list) else elements)
     leaves = [_as_float(leaf) for leaf in leaves]
     return Diagonal(tree.unflatten(structure, leaves), _sign(leaves))
 
 
 def _as_float(leaf: Any) -> Value:
     value = plain_value(leaf, "diagonal: an element")
-    return value if not isinstance(value, int) else np.float64(value)
+    value = value if hasattr(value, "dtype") else np.asarray(value)[()]
+    return value.astype(float) if value.dtype.kind in "biu" else value
 
 
 def _sign(leaves: Sequence[Value]) -> str:
@@ -250,7 +260,7 @@ def _sign(leaves: Sequence[Value]) -> str:
     if any(isinstance(leaf, Traced) for leaf in leaves):
         return ""
     found = "" if any(leaf.dtype.kind == "c" for leaf in leaves) else _real_sign(leaves)
-    if found or not all(np.all(leaf != 0) for leaf in leaves):
+    if found or not all(np.all(np.abs(leaf) > 0) for leaf in leaves):
         return found
     return "invertible"
 
