@@ -63,13 +63,17 @@ def jacobian(
     has_aux: bool = False,
     holomorphic: bool = False,
     chunk_size: int | None = None,
+    mode: str = "auto",
 ) -> Transformed:
-    """The Jacobian by the mode that is predicted to be cheaper, otherwise like `jacfwd`.
+    """The Jacobian by the mode that takes fewer directions, otherwise like `jacfwd`.
 
-    n inputs cost n pushed directions, m outputs m pulled ones, of which each costs a tenth more. For a sparse Jacobian
-    see `ad.sparse.jacobian`.
+    n inputs take n pushed directions, m outputs m pulled ones: "auto" is "reverse" for a wide Jacobian (m < n), and
+    "forward" for a tall or square one, which keeps nothing. `mode` may name one. For a sparse Jacobian see
+    `ad.sparse.jacobian`.
     """
-    return _transformed("auto", function, argnums, has_aux, holomorphic, chunk_size)
+    if mode not in NAMES:
+        raise ValueError(f'jacobian: mode={mode!r} is not known. Give "auto", "forward" or "reverse".')
+    return _transformed(mode, function, argnums, has_aux, holomorphic, chunk_size)
 
 
 def _transformed(
@@ -121,8 +125,7 @@ def numbers(types: Sequence[Any]) -> int:
 
 def cheaper_mode(recorded: Linearised) -> str:
     """ "forward" or "reverse": one direction costs about the same in both, so their number decides."""
-    pulled = numbers(recorded.output_types) * PULL_COST
-    return "reverse" if pulled < numbers(recorded.input_types) else "forward"
+    return "reverse" if numbers(recorded.output_types) < numbers(recorded.input_types) else "forward"
 
 
 def default_chunk(recorded: Linearised) -> int | None:

@@ -190,6 +190,27 @@ def test_jacobians_take_d_pushes_or_m_pulls(D, M):
     assert directions(ad.jacobian) == directions(ad.jacrev if M < D else ad.jacfwd)
 
 
+@pytest.mark.row("8.8")
+@pytest.mark.parametrize(
+    "P, M, mode", [(3, 20, "forward"), (20, 21, "forward"), (21, 20, "reverse"), (20, 3, "reverse")]
+)
+def test_the_mode_follows_the_shape(P, M, mode):
+    """Forwards for tall Jacobians (M ≥ P), backwards for wide ones (P ≥ M); a square one may go either way."""
+    A, B, x = RNG.normal(size=(5, P)), RNG.normal(size=(M, 5)), RNG.normal(size=P)
+
+    def directions(mode):
+        seen = {"pushed": 0, "pulled": 0}
+        step = counting_step(seen)
+        found = ad.jacobian(lambda x: B @ step(A @ x), mode=mode)(x)
+        assert_allclose(found, B @ np.diag(3 * (A @ x) ** 2) @ A, rtol=1e-12, atol=1e-13)
+        return seen
+
+    assert directions("forward") == {"pushed": P, "pulled": 0}
+    assert directions("reverse") == {"pushed": 0, "pulled": M}
+    assert directions("auto") == directions(mode)
+    assert sum(directions("auto").values()) == min(P, M)
+
+
 def layer(s, w):
     A, b = w
     return np.tanh(A @ s + b)
