@@ -16,7 +16,7 @@ from adjoint import tree
 from adjoint.api import Function, Transformed, value_and_grad
 from adjoint.jitting import Jitted, jit
 from adjoint.show.profile_compiled import compiled_profile
-from adjoint.show.profile_recording import called, recorded, saved_by_line
+from adjoint.show.profile_recording import called, explained, recorded, saved_by_line
 from adjoint.show.profile_result import Profile, lines_of
 from adjoint.show.profile_timing import least, timed
 
@@ -77,15 +77,16 @@ def _profile(function: Callable[..., Any], options: dict[str, Any], args: Any, k
     notes: list[str] = []
     result = called(subject.function, args, kwargs)
     if subject.gradient is None:
-        subject.gradient, why = _has_gradient(result, args, subject.how["argnums"])
+        subject.gradient, why = _has_gradient(result, args, kwargs, subject.how["argnums"])
         notes += [why] if why else []
     whole, budget = subject.whole(), options["seconds"]
     if subject.gradient:
         called(whole, args, kwargs)
     value_seconds = least(lambda: subject.function(*args, **kwargs), budget)
     spent = least(lambda: whole(*args, **kwargs), budget) if subject.gradient else value_seconds
-    run = recorded(whole, args, kwargs)
-    timing = timed(run.program, run.values, run.stacks, budget)
+    with explained("wrote down what the function does, with values that are traced"):
+        run = recorded(whole, args, kwargs)
+    timing = timed(run.program, run.values, budget, run.stacks, run.backward)
     saved = saved_by_line(lambda: whole(*args, **kwargs), (args, kwargs)) if subject.gradient else {}
     made = None
     if subject.compiled:
@@ -95,6 +96,8 @@ def _profile(function: Callable[..., Any], options: dict[str, Any], args: Any, k
             notes.append(f"the compiled function is {made.how}")
     if not run.program.equations:
         notes.append("no primitive ran on the arguments: the function does nothing with them that NumPy sees")
+    if sum(timing.seconds) > 1.1 * spent:
+        notes.append("primitives timed one by one took longer than the whole: take the shares, not the sums")
     if timing.runs == 1:
         notes.append("primitives were timed once only; give more seconds= for the least of several runs")
     lines = lines_of(timing.sites, saved, None if made is None else made.sites)
@@ -104,8 +107,10 @@ def _profile(function: Callable[..., Any], options: dict[str, Any], args: Any, k
     )  # fmt: skip
 
 
-def _has_gradient(result: Any, args: Sequence[Any], argnums: Any) -> tuple[bool, str]:
+def _has_gradient(result: Any, args: Sequence[Any], kwargs: Any, argnums: Any) -> tuple[bool, str]:
     """Whether a function with this result is profiled with its gradient; and if not, why."""
+    if not args and not kwargs:
+        return False, "forward only: there are no arguments to differentiate"
     leaves = tree.leaves(result)
     if len(leaves) != 1 or leaves[0] is not result or np.shape(result) != ():
         what = f"{len(leaves)} arrays" if len(leaves) != 1 else f"an array of shape {np.shape(leaves[0])}"

@@ -63,7 +63,7 @@ def compiled_profile(
 
 def shared_out(program: Any, values: Sequence[Any], whole: float) -> tuple[tuple[Site, ...], float]:
     """The sites of a compiled program, with the seconds of the whole shared out by predicted cost."""
-    sites = [site for site in timed(program, values, (), 0.0).sites if site.calls]
+    sites = [site for site in timed(program, values, 0.0).sites if site.calls]
     prices = [cost(site.equation) * site.calls for site in sites]
     apart = sum(site.seconds for site, price in zip(sites, prices, strict=True) if math.isinf(price))
     known = sum(price for price in prices if math.isfinite(price))

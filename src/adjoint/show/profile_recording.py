@@ -10,7 +10,8 @@ that it takes for these arguments, and of the gradient the very operations are w
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -27,9 +28,9 @@ from adjoint.program.trace import running
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value, run
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.lines import LinedTape, Lining, lined
+from adjoint.transform.lines import LinedTape, Lining, entry_read, lined
 
-__all__ = ["Recorded", "Stack", "called", "recorded", "saved_by_line"]
+__all__ = ["Recorded", "Stack", "called", "explained", "recorded", "saved_by_line"]
 
 Stack = tuple[Location, ...]  # places in the user's functions that were running, outermost first
 
@@ -41,6 +42,7 @@ class Recorded:
     program: Program
     values: list[Value]
     stacks: list[Stack]
+    backward: list[bool]  # whether it is done on the way back: what is computed again there, too
 
 
 class _Calls:
@@ -68,13 +70,25 @@ class _CallsRecord(Record):
         super().__init__(concrete=True, purpose="a profiled function", runs_again=False)
         self.calls = calls
         self.stacks: list[Stack] = []
+        self.backward: list[bool] = []
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         before = len(self.equations)
         result = super().apply(op, args)
-        stack = getattr(origin(), "note", None) or self.calls()
-        self.stacks.extend([stack] * (len(self.equations) - before))
+        entry, place = entry_read(), origin().location
+        if entry is None or not entry.note:
+            stack = self.calls()
+        else:  # what is computed again on the way back has a line of its own, inside that of the entry
+            known: Stack = entry.note
+            stack = (*known, place) if isinstance(place, Location) and place not in known else known
+        new = len(self.equations) - before
+        self.stacks.extend([stack] * new)
+        self.backward.extend([entry is not None] * new)
         return result
+
+    def seed(self, ct: Value) -> Value:
+        """What is pulled through linear parts alone would not depend on the arguments: it is written down, too."""
+        return self.constant(ct)
 
 
 def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Recorded:
@@ -87,7 +101,8 @@ def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     moving = moving or [i for i, leaf in enumerate(leaves) if _kind(leaf) in {"i", "u"}]
     values = [_plain(leaves[i]) for i in moving]
     calls = _Calls()
-    with running(_CallsRecord(calls)) as record, lined(Lining(note=calls)):
+    record = _CallsRecord(calls)
+    with running(record), lined(Lining(note=calls, seed=record.seed)):
         record.started = here()
         inputs = [record.input(type_of(v), v) for v in values]
 
@@ -100,15 +115,22 @@ def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
 
         outputs = [leaf for leaf in tree.leaves(run(record, call)) if _kind(leaf)]
         program, _ = record.program(inputs, [checked_leaf(leaf) for leaf in outputs])
-    return Recorded(program, values, record.stacks)
+    return Recorded(program, values, record.stacks, record.backward)
 
 
 def called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What a function returns; an error says that it arose while the function was profiled."""
-    try:
+    with explained("ran the function on its arguments"):
         return function(*args, **kwargs)
+
+
+@contextmanager
+def explained(doing: str) -> Generator[None]:
+    """An error inside says what profile was doing."""
+    try:
+        yield
     except Exception as error:
-        error.add_note("It was raised while profile ran the function on its arguments; nothing was measured.")
+        error.add_note(f"It was raised while profile {doing}; nothing was measured.")
         raise
 
 

@@ -240,5 +240,5 @@ def lines_of(
         add(row(location), saved=nbytes)
     for site in compiled or ():
         add(row(site.location), **{"compiled_backward" if site.backward else "compiled_forward": site.seconds})
-    lines = [ProfileLine(*key, **amounts) for key, amounts in found.items()]
+    lines = [ProfileLine(*key, **amounts) for key, amounts in found.items() if any(amounts.values())]
     return tuple(sorted(lines, key=lambda one: (-one.seconds, -one.saved, one.file, one.number)))

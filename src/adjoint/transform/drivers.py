@@ -68,6 +68,7 @@ class Linearised:
         seeds: dict[int, Value] = {}
         for place, ct in zip(self.places, lifted(cotangents, self.watch), strict=True):
             if place >= 0 and ct is not None:
+                ct = self.tape.seed(ct)
                 seeds[place] = ct if place not in seeds else seeds[place] + ct
         with self.tape.reading():
             found = swept(self.tape, self.entries, len(self.input_types), seeds, consume=False)
@@ -128,7 +129,7 @@ def gradient(
         if isinstance(y, TapeTracer) and y._trace is tape and y._index >= 0:
             entries, tape.entries = tape.entries, []
             examined([value], tape, watch)
-            (seed,) = lifted([np.ones((), value.dtype)[()]], watch)
+            (seed,) = lifted([tape.seed(np.ones((), value.dtype)[()])], watch)
             with tape.reading():
                 cts = swept(tape, entries, len(inputs), {y._index: seed}, consume=True)
             tape.captured.verify()

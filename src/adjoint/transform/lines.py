@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.base.origins import Origin, origin, pin, pinned, unpin
-from adjoint.transform.tape import HEAD, Tape
+from adjoint.program.trace import Traced
+from adjoint.program.types import Value
+from adjoint.transform.tape import HEAD, Tape, TapeTracer
 
-__all__ = ["LinedTape", "Lines", "Lining", "NotedOrigin", "lined", "lining", "pins_restored"]
+__all__ = ["LinedTape", "Lines", "Lining", "NotedOrigin", "entry_read", "lined", "lining", "pins_restored"]
 
 
 class NotedOrigin(Origin):
@@ -29,14 +31,17 @@ class Lining:
     """What is wanted of tapes while it is in force.
 
     `note` is called for every entry, and what it gives goes with the origin. `reading` is called with a tape that is
-    about to be read backwards.
+    about to be read backwards. `seed` is given the cotangents that the reading begins with, and may replace them, if
+    the tape is one over other traces.
     """
 
     note: Callable[[], Any] = lambda: None
     reading: Callable[[LinedTape], None] = lambda tape: None
+    seed: Callable[[Value], Value] = lambda ct: ct
 
 
 _lining: ContextVar[Lining | None] = ContextVar("adjoint_lining", default=None)
+_entry: ContextVar[NotedOrigin | None] = ContextVar("adjoint_entry", default=None)
 
 
 def lining() -> Lining | None:
@@ -54,14 +59,25 @@ def lined(wanted: Lining) -> Generator[None]:
         _lining.reset(token)
 
 
+def entry_read() -> NotedOrigin | None:
+    """The entry that is read backwards now; None: none is, or its tape does not know lines."""
+    return _entry.get()
+
+
+def _read(place: NotedOrigin) -> None:
+    pin(place)
+    _entry.set(place)
+
+
 @contextmanager
 def pins_restored() -> Generator[None]:
     """Read a record inside: afterwards everything is done for whom it was done before."""
-    token = pin(pinned())
+    token, entry = pin(pinned()), _entry.set(_entry.get())
     try:
         yield
     finally:
         unpin(token)
+        _entry.reset(entry)
 
 
 class Lines(list[Any]):
@@ -86,17 +102,17 @@ class Lines(list[Any]):
         return Lines(entries, self.places, self.wanted)
 
     def pop(self, index: Any = -1) -> Any:
-        pin(self.places.pop(index))
+        _read(self.places.pop(index))
         return super().pop(index)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, int):
-            pin(self.places[index])
+            _read(self.places[index])
         return super().__getitem__(index)
 
     def __reversed__(self) -> Iterator[Any]:
         for entry, place in zip(super().__reversed__(), reversed(self.places), strict=True):
-            pin(place)
+            _read(place)
             yield entry
 
 
@@ -107,6 +123,14 @@ class LinedTape(Tape):
         super().__init__(outlives_call=outlives_call)
         self.wanted = wanted
         self.entries = self.lines = Lines(wanted=wanted)
+        self.lifted = False  # whether it differentiates values of other traces
+
+    def input(self, value: Value) -> TapeTracer:
+        self.lifted = self.lifted or isinstance(value, Traced)
+        return super().input(value)
+
+    def seed(self, ct: Value) -> Value:
+        return self.wanted.seed(ct) if self.lifted and not isinstance(ct, Traced) else ct
 
     @contextmanager
     def reading(self) -> Generator[None]:

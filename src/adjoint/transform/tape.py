@@ -84,6 +84,10 @@ class Tape(Trace):
         self.small = self.small and (isinstance(value, Traced) or getattr(value, "nbytes", 0) <= SMALL)
         return self._new(self.captured.hold(value), (INPUT, -1, -1, None, None, None, None))
 
+    def seed(self, ct: Value) -> Value:
+        """A cotangent that the reading begins with."""
+        return ct
+
     def constant(self, value: Value) -> TapeTracer:
         return TapeTracer(self, value, -1)
 
