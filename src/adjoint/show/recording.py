@@ -59,6 +59,7 @@ class Recorded:
     calls: tuple[Calls, ...]
     outputs: Any  # structure of the results
     questions: tuple[str, ...] = ()  # what Python asked of values on its way, and the answers
+    guards: tuple[tuple[Any, str, Any], ...] = ()  # the same: (variable of the program, question, answer)
 
 
 class CallsRecord(Record):
@@ -141,6 +142,7 @@ def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     return Recorded(
         name, program, tuple(values), tuple(names[i] for i in moving), tuple(record.calls), outputs,
         tuple(f"{g.question} is {g.answer} at {describe(g.location)}" for g in record.guards),
+        tuple((g.atom, g.question, g.answer) for g in record.guards),
     )  # fmt: skip
 
 

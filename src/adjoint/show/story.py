@@ -16,7 +16,7 @@ from adjoint.base.source import Location
 from adjoint.program.op import Op
 from adjoint.program.types import Value, type_of
 
-__all__ = ["Event", "Group", "Literal", "Story", "Variable"]
+__all__ = ["Event", "Group", "Guard", "Literal", "Story", "Variable"]
 
 
 @dataclass(eq=False)
@@ -101,6 +101,16 @@ class Event:
         return [isinstance(a, Variable) and a.moves for a in self.operands]
 
 
+@dataclass(frozen=True)
+class Guard:
+    """What was asked of a variable, and the answer that this story holds for: the way taken depends on it."""
+
+    variable: Variable
+    question: str  # as in adjoint.ops.guards
+    answer: Any
+    text: str
+
+
 @dataclass(eq=False)
 class Story:
     """The whole computation."""
@@ -115,6 +125,7 @@ class Story:
     structure: Any  # of the results
     questions: tuple[str, ...] = ()  # what Python asked on its way: the story holds for the same answers
     notes: list[str] = field(default_factory=list[str])
+    guards: list[Guard] = field(default_factory=list[Any])
 
     @property
     def steps(self) -> Sequence[Variable]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.base.source import Location, line
+from adjoint.base.source import Location, line, short
 from adjoint.ops.call import Call
 from adjoint.ops.control import Cond
 from adjoint.ops.effects import Effect
@@ -23,7 +23,7 @@ from adjoint.program.types import Value, is_differentiable
 from adjoint.show.groups import Grouping
 from adjoint.show.labels import label
 from adjoint.show.recording import Calls, Recorded
-from adjoint.show.story import Event, Group, Literal, Story, Variable
+from adjoint.show.story import Event, Group, Guard, Literal, Story, Variable
 
 __all__ = ["unfolded"]
 
@@ -45,6 +45,8 @@ def unfolded(
         moves = is_differentiable(value) and (wanted is None or wanted[i])
         inputs.append(teller.variable(f"v{i + 1 - p}", "input", value, name, moves))
     outputs = teller.program(run.program, inputs, teller.grouping.whole, list(run.calls))
+    for (atom, question, answer), asked in zip(run.guards, run.questions, strict=True):
+        teller.guard(teller.outermost.get(atom), question, answer, asked)
     if statements:
         _hide_parts(teller.events, outputs)
     for kind, hidden, letter in (("constant", False, "c"), ("step", False, "v"), ("step", True, "t")):
@@ -55,7 +57,7 @@ def unfolded(
     grouping = teller.grouping
     return Story(
         run.name, teller.variables, teller.events, given, tuple(outputs), grouping.whole, grouping.groups,
-        run.outputs, run.questions, teller.notes,
+        run.outputs, run.questions, teller.notes, teller.guards,
     )  # fmt: skip
 
 
@@ -84,6 +86,8 @@ class _Teller:
         self.variables: list[Variable] = []
         self.events: list[Event] = []
         self.notes: list[str] = []
+        self.guards: list[Guard] = []
+        self.outermost: dict[Var, Operand] = {}  # what the variables of the program stand for
         self.grouping = Grouping()
         self._arrays: dict[int, Variable] = {}  # constants by identity
 
@@ -121,7 +125,14 @@ class _Teller:
                 goes_on = calls[position + 1].request == around.request
             if not goes_on and len(outs) == 1 and isinstance(outs[0], Variable) and not outs[0].label:
                 outs[0].label = label(eq.location)
+        if calls is not None:
+            self.outermost = env
         return [read(a) for a in program.outputs]
+
+    def guard(self, operand: Operand | None, question: str, answer: Any, text: str) -> None:
+        """Note that the way taken depends on the value of an operand."""
+        if isinstance(operand, Variable):
+            self.guards.append(Guard(operand, question, answer, text))
 
     def equation(self, eq: Equation, xs: list[Operand], group: Group, read: Sequence[bool]) -> Sequence[Operand]:
         op: Any = eq.op
@@ -135,6 +146,7 @@ class _Teller:
             return self.program(op.program, xs, self.grouping.new("checkpoint", "recomputed", group, eq.location))
         if isinstance(op, Cond):
             which = min(max(int(xs[0].value), 0), len(op.branches) - 1)
+            self.guard(xs[0], "index", which, f"branch {which} of ad.cond at {short(eq.location)}")
             name = f"branch {which} of {len(op.branches)}" if len(op.branches) != 2 else f"if {bool(which)}"
             return self.program(op.branches[which], xs[1:], self.grouping.new("branch", name, group, eq.location))
         if isinstance(op, Scan):
@@ -193,13 +205,15 @@ class _Teller:
     ) -> Sequence[Operand] | None:
         """Turn by turn, or None when that would be too long: then what was written down is taken back."""
         test, constants, carry = op.parts(xs)
-        before = len(self.events), len(self.variables), len(self.grouping.groups)
+        before = len(self.events), len(self.variables), len(self.grouping.groups), len(self.guards)
         around = self.grouping.new("loop", "while", group, location)
         rows: list[Sequence[Operand]] = []
         while True:
             turn = self.grouping.new("turn", f"turn {len(rows)}", around, location)
-            goes_on = self.program(op.condition, [*test, *carry], turn)[0].value
-            if not bool(goes_on):
+            asked = self.program(op.condition, [*test, *carry], turn)[0]
+            answer = bool(asked.value)
+            self.guard(asked, "bool", answer, f"turn {len(rows)} of the loop at {short(location)}: goes on is {answer}")
+            if not answer:
                 turn.name = "last question"
                 break
             out = self.program(op.body, [*constants, *carry], turn)
@@ -211,7 +225,7 @@ class _Teller:
         around.name = f"while, {len(rows)} turns"
         return [*carry, *self.columns(rows, op.body.output_types[op.carries :], wanted[op.carries :], around, location)]
 
-    def forget(self, events: int, variables: int, groups: int, group: Group) -> None:
+    def forget(self, events: int, variables: int, groups: int, guards: int, group: Group) -> None:
         for event in self.events[events:]:
             for x in event.operands:
                 if isinstance(x, Variable):
@@ -219,6 +233,7 @@ class _Teller:
         for v in self.variables[variables:]:
             self._arrays = {key: known for key, known in self._arrays.items() if known is not v}
         del self.events[events:], self.variables[variables:], self.grouping.groups[groups:]
+        del self.guards[guards:]
         group.parts.pop()
 
     def columns(

@@ -1,0 +1,231 @@
+"""The chain rule as programs that a page can run: every rule recorded from its primitive, each kept once.
+
+    pull      (z̄…, x₁ … xₙ, z…)                        -> x̄ᵢ of the operands that move
+    push      (x₁ … xₙ, z…, ẋ of the operands that move)  -> ż…
+    second    (z̄…, x₁ … xₙ, z…, dz̄…, ẋ…, ż…)            -> dx̄ᵢ: the derivative of pull along the tangents
+
+So nothing about derivatives is written a second time for the page: it evaluates primitives, and these say the rest.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.api import jvp
+from adjoint.ops.calculus import fit
+from adjoint.ops.call import Call
+from adjoint.ops.weak import Weaken
+from adjoint.program.op import Op
+from adjoint.program.program import Program, Var
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType, Value, is_differentiable, type_of
+from adjoint.show.story import Event, Variable
+
+__all__ = ["Rules", "encoded", "named"]
+
+
+class Rules:
+    """The table of primitives, the table of rules, and for each operation the numbers of its rules (-1: none)."""
+
+    def __init__(self) -> None:
+        self.ops: list[dict[str, Any]] = []
+        self.programs: list[dict[str, Any]] = []
+        self._ops: dict[Any, int] = {}
+        self._rules: dict[Any, tuple[int, int, int]] = {}
+        self._held: list[Any] = []  # operations that are known by identity
+
+    def op(self, op: Op) -> int:
+        """The number of a primitive."""
+        key = self._key(op)
+        if key not in self._ops:
+            self._ops[key] = len(self.ops)
+            self.ops.append(named(op))
+        return self._ops[key]
+
+    def of(self, event: Event, masked: bool, kind: tuple[Any, ...]) -> tuple[int, int, int]:
+        """The numbers of pull, push and second of an operation; `kind` is its types and which operands move."""
+        key = (self._key(event.op), kind, masked)
+        if key not in self._rules:
+            self._rules[key] = self._made(event, masked)
+        return self._rules[key]
+
+    def _key(self, op: Op) -> Any:
+        try:
+            hash(op)
+        except TypeError:
+            self._held.append(op)
+            return id(op)
+        return op
+
+    def _made(self, event: Event, masked: bool) -> tuple[int, int, int]:
+        op: Any = event.op
+        if op.flat or not any(event.moving) or op.saves or op.closes or op.opaque:
+            return -1, -1, -1
+        types = tuple(_strong(type_of(a.value)) for a in event.operands)
+        outs = tuple(_strong(type_of(v.value)) for v in event.outputs)
+        moving = tuple(event.moving)
+        n = len(types)
+        dots = [t for t, m in zip(types, moving, strict=True) if m]
+
+        def pull(*values: Value) -> Sequence[Value]:
+            cts, xs, zs = values[: len(outs)], values[len(outs) : len(outs) + n], values[len(outs) + n :]
+            extra = (masked,) if op.pointwise else ()
+            ct, z = (list(cts), tuple(zs)) if op.several else (cts[0], zs[0])
+            parts = op.pull(ct, list(xs), z, moving, *extra)
+            return tuple(
+                np.zeros(t.shape, t.dtype) if part is None else fit(_array(part), t)
+                for part, m, t in zip(parts, moving, types, strict=False) if m
+            )  # fmt: skip
+
+        def push(*values: Value) -> Sequence[Value]:
+            xs, zs, rest = list(values[:n]), values[n : n + len(outs)], iter(values[n + len(outs) :])
+            d = op.push(xs, tuple(zs) if op.several else zs[0], [next(rest) if m else None for m in moving])
+            ds = d if op.several else (d,)
+            return [np.zeros(t.shape, t.dtype) if part is None else part for part, t in zip(ds, outs, strict=True)]
+
+        def second(*values: Value) -> Sequence[Value]:
+            count = 2 * len(outs) + n
+            primals, rest = list(values[:count]), iter(values[count:])
+            smooth = [True] * len(outs) + list(moving) + [is_differentiable(np.zeros((), t.dtype)) for t in outs]
+            places = [i for i, s in enumerate(smooth) if s]
+
+            def only(*some: Value) -> Any:
+                full = list(primals)
+                for i, x in zip(places, some, strict=True):
+                    full[i] = x
+                return tuple(pull(*full))
+
+            return jvp(only, tuple(primals[i] for i in places), tuple(rest))[1]
+
+        floats = [t for t in outs if is_differentiable(np.zeros((), t.dtype))]
+        return (
+            self._program(pull, [*outs, *types, *outs]),
+            self._program(push, [*types, *outs, *dots]),
+            self._program(second, [*outs, *types, *outs, *outs, *dots, *floats]),
+        )
+
+    def _program(self, rule: Callable[..., Sequence[Value]], types: Sequence[ArrayType]) -> int:
+        try:
+            with np.errstate(all="ignore"):
+                program, captured = record_program(rule, types)
+        except Exception:  # the rule asks for values, or has no second derivative: the page says that it cannot
+            return -1
+        if captured:
+            return -1
+        self.programs.append(self.written(program))
+        return len(self.programs) - 1
+
+    def written(self, program: Program) -> dict[str, Any]:
+        """A program as slots: inputs, then constants, then results. A step is [primitive, operands, dtypes]."""
+        constants: list[Any] = []
+        steps: list[Any] = []
+        results: list[int] = []
+        count = len(program.inputs)
+
+        def constant(value: Value) -> tuple[str, int]:
+            constants.append({"dtype": str(type_of(value).dtype), "shape": list(np.shape(value)), **encoded(value)})
+            return "constant", len(constants) - 1
+
+        def run(inner: Program, args: Sequence[Any]) -> list[Any]:
+            env: dict[Var, Any] = dict(zip(inner.inputs, args, strict=True))
+            env.update({v: constant(value) for v, value in inner.constants.items()})
+
+            def read(atom: Any) -> Any:
+                return env[atom] if isinstance(atom, Var) else constant(atom.value)
+
+            for eq in inner.equations:
+                xs = [read(a) for a in eq.inputs]
+                if isinstance(eq.op, Weaken):
+                    env[eq.outputs[0]] = xs[0]
+                elif isinstance(eq.op, Call):
+                    env.update(zip(eq.outputs, run(eq.op.program, xs), strict=True))
+                else:
+                    made = [("result", len(results) + k) for k in range(len(eq.outputs))]
+                    results.extend([0] * len(made))
+                    env.update(zip(eq.outputs, made, strict=True))
+                    steps.append((self.op(eq.op), xs, [str(v.type.dtype) for v in eq.outputs]))
+            return [read(a) for a in inner.outputs]
+
+        outs = run(program, [("input", i) for i in range(count)])
+        start = {"input": 0, "constant": count, "result": count + len(constants)}
+        place = lambda slot: start[slot[0]] + slot[1]
+        return {
+            "inputs": count, "constants": constants,
+            "steps": [[op, [place(x) for x in xs], dtypes] for op, xs, dtypes in steps],
+            "outputs": [place(slot) for slot in outs],
+        }  # fmt: skip
+
+
+def kind_of(event: Event) -> tuple[Any, ...]:
+    """What the rules of an operation depend on beside itself."""
+    parts: list[Any] = []
+    for a in event.operands:
+        moves = isinstance(a, Variable) and a.moves
+        value = a.value
+        parts += [getattr(value, "shape", ()), getattr(value, "dtype", type(value)), moves]
+    return tuple(parts)
+
+
+def _strong(kind: ArrayType) -> ArrayType:
+    return ArrayType(kind.shape, kind.dtype)
+
+
+def _array(value: Value) -> Value:
+    return value if hasattr(value, "dtype") else np.asarray(value)
+
+
+def named(op: Op) -> dict[str, Any]:
+    """A primitive by name and static parameters; without `name` when these are not plain data."""
+    title = {"title": op.title}
+    name = getattr(op, "name", None)
+    if not dataclasses.is_dataclass(op):
+        return {**title, "name": name} if isinstance(name, str) else title
+    try:
+        fields = {f.name: _plain(getattr(op, f.name)) for f in dataclasses.fields(op)}
+    except TypeError:
+        return title
+    return {**title, "name": type(op).__name__, "parameters": fields}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float | np.floating):
+        return encoded(np.float64(value))["value"]
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, np.dtype):
+        return str(value)
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    raise TypeError(type(value))
+
+
+@functools.lru_cache(maxsize=64)
+def _special(text: str) -> str:
+    return {"nan": "nan", "inf": "inf", "-inf": "-inf"}[text]
+
+
+def encoded(value: Value) -> dict[str, Any]:
+    """{"value": …}: a number, or the elements in C order as a list; NaN and infinities are "nan", "inf", "-inf".
+
+    Complex values have their imaginary parts in "imaginary".
+    """
+    array = np.asarray(value)
+    if array.dtype.kind == "c":
+        return {"value": _list(array.real), "imaginary": _list(array.imag)}
+    return {"value": _list(array)}
+
+
+def _list(array: Any) -> Any:
+    flat = array.tolist() if array.ndim == 0 else array.ravel().tolist()
+    if array.dtype.kind != "f" or np.all(np.isfinite(array)):
+        return flat
+    one = lambda x: x if x - x == 0 else _special(str(x))
+    return one(flat) if array.ndim == 0 else [one(x) for x in flat]

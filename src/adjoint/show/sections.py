@@ -1,0 +1,52 @@
+"""What a page tells beside the trace: programs, costs, kinks, as titled texts."""
+
+# pyright: basic
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["sections"]
+
+SHORT = 600  # operations, up to which costs and simplified programs are worked out for a page
+LINES = 400  # of a text
+
+
+def sections(explanation: Any) -> list[dict[str, str]]:
+    """Titles and texts, in the order of a page; what cannot be worked out says why."""
+    short = len(explanation.story.events) <= SHORT
+    made = [("Program", "as it was recorded", lambda: str(explanation.programs.value))]
+    if short:
+        made += [
+            ("Program, simplified", "the value alone", lambda: str(explanation.programs.simplified)),
+            (
+                "Value and derivative", "simplified: this is what ad.jit compiles",
+                lambda: str(explanation.programs.derivative_simplified),
+            ),
+            ("Cost", "operations and bytes, by line", lambda: _found(explanation, "cost")),
+            ("Kinks", "where the function is not smooth", lambda: _found(explanation, "kinks")),
+        ]  # fmt: skip
+    out = [{"title": title, "about": about, "text": text} for title, about, make in made if (text := _told(make))]
+    if not short:
+        out.append({
+            "title": "Left out", "about": "",
+            "text": f"The story has more than {SHORT} operations: the simplified programs, costs and kinks are not "
+            "worked out for a page. Ask for them: explanation.programs, explanation.kinks.",
+        })  # fmt: skip
+    return out
+
+
+def _found(explanation: Any, name: str) -> str:
+    found = getattr(explanation, name, None)
+    return "" if found is None else str(found)
+
+
+def _told(make: Callable[[], str]) -> str:
+    try:
+        text = make()
+    except Exception as problem:  # a page is made also where one of its parts cannot be
+        text = f"not available: {problem}"
+    lines = text.split("\n")
+    if len(lines) > LINES:
+        lines[LINES:] = [f"… {len(lines) - LINES} more lines"]
+    return "\n".join(lines)

@@ -1,0 +1,116 @@
+"""Formulas of many operations: one is written for each kind of operation, and the names are filled in.
+
+A formula that depends on values (a `where` whose condition is known) is written for its operation alone.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from adjoint.show.formulas import (
+    Apply,
+    Formula,
+    Number,
+    Symbol,
+    adjoint_formula,
+    forward_formula,
+    pull_program,
+    pulled_formula,
+    push_program,
+    read,
+    tangent_formula,
+)
+from adjoint.show.notation import accented, text
+from adjoint.show.story import Event, Story, Variable
+
+__all__ = ["Templates"]
+
+PLACE = 0xE000  # private letters stand for variables
+MOST_TERMS = 12  # of a sum over everything that reads a variable
+_PLACES = re.compile("([\ue000-\uf8ff][\u0304\u0307]*)")
+_ACCENTS = {"": "", "\u0304": "bar", "\u0307": "dot"}
+Pieces = list[Any]  # texts, and (number of the variable in the operation, accent)
+
+
+class Templates:
+    """The texts of all operations of a story."""
+
+    def __init__(self, story: Story) -> None:
+        self.hides = any(v.hidden for v in story.variables)
+        self._known: dict[Any, tuple[Pieces | None, Pieces | None, list[Pieces | None]] | None] = {}
+
+    def of(self, event: Event, key: Any) -> tuple[str, str, list[str]]:
+        """What the operation computes, its tangent, and what it adds to the adjoint of each operand ("": nothing)."""
+        if self.hides or len(event.outputs) > 1:
+            return self._alone(event)
+        literals = tuple(None if isinstance(a, Variable) else repr(a.value) for a in event.operands)
+        full = (key, literals)
+        if full not in self._known:
+            self._known[full] = _template(event)
+        found = self._known[full]
+        if found is None:
+            return self._alone(event)
+        names = [getattr(a, "name", "") for a in (*event.operands, *event.outputs)]
+        forward, tangent, terms = found
+        return _filled(forward, names), _filled(tangent, names), [_filled(term, names) for term in terms]
+
+    def _alone(self, event: Event) -> tuple[str, str, list[str]]:
+        moves = any(v.moves for v in event.outputs)
+        tangent = tangent_formula(event) if moves else None
+        terms = [pulled_formula(event, i) if moves and m else None for i, m in enumerate(event.moving)]
+        return text(forward_formula(event)), _text(tangent), [_text(term) for term in terms]
+
+    def adjoint(self, v: Variable) -> str:
+        """The adjoint of a variable in a story with hidden ones, whose terms do not stand one by one."""
+        if not self.hides or not v.moves or len(v.uses) > MOST_TERMS:
+            return ""
+        return _text(adjoint_formula(v))
+
+
+def _text(formula: Formula | None) -> str:
+    return "" if formula is None else text(formula)
+
+
+def _template(event: Event) -> Any:
+    count = len(event.operands)
+    operands = [
+        Symbol(chr(PLACE + i)) if isinstance(a, Variable) else Number(a.value) for i, a in enumerate(event.operands)
+    ]
+    out = [Symbol(chr(PLACE + count))]
+    whole: list[Any] = [Apply(event.op, tuple(operands))]
+    moving = event.moving
+    tangent = None
+    terms: list[Any] = [None] * count
+    if any(v.moves for v in event.outputs):
+        program = push_program(event)
+        if program is not None:
+            dots = [Symbol(chr(PLACE + i), "dot") for i, m in enumerate(moving) if m]
+            tangent = read(program, [*operands, *out, *dots])[0]
+        program = pull_program(event)
+        if program is not None:
+            found = iter(read(program, [Symbol(chr(PLACE + count), "bar"), *operands, *out]))
+            terms = [next(found) if m else None for m in moving]
+    whole += [tangent, *terms]
+    if any(_depends(formula) for formula in whole[1:]):
+        return None
+    pieces = [None if formula is None else _pieces(text(formula)) for formula in whole]
+    return pieces[0], pieces[1], pieces[2:]
+
+
+def _depends(formula: Any) -> bool:
+    return isinstance(formula, Apply) and (formula.title == "select" or any(map(_depends, formula.parts)))
+
+
+def _pieces(written: str) -> Pieces:
+    return [
+        (ord(piece[0]) - PLACE, _ACCENTS.get(piece[1:], "bar dot")) if k % 2 else piece
+        for k, piece in enumerate(_PLACES.split(written))
+    ]
+
+
+def _filled(pieces: Pieces | None, names: list[str]) -> str:
+    if pieces is None:
+        return ""
+    return "".join([p if isinstance(p, str) else accented(names[p[0]], p[1]) for p in pieces])
