@@ -3,8 +3,10 @@
 # pyright: basic
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Collection, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from adjoint import tree
@@ -12,8 +14,10 @@ from adjoint.api import Function, Transformed
 from adjoint.audit.kinks import Kinks, kinks
 from adjoint.base.garbage import uncollected
 from adjoint.show import sweeps
+from adjoint.show.graph import graph_data
 from adjoint.show.latex import derivation
 from adjoint.show.nonfinite import NonFinite, origins
+from adjoint.show.picture import drawn
 from adjoint.show.programs import Programs
 from adjoint.show.recording import Recorded, is_number_or_array, recorded
 from adjoint.show.story import Story
@@ -87,6 +91,24 @@ class Explanation:
         more = len(self.story.questions) - 6
         bad = [f"not finite: {one}" for one in self.nonfinite[:6]]
         return [*bad, *self.story.notes, *asked, *([f"and {more} more questions"] if more > 0 else [])]
+
+    @cached_property
+    def graph(self) -> dict[str, Any]:
+        """The computation graph as plain data: variables, groups, and where they stand (see adjoint.show.graph)."""
+        with uncollected():
+            return graph_data(self.story, self.mode)
+
+    def svg(self, path: str | os.PathLike[str] | None = None, *, opened: bool | Collection[int] | None = None) -> str:
+        """The computation graph as a picture; with `path` it is written there too.
+
+        `opened` says which groups are shown with what is in them: all (True), none (False), or those with these
+        numbers; by default as many as give a picture of moderate size.
+        """
+        chosen = opened if not isinstance(opened, bool) else self.graph["groups"].keys() if opened else ()
+        text = drawn(self.graph, chosen)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
 
     def _title(self) -> str:
         events = len(self.story.events)
