@@ -165,3 +165,12 @@ def test_long_paths_by_substitution() -> None:
     found = made.decompress(*made.compress(matrix))
     # entries follow one from the other along the path: rounding adds up
     np.testing.assert_allclose(found.data, matrix.data, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", HESSIAN_KINDS)
+def test_a_full_row_does_not_cost_the_square_of_its_length(kind: str) -> None:
+    n = 30_000
+    ends, zeros = np.arange(1, n), np.zeros(n - 1, int)
+    places = np.concatenate([zeros, ends, np.arange(n)]), np.concatenate([ends, zeros, np.arange(n)])
+    pattern = scipy.sparse.coo_array((np.ones(places[0].size), places), shape=(n, n)).tocsr()
+    assert sparse.colour(pattern, kind).number == 2

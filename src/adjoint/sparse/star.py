@@ -3,6 +3,10 @@
 A star colouring has no path of four vertices in two colours: any two colours induce stars. Then each hᵢⱼ stands alone
 in a product H s or its twin hⱼᵢ does. An acyclic colouring has no cycle in two colours: they induce trees, of which the
 entries follow one from the other, from the leaves inwards; it needs fewer colours still.
+
+All edges from one vertex to neighbours of one colour belong to the same star or tree. So for each vertex one edge is
+remembered for each colour of a neighbour, and neighbours of neighbours, of which a full row of the matrix makes n², are
+never gone through.
 """
 
 # pyright: basic
@@ -31,7 +35,7 @@ def star_coloured(graph: Graph, order: str = "natural") -> Any:
 
     Every edge belongs to a star of its two colours; a star of more than one edge has a hub. A vertex v must not have
     the colour of a neighbour w; nor, when two neighbours of v have one colour, the colour of any of their neighbours;
-    nor the colour of the hub x of a star that w belongs to.
+    nor the colour of the hub of a star that w is a leaf of.
     """
     start, neighbours = graph.lists()
     edge = edges_of(graph).tolist()
@@ -39,54 +43,65 @@ def star_coloured(graph: Graph, order: str = "natural") -> Any:
     colours = [-1] * n
     star = [-1] * (len(edge) // 2)  # of each edge
     hub: list[int] = []  # of each star; -1 while it has a single edge
+    founders: list[int] = []  # of each star: the sum of its first two vertices
+    towards: list[dict[int, int]] = [{} for _ in range(n)]  # of each vertex: colour of a neighbour → an edge to one
+    hubs: list[set[int] | None] = [None] * n  # of each vertex: the colours of hubs of which it is a leaf
     forbidden = [-1] * (n + 1)
     first: list[tuple[int, int, int]] = [(-1, -1, -1)] * (n + 1)  # of each colour: (v, its first neighbour, the edge)
     treated = [-1] * n
-    for v in reported(ordered(graph, order).tolist(), "colouring"):
-        own = range(start[v], start[v + 1])
+
+    def add_leaf(u: int, colour_of_hub: int) -> None:
+        known = hubs[u]
+        if known is None:
+            hubs[u] = {colour_of_hub}
+        else:
+            known.add(colour_of_hub)
+
+    for v in ordered(graph, order).tolist():
+        own = [at for at in range(start[v], start[v + 1]) if colours[neighbours[at]] >= 0]
         for at in own:
             w = neighbours[at]
             c = colours[w]
-            if c < 0:
-                continue
             forbidden[c] = v
             p, q, _ = first[c]
             if p == v:  # v is to be the hub of w and q
                 for u in (q, w):
                     if treated[u] != v:
                         treated[u] = v
-                        for x in neighbours[start[u] : start[u + 1]]:
-                            forbidden[colours[x]] = v
+                        for other in towards[u]:
+                            forbidden[other] = v
             else:
                 first[c] = (v, w, edge[at])
-                for k in range(start[w], start[w + 1]):
-                    x = neighbours[k]
-                    if colours[x] >= 0 and hub[star[edge[k]]] == x:
-                        forbidden[colours[x]] = v
+                for other in hubs[w] or ():
+                    forbidden[other] = v
         colour = 0
         while forbidden[colour] == v:
             colour += 1
         colours[v] = colour
         for at in own:
-            w = neighbours[at]
+            w, e = neighbours[at], edge[at]
             c = colours[w]
-            if c < 0:
-                continue
-            e = edge[at]
-            for k in range(start[w], start[w + 1]):
-                x = neighbours[k]
-                if x != v and colours[x] == colour:  # w is the hub of v and x
-                    hub[star[edge[k]]] = w
-                    star[e] = star[edge[k]]
-                    break
+            known = towards[w].get(colour)
+            _, q, other = first[c]
+            if known is not None:  # w is the hub of v and another vertex
+                star[e] = star[known]
+                if hub[star[e]] != w:
+                    hub[star[e]] = w
+                    add_leaf(founders[star[e]] - w, c)
+                add_leaf(v, c)
+            elif q != w:  # v is the hub of w and q
+                star[e] = star[other]
+                hub[star[e]] = v
+                add_leaf(q, colour)
+                add_leaf(w, colour)
             else:
-                _, q, other = first[c]
-                if q != w:  # v is the hub of w and q
-                    hub[star[other]] = v
-                    star[e] = star[other]
-                else:
-                    star[e] = len(hub)
-                    hub.append(-1)
+                star[e] = len(hub)
+                hub.append(-1)
+                founders.append(v + w)
+        for at in own:
+            w, e = neighbours[at], edge[at]
+            towards[w].setdefault(colour, e)
+            towards[v].setdefault(colours[w], e)
     return np.asarray(colours, int)
 
 
@@ -108,33 +123,30 @@ def acyclic_coloured(graph: Graph, order: str = "natural") -> Any:
             e = parent[e]
         return e
 
+    towards: list[dict[int, int]] = [{} for _ in range(n)]  # of each vertex: colour of a neighbour → an edge to one
     forbidden = [-1] * (n + 1)
     visit: list[tuple[int, int]] = [(-1, -1)] * len(parent)  # of each tree: (v, by which neighbour it was met first)
-    for v in reported(ordered(graph, order).tolist(), "colouring"):
+    for v in ordered(graph, order).tolist():
         own = [at for at in range(start[v], start[v + 1]) if colours[neighbours[at]] >= 0]
         for at in own:
             forbidden[colours[neighbours[at]]] = v
         for at in own:
             w = neighbours[at]
-            for k in range(start[w], start[w + 1]):
-                x = neighbours[k]
-                if x != v and colours[x] >= 0 and forbidden[colours[x]] != v:
-                    tree = root(edge[k])
+            for c, e in towards[w].items():
+                if forbidden[c] != v:
+                    tree = root(e)
                     p, q = visit[tree]
                     if p != v:
                         visit[tree] = (v, w)
                     elif q != w:
-                        forbidden[colours[x]] = v
+                        forbidden[c] = v
         colour = 0
         while forbidden[colour] == v:
             colour += 1
         colours[v] = colour
-        first: dict[int, int] = {}
         for at in own:
             w, e = neighbours[at], edge[at]
-            parent[root(e)] = root(first.setdefault(colours[w], e))
-            for k in range(start[w], start[w + 1]):
-                x = neighbours[k]
-                if x != v and colours[x] == colour:
-                    parent[root(e)] = root(edge[k])
+            parent[root(e)] = root(towards[v].setdefault(colours[w], e))
+            known = towards[w].setdefault(colour, e)
+            parent[root(e)] = root(known)
     return np.asarray(colours, int)
