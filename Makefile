@@ -15,7 +15,7 @@ TESTS ?= tests
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    a tour in the terminal: gradients, Hessians, a loop, a model fitted to handwritten digits"
+	@echo "make demo    a gradient explained, then a tour: derivatives, a Hessian, a loop, a model of handwritten digits"
 	@echo "make test    lint, then the whole test suite (WORKERS=2, TESTS=tests/ops to choose)"
 	@echo "make lint    ruff and pyright"
 	@echo "make docs    the documentation, into site/"
@@ -23,7 +23,7 @@ help:
 	@echo "make clean   remove .venv, caches and what was built"
 
 demo: $(VENV)/demo.stamp
-	@$(ONE_THREAD) $(BIN)/python examples/tour.py
+	@$(ONE_THREAD) $(BIN)/adjoint demo
 
 test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(TESTS)

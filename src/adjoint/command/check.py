@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api import jvp, vjp
+from adjoint.audit.kinks import kinks
 from adjoint.command.failures import CommandError, Exit, said_of
 from adjoint.command.printing import console, table, warn
 from adjoint.command.targets import target
@@ -83,15 +84,17 @@ def run(options: argparse.Namespace) -> Exit:
         whole = Check(flat, modes, rtol, 0.0, None, ())
         with np.errstate(all="ignore"):
             rows = list(compared(whole, options.order, np.random.default_rng(options.seed)))
+            remarks = not_smooth(function, chosen.args)
     except CommandError:
         raise
     except Exception as error:
         raise CommandError(said_of(error, f"{chosen.title} cannot be differentiated: ")) from error
     failed = [row for row in rows if row.fault]
     if options.json:
-        print(json.dumps({"function": chosen.title, "passed": not failed, "rows": [asdict(row) for row in rows]}))
+        told = {"function": chosen.title, "passed": not failed, "rows": [asdict(row) for row in rows], "kinks": remarks}
+        print(json.dumps(told))
     else:
-        tell(chosen.title, value, rows, rtol)
+        tell(chosen.title, value, rows, remarks, rtol)
     return Exit.NO if failed else Exit.WELL
 
 
@@ -151,6 +154,15 @@ def looked(check: Check, names: str, look: Callable[[], None], error: float) -> 
     return Row(len(check.derived_by) + 1, way, names, error if np.isfinite(error) else None, fault)
 
 
+def not_smooth(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+    """The operations that sit at a kink, where differences may agree with a slope that is only one of many."""
+    return [
+        f"{kink.primitive} has a {kink.kind} here ({kink.line}): derivatives take the slope "
+        f"{', '.join(f'{slope:g}' for slope in kink.used)} of {kink.hull}"
+        for kink in kinks(function)(*args)
+    ]
+
+
 def forward_error(forward: Leaves, differences: Differences) -> float:
     """The largest difference, relative to the largest element, by the better of both kinds of differences."""
     errors = []
@@ -172,7 +184,7 @@ def reverse_error(backward: Leaves, u: Leaves, differences: Differences) -> floa
     return min(errors)
 
 
-def tell(title: str, value: Any, rows: list[Row], rtol: float) -> None:
+def tell(title: str, value: Any, rows: list[Row], remarks: list[str], rtol: float) -> None:
     """The table and the verdict."""
     out = console()
     made = table(f"Derivatives of {_short(title)}", "order", "function", "compared", "relative error", "", left=3)
@@ -184,7 +196,9 @@ def tell(title: str, value: Any, rows: list[Row], rtol: float) -> None:
     out.print(made)
     failed = [row for row in rows if row.fault]
     for row in failed:
-        out.print(f"  {row.fault.removeprefix('check_grads: ')}", markup=False)
+        out.print(f"  {row.fault.removeprefix('check_grads: ')}", markup=False, soft_wrap=True)
+    for remark in remarks[:10]:
+        out.print(f"  note: {remark}.", markup=False, soft_wrap=True)
     if failed:
         out.print(f"[red]{len(failed)} of {len(rows)} comparisons differ.[/]")
     else:

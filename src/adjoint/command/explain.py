@@ -71,10 +71,10 @@ def run(options: argparse.Namespace) -> Exit:
                 *chosen.args, **chosen.kwargs
             )
             write(explanation, options)
-    except OSError as error:
-        raise CommandError(f"{error.filename or 'The output'} cannot be written: {error.strerror or error}.") from error
     except (BrokenPipeError, CommandError):
         raise
+    except OSError as error:
+        raise CommandError(f"{error.filename or 'The output'} cannot be written: {error.strerror or error}.") from error
     except Exception as error:
         raise CommandError(said_of(error, f"{chosen.title} cannot be explained: ")) from error
     if trouble is not None:

@@ -124,7 +124,7 @@ class Expression:
     def function(self) -> Callable[..., Any]:
         """The function of the variables, in their order."""
         number = next(_numbers)
-        filename = "<expression>" if number == 1 else f"<expression {number}>"
+        filename = "<expression>" if number == 1 else f"<expression-{number}>"
         one = len(self.statements) == 1
         places = [k + 1 if one else step.statement + 1 for k, step in enumerate(self.steps)]
         lines = [f"{text}\n" for text in ([step.text for step in self.steps] if one else self.statements)]

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -181,14 +181,14 @@ def bound(function: Callable[..., Any], title: str, values: dict[str, Any]) -> t
 
 # Files of arrays
 
-_UNREADABLE = (ValueError, OSError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
 
 def arrays_in(file: str) -> dict[str, Any]:
     """The arrays of an .npz file by name; the one of an .npy file as the first argument."""
     try:
-        with np.errstate(all="ignore"):
-            loaded = np.load(file, allow_pickle=False)
+        with open(file, "rb") as handle:
+            return _loaded(file, handle)
     except FileNotFoundError as error:
         near = closest(Path(file).name, [p.name for p in Path(file).parent.glob("*.np[yz]")])
         raise CommandError(f"There is no file {file}. {near}".rstrip()) from error
@@ -196,18 +196,19 @@ def arrays_in(file: str) -> dict[str, Any]:
         raise CommandError(f"{file} is a folder; --args takes a file that np.savez wrote.") from error
     except OSError as error:
         raise CommandError(f"{file} cannot be read: {error.strerror or error}.") from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise _malformed(file, error) from error
-    if isinstance(loaded, np.ndarray):
-        return {"arr_0": loaded[()] if loaded.ndim == 0 else loaded}
-    with loaded:
+
+
+def _loaded(file: str, handle: BinaryIO) -> dict[str, Any]:
+    name = ""
+    try:
+        loaded = np.load(handle, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return {"arr_0": loaded[()]}
         arrays: dict[str, Any] = {}
         for name in loaded.files:
-            try:
-                array = loaded[name]
-            except _UNREADABLE as error:
-                raise _malformed(f"{file}, {name}", error) from error
-            arrays[name] = array[()] if array.ndim == 0 else array
+            arrays[name] = loaded[name][()]
+    except _UNREADABLE as error:
+        raise _malformed(f"{file}, {name}" if name else file, error) from error
     if not arrays:
         raise CommandError(f"{file} holds no arrays.")
     return arrays

@@ -1,0 +1,94 @@
+"""`adjoint explain`: tables with the right numbers, files, and clear words for bad input."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.command.commands import folder, ran, refused
+from tests.command.test_targets import MODEL
+
+CURVE = "sqrt(x**2 + exp(x**2)) + cos(x**2 + exp(x**2))"
+
+
+def test_the_slides_example() -> None:
+    """f'(1) = 5.9830826 with its six intermediate rows."""
+    found = ran("explain", CURVE, "x=1.0")
+    assert (found.code, found.err) == (0, "")
+    assert "6 operations" in found.out
+    for number in ("5.983083", "2.718282", "3.718282", "1.928285", "0.8382725", "1.090012", "0.8045494"):
+        assert number in found.out
+
+
+def test_modes() -> None:
+    assert "tangents" in ran("explain", "sin(x)*y", "x=1", "y=2", "--mode", "forward").out
+    assert "second" in ran("explain", "sin(x)*y", "x=1", "y=2", "--mode", "second").out
+    assert ran("explain", "x*[1, 2]", "x=2", "--mode", "forward").code == 0
+
+
+def test_statements_have_names_and_rows() -> None:
+    found = ran("explain", "c = x**2 + 3*x; sin(c)", "x=1", "--detail", "statements")
+    rows = [line for line in found.out.splitlines() if "<expression" in line]
+    assert len(rows) == 2
+    assert rows[0].startswith("c ")
+
+
+def test_an_expression_may_begin_with_a_minus() -> None:
+    assert "−4" in ran("explain", "-x**2", "x=2").out
+
+
+@pytest.mark.parametrize(
+    "argv, said",
+    [
+        (["sqr(x)", "x=1"], "sqr is no function that expressions may call (column 1). Did you mean sqrt?"),
+        (["y + x", "x=1"], "y has no value"),
+        (["1/0 + x", "x=1"], "`1/0` divides by zero (column 1)."),
+        (["x.__class__", "x=1"], "The attribute __class__ is not taken (column 1)."),
+        (["9**9**9**9*x", "x=1"], "too large a number"),
+        (["sum(ones(10**12))*x", "x=1"], "at most 10,000,000 is taken"),
+        (["x*[1, 2]", "x=1"], "gives an array of shape (2,), and adjoints are those of one number; write sum(...)"),
+        (["linalg.eigh([[x, 1], [1, 2]])", "x=1"], "gives 2 results"),
+        (["x > 0", "x=1"], "gives true or false, which have no derivative"),
+        (["argmax([x, 1])", "x=1"], "gives whole numbers"),
+        (["x", "x=sin("], "x=sin(: This cannot be read"),
+        (["x", "x=[[1, 2], [3]]"], "x=[[1, 2], [3]]: `[[1, 2], [3]]` (column 1) cannot be computed"),
+        (["x", "x=1", "--html", "nowhere/at/all.html"], "There is no folder nowhere"),
+        (["x", "x=1", "--latex", "--json"], "choose one of them"),
+        (["model:fails", "x=1.0"], "raised ValueError: x is too large"),
+        (["model:pair", "x=1.0"], "gives 2 results"),
+        (["model:vector", "x=1.0"], "shape (3,)"),
+        (["model:nothing", "x=1.0"], "model:nothing gives"),
+        (["model:flag", "x=1.0"], "true or false"),
+        (["model:text", "x=1.0"], "model:text gives str"),
+        (["model:steps", "x=1", "n=2"], "None of the arguments of model:steps is a float; write x=1.0"),
+    ],
+)
+def test_bad_input(argv: list[str], said: str, tmp_path: Path) -> None:
+    with folder(tmp_path, model=MODEL):
+        assert said in refused("explain", *argv)
+
+
+@pytest.mark.parametrize(
+    "text, part", [("1/x", "`1/x` (column 1) is inf (a division by zero)"), ("2*log(x)", "`log(x)` (column 3) is -inf")]
+)
+def test_what_is_not_finite_is_explained_and_told(text: str, part: str) -> None:
+    found = ran("explain", text, "x=0")
+    assert found.code == 1
+    assert "inf" in found.out
+    assert part in found.err
+
+
+def test_a_function_and_a_file(tmp_path: Path) -> None:
+    with folder(tmp_path, model=MODEL):
+        np.savez("args.npz", w=np.array([1.0, 2.0]), x=np.float64(3.0))
+        found = ran("explain", "model:loss", "--args", "args.npz")
+    assert (found.code, found.err) == (0, "")
+    assert "loss" in found.out
+    assert "model.py:7" in found.out
+
+
+def test_large_arrays_are_summarised(tmp_path: Path) -> None:
+    np.savez(tmp_path / "large.npz", x=np.linspace(0.0, 1.0, 2_000_000))
+    found = ran("explain", "sum(sin(x)**2)", "--args", str(tmp_path / "large.npz"))
+    assert found.code == 0
+    assert len(found.out) < 3_000

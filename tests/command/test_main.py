@@ -1,0 +1,130 @@
+"""The command as a whole: help, versions, unknown commands, exit codes, Ctrl-C and pipes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import adjoint as ad
+from adjoint.command.failures import Exit
+from adjoint.command.main import parser_of
+from tests.command.commands import ran, refused
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+COMMANDS = ["explain", "check", "bench", "doctor", "demo"]
+
+
+def test_version() -> None:
+    found = ran("--version")
+    assert (found.code, found.out, found.err) == (0, f"adjoint {ad.__version__}\n", "")
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["-h"], ["help"]])
+def test_help_names_every_command_and_exit_code(argv: list[str]) -> None:
+    found = ran(*argv)
+    assert (found.code, found.err) == (0, "")
+    for name in COMMANDS:
+        assert f"\n  {name} " in found.out
+    for code in Exit:
+        assert f"\n  {code.value:<5}" in found.out
+    assert max(map(len, found.out.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name: str) -> None:
+    found = ran(name, "--help")
+    assert (found.code, found.err) == (0, "")
+    assert found.out.startswith(f"usage: adjoint {name} ")
+    assert found.out == ran("help", name).out
+    for action in parser_of(name)._actions:
+        assert action.help
+
+
+def test_no_command_shows_the_help() -> None:
+    found = ran()
+    assert found.code == 2
+    assert "commands:" in found.out
+
+
+@pytest.mark.parametrize(
+    "argv, meant",
+    [
+        (["explian", "x"], "Did you mean explain?"),
+        (["Check"], "Did you mean check?"),
+        (["doctro"], "Did you mean doctor?"),
+        (["xyz"], "The commands are explain, check, bench, doctor, demo."),
+        (["--verson"], "Did you mean --version?"),
+    ],
+)
+def test_unknown_commands_get_a_suggestion(argv: list[str], meant: str) -> None:
+    assert meant in refused(*argv)
+
+
+@pytest.mark.parametrize(
+    "argv, said",
+    [
+        (["explain"], "the following arguments are required: target"),
+        (["explain", "x", "x=1", "--mode", "sideways"], "invalid choice: 'sideways'"),
+        (["bench", "--secnods", "1"], "unrecognized arguments: --secnods"),
+        (["check", "x", "x=1", "--order", "two"], "invalid int value: 'two'"),
+    ],
+)
+def test_wrong_options(argv: list[str], said: str) -> None:
+    message = refused(*argv)
+    assert said in message
+    assert f"usage: adjoint {argv[0]}" in message
+
+
+def test_traceback_on_request() -> None:
+    for argv in (["--traceback", "explain", "sqr(x)", "x=1"], ["explain", "sqr(x)", "x=1", "--traceback"]):
+        found = ran(*argv)
+        assert found.code == 2
+        assert "Traceback (most recent call last)" in found.err
+        assert "Did you mean sqrt?" in found.err
+
+
+def test_as_a_module() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "adjoint", "check", "-x**2", "x=3", "--order", "1"],
+        env=ENVIRONMENT, capture_output=True, text=True, check=False, encoding="utf-8",
+    )  # fmt: skip
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "All 3 comparisons agree" in run.stdout
+    assert "the value is -9" in run.stdout
+    assert "\x1b" not in run.stdout  # no colours where there is no terminal
+
+
+def test_letters_that_the_output_does_not_have() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "adjoint", "explain", "θ**2", "θ=3"],
+        env=ENVIRONMENT | {"PYTHONIOENCODING": "ascii"}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert b"?" in run.stdout
+    assert run.stdout.isascii()
+
+
+def test_control_c() -> None:
+    command = [sys.executable, "-m", "adjoint", "bench", "--seconds", "60"]
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert "interrupted" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("argv", [["doctor"], ["explain", "sin(x)", "x=1"]])
+def test_a_reader_that_goes_away(argv: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "adjoint", *argv]
+    run = subprocess.run(command, env=ENVIRONMENT, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(write)
+    assert (run.returncode, run.stderr) == (141, "")
