@@ -1,5 +1,7 @@
 """Compiled functions: measured as a whole, shared out by line as an estimate that says so."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -46,7 +48,15 @@ def test_estimates_are_marked(found) -> None:
     text = str(found)
     assert "~compiled" in text
     assert "estimates" in text
+    assert "machine code: matmul" in text
     assert found.as_dict()["compiled"]["how"] == "compiled"
+
+
+def test_speedscope_has_the_estimates_apart(found, tmp_path) -> None:
+    found.speedscope(tmp_path / "found.json")
+    last = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["profiles"][-1]
+    assert "estimates" in last["name"]
+    assert last["endValue"] == pytest.approx(found.compiled.seconds)
 
 
 def test_gradients_that_are_compiled_or_of_what_is_compiled() -> None:

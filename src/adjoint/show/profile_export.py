@@ -37,8 +37,11 @@ def spells(timing: Timing) -> list[tuple[Site, float, int]]:
     return sorted(listed, key=lambda one: one[0].backward)  # stable: forwards first, each in its order
 
 
-def speedscope(name: str, timing: Timing, whole: float) -> dict[str, Any]:
-    """speedscope's own format: one profile each for forward, backward, and both; samples weigh seconds."""
+def speedscope(name: str, timing: Timing, whole: float, estimates: Sequence[Site] = ()) -> dict[str, Any]:
+    """speedscope's own format: one profile each for both ways, forward, backward; samples weigh seconds.
+
+    `estimates` are the sites of a compiled function, which get a profile of their own.
+    """
     numbers: dict[tuple[str, str | None, int | None], int] = {}
 
     def number(text: str, file: str | None = None, at: int | None = None) -> int:
@@ -53,27 +56,16 @@ def speedscope(name: str, timing: Timing, whole: float) -> dict[str, Any]:
         return [*found, number(site.name)]
 
     ran = spells(timing)
-    stacks = {id(site): stack(site) for site in timing.sites}
-    profiles: list[dict[str, Any]] = []
+    stacks = {id(site): stack(site) for site in (*timing.sites, *estimates)}
+    parts = [
+        [(stacks[id(site)], s) for site, s, _ in ran if wanted is None or site.backward is wanted]
+        for wanted in (None, False, True)
+    ]
     rest = max(whole - sum(timing.seconds), 0.0)
-    overhead = number("Python and the record")
-    for title, wanted in (("forward and backward", None), ("forward", False), ("backward", True)):
-        chosen = [(stacks[id(site)], s) for site, s, _ in ran if wanted is None or site.backward is wanted]
-        if wanted is None and rest:
-            chosen.append(([overhead], rest))
-        if chosen and (wanted is None or any(site.backward for site, *_ in ran)):
-            samples, weights = [list(part) for part in zip(*chosen, strict=True)]
-            profiles.append(
-                {
-                    "type": "sampled",
-                    "name": f"{name}: {title}",
-                    "unit": "seconds",
-                    "startValue": 0,
-                    "endValue": sum(weights),
-                    "samples": samples,
-                    "weights": weights,
-                }
-            )
+    parts[0].append(([number("Python and the record")], rest))
+    titles = ["forward and backward", "forward", "backward", "compiled (estimates)"]
+    parts.append([(stacks[id(site)], site.seconds) for site in sorted(estimates, key=lambda site: site.backward)])
+    profiles = [_sampled(f"{name}: {title}", part) for title, part in zip(titles, parts, strict=True) if part]
     shared: list[dict[str, Any]] = []
     for text, file, at in numbers:
         shared.append({"name": text} if file is None else {"name": text, "file": file, "line": at})
@@ -84,6 +76,19 @@ def speedscope(name: str, timing: Timing, whole: float) -> dict[str, Any]:
         "activeProfileIndex": 0,
         "shared": {"frames": shared},
         "profiles": profiles,
+    }
+
+
+def _sampled(name: str, weighed: Sequence[tuple[list[int], float]]) -> dict[str, Any]:
+    weights = [weight for _, weight in weighed]
+    return {
+        "type": "sampled",
+        "name": name,
+        "unit": "seconds",
+        "startValue": 0,
+        "endValue": sum(weights),
+        "samples": [sample for sample, _ in weighed],
+        "weights": weights,
     }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from adjoint.base.source import Location, describe, line
 from adjoint.memory.report import shown
+from adjoint.report import shortened
 from adjoint.show.profile_compiled import CompiledProfile
 from adjoint.show.profile_export import chrome_trace, speedscope, write_json
 from adjoint.show.profile_nesting import Nest, nested, shown_time
@@ -123,7 +124,8 @@ class Profile:
 
     def speedscope(self, path: str | os.PathLike[str]) -> None:
         """Write a file for speedscope (www.speedscope.app, or `npx speedscope`)."""
-        write_json(path, speedscope(self.name, self.timing, self.seconds))
+        estimates = () if self.compiled is None else self.compiled.sites
+        write_json(path, speedscope(self.name, self.timing, self.seconds, estimates))
 
     def chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write a file for chrome://tracing and ui.perfetto.dev: primitives end to end, in the order they ran."""
@@ -145,6 +147,9 @@ class Profile:
             one = self.compiled
             both = f", value and gradient {shown_time(one.seconds)}" if self.gradient else ""
             yield f"  compiled: value {shown_time(one.value_seconds)}{both}; first call {shown_time(one.first_call)}"
+            steps = f"  machine code: {'; '.join(shortened(one.steps, 6))}"
+            yield from [steps] if one.steps else []
+            yield from [f"  calls of NumPy: {'; '.join(shortened(one.callbacks, 6))}"] if one.callbacks else []
 
     def _headings(self) -> list[str]:
         back = ["backward"] if self._goes_back() else []
