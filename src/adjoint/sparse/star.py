@@ -57,7 +57,7 @@ def star_coloured(graph: Graph, order: str = "natural") -> Any:
         else:
             known.add(colour_of_hub)
 
-    for v in ordered(graph, order).tolist():
+    for v in reported(ordered(graph, order).tolist(), "colouring"):
         own = [at for at in range(start[v], start[v + 1]) if colours[neighbours[at]] >= 0]
         for at in own:
             w = neighbours[at]
@@ -126,7 +126,7 @@ def acyclic_coloured(graph: Graph, order: str = "natural") -> Any:
     towards: list[dict[int, int]] = [{} for _ in range(n)]  # of each vertex: colour of a neighbour → an edge to one
     forbidden = [-1] * (n + 1)
     visit: list[tuple[int, int]] = [(-1, -1)] * len(parent)  # of each tree: (v, by which neighbour it was met first)
-    for v in ordered(graph, order).tolist():
+    for v in reported(ordered(graph, order).tolist(), "colouring"):
         own = [at for at in range(start[v], start[v + 1]) if colours[neighbours[at]] >= 0]
         for at in own:
             forbidden[colours[neighbours[at]]] = v
