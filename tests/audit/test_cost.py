@@ -52,7 +52,7 @@ def test_the_gradient_of_a_circuit_takes_at_most_five_times_its_operations(circu
     assert found.gradient.flops <= 5 * len(gates)
 
 
-@pytest.mark.parametrize(("kind", "back"), [("+", 0), ("-", 0), ("*", 2), ("/", 2)])
+@pytest.mark.parametrize("kind, back", [("+", 0), ("-", 0), ("*", 2), ("/", 2)])
 def test_operations_by_hand(kind, back):
     f = function_of([(kind, 0, 1)])
     found = ad.cost(f)(2.0, 3.0)
@@ -115,6 +115,57 @@ def test_loops_count_by_their_turns():
         assert [multiplications(ad.cost(f)(x)) for x in (3.0, 100.0)] == [2, 7]
     # back: one product for each turn and argument of it, and the sums
     assert ad.cost(power)(1.1, 30).gradient.flops <= 5 * ad.cost(power)(1.1, 30).value.flops
+
+
+def quotients(x):
+    y = x * x / (1.0 + x)
+    return np.sum(y * np.tanh(x))
+
+
+FUNCTIONS = {
+    "arithmetic": quotients,
+    "scan": lambda x: ad.scan(lambda c, t: (c * x[0] + t, c), 0.5, x)[0],
+    "while": lambda x: ad.while_loop(lambda y: y[0] < 10.0, lambda y: y * 2.0, x)[0] * x[1],
+    "cond": lambda x: ad.cond(x[0] > 0, lambda x: np.sum(x * x), np.sum, x),
+    "few slots": lambda x: ad.fori_loop(0, 8, lambda i, y: y * x, x, checkpoint=2)[0],
+    "online": lambda x: ad.while_loop(lambda y: y[0] < 10.0, lambda y: y * 2.0, x, checkpoint=2)[0] * x[1],
+    "solver": lambda x: np.sum(ad.linear.cg(lambda v: v * x, np.ones(3)).value),
+}
+X = np.array([0.5, 0.7, 0.9])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_have_costs_too(name):
+    f = FUNCTIONS[name]
+    of = lambda g: ad.cost(g)(X)
+    plain = of(f)
+    assert plain.value.flops > 0
+    assert 1 < plain.ratio < 6
+    for tally in (plain.value, plain.gradient):
+        assert not tally.unmodelled
+    compiled = of(ad.jit(f))
+    assert (compiled.value, compiled.gradient) == (plain.value, plain.gradient)
+    # the gradient as a function: what it takes is what the gradient took above, but for the value as a result
+    for g in (ad.grad(f), ad.value_and_grad(f), ad.jit(ad.grad(f)), ad.grad(ad.jit(f))):
+        found = of(g)
+        assert found.value.flops == plain.gradient.flops
+        assert found.gradient.flops >= found.value.flops
+    forward = of(lambda x: ad.jvp(f, (x,), (np.ones(3),)))
+    assert plain.value.flops < forward.value.flops <= 6 * plain.value.flops
+    if name not in ("few slots", "online", "solver"):
+        assert of(lambda x: ad.vmap(f)(np.stack([x, x]))).value.flops >= 2 * plain.value.flops
+        assert of(ad.hessian(f)).value.flops >= of(ad.grad(f)).value.flops
+
+
+def test_a_checkpointed_function_is_counted_once_and_again_on_the_way_back():
+    plain, again = ad.cost(quotients)(X), ad.cost(ad.checkpoint(quotients))(X)
+    assert again.value == plain.value
+    assert 0 < again.gradient.flops - plain.gradient.flops <= plain.value.flops
+    assert again.gradient.calls == 2 * plain.gradient.calls
+
+
+def test_views_move_no_bytes():
+    assert ad.cost(lambda x: np.reshape(x, (2, 50)).T[0])(np.ones(100)).value.bytes == 0
 
 
 def test_several_results_and_keywords():

@@ -68,7 +68,7 @@ def test_derivatives_along_lines_that_are_not_linear_are_reported():
     """The slopes of x₁³/(x₁² + x₂²) at 0 along e₁, e₂ and their sum are 1, 0 and 1/2."""
     for direction, slope in [((1.0, 0.0), 1.0), ((0.0, 1.0), 0.0), ((1.0, 1.0), 0.5)]:
         assert_allclose(finite_difference(only_gateaux, np.zeros(2), np.array(direction)), slope, atol=1e-15)
-    with pytest.raises(NotLinear, match=r"∂f\(x\)\[v\] is not linear"):
+    with pytest.raises(NotLinear, match=r"∂f\(x\)\[v\] is not linear.*Gateaux"):
         check_frechet(only_gateaux, np.zeros(2))
     check_frechet(only_gateaux, np.array([0.5, 0.3]))
 

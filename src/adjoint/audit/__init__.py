@@ -2,10 +2,12 @@
 
 from adjoint.audit.clarke import Generalized, directional, generalized_jacobian, lipschitz
 from adjoint.audit.cost import Cost, cost
+from adjoint.audit.flops import FLOPS
 from adjoint.audit.kinks import Kink, Kinks, kinks
 from adjoint.audit.tangents import TangentSpace, tangent_space
 
 __all__ = [
+    "FLOPS",
     "Cost",
     "Generalized",
     "Kink",

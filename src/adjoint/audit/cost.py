@@ -19,13 +19,13 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api import Function, Transformed, vjp
-from adjoint.audit.flops import operations, reciprocals
-from adjoint.audit.walk import walk
+from adjoint.audit.flops import VIEWS, operations, reciprocals
+from adjoint.audit.walk import recorded, walk
 from adjoint.base.origins import Origin, at
 from adjoint.base.source import describe
 from adjoint.program.program import Equation, Program
+from adjoint.program.trace import Traced
 from adjoint.program.types import is_differentiable
-from adjoint.tracing import trace
 from adjoint.transform.watch import located
 
 __all__ = ["Cost", "Count", "Tally", "cost", "count"]
@@ -162,16 +162,11 @@ def _cost(function: Callable[..., Any], options: dict[str, Any], args: Any, kwar
             with at(Origin("sums of cotangents", ())):
                 return value, pull(tree.map(np.ones_like, value))
 
+    if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
+        recorded("cost", function, args, kwargs)  # says why not
     some = [args[place] for place in places]
-    tallies = [
-        count(trace(f, concrete=True)(*some).program, _values(some), options["weights"])
-        for f in (of_some, with_gradient)
-    ]
+    tallies = [count(*recorded("cost", f, some, {}), options["weights"]) for f in (of_some, with_gradient)]
     return Cost(getattr(function, "__name__", "function"), *tallies)
-
-
-def _values(args: Any) -> list[Any]:
-    return [np.asarray(leaf)[()] for leaf in tree.leaves(args)]
 
 
 def count(program: Program, args: Sequence[Any], weights: Mapping[str, int] = MappingProxyType({})) -> Tally:
@@ -184,7 +179,8 @@ def count(program: Program, args: Sequence[Any], weights: Mapping[str, int] = Ma
         if found is None:
             tally.unmodelled.add(eq.op.title)
         flops, calls = found or (0, 0)
-        one = Count(flops, calls, sum(np.asarray(v).nbytes for v in (*xs, *zs)), 1)
+        moved = 0 if type(eq.op).__name__ in VIEWS else sum(np.asarray(v).nbytes for v in (*xs, *zs))
+        one = Count(flops, calls, moved, 1)
         tally.__iadd__(one)
         for table, key in ((tally.by_primitive, eq.op.title), (tally.by_line, describe(eq.location))):
             table.setdefault(key, Count()).__iadd__(one)

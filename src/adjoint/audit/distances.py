@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.program.op import Op
 
-__all__ = ["NonSmooth", "non_smooth", "second_gap"]
+__all__ = ["NonSmooth", "beside", "non_smooth", "second_gap"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ def _base(op: Any, xs: Sequence[Any], zs: Sequence[Any]) -> Any:
     return np.where(smooth, np.inf, np.abs(xs[0]))
 
 
+COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 _CONDITION = NonSmooth("jump", "a condition: either side", _tie)
 _STEP = NonSmooth("jump", "none: it jumps", lambda op, xs, zs: _whole(xs[0]))
 _SHARE = NonSmooth("kink", "hull of (1, 0) and (0, 1)", _tie)
@@ -86,7 +87,7 @@ _END = NonSmooth("singular", "none: infinite slope", lambda op, xs, zs: np.abs(1
 RULES: dict[str, NonSmooth] = {
     **dict.fromkeys(("absolute", "fabs"), NonSmooth("kink", "[-1, 1]", _at_zero)),
     **dict.fromkeys(("maximum", "minimum", "fmax", "fmin"), _SHARE),
-    **dict.fromkeys(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"), _CONDITION),
+    **dict.fromkeys(COMPARISONS, _CONDITION),
     **dict.fromkeys(("floor", "ceil"), _STEP),
     "rint": NonSmooth("jump", "none: it jumps", lambda op, xs, zs: _whole(np.asarray(xs[0]) + 0.5)),
     "trunc": NonSmooth("jump", "none: it jumps", _truncated),
@@ -102,6 +103,29 @@ RULES: dict[str, NonSmooth] = {
     **dict.fromkeys(("arcsin", "arccos", "arctanh"), _END),
     "arccosh": NonSmooth("singular", "none: infinite slope", lambda op, xs, zs: np.abs(xs[0] - 1)),
 }
+
+
+_STEPS = ("sign", "signbit", "heaviside", "floor", "ceil", "rint", "trunc", "floor_divide", "remainder")
+BESIDE = 1e-9
+
+
+def beside(op: Op, xs: Sequence[Any], zs: Sequence[Any], element: tuple[int, ...]) -> list[Any]:
+    """What a primitive that jumps gives on either side of the jump, for one element; empty where that is not known."""
+    if op.title in COMPARISONS:
+        values = [np.logical_not(zs[0])]
+    elif op.title in _STEPS or op.title == "searchsorted":
+        moving = 1 if op.title == "searchsorted" else 0
+        h = BESIDE * (1 + np.abs(xs[moving]))
+        points = [[x + s * h if i == moving else x for i, x in enumerate(xs)] for s in (1, -1)]
+        values = [op.evaluate(*point) for point in points]
+    else:
+        return []
+    found: list[Any] = []
+    for value in values:
+        changed = np.array(zs[0])
+        changed[element] = np.asarray(value)[element]
+        found.append(changed[()])
+    return found
 
 
 def non_smooth(op: Op, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[NonSmooth, Any] | None:

@@ -24,7 +24,7 @@ from adjoint.ops.pointwise import MaskedProduct, Pointwise, Ufunc
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Literal, Program, Var
 
-__all__ = ["FLOPS", "operations", "reciprocals"]
+__all__ = ["FLOPS", "VIEWS", "operations", "reciprocals"]
 
 # flops of one element of real ufuncs; of those that are not named here, the calls are counted
 FLOPS: dict[str, int] = {
@@ -43,6 +43,17 @@ COMPLEX = {
     **dict.fromkeys(("multiply", "square"), MULTIPLIED),
     **dict.fromkeys(("divide", "true_divide", "reciprocal"), DIVIDED),
 }
+VIEWS = {
+    "Reshape",
+    "Transpose",
+    "Broadcast",
+    "Slice",
+    "Real",
+    "Imag",
+    "StopGradient",
+    "Weaken",
+    "Mark",
+}  # of memory that is there
 MOVED = {
     "Reshape",
     "Transpose",

@@ -8,25 +8,27 @@ derivatives of that primitive. The choices need not fit together to one for the 
 from __future__ import annotations
 
 import html
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from adjoint import tree
 from adjoint.api import Function, Transformed
-from adjoint.audit.distances import non_smooth
-from adjoint.audit.walk import walk
+from adjoint.audit.distances import beside, non_smooth
+from adjoint.audit.walk import recorded, walk
 from adjoint.base.source import describe
+from adjoint.ops.guards import Mismatch
 from adjoint.ops.pointwise import Ufunc
 from adjoint.ops.reduce import Extremum
-from adjoint.program.program import Equation
-from adjoint.tracing import trace
+from adjoint.program.program import Equation, Program
 
 __all__ = ["Kink", "Kinks", "kinks"]
 
 TOLERANCE = 1e-12
+MOST_TRIED = 64  # so many jumps are looked at from both sides
+MOST_SHOWN = 20  # so many rows are printed
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,11 @@ class Kinks:
 
     def _table(self) -> Iterator[tuple[str, ...]]:
         yield "primitive", "kind", "element", "distance", "slope used", "could be", "line"
-        for one in self.found:
+        for one in self.found[:MOST_SHOWN]:
             used = ", ".join(f"{u:g}" for u in one.used)
             yield one.primitive, one.kind, str(list(one.element)), f"{one.distance:.2g}", used, one.hull, one.line
+        if len(self.found) > MOST_SHOWN:
+            yield f"… and {len(self.found) - MOST_SHOWN} more", *[""] * 6
 
     def __str__(self) -> str:
         table = list(self._table()) if self.found else []
@@ -103,17 +107,20 @@ def kinks(function: Function, *, tolerance: float = TOLERANCE) -> Transformed:
     """Where a function is not smooth: `kinks(f)(*args, **kwargs)` returns Kinks.
 
     The function is run on the arguments, into the branches taken and every turn of its loops. An element is found when
-    its distance from the point is at most `tolerance`. Conditions count at equality, whether their sides fit together
-    or not.
+    its distance from the point is at most `tolerance`. A condition at equality, or a step, is a "jump"; but a "kink" if
+    the function comes out the same on both sides of it (which is not known for Python's own `if`).
     """
     return Transformed(_kinks, function, {"tolerance": tolerance})
 
 
 def _kinks(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Kinks:
     found: list[Kink] = []
+    jumps: list[tuple[int, int, tuple[int, ...]]] = []  # (number in found, number of the primitive that ran, element)
     margin = [np.inf]
+    runs = itertools.count()
 
     def visit(eq: Equation, xs: Sequence[Any], zs: Sequence[Any]) -> None:
+        run = next(runs)
         rule = non_smooth(eq.op, xs, zs)
         if rule is None:
             return
@@ -122,14 +129,43 @@ def _kinks(function: Callable[..., Any], options: dict[str, Any], args: Any, kwa
         margin.append(np.min(distance[~near & ~np.isnan(distance)], initial=np.inf))
         for place in np.argwhere(near):
             element = tuple(int(i) for i in place)
+            if what.kind == "jump":
+                jumps.append((len(found), run, element))
             used = _used(eq.op, xs, zs, element)
             line = describe(eq.location)
             found.append(Kink(eq.op.title, what.kind, line, element, float(distance[element]), used, what.hull))
 
-    program = trace(lambda *a: function(*a, **kwargs), concrete=True)(*args).program
-    values = [np.asarray(leaf)[()] for leaf in tree.leaves(args)]
-    walk(program, values[: len(program.inputs)], visit)
+    program, values = recorded("kinks", function, args, kwargs)
+    results = walk(program, values, visit)
+    for number, run, element in jumps[:MOST_TRIED]:
+        if _meets(program, values, results, run, element):
+            found[number] = replace(found[number], kind="kink", hull="a jump inside, but its sides meet")
     return Kinks(getattr(function, "__name__", "function"), tuple(found), float(min(margin)))
+
+
+def _meets(program: Program, values: Sequence[Any], results: Sequence[Any], run: int, element: tuple[int, ...]) -> bool:
+    """Whether the results of the program stay as they are when one primitive that ran takes the sides of its jump."""
+    number, sides = 0, 1
+    while number < sides:
+        runs = itertools.count()
+
+        def visit(eq: Equation, xs: Sequence[Any], zs: Sequence[Any], number: int = number) -> Sequence[Any] | None:
+            nonlocal sides
+            if next(runs) != run:  # noqa: B023 (used at once)
+                return None
+            others = beside(eq.op, xs, zs, element)
+            sides = len(others)
+            return [others[number]] if others else None
+
+        try:
+            changed = walk(program, values, visit)
+        except Mismatch:  # Python's own condition, of which only one side was seen
+            return False
+        pairs = zip(changed, results, strict=True)
+        if not sides or not all(np.shape(a) == np.shape(b) and np.allclose(a, b, 1e-6, 1e-6, True) for a, b in pairs):
+            return False
+        number += 1
+    return True
 
 
 def _used(op: Any, xs: Sequence[Any], zs: Sequence[Any], element: tuple[int, ...]) -> tuple[float, ...]:

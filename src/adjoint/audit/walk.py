@@ -7,16 +7,24 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from adjoint import tree
+from adjoint.base.errors import TraceError
 from adjoint.ops.call import Call
 from adjoint.ops.control import Cond
+from adjoint.ops.linear_solve import LinearSolve
 from adjoint.ops.loops import While
 from adjoint.ops.recompute import Checkpoint
+from adjoint.ops.rewind import Rewind
 from adjoint.ops.scan import Scan
+from adjoint.ops.sweep import Sweep, WhileSweep
 from adjoint.ops.turns import Columns
+from adjoint.program.evaluate import evaluated_by
 from adjoint.program.program import Equation, Program, Var
+from adjoint.program.trace import Traced
 from adjoint.program.types import Value
+from adjoint.tracing import trace
 
-__all__ = ["Visit", "walk"]
+__all__ = ["Visit", "recorded", "walk"]
 
 Visit: TypeAlias = Callable[[Equation, Sequence[Value], Sequence[Value]], Sequence[Value] | None]
 
@@ -72,4 +80,28 @@ def _inside(op: Any, xs: list[Value], visit: Visit) -> Sequence[Value] | None:
         for t, row in enumerate(rows):
             columns.put(t, row)
         return [*carry, *columns.finished()]
+    if isinstance(op, LinearSolve):
+        return walk(op.solver, xs, visit)
+    if isinstance(op, Sweep | WhileSweep) or (isinstance(op, Rewind) and op.stretch is None):
+        with evaluated_by(lambda program, args: walk(program, args, visit)):
+            return list(op.evaluate(*xs))
     return None
+
+
+def recorded(name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> tuple[Program, list[Value]]:
+    """What a function does at given arguments, and the values of the program's inputs."""
+    if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
+        raise _inside_transformation(name)
+    found = trace(lambda *a: function(*a, **kwargs), concrete=True)(*args)
+    fixed = dict(found.fixed)
+    values = [np.asarray(leaf)[()] for number, leaf in enumerate(tree.leaves(args)) if number not in fixed]
+    if len(found.program.inputs) > len(values):  # values of a transformation in the closure
+        raise _inside_transformation(name)
+    return found.program, values
+
+
+def _inside_transformation(name: str) -> TraceError:
+    return TraceError(
+        f"{name} looks at values, and inside jit, vmap or a derivative they are not at hand. "
+        f"Call it outside, on the transformed function: {name}(jit(f))(x), {name}(vmap(f))(xs), {name}(grad(f))(x)."
+    )
