@@ -49,7 +49,9 @@ def test_the_parts_make_the_whole(heavy) -> None:
     assert heavy.gradient
     assert heavy.kernels == pytest.approx(sum(one.seconds for one in heavy.lines))
     assert heavy.kernels == pytest.approx(sum(heavy.timing.seconds))
-    assert heavy.kernels + heavy.overhead >= heavy.seconds * 0.999
+    assert heavy.timing.whole_run >= 0.999 * heavy.kernels
+    assert 0 <= heavy.overhead <= heavy.seconds
+    assert heavy.kernels + heavy.overhead <= 1.001 * max(heavy.seconds, heavy.kernels)
     assert 0.1 < heavy.forward / heavy.value_seconds < 10  # timed apart and together, on a machine that may be busy
     assert 0.1 < heavy.kernels / heavy.seconds < 10
     nest = heavy.nested()
@@ -124,7 +126,7 @@ def test_trees_keywords_and_random_draws() -> None:
     found = ad.profile(loss, seconds=QUICK)(parameters, batch, scale=2.0)
     assert found.gradient
     assert row(found, "np.tanh").backward > 0
-    assert not found.notes
+    assert not [note for note in found.notes if "forward only" in note]
 
 
 def test_solvers_take_their_time_with_the_lines_of_the_operator() -> None:
@@ -190,7 +192,7 @@ def test_results_that_are_not_one_number_are_profiled_forwards() -> None:
 def test_forward_only_on_request() -> None:
     found = ad.profile(np.sum, gradient=False, seconds=QUICK)(np.ones(5))
     assert not found.gradient
-    assert not found.notes
+    assert not [note for note in found.notes if "forward only" in note]
     assert found.saved == 0
 
 

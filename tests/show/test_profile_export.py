@@ -62,7 +62,7 @@ def test_chrome_trace(found, tmp_path) -> None:
 
 
 def test_spans_are_nested(found) -> None:
-    told = profile_export.chrome_trace("f", found.timing, found.seconds)
+    told = profile_export.chrome_trace("f", found.timing, found.overhead)
     spans = [(e["ts"], e["ts"] + e["dur"]) for e in told["traceEvents"] if e["ph"] == "X"]
     for begin, end in spans:
         for other_begin, other_end in spans:

@@ -98,6 +98,8 @@ def _profile(function: Callable[..., Any], options: dict[str, Any], args: Any, k
         notes.append("no primitive ran on the arguments: the function does nothing with them that NumPy sees")
     if sum(timing.seconds) > 1.1 * spent:
         notes.append("primitives timed one by one took longer than the whole: take the shares, not the sums")
+    if min(timing.whole_run, spent) > 1.3 * sum(timing.seconds) + 1e-5:
+        notes.append("the machine was busy: whole runs take longer than the least times of their parts together")
     if timing.runs == 1:
         notes.append("primitives were timed once only; give more seconds= for the least of several runs")
     lines = lines_of(timing.sites, saved, None if made is None else made.sites)

@@ -37,7 +37,7 @@ def spells(timing: Timing) -> list[tuple[Site, float, int]]:
     return sorted(listed, key=lambda one: one[0].backward)  # stable: forwards first, each in its order
 
 
-def speedscope(name: str, timing: Timing, whole: float, estimates: Sequence[Site] = ()) -> dict[str, Any]:
+def speedscope(name: str, timing: Timing, overhead: float, estimates: Sequence[Site] = ()) -> dict[str, Any]:
     """speedscope's own format: one profile each for both ways, forward, backward; samples weigh seconds.
 
     `estimates` are the sites of a compiled function, which get a profile of their own.
@@ -61,8 +61,7 @@ def speedscope(name: str, timing: Timing, whole: float, estimates: Sequence[Site
         [(stacks[id(site)], s) for site, s, _ in ran if wanted is None or site.backward is wanted]
         for wanted in (None, False, True)
     ]
-    rest = max(whole - sum(timing.seconds), 0.0)
-    parts[0].append(([number("Python and the record")], rest))
+    parts[0].append(([number("Python and the record")], overhead))
     titles = ["forward and backward", "forward", "backward", "compiled (estimates)"]
     parts.append([(stacks[id(site)], site.seconds) for site in sorted(estimates, key=lambda site: site.backward)])
     profiles = [_sampled(f"{name}: {title}", part) for title, part in zip(titles, parts, strict=True) if part]
@@ -92,7 +91,7 @@ def _sampled(name: str, weighed: Sequence[tuple[list[int], float]]) -> dict[str,
     }
 
 
-def chrome_trace(name: str, timing: Timing, whole: float) -> dict[str, Any]:
+def chrome_trace(name: str, timing: Timing, overhead: float) -> dict[str, Any]:
     """Chrome's trace event format: a complete event for each primitive, and for each of the user's lines around it."""
     events: list[dict[str, Any]] = [
         {"ph": "M", "pid": 1, "tid": 1, "ts": 0, "name": "process_name", "args": {"name": name}},
@@ -104,8 +103,7 @@ def chrome_trace(name: str, timing: Timing, whole: float) -> dict[str, Any]:
         "displayTimeUnit": "ns",
         "otherData": {
             "what": "primitives timed one by one, laid end to end: forward, then backward",
-            "seconds of the whole": whole,
-            "seconds of Python and the record": max(whole - sum(timing.seconds), 0.0),
+            "seconds of Python and the record": overhead,
         },
     }
 

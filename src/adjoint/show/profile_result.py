@@ -80,8 +80,12 @@ class Profile:
 
     @property
     def overhead(self) -> float:
-        """Seconds of the whole that are not spent in primitives: Python, NumPy on constants, the record."""
-        return max(self.seconds - self.kernels, 0.0)
+        """Seconds of the whole that are not spent in primitives: Python, NumPy on constants, the record.
+
+        What a whole run of the primitives takes is subtracted, which other work on the machine interrupts as it
+        interrupts the whole; so this and `kernels` may be less than the whole.
+        """
+        return max(self.seconds - max(self.timing.whole_run, self.kernels), 0.0)
 
     def nested(self, by: str = "calls") -> Nest:
         """The times of primitives as the user's functions call each other, or (by="scope") as scopes enclose them."""
@@ -125,11 +129,11 @@ class Profile:
     def speedscope(self, path: str | os.PathLike[str]) -> None:
         """Write a file for speedscope (www.speedscope.app, or `npx speedscope`)."""
         estimates = () if self.compiled is None else self.compiled.sites
-        write_json(path, speedscope(self.name, self.timing, self.seconds, estimates))
+        write_json(path, speedscope(self.name, self.timing, self.overhead, estimates))
 
     def chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write a file for chrome://tracing and ui.perfetto.dev: primitives end to end, in the order they ran."""
-        write_json(path, chrome_trace(self.name, self.timing, self.seconds))
+        write_json(path, chrome_trace(self.name, self.timing, self.overhead))
 
     def _titles(self) -> Iterator[str]:
         what = f"value {shown_time(self.value_seconds)}"
