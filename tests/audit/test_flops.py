@@ -92,3 +92,9 @@ def test_a_primitive_without_model_is_named():
 
 def test_names_of_arithmetic_are_names_of_primitives():
     assert {name for name in set(FLOPS) if name not in BY_NAME} <= {"true_divide"}
+
+
+def test_fourier_transforms_by_the_usual_count():
+    for n in (8, 64):
+        assert flops(np.fft.fft, np.ones(n) + 1j) == 5 * n * np.log2(n)
+    assert flops(lambda z: np.fft.fft2(z), np.ones((4, 8)) + 1j) == 5 * 32 * 5

@@ -109,8 +109,8 @@ def operations(
     if name not in MODELS:
         return None
     flops = MODELS[name](op, xs, zs)
-    if complex_:  # as many additions as multiplications, but for those that only add
-        flops *= ADDED if isinstance(op, Linear) and name != "Fourier" else (ADDED + MULTIPLIED) / 2
+    if complex_ and name != "Fourier":  # as many additions as multiplications, but for those that only add
+        flops *= ADDED if isinstance(op, Linear) else (ADDED + MULTIPLIED) / 2
     return round(flops), np.size(xs[0]) if name == "LogSumExp" else 0
 
 
@@ -173,7 +173,7 @@ def _svd(op: Any, xs: Sequence[Any], zs: Sequence[Any]) -> float:
 
 def _fourier(op: Any, xs: Sequence[Any], zs: Sequence[Any]) -> float:
     lengths = [np.shape(zs[0])[a] for a in np.atleast_1d(op.axes)]
-    return 2.5 * np.size(zs[0]) * math.log2(max(math.prod(lengths), 1))  # doubled: the numbers are complex
+    return 5 * np.size(zs[0]) * math.log2(max(math.prod(lengths), 1))
 
 
 def _reduced(op: Any, xs: Sequence[Any], zs: Sequence[Any]) -> float:
