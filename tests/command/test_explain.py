@@ -1,10 +1,12 @@
 """`adjoint explain`: tables with the right numbers, files, and clear words for bad input."""
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from adjoint.command import explain
 from tests.command.commands import folder, ran, refused
 from tests.command.test_targets import MODEL
 
@@ -76,6 +78,84 @@ def test_what_is_not_finite_is_explained_and_told(text: str, part: str) -> None:
     assert found.code == 1
     assert "inf" in found.out
     assert part in found.err
+
+
+def test_a_derivative_that_is_not_finite() -> None:
+    found = ran("explain", "sqrt(x)", "x=0")
+    assert found.code == 1
+    assert "is inf" in found.err
+    assert "sqrt(x)" in found.err
+
+
+class Written:
+    """Stands for an explanation, and notes what was asked of it."""
+
+    nonfinite = ()
+
+    def html(self, path: str) -> None:
+        Path(path).write_text("a page", encoding="utf-8")
+
+    def svg(self, path: str) -> None:
+        Path(path).write_text("a picture", encoding="utf-8")
+
+    def latex(self) -> str:
+        return "a derivation"
+
+    def json(self) -> str:
+        return "{}"
+
+    def __str__(self) -> str:
+        return "a table"
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Addresses that a browser was asked for; in a folder of their own, with explanations that are quick."""
+    asked: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(explain, "explain", lambda f, **options: lambda *args: Written())
+    monkeypatch.setattr(explain.webbrowser, "open", lambda address: asked.append(address) or "none" not in address)
+    return asked
+
+
+@pytest.mark.parametrize(
+    "options, printed, files",
+    [
+        ([], "a table\n", []),
+        (["--html", "a.html"], "", ["a.html"]),
+        (["--svg", "a.svg"], "", ["a.svg"]),
+        (["--svg", "a.svg", "--html", "a.html", "--json"], "{}\n", ["a.html", "a.svg"]),
+        (["--latex"], "a derivation\n", []),
+    ],
+)
+def test_what_is_written(options: list[str], printed: str, files: list[str], opened: list[str], tmp_path: Path) -> None:
+    found = ran("explain", "x", "x=1", *options)
+    assert (found.code, found.out) == (0, printed)
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
+    assert [f"wrote {name}" in found.err for name in files] == [True] * len(files)
+    assert not opened
+
+
+def test_the_browser_is_asked(opened: list[str], tmp_path: Path) -> None:
+    assert ran("explain", "x", "x=1", "--open").code == 0
+    assert ran("explain", "x", "x=1", "--open", "--html", "b.html").code == 0
+    assert opened == [(tmp_path / name).as_uri() for name in ("explanation.html", "b.html")]
+    found = ran("explain", "x", "x=1", "--open", "--html", "none.html")
+    assert found.code == 2
+    assert "No browser could be started; open none.html yourself." in found.err
+
+
+@pytest.mark.usefixtures("opened")
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "a.html").mkdir()
+    assert "a.html cannot be written: Is a directory." in refused("explain", "x", "x=1", "--html", "a.html")
+
+
+def test_pictures_and_derivations(tmp_path: Path) -> None:
+    path = tmp_path / "graph.svg"
+    assert ran("explain", "sin(x)*y", "x=1", "y=2", "--svg", str(path)).code == 0
+    assert ElementTree.parse(path).getroot().tag.endswith("svg")
+    assert "\\bar v" in ran("explain", "sin(x)*y", "x=1", "y=2", "--latex").out
 
 
 def test_a_function_and_a_file(tmp_path: Path) -> None:

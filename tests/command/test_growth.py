@@ -43,6 +43,14 @@ from adjoint.command.failures import ExpressionError
         "fft.fft([x, 1], 10**12)",
         "resize([x], (10**6, 10**6))",
         "hanning(10**10)",
+        "inner(ones((10**5, 1)), ones((10**5, 1)))",
+        "cov(ones((10**5, 1)))",
+        "linalg.svd(ones((10**5, 1)))[1]",
+        "bincount([10**9])",
+        "pad(ones((2, 2)), 10**6)",
+        "fft.fft2(ones((2, 2)), (10**6, 10**6))",
+        "fft.fftn(ones((2, 2)), s=(10**9, 1))",
+        "special.sph_legendre_p_all(10**4, 10**4, x)",
     ],
 )
 def test_enormous_arrays(text: str) -> None:
@@ -64,6 +72,11 @@ def test_enormous_arrays(text: str) -> None:
 )
 def test_moderate_arrays(text: str, size: int) -> None:
     assert np.size(Expression.parse(text).at()[0]) == size
+
+
+def test_work_that_grows_faster_than_its_result() -> None:
+    with pytest.raises(ExpressionError, match="products"):
+        Expression.parse("convolve(ones(10**6), ones(10**6))").at()
 
 
 def test_wrong_arguments_are_told_by_the_function_itself() -> None:

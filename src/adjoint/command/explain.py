@@ -67,21 +67,20 @@ def run(options: argparse.Namespace) -> Exit:
     check_result(chosen, value, options.mode)
     try:
         with np.errstate(all="ignore"):
-            explanation = explain(chosen.function, mode=options.mode, detail=options.detail)(
-                *chosen.args, **chosen.kwargs
-            )
+            explaining = explain(chosen.function, mode=options.mode, detail=options.detail)
+            explanation = explaining(*chosen.args, **chosen.kwargs)
             write(explanation, options)
+            trouble = trouble or next(iter(explanation.nonfinite), None)
     except (BrokenPipeError, CommandError):
         raise
     except OSError as error:
         raise CommandError(f"{error.filename or 'The output'} cannot be written: {error.strerror or error}.") from error
     except Exception as error:
         raise CommandError(said_of(error, f"{chosen.title} cannot be explained: ")) from error
-    if trouble is not None:
-        warn("explain", f"{trouble}.")
-    elif not _finite(value):
-        warn("explain", "the value is not finite.")
-    return Exit.WELL if trouble is None and _finite(value) else Exit.NO
+    if trouble is None:
+        return Exit.WELL
+    warn("explain", f"{trouble}.")
+    return Exit.NO
 
 
 def check_result(chosen: Target, value: Any, mode: str) -> None:
@@ -131,7 +130,3 @@ def write(explanation: Any, options: argparse.Namespace) -> None:
         warn("explain", f"wrote {html}")
     if options.open and not webbrowser.open(Path(html).resolve().as_uri()):
         raise CommandError(f"No browser could be started; open {html} yourself.")
-
-
-def _finite(value: Any) -> bool:
-    return all(bool(np.all(np.isfinite(np.asarray(leaf)))) for leaf in tree.leaves(value))

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.command.parsing import Step
 
 LARGEST = 10_000_000  # numbers in one array, unless the given arrays are large themselves
+_MOST_WORK = 10_000_000_000  # products of numbers, where work grows faster than the result
 
 
 def size_of(value: Any) -> int:
@@ -54,6 +55,11 @@ def _meshed(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
     return len(args) * math.prod(map(size_of, args))
 
 
+def _orders(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    n, m, *points = args
+    return 2 * (abs(int(n)) + 1) * (abs(int(m)) + 1) * math.prod(map(size_of, points))
+
+
 # By the name of the function; other functions give no more numbers than their arguments broadcast to, or have.
 _RESULT: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], int]] = {
     "zeros": lambda args, kwargs: _shape_size(_argument(args, kwargs, 0, "shape", 0)),
@@ -81,7 +87,19 @@ _RESULT: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], int]] = {
     "vander": lambda args, kwargs: size_of(args[0]) * int(_argument(args, kwargs, 1, "N", None) or size_of(args[0])),
     "matmul": _matrices,
     "dot": _matrices,
+    "inner": lambda args, kwargs: _product(args, kwargs) // max(1, *np.shape(args[0])[-1:]) ** 2,
+    "cov": lambda args, kwargs: len(np.atleast_2d(args[0])) ** 2,
+    "corrcoef": lambda args, kwargs: len(np.atleast_2d(args[0])) ** 2,
+    "svd": lambda args, kwargs: max(np.shape(args[0])[-2:]) ** 2,
+    "bincount": lambda args, kwargs: int(np.max(args[0], initial=0)),
+    "pad": lambda args, kwargs: math.prod(n + 2 * int(np.max(args[1])) for n in np.shape(args[0])),
+    "fftn": lambda args, kwargs: _shape_size(_argument(args, kwargs, 1, "s", None) or 0),
+    "assoc_legendre_p_all": _orders,
+    "sph_legendre_p_all": _orders,
+    "sph_harm_y_all": _orders,
+    "lqmn": _orders,
 }
+_RESULT |= dict.fromkeys(("ifftn", "fft2", "ifft2", "rfftn", "rfft2", "irfftn", "irfft2"), _RESULT["fftn"])
 
 
 def _broadcast(args: tuple[Any, ...]) -> int:
@@ -98,8 +116,11 @@ def check_growth(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], l
     else:
         if step.calls:
             for argument in (*args, *kwargs.values()):
-                if isinstance(argument, int | np.integer) and abs(int(argument)) > largest:
-                    raise step.refused(f"has the argument {_shown(argument)}; at most {largest:,} is taken", text)
+                for part in argument if isinstance(argument, tuple | list) else (argument,):
+                    if isinstance(part, int | np.integer) and abs(int(part)) > largest:
+                        raise step.refused(f"has the argument {_shown(part)}; at most {largest:,} is taken", text)
+            if step.name in ("convolve", "correlate") and math.prod(map(size_of, args[:2])) > _MOST_WORK:
+                raise step.refused(f"takes more than {_MOST_WORK:,} products", text)
         rule = _RESULT.get(step.name)
         try:
             expected = rule(args, kwargs) if rule else 0
