@@ -206,3 +206,20 @@ def test_bad_input_is_refused_with_a_remedy(function, args, options, error, word
 def test_unknown_options_name_the_known_ones(options):
     with pytest.raises(ValueError, match="explain: "):
         ad.explain(loss, **options)
+
+
+def test_printed_rows_stand_under_their_loop_and_call():
+    def half(x):
+        return x / 2
+
+    def walk(x):
+        for _ in range(2):
+            x = half(x) + 1
+        return x * 3
+
+    printed = str(ad.explain(walk)(1.0)).splitlines()
+    told = [line.strip().removeprefix("┄ ") for line in printed if line.strip().startswith("┄")]
+    assert told == [
+        "for _ in range(2) › turn 0 › half", "for _ in range(2) › turn 0",
+        "for _ in range(2) › turn 1 › half", "for _ in range(2) › turn 1", "┄",
+    ]  # fmt: skip

@@ -34,3 +34,16 @@ def test_kernels_and_llvm_are_those_of_the_derivative():
 def test_kinks_of_the_same_call():
     assert ad.explain(lambda x: np.abs(x) * 2)(0.0).kinks.verdict == "kink"
     assert ad.explain(f)(X).kinks.verdict == "smooth"
+
+
+def test_cost_by_line():
+    def model(w, x):
+        h = np.tanh(w @ x)
+        return np.sum(h**2)
+
+    cost = ad.explain(model)(np.eye(64), np.ones(64)).cost
+    assert cost.gradient
+    flops = {one.line.split(": ")[1]: one.flops for one in cost.lines}
+    assert flops["h = np.tanh(w @ x)"] > 5 * flops["return np.sum(h**2)"]
+    assert "flops" in str(cost)
+    assert ad.explain(lambda x: x * 2, mode="forward")(np.ones(3)).cost.gradient is False

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,24 +13,29 @@ from adjoint import tree
 from adjoint.api import Function, Transformed
 from adjoint.audit.kinks import Kinks, kinks
 from adjoint.base.garbage import uncollected
+from adjoint.program.types import is_differentiable
 from adjoint.show import sweeps
 from adjoint.show.graph import graph_data
 from adjoint.show.latex import derivation
 from adjoint.show.nonfinite import NonFinite, origins
 from adjoint.show.picture import drawn
+from adjoint.show.profile import profile
+from adjoint.show.profile_result import Profile
 from adjoint.show.programs import Programs
 from adjoint.show.recording import Recorded, is_number_or_array, recorded
-from adjoint.show.story import Story
-from adjoint.show.table import Row, cells, headings, rows, shown
+from adjoint.show.story import Story, Variable
+from adjoint.show.table import Row, divided, headings, rows, shown
 from adjoint.show.unfold import MOST_EVENTS, unfolded
+from adjoint.show.writing import Written
 
 __all__ = ["MODES", "Explanation", "explain"]
 
 MODES = ("reverse", "forward", "second")
 PRINTED = 60  # rows of a table that is printed
+COST_SECONDS = 0.05  # for each measurement of a cost table
 
 
-class Explanation:
+class Explanation(Written):
     """What a function did for its arguments. Print it, show it in a notebook, or write a page."""
 
     def __init__(
@@ -56,6 +61,15 @@ class Explanation:
         return kinks(function)(*args, **kwargs)
 
     @cached_property
+    def cost(self) -> Profile:
+        """Operations, bytes, time forwards and backwards, memory kept for the way back: by line of the user's."""
+        function, args, kwargs = self._call
+        chosen = self._options["argnums"]
+        smooth = lambda a: any(is_differentiable(leaf) for leaf in tree.leaves(a) if is_number_or_array(leaf))
+        argnums = tuple(i for i, a in enumerate(args) if smooth(a)) if chosen is None else chosen
+        return profile(function, argnums, compiled=False, seconds=COST_SECONDS)(*args, **kwargs)
+
+    @cached_property
     def nonfinite(self) -> list[NonFinite]:
         """Where every NaN and every infinity came from."""
         return origins(self.story)
@@ -71,10 +85,9 @@ class Explanation:
     def __str__(self) -> str:
         variables = shown(self.story)
         left_out, half = len(variables) - PRINTED, PRINTED // 2
-        some = variables if left_out <= 0 else [*variables[:half], *variables[-half:]]
-        lines = [cells(row, self.mode) for row in rows(self.story, self.mode, some)]
+        lines = list(self._lines(variables if left_out <= 0 else variables[:half]))
         if left_out > 0:
-            lines.insert(half, ["", f"… {left_out} more rows …"])
+            lines += [["", f"… {left_out} more rows …"], *self._lines(variables[-half:])]
         head = headings(self.mode)
         lines = [head, *[[*line, *[""] * (len(head) - len(line))] for line in lines]]
         keep = [j for j in range(len(head)) if any(line[j] for line in lines)]
@@ -83,6 +96,9 @@ class Explanation:
                 for line in lines]  # fmt: skip
         text.insert(1, "─" * max(map(_width, text)))
         return "\n".join([self._title(), "", *text, *[f"note: {n}" for n in self.notes]])
+
+    def _lines(self, variables: Sequence[Variable]) -> Iterator[list[str]]:
+        return divided(rows(self.story, self.mode, variables), self.mode)
 
     @property
     def notes(self) -> list[str]:
@@ -126,8 +142,8 @@ class Explanation:
         for j, title in enumerate(head):
             table.add_column(title, justify="right" if title == "" and j else "left", no_wrap=False)
         variables = shown(self.story)
-        for row in rows(self.story, self.mode, variables[:PRINTED]):
-            table.add_row(*map(Text, cells(row, self.mode)))
+        for line in self._lines(variables[:PRINTED]):
+            table.add_row(*map(Text, line))
         if len(variables) > PRINTED:
             table.add_row("", f"… {len(variables) - PRINTED} more rows …")
         return table

@@ -279,6 +279,8 @@ def tidy(op: Any, parts: tuple[Formula, ...]) -> Formula:
             return Apply(BY_NAME["negative"], (x,))
         if _is(x, -1):
             return Apply(BY_NAME["negative"], (y,))
+        if isinstance(y, Apply) and y.title == "negative":
+            return tidy(y.op, (tidy(op, (x, y.parts[0])),))
         if isinstance(y, Apply) and y.title == "divide" and _is(y.parts[0], 1):
             return Apply(y.op, (x, y.parts[1]))
     if title == "select" and (known := _known(parts[2])) is not None:

@@ -158,8 +158,8 @@ class Profile:
     def _headings(self) -> list[str]:
         back = ["backward"] if self._goes_back() else []
         saved = ["saved"] if self.gradient else []
-        own = ["~compiled", *(["~its backward"] if back else [])] if self._estimated() else []
-        return ["forward", *back, "share", "calls", "bytes", *saved, *own, "line"]
+        own = (["~compiled forward", "~compiled backward"] if back else ["~compiled"]) if self._estimated() else []
+        return ["forward", *back, "share", "calls", "flops", "bytes", *saved, *own, "line"]
 
     def _goes_back(self) -> bool:
         """Whether there is a way back: that of the gradient, or of one that the function takes itself."""
@@ -173,7 +173,7 @@ class Profile:
         for one in self.lines[:most]:
             row = [shown_time(one.forward)]
             row += [shown_time(one.backward)] if self._goes_back() else []
-            row += [f"{100 * one.seconds / whole:.1f} %", str(one.calls), shown(one.bytes)]
+            row += [f"{100 * one.seconds / whole:.1f} %", str(one.calls), f"{one.flops:,}", shown(one.bytes)]
             row += [shown(one.saved)] if self.gradient else []
             if self._estimated():
                 row += [f"~{shown_time(one.compiled_forward or 0.0)}"]
@@ -216,7 +216,7 @@ class Profile:
         heading = "".join(f"<th>{html.escape(text)}</th>" for text in self._headings())
         rows = "".join(
             "<tr>"
-            + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[:-1])
+            + "".join(f"<td style='text-align:right'>{html.escape(cell)}</td>" for cell in row[:-1])
             + "<td style='text-align:left'><code>"
             f"{html.escape(row[-1])}</code></td></tr>"
             for row in self._rows(MOST_ROWS)

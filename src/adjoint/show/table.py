@@ -11,7 +11,7 @@ from adjoint.show.notation import accented, subscripted, text
 from adjoint.show.story import Story, Variable
 from adjoint.show.summaries import summary
 
-__all__ = ["Row", "cells", "headings", "rows", "shown"]
+__all__ = ["Row", "divided", "headings", "rows", "shown"]
 
 LONGEST = 60  # letters of a formula
 
@@ -83,6 +83,18 @@ def cells(row: Row, mode: str) -> list[str]:
     if mode == "second":
         out.append(row.adjoint_tangent)
     return [*out, row.line]
+
+
+def divided(lines: Iterable[Row], mode: str) -> Iterator[list[str]]:
+    """The cells of rows; before those of another call, loop, turn or scope stands a line that names it."""
+    before: tuple[str, ...] = ()
+    for row in lines:
+        event = row.variable.event
+        path = () if event is None else tuple(group.name for group in event.group.path)
+        if path != before:
+            yield ["", f"┄ {' › '.join(path)}" if path else "┄"]
+            before = path
+        yield cells(row, mode)
 
 
 def _short(formula: str) -> str:
