@@ -1,0 +1,68 @@
+"""The page of an explanation: one file with everything in it, which opens from disk and asks for nothing else."""
+
+# pyright: basic
+from __future__ import annotations
+
+import functools
+import json
+from html import escape
+from importlib import resources
+from typing import Any
+
+from adjoint.show.data import explanation_data
+
+__all__ = ["page"]
+
+SCRIPTS = ("numbers", "arrays", "primitives", "engine", "format", "state", "trace", "main")
+START = """
+window.explanation = start(
+  JSON.parse(document.getElementById("data").textContent),
+  JSON.parse(document.getElementById("graph-data").textContent),
+);
+"""
+
+
+def page(explanation: Any) -> str:
+    """The text of the page."""
+    filled = {
+        "title": escape(f"{explanation.name}: explained"), "style": _style(), "script": _script() + START,
+        "plain": escape(str(explanation)), "data": embedded(explanation_data(explanation)), "graph": "null",
+    }  # fmt: skip
+    out: list[str] = []
+    for k, piece in enumerate(_template()):
+        out.append(filled[piece] if k % 2 else piece)
+    return "".join(out)
+
+
+def embedded(data: Any) -> str:
+    """JSON that may stand in a script element."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+@functools.cache
+def _file(name: str) -> str:
+    return resources.files("adjoint.show").joinpath("page", name).read_text(encoding="utf-8")
+
+
+@functools.cache
+def _template() -> list[str]:
+    """Texts and names of what stands between them, in turn."""
+    pieces: list[str] = []
+    for k, part in enumerate(_file("page.html").split("{{")):
+        if k == 0:
+            pieces.append(part)
+        else:
+            name, rest = part.split("}}", 1)
+            pieces += [name, rest]
+    return pieces
+
+
+@functools.cache
+def _style() -> str:
+    return _file("page.css").replace("{{dark}}", _file("dark.css").replace("\n", " "))
+
+
+@functools.cache
+def _script() -> str:
+    return "\n".join(_file(f"{name}.js") for name in SCRIPTS)

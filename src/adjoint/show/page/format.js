@@ -1,0 +1,117 @@
+// Numbers, arrays and formulas as a reader wants them; numbers are written as Python writes them.
+"use strict";
+const format = (() => {
+  const BARS = "▁▂▃▄▅▆▇█";
+  const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
+  const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+
+  // Python's "%.{digits}g", with a true minus sign.
+  function number(x, digits = 7) {
+    if (x !== x) return "nan";
+    if (!Number.isFinite(x)) return x > 0 ? "inf" : "−inf";
+    if (x === 0) return Object.is(x, -0) ? "−0" : "0";
+    const [mantissa, power] = x.toExponential(digits - 1).split("e");
+    const exponent = Number(power);
+    const small = exponent < -4 || exponent >= digits;
+    const size = String(Math.abs(exponent)).padStart(2, "0");
+    const text = small ? `${trimmed(mantissa)}e${exponent < 0 ? "-" : "+"}${size}` : trimmed(x.toFixed(digits - 1 - exponent));
+    return text.replaceAll("-", "−");
+  }
+
+  function element(x, dtype, digits) {
+    if (dtype === "bool") return x ? "True" : "False";
+    return arrays.whole(dtype) ? String(x).replace("-", "−") : number(x, digits);
+  }
+
+  function mean(part) {
+    const finite = part.filter(Number.isFinite);
+    return finite.length ? finite.reduce((a, b) => a + b, 0) / finite.length : NaN;
+  }
+
+  function sparkline(data, width = 12) {
+    if (data.length < 2) return "";
+    const many = Math.min(width, data.length);
+    const edges = Array.from({ length: many + 1 }, (_, k) => Math.trunc((k * data.length) / many));
+    const means = edges.slice(1).map((edge, k) => mean(data.subarray(edges[k], edge)));
+    const finite = means.filter(Number.isFinite);
+    if (!finite.length) return "×".repeat(many);
+    const low = Math.min(...finite), span = Math.max(...finite) - low;
+    const level = (m) => (span === 0 ? 0 : Math.min(Math.trunc(((m - low) / span) * BARS.length), BARS.length - 1));
+    return means.map((m) => (Number.isFinite(m) ? BARS[level(m)] : "×")).join("");
+  }
+
+  // A number as it is, a short vector element by element, anything longer as shape, range and sparkline.
+  function summary(x, digits = 7) {
+    const { shape, data, dtype } = x;
+    if (shape.length === 0) return element(data[0], dtype, digits);
+    const size = shape.join("×");
+    if (data.length === 0) return `[${size}] empty`;
+    if (shape.length === 1 && data.length <= 3) {
+      return `[${Array.from(data, (a) => element(a, dtype, Math.min(digits, 5))).join(", ")}]`;
+    }
+    if (dtype === "bool") return `[${size}] ${data.filter((a) => a !== 0).length} True`;
+    const finite = data.filter(Number.isFinite);
+    const bad = data.length - finite.length;
+    const told = bad ? ` ${bad} not finite` : "";
+    if (!finite.length) return `[${size}]${told}`;
+    const low = finite.reduce((a, b) => Math.min(a, b)), high = finite.reduce((a, b) => Math.max(a, b));
+    const short = (a) => (arrays.whole(dtype) ? element(a, dtype) : number(a, 3));
+    const span = low === high ? short(low) : `${short(low)} … ${short(high)}`;
+    return `[${size}] ${span}${told} ${sparkline(data)}`.trimEnd();
+  }
+
+  function subscript(name) {
+    return name[0] + name.slice(1).replace(/[-0-9]/g, (c) => (c === "-" ? "₋" : SUBSCRIPTS[Number(c)]));
+  }
+
+  const ACCENTS = { value: "", adjoint: "\u0304", tangent: "\u0307", second: "\u0304\u0307" };
+
+  function accented(name, field) {
+    const low = subscript(name);
+    return low[0] + ACCENTS[field] + low.slice(1);
+  }
+
+  const SYMBOL = /([vct])([\u0304\u0307]{0,2})([₋₀-₉]+)|\*\*(−?[\d.]+)(?![\d.])/gu;
+  const plainDigits = (text) => text.replace(/[₋₀-₉]/gu, (c) => (c === "₋" ? "−" : String(SUBSCRIPTS.indexOf(c))));
+
+  // A formula with true subscripts and exponents, as elements.
+  function formula(text) {
+    const out = document.createDocumentFragment();
+    let last = 0;
+    for (const match of text.matchAll(SYMBOL)) {
+      out.append(text.slice(last, match.index));
+      last = match.index + match[0].length;
+      if (match[4] !== undefined) {
+        out.append(node("sup", {}, match[4]));
+        continue;
+      }
+      const symbol = node("span", { class: "symbol" }, node("i", {}, match[1] + match[2]), node("sub", {}, plainDigits(match[3])));
+      out.append(symbol);
+    }
+    out.append(text.slice(last));
+    return out;
+  }
+
+  const FIELDS = { "": "value", "\u0304": "adjoint", "\u0307": "tangent", "\u0304\u0307": "second" };
+
+  // The formula with numbers in place of names: lookup(name, field) gives a text, or "" to leave the name.
+  function filled(text, lookup) {
+    return text.replace(SYMBOL, (whole, letter, accent, low, exponent) => {
+      if (exponent !== undefined) return whole;
+      const found = lookup(letter + plainDigits(low).replace("−", "-"), FIELDS[accent]);
+      return found ? (found.startsWith("−") ? `(${found})` : found) : whole;
+    });
+  }
+
+  function node(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === false || value === null || value === undefined) continue;
+      made.setAttribute(name, value === true ? "" : value);
+    }
+    made.append(...children);
+    return made;
+  }
+
+  return { number, element, sparkline, summary, subscript, accented, formula, filled, node };
+})();

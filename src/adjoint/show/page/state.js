@@ -1,0 +1,249 @@
+// What the page shows: values of all variables, the mode, which groups are open, how far the story has been told.
+"use strict";
+class State {
+  constructor(data) {
+    this.data = data;
+    this.engine = new Engine(data);
+    this.mode = data.mode;
+    this.computed = null; // fields of a run on other inputs
+    this.given = new Map(); // inputs that differ
+    this.selected = null; // a variable
+    this.listeners = [];
+    const { variables, events, groups } = data;
+    this.count = variables.name.length;
+    this.byName = new Map(variables.name.map((name, v) => [name, v]));
+    this.uses = variables.name.map(() => []);
+    events.operands.forEach((operands, e) => operands.forEach((a, i) => { if (a >= 0) this.uses[a].push([e, i]); }));
+    this.results = new Set(data.outputs.filter((v) => v >= 0));
+    this.sizes = groups.parts.map(() => 0);
+    for (let g = groups.parts.length - 1; g >= 0; g--) {
+      for (const part of groups.parts[g]) this.sizes[g] += part >= 0 ? 1 : this.sizes[-part];
+    }
+    const many = variables.hidden.filter((h) => !h).length > 200;
+    this.closed = new Set(many ? groups.kind.map((_, g) => g).slice(1) : []);
+    this.cache = {};
+    this.layout();
+    this.position = this.steps.length;
+  }
+
+  on(listener) {
+    this.listeners.push(listener);
+  }
+
+  changed(what) {
+    for (const listener of this.listeners) listener(what);
+  }
+
+  // The array of a variable's value, adjoint, tangent or second; null when it is not here.
+  array(field, v) {
+    if (this.computed) return this.computed[field] ? this.computed[field][v] : null;
+    const { variables, imaginary } = this.data;
+    const cell = variables[field][v];
+    if (cell === null || v in imaginary[field]) return null;
+    const known = (this.cache[field] ||= []);
+    return (known[v] ||= arrays.decode(variables.shape[v], variables.dtype[v], cell));
+  }
+
+  text(field, v, digits = 7) {
+    const found = this.array(field, v);
+    if (found) return format.summary(found, digits);
+    if (this.computed) return "";
+    const complex = this.data.imaginary[field][v];
+    if (complex !== undefined) return this.complexText(this.data.variables[field][v], complex);
+    return this.data.texts[field][v] || "";
+  }
+
+  complexText(real, imaginary) {
+    const one = (a, b) => `(${format.number(Number(a), 5)}${b < 0 ? "−" : "+"}${format.number(Math.abs(b), 5)}j)`;
+    return Array.isArray(real) ? `[${real.slice(0, 3).map((a, k) => one(a, imaginary[k])).join(", ")}${real.length > 3 ? ", …" : ""}]` : one(real, imaginary);
+  }
+
+  formula(v) {
+    const e = this.data.variables.event[v];
+    return e < 0 ? "" : this.data.events.formula[e];
+  }
+
+  tangentFormula(v) {
+    const e = this.data.variables.event[v];
+    return e < 0 || !this.data.variables.moves[v] ? "" : this.data.events.tangent[e];
+  }
+
+  // v̄ = Σ z̄ ∂z/∂v over the operations that read v; the last reader comes first, as on the way back.
+  adjointFormula(v) {
+    const { variables, events } = this.data;
+    if (!variables.moves[v]) return "";
+    const terms = [];
+    if (variables.chain) {
+      if (variables.chain[v]) terms.push(variables.chain[v]);
+    } else {
+      for (let k = this.uses[v].length - 1; k >= 0; k--) {
+        const [e, i] = this.uses[v][k];
+        if (events.terms[e][i]) terms.push(events.terms[e][i]);
+      }
+    }
+    if (this.results.has(v) && variables.shape[v].length === 0) terms.unshift("1");
+    const more = terms.length - 8;
+    const shown = more > 1 ? terms.slice(0, 8) : terms;
+    const sum = shown.reduce((all, term) => (!all ? term : term.startsWith("−") ? `${all} − ${term.slice(1)}` : `${all} + ${term}`), "");
+    return more > 1 ? `${sum} + … ${more} more terms` : sum;
+  }
+
+  line(v) {
+    const e = this.data.variables.event[v];
+    const number = e < 0 ? -1 : this.data.events.line[e];
+    return number < 0 ? null : this.data.lines[number];
+  }
+
+  // Which modes can be shown, and why not.
+  modeReason(mode) {
+    if (!this.computed && this.data.modes[mode].known) return "";
+    const why = this.engine.reason(mode);
+    return why ? this.data.modes[mode].reason || why : "";
+  }
+
+  setMode(mode) {
+    if (this.modeReason(mode)) return;
+    const whole = this.position === this.steps.length;
+    this.mode = mode;
+    if (this.computed || !this.data.modes[mode].known) this.compute();
+    this.layout();
+    this.position = whole ? this.steps.length : Math.min(this.position, this.steps.length);
+    this.changed("layout");
+  }
+
+  // Run again with the inputs that were given; an error leaves everything as it was.
+  compute() {
+    const found = this.engine.run(this.given, this.mode);
+    this.computed = found;
+  }
+
+  setInput(v, array) {
+    const before = this.given.get(v);
+    this.given.set(v, array);
+    try {
+      this.compute();
+    } catch (problem) {
+      if (before) this.given.set(v, before);
+      else this.given.delete(v);
+      throw problem;
+    }
+    this.changed("values");
+  }
+
+  reset() {
+    this.given.clear();
+    this.computed = null;
+    if (!this.data.modes[this.mode].known) this.compute();
+    this.changed("values");
+  }
+
+  // Rows in order: inputs, then operations and groups. A closed group is one row.
+  layout() {
+    const { variables, events, groups, inputs } = this.data;
+    const rows = inputs.filter((v) => !variables.hidden[v]).map((v) => ({ v, depth: 0, group: 0 }));
+    const enter = (g, depth) => {
+      for (const part of groups.parts[g]) {
+        if (part < 0) {
+          const group = -part;
+          const closed = this.closed.has(group);
+          rows.push({ v: -1, depth, group, closed, last: closed ? this.lastOf(group) : -1 });
+          if (!closed) enter(group, depth + 1);
+        } else {
+          for (const v of events.outputs[part]) if (!variables.hidden[v]) rows.push({ v, depth, group: g });
+        }
+      }
+    };
+    enter(0, 0);
+    this.rows = rows;
+    this.rowOf = new Map();
+    rows.forEach((row, r) => { if (row.v >= 0) this.rowOf.set(row.v, r); });
+    this.placeSteps();
+  }
+
+  lastOf(g) {
+    const parts = this.data.groups.parts[g];
+    for (let k = parts.length - 1; k >= 0; k--) {
+      const found = parts[k] < 0 ? this.lastOf(-parts[k]) : this.data.events.outputs[parts[k]].at(-1);
+      if (found !== undefined && found >= 0) return found;
+    }
+    return -1;
+  }
+
+  // The lecture: rows are filled downwards, then (with adjoints) upwards.
+  placeSteps() {
+    const down = [], up = [];
+    this.rows.forEach((row, r) => {
+      if (row.v < 0 && !row.closed) return;
+      down.push({ row: r, way: "down" });
+      const v = row.v >= 0 ? row.v : row.last;
+      if (v >= 0 && this.data.variables.moves[v]) up.unshift({ row: r, way: "up" });
+    });
+    this.steps = this.mode === "forward" ? down : [...down, ...up];
+    this.stepDown = new Map(down.map((step, k) => [step.row, k]));
+    this.stepUp = new Map(this.mode === "forward" ? [] : up.map((step, k) => [step.row, down.length + k]));
+  }
+
+  told(r, way) {
+    const step = (way === "down" ? this.stepDown : this.stepUp).get(r);
+    return step === undefined || step < this.position;
+  }
+
+  current() {
+    return this.position > 0 && this.position < this.steps.length ? this.steps[this.position - 1] : null;
+  }
+
+  go(position) {
+    this.position = Math.min(Math.max(position, 0), this.steps.length);
+    this.changed("step");
+  }
+
+  toggle(group, close = !this.closed.has(group)) {
+    if (close) this.closed.add(group);
+    else this.closed.delete(group);
+    this.relayout();
+  }
+
+  toggleAll(close) {
+    this.closed = new Set(close ? this.data.groups.kind.map((_, g) => g).slice(1) : []);
+    this.relayout();
+  }
+
+  relayout() {
+    const whole = this.position === this.steps.length;
+    const share = this.position / Math.max(this.steps.length, 1);
+    this.layout();
+    this.position = whole ? this.steps.length : Math.round(share * this.steps.length);
+    this.changed("layout");
+  }
+
+  // Open the groups around a variable, so that it has a row.
+  reveal(v) {
+    const e = this.data.variables.event[v];
+    let shut = false;
+    for (let g = e < 0 ? 0 : this.data.events.group[e]; g > 0; g = this.data.groups.parent[g]) shut = this.closed.delete(g) || shut;
+    if (shut) this.relayout();
+  }
+
+  select(v) {
+    this.selected = v;
+    this.changed("select");
+  }
+
+  // Everything that some variables depend on ("above") and everything that depends on them ("below").
+  related(seeds) {
+    const { events, variables } = this.data;
+    const spread = (next) => {
+      const found = new Set(), stack = [...seeds];
+      while (stack.length) for (const v of next(stack.pop())) if (!found.has(v)) { found.add(v); stack.push(v); }
+      return found;
+    };
+    const above = spread((v) => (variables.event[v] < 0 ? [] : events.operands[variables.event[v]].filter((a) => a >= 0)));
+    const below = spread((v) => this.uses[v].flatMap(([e]) => events.outputs[e]));
+    return { seeds: new Set(seeds), above, below };
+  }
+
+  inside(group) {
+    const { groups, events } = this.data;
+    return groups.parts[group].flatMap((part) => (part < 0 ? this.inside(-part) : events.outputs[part]));
+  }
+}
