@@ -7,6 +7,14 @@ import adjoint as ad
 from adjoint.base.config import config
 
 
+def failing(x):
+    def body(i, v):
+        ad.check(v < 3, "too large")
+        return v + 1.0
+
+    return ad.fori_loop(0, 10, body, x, progress="failing")
+
+
 @pytest.fixture
 def told(capsys):
     """What was shown last of each loop: "name: done/total"."""
@@ -62,13 +70,10 @@ def test_scan_and_while(told):
     assert told()[-1] == "5"
 
 
-def test_errors_close_the_bar(told):
-    def body(i, v):
-        ad.check(v < 3, "too large")
-        return v + 1.0
-
+@pytest.mark.parametrize("function", [failing, ad.jit(failing), ad.grad(failing)], ids=["eager", "jit", "grad"])
+def test_errors_close_the_bar(told, function):
     with pytest.raises(ValueError, match="too large"):
-        ad.fori_loop(0, 10, body, 0.0, progress="failing")
+        function(0.0)
     assert told()[-1] == "3/10"
     for _ in ad.progress(range(1), "next"):
         pass

@@ -1,8 +1,10 @@
 """How far a loop is: a bar in a terminal, a few plain lines elsewhere, nothing when switched off."""
 
+import atexit
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any, Generic, Protocol, TextIO, TypeVar, final
@@ -10,6 +12,7 @@ from typing import Any, Generic, Protocol, TextIO, TypeVar, final
 import numpy as np
 
 from adjoint.base.config import config
+from adjoint.base.source import explainers
 
 __all__ = ["Steps", "progress", "reported"]
 
@@ -102,6 +105,7 @@ class Screen:
         with self.lock:
             if self.bars is None:
                 self.bars = _bars(stream)
+                atexit.register(self.bars.stop)  # so that the cursor comes back, whatever was left open
                 self.bars.start()
             self.open += 1
             return Bar(self, self.bars, self.bars.add_task(description, total=total, note=""))
@@ -114,6 +118,7 @@ class Screen:
                 self.bars.remove_task(task)
             else:
                 bars, self.bars = self.bars, None
+                atexit.unregister(bars.stop)
                 bars.stop()
 
 
@@ -311,15 +316,20 @@ class Steps:
             opened.close()
 
 
+_steps_here = threading.local()  # the runs of steps that are open in this thread
+
+
 class _Open:
     """A display that is closed at last when nobody refers to it."""
 
     def __init__(self, display: Display) -> None:
         self.display, self.done, self.note, self.closed = display, 0, "", False
+        _opened_here().add(self)
 
     def reach(self, done: int, note: str) -> None:
         self.done, self.note = done, note
-        self.display.update(done, note)
+        if not self.closed:
+            self.display.update(done, note)
 
     def close(self) -> None:
         if not self.closed:
@@ -327,3 +337,18 @@ class _Open:
             self.display.close(self.done, self.note)
 
     __del__ = close
+
+
+def _opened_here() -> "weakref.WeakSet[_Open]":
+    if not hasattr(_steps_here, "open"):
+        _steps_here.open = weakref.WeakSet[_Open]()
+    return _steps_here.open
+
+
+def _left_by(error: Exception) -> None:
+    """An error is on its way to the user: compiled loops that it has left cannot close their bars themselves."""
+    for one in list(getattr(_steps_here, "open", ())):
+        one.close()
+
+
+explainers.append(_left_by)
