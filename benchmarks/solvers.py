@@ -1,17 +1,20 @@
 """Krylov solvers, value and gradient: adjoint (compiled and eager), JAX and SciPy if they are installed, on one core.
 
-    python benchmarks/solvers.py [part of a name …] [--rounds 7]
+    python benchmarks/solvers.py [part of a name …] [--rounds 7] [--write]
 
 All solve to the same tolerance, take turns, and the least processor time counts; solutions and gradients are compared
-first. SciPy has no derivatives: its gradient is the adjoint solve written by hand.
+first. SciPy has no derivatives: its gradient is the adjoint solve written by hand. `--write` renews
+docs/benchmarks/solvers.md and its picture.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -25,6 +28,7 @@ from rich.table import Table  # noqa: E402
 import adjoint as ad  # noqa: E402
 from adjoint import linear  # noqa: E402
 
+FOLDER = Path(__file__).parents[1] / "docs" / "benchmarks"
 TOL = 1e-8
 Pair = tuple[Callable[[], Any], Callable[[], Any]]  # the solution; the gradient of ½‖x‖² in (parameters of A, b)
 
@@ -180,24 +184,85 @@ def measured(work: Workload, rounds: int) -> tuple[dict[str, float], dict[str, f
     return best(values, rounds), best(gradients, rounds)
 
 
+Times = tuple[dict[str, float], dict[str, float]]
+
+
+def cells(times: Times) -> list[str]:
+    """Solution / gradient of each contender, and how the best peer compares."""
+    value, gradient = times
+    shown = [f"{value[name]:.2f} / {gradient[name]:.2f}" if name in value else "–" for name in CONTENDERS]
+    peers = [name for name in value if not name.startswith("adjoint")]
+    ratios = [f"{min(t[p] for p in peers) / t['adjoint']:.2f}" for t in times] if peers else ["–"]
+    return [*shown, " / ".join(ratios)]
+
+
+def page(results: dict[str, Times]) -> str:
+    """The page of the documentation."""
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "scipy", "jax")]
+    lines = [
+        "# Linear solvers, side by side",
+        "",
+        "Written by `python benchmarks/solvers.py --write`; every figure is measured. Milliseconds of one processor",
+        f"in double precision, solution / gradient of ½‖x‖² in A and b, all to the tolerance {TOL:g}; the least of",
+        "several rounds that take turns, and all answers were compared. adjoint and JAX are compiled, unless it says",
+        "*eager*.",
+        "SciPy has no derivatives: its gradient is the adjoint solve, written by hand.",
+        "",
+        ", ".join(versions) + ".",
+        "",
+        "| | " + " | ".join((*CONTENDERS, "best peer / ours")) + " |",
+        "|---|" + "---:|" * (len(CONTENDERS) + 1),
+        *(f"| {title} | " + " | ".join(cells(times)) + " |" for title, times in results.items()),
+        "",
+        "![Times of all contenders](solvers.png)",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def draw(results: dict[str, Times], path: Path) -> None:
+    """Bars for solutions and for gradients."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained", sharey=True)
+    colours = dict(zip(CONTENDERS, plt.get_cmap("tab10").colors, strict=False))
+    for ax, which, title in zip(axes, (0, 1), ("solution", "gradient"), strict=True):
+        for place, times in enumerate(results.values()):
+            for k, (name, t) in enumerate(times[which].items()):
+                ax.barh(place + 0.2 * k - 0.3, t, 0.18, color=colours[name])
+        ax.set(xscale="log", xlabel="milliseconds", title=title, xlim=(0.01, None))
+        ax.set_yticks(range(len(results)), list(results), fontsize=8)
+        ax.grid(axis="x", alpha=0.3)
+    axes[0].invert_yaxis()
+    bars = [plt.Rectangle((0, 0), 1, 1, color=colours[name]) for name in CONTENDERS]
+    figure.legend(bars, list(CONTENDERS), loc="outside lower center", ncols=len(CONTENDERS))
+    figure.savefig(path, dpi=110)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of names of workloads; all by default")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--write", action="store_true", help="renew docs/benchmarks/solvers.md and its picture")
     chosen = parser.parse_args()
     table = Table(title=f"milliseconds, one core, tol {TOL}: solution / gradient")
     table.add_column("workload")
     for name in (*CONTENDERS, "best peer / ours"):
         table.add_column(name, justify="right")
+    results: dict[str, Times] = {}
     for title, work in workloads().items():
         if chosen.names and not any(part in title for part in chosen.names):
             continue
-        value, gradient = measured(work, chosen.rounds)
-        cells = [f"{value[name]:.2f} / {gradient[name]:.2f}" if name in value else "–" for name in CONTENDERS]
-        peers = [name for name in value if not name.startswith("adjoint")]
-        ratios = [f"{min(t[p] for p in peers) / t['adjoint']:.2f}" for t in (value, gradient)] if peers else ["–"]
-        table.add_row(title, *cells, " / ".join(ratios))
+        results[title] = measured(work, chosen.rounds)
+        table.add_row(title, *cells(results[title]))
     Console().print(table)
+    if chosen.write:
+        FOLDER.mkdir(exist_ok=True)
+        draw(results, FOLDER / "solvers.png")
+        (FOLDER / "solvers.md").write_text(page(results), encoding="utf-8")
 
 
 if __name__ == "__main__":
