@@ -57,6 +57,7 @@ class Apply:
 
 
 Formula = Symbol | Number | Apply
+MOST_TERMS = 24  # of a sum over everything that reads a variable
 
 
 def forward_formula(event: Event) -> Formula:
@@ -75,6 +76,9 @@ def adjoint_formula(variable: Variable) -> Formula | None:
     terms: list[Formula] = []
     hides = False
     for event, i in reversed(variable.uses):
+        if len(terms) == MOST_TERMS:
+            terms.append(Symbol("…"))
+            break
         if not any(v.moves for v in event.outputs) or event.contributions[i] is None:
             continue
         term = pulled_formula(event, i)
