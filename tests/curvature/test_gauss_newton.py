@@ -109,3 +109,12 @@ def test_refusals():
         curvature.fisher(outcome_loss, many, inputs=inputs, support=np.arange(2))(W)
     with pytest.raises(ValueError, match="sums to"):
         curvature.fisher_product(outcome_loss, many, (W,), (W,), inputs=inputs, support=np.arange(2))
+
+
+def test_inverse_products_of_complex_arguments():
+    """Linear over the real numbers alone: solved by iteration."""
+    f = lambda z: np.sum(np.abs(z) ** 4) + np.sum(np.abs(z) ** 2)
+    z, u = np.array([1j, 2.0, 1.0 - 1j]), np.array([1.0, 1j, 2.0 + 1j])
+    found = curvature.inverse_hvp(f, (z,), u)
+    assert (found.method, found.status) == ("minres", "converged")
+    assert_allclose(ad.hvp(f, (z,), (found.value,)), u, rtol=1e-8)

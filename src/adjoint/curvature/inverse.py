@@ -20,7 +20,7 @@ from adjoint.linear.maps import LinearMap
 from adjoint.linear.solution import Solution
 from adjoint.linear.solving import solve
 from adjoint.linear.structures import matrix, scaling
-from adjoint.program.types import Value
+from adjoint.program.types import Value, type_of
 
 __all__ = ["factored_hessian", "inverse_hvp", "inverse_hvp_costs"]
 
@@ -40,13 +40,15 @@ def inverse_hvp(
     """v with (∇²f(x) + damping I)[v] = u, in `.value`: a tree like u, which is like the result of `hvp`.
 
     Methods: "direct", "cg" (positive definite Hessians), "minres" (symmetric ones of any signs), "gmres", "bicgstab";
-    "auto" takes the direct one for a few hundred unknowns, else "cg" if the `facts` say "positive definite", or
+    "auto" takes the direct one for a few hundred real unknowns, else "cg" if the `facts` say "positive definite", or
     "minres". Options (tol, x0, preconditioner, max_iterations …) and the answer are those of `adjoint.linear.solve`.
     Differentiable in everything, by the equation itself.
     """
     primals = tuple(primals)
     if method == "auto":
-        method = "direct" if size_of(primals) <= SMALL else "auto"
+        # a Hessian in complex numbers is linear over the real ones alone, and has no matrix
+        real = all(type_of(leaf).dtype.kind != "c" for leaf in tree.leaves(primals))
+        method = "direct" if real and size_of(primals) <= SMALL else "auto"
     return solve(_damped(function, primals, damping), u, *facts, method=method, **options)
 
 

@@ -38,6 +38,7 @@ STATUSES = (
     "stagnated",
     "not finite",
 )
+_LEGEND = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES) if code)
 ASYMMETRIC = 1e-3  # rounding stays far below, even in single precision
 
 
@@ -89,7 +90,8 @@ class Solution:
         if isinstance(self.code, Traced):
             check(
                 np.all(self.code == CONVERGED),
-                self.method + ": the equation was not solved (status {}) after {} iterations; residual {}, wanted {}",
+                f"{self.method}: the equation was not solved (status {{}} of {_LEGEND}) after {{}} iterations; "
+                "residual {}, wanted {}",
                 self.code, self.iterations, self.residual, self.target,
             )  # fmt: skip
             return self
