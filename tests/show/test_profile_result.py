@@ -25,7 +25,7 @@ def test_text(found) -> None:
     assert "value and gradient" in lines[0]
     assert "in primitives" in lines[1]
     assert "Python and the record" in lines[1]
-    assert lines[2].split() == ["forward", "backward", "share", "calls", "bytes", "saved", "line"]
+    assert lines[2].split() == ["forward", "backward", "share", "calls", "flops", "bytes", "saved", "line"]
     assert sum("scores = x @ w" in line for line in lines) == 1
     assert repr(found) == str(found)
 
