@@ -31,15 +31,18 @@ def columns(
     conflicts = _conflicts(layers, upper, boxes)
     shifts = shifts or {}
     found: list[list[float]] = []
+    weights = _weights(layers, upper, boxes), _weights(layers[::-1], lower, boxes)
+    through = [a + b for a, b in zip(*weights, strict=True)]
+    favourites = _favourites(lower, through), _favourites(upper, through)
     for turned in (False, True):
         rows = [*reversed(layers)] if turned else [*layers]
         near = lower if turned else upper
-        weight = _weights(rows, near, boxes)
+        weight, favourite = weights[turned], favourites[turned]
         for mirrored in (False, True):
             seen = [[*reversed(row)] for row in rows] if mirrored else rows
             side = -1.0 if mirrored else 1.0
             oriented = {(b, a) if turned else (a, b): side * (-d if turned else d) for (a, b), d in shifts.items()}
-            root, shift = _blocks(seen, near, weight, conflicts, oriented)
+            root, shift = _blocks(seen, near, weight, favourite, conflicts, oriented)
             x = _pushed(seen, root, shift, room)
             found.append([-value for value in x] if mirrored else x)
     return _middle(found, room)
@@ -52,6 +55,16 @@ def _weights(layers: Sequence[Sequence[int]], near: Neighbours, boxes: int) -> l
         for item in layer:
             weight[item] = max([weight[n] for n in near[item]], default=0) + (item < boxes)
     return weight
+
+
+def _favourites(far: Neighbours, through: Sequence[int]) -> list[int]:
+    """Of each item, the neighbour that the longest way goes on to; -1 when there are several."""
+    out: list[int] = []
+    for neighbours in far:
+        heaviest = max([through[n] for n in neighbours], default=0)
+        best = [n for n in neighbours if through[n] == heaviest]
+        out.append(best[0] if len(best) == 1 else -1)
+    return out
 
 
 def _middle(found: Sequence[list[float]], room: Sequence[float]) -> list[float]:
@@ -88,8 +101,8 @@ def _conflicts(layers: Sequence[Sequence[int]], upper: Neighbours, boxes: int) -
 
 
 def _blocks(
-    layers: Sequence[Sequence[int]], near: Neighbours, weight: Sequence[int], conflicts: set[tuple[int, int]],
-    shifts: Mapping[tuple[int, int], float],
+    layers: Sequence[Sequence[int]], near: Neighbours, weight: Sequence[int], favourite: Sequence[int],
+    conflicts: set[tuple[int, int]], shifts: Mapping[tuple[int, int], float],
 ) -> tuple[list[int], list[float]]:  # fmt: skip
     """For each item the first one of its block, and how far to the right of that it stands."""
     items = len(weight)
@@ -104,11 +117,9 @@ def _blocks(
         reached = -1
         for item in layer:
             for other in _candidates(near[item], weight, place):
-                if (
-                    reached < place[other]
-                    and not aligned[other]
-                    and not (conflicts and ((other, item) in conflicts or (item, other) in conflicts))
-                ):
+                if aligned[other] or favourite[other] not in (-1, item) or reached >= place[other]:
+                    continue
+                if not conflicts or ((other, item) not in conflicts and (item, other) not in conflicts):
                     aligned[other] = True
                     root[item] = root[other]
                     shift[item] = shift[other] + (shifts.get((other, item), 0.0) if shifts else 0.0)

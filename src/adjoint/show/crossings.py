@@ -1,47 +1,78 @@
 """The order of items within the layers of a picture, chosen so that few lines cross.
 
 Sweeps go down and up: each item moves to the mean position of its neighbours in the layer that was just ordered. The
-best order seen is kept; at last neighbours are exchanged while that helps.
+best order seen is kept. Then neighbours are exchanged, and whole lines are moved to the left or right of everything,
+while that helps.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from random import Random
 
 __all__ = ["crossings", "ordered"]
 
 EXCHANGED = 400  # items, up to which neighbours are exchanged one by one
-WORK = 60_000  # items times sweeps
+SWEEPS = 10
+WORK = 30_000  # items times sweeps, in all
 
 Neighbours = Sequence[Sequence[int]]
 
 
 def ordered(
-    layers: Sequence[Sequence[int]], upper: Neighbours, lower: Neighbours, fixed: Mapping[int, Sequence[int]]
-) -> list[list[int]]:
-    """The same layers, each in a good order; `fixed` layers have the order given."""
-    current = _as_met(layers, upper, lower)
-    for k, order in fixed.items():
-        current[k] = list(order)
+    layers: Sequence[Sequence[int]], upper: Neighbours, lower: Neighbours, fixed: Mapping[int, Sequence[int]],
+    boxes: int,
+) -> list[list[int]]:  # fmt: skip
+    """The same layers, each in a good order; `fixed` layers have the order given. Items from `boxes` on are points."""
     items = sum(map(len, layers))
+    best = _as_met(layers, upper, lower, fixed)
     if len(layers) < 2 or max(map(len, layers)) < 2:
-        return current
-    best, fewest = current, crossings(current, lower)
-    position = [0] * items
-    for sweep in range(max(1, min(12, WORK // items))):
-        if fewest == 0:
+        return best
+    least = _faults(best, lower)
+    lines = _lines(upper, lower, boxes) if items <= EXCHANGED else []
+    for start in _starts(best, fixed, WORK // items // SWEEPS):
+        current, found, fewest = start, start, _faults(start, lower)
+        position = [0] * items
+        for sweep in range(max(1, min(SWEEPS, WORK // items))):
+            current = [list(layer) for layer in current]
+            _sweep(current, upper, lower, fixed, position, down=sweep % 2 == 0)
+            faults = _faults(current, lower)
+            if faults < fewest:
+                found, fewest = current, faults
+        if fewest[0] and items <= EXCHANGED:
+            found = [list(layer) for layer in found]
+            _exchange(found, upper, lower, fixed)
+            found = _aside(found, lower, fixed, lines)
+            _exchange(found, upper, lower, fixed)
+            fewest = _faults(found, lower)
+        if fewest < least:
+            best, least = found, fewest
+        if least[0] == 0:
             break
-        current = [list(layer) for layer in current]
-        _sweep(current, upper, lower, fixed, position, down=sweep % 2 == 0)
-        count = crossings(current, lower)
-        if count < fewest:
-            best, fewest = current, count
-    if fewest and items <= EXCHANGED:
-        best = [list(layer) for layer in best]
-        _exchange(best, upper, lower, fixed)
     return best
+
+
+def _starts(met: list[list[int]], fixed: Mapping[int, Sequence[int]], count: int) -> Iterator[list[list[int]]]:
+    """Orders to begin with: as met, its mirror image, and some shuffled ones, the same each time."""
+    yield met
+    if count > 1:
+        yield [list(fixed.get(k, layer[::-1])) for k, layer in enumerate(met)]
+    shuffle = Random(len(met)).shuffle
+    for _ in range(2, min(count, 10)):
+        mixed = [list(layer) for layer in met]
+        for k, layer in enumerate(mixed):
+            if k not in fixed:
+                shuffle(layer)
+        yield mixed
+
+
+def _faults(layers: Sequence[Sequence[int]], lower: Neighbours) -> tuple[int, float]:
+    """Crossings; and, among orders with as many, how far lines go aside."""
+    place = {item: k - len(layer) / 2 for layer in layers for k, item in enumerate(layer)}
+    aside = sum([abs(place[item] - place[t]) for layer in layers for item in layer for t in lower[item]])
+    return crossings(layers, lower), aside
 
 
 def crossings(layers: Sequence[Sequence[int]], lower: Neighbours) -> int:
@@ -60,7 +91,9 @@ def crossings(layers: Sequence[Sequence[int]], lower: Neighbours) -> int:
     return total
 
 
-def _as_met(layers: Sequence[Sequence[int]], upper: Neighbours, lower: Neighbours) -> list[list[int]]:
+def _as_met(
+    layers: Sequence[Sequence[int]], upper: Neighbours, lower: Neighbours, fixed: Mapping[int, Sequence[int]]
+) -> list[list[int]]:
     """Each layer in the order in which a walk along the lines comes by: trees have no crossings then."""
     seen = [False] * sum(map(len, layers))
     out: list[list[int]] = [[] for _ in layers]
@@ -76,7 +109,7 @@ def _as_met(layers: Sequence[Sequence[int]], upper: Neighbours, lower: Neighbour
             seen[item] = True
             out[layer_of[item]].append(item)
             stack.extend(reversed(lower[item]))
-    return out
+    return [list(fixed.get(k, layer)) for k, layer in enumerate(out)]
 
 
 def _sweep(
@@ -118,6 +151,45 @@ def _exchange(
                     layer[at], layer[at + 1] = b, a
                     position[a], position[b] = at + 1, at
                     better = True
+
+
+def _lines(upper: Neighbours, lower: Neighbours, boxes: int) -> list[set[int]]:
+    """What hangs together without a branching box between: points, and boxes with one line in and one out."""
+    thin = [k >= boxes or len(upper[k]) == len(lower[k]) == 1 for k in range(len(upper))]
+    out: list[set[int]] = []
+    seen: set[int] = set()
+    for start in range(len(upper)):
+        if start in seen or not thin[start]:
+            continue
+        line, stack = {start}, [start]
+        while stack:
+            item = stack.pop()
+            for other in (*upper[item], *lower[item]):
+                if thin[other] and other not in line:
+                    line.add(other)
+                    stack.append(other)
+        seen |= line
+        if len(line) > 1:
+            out.append(line)
+    return out
+
+
+def _aside(
+    layers: list[list[int]], lower: Neighbours, fixed: Mapping[int, Sequence[int]], lines: Sequence[set[int]]
+) -> list[list[int]]:
+    """Move lines out of the way, one after the other, where fewer lines cross then."""
+    least = _faults(layers, lower)
+    for line in lines:
+        for left in (True, False):
+            moved: list[list[int]] = []
+            for k, layer in enumerate(layers):
+                own = [item for item in layer if item in line] if k not in fixed else []
+                rest = [item for item in layer if item not in line] if own else layer
+                moved.append([*own, *rest] if left else [*rest, *own])
+            faults = _faults(moved, lower)
+            if faults < least:
+                layers, least = moved, faults
+    return [list(layer) for layer in layers]
 
 
 def _between(left: Sequence[int], right: Sequence[int], position: Sequence[int]) -> int:

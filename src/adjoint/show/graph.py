@@ -27,6 +27,7 @@ An arrow of variable n to a child of kind "v" and number m is the edge n-m.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from typing import Any
 
 from adjoint.show import scene
@@ -40,6 +41,7 @@ __all__ = ["LABEL", "graph_data"]
 
 SHOWN = 60  # boxes in the first picture
 MANY = 10  # parts of the whole, from which on inputs stand near to where they are read
+CABLE = 4  # lines from one frame to another, from which on they run together
 LABEL = 11.0  # size of the letters of labels
 GRAIN = 12.0  # widths of boxes are multiples of this: fewer different layouts, and room for other numbers
 
@@ -73,7 +75,7 @@ def _grained(width: float) -> float:
 
 
 def _note(frame: Frame) -> str:
-    count = frame.count()
+    count = frame.count
     return f"{count} variable{'' if count == 1 else 's'}"
 
 
@@ -127,11 +129,14 @@ class _Drawing:
         children: list[Any] = [*frame.parts, *[("in", v) for v in entering], *[("out", v) for v in leaving]]
         index = {_key(child): k for k, child in enumerate(children)}
         links = list(frame.links.values())
-        trunks: dict[int, int] = {}
+        trunks: dict[Any, int] = {}
         arrows: list[Arrow] = []
+        between = Counter((id(link.source), id(link.target)) for link in links if _joins_frames(link))
         for link in links:
             labelled = link.edge is not None and bool(link.edge.label)
-            trunk = trunks.setdefault(link.variable.number, len(trunks))
+            pair = (id(link.source), id(link.target))
+            lines = between[pair] if _joins_frames(link) else 1  # many lines from frame to frame run as one
+            trunk = trunks.setdefault(link.variable.number if lines < CABLE else pair, len(trunks))
             arrows.append(Arrow(index[_key(link.source)], index[_key(link.target)], labelled, trunk))
         parts = len(frame.parts)
         float_inputs = parts > MANY
@@ -177,7 +182,7 @@ class _Drawing:
         key = (id(arrangement), widths, sizes, kinds, ports)
         if key not in self._known:
             self._known[key] = len(self.layouts)
-            self.layouts.append(_layout(arrangement, widths, sizes, kinds, ports, links))
+            self.layouts.append(_layout(arrangement, widths, sizes, kinds, ports))
         title, note = frame.title or frame.kind, _note(frame)
         out: dict[str, Any] = {
             "id": frame.number, "kind": frame.kind, "title": title, "note": note,
@@ -197,12 +202,10 @@ class _Drawing:
     def ports(self, link: Link) -> tuple[float, float]:
         """How far from the middle of an open frame an arrow leaves it, and enters one; 0 at other ends.
 
-        From frame to frame a line may bend: it is the frames that shall stand below one another.
+        At the end of a way from frame to frame a line may bend: it is the frames that shall stand below one another.
         """
-        source, target = link.source, link.target
-        if isinstance(source, Frame) == isinstance(target, Frame):
-            return 0.0, 0.0
-        return self.port(source, "out", link), self.port(target, "in", link)
+        start = self.port(link.source, "out", link)
+        return start, start if _joins_frames(link) else self.port(link.target, "in", link)
 
     def port(self, end: Any, side: str, link: Link) -> float:
         inner = self.open.get(end.number) if isinstance(end, Frame) else None
@@ -211,12 +214,12 @@ class _Drawing:
 
 def _layout(
     arrangement: Arrangement, widths: tuple[float, ...], labels: tuple[float, ...], kinds: str,
-    ports: tuple[tuple[float, float], ...], links: list[Link],
+    ports: tuple[tuple[float, float], ...],
 ) -> dict[str, Any]:  # fmt: skip
-    closed = _ends(arrangement, kinds, widths, links)
+    closed = _ends(arrangement, kinds, widths)
     x = spread(arrangement, widths, labels, ports)
     width, space = item_widths(arrangement, widths, labels)
-    found = [arrangement.label(k) for k in range(len(links))]
+    found = [arrangement.label(k) for k in range(len(arrangement.arrows))]
     return {
         "layers": len(arrangement.layers), "kinds": kinds, "routes": arrangement.routes,
         "items": [[round(a, 1), w, layer, s]
@@ -228,6 +231,10 @@ def _layout(
 _arranged = functools.lru_cache(maxsize=256)(
     lambda boxes, arrows, first, last, floating: arranged(boxes, arrows, first=first, last=last, floating=floating)
 )
+
+
+def _joins_frames(link: Link) -> bool:
+    return isinstance(link.source, Frame) and isinstance(link.target, Frame)
 
 
 def _key(child: Any) -> Any:
@@ -242,28 +249,23 @@ def _number(child: Any) -> int:
     return child[1].number if isinstance(child, tuple) else child.number
 
 
-def _ends(
-    arrangement: Arrangement, kinds: str, widths: tuple[float, ...], links: list[Link]
-) -> list[tuple[float, float]]:
+def _ends(arrangement: Arrangement, kinds: str, widths: tuple[float, ...]) -> list[tuple[float, float]]:
     """Where arrows touch their boxes, from the middle: those that arrive stand apart, in the order of their origins."""
     place = {item: k for layer in arrangement.layers for k, item in enumerate(layer)}
-    starts, ends = [0.0] * len(links), [0.0] * len(links)
-    arriving: dict[int, list[int]] = {}
-    leaving: dict[int, dict[int, list[int]]] = {}
-    for k, (link, route) in enumerate(zip(links, arrangement.routes, strict=True)):
+    starts, ends = [0.0] * len(arrangement.arrows), [0.0] * len(arrangement.arrows)
+    arriving: dict[int, dict[Any, list[int]]] = {}
+    leaving: dict[int, dict[Any, list[int]]] = {}
+    for k, (arrow, route) in enumerate(zip(arrangement.arrows, arrangement.routes, strict=True)):
         if kinds[route[-1]] in "vg":
-            arriving.setdefault(route[-1], []).append(k)
+            arriving.setdefault(route[-1], {}).setdefault((route[-2], arrow.trunk), []).append(k)
         if kinds[route[0]] == "g":
-            leaving.setdefault(route[0], {}).setdefault(link.variable.number, []).append(k)
-    for box, many in arriving.items():
-        many.sort(key=lambda k: place[arrangement.routes[k][-2]])
-        for k, offset in zip(many, _offsets(len(many), widths[box]), strict=True):
-            ends[k] = offset
-    for box, by_variable in leaving.items():
-        bundles = sorted(by_variable.values(), key=lambda ks: min(place[arrangement.routes[k][1]] for k in ks))
-        for bundle, offset in zip(bundles, _offsets(len(bundles), widths[box]), strict=True):
-            for k in bundle:
-                starts[k] = offset
+            leaving.setdefault(route[0], {}).setdefault(arrow.trunk, []).append(k)
+    for found, near, offsets in ((arriving, -2, ends), (leaving, 1, starts)):
+        for box, together in found.items():
+            bundles = sorted(together.values(), key=lambda ks: min(place[arrangement.routes[k][near]] for k in ks))
+            for bundle, offset in zip(bundles, _offsets(len(bundles), widths[box]), strict=True):
+                for k in bundle:
+                    offsets[k] = offset
     return list(zip(starts, ends, strict=True))
 
 

@@ -98,7 +98,7 @@ def arranged(
     for item, rank in enumerate(layer):
         layers[rank].append(item)
     fixed = {layer[ports[0]]: list(ports) for ports in (first, last) if ports}
-    layers = ordered(layers, upper, lower, fixed)
+    layers = ordered(layers, upper, lower, fixed, boxes)
     return Arrangement(boxes, arrows, layer, layers, routes, upper, lower, backwards)
 
 

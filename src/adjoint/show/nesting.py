@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from adjoint.show.notation import subscripted
 from adjoint.show.partials import Edge
@@ -57,9 +58,10 @@ class Frame:
             at = at.parent
         return out[::-1]
 
+    @cached_property
     def count(self) -> int:
         """How many variables stand inside."""
-        return sum(p.count() if isinstance(p, Frame) else 1 for p in self.parts)
+        return sum(p.count if isinstance(p, Frame) else 1 for p in self.parts)
 
 
 def nested(story: Story, edges: Sequence[Edge]) -> list[Frame]:
@@ -128,10 +130,11 @@ class _Nest:
         whole = self.framed(story.whole, None)
         assert whole is not None
         whole.title = story.name
-        whole.parts[:0] = [v for v in story.inputs if v not in whole.parts]
+        self.split(whole)
+        inputs: list[Variable | Frame] = [*story.inputs]
         for v in story.inputs:
             self.home[v.number] = whole
-        self.split(whole)
+        whole.parts[:0] = inputs if len(inputs) <= MOST_PARTS // 2 else self.chunked(whole, inputs)
         self.frames.sort(key=lambda frame: frame.number)
 
     def framed(self, group: Group, parent: Frame | None) -> Frame | None:

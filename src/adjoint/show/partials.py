@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ DIGITS = 4
 LONGEST = 18  # letters of a formula beside an edge
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Edge:
     """u → v with ∂v/∂u, as far as it is known."""
 
@@ -38,7 +39,7 @@ class Edge:
     moves: bool  # whether a derivative flows along it
     paths: int = 1
 
-    @property
+    @cached_property
     def label(self) -> str:
         """What stands beside the edge."""
         if self.partial is not None:
