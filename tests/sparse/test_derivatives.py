@@ -187,6 +187,49 @@ def test_matrices_cannot_hold_traced_values() -> None:
         ad.jit(lambda x: sparse.jacobian(neighbours)(x))(X)
 
 
+def test_values_of_outer_transformations_may_be_closed_over() -> None:
+    def total(p):
+        return np.sum(sparse.jacobian(lambda x: neighbours(p * x)).values(X) ** 2)
+
+    def dense(p):
+        return np.sum(ad.jacfwd(lambda x: neighbours(p * x))(X) ** 2)
+
+    for transform in (ad.grad, lambda f: ad.grad(ad.grad(f)), lambda f: ad.jit(ad.grad(f))):
+        assert transform(total)(1.5) == pytest.approx(transform(dense)(1.5), rel=1e-10)
+
+
+def test_random_numbers_are_drawn_once() -> None:
+    def f(x, rng):
+        return x * rng.normal(size=3) * x[::-1]
+
+    rng, other = ad.random.default_rng(3), ad.random.default_rng(3)
+    found = sparse.jacobian(f, check=True)(np.ones(3), rng)
+    np.testing.assert_allclose(found.toarray(), ad.jacfwd(f)(np.ones(3), other))
+    assert rng.normal() == other.normal()
+
+
+def test_numbers_and_methods() -> None:
+    assert sparse.jacobian(lambda x: x**2)(3.0).toarray().tolist() == [[6.0]]
+    assert sparse.hessian(lambda x: x**3)(2.0).toarray().tolist() == [[12.0]]
+
+    class Model:
+        weight = 2.0
+
+        def squares(self, x):
+            return self.weight * x**2
+
+        slopes = sparse.jacobian(squares, argnums=1)
+
+    assert Model().slopes(np.array([1.0, 2.0])).toarray().tolist() == [[4.0, 0.0], [0.0, 8.0]]
+
+
+def test_single_precision_stays() -> None:
+    x = np.ones(3, np.float32)
+    for f in (neighbours, lambda x: x[:2] * 0 + 1, lambda x: np.ones(2, np.float32)):
+        assert sparse.jacobian(f)(x).dtype == np.float32
+    assert sparse.hessian(lambda x: np.sum(x) * 2)(x).dtype == np.float32
+
+
 def test_chunks() -> None:
     for chunk in (1, 2):
         found = sparse.jacobian(neighbours, chunk_size=chunk)(X)

@@ -87,7 +87,7 @@ class Turn:
         total = int(ends[-1])
         every = identity(total)
         own = [
-            Fact(f.type, f.value, Dependence(every[a:b]) if b > a and f.reach is not None else None)
+            Fact(f.type, f.value, Dependence.of(every[a:b]) if b > a and f.reach is not None else None)
             for f, a, b in zip(facts, ends, ends[1:], strict=False)
         ]
         self.ends = ends
@@ -179,15 +179,15 @@ def _dependence(facts: Sequence[Fact], inputs: int) -> Any:
     if not moving:
         return empty(0, inputs)
     full = concatenated([f.reach for f in moving], [f.size or 0 for f in moving], inputs)
-    if full.left is not None and work(full.left, full.base) > MOST:
+    if full.entries > MOST:
         raise Unanswered
-    return full.matrix(full.base.shape[0] if full.left is None else full.left.shape[0])
+    return full.matrix(full.rows)
 
 
 def _body_facts(facts: Sequence[Fact], program: Program, a: int, b: int) -> list[Fact]:
     """The inputs of one turn, any turn: constants as they are, carries and elements of any value."""
     found: list[Fact] = []
-    probe = Dependence(empty(1, 1), uniform=True)  # says only that there may be a dependence
+    probe = Dependence.of(empty(1, 1), uniform=True)  # says only that there may be a dependence
     for i, (f, t) in enumerate(zip(facts, program.input_types, strict=True)):
         found.append(Fact(t, f.value if i < a else None, f.reach if i < a else probe if t.differentiable else None))
     return found
@@ -241,7 +241,7 @@ def _scan_by_doubling(
     back = np.argsort(_by_turns(sizes, length, op.reverse), kind="stable")
     laid = rows[back]
     ends = np.concatenate([[0], np.cumsum(sizes)]) * length
-    return [*carries, *[Dependence(laid[i:j]) for i, j in pairwise(ends)]]
+    return [*carries, *[Dependence.of(laid[i:j]) for i, j in pairwise(ends)]]
 
 
 def _carried_rows(op: Scan) -> Any:
@@ -272,7 +272,7 @@ def _cut(matrix: Any, facts: Sequence[Fact]) -> list[Dependence | None]:
     start = 0
     for f in facts:
         if f.type.differentiable:
-            found.append(Dependence(matrix[start : start + (f.size or 0)]))
+            found.append(Dependence.of(matrix[start : start + (f.size or 0)]))
             start += f.size or 0
         else:
             found.append(None)

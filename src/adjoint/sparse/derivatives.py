@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,9 @@ class SparseDerivative:
 
     def __reduce__(self) -> Any:
         return SparseDerivative, (self._function, self._options)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", self._function)
@@ -113,19 +117,17 @@ class SparseDerivative:
                 "vmap and other transformations use its method values(*args), which returns the nonzeros as an array."
             )
         found = self.colouring(*args, **kwargs)
-        if self._options["jit"]:
-            numbers, value, slope, aux = self._run_compiled(found, args, kwargs)
-        else:
-            numbers, value, slope, aux = self._compute(args, kwargs, found)
+        run = self._run_compiled if self._options["jit"] else self._compute
+        numbers, value, slope, aux, product = run(args, kwargs, found)
         matrix = found.assemble(numbers)
-        if self._options["check"]:
-            _compare(matrix, *self._one_product(args, kwargs), self._options["what"])
+        if product is not None:
+            _compare(matrix, _direction(matrix.shape[1]), product, self._options["what"])
         result: Any = matrix
         if self._options["with_value"]:
             result = (value, matrix) if self._order == 1 else (value, slope, matrix)
         return (result, aux) if self._options["has_aux"] else result
 
-    def _run_compiled(self, found: Colouring, args: Any, kwargs: Any) -> Any:
+    def _run_compiled(self, args: Any, kwargs: Any, found: Colouring) -> Any:
         if self._compiled is None or self._compiled[0] is not found:
             self._compiled = (found, compiled(lambda a, k: self._compute(a, k, found)))
         return self._compiled[1](args, kwargs)
@@ -156,8 +158,8 @@ class SparseDerivative:
             full[i] = slope
         return chosen, made, {"value": value, "aux": aux, "gradient": chosen.result(full)}
 
-    def _compute(self, args: Any, kwargs: Any, found: Colouring | None = None) -> tuple[Value, Any, Any, Any]:
-        """(nonzeros, value, gradient, aux)."""
+    def _compute(self, args: Any, kwargs: Any, found: Colouring | None = None) -> tuple[Value, Any, Any, Any, Any]:
+        """(nonzeros, value, gradient, aux, the product with a random direction if it is to be checked)."""
         found = self.colouring(*args, **kwargs) if found is None else found
         _, made, beside = self._linearised(args, kwargs)
         rows, columns = sum(sizes_of(made.output_types)), sum(sizes_of(made.input_types))
@@ -173,14 +175,18 @@ class SparseDerivative:
         chunk = self._options["chunk_size"] or max(1, MEMORY // max(1, 4 * (rows + columns)))
         right = _products(made.push, found.seeds("right"), made.input_types, made.output_types, chunk)
         left = _products(made.pull, found.seeds("left"), made.output_types, made.input_types, chunk)
-        return found.values(right, left), beside["value"], beside.get("gradient"), beside["aux"]
+        product = None
+        if self._options["check"]:
+            product = _products(made.push, _direction(columns)[None], made.input_types, made.output_types, 1)[0]
+        numbers = found.values(right, left)
+        if not len(found):  # no product says what kind of numbers they would be
+            numbers = np.zeros(0, np.result_type(*[t.dtype for t in (*made.input_types, *made.output_types)]))
+        return numbers, beside["value"], beside.get("gradient"), beside["aux"], product
 
-    def _one_product(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """(v, J v) for a random v."""
-        _, made, _ = self._linearised(args, kwargs)
-        v = np.random.default_rng(20130917).normal(size=sum(sizes_of(made.input_types)))
-        (product,) = _products(made.push, v[None], made.input_types, made.output_types, 1)
-        return v, product
+
+def _direction(size: int) -> Any:
+    """The random vector of `check`: always the same."""
+    return np.random.default_rng(20130917).normal(size=size)
 
 
 def _products(

@@ -13,11 +13,11 @@ from adjoint.api import Transformed
 from adjoint.base.errors import ShapeError, UnsupportedError
 from adjoint.sparse import axis_rules, control_rules, element_rules  # noqa: F401  (enter their rules)
 from adjoint.sparse.recording import Recorded, recorded, sizes_of
-from adjoint.sparse.relations import Dependence, Matrix, empty, identity, stacked, work
+from adjoint.sparse.relations import Dependence, Matrix, empty, identity, stacked
 from adjoint.sparse.walking import Fact, Walk, walked
 from adjoint.transform.arguments import Argnums
 
-LARGEST = 400_000_000  # entries of a pattern: more would not fit into memory
+LARGEST = 200_000_000  # entries of a pattern: more would not fit into memory
 
 
 def pattern(
@@ -59,7 +59,7 @@ def pattern_of(made: Recorded, *, order: int = 1, local: bool = False) -> Matrix
     every = identity(total)
     facts = [
         Fact(t, made.values[i] if local and made.values is not None else None,
-             Dependence(every[ends[i] : ends[i + 1]]) if s else None)
+             Dependence.of(every[ends[i] : ends[i + 1]]) if s else None)
         for i, (t, s) in enumerate(zip(types, made.selected, strict=True))
     ]  # fmt: skip
     rows = [_written_out(f, total) for f in walked(Walk(total, local), made.program, facts)]
@@ -84,11 +84,10 @@ def _written_out(fact: Fact, inputs: int) -> Matrix:
         )
     if fact.reach is None:
         return empty(size, inputs)
-    reach = fact.reach
-    entries = reach.base.nnz if reach.left is None else work(reach.left, reach.base)
-    if min(size * reach.base.nnz if reach.uniform else entries, size * inputs) > LARGEST:
+    entries = fact.reach.entries * (size if fact.reach.uniform else 1)
+    if min(entries, size * inputs) > LARGEST:
         raise UnsupportedError(
             f"sparse.pattern: {size} results depend on {inputs} numbers in so many ways that the pattern is as good as "
             "full. Use ad.jacobian with chunk_size, or products (ad.jvp, ad.vjp) instead."
         )
-    return reach.matrix(size)
+    return fact.reach.matrix(size)

@@ -1,8 +1,8 @@
 """Which inputs each element of a value depends on: rows of boolean matrices, kept as products where they are dense.
 
-A value with m elements has the dependence D (m × n, n the number of inputs that count). It is stored as D = A·B, where
-A is often the identity: a mean over n elements that is broadcast again has n² dependences, but A = 1 and B = 1ᵀ hold 2n
-numbers. Union puts A's beside each other and B's below each other; the product is worked out as soon as it is small.
+A value with m elements has the dependence D (m × n, n the number of inputs that count). It is stored as D = Σ A·B,
+where A is often the identity: a mean over n elements that is broadcast again has n² dependences, but A = 1 and B = 1ᵀ
+hold 2n numbers. Union adds terms, or the A's of terms with the same B; all is written out as soon as that is small.
 """
 
 # pyright: basic
@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 Matrix = Any  # a scipy.sparse.csr_array of booleans
+Term = tuple[Any, Any]  # (left factor or None, block)
 
 ROOM = 1_000_000  # entries that are written out without a thought
 MOST = 60_000_000  # entries above which a value counts as depending on all that any of its elements depends on
+MOST_TERMS = 24  # products of which a dependence is the sum: beyond, they are taken together
 
 
 def empty(rows: int, columns: int) -> Matrix:
@@ -93,68 +95,109 @@ def work(left: Matrix, right: Matrix) -> int:
 
 
 class Dependence:
-    """The inputs that each element of a value depends on, D = left · base; `left` is None for the identity.
+    """The inputs that each element of a value depends on, as a sum of products left · block.
 
-    A `uniform` one has a single row, for however many elements: their number need not be known.
+    `left` is None for the identity. A `uniform` dependence has a single row, for however many elements: their number
+    need not be known.
     """
 
-    __slots__ = ("base", "left", "uniform")
+    __slots__ = ("terms", "uniform")
 
-    def __init__(self, base: Matrix, left: Matrix | None = None, *, uniform: bool = False) -> None:
-        self.base, self.left, self.uniform = base, left, uniform
+    def __init__(self, *terms: Term, uniform: bool = False) -> None:
+        self.terms, self.uniform = terms, uniform
+
+    @staticmethod
+    def of(matrix: Matrix, *, uniform: bool = False) -> Dependence:
+        """That which a matrix says."""
+        return Dependence((None, matrix), uniform=uniform)
 
     @property
     def inputs(self) -> int:
-        return self.base.shape[1]
+        return self.terms[0][1].shape[1]
+
+    @property
+    def rows(self) -> int:
+        left, block = self.terms[0]
+        return (block if left is None else left).shape[0]
+
+    @property
+    def entries(self) -> int:
+        """An upper bound for the number of entries when all is written out."""
+        return sum(block.nnz if left is None else work(left, block) for left, block in self.terms)
 
     def spread(self, size: int) -> Dependence:
         """A uniform one, for a value of `size` elements."""
-        return Dependence(self.base, ones(size, 1)).settled() if self.uniform else self
+        return Dependence((ones(size, 1), self.terms[0][1])).settled() if self.uniform else self
 
     def settled(self) -> Dependence:
-        """The same, written out if that is small; made uniform if even the product is too large to hold."""
-        if self.left is None:
+        """The same, written out if that is small; coarser if even the products are too large to hold."""
+        if len(self.terms) == 1 and self.terms[0][0] is None:
             return self
-        entries = work(self.left, self.base)
-        if entries <= max(ROOM, 4 * (self.left.nnz + self.base.nnz)):
-            return Dependence(self.left @ self.base)
-        if self.left.nnz + self.base.nnz > MOST:
-            row = self.together()
-            return Dependence(row.base, ones(self.left.shape[0], 1))
-        return self
+        held = sum(block.nnz + (0 if left is None else left.nnz) for left, block in self.terms)
+        if self.entries <= max(ROOM, 4 * held):
+            return Dependence.of(self._written())
+        if held > MOST:
+            return Dependence((ones(self.rows, 1), self.together().terms[0][1]))
+        if len(self.terms) <= MOST_TERMS:
+            return self
+        coarser = self._coarser()
+        return coarser if coarser.entries <= 2 * self.entries else self._folded()
+
+    def _written(self) -> Matrix:
+        first, *rest = (block if left is None else left @ block for left, block in self.terms)
+        return sum(rest, first)
+
+    def _coarser(self) -> Dependence:
+        """All terms but the largest as one: whatever depends on any of their rows depends on all of them."""
+        largest = max(self.terms, key=lambda term: term[1].shape[0])
+        others = [term for term in self.terms if term is not largest]
+        reached = np.zeros(self.rows, bool)
+        for left, block in others:
+            reached |= np.diff((block if left is None else left).indptr) > 0
+        row = Dependence(*others).together().terms[0][1]
+        return Dependence(largest, (from_map(np.where(reached, 0, -1), 1), row))
+
+    def _folded(self) -> Dependence:
+        """The same as one product: left factors beside each other, blocks below each other."""
+        lefts = [identity(block.shape[0]) if left is None else left for left, block in self.terms]
+        return Dependence((beside(lefts), stacked([block for _, block in self.terms])))
 
     def matrix(self, size: int) -> Matrix:
         """All of it, as one matrix with `size` rows."""
-        full = self.spread(size)
-        return full.base if full.left is None else full.left @ full.base
+        return self.spread(size)._written()
 
     def taken(self, index: Any) -> Dependence:
         """Of a value whose element i is element index[i] of this one, or a constant where that is negative."""
         index = np.ravel(index)
         if self.uniform:
-            return self if (index >= 0).all() else self.through(from_map(np.where(index >= 0, 0, -1), 1), spread=1)
-        if self.left is None:
-            return Dependence(picked(self.base, index))
-        return Dependence(self.base, picked(self.left, index)).settled()
+            if (index >= 0).all():
+                return self
+            return Dependence((from_map(np.where(index >= 0, 0, -1), 1), self.terms[0][1])).settled()
+        if len(self.terms) == 1 and self.terms[0][0] is None:
+            return Dependence.of(picked(self.terms[0][1], index))
+        return Dependence(
+            *[
+                (from_map(index, block.shape[0]) if left is None else picked(left, index), block)
+                for left, block in self.terms
+            ]
+        ).settled()
 
-    def through(self, *factors: Matrix, spread: int | None = None) -> Dependence:
+    def through(self, *factors: Matrix) -> Dependence:
         """Of a value on which this one acts by factors[0] · factors[1] · …; a narrow first factor is kept apart."""
-        this = self.spread(factors[-1].shape[1] if spread is None else spread)
+        this = self.spread(factors[-1].shape[1])
         for factor in reversed(factors):
-            if this.left is not None:
-                this = Dependence(this.base, factor @ this.left).settled()
-            else:
-                this = Dependence(this.base, factor).settled()
+            this = Dependence(
+                *[(factor if left is None else factor @ left, block) for left, block in this.terms]
+            ).settled()
         return this
 
     def together(self) -> Dependence:
         """The union over all elements, as a uniform one."""
         if self.uniform:
             return self
-        used = self.base if self.left is None else self.base[np.unique(self.left.indices)]
-        columns = np.unique(used.indices)
-        row = from_pairs(np.zeros(columns.size, int), columns, (1, self.inputs))
-        return Dependence(row, uniform=True)
+        used = [block if left is None else block[np.unique(left.indices)] for left, block in self.terms]
+        columns = np.unique(np.concatenate([block.indices for block in used]))
+        return Dependence.of(from_pairs(np.zeros(columns.size, int), columns, (1, self.inputs)), uniform=True)
 
 
 def union(parts: Sequence[Dependence | None], size: int | None) -> Dependence | None:
@@ -168,33 +211,46 @@ def union(parts: Sequence[Dependence | None], size: int | None) -> Dependence | 
     if len(known) == 1:
         return known[0]
     if all(part.uniform for part in known) or size is None:
-        rows = [part.together() for part in known]
-        return Dependence(sum((row.base for row in rows[1:]), rows[0].base), uniform=True)
-    full = [part.spread(size) for part in known]
-    total = full[0]
-    for part in full[1:]:
-        total = _joined(total, part)
-    return total
+        rows = [part.together().terms[0][1] for part in known]
+        return Dependence.of(sum(rows[1:], rows[0]), uniform=True)
+    return _merged([term for part in known for term in part.spread(size).terms]).settled()
 
 
-def _joined(a: Dependence, b: Dependence) -> Dependence:
-    if a.left is None and b.left is None:
-        return Dependence(a.base + b.base)
-    left_a, left_b = (identity(d.base.shape[0]) if d.left is None else d.left for d in (a, b))
-    if a.base is b.base:
-        return Dependence(a.base, left_a + left_b).settled()
-    return Dependence(stacked([a.base, b.base]), beside([left_a, left_b])).settled()
+def _merged(terms: Sequence[Term]) -> Dependence:
+    """Terms with the same block are one, and so are single rows on which the same elements depend."""
+    plain = [block for left, block in terms if left is None]
+    found: dict[int, Term] = {}
+    if len(plain) == len(terms):
+        different = {id(block): block for block in plain}.values()
+        first, *rest = different
+        return Dependence.of(sum(rest, first))
+    for left, block in terms:
+        left = identity(block.shape[0]) if left is None else left
+        known = found.get(id(block))
+        found[id(block)] = (left if known is None else left + known[0], block)
+    rows: dict[bytes, Term] = {}
+    others: list[Term] = []
+    for left, block in found.values():
+        if block.shape[0] > 1:  # blocks that stay the same objects can be known again
+            others.append((left, block))
+        else:
+            known = rows.get(key := left.indptr.tobytes())
+            rows[key] = (left, block if known is None else block + known[1])
+    return Dependence(*others, *rows.values())
 
 
 def concatenated(parts: Sequence[Dependence | None], sizes: Sequence[int], inputs: int) -> Dependence:
     """Of several values one after the other."""
     full = [
-        Dependence(empty(size, inputs)) if part is None else part.spread(size)
+        Dependence.of(empty(size, inputs)) if part is None else part.spread(size)
         for part, size in zip(parts, sizes, strict=True)
     ]
-    if all(part.left is None for part in full):
-        return Dependence(stacked([part.base for part in full]))
-    from scipy.sparse import block_diag
-
-    lefts = [identity(part.base.shape[0]) if part.left is None else part.left for part in full]
-    return Dependence(stacked([part.base for part in full]), block_diag(lefts, format="csr").astype(bool))
+    if all(len(part.terms) == 1 and part.terms[0][0] is None for part in full):
+        return Dependence.of(stacked([part.terms[0][1] for part in full]))
+    ends = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
+    terms: list[Term] = []
+    for part, start, size in zip(full, ends, sizes, strict=False):
+        place = np.full(int(ends[-1]), -1)
+        place[start : start + size] = np.arange(size)
+        terms += part.taken(place).terms
+    return _merged(terms).settled()
