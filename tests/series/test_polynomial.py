@@ -76,3 +76,19 @@ def test_written():
     assert repr(ad.taylor(lambda x: 0.0 * x, 0.0, 1)) == "0 + O(x²)"
     assert ad.taylor(np.sin, 0.0, 4)._repr_latex_() == "$x - 0.16666667 x^{3} + O(x^{5})$"
     assert repr(ad.taylor(lambda x: np.stack([x]), 0.0, 1)) == "<Taylor polynomial of order 1 in 1 variables>"
+
+
+def test_whole_numbers_count_as_floating_point_ones():
+    assert repr(ad.taylor(np.sin, 0, 5)) == repr(ad.taylor(np.sin, 0.0, 5))
+    assert ad.taylor(np.exp, 0, 3).remainder(1) == pytest.approx(1 / 24)
+    pair = lambda p: p[0] ** 2 * p[1]
+    assert ad.taylor(pair, (1, 2), 3)((2, 3)) == pytest.approx(12.0)
+    assert ad.partials(np.prod, 2)(np.array([2, 3]))[1, 1] == 1.0
+    assert ad.laplacian(lambda x: np.sum(x**3))(np.array([1, 2])) == 18.0
+    assert ad.laplacian(lambda x: x**3)(2) == 12.0
+
+
+@pytest.mark.parametrize("at", [lambda x: ad.taylor(np.sin, x, 2), ad.partials(np.sin, 2), ad.laplacian(np.sin)])
+def test_what_is_no_number_is_refused(at):
+    with pytest.raises(TypeError, match="must be real or complex numbers"):
+        at("a")

@@ -16,7 +16,7 @@ from adjoint.api import Function, jet
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 
-__all__ = ["along", "derivative", "whole_order"]
+__all__ = ["along", "derivative", "floating", "whole_order"]
 
 HIGHEST = 170  # 171! is no float64
 
@@ -26,6 +26,20 @@ def whole_order(order: Any, title: str) -> int:
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= HIGHEST:
         raise ValueError(f"{title}: the order is {order!r}; it must be a whole number from 0 to {HIGHEST}.")
     return int(order)
+
+
+def floating(x: Any, title: str) -> Any:
+    """A tree of numbers, whole ones as floating-point ones."""
+    return tree.map(lambda leaf: _floating_leaf(leaf, title), x)
+
+
+def _floating_leaf(x: Any, title: str) -> Any:
+    x = x if hasattr(x, "dtype") else np.asarray(x)[()]
+    if x.dtype.kind in "iu":
+        return x.astype(float)
+    if x.dtype.kind not in "fc":
+        raise DtypeError(f"{title}: the argument has dtype {x.dtype}; it must be real or complex numbers.")
+    return x
 
 
 def along(function: Callable[[Any], Any], x: Any, direction: Any, order: int) -> list[Any]:
@@ -61,8 +75,4 @@ def _number(x: Any) -> Any:
     if x.shape != ():
         raise ShapeError(f"derivative: the argument has shape {x.shape}; it must be one number. For each of many "
                          "numbers use vmap(derivative(f, n)); for several variables ad.partials.")  # fmt: skip
-    if x.dtype.kind in "iu":
-        return x.astype(float)
-    if x.dtype.kind not in "fc":
-        raise DtypeError(f"derivative: the argument has dtype {x.dtype}; it must be a real or complex number.")
-    return x
+    return _floating_leaf(x, "derivative")

@@ -29,6 +29,7 @@ from adjoint.ops.calculus import Linear
 from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Traced, running
 from adjoint.program.types import Value, type_of
+from adjoint.series.derivatives import floating
 from adjoint.transform.arguments import fresh, returned, run
 
 __all__ = ["laplacian"]
@@ -117,6 +118,7 @@ def laplacian(function: Function) -> Function:
 
     @user_facing
     def at(x: Any, *args: Any, **kwargs: Any) -> Any:
+        x = floating(x, "laplacian")
         space = Space.of(x)
         x = space.checked(x, "laplacian: the argument")
         basis = tree.leaves(space.unravel_columns(np.eye(space.size, dtype=space.dtype)))

@@ -16,7 +16,7 @@ from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.spaces import Space
 from adjoint.program.types import Value
-from adjoint.series.derivatives import along, whole_order
+from adjoint.series.derivatives import along, floating, whole_order
 from adjoint.series.multi_indices import Index, count_of, factorials, interpolation, multi_indices, of_degree
 
 __all__ = ["Partials", "partials"]
@@ -107,6 +107,7 @@ def partials(function: Function, order: int) -> Callable[..., Partials]:
 
 def partials_at(function: Callable[[Any], Any], x: Any, order: int, title: str) -> Partials:
     """All partial derivatives at a point."""
+    x = floating(x, title)
     space = Space.of(x)
     x = space.checked(x, f"{title}: the argument")
     n = space.size

@@ -17,7 +17,7 @@ from adjoint.base.source import user_facing
 from adjoint.linear.spaces import Space
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
-from adjoint.series.derivatives import along, whole_order
+from adjoint.series.derivatives import along, floating, whole_order
 from adjoint.series.partials import Partials, partials_at
 from adjoint.series.writing import written
 
@@ -78,7 +78,7 @@ class TaylorPolynomial:
         return tree.map(lambda c: np.tensordot(monomials, c, 1), self.coefficients)
 
     def _step(self, x: Any) -> Any:
-        x = self.space.checked(x, "TaylorPolynomial: the argument")
+        x = self.space.checked(floating(x, "TaylorPolynomial"), "TaylorPolynomial: the argument")
         return tree.map(lambda a, b: a - b, x, self.point)
 
     @user_facing
@@ -120,5 +120,6 @@ def taylor(function: Function, x0: tree.Tree, order: int) -> TaylorPolynomial:
     is computed and stored once.
     """
     order = whole_order(order, "taylor")
+    x0 = floating(x0, "taylor")
     found = partials_at(function, x0, order, "taylor")
     return TaylorPolynomial(function, found.space.checked(x0, "taylor: x0"), found)
