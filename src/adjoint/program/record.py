@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from threading import get_ident
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -26,6 +27,25 @@ from adjoint.program.types import ArrayType, Value, type_of
 
 # The variable behind np.errstate, where this NumPy has it.
 _ERROR_STATE: Any = getattr(getattr(getattr(np, "_core", None), "_ufunc_config", None), "_extobj_contextvar", None)
+
+
+# Arrays that are constants of programs, by identity: they are never written to, so that other programs and records may
+# refer to them as well. Small ones are copied just as quickly.
+_constants: WeakValueDictionary[int, np.ndarray[Any, Any]] = WeakValueDictionary()
+LARGE = 1 << 12  # bytes
+
+
+def is_constant(value: Value) -> bool:
+    """Whether an array is the constant of a program, which nobody writes to."""
+    return bool(_constants) and _constants.get(id(value)) is value
+
+
+def _constant(value: Value) -> np.ndarray[Any, Any]:
+    """A copy for a program: the caller may write to the array later."""
+    copy = np.array(value)
+    if copy.nbytes >= LARGE:
+        _constants[id(copy)] = copy
+    return copy
 
 
 # arithmetic whose results are Python numbers when its operands are -> what makes them so; filled by adjoint.ops.weak
@@ -131,7 +151,7 @@ class Record(Trace):
         if isinstance(value, Traced):
             self.captured[var] = value.snapshot()  # type: ignore[attr-defined]
         else:
-            self.constants[var] = np.array(value)  # a copy: the caller may write to it later
+            self.constants[var] = value if is_constant(value) else _constant(value)
             self._known[id(value)] = (value, var)
         return var
 

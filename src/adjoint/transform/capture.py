@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import CaptureError
+from adjoint.program.record import is_constant
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
@@ -68,7 +69,7 @@ class Captured:
     def hold(self, value: Value) -> Value:
         """A version of `value` that nobody else will change while the record lives."""
         if isinstance(value, _ARRAY):
-            if id(value) in self._locked:
+            if id(value) in self._locked or is_constant(value):
                 return value
             own = value.base is None and value.flags.owndata
             if (
