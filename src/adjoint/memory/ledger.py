@@ -23,7 +23,7 @@ from adjoint.memory.workspace import VIEWS, in_files, size_of, workspace
 from adjoint.ops.loops import While
 from adjoint.program.op import Op
 from adjoint.program.program import Var
-from adjoint.program.record import Record, RecordTracer
+from adjoint.program.record import Record, RecordTracer, is_constant
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Size, Value, type_of
 from adjoint.transform.capture import COPY_BELOW, Captured
@@ -234,7 +234,7 @@ class _Counted(Captured):
     def hold(self, value: Value) -> Value:
         if isinstance(value, np.ndarray):
             kind = type_of(value)
-            if size_of(kind) <= COPY_BELOW:
+            if size_of(kind) <= COPY_BELOW and not is_constant(value):
                 self._copies.append(self._ledger.own(kind))
             return value
         return value.held() if isinstance(value, Traced) else value

@@ -16,9 +16,10 @@ from adjoint.base.errors import ControlFlowError
 from adjoint.base.source import describe, user_facing
 from adjoint.jitting import Jitted, jit
 from adjoint.memory.ledger import Answers, CountedTape, Ledger, Line
-from adjoint.memory.workspace import size_of
+from adjoint.memory.workspace import size_of, workspace
 from adjoint.ops.loops import While
 from adjoint.pipeline import executable, traced
+from adjoint.program.program import Program
 from adjoint.program.trace import running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
@@ -209,14 +210,25 @@ def _compiled(name: str, function: Jitted, places: tuple[int, ...], args: Any, k
         Part("workspace of the machine code", "", kernel.workspace),
         Part("results", "", results),
         Part("constants", "", constants),
+        Part("calls of NumPy", "", calls := _called(made.program, kernel.notes["callbacks"])),
     )
     notes: list[str] = []
     if way.expected:
         notes.append("Branches depend on values: what they ask was evaluated with these arguments.")
     if any(_open(eq.op) for eq in made.program.equations):
         notes.append("A while loop keeps what the way back reads of every turn: that comes on top.")
-    total = kernel.workspace + results + constants
+    total = kernel.workspace + results + constants + calls
     return MemoryReport(name, total, 0, results, tuple(p for p in parts if p.nbytes), tuple(notes), True)
+
+
+def _called(program: Program, calls: Sequence[tuple[str, Any]]) -> int:
+    """Bytes that what machine code leaves to NumPy takes while it runs; the results then go to the workspace."""
+    found = [0]
+    for eq in program.equations:
+        if (eq.op.title, eq.location) in calls:
+            types, kinds = [a.type for a in eq.inputs], [v.type for v in eq.outputs]
+            found.append(sum(map(size_of, kinds)) + workspace(eq.op, types, kinds))
+    return max(found)
 
 
 def _open(op: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.ops.control import Cond
 from adjoint.ops.convolution import Convolution
 from adjoint.ops.convolving import ROOM
+from adjoint.ops.fourier import Fourier
 from adjoint.ops.index import ScatterSum, Slice
 from adjoint.ops.loops import While
 from adjoint.ops.pointwise import MaskedProduct
@@ -46,6 +47,8 @@ def workspace(op: Any, types: Sequence[ArrayType], kinds: Sequence[ArrayType]) -
     if isinstance(op, Convolution):  # windows are copied
         windows = ArrayType((*types[0].shape[:3], *types[1].shape[3:], *op.lengths), kinds[0].dtype)
         return min(size_of(windows), ROOM * windows.dtype.itemsize)
+    if isinstance(op, Fourier):  # rows are copied, one at a time
+        return max([size_of(ArrayType((types[0].shape[axis],), kinds[0].dtype)) for axis in op.axes], default=0)
     if not op.several or not hasattr(op, "programs"):
         return 0
     results = sum(map(size_of, kinds))
