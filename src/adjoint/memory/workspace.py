@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +30,7 @@ VIEWS = (Slice, Transpose, Reshape, Broadcast, StopGradient, Real, Imag, Mark)  
 
 def size_of(kind: ArrayType) -> int:
     """Bytes; a length that is not known counts as one."""
-    return int(np.prod([n if isinstance(n, int) else 1 for n in kind.shape], dtype=object)) * kind.dtype.itemsize
+    return math.prod(n if isinstance(n, int) else 1 for n in kind.shape) * kind.dtype.itemsize
 
 
 def in_files(op: Any) -> int:
