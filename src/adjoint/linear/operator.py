@@ -20,7 +20,7 @@ from adjoint.linear.facts import Facts
 from adjoint.linear.functions import from_function
 from adjoint.linear.maps import LinearMap, operation
 from adjoint.linear.spaces import Space
-from adjoint.linear.sparse_matrix import SparseMatrix
+from adjoint.linear.sparse_matrix import SparseMatrix, gathered
 from adjoint.linear.structures import Diagonal, LowRank, Matrix, matrix
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -208,9 +208,7 @@ def _sparse_product(csr: Any) -> Callable[[Value], Value]:
     def product(v: Any) -> Value:
         if not is_traced(v):
             return csr @ v
-        out = np.zeros(csr.shape[0], csr.dtype) + 0 * v[:1].sum()
-        np.add.at(out, places, values * v[from_])
-        return out
+        return gathered(values * v[from_], places, csr.shape[0])
 
     return product
 

@@ -19,7 +19,7 @@ from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.transform.arguments import plain_value
 
-__all__ = ["SparseMatrix", "as_map", "sparse"]
+__all__ = ["SparseMatrix", "as_map", "gathered", "sparse"]
 
 
 @final
@@ -54,12 +54,12 @@ class SparseMatrix(LinearMap):
     def _apply(self, x: Any) -> Any:
         if self._plain(x):
             return self._as_sparse() @ x
-        return _gathered(self.entries * x[self.columns], self.rows, self.size[0])
+        return gathered(self.entries * x[self.columns], self.rows, self.size[0])
 
     def _apply_adjoint(self, u: Any) -> Any:
         if self._plain(u):
             return self._as_sparse().conj().T @ u
-        return _gathered(np.conjugate(self.entries) * u[self.rows], self.columns, self.size[1])
+        return gathered(np.conjugate(self.entries) * u[self.rows], self.columns, self.size[1])
 
     def _apply_columns(self, columns: Value) -> Value:
         return self._as_sparse() @ columns if self._plain(columns) else super()._apply_columns(columns)
@@ -68,14 +68,14 @@ class SparseMatrix(LinearMap):
         return SparseMatrix(np.conjugate(self.entries), self.columns, self.rows, (self.size[1], self.size[0]))
 
     def diagonal(self) -> Value:
-        return _gathered(self.entries * (self.rows == self.columns), self.rows, min(self.size))
+        return gathered(self.entries * (self.rows == self.columns), self.rows, min(self.size))
 
     def _to_dense(self) -> Value:
         m, n = self.size
-        return np.reshape(_gathered(self.entries, self.rows * n + self.columns, m * n), (m, n))
+        return np.reshape(gathered(self.entries, self.rows * n + self.columns, m * n), (m, n))
 
 
-def _gathered(values: Value, places: Value, size: int) -> Value:
+def gathered(values: Value, places: Value, size: int) -> Value:
     """The sums of the values that belong to each place."""
     if values.dtype.kind == "c":
         parts = [np.bincount(places, weights=part, minlength=size) for part in (np.real(values), np.imag(values))]
