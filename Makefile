@@ -11,7 +11,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 TESTS ?= tests
 
-.PHONY: help demo test lint docs bench bench-quick clean
+.PHONY: help demo test lint docs pictures bench bench-quick clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make test    lint, then the whole test suite (WORKERS=2, TESTS=tests/ops to choose)"
 	@echo "make lint    ruff and pyright"
 	@echo "make docs    the documentation, into site/"
+	@echo "make pictures  the pictures of the documentation, into docs/pictures/ (drawn by tools/*_picture.py)"
 	@echo "make bench   the benchmarks; writes docs/benchmarks.md (make bench-quick: two minutes, writes nothing)"
 	@echo "make clean   remove .venv, caches and what was built"
 
@@ -35,6 +36,9 @@ lint: $(VENV)/test.stamp
 
 docs: $(VENV)/docs.stamp
 	$(BIN)/mkdocs build --strict --site-dir site
+
+pictures: $(VENV)/demo.stamp
+	@for file in tools/*_picture.py; do echo "$$file"; $(ONE_THREAD) $(BIN)/python $$file || exit 1; done
 
 bench: $(BENCH)/bench.stamp
 	@for file in benchmarks/*.py; do echo; echo "== $$file"; $(BENCH)/bin/python $$file || exit 1; done
