@@ -3,9 +3,9 @@
     python benchmarks/sparse.py [part of a name …] [--rounds 5] [--write]
 
 For each contender: the seconds until the first result (pattern, colouring, compilation) and the least time of one
-evaluation afterwards, in turns with the others. Results are compared first. `--write` draws docs/benchmarks/sparse.png.
-The colouring is found once, by all; adjoint's answer is a SciPy matrix, that of the others an array of theirs.
-sparsejac is given the pattern, as it finds none; CasADi writes the derivative out as expressions.
+evaluation afterwards, in turns with the others. Results are compared first. `--write` renews docs/benchmarks/sparse.md
+and its picture. The colouring is found once, by all; adjoint's answer is a SciPy matrix, that of the others an array of
+theirs. sparsejac is given the pattern, as it finds none; CasADi writes the derivative out as expressions.
 """
 
 from __future__ import annotations
@@ -279,6 +279,25 @@ def draw(results: dict[str, dict[str, tuple[float, float]]], path: Path) -> None
     figure.savefig(path, dpi=110)
 
 
+def page(results: dict[str, dict[str, tuple[float, float]]]) -> str:
+    """The page of the documentation."""
+    used = [c for c in MAKERS if any(c in rows for rows in results.values())]
+    lines = [
+        "# Sparse derivatives, side by side",
+        "",
+        "Written by `python benchmarks/sparse.py --write`; every figure is measured. Seconds of one processor until",
+        "the first result (pattern, colouring, compilation) / of one evaluation; all answers agree to 1e-9. Libraries",
+        "without sparse derivatives compute dense ones where that is possible.",
+        "",
+        f"| | {' | '.join(used)} |",
+        f"|---|{'---:|' * len(used)}",
+    ]
+    for name, rows in results.items():
+        cells = [f"{rows[c][0]:.2g} / {rows[c][1]:.2g}" if c in rows else "" for c in used]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join([*lines, "", f"![Both times of each]({PICTURE.name})", ""])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
@@ -301,6 +320,7 @@ def main() -> None:
     Console(width=140).print(table)
     if given.write:
         draw(results, PICTURE)
+        PICTURE.with_suffix(".md").write_text(page(results), encoding="utf-8")
 
 
 if __name__ == "__main__":
