@@ -6,7 +6,9 @@ import shutil
 import tempfile
 
 import hypothesis
+import pytest
 
+from tests import browsers
 from tests.opinfo.place import PRESENT
 
 os.environ["MPLBACKEND"] = "Agg"
@@ -23,3 +25,21 @@ hypothesis.settings.load_profile("repeatable")
 def pytest_report_header() -> str | None:
     """What this machine lacks."""
     return None if PRESENT else "tests/opinfo: no samples at ../shared/opinfo, so these operators are not tried"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests in a browser are left out where there is none, unless it is required."""
+    lacks = browsers.missing()
+    inside = [item for item in items if item.get_closest_marker("browser")] if lacks else []
+    if not inside:
+        return
+    if browsers.REQUIRED:
+        raise pytest.UsageError(f"ADJOINT_BROWSER=required, but {lacks}")
+    config.hook.pytest_deselected(items=inside)
+    items[:] = [item for item in items if item not in inside]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line what was left out."""
+    if lacks := browsers.missing():
+        terminalreporter.write_line(f"left out: the tests of pages in a browser, as {lacks}")

@@ -13,7 +13,8 @@ from adjoint.show.data import explanation_data
 
 __all__ = ["page"]
 
-SCRIPTS = ("numbers", "arrays", "primitives", "engine", "format", "state", "trace", "main")
+SCRIPTS = ("numbers", "arrays", "primitives", "engine", "format", "state", "trace", "scene", "graph", "main")
+MOST_DRAWN = 5000  # operations, up to which a page has the graph
 START = """
 window.explanation = start(
   JSON.parse(document.getElementById("data").textContent),
@@ -26,12 +27,23 @@ def page(explanation: Any) -> str:
     """The text of the page."""
     filled = {
         "title": escape(f"{explanation.name}: explained"), "style": _style(), "script": _script() + START,
-        "plain": escape(str(explanation)), "data": embedded(explanation_data(explanation)), "graph": "null",
+        "plain": escape(str(explanation)), "data": embedded(explanation_data(explanation)), "graph": embedded(_graph(explanation)),
     }  # fmt: skip
     out: list[str] = []
     for k, piece in enumerate(_template()):
         out.append(filled[piece] if k % 2 else piece)
     return "".join(out)
+
+
+def _graph(explanation: Any) -> Any:
+    """The layout of the graph; what is written on its boxes the page knows from the trace. None for long stories."""
+    if len(explanation.story.events) > MOST_DRAWN:
+        return None
+    data = explanation.graph
+    kept = ("kind", "w", "result", "still")
+    given = len(explanation.story.variables)
+    boxes = {n: {k: v[k] for k in kept if k in v} if n < given else v for n, v in data["variables"].items()}
+    return {**data, "variables": boxes}
 
 
 def embedded(data: Any) -> str:
@@ -60,7 +72,8 @@ def _template() -> list[str]:
 
 @functools.cache
 def _style() -> str:
-    return _file("page.css").replace("{{dark}}", _file("dark.css").replace("\n", " "))
+    dark = _file("dark.css").replace("\n", " ")
+    return _file("page.css").replace("{{dark}}", dark) + _file("graph.css")
 
 
 @functools.cache

@@ -202,6 +202,8 @@ def _plain(value: Any) -> Any:
         return int(value)
     if isinstance(value, np.dtype):
         return str(value)
+    if value is ...:
+        return "..."
     if isinstance(value, tuple | list):
         return [_plain(v) for v in value]
     raise TypeError(type(value))

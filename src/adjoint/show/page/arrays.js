@@ -168,7 +168,9 @@ const arrays = (() => {
     }
     const result = [], steps = [];
     let offset = 0, axis = 0;
-    for (const item of key[1]) {
+    const taken = key[1].filter((item) => item !== null && item !== "...").length;
+    const items = key[1].flatMap((item) => (item === "..." ? new Array(shape.length - taken).fill([null, null, null]) : [item]));
+    for (const item of items) {
       if (item === null) {
         result.push(1);
         steps.push(0);

@@ -80,7 +80,7 @@ function start(data, graphData) {
       }
       const found = array || state.array("value", v);
       const fields = Array.from(found.data, (x, i) => node("input", {
-        type: "text", inputmode: "decimal", value: Number.isNaN(x) ? "nan" : String(x), "data-variable": v, "data-index": i,
+        type: "text", inputmode: "decimal", value: brief(x), "data-shown": brief(x), "data-exact": String(x), "data-variable": v,
         "aria-label": found.shape.length ? `${name}[${i}]` : name, disabled: Boolean(why), spellcheck: "false", size: "9",
       }));
       return node("label", { class: "given" }, node("span", { class: "label" }, name), ...fields);
@@ -90,7 +90,12 @@ function start(data, graphData) {
     $("reset").addEventListener("click", () => { tell(""); state.reset(); inputs(); });
   }
 
-  function number(text) {
+  // Short enough for its box; as long as nobody writes into it, the number behind it stays exact.
+  const brief = (x) => (Number.isNaN(x) ? "nan" : String(Number(x.toPrecision(7))));
+
+  function number({ value, dataset }) {
+    if (value === dataset.shown) return Number(dataset.exact);
+    const text = value;
     const plain = text.trim().replaceAll("−", "-").replace(",", ".").toLowerCase();
     const words = { nan: NaN, inf: Infinity, "-inf": -Infinity, pi: Math.PI, e: Math.E };
     return plain in words ? words[plain] : plain === "" || Number.isNaN(Number(plain)) ? null : Number(plain);
@@ -100,7 +105,7 @@ function start(data, graphData) {
     const field = event.target;
     const v = Number(field.dataset.variable);
     const fields = [...$("inputs").querySelectorAll(`[data-variable="${v}"]`)];
-    const found = fields.map((one) => number(one.value));
+    const found = fields.map(number);
     fields.forEach((one, k) => one.setAttribute("aria-invalid", String(found[k] === null)));
     if (found.includes(null)) return tell("Write a number, for example 0.5, −2 or 1e−3.");
     const dtype = data.variables.dtype[v];
@@ -188,7 +193,8 @@ function start(data, graphData) {
       out.append(...sentence(v, field));
       if (step.way === "down" && state.mode !== "reverse" && data.variables.moves[v]) out.append(" ,  ", ...sentence(v, "tangent"));
     }
-    out.classList.toggle("empty", !out.hasChildNodes());
+    else out.append("The whole story is told. Press → or Space to hear it from the beginning, ← to go back.");
+    out.classList.toggle("hint", step === null);
   }
 
   const lookup = (name, field) => {

@@ -151,6 +151,7 @@ const numbers = (() => {
 
   function erfcx(x) {
     if (x !== x) return NaN;
+    if (x < -26.7) return Infinity;
     return x < 1 ? erfc(x) / expSquare(x) : x > 1e8 ? 1 / (SQRT_PI * x) : scaledTail(x);
   }
 
@@ -185,7 +186,7 @@ const numbers = (() => {
 
   function gammaln(x) { // log |Γ(x)|
     if (x !== x) return NaN;
-    if (x === Infinity || x === -Infinity) return Infinity;
+    if (!Number.isFinite(x)) return x;
     if (x <= 0 && Number.isInteger(x)) return Infinity;
     if (x === 1 || x === 2) return 0;
     if (x < 0.5) return Math.log(Math.PI / Math.abs(sinPi(x))) - gammaln(1 - x);
@@ -206,6 +207,29 @@ const numbers = (() => {
     return shift + Math.log(x) - 0.5 / x - series;
   }
 
+  // ψ⁽ⁿ⁾(x) = (-1)ⁿ⁺¹ n! ζ(n + 1, x) for x > 0: a few terms of the sum, then Euler and Maclaurin for the rest.
+  const BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510];
+
+  function polygamma(n, x) {
+    if (!(x > 0)) return x === 0 || (x < 0 && Number.isInteger(x)) ? Infinity : NaN;
+    if (x === Infinity) return 0;
+    const s = n + 1;
+    let sum = 0, y = x;
+    for (; y < 14; y += 1) sum += Math.pow(y, -s);
+    let term = Math.pow(y, -s);
+    sum += (term * y) / (s - 1) + term / 2;
+    let factor = s;
+    term /= y;
+    BERNOULLI.forEach((b, k) => {
+      let even = 1;
+      for (let j = 2; j <= 2 * k + 2; j++) even *= j;
+      sum += (b / even) * factor * term;
+      factor *= (s + 2 * k + 1) * (s + 2 * k + 2);
+      term /= y * y;
+    });
+    return (n % 2 ? 1 : -1) * gamma(s) * sum;
+  }
+
   const expit = (x) => (x < 0 ? Math.exp(x) / (1 + Math.exp(x)) : 1 / (1 + Math.exp(-x)));
   const logExpit = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Math.exp(-x)));
   const xlogy = (x, y) => (x === 0 && y === y ? 0 : x * Math.log(y));
@@ -219,9 +243,14 @@ const numbers = (() => {
     return x > 0 ? -x * Math.log(x) : x === 0 ? 0 : x !== x ? NaN : -Infinity;
   }
 
+  function logRatio(x, y) {
+    const ratio = x / y;
+    return ratio > 1e-300 && ratio < 1e300 ? Math.log(ratio) : Math.log(x) - Math.log(y);
+  }
+
   function relEntr(x, y) {
     if (x !== x || y !== y) return NaN;
-    if (x > 0 && y > 0) return x * Math.log(x / y);
+    if (x > 0 && y > 0) return x * logRatio(x, y);
     return x === 0 && y >= 0 ? 0 : Infinity;
   }
 
@@ -236,9 +265,13 @@ const numbers = (() => {
     logical_not: (x) => bool(x === 0), isnan: (x) => bool(x !== x), isfinite: (x) => bool(Number.isFinite(x)),
     isinf: (x) => bool(Math.abs(x) === Infinity), signbit, floor: Math.floor, ceil: Math.ceil, trunc: Math.trunc,
     rint, spacing, invert: (x) => -1 - x, bitwise_count: bitCount, erf, erfc, erfcx, expit, logit,
-    log_expit: logExpit, gamma, gammaln, loggamma: gammaln, psi, digamma: psi, entr,
-    ndtr: (x) => 0.5 * erfc(-x / Math.SQRT2), sindg: (x) => Math.sin((x * Math.PI) / 180),
-    rgamma: (x) => (x <= 0 && Number.isInteger(x) ? 0 : 1 / gamma(x)),
+    log_expit: logExpit, gamma, gammaln, loggamma: (x) => (x < 0 ? NaN : gammaln(x)), psi, entr,
+    ndtr: (x) => 0.5 * erfc(-x / Math.SQRT2), sindg: (x) => (Math.abs(x) > 1e14 ? 0 : Math.sin((x * Math.PI) / 180)),
+    cosdg: (x) => (Math.abs(x) > 1e14 ? 0 : Math.cos((x * Math.PI) / 180)), exp10: (x) => Math.pow(10, x), round: rint,
+    cosm1: (x) => -2 * Math.sin(x / 2) ** 2, exprel: (x) => (x === 0 ? 1 : x === Infinity ? x : Math.expm1(x) / x),
+    "special.cbrt": Math.cbrt, "special.exp2": (x) => Math.pow(2, x), "special.expm1": Math.expm1, "special.log1p": Math.log1p,
+    log_ndtr: (x) => (x > -1 ? Math.log1p(-0.5 * erfc(x / Math.SQRT2)) : Math.log(0.5 * erfcx(-x / Math.SQRT2)) - (x * x) / 2),
+    rgamma: (x) => (x === -Infinity || (x <= 0 && Number.isInteger(x)) ? 0 : 1 / gamma(x)),
   };
   const two = {
     add: (x, y) => x + y, subtract: (x, y) => x - y, multiply: (x, y) => x * y, divide: (x, y) => x / y,
@@ -255,7 +288,13 @@ const numbers = (() => {
     left_shift: bits((x, y) => x << y), right_shift: bits((x, y) => x >> y), gcd,
     lcm: (x, y) => (x === 0 || y === 0 ? 0 : Math.abs(x / gcd(x, y)) * Math.abs(y)), xlogy,
     xlog1py: (x, y) => (x === 0 && y === y ? 0 : x * Math.log1p(y)), rel_entr: relEntr,
+    huber: (d, r) => (d < 0 ? Infinity : Math.abs(r) <= d ? (r * r) / 2 : r !== r || d !== d ? NaN : d * (Math.abs(r) - d / 2)),
+    pseudo_huber: (d, r) => (d < 0 ? Infinity : d === 0 || r === 0 ? 0 : d * d * (Math.hypot(1, r / d) - 1)),
+    boxcox: (x, l) => (Math.abs(l) < 1e-19 ? Math.log(x) : Math.expm1(l * Math.log(x)) / l),
+    boxcox1p: (x, l) => (Math.abs(l) < 1e-19 ? Math.log1p(x) : Math.expm1(l * Math.log1p(x)) / l),
+    inv_boxcox: (y, l) => (l === 0 ? Math.exp(y) : Math.exp(Math.log1p(l * y) / l)),
+    inv_boxcox1p: (y, l) => (l === 0 ? Math.expm1(y) : Math.expm1(Math.log1p(l * y) / l)),
     kl_div: (x, y) => (x > 0 && y > 0 ? x * Math.log(x / y) - x + y : x === 0 && y >= 0 ? y : x !== x || y !== y ? NaN : Infinity),
   };
-  return { one, two, frexp };
+  return { one, two, frexp, polygamma };
 })();

@@ -173,6 +173,7 @@ const primitives = (() => {
     Select: (_, [x, y, c], dtype) => map((a, b, is) => (is !== 0 ? a : b), dtype, x, y, c),
     MaskedProduct: (_, xs, dtype) => map((ct, d) => (ct !== 0 ? ct * d : 0), dtype, ...xs),
     Exponent: (_, [x], dtype) => map((a) => numbers.frexp(a)[1], dtype, x),
+    Polygamma: ({ n }, [x], dtype) => map((a) => numbers.polygamma(n, a), dtype, x),
     Convert: (_, [x], dtype) => map(truncated(dtype), dtype, x),
     StopGradient: (_, [x]) => make(x.shape, x.dtype, Float64Array.from(x.data)),
     Real: (_, [x]) => make(x.shape, x.dtype, Float64Array.from(x.data)),
@@ -225,5 +226,5 @@ const primitives = (() => {
     return [arrays.cast(out, dtype)];
   }
 
-  return { run, reason };
+  return { run, reason, names: () => Object.keys(table) };
 })();

@@ -166,8 +166,10 @@ class Trace {
         for (const cell of tr.querySelectorAll("[data-field]")) {
           const text = state.text(cell.dataset.field, v);
           if (cell.textContent !== text) {
-            cell.textContent = text;
-            cell.classList.toggle("bad", /nan|inf/.test(text));
+            const bars = /^(\[.*) ([▁▂▃▄▅▆▇█×]{2,})$/u.exec(text);
+            cell.replaceChildren(...(bars ? [bars[1], " ", format.node("span", { class: "spark" }, bars[2])] : [text]));
+            cell.classList.toggle("array", text.startsWith("["));
+            cell.classList.toggle("bad", /nan|inf|not finite/.test(text));
           }
         }
       }

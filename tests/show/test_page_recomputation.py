@@ -1,0 +1,182 @@
+"""A page that computes again for other inputs gives what Python gives for them: in all modes, for every variable."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import erf, expit, gammaln
+
+import adjoint as ad
+from adjoint.scipy.special import logsumexp
+
+pytestmark = pytest.mark.browser
+RECOMPUTED = """({inputs, mode}) => {
+  const {state} = window.explanation;
+  const why = state.engine.reason(mode);
+  if (why) return {why};
+  const given = new Map();
+  inputs.forEach((x, k) => { if (x) given.set(state.data.inputs[k], arrays.decode(x.shape, x.dtype, x.value)); });
+  try {
+    const found = state.engine.run(given, mode);
+    const plain = (x) => x && Array.from(x.data, (a) => Number.isFinite(a) ? a : String(a));
+    return Object.fromEntries(Object.entries(found).map(([field, list]) => [field, list && list.map(plain)]));
+  } catch (problem) { return {problem: problem.message}; }
+}"""
+
+
+def slides(x):
+    a = x**2
+    b = np.exp(a)
+    c = a + b
+    return np.sqrt(c) + np.cos(c)
+
+
+def lecture(w2, w1, w0):
+    v3 = expit(w0 + w1 + 1.5 * w2)
+    v4 = expit(w0 + 1.5 * w1 - w2)
+    return (0 - v3) ** 2 + (1 - v4) ** 2
+
+
+def vectors(x, w, scale):
+    h = np.tanh(w @ x) * scale
+    p = h - logsumexp(h)
+    return -np.sum(p * np.arange(4.0)) + np.max(x) + np.linalg.norm(w[0]) + np.prod(x) + np.cumsum(x)[1]
+
+
+def pieces(x, y):
+    z = np.where(x > y, x * y, y / x)
+    return np.maximum(z, 0.5) * np.abs(x - 3) + erf(y) + gammaln(x) + np.minimum(x, y) ** 3 + np.hypot(x, y)
+
+
+def indexed(x):
+    y = np.zeros(6) + x[0]
+    y[1:4] = x[:3] ** 2
+    picked = x[np.array([0, 2, 2, 3])]
+    return np.sum(y * 2) + picked @ picked + np.sum(x[::-1][:2]) + np.einsum("i,i->", x, x) + np.concatenate([x, y])[5]
+
+
+def looped(x, n):
+    total = x
+    for k in range(n):
+        total = np.sin(total) + x / (k + 1)
+    return total
+
+
+def averaged(x):
+    x = x.reshape(2, 3)
+    centred = (x - x.mean(axis=0)) / (x.std(axis=0) + 1)
+    return np.sum(np.sort(centred, axis=1) @ np.ones(3)) + np.log(np.sum(x * x)) + np.var(x)
+
+
+def single(x):
+    return np.sum(np.sqrt(x) * np.float32(0.3)) ** 2
+
+
+VECTOR = np.array([0.3, -1.2, 0.8, 2.0])
+CASES = {
+    "slides": (slides, (1.0,), (0.3,)),
+    "lecture": (lecture, (0.5, 1.5, -1.0), (-0.25, 2.0, 0.7)),
+    "vectors": (vectors, (VECTOR, np.linspace(-1, 1, 16).reshape(4, 4), 0.5), (VECTOR[::-1] * 0.9, None, -0.7)),
+    "pieces": (pieces, (2.5, 1.5), (1.1, 3.2)),
+    "indexed": (indexed, (VECTOR,), (VECTOR * 1.7 - 0.2,)),
+    "looped": (looped, (0.4, 5), (-1.3, None)),
+    "averaged": (averaged, (np.array([0.2, 1.5, -0.7, 2.2, 0.1, 0.9]),), (np.array([1.2, -1.5, -0.3, 0.2, 0.6, 0.95]),)),
+    "single precision": (single, (np.array([1, 2, 3], np.float32),), (np.array([0.5, 2.5, 1.5], np.float32),)),
+}  # fmt: skip
+
+
+def typed(x):
+    x = np.asarray(x)
+    return {"shape": list(x.shape), "dtype": str(x.dtype), "value": x.ravel().tolist() if x.ndim else x.item()}
+
+
+def arrays(column):
+    words = {"NaN": np.nan, "Infinity": np.inf, "-Infinity": -np.inf}
+    return [None if cell is None else np.array([words.get(a, a) for a in cell], float) for cell in column]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_inputs_in_all_modes(opened, name):
+    function, here, there = CASES[name]
+    page = opened(ad.explain(function)(*here))
+    full = [h if t is None else t for h, t in zip(here, there, strict=True)]
+    tolerance = {"rtol": 2e-4, "atol": 1e-5} if name == "single precision" else {"rtol": 1e-10, "atol": 1e-12}
+    given = [None if t is None else typed(np.asarray(t, np.asarray(h).dtype)) for h, t in zip(here, there, strict=True)]
+    for mode in ("reverse", "forward", "second"):
+        out = page.evaluate(RECOMPUTED, {"inputs": given, "mode": mode})
+        assert out.keys() == {"value", "adjoint", "tangent", "second"}, out
+        story = ad.explain(function, mode=mode)(*full).story
+        fields = {"value": "value", "adjoint": "adjoint", "tangent": "tangent", "second": "adjoint_tangent"}
+        for field, attribute in fields.items():
+            expected = [getattr(v, attribute) for v in story.variables]
+            if out[field] is None:
+                assert all(x is None for x in expected)
+                continue
+            for v, x, got in zip(story.variables, expected, arrays(out[field]), strict=True):
+                if x is not None:
+                    np.testing.assert_allclose(got, np.ravel(x), **tolerance, err_msg=f"{mode}: {field} of {v.name}")
+
+
+def test_zero_cotangents_win_over_infinite_partials(opened):
+    """What flows back through a branch not taken is zero, in the page as in Python."""
+
+    def guarded(x):
+        return np.where(x > 0, np.log(x), 0.0) + np.where(x > 0, x, x * np.exp(1e3 * x))
+
+    with np.errstate(all="ignore"):
+        page = opened(ad.explain(guarded)(0.5))
+    for x in (0.0, -3.0, 4.0):
+        out = page.evaluate(RECOMPUTED, {"inputs": [typed(x)], "mode": "reverse"})
+        with np.errstate(all="ignore"):
+            story = ad.explain(guarded)(x).story
+        assert arrays(out["adjoint"])[0] == story.inputs[0].adjoint
+
+
+def test_inputs_that_take_another_way_are_refused(opened):
+    def branch(x):
+        return x * x if x > 0 else -x
+
+    page = opened(ad.explain(branch)(2.0))
+    out = page.evaluate(RECOMPUTED, {"inputs": [typed(-1.0)], "mode": "reverse"})
+    assert "another way" in out["problem"]
+    assert page.evaluate(RECOMPUTED, {"inputs": [typed(3.0)], "mode": "reverse"})["value"][0] == [3.0]
+
+    def root(a):
+        return ad.while_loop(lambda s: abs(s * s - a) > 1e-10, lambda s: 0.5 * (s + a / s), a)
+
+    page = opened(ad.explain(root)(2.0))
+    assert "another way" in page.evaluate(RECOMPUTED, {"inputs": [typed(1e6)], "mode": "reverse"})["problem"]
+
+
+@pytest.mark.parametrize(
+    "function, args, reason",
+    [
+        (lambda x: np.linalg.det(np.diag(x)), (np.array([1.0, 2.0]),), "not computed in the page"),
+        (lambda x: np.abs(np.exp(1j * x)), (1.0,), "complex numbers are not computed in the page"),
+        (lambda x: np.sum(x * x), (np.ones(6000),), "too large to be computed in the page"),
+    ],
+)
+def test_what_cannot_be_computed_is_disabled_with_the_reason(opened, function, args, reason):
+    page = opened(ad.explain(function)(*args))
+    assert reason in page.inner_text("#editing")
+    assert all(field.is_disabled() for field in page.query_selector_all("#inputs input"))
+
+
+def test_numbers_are_written_as_python_writes_them(opened):
+    from adjoint.show.summaries import summary
+
+    rng = np.random.default_rng(3)
+    values = [0.0, -0.0, 1.0, 1e-5, 123456.789, 1234567.0, 12345678.0, 1e100, -2.5e-300, np.nan, np.inf, -np.inf, 1 / 3,
+              *rng.normal(size=30) * 10.0 ** rng.integers(-8, 12, 30), np.arange(3.0), np.array([np.nan, 1.0]),
+              rng.normal(size=(4, 5)), np.array([1, 2, 3, 4]), np.array([True, False, True, True]), np.zeros(0),
+              np.array([np.inf, 1.0, 2.0, np.nan]), np.ones((2, 2)), np.int64(-7), np.bool_(True)]  # fmt: skip
+    page = opened(ad.explain(slides)(1.0))
+    cells = [json.loads(json.dumps({**typed(v), "value": _words(v)})) for v in values]
+    got = page.evaluate("xs => xs.map((x) => format.summary(arrays.decode(x.shape, x.dtype, x.value)))", cells)
+    assert got == [summary(v) for v in values]
+
+
+def _words(v):
+    from adjoint.show.rules import encoded
+
+    return encoded(v)["value"]
