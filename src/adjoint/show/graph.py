@@ -53,7 +53,7 @@ def graph_data(story: Story, mode: str) -> dict[str, Any]:
         for k, out in enumerate(story.outputs) if not isinstance(out, Variable)
     ]  # fmt: skip
     results = {v.number for v in (*story.outputs, *literals) if isinstance(v, Variable)}
-    frames = nested(story, list(edges(story, mode)))
+    frames = nested(story, edges(story, mode))
     frames[0].parts.extend(literals)
     variables = {
         v.number: _box(v, mode, v.number in results)

@@ -9,8 +9,9 @@ elsewhere the term that the operation adds: to ū in reverse mode, to v̇ in for
 # pyright: basic
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -32,12 +33,11 @@ LONGEST = 18  # letters of a formula beside an edge
 class Edge:
     """u → v with ∂v/∂u, as far as it is known."""
 
-    source: Variable
-    target: Variable
+    source: Variable = field(repr=False)
+    target: Variable = field(repr=False)
     partial: Value  # a number, or None
     formula: str  # the whole formula, for arrays
     moves: bool  # whether a derivative flows along it
-    paths: int = 1
 
     @cached_property
     def label(self) -> str:
@@ -56,12 +56,13 @@ class _Path:
     direct: bool
 
 
-def edges(story: Story, mode: str) -> Iterator[Edge]:
+def edges(story: Story, mode: str) -> list[Edge]:
     """All edges between visible variables, in the order of the computation."""
     values = [v.value for v in story.variables]
-    for v in story.variables:
-        if v.event is not None and not v.hidden:
-            yield from _into(v, mode, values)
+    with np.errstate(all="ignore"):
+        return [
+            edge for v in story.variables if v.event is not None and not v.hidden for edge in _into(v, mode, values)
+        ]
 
 
 def _into(v: Variable, mode: str, values: Sequence[Value]) -> Iterator[Edge]:
@@ -80,51 +81,50 @@ def _into(v: Variable, mode: str, values: Sequence[Value]) -> Iterator[Edge]:
                 stack.append(_Path(u.event, u.event.outputs.index(u), factor, formula, False))
                 continue
             formula = _product(path, i) if moves and factor is None else None
-            last = (path.event, i) if path.direct else None
+            last = (path.event, i) if path.direct or mode != "forward" else None
             found.setdefault(u.number, []).append((u, factor, formula, last, moves))
     for ways in found.values():
         yield _edge(v, ways, mode, values)
 
 
 def _edge(v: Variable, ways: list[Any], mode: str, values: Sequence[Value]) -> Edge:
-    u, _, formula, last, moves = ways[0]
+    u, *_, moves = ways[0]
     if not moves:
-        return Edge(u, v, None, "", False, len(ways))
+        return Edge(u, v, None, "", False)
     factors = [way[1] for way in ways]
-    if not u.shape and not v.shape:
+    if not np.ndim(u.value) and not np.ndim(v.value):
         total = _swept(u, v, values) if any(f is None for f in factors) else sum(factors[1:], factors[0])
-        return Edge(u, v, total, "", True, len(ways))
-    if len(ways) > 1:
-        terms = [way[2] for way in ways]
-        formula = None if any(t is None for t in terms) else terms[0]
-        for term in terms[1:] if formula is not None else ():
-            formula = Apply(BY_NAME["add"], (formula, term))
-    elif formula is None and last is not None:
-        formula = _term(last[0], last[1], mode)
-    if formula is None or isinstance(formula, Symbol):  # what only goes on needs no words
-        return Edge(u, v, None, "", True, len(ways))
-    return Edge(u, v, None, notation.text(formulas.expanded(formula)), True, len(ways))
+        return Edge(u, v, total, "", True)
+    terms: list[Any] = [way[2] for way in ways]
+    if any(term is None for term in terms):
+        terms = [None if last is None else _term(last[0], last[1], mode) for *_, last, _ in ways]
+    if any(term is None for term in terms):
+        return Edge(u, v, None, "", True)
+    whole = functools.reduce(lambda a, b: Apply(BY_NAME["add"], (a, b)), terms)
+    whole = formulas.expanded(whole)
+    plain = isinstance(whole, Symbol) and whole.accent  # what only goes on needs no words
+    return Edge(u, v, None, "" if plain else notation.text(whole), True)
 
 
 def _factor(path: _Path, i: int, values: Sequence[Value]) -> Value:
     """The product of partials up to operand i, when all are numbers."""
     event: Any = path.event
     u, z = event.operands[i], event.outputs[path.output]
-    if path.factor is None or u.shape or z.shape or not z.moves:
+    if path.factor is None or np.ndim(u.value) or np.ndim(z.value) or not z.moves:
         return None
-    if event.op.pointwise and all(not np.ndim(x) for x in event.values):
-        with np.errstate(all="ignore"):
-            d = event.op.factor(i, event.values, z.value)
+    xs = event.values
+    if event.op.pointwise and not any(map(np.ndim, xs)):
+        d = event.op.factor(i, xs, z.value)
         d = 1.0 if d is None else d
+        if np.iscomplexobj(u.value) and (event.op.title == "conjugate" or np.isrealobj(z.value)):
+            return None  # a real factor, but not a complex derivative
     else:
         cts = [np.ones_like(w.value) if w is z else np.zeros_like(w.value) for w in event.outputs]
-        with np.errstate(all="ignore"):
-            d = sweeps.pulled(event, event.values, cts, values)[i]
+        d = sweeps.pulled(event, xs, cts, values)[i]
         if np.iscomplexobj(z.value) or np.iscomplexobj(u.value):
             return None  # the adjoint of a map between complex numbers is not its derivative
         d = 0.0 if d is None else d
-    with np.errstate(all="ignore"):
-        return path.factor * np.asarray(d)[()]
+    return path.factor * np.asarray(d)[()]
 
 
 def _product(path: _Path, i: int) -> Formula | None:
@@ -162,8 +162,7 @@ def _swept(u: Variable, v: Variable, values: Sequence[Value]) -> Value:
         z = stack.pop()
         event: Any = z.event
         parts = [cts[w.number] if w is z else np.zeros_like(w.value) for w in event.outputs]
-        with np.errstate(all="ignore"):
-            pulled = sweeps.pulled(event, event.values, parts, values)
+        pulled = sweeps.pulled(event, event.values, parts, values)
         for x, ct in zip(event.operands, pulled, strict=False):
             if ct is None or not isinstance(x, Variable):
                 continue
