@@ -182,7 +182,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--orders", type=int, nargs="+", default=[2, 4, 6, 8, 10])
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--patience", type=float, default=10.0)
+    parser.add_argument("--patience", type=float, default=1.0)
     parser.add_argument("--write", action="store_true", help="renew docs/benchmarks/higher_order.md and its picture")
     options = parser.parse_args()
     makers = ours() | theirs() | with_torch() | with_casadi()

@@ -174,6 +174,22 @@ def test_random_programs(program: RandomProgram) -> None:
     assert not (here & ~pattern).any()
 
 
+@given(programs(most_steps=4))
+@settings(max_examples=15)
+def test_hessians_of_random_programs(program: RandomProgram) -> None:
+    xs = [np.asarray(x) for x in program.inputs]
+    every = tuple(range(len(xs)))
+
+    def energy(*args: Any) -> Any:
+        return sum(np.sum(z * z) for z in program.pool(*args))
+
+    rows = ad.hessian(energy, every)(*xs)
+    true = np.block([[np.reshape(b, (np.size(y), np.size(x))) for b, x in zip(row, xs, strict=True)]
+                     for row, y in zip(rows, xs, strict=True)])  # fmt: skip
+    for local in (False, True):
+        assert not ((true != 0) & np.isfinite(true) & ~found(energy, *xs, argnums=every, order=2, local=local)).any()
+
+
 def test_random_functions_with_loops_and_matrices() -> None:
     tried = 0
     for seed in range(40):
