@@ -237,9 +237,28 @@ def test_formulas_on_the_edges_of_arrays():
 def test_long_loops_show_their_first_turns_and_the_last():
     graph = STORIES["recurrent"]().graph
     titles = {g["title"]: k for k, g in graph["groups"].items()}
-    assert {"recurrence", "turn 0", "turn 1", "turns 2 … 10", "turn 11"} <= set(titles)
+    assert {"recurrence › scan of 12 turns", "turn 0", "turn 1", "turns 2 … 10", "turn 11"} <= set(titles)
     assert graph["groups"][titles["turn 5"]]["parent"] == titles["turns 2 … 10"]
     assert titles["turns 2 … 10"] not in graph["opened"]
+
+
+def blocks(x):
+    def block(h, k):
+        with ad.scope("block"):
+            a = np.tanh(h * k)
+            return h + a
+
+    for k in range(2):
+        with ad.scope("stack"):
+            x = block(x, k + 1.0)
+    return x
+
+
+def test_frames_around_a_single_frame_are_one():
+    groups = ad.explain(blocks)(0.3).graph["groups"].values()
+    assert [g["title"] for g in groups] == [
+        "blocks", "for k in range(2)", "turn 0 › stack › block", "turn 1 › stack › block"
+    ]  # fmt: skip
 
 
 def looped(x):

@@ -65,7 +65,7 @@ class Frame:
 
 
 def nested(story: Story, edges: Sequence[Edge]) -> list[Frame]:
-    """All frames, by number; the first is the whole."""
+    """All frames in the order of their numbers; the first is the whole."""
     nest = _Nest(story)
     home = nest.home
     paths: dict[int, list[Frame]] = {}
@@ -78,7 +78,7 @@ def nested(story: Story, edges: Sequence[Edge]) -> list[Frame]:
     for edge in edges:
         u, v = edge.source, edge.target
         _route(edge, [*path(home[u.number]), u], [*path(home[v.number]), v])
-    return nest.frames
+    return [nest.frames[number] for number in sorted(nest.frames)]
 
 
 def _route(edge: Edge, out: list[Frame | Variable], into: list[Frame | Variable]) -> None:
@@ -119,7 +119,7 @@ class _Nest:
     """Makes frames out of groups."""
 
     def __init__(self, story: Story) -> None:
-        self.frames: list[Frame] = []
+        self.frames: dict[int, Frame] = {}
         self.home: dict[int, Frame] = {}
         self.count = len(story.groups)
         self.constants: dict[int, list[Variable]] = {}
@@ -135,7 +135,6 @@ class _Nest:
         for v in story.inputs:
             self.home[v.number] = whole
         whole.parts[:0] = inputs if len(inputs) <= MOST_PARTS // 2 else self.chunked(whole, inputs)
-        self.frames.sort(key=lambda frame: frame.number)
 
     def framed(self, group: Group, parent: Frame | None) -> Frame | None:
         """The frame of a group; None when there is nothing to see in it."""
@@ -150,13 +149,28 @@ class _Nest:
                 frame.parts.extend(v for v in part.outputs if not v.hidden)
         if not frame.parts and parent is not None:
             return None
-        self.frames.append(frame)
+        if parent is not None and len(frame.parts) == 1:
+            self.adopt(frame)
+        self.frames[frame.number] = frame
         for part in frame.parts:
             if isinstance(part, Variable):
                 self.home[part.number] = frame
         if parent is not None:
             self.split(frame)
         return frame
+
+    def adopt(self, frame: Frame) -> None:
+        """Take the place of the only part, when that is a frame: one border is enough for both."""
+        (inner,) = frame.parts
+        if not isinstance(inner, Frame) or inner.kind == "more":
+            return
+        del self.frames[inner.number]
+        frame.parts = inner.parts
+        if inner.title != frame.title:
+            frame.title = f"{frame.title} › {inner.title}"
+        for part in frame.parts:
+            if isinstance(part, Frame):
+                part.parent = frame
 
     def split(self, frame: Frame) -> None:
         """Put neighbouring parts into frames of their own where there are many."""
@@ -173,7 +187,7 @@ class _Nest:
         """A frame for neighbouring parts."""
         frame = Frame(self.count, "more", _extent(parts), parent, None)
         self.count += 1
-        self.frames.append(frame)
+        self.frames[frame.number] = frame
         frame.parts = self.chunked(frame, parts)
         for part in frame.parts:
             if isinstance(part, Frame):
@@ -189,7 +203,8 @@ class _Nest:
         size = 10
         while size * CHUNKS < len(parts):
             size *= 10
-        return [self.more(parent, parts[k : k + size]) for k in range(0, len(parts), size)]
+        chunks = [parts[k : k + size] for k in range(0, len(parts), size)]
+        return [self.more(parent, chunk) if len(chunk) > 1 else chunk[0] for chunk in chunks]
 
 
 def _extent(parts: Sequence[Variable | Frame]) -> str:
