@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.special
 
 from adjoint.command.expressions import Expression
 from adjoint.command.failures import ExpressionError
@@ -50,6 +51,9 @@ from adjoint.command.failures import ExpressionError
         "pad(ones((2, 2)), 10**6)",
         "fft.fft2(ones((2, 2)), (10**6, 10**6))",
         "fft.fftn(ones((2, 2)), s=(10**9, 1))",
+        "diff(ones(3), 10**7)",
+        "array_split(ones(3), 10**7)",
+        "diag([x], 10**6)",
         "special.sph_legendre_p_all(10**4, 10**4, x)",
     ],
 )
@@ -74,9 +78,24 @@ def test_moderate_arrays(text: str, size: int) -> None:
     assert np.size(Expression.parse(text).at()[0]) == size
 
 
+def test_large_numbers_are_no_sizes() -> None:
+    for text, value in {"where(x > 0, 10**9, x)": 1e9, "clip(x, 0, 10**12)": 1.0, "full(1, 10**9)[0]": 1e9}.items():
+        assert Expression.parse(text, ["x"]).at(x=1.0)[0] == value
+
+
 def test_work_that_grows_faster_than_its_result() -> None:
     with pytest.raises(ExpressionError, match="products"):
         Expression.parse("convolve(ones(10**6), ones(10**6))").at()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["special.mathieu_b(1e9, 3)", "special.ivp(2, 3.0, 10**6)", "lpmv(1e9, 2, 0.5)", "special.lmbda(pi, nan)"],
+)
+def test_orders_for_which_scipy_runs_for_minutes_or_crashes(text: str) -> None:
+    with pytest.raises(ExpressionError, match="is taken"):
+        Expression.parse(text, ["x"]).at(x=1.0)
+    assert Expression.parse("special.mathieu_b(2, 3)").at()[0] == pytest.approx(scipy.special.mathieu_b(2, 3))
 
 
 def test_wrong_arguments_are_told_by_the_function_itself() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.command.parsing import Step
 
 LARGEST = 10_000_000  # numbers in one array, unless the given arrays are large themselves
+_MOST_TURNS = 1_000_000  # of loops, parts, bins
 _MOST_WORK = 10_000_000_000  # products of numbers, where work grows faster than the result
 
 
@@ -31,7 +32,8 @@ def _argument(args: tuple[Any, ...], kwargs: Mapping[str, Any], place: int, name
 
 def _square(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
     n = int(args[0])
-    return n * int(_argument(args, kwargs, 1, "M", None) or n)
+    columns = _argument(args, kwargs, 1, "M", None)
+    return n * (n if columns is None else int(np.max(columns)))
 
 
 def _product(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
@@ -60,6 +62,10 @@ def _orders(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
     return 2 * (abs(int(n)) + 1) * (abs(int(m)) + 1) * math.prod(map(size_of, points))
 
 
+def _diagonal(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    return (size_of(args[0]) + abs(int(_argument(args, kwargs, 1, "k", 0)))) ** 2
+
+
 # By the name of the function; other functions give no more numbers than their arguments broadcast to, or have.
 _RESULT: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], int]] = {
     "zeros": lambda args, kwargs: _shape_size(_argument(args, kwargs, 0, "shape", 0)),
@@ -82,8 +88,8 @@ _RESULT: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], int]] = {
     "einsum": lambda args, kwargs: math.prod(map(size_of, args)),
     "meshgrid": _meshed,
     "ix_": _meshed,
-    "diag": lambda args, kwargs: size_of(args[0]) ** 2 if np.ndim(args[0]) == 1 else 0,
-    "diagflat": lambda args, kwargs: size_of(args[0]) ** 2,
+    "diag": lambda args, kwargs: _diagonal(args, kwargs) if np.ndim(args[0]) == 1 else 0,
+    "diagflat": lambda args, kwargs: _diagonal(args, kwargs),
     "vander": lambda args, kwargs: size_of(args[0]) * int(_argument(args, kwargs, 1, "N", None) or size_of(args[0])),
     "matmul": _matrices,
     "dot": _matrices,
@@ -101,6 +107,13 @@ _RESULT: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], int]] = {
 }
 _RESULT |= dict.fromkeys(("ifftn", "fft2", "ifft2", "rfftn", "rfft2", "irfftn", "irfft2"), _RESULT["fftn"])
 
+# Functions whose whole numbers are lengths, and numbers of parts, bins and turns.
+_COUNTS = frozenset(
+    ["split", "array_split", "hsplit", "vsplit", "dsplit", "unstack", "histogram", "histogramdd", "histogram2d",
+     "histogram_bin_edges", "diff", "polyder", "polyint", "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "bartlett",
+     "blackman", "hamming", "hanning", "kaiser", "convolve", "correlate", "matrix_power", "multigammaln"]
+)  # fmt: skip
+
 
 def _broadcast(args: tuple[Any, ...]) -> int:
     shapes = [np.shape(argument) for argument in args]
@@ -111,14 +124,15 @@ def _broadcast(args: tuple[Any, ...]) -> int:
 
 def check_growth(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], largest: int, text: str) -> None:
     """Refuse a step whose result, or one of whose whole numbers, would be enormous."""
+    _check_orders(step, (*args, *kwargs.values()), text)
     if step.elementwise:
         expected = _broadcast(args)
     else:
-        if step.calls:
+        if step.name in _COUNTS:
             for argument in (*args, *kwargs.values()):
                 for part in argument if isinstance(argument, tuple | list) else (argument,):
-                    if isinstance(part, int | np.integer) and abs(int(part)) > largest:
-                        raise step.refused(f"has the argument {_shown(part)}; at most {largest:,} is taken", text)
+                    if isinstance(part, int | np.integer) and abs(int(part)) > _MOST_TURNS:
+                        raise step.refused(f"has the argument {_shown(part)}; at most {_MOST_TURNS:,} is taken", text)
             if step.name in ("convolve", "correlate") and math.prod(map(size_of, args[:2])) > _MOST_WORK:
                 raise step.refused(f"takes more than {_MOST_WORK:,} products", text)
         rule = _RESULT.get(step.name)
@@ -128,6 +142,26 @@ def check_growth(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], l
             return  # the function itself says better what is wrong with its arguments
     if expected > largest:
         raise step.refused(f"would make {_shown(expected)} numbers, more than {largest:,}", text)
+
+
+# Functions of SciPy that take orders, by how their names begin or end, and the largest order: beyond it they run for
+# minutes, or crash.
+_ORDERS = {"mathieu_": 200, "obl_": 200, "pro_": 200, "vp": 1000, "_all": 10_000, "_seq": 10_000, "lq": 10_000,
+           "riccati_": 10_000, "lmbda": 10_000, "pbdv": 10_000, "pbvv": 10_000, "lpmv": 10_000, "eval_": 1_000_000,
+           "legendre_p": 1_000_000, "nctdtr": 10_000, "ncfdtr": 10_000, "chndtr": 10_000}  # fmt: skip
+
+
+def _check_orders(step: Step, args: tuple[Any, ...], text: str) -> None:
+    for affix, limit in _ORDERS.items():
+        if step.name.startswith(affix) or step.name.endswith(affix):
+            sizes = [float(np.max(np.abs(argument), initial=0.0)) for argument in args if _is_numeric(argument)]
+            for size in sizes:
+                if not size <= limit:
+                    raise step.refused(f"has the argument {size:g}; at most {limit:,} is taken", text)
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, int | float | complex | np.ndarray | np.generic)
 
 
 def _shown(number: Any) -> str:

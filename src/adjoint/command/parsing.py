@@ -63,11 +63,6 @@ class Step:
     def elementwise(self) -> bool:
         return self.name in SYMBOLS or (isinstance(self.function, np.ufunc) and self.function.signature is None)
 
-    @property
-    def calls(self) -> bool:
-        """Is it a function that was called by its name?"""
-        return self.name.isidentifier() and not self.name.startswith("_")
-
     def refused(self, why: str, text: str) -> ExpressionError:
         shown = self.text if len(self.text) <= 60 else f"{self.text[:57]}..."
         message = f"`{shown}` (column {self.column}) {why.rstrip('.')}."
