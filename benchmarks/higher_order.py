@@ -86,6 +86,7 @@ def with_torch() -> dict[str, Maker]:
         import torch
     except ImportError:
         return {}
+    torch.func.grad(torch.sin)(torch.tensor(X))  # what is loaded once is nobody's time
     f = lambda x: function(x, torch)
 
     def gradients(order: int) -> Callable[[], Any]:
