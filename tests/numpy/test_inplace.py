@@ -314,3 +314,31 @@ def test_parts_that_are_infinite_stay_as_they_are() -> None:
         ad.jvp(lambda z: setattr(z.copy(), "imag", z), (z,), (z,))
     with pytest.raises(TypeError, match="imaginary"):
         ad.jvp(lambda x: setattr(x.copy(), "imag", x), (X,), (X,))
+
+
+@pytest.mark.parametrize("way", ["plain", "view", "scaled"])
+def test_a_copy_made_in_a_branch_belongs_to_the_branch(way) -> None:
+    """What is copied there may be written to there, also when it was made outside."""
+
+    def f(x):
+        def taken(u):
+            y = x.copy()
+            if way == "plain":
+                y[:1] = 2.0 * u[0] * y[1]
+            elif way == "view":
+                part = y[:2]
+                part[0] = u[1] * 3.0
+            else:
+                y[::-1][0] *= u[2]
+            return y
+
+        return np.sum(ad.cond(x[0] > 0, taken, lambda u: u, x * 1.0) * x)
+
+    x = np.array([1.0, 2.0, 3.0])
+    value, slope = f(x), ad.grad(f)(x)
+    numbers = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(slope, numbers, rtol=1e-7)
+    np.testing.assert_allclose(ad.jit(f)(x), value)
+    np.testing.assert_allclose(ad.trace(f, concrete=True)(x)(x), value)
+    np.testing.assert_allclose(ad.jit(ad.grad(f))(x), slope)
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(np.stack([x, x]))[1], slope)

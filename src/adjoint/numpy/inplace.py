@@ -107,12 +107,6 @@ def overwrite(x: Traced, new: Value, what: str) -> None:
 
 def settle(x: Traced, new: Value) -> None:
     """Let x be `new` from now on, for all its names and views."""
-    if isinstance(new, Traced) and new._trace.level > x._trace.level:
-        raise TraceError(
-            f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it "
-            "would outlive its transformation. Make the array inside the inner function (a copy with "
-            "adjoint.numpy.array(x)), and return it."
-        )
     if type(new) is np.ndarray:
         new = new.copy()  # the caller may write to it later
     chain = [x]  # x, what it is a view of, what that is a view of, …: thousands, perhaps, so no recursion
@@ -120,6 +114,11 @@ def settle(x: Traced, new: Value) -> None:
         if isinstance(base[1], str):
             raise TraceError(f"Assignment to {base[1]}, at {describe(here())}. Take a copy first: y = x.copy().")
         chain.append(base[0])
+    if isinstance(new, Traced) and any(new._trace.level > array._trace.level for array in chain):
+        raise TraceError(
+            f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it "
+            "would outlive its transformation. Make the array inside the inner function (y = x.copy()), and return it."
+        )
     before = layout(chain[-1]) if len(x.shape) > 1 or len(chain) > 1 else None
     x._adopt(new)
     for view, owner in pairwise(chain):

@@ -24,7 +24,7 @@ from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.show.story import Event, Variable
 
 __all__ = [
-    "Apply", "Formula", "Number", "Symbol", "adjoint_formula", "evaluated", "forward_formula", "partial",
+    "Apply", "Formula", "Number", "Symbol", "adjoint_formula", "forward_formula", "partial",
     "pull_program", "pulled_formula", "push_program", "tangent_formula",
 ]  # fmt: skip
 
@@ -219,9 +219,12 @@ def read(program: Program, symbols: Sequence[Formula]) -> list[Formula]:
     def atom(a: Any) -> Formula:
         return Number(a.value) if isinstance(a, ProgramLiteral) else env[a]
 
+    answers = _conditions(program, symbols)
     for eq in program.equations:
         parts = tuple(atom(a) for a in eq.inputs)
-        if eq.op.title == "reshape" and _same_but_ones(eq.inputs[0].type.shape, eq.outputs[0].type.shape):
+        if eq.outputs and eq.outputs[0] in answers:
+            env[eq.outputs[0]] = parts[0] if answers[eq.outputs[0]] else parts[1]
+        elif eq.op.title == "reshape" and _same_but_ones(eq.inputs[0].type.shape, eq.outputs[0].type.shape):
             env[eq.outputs[0]] = parts[0]  # axes of length one are the machine's business, not the chain rule's
         elif len(eq.outputs) == 1:
             env[eq.outputs[0]] = tidy(eq.op, parts)
@@ -231,33 +234,34 @@ def read(program: Program, symbols: Sequence[Formula]) -> list[Formula]:
     return [atom(a) for a in program.outputs]
 
 
+def _conditions(program: Program, symbols: Sequence[Formula]) -> dict[Var, bool]:
+    """For each `where` of a rule whose condition is the same for all elements of the story's values: what it says."""
+    answers: dict[Var, bool] = {}
+    if not any(eq.op.title == "select" for eq in program.equations):
+        return answers
+    env: dict[Any, Value] = dict(program.constants)
+    for v, symbol in zip(program.inputs, symbols, strict=True):
+        if isinstance(symbol, Number):
+            env[v] = symbol.value
+        elif isinstance(symbol, Symbol) and not symbol.accent and isinstance(symbol.variable, Variable):
+            env[v] = symbol.variable.value
+    with np.errstate(all="ignore"):
+        for eq in program.equations:
+            xs = [a.value if isinstance(a, ProgramLiteral) else env.get(a) for a in eq.inputs]
+            chooses = eq.op.title == "select" and xs[2] is not None and np.size(xs[2]) > 0
+            if chooses and np.all(xs[2]) == np.any(xs[2]):
+                answers[eq.outputs[0]] = bool(np.all(xs[2]))
+            if not eq.op.several and all(x is not None for x in xs):
+                env[eq.outputs[0]] = eq.op.evaluate(*xs)
+    return answers
+
+
 def _same_but_ones(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return [n for n in a if n != 1] == [n for n in b if n != 1]
 
 
 def _is(formula: Formula, number: float) -> bool:
     return isinstance(formula, Number) and np.ndim(formula.value) == 0 and formula.value == number
-
-
-def _known(condition: Formula) -> bool | None:
-    """What a condition says for the values of the story, when it says the same for all elements."""
-    answer = evaluated(condition)
-    if answer is None or np.size(answer) == 0:
-        return None
-    return bool(np.all(answer)) if np.all(answer) == np.any(answer) else None
-
-
-def evaluated(formula: Formula) -> Value:
-    """The number that a formula stands for; None when it holds more than the values of variables."""
-    if isinstance(formula, Number):
-        return formula.value
-    if isinstance(formula, Symbol):
-        return formula.variable.value if isinstance(formula.variable, Variable) and not formula.accent else None
-    parts = [evaluated(part) for part in formula.parts]
-    if any(part is None for part in parts):
-        return None
-    with np.errstate(all="ignore"):
-        return formula.op.evaluate(*parts)
 
 
 def tidy(op: Any, parts: tuple[Formula, ...]) -> Formula:
@@ -287,8 +291,6 @@ def tidy(op: Any, parts: tuple[Formula, ...]) -> Formula:
             return tidy(y.op, (tidy(op, (x, y.parts[0])),))
         if isinstance(y, Apply) and y.title == "divide" and _is(y.parts[0], 1):
             return Apply(y.op, (x, y.parts[1]))
-    if title == "select" and (known := _known(parts[2])) is not None:
-        return parts[0] if known else parts[1]
     if title == "power" and _is(parts[1], 1):
         return parts[0]
     if title == "add" and (_is(parts[0], 0) or _is(parts[1], 0)):

@@ -1,0 +1,35 @@
+"""Explanations of random programs: adjoints are those of `grad`, and everything can be printed."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import adjoint as ad
+from adjoint.base.errors import TraceError
+from tests.random_programs.functions import random_function
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
+
+
+@pytest.mark.parametrize("first", [600_000, 600_020, 600_040])
+def test_adjoints_of_random_programs_are_those_of_grad(first):
+    explained = 0
+    for seed in range(first, first + 20):
+        f = random_function(seed)
+        xs = f.values(0) if f.steps else []
+        smooth = tuple(i for i, x in enumerate(xs) if np.asarray(x).dtype in (np.float64, np.complex128))
+        if not smooth:
+            continue
+        try:
+            with np.errstate(all="ignore"):
+                expected = ad.grad(f.weighed, argnums=smooth)(*xs)
+                story = ad.explain(f.weighed, argnums=smooth)(*xs)
+        except TraceError:  # np.ascontiguousarray inside a branch, or writing into a plain array: refused with a remedy
+            continue
+        for i, g in zip(smooth, expected, strict=True):
+            scale = np.max(np.abs(g[np.isfinite(g)]), initial=1.0) if np.ndim(g) else 1.0
+            assert_allclose(story.story.inputs[i].adjoint, g, rtol=1e-9, atol=1e-9 * scale, err_msg=f"seed {seed}")
+        assert f.weighed.__name__ in str(story)
+        assert story.latex().count("align*") == 4
+        explained += 1
+    assert explained > 8
