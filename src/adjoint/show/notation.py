@@ -38,6 +38,8 @@ def accented(name: str, accent: str = "") -> str:
 
 def number(value: Any, digits: int = 7) -> str:
     """A number as short as it can be."""
+    if type(value) is np.float64 or type(value) is float:  # most are, and there may be many
+        return f"{float(value):.{digits}g}".replace("-", "−")
     plain = np.asarray(value)[()]
     if isinstance(plain, np.bool_ | bool):
         return str(bool(plain))

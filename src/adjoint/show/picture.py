@@ -125,7 +125,7 @@ def _title(frame: Any, data: Any, depth: Any) -> str:
     odd = " odd" if depth[frame["group"]] % 2 == 0 else ""
     x, y = frame["x"] + 6, frame["y"] + 4
     return (f'<g class="title{odd}" data-group="{frame["group"]}"><rect x="{_n(x)}" y="{_n(y)}" '
-            f'width="{_n(measured(title, 12.5) + 8)}" height="18" rx="3"/><text x="{_n(x + 4)}" y="{_n(y + 13)}">'
+            f'width="{_n(measured(title, 11.5) + 6)}" height="18" rx="3"/><text x="{_n(x + 4)}" y="{_n(y + 13)}">'
             f"{escape(title)}</text></g>")  # fmt: skip
 
 
