@@ -205,6 +205,7 @@ def test_every_public_name_is_tried_here() -> None:
     parts = {
         "api",
         "base",
+        "command",
         "compile",
         "compat",
         "coverage",

@@ -1,5 +1,7 @@
 """`adjoint explain`: tables with the right numbers, files, and clear words for bad input."""
 
+import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -156,6 +158,19 @@ def test_pictures_and_derivations(tmp_path: Path) -> None:
     assert ran("explain", "sin(x)*y", "x=1", "y=2", "--svg", str(path)).code == 0
     assert ElementTree.parse(path).getroot().tag.endswith("svg")
     assert "\\bar v" in ran("explain", "sin(x)*y", "x=1", "y=2", "--latex").out
+
+
+def test_a_page_and_its_data(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    found = ran("explain", "c = sin(x); c*y", "x=1", "y=2", "--html", str(path), "--json")
+    assert found.code == 0
+    assert found.err == f"adjoint explain: wrote {path}\n"
+    page = path.read_text(encoding="utf-8")
+    assert "<html" in page
+    assert "https://" not in re.sub(r"https?://www\.w3\.org/\S*", "", page)  # nothing is fetched
+    told = json.loads(found.out)
+    assert told["variables"]["label"] == ["x", "y", "c", ""]
+    assert told["variables"]["value"][-1] == pytest.approx(2 * np.sin(1.0))
 
 
 def test_a_function_and_a_file(tmp_path: Path) -> None:
