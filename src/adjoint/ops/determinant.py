@@ -201,7 +201,12 @@ def _by_singular_values(a: Value) -> Value:
 
 
 def cofactors(a: Value, z: Value) -> Value:
-    """C written out for traced values, so that it can be differentiated."""
+    """C written out for traced values, so that it can be differentiated.
+
+    Up to 3 × 3 as products of elements: power series then do not meet the poles of A⁻¹, which spoil high orders.
+    """
+    if a.shape[-1] <= 3:
+        return _minors(a)
     u, vh, p, c, phase, k = SingularFrame()(a)
     most = _upper_bound(k)
     if most == 0:
@@ -217,6 +222,18 @@ def cofactors(a: Value, z: Value) -> Value:
         adjoint_matrix(vh), np.matmul(per_matrix(phase * RegularDeterminant()(b)) * inner, adjoint_matrix(u))
     )
     return transposed(adjugate)
+
+
+def _minors(a: Value) -> Value:
+    """The cofactors of matrices of at most three rows; of three, the rows are cross products of the other two."""
+    n = a.shape[-1]
+    if n < 2:
+        return np.ones(a.shape, a.dtype)
+    if n == 2:
+        return a[..., ::-1, ::-1] * np.array([[1, -1], [-1, 1]], real_dtype(a.dtype))
+    one, two = [1, 2, 0], [2, 0, 1]
+    first, second = a[..., one, :], a[..., two, :]
+    return first[..., one] * second[..., two] - first[..., two] * second[..., one]
 
 
 def _upper_bound(k: Value) -> int | None:
