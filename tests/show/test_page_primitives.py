@@ -41,7 +41,8 @@ RUN = """cases => cases.map(({op, xs, dtypes}) => {
   if (primitives.reason(op)) return {error: primitives.reason(op)};
   try {
     const [z] = primitives.run(op, arrayed, dtypes);
-    return {shape: z.shape, data: Array.from(z.data, (a) => Object.is(a, -0) ? "-0" : Number.isFinite(a) ? a : String(a))};
+    const word = (a) => (Object.is(a, -0) ? "-0" : Number.isFinite(a) ? a : String(a));
+    return {shape: z.shape, data: Array.from(z.data, word)};
   } catch (problem) { return {error: problem.message}; }
 })"""
 
@@ -165,7 +166,8 @@ def rearrangements(rng):
     for n in (1, 2, 5):
         yield Polygamma(n), [np.array([0.1, 0.7, 1.0, 2.5, 13.0, 40.0, np.inf, np.nan])]
     for items in ((0,), (-1, 2), ((None, None, -1),), ((1, None, 2), None, (0, -1, 1)), (None, (5, 9, None)),
-                  ((-1, 0, -2), (None, None, None)), ((2, 0, -1), 1), (..., 0), (1, ..., None), (..., (None, -1, None))):  # fmt: skip
+                  ((-1, 0, -2), (None, None, None)), ((2, 0, -1), 1), (..., 0), (1, ..., None),
+                  (..., (None, -1, None))):  # fmt: skip
         yield Slice(items), [x]
         part = np.asarray(Slice(items).evaluate(x)) * 3
         yield ScatterSum((3, 4), np.dtype(float), (("slice", items),)), [part]

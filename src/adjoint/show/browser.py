@@ -27,7 +27,8 @@ def page(explanation: Any) -> str:
     """The text of the page."""
     filled = {
         "title": escape(f"{explanation.name}: explained"), "style": _style(), "script": _script() + START,
-        "plain": escape(str(explanation)), "data": embedded(explanation_data(explanation)), "graph": embedded(_graph(explanation)),
+        "plain": escape(str(explanation)), "data": embedded(explanation_data(explanation)),
+        "graph": embedded(_graph(explanation)),
     }  # fmt: skip
     out: list[str] = []
     for k, piece in enumerate(_template()):

@@ -25,6 +25,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,7 @@ def _variables(story: Story) -> dict[str, Any]:
             if x is None:
                 columns[name].append(None)
             elif isinstance(x, float):  # NumPy's too: most values of long stories are such numbers
-                columns[name].append(float(x) if x - x == 0 else str(float(x)))
+                columns[name].append(float(x) if isfinite(x) else str(float(x)))
             elif np.size(x) <= limit:
                 cell = encoded(x)
                 columns[name].append(cell["value"])
@@ -185,9 +186,10 @@ def _variables(story: Story) -> dict[str, Any]:
             else:
                 columns[name].append(None)
                 texts[name][v.number] = summary(x)
+    dtypes = {dtype: str(dtype) for dtype in {v.dtype for v in variables}}
     table = {
         "name": [v.name for v in variables], "label": [v.label for v in variables], "kind": [v.kind for v in variables],
-        "shape": [list(v.shape) for v in variables], "dtype": [str(v.dtype) for v in variables],
+        "shape": [list(v.shape) for v in variables], "dtype": [dtypes[v.dtype] for v in variables],
         "moves": [int(v.moves) for v in variables], "hidden": [int(v.hidden) for v in variables],
         "event": [-1 if v.event is None else v.event.number for v in variables], **columns,
     }  # fmt: skip

@@ -11,8 +11,8 @@ So nothing about derivatives is written a second time for the page: it evaluates
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -209,17 +209,12 @@ def _plain(value: Any) -> Any:
     raise TypeError(type(value))
 
 
-@functools.lru_cache(maxsize=64)
-def _special(text: str) -> str:
-    return {"nan": "nan", "inf": "inf", "-inf": "-inf"}[text]
-
-
 def encoded(value: Value) -> dict[str, Any]:
     """{"value": …}: a number, or the elements in C order as a list; NaN and infinities are "nan", "inf", "-inf".
 
     Complex values have their imaginary parts in "imaginary".
     """
-    array = np.asarray(value)
+    array: Any = np.asarray(value)
     if array.dtype.kind == "c":
         return {"value": _list(array.real), "imaginary": _list(array.imag)}
     return {"value": _list(array)}
@@ -229,5 +224,5 @@ def _list(array: Any) -> Any:
     flat = array.tolist() if array.ndim == 0 else array.ravel().tolist()
     if array.dtype.kind != "f" or np.all(np.isfinite(array)):
         return flat
-    one = lambda x: x if x - x == 0 else _special(str(x))
+    one = lambda x: x if isfinite(x) else str(x)
     return one(flat) if array.ndim == 0 else [one(x) for x in flat]

@@ -15,9 +15,10 @@ LINES = 400  # of a text
 def sections(explanation: Any) -> list[dict[str, str]]:
     """Titles and texts, in the order of a page; what cannot be worked out says why."""
     short = len(explanation.story.events) <= SHORT
-    made = [("Program", "as it was recorded", lambda: str(explanation.programs.value))]
+    made: list[tuple[str, str, Callable[[], str]]] = []
     if short:
         made += [
+            ("Program", "as it was recorded", lambda: str(explanation.programs.value)),
             ("Program, simplified", "the value alone", lambda: str(explanation.programs.simplified)),
             (
                 "Value and derivative", "simplified: this is what ad.jit compiles",
@@ -30,8 +31,8 @@ def sections(explanation: Any) -> list[dict[str, str]]:
     if not short:
         out.append({
             "title": "Left out", "about": "",
-            "text": f"The story has more than {SHORT} operations: the simplified programs, costs and kinks are not "
-            "worked out for a page. Ask for them: explanation.programs, explanation.kinks.",
+            "text": f"The story has more than {SHORT} operations: programs, costs and kinks are not worked out "
+            "for a page. Ask for them: explanation.programs, explanation.kinks.",
         })  # fmt: skip
     return out
 

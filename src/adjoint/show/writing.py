@@ -9,6 +9,7 @@ from pathlib import Path
 
 from adjoint.show.browser import page
 from adjoint.show.data import explanation_data
+from adjoint.show.notebook import notebook
 
 __all__ = ["Written"]
 
@@ -26,6 +27,9 @@ class Written:
     def json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Everything as JSON (the format is told in adjoint.show.data); with `path` it is written there too."""
         return _written(json.dumps(explanation_data(self), ensure_ascii=False, allow_nan=False), path)
+
+    def _repr_html_(self) -> str:
+        return notebook(self)
 
 
 def _written(text: str, path: str | os.PathLike[str] | None) -> str:

@@ -41,7 +41,7 @@ const format = (() => {
   }
 
   // A number as it is, a short vector element by element, anything longer as shape, range and sparkline.
-  function summary(x, digits = 7) {
+  function summary(x, digits = 7, width = 12) {
     const { shape, data, dtype } = x;
     if (shape.length === 0) return element(data[0], dtype, digits);
     const size = shape.join("×");
@@ -57,7 +57,13 @@ const format = (() => {
     const low = finite.reduce((a, b) => Math.min(a, b)), high = finite.reduce((a, b) => Math.max(a, b));
     const short = (a) => (arrays.whole(dtype) ? element(a, dtype) : number(a, 3));
     const span = low === high ? short(low) : `${short(low)} … ${short(high)}`;
-    return `[${size}] ${span}${told} ${sparkline(data)}`.trimEnd();
+    return `[${size}] ${span}${told} ${sparkline(data, width)}`.trimEnd();
+  }
+
+  // A summary as elements: the line of bars is set smaller than the words.
+  function told(text) {
+    const bars = /^(\[.*) ([▁▂▃▄▅▆▇█×]{2,})$/u.exec(text);
+    return bars ? [bars[1], " ", node("span", { class: "spark" }, bars[2])] : [text];
   }
 
   function subscript(name) {
@@ -96,10 +102,10 @@ const format = (() => {
 
   // The formula with numbers in place of names: lookup(name, field) gives a text, or "" to leave the name.
   function filled(text, lookup) {
-    return text.replace(SYMBOL, (whole, letter, accent, low, exponent) => {
+    return text.replace(SYMBOL, (whole, letter, accent, low, exponent, at) => {
       if (exponent !== undefined) return whole;
       const found = lookup(letter + plainDigits(low).replace("−", "-"), FIELDS[accent]);
-      return found ? (found.startsWith("−") ? `(${found})` : found) : whole;
+      return found ? (at > 0 && found.startsWith("−") ? `(${found})` : found) : whole;
     });
   }
 
@@ -113,5 +119,5 @@ const format = (() => {
     return made;
   }
 
-  return { number, element, sparkline, summary, subscript, accented, formula, filled, node };
+  return { number, element, sparkline, summary, told, subscript, accented, formula, filled, node };
 })();

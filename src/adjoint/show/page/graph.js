@@ -49,7 +49,7 @@ class Graph {
     const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
     const name = format.subscript(variables.name[n]);
     const formula = state.formula(n);
-    const told = (field) => cut(state.text(field, n, 5), 30);
+    const told = (field) => cut(state.text(field, n, 5, 8), 34);
     const label = variables.label[n];
     const out = [
       { kind: "name", text: formula ? `${name} = ${cut(formula, 34)}` : name, bold: name },
@@ -194,7 +194,7 @@ class Graph {
   fit(all = false) {
     const [width, height] = this.extent;
     const wide = (this.view.clientWidth - 2) / width;
-    this.scale = Math.min(1.15, all ? Math.min(wide, (this.view.clientHeight - 2) / height) : Math.max(wide, 0.7));
+    this.scale = Math.min(1.15, all ? Math.min(wide, (this.view.clientHeight - 2) / height) : Math.max(wide, 0.62));
     this.resize();
   }
 

@@ -76,7 +76,7 @@ function start(data, graphData) {
       const name = data.variables.label[v] || format.subscript(data.variables.name[v]);
       const array = state.given.get(v) || state.engine.data.recompute || !editable(v) ? state.given.get(v) : state.engine.input(v);
       if (!editable(v) || !(array || state.array("value", v))) {
-        return node("div", { class: "given" }, node("span", { class: "label" }, name), node("span", { class: "fixed" }, state.text("value", v)));
+        return node("div", { class: "given" }, node("span", { class: "label" }, name), node("span", { class: "fixed" }, ...format.told(state.text("value", v))));
       }
       const found = array || state.array("value", v);
       const fields = Array.from(found.data, (x, i) => node("input", {
@@ -122,17 +122,21 @@ function start(data, graphData) {
 
   function results() {
     const pairs = [];
-    const pair = (kind, head, text) => pairs.push(node("div", { class: kind }, node("dt", {}, head), node("dd", {}, text)));
+    // In a story that is being told, results come when it is their turn.
+    const whole = state.position === state.steps.length;
+    const due = (v, way) => whole || (state.rowOf.has(v) && state.told(state.rowOf.get(v), way));
+    const known = (field, v) => (due(v, field === "adjoint" || field === "second" ? "up" : "down") ? state.text(field, v) : "…");
+    const pair = (kind, head, text) => pairs.push(node("div", { class: kind }, node("dt", {}, head), node("dd", {}, ...format.told(text))));
     data.outputs.slice(0, 4).forEach((v) => {
       if (v < 0) return pair("value", data.name, format.summary(state.engine.literals[-1 - v]));
-      pair("value", outputName(v), state.text("value", v));
-      if (state.mode !== "reverse") pair("tangent", format.formula(format.accented(data.variables.name[v], "tangent")), state.text("tangent", v));
+      pair("value", outputName(v), known("value", v));
+      if (state.mode !== "reverse") pair("tangent", format.formula(format.accented(data.variables.name[v], "tangent")), known("tangent", v));
     });
     if (state.mode !== "forward") {
       data.inputs.filter((v) => data.variables.moves[v]).slice(0, 8).forEach((v) => {
         const name = data.variables.label[v] || format.subscript(data.variables.name[v]);
-        pair("adjoint", `∂/∂${name}`, state.text("adjoint", v));
-        if (state.mode === "second") pair("second", `d/dt ∂/∂${name}`, state.text("second", v));
+        pair("adjoint", `∂/∂${name}`, known("adjoint", v));
+        if (state.mode === "second") pair("second", `d/dt ∂/∂${name}`, known("second", v));
       });
     }
     $("results").replaceChildren(...pairs);
@@ -205,7 +209,7 @@ function start(data, graphData) {
 
   // v₃ = v₁ · v₂ = 2 · 3 = 6
   function sentence(v, field) {
-    const right = { value: () => state.formula(v), adjoint: () => state.adjointFormula(v), tangent: () => state.tangentFormula(v) }[field]();
+    const right = { value: () => state.formula(v), adjoint: () => state.adjointFormula(v, 10), tangent: () => state.tangentFormula(v) }[field]();
     const parts = [format.formula(format.accented(data.variables.name[v], field))];
     if (right) {
       parts.push(" = ", format.formula(right));
@@ -319,7 +323,7 @@ function start(data, graphData) {
 
   state.on((what) => {
     if (what === "layout") { title(); modes(); inputs(); }
-    if (what === "layout" || what === "values") results();
+    if (what === "layout" || what === "values" || what === "step") results();
     if (what === "layout" || what === "step") stepping();
     if (what === "values") narrate();
     if (what !== "mark" && what !== "step") detail();

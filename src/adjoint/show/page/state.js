@@ -44,9 +44,9 @@ class State {
     return (known[v] ||= arrays.decode(variables.shape[v], variables.dtype[v], cell));
   }
 
-  text(field, v, digits = 7) {
+  text(field, v, digits = 7, width = 12) {
     const found = this.array(field, v);
-    if (found) return format.summary(found, digits);
+    if (found) return format.summary(found, digits, width);
     if (this.computed) return "";
     const complex = this.data.imaginary[field][v];
     if (complex !== undefined) return this.complexText(this.data.variables[field][v], complex);
@@ -69,7 +69,7 @@ class State {
   }
 
   // v̄ = Σ z̄ ∂z/∂v over the operations that read v; the last reader comes first, as on the way back.
-  adjointFormula(v) {
+  adjointFormula(v, most = 4) {
     const { variables, events } = this.data;
     if (!variables.moves[v]) return "";
     const terms = [];
@@ -82,8 +82,8 @@ class State {
       }
     }
     if (this.results.has(v) && variables.shape[v].length === 0) terms.unshift("1");
-    const more = terms.length - 8;
-    const shown = more > 1 ? terms.slice(0, 8) : terms;
+    const more = terms.length - most;
+    const shown = more > 1 ? terms.slice(0, most) : terms;
     const sum = shown.reduce((all, term) => (!all ? term : term.startsWith("−") ? `${all} − ${term.slice(1)}` : `${all} + ${term}`), "");
     return more > 1 ? `${sum} + … ${more} more terms` : sum;
   }

@@ -37,6 +37,7 @@ class Trace {
     const { rows } = this.state;
     this.long = rows.length > Trace.MANY;
     this.root.classList.toggle("long", this.long);
+    this.root.parentElement.classList.toggle("wide", this.state.mode === "second");
     this.table.className = `trace ${this.state.mode}`;
     this.elements.clear();
     const { node } = format;
@@ -48,7 +49,9 @@ class Trace {
     head.append(node("th", { class: "line", scope: "col" }, "line"));
     this.body = node("tbody");
     this.table.setAttribute("aria-rowcount", rows.length + 1);
-    this.table.replaceChildren(node("thead", {}, head), this.body);
+    const widths = ["mark", "label", ...this.columns().flatMap(({ kind }) => (kind === "second" ? ["number"] : ["formula", "number"])), "line"];
+    const columns = node("colgroup", {}, ...widths.map((kind) => node("col", { class: kind })));
+    this.table.replaceChildren(columns, node("thead", {}, head), this.body);
     this.focused = Math.min(this.focused, rows.length - 1);
     this.span = [0, -1];
     this.height = 0;
@@ -135,11 +138,13 @@ class Trace {
     tr.append(node("td", { class: "label", role: "gridcell" }, variables.label[v]));
     for (const { kind } of this.columns()) {
       if (kind !== "second") {
+        const inner = node("span", { class: "clamp" });
         const cell = node("td", { class: `formula ${kind}`, role: "gridcell" });
         const right = { value: () => state.formula(v), tangent: () => state.tangentFormula(v), adjoint: () => state.adjointFormula(v) }[kind]();
         if (kind === "value" || variables.moves[v]) {
-          cell.append(format.formula(format.accented(variables.name[v], kind)));
-          if (right) cell.append(node("span", { class: "equals" }, " = "), format.formula(right));
+          cell.append(inner);
+          inner.append(format.formula(format.accented(variables.name[v], kind)));
+          if (right) inner.append(node("span", { class: "equals" }, " = "), format.formula(right));
         }
         if (right.length > 40) cell.title = right;
         tr.append(cell);
@@ -166,8 +171,7 @@ class Trace {
         for (const cell of tr.querySelectorAll("[data-field]")) {
           const text = state.text(cell.dataset.field, v);
           if (cell.textContent !== text) {
-            const bars = /^(\[.*) ([▁▂▃▄▅▆▇█×]{2,})$/u.exec(text);
-            cell.replaceChildren(...(bars ? [bars[1], " ", format.node("span", { class: "spark" }, bars[2])] : [text]));
+            cell.replaceChildren(...format.told(text));
             cell.classList.toggle("array", text.startsWith("["));
             cell.classList.toggle("bad", /nan|inf|not finite/.test(text));
           }

@@ -1,0 +1,145 @@
+"""How pages look and how large they are: light and dark, telephone, paper, ten thousand operations."""
+
+import time
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+pytestmark = pytest.mark.browser
+
+
+def slides(x):
+    a = x**2
+    b = np.exp(a)
+    c = a + b
+    return np.sqrt(c) + np.cos(c)
+
+
+def luminance(color):
+    channels = [int(c) / 255 for c in color.strip("rgba()").split(",")[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(page, selector):
+    """Of the letters of an element against the first opaque colour behind them."""
+    ink, paper = page.evaluate(
+        """selector => { let e = document.querySelector(selector); const ink = getComputedStyle(e).color;
+           let behind = 'rgba(0, 0, 0, 0)';
+           for (; e && behind === 'rgba(0, 0, 0, 0)'; e = e.parentElement) behind = getComputedStyle(e).backgroundColor;
+           return [ink, behind]; }""",
+        selector,
+    )
+    light, dark = sorted([luminance(ink), luminance(paper)], reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+LETTERS = ("#subtitle", "tr[data-row='2'] td.number.value", "tr[data-row='2'] td.number.adjoint",
+           "tr[data-row='2'] td.formula.value", "tr[data-row='2'] td.line", "th.adjoint", "#results dt")  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_letters_are_legible_in_both_themes(opened, scheme):
+    page = opened(ad.explain(slides)(1.0), color_scheme=scheme)
+    assert {name: contrast(page, name) for name in LETTERS if contrast(page, name) < 4.5} == {}
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("#theme")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    assert {name: contrast(page, name) for name in LETTERS if contrast(page, name) < 4.5} == {}
+
+
+def test_on_a_telephone(opened):
+    page = opened(ad.explain(slides)(1.0), viewport={"width": 375, "height": 740}, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert page.evaluate("document.querySelector('.frame').scrollWidth") <= 375
+    small = page.evaluate(
+        """[...document.querySelectorAll('.trace td.number, .trace td.formula')].filter(
+             (e) => parseFloat(getComputedStyle(e).fontSize) < 13).length"""
+    )
+    assert small == 0
+    heights = page.evaluate(
+        "[...document.querySelectorAll('.steps button')].map((b) => b.getBoundingClientRect().height)"
+    )
+    assert min(heights) >= 40  # a finger's width
+
+
+def test_on_paper(opened):
+    page = opened(ad.explain(slides)(1.0), color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert not page.is_visible(".controls")
+    assert page.is_visible("table.trace")
+    assert len(page.pdf(format="A4")) > 5000
+
+
+def test_no_motion_where_none_is_wanted(opened):
+    page = opened(ad.explain(slides)(1.0), reduced_motion="reduce")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert (
+        page.evaluate("getComputedStyle(document.querySelector('tr.current td.number.value')).animationName") == "none"
+    )
+
+
+def long_loop(x, y):
+    for _ in range(2000):
+        a = np.sin(x) * y
+        b = a + 0.1 * x
+        x = np.cos(b)
+    return x + y
+
+
+def test_ten_thousand_operations(opened, tmp_path):
+    ad.explain(slides)(1.0).html()  # files are read, rules recorded
+    start = time.process_time()
+    explained = ad.explain(long_loop)(1.0, 0.5)
+    explained.html(tmp_path / "long.html")
+    spent = time.process_time() - start
+    assert len(explained.story.events) == 10_001
+    assert spent < 4.0  # two seconds on a machine that does nothing else
+    assert (tmp_path / "long.html").stat().st_size < 5_000_000
+    page = opened((tmp_path / "long.html").read_text(encoding="utf-8"))
+    assert page.evaluate("document.querySelectorAll('.trace tbody tr').length") == 4  # closed at first
+    timed = """act => {
+      const start = performance.now(); act(); document.body.offsetHeight; return performance.now() - start; }"""
+    opening = page.evaluate(f"({timed})(() => explanation.state.toggleAll(false))")
+    assert page.evaluate("explanation.state.rows.length") > 12_000
+    assert page.evaluate("document.querySelectorAll('.trace tbody tr').length") < 250
+    page.evaluate("document.querySelector('.frame').scrollTop = 150000")
+    page.wait_for_timeout(300)
+    page.hover("tr[data-variable] >> nth=30")
+    assert page.query_selector("tr.seed") is not None
+    stepping = page.evaluate(f"({timed})(() => explanation.state.go(5000))")
+    recomputing = page.evaluate(
+        f"({timed})(() => explanation.state.setInput(explanation.state.data.inputs[0], arrays.scalar(0.7)))"
+    )
+    assert max(opening, stepping, recomputing) < 3000
+    there = ad.explain(long_loop)(0.7, 0.5).story
+    assert page.evaluate("explanation.state.array('adjoint', 1).data[0]") == pytest.approx(
+        there.inputs[1].adjoint, rel=1e-9
+    )
+    page.keyboard.press("3")  # a mode that Python did not compute
+    assert page.get_attribute("[data-mode=second]", "aria-checked") == "true"
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "größe", "</script><b>x", "f\u2028g", "'\"&"])
+def test_strange_names_do_no_harm(opened, name):
+    def f(x):
+        return x * x
+
+    f.__name__ = name
+    page = opened(ad.explain(f)(2.0))
+    assert page.inner_text("h1").split() == name.split()
+    assert page.title().startswith(name[:3])
+    assert page.query_selector("b:text-is('x')") is None
+
+
+@pytest.mark.parametrize("x", [0.0, -1.0, np.inf, np.nan])
+def test_nan_and_infinity_are_shown(opened, x):
+    with np.errstate(all="ignore"):
+        explained = ad.explain(lambda x: np.log(x) * x)(x)
+    page = opened(explained)
+    assert page.query_selector("td.bad") is not None
+    assert "not finite" in page.inner_text("#notes")

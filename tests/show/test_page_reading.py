@@ -1,0 +1,223 @@
+"""Reading a page: stepping, highlighting, modes, groups, editing, by mouse and by keyboard alone."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+import adjoint as ad
+
+pytestmark = pytest.mark.browser
+
+
+def loss(w2, w1, w0):
+    v1 = w0 + w1 + 1.5 * w2
+    v2 = w0 + 1.5 * w1 - w2
+    v3 = expit(v1)
+    v4 = expit(v2)
+    v5 = 0 - v3
+    v6 = 1 - v4
+    v7 = v5**2
+    v8 = v6**2
+    return v7 + v8
+
+
+@pytest.fixture(scope="module")
+def lecture():
+    return ad.explain(loss, detail="statements")(0.5, 1.5, -1.0)
+
+
+def numbers(page, kind):
+    """The column of a table, top to bottom; "" where nothing has been told yet."""
+    return page.evaluate(
+        """kind => [...document.querySelectorAll('.trace tr[data-variable]')].map((tr) => {
+             const cell = tr.querySelector(`td.number.${kind}`);
+             const clear = getComputedStyle(cell).color === 'rgba(0, 0, 0, 0)';
+             return clear ? '' : cell.textContent; })""",
+        kind,
+    )
+
+
+def test_the_two_columns_of_the_lecture(opened, lecture):
+    page = opened(lecture)
+    assert page.inner_text("h1") == "loss"
+    forward = ["0.5", "1.5", "−1", "1.25", "0.75", "0.7772999", "0.6791787", "−0.7772999", "0.3208213", "0.6041951",
+               "0.1029263", "0.7071214"]  # fmt: skip
+    reverse = ["0.5434737", "0.05939259", "0.1292979", "0.2691087", "−0.1398107", "1.5546", "−0.6416426", "−1.5546",
+               "0.6416426", "1", "1", "1"]  # fmt: skip
+    assert numbers(page, "value") == forward
+    assert numbers(page, "adjoint") == reverse
+    formula = page.query_selector("tr[data-row='4'] td.formula.adjoint").inner_text()
+    assert "".join(formula.split()) == "v̄2=v̄4·v4·σ(−v2)"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_story_is_told_forward_and_then_backward(opened, lecture):
+    page = opened(lecture)
+    page.keyboard.press("Home")
+    assert set(numbers(page, "value")) == {""}
+    assert page.inner_text("#results dd >> nth=0") == "…"
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert [bool(x) for x in numbers(page, "value")] == [True] * 4 + [False] * 8
+    assert page.inner_text("#counter") == "4 / 24"
+    assert "1.25" in page.inner_text("#narration")
+    assert "−1 + 1.5 + 1.5 · 0.5" in " ".join(page.inner_text("#narration").split())  # the numbers filled in
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    assert all(numbers(page, "value"))
+    assert [bool(x) for x in numbers(page, "adjoint")] == [False] * 10 + [True] * 2  # from the last row upwards
+    assert page.query_selector("tr.current").get_attribute("data-row") == "10"
+    page.keyboard.press("ArrowLeft")
+    assert [bool(x) for x in numbers(page, "adjoint")] == [False] * 11 + [True]
+    page.keyboard.press("End")
+    assert all(numbers(page, "adjoint"))
+    page.keyboard.press("ArrowRight")  # after the end it begins again
+    assert page.inner_text("#counter") == "1 / 24"
+
+
+def test_playing(opened, lecture):
+    page = opened(lecture)
+    page.keyboard.press("Space")
+    page.wait_for_timeout(2200)
+    page.keyboard.press("Space")
+    at = page.inner_text("#counter")
+    assert 1 <= int(at.split(" / ")[0]) <= 5
+    page.wait_for_timeout(1500)
+    assert page.inner_text("#counter") == at  # it stands still
+
+
+def test_hovering_and_focus_show_dependences(opened, lecture):
+    page = opened(lecture)
+    page.hover("tr[data-row='5']")  # v3 = σ(v1)
+    marks = page.evaluate("[...document.querySelectorAll('.trace tr[data-row] td.mark')].map((td) => td.textContent)")
+    assert marks == ["▲", "▲", "▲", "▲", "", "●", "", "▼", "", "▼", "", "▼"]
+    assert page.evaluate("document.querySelectorAll('.graph .mark-above.box').length") == 4
+    assert page.evaluate("document.querySelectorAll('.graph .mark-below.box').length") == 3
+    page.focus("tr[data-row='0']")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.row") == "1"
+    assert page.query_selector("tr[data-row='1'] td.mark").inner_text() == "●"
+    page.keyboard.press("Enter")
+    assert "w1" in page.inner_text("#detail")
+    page.hover(".graph .box[data-variable] >> nth=0")
+    assert page.query_selector("tr.seed") is not None
+
+
+def test_modes_by_keyboard_and_mouse(opened, lecture):
+    page = opened(lecture)
+    page.keyboard.press("2")
+    assert page.get_attribute("[data-mode=forward]", "aria-checked") == "true"
+    tangents = {
+        row.variable.name: row for row in ad.explain(loss, mode="forward", detail="statements")(0.5, 1.5, -1.0).table()
+    }
+    assert numbers(page, "tangent")[-1] == tangents["v9"].tangent
+    page.click("[data-mode=second]")
+    second = ad.explain(loss, mode="second", detail="statements")(0.5, 1.5, -1.0)
+    assert numbers(page, "second") == [row.adjoint_tangent for row in second.table()]
+    page.focus("[data-mode=second]")
+    page.keyboard.press("ArrowRight")
+    assert page.get_attribute("[data-mode=reverse]", "aria-checked") == "true"
+
+
+def test_a_mode_that_is_not_to_be_had_says_why(opened):
+    page = opened(ad.explain(lambda x: x * np.arange(3.0), mode="forward")(2.0))
+    button = page.query_selector("[data-mode=reverse]")
+    assert button.get_attribute("aria-disabled") == "true"
+    assert "reverse mode starts from one number" in button.get_attribute("title")
+    page.keyboard.press("1")
+    assert "reverse mode starts from one number" in page.inner_text("#problem")
+    assert page.get_attribute("[data-mode=forward]", "aria-checked") == "true"
+
+
+def test_editing_an_input(opened, lecture):
+    page = opened(lecture)
+    page.fill("#inputs input >> nth=0", "−0.25")
+    there = ad.explain(loss, detail="statements")(-0.25, 1.5, -1.0)
+    assert numbers(page, "value") == [row.value for row in there.table()]
+    assert numbers(page, "adjoint") == [row.adjoint for row in there.table()]
+    label = page.query_selector(".graph .box[data-variable='0']").text_content()
+    assert f"{there.story.inputs[0].adjoint:.5g}".replace("-", "−") in label
+    page.keyboard.press("Tab")
+    page.keyboard.press("3")  # in a field a key is text
+    assert page.get_attribute("[data-mode=reverse]", "aria-checked") == "true"
+    page.fill("#inputs input >> nth=0", "two")
+    assert "Write a number" in page.inner_text("#problem")
+    assert page.get_attribute("#inputs input >> nth=0", "aria-invalid") == "true"
+    page.click("#reset")
+    assert numbers(page, "value") == [row.value for row in lecture.table()]
+    assert page.inner_text("#problem") == ""
+
+
+def test_exact_inputs_stay_exact(opened):
+    x = np.array([1 / 3, 2 / 7])
+    page = opened(ad.explain(lambda x: np.sum(np.sin(1e6 * x)))(x))
+    page.fill("#inputs input >> nth=1", "0.5")
+    there = ad.explain(lambda x: np.sum(np.sin(1e6 * x)))(np.array([1 / 3, 0.5]))
+    assert numbers(page, "value")[-1] == there.table()[-1].value
+
+
+def layer(x, scale):
+    with ad.scope("squash"):
+        return np.tanh(x * scale)
+
+
+def deep(x):
+    for k in range(3):
+        x = layer(x, 1.0 + k) + x
+    return x
+
+
+def test_groups_open_and_close(opened):
+    page = opened(ad.explain(deep)(0.3))
+    rows = "document.querySelectorAll('.trace tbody tr').length"
+    whole = page.evaluate(rows)
+    page.click("tr.group.loop")
+    assert page.get_attribute("tr.group.loop", "aria-expanded") == "false"
+    assert page.evaluate(rows) == 2  # the input, and the loop
+    assert page.query_selector("tr.group.loop td.number.value").inner_text() == ad.explain(deep)(0.3).table()[-1].value
+    page.focus("tr.group.loop")
+    page.keyboard.press("Enter")
+    assert page.evaluate(rows) == whole
+    page.click("#close-all")
+    assert page.evaluate(rows) == 2
+    page.click("#open-all")
+    assert page.evaluate(rows) == whole
+    boxes = "document.querySelectorAll('.graph .box').length"
+    many = page.evaluate(boxes)
+    page.focus(".graph .frame.loop")
+    page.keyboard.press("Enter")
+    assert page.evaluate(boxes) < many
+    page.keyboard.press("Enter")
+    assert page.evaluate(boxes) == many
+
+
+def test_everything_is_reached_with_the_tab_key(opened, lecture):
+    page = opened(lecture)
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        seen.append(
+            page.evaluate(
+                "document.activeElement.id || document.activeElement.className || document.activeElement.tagName"
+            )
+        )
+        assert page.evaluate(
+            """() => { const e = document.activeElement; if (e === document.body) return true;
+               const s = getComputedStyle(e); const rect = e.querySelector(':scope > rect');
+               return s.outlineStyle !== 'none' || (rect && getComputedStyle(rect).strokeWidth !== '1.2px'); }"""
+        ), seen[-1]
+    assert {"skip", "help-button", "theme", "first", "play", "where"} <= set(seen)
+    assert any("view" in str(name) for name in seen)  # the graph
+
+
+def test_roles(opened, lecture):
+    page = opened(lecture)
+    assert page.get_by_role("grid", name="Trace").count() == 1
+    assert page.get_by_role("radio", name="Reverse mode").is_checked()
+    assert page.get_by_role("toolbar").count() == 1
+    assert page.get_by_role("textbox", name="w2").input_value() == "0.5"
+    nameless = page.evaluate(
+        """[...document.querySelectorAll('button, input')].filter(
+             (e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length"""
+    )
+    assert nameless == 0
