@@ -29,7 +29,11 @@ def _names(code: CodeType) -> dict[int, str]:
     instructions = [i for i in dis.get_instructions(code) if i.opname not in _BETWEEN]
     for one, after in itertools.pairwise(instructions):
         if after.opname in _STORES:
-            found[one.offset] = after.argval
+            name = after.argval
         elif after.opname in ("STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"):  # Python 3.13
-            found[one.offset] = after.argval[0] if isinstance(after.argval, tuple) else str(after.argval)
+            name = after.argval[0] if isinstance(after.argval, tuple) else str(after.argval)
+        else:
+            continue
+        # while a Python function runs, its caller may stand anywhere behind the call, as far as the next instruction
+        found.update(dict.fromkeys(range(one.offset, after.offset, 2), name))
     return found
