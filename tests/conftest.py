@@ -27,16 +27,18 @@ def pytest_report_header() -> str | None:
     return None if PRESENT else "tests/opinfo: no samples at ../shared/opinfo, so these operators are not tried"
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests in a browser are left out where there is none, unless it is required."""
-    lacks = browsers.missing()
-    inside = [item for item in items if item.get_closest_marker("browser")] if lacks else []
-    if not inside:
-        return
-    if browsers.REQUIRED:
+def pytest_configure() -> None:
+    """Where a browser is required, nothing runs without it."""
+    if browsers.REQUIRED and (lacks := browsers.missing()):
         raise pytest.UsageError(f"ADJOINT_BROWSER=required, but {lacks}")
-    config.hook.pytest_deselected(items=inside)
-    items[:] = [item for item in items if item not in inside]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests in a browser are left out where there is none."""
+    inside = {item for item in items if item.get_closest_marker("browser")} if browsers.missing() else set()
+    if inside:
+        config.hook.pytest_deselected(items=list(inside))
+        items[:] = [item for item in items if item not in inside]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

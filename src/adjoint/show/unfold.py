@@ -146,7 +146,7 @@ class _Teller:
             return self.program(op.program, xs, self.grouping.new("checkpoint", "recomputed", group, eq.location))
         if isinstance(op, Cond):
             which = min(max(int(xs[0].value), 0), len(op.branches) - 1)
-            self.guard(xs[0], "index", which, f"branch {which} of ad.cond at {short(eq.location)}")
+            self.guard(xs[0], "index", int(xs[0].value), f"branch {which} of ad.cond at {short(eq.location)}")
             name = f"branch {which} of {len(op.branches)}" if len(op.branches) != 2 else f"if {bool(which)}"
             return self.program(op.branches[which], xs[1:], self.grouping.new("branch", name, group, eq.location))
         if isinstance(op, Scan):
