@@ -202,3 +202,16 @@ def test_derivative_of_the_rectifier():
     assert np.mean(gradient == 0) == np.mean(s < 0)
     # the choice that gives 0 at the kink is a branch
     assert ad.grad(lambda s: np.where(s > 0, s, 0.0))(0.0) == 0.0
+
+
+@pytest.mark.row("A6.1.d")
+def test_the_derivative_shares_what_occurs_twice():
+    """a sin x + b x sin x: one sine and one cosine, however often the rules ask for them."""
+    a, b = 1.5, -0.7
+    f = lambda x: a * np.sin(x) + b * x * np.sin(x)
+    both = ad.explain(f)(0.4).programs.derivative_simplified
+    titles = [eq.op.title for eq in both.equations]
+    assert titles.count("sin") == 1
+    assert titles.count("cos") == 1
+    slope = lambda x: a * np.cos(x) + b * np.sin(x) + b * x * np.cos(x)
+    assert_allclose(both(0.4), [f(0.4), slope(0.4)], rtol=1e-14)

@@ -4,6 +4,7 @@ from adjoint.audit.clarke import Generalized, directional, generalized_jacobian,
 from adjoint.audit.cost import Cost, cost
 from adjoint.audit.flops import FLOPS
 from adjoint.audit.kinks import Kink, Kinks, kinks
+from adjoint.audit.subgradients import is_subgradient
 from adjoint.audit.tangents import TangentSpace, tangent_space
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "cost",
     "directional",
     "generalized_jacobian",
+    "is_subgradient",
     "kinks",
     "lipschitz",
     "tangent_space",
