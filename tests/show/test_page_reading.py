@@ -221,3 +221,22 @@ def test_roles(opened, lecture):
              (e) => !(e.ariaLabel || e.textContent.trim() || e.labels?.length)).length"""
     )
     assert nameless == 0
+
+
+def test_formulas_hold_for_the_values_that_are_shown(opened):
+    """What a condition has decided is written with the condition as soon as values change."""
+
+    def kinked(x, y):
+        return np.maximum(x, y) * 2
+
+    formula = "document.querySelector('tr[data-row=\"0\"] td.formula.adjoint').innerText.replaceAll('\\n', '')"
+    page = opened(ad.explain(kinked)(2.0, 1.0))
+    assert page.evaluate(formula) == "v̄−1 = v̄1"
+    page.fill("#inputs input >> nth=0", "0.5")
+    assert "where" in page.evaluate(formula)
+    assert numbers(page, "adjoint") == ["0", "2", "2", "1"]
+    page.click("#reset")
+    assert page.evaluate(formula) == "v̄−1 = v̄1"
+    page = opened(ad.explain(kinked, detail="statements")(2.0, 1.0))
+    page.fill("#inputs input >> nth=0", "0.5")
+    assert page.evaluate(formula) == "v̄−1"  # the formula that was there does not hold any more

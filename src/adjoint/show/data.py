@@ -4,12 +4,14 @@ format, version, name, title, mode
 modes        for each of "reverse", "forward", "second": {"known": whether its numbers are here, "reason": if not}
 notes        what a reader should know
 variables    name, label, kind, shape, dtype, moves, hidden, event (-1: none), and value, adjoint, tangent, second:
-             a number, or the elements in C order; NaN and infinities are "nan", "inf", "-inf"; null: not here
+             a number, or the elements in C order; NaN and infinities are "nan", "inf", "-inf"; null: not here;
+             where statements are one step, chain (the formula of the adjoint) and loose (it depends on values)
 texts        for value, adjoint, tangent, second: {variable: summary} of arrays that are too long to be here
 imaginary    the same for the imaginary parts of complex values: {variable: elements}
 literals     numbers that stand in operations: {"dtype", "shape", "value"}
 events       op, operands (a variable, or -1-k for literal k), outputs, line, group, formula, tangent (formula),
              terms (what is added to the adjoint of each operand), pull, push, second (numbers of rules, -1: none)
+general      {event: [tangent, terms]} that hold for any values, where those of `events` hold for the story's alone
 ops, rules   primitives, and the programs of the chain rule (see adjoint.show.rules)
 groups       kind, name, parent (-1: none), line, parts (operations, or -g for group g), in order
 lines        place ("model.py:12") and text
@@ -63,7 +65,8 @@ def explanation_data(explanation: Any) -> dict[str, Any]:
 def _data(explanation: Any, story: Story, modes: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     rules, lines = Rules(), _Lines()
     literals: list[Any] = []
-    events = _events(story, rules, lines, literals)
+    templates = Templates(story)
+    events, general = _events(story, rules, lines, literals, templates)
     options = explanation._options
     outputs: list[int] = []
     for out in story.outputs:
@@ -81,7 +84,8 @@ def _data(explanation: Any, story: Story, modes: dict[str, Any], notes: list[str
     return {
         "format": "adjoint explanation", "version": VERSION, "name": story.name, "title": explanation._title(),
         "mode": explanation.mode, "modes": modes, "notes": notes,
-        **_variables(story), "literals": literals, "events": events, "ops": rules.ops, "rules": rules.programs,
+        **_variables(story, templates), "literals": literals, "events": events, "general": general,
+        "ops": rules.ops, "rules": rules.programs,
         "groups": groups, "lines": lines.table, "inputs": [v.number for v in story.inputs], "outputs": outputs,
         "seeds": _given(lambda: sweeps.seeds_of(story, options["seed"])),
         "direction": _given(lambda: sweeps.directions_of(story, options["direction"], told=False)),
@@ -162,9 +166,8 @@ def _reason(story: Story) -> str:
     return f"{many} elements are too many to be computed in the page" if many > MOST_ELEMENTS else ""
 
 
-def _variables(story: Story) -> dict[str, Any]:
+def _variables(story: Story, templates: Templates) -> dict[str, Any]:
     variables = story.variables
-    templates = Templates(story)
     short_ones = sum(s for v in variables if 1 < (s := int(np.size(v.value))) <= LONGEST_SHOWN)
     longest = LONGEST_SHOWN if short_ones <= 20_000 else 8 if short_ones <= 60_000 else 1
     columns: dict[str, list[Any]] = {name: [] for name in FIELDS}
@@ -195,14 +198,17 @@ def _variables(story: Story) -> dict[str, Any]:
     }  # fmt: skip
     if templates.hides:
         table["chain"] = [templates.adjoint(v) for v in variables]
+        table["loose"] = [int(flag) for flag in templates.loose(story)]
     return {"variables": table, "texts": texts, "imaginary": imaginary}
 
 
-def _events(story: Story, rules: Rules, lines: _Lines, literals: list[Any]) -> dict[str, list[Any]]:
-    templates = Templates(story)
+def _events(
+    story: Story, rules: Rules, lines: _Lines, literals: list[Any], templates: Templates
+) -> tuple[dict[str, list[Any]], dict[int, Any]]:
     names = ("op", "operands", "outputs", "line", "group", "formula", "tangent", "terms", "pull", "push", "second")
     columns: dict[str, list[Any]] = {name: [] for name in names}
     known: dict[Any, int] = {}
+    general: dict[int, Any] = {}
 
     def literal(value: Value) -> int:
         key = (type(value), repr(value))
@@ -215,7 +221,9 @@ def _events(story: Story, rules: Rules, lines: _Lines, literals: list[Any]) -> d
     for event, masked in zip(story.events, masks, strict=True):
         kind = kind_of(event)
         number = rules.op(event.op)
-        forward, tangent, terms = templates.of(event, (number, kind))
+        forward, tangent, terms, other = templates.of(event, (number, kind))
+        if other is not None:
+            general[event.number] = other
         pull, push, second = rules.of(event, masked, kind)
         row = (
             number, [a.number if isinstance(a, Variable) else literal(a.value) for a in event.operands],
@@ -224,7 +232,7 @@ def _events(story: Story, rules: Rules, lines: _Lines, literals: list[Any]) -> d
         )  # fmt: skip
         for name, cell in zip(names, row, strict=True):
             columns[name].append(cell)
-    return columns
+    return columns, general
 
 
 def _masked(story: Story) -> list[bool]:

@@ -1,6 +1,7 @@
 """Formulas of many operations: one is written for each kind of operation, and the names are filled in.
 
-A formula that depends on values (a `where` whose condition is known) is written for its operation alone.
+A formula that depends on values (a `where` whose condition is known) is written for its operation alone; the general
+one, with the condition, stands beside it for a page that tries other values.
 """
 
 # pyright: basic
@@ -32,6 +33,7 @@ MOST_TERMS = 12  # of a sum over everything that reads a variable
 _PLACES = re.compile("([\ue000-\uf8ff][\u0304\u0307]*)")
 _ACCENTS = {"": "", "\u0304": "bar", "\u0307": "dot"}
 Pieces = list[Any]  # texts, and (number of the variable in the operation, accent)
+General = tuple[str, list[str]] | None
 
 
 class Templates:
@@ -39,28 +41,46 @@ class Templates:
 
     def __init__(self, story: Story) -> None:
         self.hides = any(v.hidden for v in story.variables)
-        self._known: dict[Any, tuple[Pieces | None, Pieces | None, list[Pieces | None]] | None] = {}
+        self._known: dict[Any, tuple[Pieces | None, Pieces | None, list[Pieces | None], bool]] = {}
+        self._loose: set[int] = set()  # events whose formulas depend on values
 
-    def of(self, event: Event, key: Any) -> tuple[str, str, list[str]]:
-        """What the operation computes, its tangent, and what it adds to the adjoint of each operand ("": nothing)."""
-        if self.hides or len(event.outputs) > 1:
-            return self._alone(event)
+    def of(self, event: Event, key: Any) -> tuple[str, str, list[str], General]:
+        """What the operation computes, its tangent, and what it adds to the adjoint of each operand ("": nothing).
+
+        Last, tangent and terms for any values, when these are for those of the story alone.
+        """
+        if len(event.outputs) > 1:
+            return *self._alone(event), None
         literals = tuple(None if isinstance(a, Variable) else repr(a.value) for a in event.operands)
         full = (key, literals)
         if full not in self._known:
             self._known[full] = _template(event)
-        found = self._known[full]
-        if found is None:
-            return self._alone(event)
+        forward, tangent, terms, depends = self._known[full]
+        if depends:
+            self._loose.add(event.number)
+        if self.hides:
+            return *self._alone(event), ("", [""] * len(terms)) if depends else None
         names = [getattr(a, "name", "") for a in (*event.operands, *event.outputs)]
-        forward, tangent, terms = found
-        return _filled(forward, names), _filled(tangent, names), [_filled(term, names) for term in terms]
+        general = _filled(tangent, names), [_filled(term, names) for term in terms]
+        if depends:
+            return *self._alone(event), general
+        return _filled(forward, names), *general, None
 
     def _alone(self, event: Event) -> tuple[str, str, list[str]]:
         moves = any(v.moves for v in event.outputs)
         tangent = tangent_formula(event) if moves else None
         terms = [pulled_formula(event, i) if moves and m else None for i, m in enumerate(event.moving)]
         return text(forward_formula(event)), _text(tangent), [_text(term) for term in terms]
+
+    def loose(self, story: Story) -> list[bool]:
+        """For each variable, whether the formula of its adjoint depends on values, by way of hidden ones too."""
+        found = [False] * len(story.variables)
+        for event in reversed(story.events):
+            inner = event.number in self._loose or any(found[v.number] and v.hidden for v in event.outputs)
+            for a in event.operands if inner else ():
+                if isinstance(a, Variable):
+                    found[a.number] = True
+        return found
 
     def adjoint(self, v: Variable) -> str:
         """The adjoint of a variable in a story with hidden ones, whose terms do not stand one by one."""
@@ -93,10 +113,8 @@ def _template(event: Event) -> Any:
             found = iter(read(program, [Symbol(chr(PLACE + count), "bar"), *operands, *out]))
             terms = [next(found) if m else None for m in moving]
     whole += [tangent, *terms]
-    if any(_depends(formula) for formula in whole[1:]):
-        return None
     pieces = [None if formula is None else _pieces(text(formula)) for formula in whole]
-    return pieces[0], pieces[1], pieces[2:]
+    return pieces[0], pieces[1], pieces[2:], any(_depends(formula) for formula in whole[1:])
 
 
 def _depends(formula: Any) -> bool:

@@ -27,7 +27,7 @@ class Graph {
     this.view.addEventListener("focusin", (event) => this.hover(event));
     this.view.addEventListener("keydown", (event) => this.key(event));
     state.on((what) => {
-      if (what === "layout" || what === "values") this.draw();
+      if (["layout", "values", "formulas"].includes(what)) this.draw();
       else if (what === "mark") this.mark();
       else this.progress();
     });

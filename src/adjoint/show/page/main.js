@@ -323,9 +323,9 @@ function start(data, graphData) {
 
   state.on((what) => {
     if (what === "layout") { title(); modes(); inputs(); }
-    if (what === "layout" || what === "values" || what === "step") results();
+    if (what !== "mark" && what !== "select") results();
     if (what === "layout" || what === "step") stepping();
-    if (what === "values") narrate();
+    if (what === "values" || what === "formulas") narrate();
     if (what !== "mark" && what !== "step") detail();
   });
   title();

@@ -65,7 +65,8 @@ class State {
 
   tangentFormula(v) {
     const e = this.data.variables.event[v];
-    return e < 0 || !this.data.variables.moves[v] ? "" : this.data.events.tangent[e];
+    if (e < 0 || !this.data.variables.moves[v]) return "";
+    return this.computed && e in this.data.general ? this.data.general[e][0] : this.data.events.tangent[e];
   }
 
   // v̄ = Σ z̄ ∂z/∂v over the operations that read v; the last reader comes first, as on the way back.
@@ -74,11 +75,12 @@ class State {
     if (!variables.moves[v]) return "";
     const terms = [];
     if (variables.chain) {
-      if (variables.chain[v]) terms.push(variables.chain[v]);
+      if (variables.chain[v] && !(this.computed && variables.loose[v])) terms.push(variables.chain[v]);
     } else {
       for (let k = this.uses[v].length - 1; k >= 0; k--) {
         const [e, i] = this.uses[v][k];
-        if (events.terms[e][i]) terms.push(events.terms[e][i]);
+        const term = this.computed && e in this.data.general ? this.data.general[e][1][i] : events.terms[e][i];
+        if (term) terms.push(term);
       }
     }
     if (this.results.has(v) && variables.shape[v].length === 0) terms.unshift("1");
@@ -118,7 +120,7 @@ class State {
   }
 
   setInput(v, array) {
-    const before = this.given.get(v);
+    const before = this.given.get(v), first = this.computed === null;
     this.given.set(v, array);
     try {
       this.compute();
@@ -127,14 +129,14 @@ class State {
       else this.given.delete(v);
       throw problem;
     }
-    this.changed("values");
+    this.changed(first && Object.keys(this.data.general).length ? "formulas" : "values");
   }
 
   reset() {
     this.given.clear();
     this.computed = null;
     if (!this.data.modes[this.mode].known) this.compute();
-    this.changed("values");
+    this.changed("formulas");
   }
 
   // Rows in order: inputs, then operations and groups. A closed group is one row.

@@ -18,7 +18,7 @@ class Trace {
     this.table.addEventListener("focusin", (event) => this.hover(event));
     this.table.addEventListener("click", (event) => this.click(event));
     this.table.addEventListener("keydown", (event) => this.key(event));
-    state.on((what) => (what === "layout" ? this.layout() : this.refresh(what)));
+    state.on((what) => (what === "layout" || what === "formulas" ? this.layout() : this.refresh(what)));
     this.layout();
   }
 
