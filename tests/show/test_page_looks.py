@@ -143,3 +143,32 @@ def test_nan_and_infinity_are_shown(opened, x):
     page = opened(explained)
     assert page.query_selector("td.bad") is not None
     assert "not finite" in page.inner_text("#notes")
+
+
+def options(x, weights, name="a", *, flag=True):
+    return x * weights["größe"] if flag else x
+
+
+STRANGE = {
+    "identity": (lambda x: x, (1.5,), {}),
+    "constant": (lambda x: 3.0, (1.5,), {}),
+    "nothing moves": (lambda x, n: x * n, (np.float32(2.0), 3), {}),
+    "several results": (lambda x: (x * 2, {"a": x**2}), (1.5,), {"seed": (1.0, {"a": 2.0})}),
+    "options": (options, (2.0, {"größe": np.array([1.0, 2.0])}), {"seed": np.ones(2)}),
+    "empty": (lambda x: np.sum(x * 2), (np.zeros(0),), {}),
+    "many inputs": (lambda *xs: sum(x * x for x in xs), tuple(map(float, range(30))), {}),
+    "large": (lambda x: np.sum(np.tanh(x @ x)), (np.ones((300, 300)) * 0.01,), {}),
+    "matrix": (lambda x: np.linalg.slogdet(x)[1] + np.sum(np.linalg.eigvalsh(x)), (np.eye(3) * 2.0,), {}),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_unusual_functions(opened, name):
+    function, args, choices = STRANGE[name]
+    page = opened(ad.explain(function, **choices)(*args))
+    rows = page.evaluate("explanation.state.rows.length")
+    assert page.evaluate("document.querySelectorAll('.trace tbody tr').length") == rows
+    for key in ("Home", "ArrowRight", "ArrowRight", "End", "2", "3", "1"):
+        page.keyboard.press(key)
+    page.click(".trace tbody tr >> nth=0")
+    assert page.inner_text("#detail h2")

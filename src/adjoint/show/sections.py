@@ -6,15 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 __all__ = ["sections"]
 
 SHORT = 600  # operations, up to which costs and simplified programs are worked out for a page
+SMALL = 1_000_000  # elements of all values, likewise: costs are measured, so the function runs again
 LINES = 400  # of a text
 
 
 def sections(explanation: Any) -> list[dict[str, str]]:
     """Titles and texts, in the order of a page; what cannot be worked out says why."""
-    short = len(explanation.story.events) <= SHORT
+    story = explanation.story
+    short = len(story.events) <= SHORT and sum(int(np.size(v.value)) for v in story.variables) <= SMALL
     made: list[tuple[str, str, Callable[[], str]]] = []
     if short:
         made += [
@@ -31,8 +35,8 @@ def sections(explanation: Any) -> list[dict[str, str]]:
     if not short:
         out.append({
             "title": "Left out", "about": "",
-            "text": f"The story has more than {SHORT} operations: programs, costs and kinks are not worked out "
-            "for a page. Ask for them: explanation.programs, explanation.kinks.",
+            "text": f"The story has more than {SHORT} operations or {SMALL} numbers: programs, costs and kinks are not "
+            "worked out for a page. Ask for them: explanation.programs, explanation.cost, explanation.kinks.",
         })  # fmt: skip
     return out
 

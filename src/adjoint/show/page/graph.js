@@ -17,7 +17,8 @@ class Graph {
       button.addEventListener("click", act);
       return button;
     };
-    this.bar = node("div", { class: "graph-tools" }, tool("−", "Smaller", () => this.zoom(0.8)), tool("+", "Larger", () => this.zoom(1.25)), tool("Fit", "The whole graph", () => this.fit(true)));
+    this.bar = node("div", { class: "graph-tools" }, tool("−", "Smaller", () => this.zoom(0.8)),
+      tool("+", "Larger", () => this.zoom(1.25)), tool("Fit", "The whole graph", () => this.fit(true)));
     root.append(this.view, this.bar);
     root.hidden = false;
     this.pen = document.createElement("canvas").getContext("2d");
@@ -85,7 +86,10 @@ class Graph {
     this.extent = [width, height];
     const depth = new Map([[0, 0]]);
     found.frames.slice(1).forEach(({ group }) => depth.set(group, depth.get(this.data.groups[group].parent) + 1));
-    const marker = (id, kind) => svg("marker", { id, class: kind, viewBox: "0 0 8 8", refX: 7.4, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { d: "M0.5 0.8 L7.5 4 L0.5 7.2 Z" }));
+    const marker = (id, kind) => svg("marker", {
+      id, class: kind, viewBox: "0 0 8 8", refX: 7.4, refY: 4, markerWidth: 8, markerHeight: 8,
+      markerUnits: "userSpaceOnUse", orient: "auto",
+    }, svg("path", { d: "M0.5 0.8 L7.5 4 L0.5 7.2 Z" }));
     const body = svg("g", { transform: `translate(${pad} ${pad - scene.TITLE / 2})` });
     for (const frame of found.frames.slice(1)) body.append(this.frame(frame, depth));
     const partials = this.partials();
@@ -113,7 +117,10 @@ class Graph {
   frame({ group, x, y, w, h }, depth) {
     const { svg } = this;
     const given = this.data.groups[group];
-    const made = svg("g", { class: `frame ${given.kind}${depth.get(group) % 2 ? "" : " odd"}`, "data-group": group, tabindex: 0, role: "button", "aria-expanded": "true", "aria-label": `${given.title}: close` });
+    const made = svg("g", {
+      class: `frame ${given.kind}${depth.get(group) % 2 ? "" : " odd"}`, "data-group": group, tabindex: 0,
+      role: "button", "aria-expanded": "true", "aria-label": `${given.title}: close`,
+    });
     made.append(svg("rect", { x, y, width: w, height: h, rx: 7 }), svg("text", { class: "title", x: x + 10, y: y + 17 }, `▾ ${given.title}`));
     return made;
   }
@@ -133,7 +140,10 @@ class Graph {
     const given = this.data.variables[variable];
     const result = this.state.results.has(variable) || given.result;
     const written = this.lines(variable);
-    const made = svg("g", { class: `box ${given.kind}${result ? " result" : ""}${given.still ? " still" : ""}`, "data-variable": variable, tabindex: -1, role: "img", "aria-label": written.map((line) => line.text).join(", ") });
+    const made = svg("g", {
+      class: `box ${given.kind}${result ? " result" : ""}${given.still ? " still" : ""}`, "data-variable": variable,
+      tabindex: -1, role: "img", "aria-label": written.map((line) => line.text).join(", "),
+    });
     const outline = (name, inset) => (given.kind === "constant"
       ? svg("polygon", { class: name, points: `${x + 8},${y} ${x + w},${y} ${x + w - 8},${y + h} ${x},${y + h}` })
       : svg("rect", { class: name, x: x + inset, y: y + inset, width: w - 2 * inset, height: h - 2 * inset, rx: given.kind === "input" ? (h - 2 * inset) / 2 : 3 }));

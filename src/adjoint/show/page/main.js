@@ -6,6 +6,7 @@ function start(data, graphData) {
   const state = new State(data);
   const trace = new Trace($("trace"), state);
   const graph = graphData ? new Graph($("graph"), state, graphData, trace) : null;
+  if (!graph) document.querySelector(".panes").classList.add("bare");
   const names = { reverse: "Reverse mode", forward: "Forward mode", second: "Second order" };
   const about = {
     reverse: "values downwards, then adjoints upwards", forward: "values and tangents together, downwards",
@@ -240,7 +241,8 @@ function start(data, graphData) {
     if (e >= 0) fact("operation", ops[events.op[e]].title);
     fact("type", `${variables.dtype[v]}${shape.length ? ` of shape ${shape.join("×")}` : ""}`);
     if (line) fact("line", node("span", { class: "place" }, line.place), " ", node("code", {}, line.text));
-    const linked = (vs) => vs.slice(0, 12).flatMap((u, k) => [k ? ", " : "", node("button", { type: "button", class: "link", "data-go": u }, format.formula(format.subscript(variables.name[u])))]);
+    const link = (u) => node("button", { type: "button", class: "link", "data-go": u }, format.formula(format.subscript(variables.name[u])));
+    const linked = (vs) => vs.slice(0, 12).flatMap((u, k) => [k ? ", " : "", link(u)]);
     if (e >= 0) {
       const from = [...new Set(events.operands[e].filter((a) => a >= 0))];
       if (from.length) fact("reads", ...linked(from));
@@ -269,7 +271,8 @@ function start(data, graphData) {
         return cell;
       })));
     }
-    return [node("details", { open: x.data.length <= 40 }, node("summary", {}, `all elements: ${title}`), node("div", { class: "scroll" }, node("table", { class: "elements" }, ...body)))];
+    const grid = node("div", { class: "scroll", tabindex: 0 }, node("table", { class: "elements" }, ...body));
+    return [node("details", { open: x.data.length <= 40 }, node("summary", {}, `all elements: ${title}`), grid)];
   }
 
   $("detail").addEventListener("click", (event) => {
@@ -283,7 +286,10 @@ function start(data, graphData) {
 
   // Notes and texts
   $("notes").append(...(data.notes.length ? [node("h2", {}, "Notes"), node("ul", {}, ...data.notes.map((text) => node("li", {}, text)))] : []));
-  $("sections").append(...data.sections.map(({ title: head, about: told, text }) => node("details", {}, node("summary", {}, head, told ? node("span", { class: "about" }, ` ${told}`) : ""), node("pre", { tabindex: 0 }, text))));
+  $("sections").append(...data.sections.map(({ title: head, about: told, text }) => {
+    const summary = node("summary", {}, head, told ? node("span", { class: "about" }, ` ${told}`) : "");
+    return node("details", {}, summary, node("pre", { tabindex: 0 }, text));
+  }));
 
   $("folds").hidden = data.groups.kind.length < 2;
   $("open-all").addEventListener("click", () => state.toggleAll(false));

@@ -41,10 +41,13 @@ class Trace {
     this.table.className = `trace ${this.state.mode}`;
     this.elements.clear();
     const { node } = format;
-    const head = node("tr", { role: "row", "aria-rowindex": "1" }, node("th", { class: "mark", scope: "col" }, node("span", { class: "quiet" }, "Relation")), node("th", { class: "label", scope: "col" }, "name"));
+    const head = node("tr", { role: "row", "aria-rowindex": "1" },
+      node("th", { class: "mark", scope: "col" }, node("span", { class: "quiet" }, "Relation")),
+      node("th", { class: "label", scope: "col" }, "name"));
     for (const column of this.columns()) {
       const single = column.kind === "second";
-      head.append(node("th", { class: `head ${column.kind}`, scope: "col", colspan: single ? 1 : 2 }, node("span", { class: "way", "aria-hidden": "true" }, column.arrow), column.title));
+      const way = node("span", { class: "way", "aria-hidden": "true" }, column.arrow);
+      head.append(node("th", { class: `head ${column.kind}`, scope: "col", colspan: single ? 1 : 2 }, way, column.title));
     }
     head.append(node("th", { class: "line", scope: "col" }, "line"));
     this.body = node("tbody");
