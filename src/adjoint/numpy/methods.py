@@ -12,7 +12,7 @@ from adjoint.base.errors import TraceError, UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy import shaping
 from adjoint.numpy.array_api import check_device, check_version
-from adjoint.numpy.dispatch import as_array, constant, give, normal_axis, refuse_keywords
+from adjoint.numpy.dispatch import as_array, give, normal_axis, refuse_keywords
 from adjoint.numpy.flat import Flat
 from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import layout, overwrite
@@ -104,11 +104,13 @@ def astype(
 def copied(self: Traced, order: str = "C") -> Value:
     """A traced array of its own: writing to it does not write here.
 
-    It belongs to the innermost transformation, so that its values can be written into it.
+    Inside a branch or a loop it belongs to that one, so that its values can be written into it.
     """
     flags = layout(self) if self.ndim > 1 and order in ("C", "F") else None
     if flags is None or (flags.c_contiguous if order == "C" else flags.f_contiguous):
-        return constant(self.snapshot())  # type: ignore[attr-defined]
+        made = self.snapshot()  # type: ignore[attr-defined]
+        inner = self._trace.staged_by
+        return made if inner is None else inner.constant(made)
     return np.reshape(reshaped_copy(self, (-1,), order), self.shape, order=order)  # type: ignore[call-overload]
 
 

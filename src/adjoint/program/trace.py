@@ -38,6 +38,7 @@ class Trace(ABC):
     """One running transformation."""
 
     title = "a transformation"
+    staged_by: Trace | None = None  # an inner trace that records what is done with values of this one
     differentiates = False  # its values are a value with derivatives beside it
     records = False  # writes a program: an effect inside it is written down, whatever it reads
     # the thread in which the short way of recording may be taken; 0 when it may not (see transform/recorders.py)
@@ -107,6 +108,8 @@ class Trace(ABC):
             outer = self.outer
             while outer is not None:
                 stack.enter_context(outer._answered_by(lambda op, args: self.apply(op, args)))
+                before, outer.staged_by = outer.staged_by, self
+                stack.callback(setattr, outer, "staged_by", before)
                 outer = outer.outer
             yield
 
