@@ -20,7 +20,8 @@ class Ran:
 
 def ran(*argv: str) -> Ran:
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), mock.patch.dict(os.environ):
+        os.environ.pop("COLUMNS", None)  # some runners of tests set it
         code = main(argv)
     return Ran(int(code), out.getvalue(), err.getvalue())
 

@@ -16,7 +16,7 @@ from adjoint.command.main import main, parser_of
 from tests.command.commands import ran, refused
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "COLUMNS"} | {"PYTHONPATH": str(ROOT / "src")}
 COMMANDS = ["explain", "check", "bench", "doctor", "demo"]
 
 
@@ -119,13 +119,18 @@ def test_control_c(tmp_path: Path) -> None:
     slow = "import time\n\ndef f(x):\n    print('ready', flush=True)\n    time.sleep(60)\n    return x\n"
     (tmp_path / "slow.py").write_text(slow, encoding="utf-8")
     command = [sys.executable, "-m", "adjoint", "check", "slow:f", "x=1.0"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # where the tests run in the background, the signal is ignored, and children inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            out, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert (process.returncode, out, err) == (130, "", "\ninterrupted\n")
 
 
