@@ -18,8 +18,8 @@ help:
 	@echo "make demo    a gradient explained, then a tour: derivatives, a Hessian, a loop, a model of handwritten digits"
 	@echo "make test    lint, then the whole test suite (WORKERS=2, TESTS=tests/ops to choose)"
 	@echo "make lint    ruff and pyright"
-	@echo "make docs    the documentation, into site/"
-	@echo "make pictures  the pictures of the documentation, into docs/pictures/ (drawn by tools/*_picture.py)"
+	@echo "make docs    the documentation with its pictures, into site/"
+	@echo "make pictures  the pictures and tables of the documentation, drawn anew (make docs does it too)"
 	@echo "make bench   the benchmarks; writes docs/benchmarks.md (make bench-quick: two minutes, writes nothing)"
 	@echo "make clean   remove .venv, caches and what was built"
 
@@ -34,11 +34,12 @@ lint: $(VENV)/test.stamp
 	$(BIN)/ruff format --check
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-docs: $(VENV)/docs.stamp
+docs: $(VENV)/docs.stamp pictures
 	$(BIN)/mkdocs build --strict --site-dir site
 
 pictures: $(VENV)/demo.stamp
 	@for file in tools/*_picture.py; do echo "$$file"; $(ONE_THREAD) $(BIN)/python $$file || exit 1; done
+	@echo tools/guide.py; $(ONE_THREAD) $(BIN)/python tools/guide.py
 
 bench: $(BENCH)/bench.stamp
 	@for file in benchmarks/*.py; do echo; echo "== $$file"; $(BENCH)/bin/python $$file || exit 1; done
