@@ -9,12 +9,13 @@ from html import escape
 from importlib import resources
 from typing import Any
 
+from adjoint.base.garbage import uncollected
 from adjoint.show.data import explanation_data
+from adjoint.show.sections import MOST_DRAWN
 
 __all__ = ["page"]
 
 SCRIPTS = ("numbers", "arrays", "primitives", "engine", "format", "state", "trace", "scene", "graph", "main")
-MOST_DRAWN = 5000  # operations, up to which a page has the graph
 START = """
 window.explanation = start(
   JSON.parse(document.getElementById("data").textContent),
@@ -25,6 +26,11 @@ window.explanation = start(
 
 def page(explanation: Any) -> str:
     """The text of the page."""
+    with uncollected():
+        return _page(explanation)
+
+
+def _page(explanation: Any) -> str:
     filled = {
         "title": escape(f"{explanation.name}: explained"), "style": _style(), "script": _script() + START,
         "plain": escape(str(explanation)), "data": embedded(explanation_data(explanation)),

@@ -149,6 +149,11 @@ def _all_modes(explanation: Any) -> Iterator[dict[str, Any]]:
         story.notes[:] = notes
 
 
+def _dtype(v: Variable) -> np.dtype[Any]:
+    found = getattr(v.value, "dtype", None)
+    return v.dtype if found is None else found
+
+
 def _elements(story: Story) -> int:
     return sum(int(np.size(v.value)) for v in story.variables)
 
@@ -156,8 +161,8 @@ def _elements(story: Story) -> int:
 def _reason(story: Story) -> str:
     """Why other inputs cannot be tried in a page; "" if size and kind of the values allow it."""
     for v in story.variables:
-        if v.dtype.kind not in "fiub":
-            what = "complex numbers" if v.dtype.kind == "c" else f"values of dtype {v.dtype}"
+        if (dtype := _dtype(v)).kind not in "fiub":
+            what = "complex numbers" if dtype.kind == "c" else f"values of dtype {dtype}"
             return f"{what} are not computed in the page"
         if v.kind != "step" and np.size(v.value) > LONGEST_GIVEN:
             shape = "×".join(map(str, v.shape))
@@ -189,10 +194,11 @@ def _variables(story: Story, templates: Templates) -> dict[str, Any]:
             else:
                 columns[name].append(None)
                 texts[name][v.number] = summary(x)
-    dtypes = {dtype: str(dtype) for dtype in {v.dtype for v in variables}}
+    dtypes = [_dtype(v) for v in variables]
+    names = {dtype: str(dtype) for dtype in set(dtypes)}
     table = {
         "name": [v.name for v in variables], "label": [v.label for v in variables], "kind": [v.kind for v in variables],
-        "shape": [list(v.shape) for v in variables], "dtype": [dtypes[v.dtype] for v in variables],
+        "shape": [list(v.shape) for v in variables], "dtype": [names[dtype] for dtype in dtypes],
         "moves": [int(v.moves) for v in variables], "hidden": [int(v.hidden) for v in variables],
         "event": [-1 if v.event is None else v.event.number for v in variables], **columns,
     }  # fmt: skip

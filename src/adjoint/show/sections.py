@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["sections"]
+__all__ = ["MOST_DRAWN", "sections"]
 
+MOST_DRAWN = 5000  # operations, up to which a page has the graph
 SHORT = 600  # operations, up to which costs and simplified programs are worked out for a page
 SMALL = 1_000_000  # elements of all values, likewise: costs are measured, so the function runs again
 LINES = 400  # of a text
@@ -33,10 +34,11 @@ def sections(explanation: Any) -> list[dict[str, str]]:
         ]  # fmt: skip
     out = [{"title": title, "about": about, "text": text} for title, about, make in made if (text := _told(make))]
     if not short:
+        drawn = "" if len(story.events) <= MOST_DRAWN else f" The graph is left out from {MOST_DRAWN} operations on."
         out.append({
             "title": "Left out", "about": "",
             "text": f"The story has more than {SHORT} operations or {SMALL} numbers: programs, costs and kinks are not "
-            "worked out for a page. Ask for them: explanation.programs, explanation.cost, explanation.kinks.",
+            "worked out for a page. Ask for them: explanation.programs, explanation.cost, explanation.kinks." + drawn,
         })  # fmt: skip
     return out
 

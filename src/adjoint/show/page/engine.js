@@ -7,10 +7,16 @@ class Engine {
     this.moves = variables.moves;
     this.literals = literals.map((x) => arrays.decode(x.shape, x.dtype, x.value));
     this.rules = new Map();
+    this.reasons = new Map();
   }
 
   // Why values cannot be computed here ("" when they can); with a mode, why its derivatives cannot.
   reason(mode = null) {
+    if (!this.reasons.has(mode)) this.reasons.set(mode, this.searched(mode));
+    return this.reasons.get(mode);
+  }
+
+  searched(mode) {
     const { data } = this;
     if (data.recompute) return data.recompute;
     const events = data.events;

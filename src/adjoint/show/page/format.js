@@ -5,7 +5,7 @@ const format = (() => {
   const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
   const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 
-  // Python's "%.{digits}g", with a true minus sign.
+  // As short as it can be: Python's "%.{digits}g", with a true minus sign and 1e−6 for 1e-06.
   function number(x, digits = 7) {
     if (x !== x) return "nan";
     if (!Number.isFinite(x)) return x > 0 ? "inf" : "−inf";
@@ -13,8 +13,7 @@ const format = (() => {
     const [mantissa, power] = x.toExponential(digits - 1).split("e");
     const exponent = Number(power);
     const small = exponent < -4 || exponent >= digits;
-    const size = String(Math.abs(exponent)).padStart(2, "0");
-    const text = small ? `${trimmed(mantissa)}e${exponent < 0 ? "-" : "+"}${size}` : trimmed(x.toFixed(digits - 1 - exponent));
+    const text = small ? `${trimmed(mantissa)}e${exponent}` : trimmed(x.toFixed(digits - 1 - exponent));
     return text.replaceAll("-", "−");
   }
 
@@ -55,15 +54,18 @@ const format = (() => {
     const told = bad ? ` ${bad} not finite` : "";
     if (!finite.length) return `[${size}]${told}`;
     const low = finite.reduce((a, b) => Math.min(a, b)), high = finite.reduce((a, b) => Math.max(a, b));
-    const short = (a) => (arrays.whole(dtype) ? element(a, dtype) : number(a, 3));
+    const rounded = (a) => (Math.abs(a) >= 1e3 && Math.abs(a) < 1e6 ? number(numbers.one.rint(a), 6) : number(a, 3));
+    const short = (a) => (arrays.whole(dtype) && !(Math.abs(a) >= 1e3 && Math.abs(a) < 1e6) ? element(a, dtype) : rounded(a));
     const span = low === high ? short(low) : `${short(low)} … ${short(high)}`;
     return `[${size}] ${span}${told} ${sparkline(data, width)}`.trimEnd();
   }
 
   // A summary as elements: the line of bars is set smaller than the words.
   function told(text) {
-    const bars = /^(\[.*) ([▁▂▃▄▅▆▇█×]{2,})$/u.exec(text);
-    return bars ? [bars[1], " ", node("span", { class: "spark" }, bars[2])] : [text];
+    const found = /^(\[[\d×]+\]) (.+?)(?: ([▁▂▃▄▅▆▇█×]{2,}))?$/u.exec(text);
+    if (!found) return [text];
+    const bars = found[3] ? [" ", node("span", { class: "spark" }, found[3])] : [];
+    return [node("span", { class: "summary" }, node("span", { class: "shape" }, found[1]), " ", node("span", {}, found[2]), ...bars)];
   }
 
   function subscript(name) {

@@ -34,6 +34,7 @@ class Graph {
     });
     this.draw();
     this.fit();
+    this.view.scrollLeft = (this.view.scrollWidth - this.view.clientWidth) / 2;
   }
 
   text(string, size = 13, weight = "") {

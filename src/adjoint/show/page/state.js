@@ -60,7 +60,9 @@ class State {
 
   formula(v) {
     const e = this.data.variables.event[v];
-    return e < 0 ? "" : this.data.events.formula[e];
+    if (e < 0) return "";
+    const outputs = this.data.events.outputs[e];
+    return this.data.events.formula[e] + (outputs.length > 1 ? `[${outputs.indexOf(v)}]` : "");
   }
 
   tangentFormula(v) {
@@ -83,7 +85,10 @@ class State {
         if (term) terms.push(term);
       }
     }
-    if (this.results.has(v) && variables.shape[v].length === 0) terms.unshift("1");
+    const seeds = this.data.seeds.filter((seed, k) => seed && this.data.outputs[k] === v);
+    if (seeds.length) terms.unshift(variables.shape[v].length || seeds.length > 1 ? "seed" : format.number(Number(seeds[0].value)));
+    const read = this.uses[v].some(([e]) => events.outputs[e].some((out) => variables.moves[out]));
+    if (!terms.length && !read) return "0"; // nothing that depends on it has a derivative
     const more = terms.length - most;
     const shown = more > 1 ? terms.slice(0, most) : terms;
     const sum = shown.reduce((all, term) => (!all ? term : term.startsWith("−") ? `${all} − ${term.slice(1)}` : `${all} + ${term}`), "");
