@@ -175,8 +175,8 @@ def _tangents(chosen: Selection, given: Any, what: str) -> list[Value]:
                 f"{what}: {chosen.names[i]} belongs to whole numbers, which do not move: its tangent must be zero or "
                 "None."
             )
-    types = [type_of(v) for v in chosen.values]
-    return checked_tangents([leaves[i] for i in chosen.active], types, what, [chosen.names[i] for i in chosen.active])
+    types, names = [type_of(v) for v in chosen.values], chosen.names
+    return checked_tangents([leaves[i] for i in chosen.active], types, what, [names[i] for i in chosen.active])
 
 
 class LinearMap:

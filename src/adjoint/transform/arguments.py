@@ -123,7 +123,8 @@ def select(
     leaves, structure = tree.flatten(chosen)
 
     def naming() -> list[str]:
-        return [_leaf_name(function, keys, path) for path in structure.paths()]
+        parameters = _parameter_names(function)
+        return [_leaf_name(parameters, keys, path) for path in structure.paths()]
 
     values: list[Value] = [
         leaf
@@ -231,14 +232,13 @@ def _parameter_names(function: Callable[..., Any]) -> list[str]:
         return []
 
 
-def _leaf_name(function: Callable[..., Any], keys: list[int | str], path: str) -> str:
+def _leaf_name(parameters: list[str], keys: list[int | str], path: str) -> str:
     """The user's word for a leaf: the parameter's name and the path inside it."""
     number, _, rest = path[1:].partition("]")
     key = keys[int(number)] if number.isdigit() else keys[0]
     if isinstance(key, str):
         return key + rest
-    names = _parameter_names(function)
-    return (names[key] if key < len(names) else str(key)) + rest
+    return (parameters[key] if key < len(parameters) else str(key)) + rest
 
 
 def run(trace: Trace, call: Callable[..., Any], *args: Any) -> Any:
