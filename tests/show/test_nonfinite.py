@@ -42,3 +42,15 @@ def test_arguments_that_are_not_finite_are_named_and_nothing_after_them():
 
 def test_nothing_to_tell():
     assert ad.explain(np.sin)(0.5).nonfinite == []
+
+
+def test_parts_of_statements_are_named_by_what_they_are():
+    explained = ad.explain(lambda x: np.sum(np.sqrt(x * 2)), detail="statements")(np.array([0.0, 2.0]))
+    (one,) = explained.nonfinite
+    assert "0.5 / sqrt(v₀ · 2)" in str(one)
+    assert str(one).startswith("the adjoint of v₀ · 2 = ")
+
+
+def test_an_argument_that_is_not_finite():
+    (one,) = ad.explain(np.sin)(np.nan).nonfinite
+    assert str(one) == "the argument x (v₀) is nan"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,17 +14,20 @@ from adjoint import tree
 from adjoint.api import Function, Transformed
 from adjoint.audit.kinks import Kinks, kinks
 from adjoint.base.garbage import uncollected
-from adjoint.program.types import is_differentiable
+from adjoint.program.types import is_differentiable, type_of
 from adjoint.show import sweeps
 from adjoint.show.graph import graph_data
 from adjoint.show.latex import derivation
+from adjoint.show.lines import columns, laid_out
 from adjoint.show.nonfinite import NonFinite, origins
+from adjoint.show.notation import subscripted
 from adjoint.show.picture import drawn
 from adjoint.show.profile import profile
 from adjoint.show.profile_result import Profile
 from adjoint.show.programs import Programs
 from adjoint.show.recording import Recorded, is_number_or_array, recorded
 from adjoint.show.story import Story, Variable
+from adjoint.show.summaries import summary
 from adjoint.show.table import Row, divided, headings, rows, shown
 from adjoint.show.unfold import MOST_EVENTS, unfolded
 from adjoint.show.writing import Written
@@ -32,6 +36,7 @@ __all__ = ["MODES", "Explanation", "explain"]
 
 MODES = ("reverse", "forward", "second")
 PRINTED = 60  # rows of a table that is printed
+MOST_CONSTANTS = 12  # arrays that are named below it
 COST_SECONDS = 0.05  # for each measurement of a cost table
 
 
@@ -89,13 +94,16 @@ class Explanation(Written):
         if left_out > 0:
             lines += [["", f"… {left_out} more rows …"], *self._lines(variables[-half:])]
         head = headings(self.mode)
-        lines = [head, *[[*line, *[""] * (len(head) - len(line))] for line in lines]]
-        keep = [j for j in range(len(head)) if any(line[j] for line in lines)]
-        widths = [max(_width(line[j]) for line in lines) for j in keep]
-        text = ["  ".join(line[j] + " " * (w - _width(line[j])) for j, w in zip(keep, widths, strict=True)).rstrip()
-                for line in lines]  # fmt: skip
-        text.insert(1, "─" * max(map(_width, text)))
-        return "\n".join([self._title(), "", *text, *[f"note: {n}" for n in self.notes]])
+        text = laid_out([head, *[[*line, *[""] * (len(head) - len(line))] for line in lines]], columns())
+        return "\n".join([self._title(), "", *text, *self._below(lines)])
+
+    def _below(self, lines: Sequence[Sequence[str]]) -> list[str]:
+        """What stands under a table: the arrays that it speaks of, and the notes."""
+        spoken = set(re.findall("c[₀-₉]+", " ".join(" ".join(line) for line in lines)))
+        held = [v for v in self.story.constants if subscripted(v.name) in spoken]
+        told = [f"{subscripted(v.name)} = {summary(v.value)}" for v in held[:MOST_CONSTANTS]]
+        told += ["…"] if len(held) > MOST_CONSTANTS else []
+        return [*([f"where {', '.join(told)}"] if told else []), *[f"note: {n}" for n in self.notes]]
 
     def _lines(self, variables: Sequence[Variable]) -> Iterator[list[str]]:
         return divided(rows(self.story, self.mode, variables), self.mode)
@@ -103,8 +111,9 @@ class Explanation(Written):
     @property
     def notes(self) -> list[str]:
         """What a reader should know: the direction of tangents, loops that are too long, branches that were taken."""
-        asked = [f"Python asked on its way: {q}" for q in self.story.questions[:6]]
-        more = len(self.story.questions) - 6
+        questions = list(dict.fromkeys(self.story.questions))
+        asked = [f"Python asked on its way: {q}" for q in questions[:6]]
+        more = len(questions) - 6
         bad = [f"not finite: {one}" for one in self.nonfinite[:6]]
         return [*bad, *self.story.notes, *asked, *([f"and {more} more questions"] if more > 0 else [])]
 
@@ -137,21 +146,17 @@ class Explanation(Written):
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=self._title(), caption="\n".join(self.notes) or None)
         head = headings(self.mode)
+        variables = shown(self.story)
+        lines = list(self._lines(variables[:PRINTED]))
+        table = Table(title=self._title(), caption="\n".join(self._below(lines)) or None, caption_justify="left")
         for j, title in enumerate(head):
             table.add_column(title, justify="right" if title == "" and j else "left", no_wrap=False)
-        variables = shown(self.story)
-        for line in self._lines(variables[:PRINTED]):
+        for line in lines:
             table.add_row(*map(Text, line))
         if len(variables) > PRINTED:
             table.add_row("", f"… {len(variables) - PRINTED} more rows …")
         return table
-
-
-def _width(text: str) -> int:
-    """Columns on a terminal: accents stand above the letter before them."""
-    return sum(c not in "\u0304\u0307" for c in text)
 
 
 def explain(
@@ -190,7 +195,19 @@ def _explained(function: Callable[..., Any], options: dict[str, Any], args: Any,
         sweeps.forward(story, options["direction"])
     else:
         sweeps.second(story, options["seed"], options["direction"])
+    story.notes += _without_derivative(story)
     return Explanation(story, run, options, function, args, kwargs)
+
+
+def _without_derivative(story: Story) -> list[str]:
+    """What a reader wonders about when all derivatives are zero, or there are none."""
+    if not any(v.moves for v in story.inputs):
+        given = ", ".join(f"{v.label or v.name}: {type_of(v.value)}" for v in story.inputs) or "none"
+        return [f"no argument is differentiated (got {given}): pass floats, and name them in argnums if that is given"]
+    if not any(isinstance(v, Variable) and v.moves for v in story.outputs):
+        values = ", ".join(summary(v.value) for v in story.outputs)
+        return [f"the result, {values}, does not depend on the arguments: its derivatives are zero"]
+    return []
 
 
 def _wanted(argnums: int | Sequence[int] | None, args: Sequence[Any], kwargs: dict[str, Any]) -> list[bool] | None:

@@ -24,7 +24,7 @@ from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.show.story import Event, Variable
 
 __all__ = [
-    "Apply", "Formula", "Number", "Symbol", "adjoint_formula", "forward_formula", "partial",
+    "Apply", "Formula", "Number", "Symbol", "adjoint_formula", "covers", "forward_formula", "partial",
     "pull_program", "pulled_formula", "push_program", "tangent_formula",
 ]  # fmt: skip
 
@@ -50,6 +50,7 @@ class Apply:
 
     op: Op
     parts: tuple[Any, ...]
+    whole: bool = False  # a reduction over all axes: they need not be named
 
     @property
     def title(self) -> str:
@@ -62,9 +63,25 @@ MOST_TERMS = 24  # of a sum over everything that reads a variable
 
 def forward_formula(event: Event) -> Formula:
     """op(operands), with the variables of the story."""
-    whole = Apply(event.op, tuple(_operand(a) for a in event.operands))
+    whole = Apply(event.op, tuple(_operand(a) for a in event.operands), covers(event.op, _key(event)))
     hides = any(isinstance(a, Variable) and a.hidden for a in event.operands)
-    return expanded(whole) if hides else whole
+    return _written_out(whole) if hides else whole
+
+
+def _written_out(formula: Formula) -> Formula:
+    """What the user wrote, all of it: also a product with zero."""
+    if isinstance(formula, Symbol) and getattr(formula.variable, "hidden", False):
+        return forward_formula(formula.variable.event)
+    if not isinstance(formula, Apply):
+        return formula
+    parts = tuple(map(_written_out, formula.parts))
+    return parts[0] if formula.title in ("convert", "weaken") else Apply(formula.op, parts, formula.whole)
+
+
+def covers(op: Any, types: Sequence[ArrayType]) -> bool:
+    """Whether an operation goes over all axes of its argument."""
+    axes = getattr(op, "axes", None)
+    return isinstance(axes, tuple) and op.title != "transpose" and len(axes) == len(types[0].shape)
 
 
 def _operand(a: Any) -> Formula:
@@ -88,7 +105,7 @@ def adjoint_formula(variable: Variable) -> Formula | None:
         hides = hides or any(getattr(v, "hidden", False) for v in (*event.outputs, *event.operands))
     whole: Formula | None = None
     for term in terms:
-        whole = term if whole is None else Apply(BY_NAME["add"], (whole, term))
+        whole = term if whole is None else tidy(BY_NAME["add"], (whole, term))
     return expanded(whole) if hides and whole is not None else whole
 
 
@@ -107,7 +124,7 @@ def expanded(formula: Formula) -> Formula:
     if isinstance(formula, Number) or (isinstance(formula, Symbol) and not getattr(formula.variable, "hidden", False)):
         return formula
     if isinstance(formula, Apply):
-        return tidy(formula.op, tuple(expanded(part) for part in formula.parts))
+        return tidy(formula.op, tuple(expanded(part) for part in formula.parts), whole=formula.whole)
     v = formula.variable
     meaning = {"": lambda: forward_formula(v.event), "dot": lambda: tangent_formula(v.event)}
     found = meaning.get(formula.accent, lambda: adjoint_formula(v))()
@@ -227,7 +244,7 @@ def read(program: Program, symbols: Sequence[Formula]) -> list[Formula]:
         elif eq.op.title == "reshape" and _same_but_ones(eq.inputs[0].type.shape, eq.outputs[0].type.shape):
             env[eq.outputs[0]] = parts[0]  # axes of length one are the machine's business, not the chain rule's
         elif len(eq.outputs) == 1:
-            env[eq.outputs[0]] = tidy(eq.op, parts)
+            env[eq.outputs[0]] = tidy(eq.op, parts, whole=covers(eq.op, [a.type for a in eq.inputs]))
         else:
             for j, v in enumerate(eq.outputs):
                 env[v] = Symbol(f"{eq.op.title}{j}")
@@ -264,7 +281,7 @@ def _is(formula: Formula, number: float) -> bool:
     return isinstance(formula, Number) and np.ndim(formula.value) == 0 and formula.value == number
 
 
-def tidy(op: Any, parts: tuple[Formula, ...]) -> Formula:
+def tidy(op: Any, parts: tuple[Formula, ...], *, whole: bool = False) -> Formula:
     """An operation on formulas, without what does nothing: times one, plus zero, conversions."""
     title = op.title
     if op.pointwise and all(isinstance(p, Number) and np.ndim(p.value) == 0 for p in parts):
@@ -301,4 +318,4 @@ def tidy(op: Any, parts: tuple[Formula, ...]) -> Formula:
         return parts[0]
     if title == "negative" and isinstance(parts[0], Apply) and parts[0].title == "negative":
         return parts[0].parts[0]
-    return Apply(op, parts)
+    return Apply(op, parts, whole)

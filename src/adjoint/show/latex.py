@@ -21,6 +21,7 @@ from adjoint.show.formulas import (
 )
 from adjoint.show.notation import ATOM, NEGATION, POWER, PRODUCT, SUM, number
 from adjoint.show.story import Event, Story, Variable
+from adjoint.show.table import part
 
 __all__ = ["derivation", "latex"]
 
@@ -142,8 +143,7 @@ def derivation(story: Story, mode: str, digits: int = 5) -> str:
     if mode in ("forward", "second"):
         parts.append(_aligned("Tangents", (_tangent(v, digits) for v in shown if v.moves)))
     if mode in ("reverse", "second"):
-        results = {v.number for v in story.outputs if isinstance(v, Variable)}
-        parts.append(_aligned("Adjoints", (_adjoint(v, results, digits) for v in reversed(shown) if v.moves)))
+        parts.append(_aligned("Adjoints", (_adjoint(v, story.seed(v), digits) for v in reversed(shown) if v.moves)))
     if mode == "second":
         lines = (f"{name(v, 'bar dot')} &= {figure(v.adjoint_tangent, digits)}" for v in reversed(shown) if v.moves)
         parts.append(_aligned("Derivatives of the adjoints", lines))
@@ -156,7 +156,7 @@ def _aligned(title: str, lines: Iterator[str]) -> str:
 
 
 def _forward(v: Variable, digits: int) -> str:
-    meaning = rf"\text{{{escaped(v.label)}}}" if v.event is None else latex(forward_formula(v.event))
+    meaning = rf"\text{{{escaped(v.label)}}}" if v.event is None else latex(forward_formula(v.event)) + part(v)
     told = rf" && \text{{{escaped(v.label)}}}" if v.event is not None and v.label else ""
     return f"{name(v)} &= {meaning} = {figure(v.value, digits)}{told}"
 
@@ -185,14 +185,14 @@ def _visible(event: Event) -> list[Variable]:
     return list(found.values())
 
 
-def _adjoint(v: Variable, results: set[int], digits: int) -> str:
+def _adjoint(v: Variable, start: Any, digits: int) -> str:
     readers: dict[int, Variable] = {}
     for event, i in reversed(v.uses):
         if event.contributions[i] is not None:
             readers.update({one.number: one for one in _readers(event)})
     terms = [rf"{name(one, 'bar')} \frac{{\partial {name(one)}}}{{\partial {name(v)}}}" for one in readers.values()]
     formula = adjoint_formula(v)
-    seed = [r"1"] if v.number in results and not v.shape else []
+    seed = [] if start is None else [figure(start, digits) if np.ndim(start) == 0 else r"\text{seed}"]
     chain = [" + ".join([*seed, *terms])] if terms else []
     meaning = [" + ".join([*seed, latex(formula)])] if formula is not None else seed
     return f"{name(v, 'bar')} &= " + " = ".join(dict.fromkeys([*chain, *meaning, figure(v.adjoint, digits)]))

@@ -10,8 +10,8 @@ import numpy as np
 
 from adjoint.base.source import describe
 from adjoint.program.types import Value
-from adjoint.show.formulas import forward_formula, pulled_formula
-from adjoint.show.notation import accented, subscripted, text
+from adjoint.show.formulas import Symbol, expanded, forward_formula, pulled_formula
+from adjoint.show.notation import accented, text
 from adjoint.show.story import Event, Story, Variable
 from adjoint.show.summaries import summary
 
@@ -32,8 +32,15 @@ class NonFinite:
         name = {"value": "", "adjoint": "bar", "tangent": "dot"}[self.what]
         shown = summary({"value": self.variable.value, "adjoint": self.variable.adjoint}.get(
             self.what, self.variable.tangent))  # fmt: skip
+        if self.variable.event is None and self.what == "value":
+            return f"{self.formula} ({accented(self.variable.name)}) is {shown}"
         given = f" with {', '.join(self.operands)}" if self.operands else ""
-        return f"{accented(self.variable.name, name)} = {self.formula} is {shown}{given}, at {self.line}"
+        subject = accented(self.variable.name, name)
+        if self.variable.hidden:  # it has no row in the table
+            subject = f"the {self.what} of {_named(self.variable)}" if name else _named(self.variable)
+        if subject == self.formula:
+            return f"{subject} is {shown}{given}, at {self.line}"
+        return f"{subject} = {self.formula} is {shown}{given}, at {self.line}"
 
 
 def finite(value: Value) -> bool:
@@ -71,11 +78,17 @@ def _backward(story: Story) -> Iterable[NonFinite]:
             operand = event.operands[i]
             if not finite(part) and isinstance(operand, Variable):
                 formula = pulled_formula(event, i)
-                told = event.op.title if formula is None else text(formula)
-                given = (*_given(event), *[f"{accented(v.name, 'bar')} = {summary(v.adjoint)}" for v in event.outputs])
+                told = event.op.title if formula is None else text(expanded(formula))
+                come_from = [f"{_named(v, 'bar')} = {summary(v.adjoint)}" for v in event.outputs]
+                given = (*_given(event), *come_from)
                 yield NonFinite(operand, "adjoint", told, given, describe(event.location))
 
 
+def _named(v: Variable, accent: str = "") -> str:
+    """v₁; for a part of a statement what it is."""
+    return text(expanded(Symbol(v, accent)))
+
+
 def _given(event: Event) -> tuple[str, ...]:
-    shown: dict[str, Any] = {subscripted(a.name): a.value for a in event.operands if isinstance(a, Variable)}
+    shown: dict[str, Any] = {_named(a): a.value for a in event.operands if isinstance(a, Variable)}
     return tuple(f"{name} = {summary(value)}" for name, value in shown.items())

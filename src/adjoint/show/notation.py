@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from adjoint.show.story import Variable
 __all__ = ["accented", "number", "subscripted", "text"]
 
 _SUBSCRIPTS = str.maketrans("0123456789-", "₀₁₂₃₄₅₆₇₈₉₋")
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _ACCENTS = {"": "", "bar": "\u0304", "dot": "\u0307", "bar dot": "\u0304\u0307"}
 
 # How tightly operators bind; a part that binds less tightly than what stands around it gets parentheses.
@@ -20,7 +22,7 @@ INFIX = {
     "add": (" + ", SUM), "subtract": (" − ", SUM), "multiply": (" · ", PRODUCT), "divide": (" / ", PRODUCT),
     "matmul": (" @ ", PRODUCT), "power": ("**", POWER), "floor_divide": (" // ", PRODUCT),
     "remainder": (" % ", PRODUCT), "greater": (" > ", 0), "greater_equal": (" ≥ ", 0), "less": (" < ", 0),
-    "less_equal": (" ≤ ", 0), "equal": (" = ", 0), "not_equal": (" ≠ ", 0),
+    "less_equal": (" ≤ ", 0), "equal": (" == ", 0), "not_equal": (" ≠ ", 0),
 }  # fmt: skip
 # Names that people use, where the primitive's own says more than they want to know.
 NAMES = {"expit": "σ", "absolute": "abs", "reciprocal": "1/", "broadcast": "broadcast", "select": "where"}
@@ -39,7 +41,7 @@ def accented(name: str, accent: str = "") -> str:
 def number(value: Any, digits: int = 7) -> str:
     """A number as short as it can be."""
     if type(value) is np.float64 or type(value) is float:  # most are, and there may be many
-        return f"{float(value):.{digits}g}".replace("-", "−")
+        return _signed(f"{float(value):.{digits}g}")
     plain = np.asarray(value)[()]
     if isinstance(plain, np.bool_ | bool):
         return str(bool(plain))
@@ -47,7 +49,13 @@ def number(value: Any, digits: int = 7) -> str:
         return str(plain).replace("-", "−")
     if isinstance(plain, np.complexfloating):
         return f"({plain:.{digits}g})"
-    return f"{plain:.{digits}g}".replace("-", "−")
+    return _signed(f"{plain:.{digits}g}")
+
+
+def _signed(written: str) -> str:
+    """1e-06 -> 1e−6."""
+    mantissa, e, exponent = written.partition("e")
+    return (f"{mantissa}e{int(exponent)}" if e else written).replace("-", "−")
 
 
 def text(formula: Formula, around: int = 0) -> str:
@@ -74,6 +82,8 @@ def _constant(value: Any, around: int) -> str:
 def _applied(formula: Apply) -> tuple[str, int]:
     op: Any = formula.op
     title, parts = formula.title, formula.parts
+    if title == "power" and (exponent := _small(parts[1])) is not None:
+        return text(parts[0], ATOM) + str(exponent).translate(_SUPERSCRIPTS), POWER
     if title in INFIX and len(parts) == 2:
         sign, binding = INFIX[title]
         right = binding + 1 if title in ("subtract", "divide", "matmul", "power") else binding
@@ -91,9 +101,37 @@ def _applied(formula: Apply) -> tuple[str, int]:
         return f"{text(parts[0], ATOM)}[{', '.join(map(_item, op.items))}]", ATOM
     if title == "gather":
         return f"{text(parts[0], ATOM)}[{', '.join(map(text, parts[1:]))}]", ATOM
+    if title == "scattersum":
+        return f"scatter({', '.join(_scattered(op, parts))})", ATOM
+    if title == "scatterset":
+        places = _place(op.place, list(parts[2:]))
+        return f"set({text(parts[0])}{places}, {', '.join(map(text, parts[1:2]))})", ATOM
+    if title == "einsum":
+        return f"einsum('{op.spec}', {', '.join(map(text, parts))})", ATOM
     if title == "select":
         return f"where({text(parts[2])}, {text(parts[0])}, {text(parts[1])})", ATOM
-    return f"{NAMES.get(title, title)}({', '.join([*map(text, parts), *_options(op)])})", ATOM
+    return f"{NAMES.get(title, title)}({', '.join([*map(text, parts), *_options(op, formula.whole)])})", ATOM
+
+
+def _small(formula: Formula) -> int | None:
+    """An exponent that is written above the line: a whole number of one digit."""
+    if not isinstance(formula, Number) or np.ndim(formula.value) or np.asarray(formula.value).dtype.kind not in "iuf":
+        return None
+    return int(formula.value) if abs(formula.value) <= 9 and formula.value == int(formula.value) else None
+
+
+def _scattered(op: Any, parts: Sequence[Formula]) -> list[str]:
+    """What is added to zeros, and where: v̄₃ → [0]."""
+    indices = list(parts[len(op.keys) :])
+    return [f"{text(part)} → {_place(key, indices)}" for part, key in zip(parts, op.keys, strict=False)]
+
+
+def _place(key: Any, indices: list[Formula]) -> str:
+    """A key of the index operations; a gather takes its index arrays from the list."""
+    if key[0] == "slice":
+        return f"[{', '.join(map(_item, key[1]))}]"
+    taken, indices[: key[1]] = indices[: key[1]], []
+    return f"[{', '.join(map(text, taken))}]"
 
 
 def _item(item: Any) -> str:
@@ -106,14 +144,14 @@ def _item(item: Any) -> str:
     return str(item)
 
 
-def _options(op: Any) -> list[str]:
+def _options(op: Any, whole: bool = False) -> list[str]:
     """The static parameters of an operation that a reader wants to see."""
     shown: list[str] = []
-    for name in ("axes", "axis", "shape", "spec"):
+    for name in ("axes", "axis", "shape"):
         value = getattr(op, name, None)
-        if value is None or value == ():
+        if value is None or value == () or (whole and name == "axes") or (op.title == "broadcast" and name == "shape"):
             continue
         if isinstance(value, tuple) and len(value) == 1 and name == "axes":
             value = value[0]
-        shown.append(f"{name}={value}")
+        shown.append(f"{'axis' if name == 'axes' and op.title != 'transpose' else name}={value}")
     return shown

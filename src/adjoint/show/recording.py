@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.source import Location, describe, here, is_library
+from adjoint.ops.guards import content
 from adjoint.program.freezing import without_draws
 from adjoint.program.op import Op
 from adjoint.program.program import Program
@@ -58,8 +59,8 @@ class Recorded:
     names: tuple[str, ...]  # of the inputs, as the user calls them
     calls: tuple[Calls, ...]
     outputs: Any  # structure of the results
-    questions: tuple[str, ...] = ()  # what Python asked of values on its way, and the answers
-    guards: tuple[tuple[Any, str, Any], ...] = ()  # the same: (variable of the program, question, answer)
+    asked: tuple[str, ...] = ()  # where Python asked for values on its way
+    guards: tuple[tuple[Any, str, Any], ...] = ()  # what it asked: (variable of the program, question, answer)
 
 
 class CallsRecord(Record):
@@ -72,6 +73,11 @@ class CallsRecord(Record):
         self._asked: FrameType | None = None  # the library's outermost frame above the user's
         self._requests = 0
         self._frames: dict[FrameType, tuple[Frame, ...]] = {}  # frames are held, so that their identity stays theirs
+
+    def common(self, x: Any) -> Value:
+        """The elements of a mask, on which a shape depends."""
+        self.ask(x, "content", content)
+        return x._value
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         z = super().apply(op, args)
@@ -115,7 +121,7 @@ def _caller(frame: FrameType, outside: FrameType | None) -> Location | None:
 
 def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Recorded:
     """Run `function` on its arguments, and write down what it does for them."""
-    name = getattr(function, "__name__", type(function).__name__)
+    name = _title(function)
     leaves, structure = tree.flatten((args, kwargs))
     paths = structure.paths()
     moving = [i for i, leaf in enumerate(leaves) if is_number_or_array(leaf)]
@@ -141,9 +147,18 @@ def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     names = _names(function, args, kwargs)
     return Recorded(
         name, program, tuple(values), tuple(names[i] for i in moving), tuple(record.calls), outputs,
-        tuple(f"{g.question} is {g.answer} at {describe(g.location)}" for g in record.guards),
+        tuple(describe(g.location) for g in record.guards),
         tuple((g.atom, g.question, g.answer) for g in record.guards),
     )  # fmt: skip
+
+
+def _title(function: Callable[..., Any]) -> str:
+    """What a function is called: f, or grad(f) for one that was made from f."""
+    inner: Any = getattr(function, "function", None)
+    made_by: Any = getattr(getattr(function, "_run", None), "__name__", "")
+    if callable(inner) and made_by:
+        return f"{made_by.strip('_')}({_title(inner)})"
+    return getattr(function, "__name__", type(function).__name__)
 
 
 def _asking() -> FrameType | None:
@@ -171,6 +186,6 @@ def _names(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, 
     names: list[str] = []
     for i, a in enumerate(args):
         name = positional[i].name if i < len(positional) else f"{starred}[{i - len(positional)}]"
-        names += [name + path for path in tree.flatten(a)[1].paths()]
+        names += tree.flatten(a)[1].paths(name)
     order = tree.flatten(kwargs)[1].paths()
     return names + [path.removeprefix("['").replace("']", "", 1) for path in order]

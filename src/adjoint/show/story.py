@@ -126,6 +126,15 @@ class Story:
     questions: tuple[str, ...] = ()  # what Python asked on its way: the story holds for the same answers
     notes: list[str] = field(default_factory=list[str])
     guards: list[Guard] = field(default_factory=list[Any])
+    seeds: list[Value] = field(default_factory=list[Any])  # the adjoints of the results; [] while they are not known
+
+    def seed(self, variable: Variable) -> Value:
+        """What a variable's adjoint starts from: None where it is no result."""
+        total: Value = None
+        for out, seed in zip(self.outputs, self.seeds, strict=False):
+            if out is variable:
+                total = seed if total is None else total + seed
+        return total
 
     @property
     def steps(self) -> Sequence[Variable]:

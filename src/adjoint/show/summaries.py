@@ -32,24 +32,33 @@ def summary(value: Value, digits: int = 7, width: int = 12) -> str:
     if array.dtype.kind == "c":
         return f"[{shape}] |·| {number(np.min(np.abs(array)), 3)} … {number(np.max(np.abs(array)), 3)}"
     with np.errstate(all="ignore"):
-        finite = array[np.isfinite(array)]
-    bad = array.size - finite.size
-    told = f" {bad} not finite" if bad else ""
-    if finite.size == 0:
-        return f"[{shape}]{told}"
-    low, high = np.min(finite), np.max(finite)
-    span = number(low, 3) if low == high else f"{number(low, 3)} … {number(high, 3)}"
+        low, high = np.min(array), np.max(array)
+        told = ""
+        if not (np.isfinite(low) and np.isfinite(high)):
+            finite = array[np.isfinite(array)]
+            told = f" {array.size - finite.size} not finite"
+            if finite.size == 0:
+                return f"[{shape}]{told}"
+            low, high = np.min(finite), np.max(finite)
+    span = _rounded(low) if low == high else f"{_rounded(low)} … {_rounded(high)}"
     return f"[{shape}] {span}{told} {sparkline(array, width)}".rstrip()
+
+
+def _rounded(value: Any) -> str:
+    """Three digits; 1296 rather than 1.3e3."""
+    return number(np.rint(value), 6) if 1e3 <= abs(value) < 1e6 else number(value, 3)
 
 
 def sparkline(value: Any, width: int = 12) -> str:
     """The elements in order, averaged to at most `width` bars between least and greatest; × where none is finite."""
-    flat = np.ravel(np.asarray(value)).astype(float)
+    flat = np.ravel(np.asarray(value))
     if flat.size < 2:
         return ""
     edges = np.linspace(0, flat.size, min(width, flat.size) + 1).astype(int)
     with np.errstate(all="ignore"):
-        means = np.array([_mean(flat[a:b]) for a, b in itertools.pairwise(edges)])
+        means = np.add.reduceat(flat, edges[:-1], dtype=float) / np.diff(edges)
+        if not np.all(np.isfinite(means)):
+            means = np.array([_mean(flat[a:b].astype(float)) for a, b in itertools.pairwise(edges)])
     finite = means[np.isfinite(means)]
     if finite.size == 0:
         return "×" * means.size

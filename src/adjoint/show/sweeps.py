@@ -55,7 +55,7 @@ def seeds_of(story: Story, seed: Any) -> list[Value]:
 
 def backward(story: Story, seed: Any = None) -> None:
     """Fill in every adjoint, and what each operation adds to those of its operands."""
-    given = seeds_of(story, seed)
+    given = story.seeds = seeds_of(story, seed)
     values = [v.value for v in story.variables]
     adjoints, contributions = _pulled(story, values, given)
     for variable, ct in zip(story.variables, adjoints, strict=True):

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from adjoint.base.source import short
+from adjoint.program.types import Value
 from adjoint.show.formulas import adjoint_formula, forward_formula, tangent_formula
-from adjoint.show.notation import accented, subscripted, text
+from adjoint.show.notation import accented, number, subscripted, text
 from adjoint.show.story import Story, Variable
 from adjoint.show.summaries import summary
 
@@ -41,25 +44,37 @@ def shown(story: Story) -> list[Variable]:
 
 def rows(story: Story, mode: str, variables: Iterable[Variable], *, digits: int = 7) -> Iterator[Row]:
     """A row for each of these variables."""
-    results = {v.number for v in story.outputs if isinstance(v, Variable)}
+    seeds = {v.number: started(story.seed(v)) for v in story.outputs if isinstance(v, Variable)}
     for v in variables:
         event = v.event
         tangent = forward = back = ""
         if event is not None:
-            forward = _short(text(forward_formula(event)))
+            forward = _short(text(forward_formula(event)) + part(v))
             if mode in ("forward", "second") and v.moves:
                 found = tangent_formula(event)
                 tangent = "" if found is None else _short(text(found))
         if mode in ("reverse", "second") and v.moves:
             found = adjoint_formula(v)
-            seed = v.number in results
-            back = "" if found is None else _short(text(found))
-            back = (f"1 + {back}" if back else "1") if seed and not v.shape else back
+            terms = [seeds.get(v.number, ""), "" if found is None else text(found)]
+            back = _short(" + ".join(filter(None, terms)).replace("+ −", "− "))
+            back = back or ("0" if not any(e.contributions[i] is not None for e, i in v.uses) else "")
         yield Row(
             v, subscripted(v.name), v.label, forward, summary(v.value, digits), tangent, summary(v.tangent, digits),
             back, summary(v.adjoint, digits), summary(v.adjoint_tangent, digits),
-            "" if event is None else short(event.location), 0 if event is None else len(event.group.path),
+            "" if event is None or event.location is None else short(event.location),
+            0 if event is None else len(event.group.path),
         )  # fmt: skip
+
+
+def started(seed: Value) -> str:
+    """What the adjoint of a result starts from."""
+    return "" if seed is None else number(seed) if np.ndim(seed) == 0 else "seed"
+
+
+def part(v: Variable) -> str:
+    """[1] for the second result of an operation that has several."""
+    outputs = () if v.event is None else v.event.outputs
+    return f"[{next(k for k, one in enumerate(outputs) if one is v)}]" if len(outputs) > 1 else ""
 
 
 def headings(mode: str) -> list[str]:

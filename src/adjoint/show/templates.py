@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from adjoint.program.types import type_of
 from adjoint.show.formulas import (
     Apply,
     Formula,
     Number,
     Symbol,
     adjoint_formula,
+    covers,
     forward_formula,
     pull_program,
     pulled_formula,
@@ -99,7 +101,8 @@ def _template(event: Event) -> Any:
         Symbol(chr(PLACE + i)) if isinstance(a, Variable) else Number(a.value) for i, a in enumerate(event.operands)
     ]
     out = [Symbol(chr(PLACE + count))]
-    whole: list[Any] = [Apply(event.op, tuple(operands))]
+    types = [type_of(a.value) for a in event.operands]
+    whole: list[Any] = [Apply(event.op, tuple(operands), covers(event.op, types))]
     moving = event.moving
     tangent = None
     terms: list[Any] = [None] * count

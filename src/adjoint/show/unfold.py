@@ -13,7 +13,7 @@ from adjoint.ops.control import Cond
 from adjoint.ops.effects import Effect
 from adjoint.ops.index import Slice
 from adjoint.ops.loops import While
-from adjoint.ops.rearrange import Concatenate, Reshape
+from adjoint.ops.rearrange import Concatenate, Reshape, Transpose
 from adjoint.ops.recompute import Checkpoint
 from adjoint.ops.scan import Scan
 from adjoint.ops.weak import Weaken
@@ -22,8 +22,10 @@ from adjoint.program.program import Equation, Program, Var
 from adjoint.program.types import Value, is_differentiable
 from adjoint.show.groups import Grouping
 from adjoint.show.labels import label
+from adjoint.show.notation import subscripted
 from adjoint.show.recording import Calls, Recorded
 from adjoint.show.story import Event, Group, Guard, Literal, Story, Variable
+from adjoint.show.summaries import summary
 
 __all__ = ["unfolded"]
 
@@ -45,20 +47,30 @@ def unfolded(
         moves = is_differentiable(value) and (wanted is None or wanted[i])
         inputs.append(teller.variable(f"v{i + 1 - p}", "input", value, name, moves))
     outputs = teller.program(run.program, inputs, teller.grouping.whole, list(run.calls))
-    for (atom, question, answer), asked in zip(run.guards, run.questions, strict=True):
-        teller.guard(teller.outermost.get(atom), question, answer, asked)
+    asked = [teller.outermost.get(atom) for atom, _, _ in run.guards]
     if statements:
         _hide_parts(teller.events, outputs)
     for kind, hidden, letter in (("constant", False, "c"), ("step", False, "v"), ("step", True, "t")):
         named = (v for v in teller.variables if v.kind == kind and v.hidden == hidden)
         for count, v in enumerate(named, 1):
             v.name = f"{letter}{count}"
+    questions = [_asked(a, *guard, at) for a, guard, at in zip(asked, run.guards, run.asked, strict=True)]
+    for operand, (_, question, answer), told in zip(asked, run.guards, questions, strict=True):
+        teller.guard(operand, question, answer, told)
     given = tuple(v for v in inputs if isinstance(v, Variable))
     grouping = teller.grouping
     return Story(
         run.name, teller.variables, teller.events, given, tuple(outputs), grouping.whole, grouping.groups,
-        run.outputs, run.questions, teller.notes, teller.guards,
+        run.outputs, tuple(questions), teller.notes, teller.guards,
     )  # fmt: skip
+
+
+def _asked(operand: Operand | None, _: Var, question: str, answer: Any, place_: str) -> str:
+    """What Python wanted to know, in words."""
+    name = subscripted(operand.name) if isinstance(operand, Variable) else "a constant"
+    if question == "content":
+        return f"the elements of {name} = {summary(np.asarray(operand.value))} at {place_}" if operand else place_
+    return f"{name} is {answer} at {place_}" if question == "bool" else f"{question}({name}) is {answer} at {place_}"
 
 
 def _hide_parts(events: Sequence[Event], outputs: Sequence[Operand]) -> None:
@@ -70,6 +82,20 @@ def _hide_parts(events: Sequence[Event], outputs: Sequence[Operand]) -> None:
             continue
         reader = use[0]
         v.hidden = reader.group is event.group and place(reader) is not None and place(reader) == place(event)
+
+
+def _does_nothing(op: Op, xs: Sequence[Operand]) -> bool:
+    """Whether an array is given the shape that it has, or its axes the order that they are in."""
+    same_shape = isinstance(op, Reshape) and tuple(op.shape) == np.shape(xs[0].value)
+    return same_shape or (isinstance(op, Transpose) and tuple(op.axes) == tuple(range(len(op.axes))))
+
+
+def _is_truth(index: Operand) -> bool:
+    """Whether the number of a branch is 0 for True and 1 for False, as `ad.cond` has it."""
+    event = index.event if isinstance(index, Variable) else None
+    return event is not None and event.op.title == "select" and [np.ravel(x).tolist() for x in event.values[:2]] == [
+        [0], [1]
+    ]  # fmt: skip
 
 
 def place(event: Event) -> tuple[object, int] | None:
@@ -117,14 +143,17 @@ class _Teller:
         last = len(program.equations) - 1
         for position, eq in enumerate(program.equations):
             around = Calls((), position) if calls is None else calls[position]
-            inner = self.grouping.place(group, around, eq.scope, eq.location)
-            outs = self.equation(eq, [read(a) for a in eq.inputs], inner, [v in read_later for v in eq.outputs])
+            inside = calls is None or around.frames  # else a line outside of the function asked for it: grad(f)(x)
+            location = eq.location if inside else None
+            inner = self.grouping.place(group, around, eq.scope, location)
+            read_by = [v in read_later for v in eq.outputs]
+            outs = self.equation(eq, [read(a) for a in eq.inputs], inner, read_by, location)
             env.update(zip(eq.outputs, outs, strict=True))
             goes_on = position < last and program.equations[position + 1].location == eq.location
             if goes_on and calls is not None:
                 goes_on = calls[position + 1].request == around.request
             if not goes_on and len(outs) == 1 and isinstance(outs[0], Variable) and not outs[0].label:
-                outs[0].label = label(eq.location)
+                outs[0].label = label(location)
         if calls is not None:
             self.outermost = env
         return [read(a) for a in program.outputs]
@@ -134,28 +163,30 @@ class _Teller:
         if isinstance(operand, Variable):
             self.guards.append(Guard(operand, question, answer, text))
 
-    def equation(self, eq: Equation, xs: list[Operand], group: Group, read: Sequence[bool]) -> Sequence[Operand]:
+    def equation(
+        self, eq: Equation, xs: list[Operand], group: Group, read: Sequence[bool], location: Any
+    ) -> Sequence[Operand]:
         op: Any = eq.op
-        if isinstance(op, Weaken):
+        if isinstance(op, Weaken) or _does_nothing(op, xs):
             return xs
         if isinstance(op, Effect):
-            return self.kept(op, xs, eq.location, group) if eq.outputs else ()
+            return self.kept(op, xs, location, group) if eq.outputs else ()
         if isinstance(op, Call):
             return self.program(op.program, xs, group)
         if isinstance(op, Checkpoint):
-            return self.program(op.program, xs, self.grouping.new("checkpoint", "recomputed", group, eq.location))
+            return self.program(op.program, xs, self.grouping.new("checkpoint", "recomputed", group, location))
         if isinstance(op, Cond):
             which = min(max(int(xs[0].value), 0), len(op.branches) - 1)
-            self.guard(xs[0], "index", int(xs[0].value), f"branch {which} of ad.cond at {short(eq.location)}")
-            name = f"branch {which} of {len(op.branches)}" if len(op.branches) != 2 else f"if {bool(which)}"
-            return self.program(op.branches[which], xs[1:], self.grouping.new("branch", name, group, eq.location))
+            self.guard(xs[0], "index", int(xs[0].value), f"branch {which} of ad.cond at {short(location)}")
+            name = f"if {which == 0}" if _is_truth(xs[0]) else f"branch {which} of {len(op.branches)}"
+            return self.program(op.branches[which], xs[1:], self.grouping.new("branch", name, group, location))
         if isinstance(op, Scan):
             turns = op.length if op.length is not None else len(xs[-1].value)
             if len(self.events) + turns * (len(op.body.equations) + 2) <= self.most:
-                return self.scan(op, turns, xs, group, eq.location, read)
-        if isinstance(op, While) and (outs := self.loop(op, xs, group, eq.location, read)) is not None:
+                return self.scan(op, turns, xs, group, location, read)
+        if isinstance(op, While) and (outs := self.loop(op, xs, group, location, read)) is not None:
             return outs
-        return self.kept(op, xs, eq.location, group)
+        return self.kept(op, xs, location, group)
 
     def kept(self, op: Op, xs: list[Operand], location: Any, group: Group) -> Sequence[Variable]:
         """Evaluate one operation."""
