@@ -64,3 +64,17 @@ def test_boxes_do_not_overlap_in_any_mode(opened):
         page.keyboard.press(key)
         assert page.evaluate(overlaps) == 0
         assert page.evaluate(inside) == 0
+
+
+@pytest.mark.parametrize("detail", ["primitives", "statements"])
+def test_partials_beside_the_arrows_follow_the_inputs(opened, detail):
+    def f(x, y):
+        a = x * y + np.sin(x * 2.0)
+        return a**2 / y
+
+    labels = "[...document.querySelectorAll('.graph .arrow > text')].map((e) => e.textContent)"
+    page = opened(ad.explain(f, detail=detail)(1.5, 0.7))
+    page.fill("#inputs input >> nth=0", "0.4")
+    there = opened(ad.explain(f, detail=detail)(0.4, 0.7))
+    assert page.evaluate(labels) == there.evaluate(labels)
+    assert len(page.evaluate(labels)) >= 3

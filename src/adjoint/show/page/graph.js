@@ -175,19 +175,21 @@ class Graph {
     return made;
   }
 
-  // After other inputs: the partials of operations between numbers, by their own rules; formulas stay as they are.
+  // After other inputs: the partials between numbers, by the rules of the operations on the way (hidden ones too);
+  // formulas stay as they are.
   partials() {
     const { state } = this;
     const { events, variables } = state.data;
-    return (source, target, before) => {
-      const e = variables.event[target];
-      if (variables.shape[source].length || variables.shape[target].length) return before;
-      if (e < 0 || events.pull[e] < 0 || !events.operands[e].includes(source)) return "";
-      const { value } = state.computed;
-      const xs = [arrays.scalar(1), ...state.engine.read(value, e), value[target]];
+    const flow = (source, z, ct) => {
+      const e = variables.event[z], { value } = state.computed;
+      if (e < 0 || events.pull[e] < 0) return NaN;
       const moving = events.operands[e].filter((a) => a >= 0 && variables.moves[a]);
-      const parts = state.engine.rule(events.pull[e], xs);
-      return format.number(parts.reduce((sum, part, k) => (moving[k] === source ? sum + part.data[0] : sum), 0), 4);
+      const parts = state.engine.rule(events.pull[e], [ct, ...state.engine.read(value, e), value[z]]);
+      return moving.reduce((sum, u, k) => sum + (u === source ? parts[k].data[0] : variables.hidden[u] ? flow(source, u, parts[k]) : 0), 0);
+    };
+    return (source, target, before) => {
+      if (!before || variables.shape[source].length || variables.shape[target].length) return before;
+      return format.number(flow(source, target, arrays.scalar(1, variables.dtype[target])), 4);
     };
   }
 
