@@ -102,10 +102,7 @@ def astype(
 
 
 def copied(self: Traced, order: str = "C") -> Value:
-    """A traced array of its own: writing to it does not write here.
-
-    Inside a branch or a loop it belongs to that one, so that its values can be written into it.
-    """
+    """A traced array of its own, or of the branch or loop around: writing to it does not write here."""
     flags = layout(self) if self.ndim > 1 and order in ("C", "F") else None
     if flags is None or (flags.c_contiguous if order == "C" else flags.f_contiguous):
         made = self.snapshot()  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.ops.arithmetic import add, multiply
 from adjoint.ops.pointwise import BY_NAME
-from adjoint.ops.rearrange import Broadcast, Reshape
+from adjoint.ops.rearrange import Broadcast, Convert, Reshape
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType, Value, type_of
@@ -207,6 +207,8 @@ class Rewriter:
         """A result in the type that is expected of it: no weak number, and spread over the shape."""
         if isinstance(z, Literal) and (z.type.weak or z.type.dtype != kind.dtype):
             z = self.literal(kind.dtype.type(z.value))
+        elif isinstance(z, Var) and z.type.weak and not kind.weak:
+            z = self.write(Convert(kind.dtype), (z,), ArrayType(z.type.shape, kind.dtype))
         return z if z.type.shape == kind.shape else self.spread(z, kind.shape)
 
     def spread(self, z: Atom, shape: tuple[Any, ...]) -> Atom:
