@@ -1,10 +1,12 @@
 """Explanations: the traces of the lecture, the slides and the book; what is shown is what `grad` and `jvp` compute."""
 
+import io
 import time
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import rich.console
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
@@ -332,3 +334,29 @@ def test_formulas_are_short():
         assert part in printed
     assert "reshape" not in printed  # it had that shape
     assert "· 0" in str(ad.explain(lambda x: np.sin(x) * 0 + x, detail="statements")(1.0))
+
+
+def test_functions_that_ask_for_the_type_int():
+    def power(x, n, y):
+        if not isinstance(n, int):
+            raise TypeError("n must be an int")
+        return x**n * y
+
+    explained = ad.explain(power, argnums=(0, 2))(2.0, 3, 5.0)
+    assert [(v.label, v.adjoint) for v in explained.story.inputs] == [("x", 60.0), ("y", 8.0)]
+    assert ad.explain(power, argnums=2)(2.0, 3, 5.0).story.inputs[0].moves is False
+    with pytest.raises(TypeError, match="n must be an int") as caught:
+        ad.explain(power)(2.0, 3.0, 5)
+    assert caught.value.__context__ is None
+
+
+def test_what_is_no_function_is_named():
+    with pytest.raises(TypeError, match=r"explain needs a function, not float\. Write explain\(f\)\(x\)"):
+        ad.explain(3.0)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_narrow_terminal_keeps_the_numbers():
+    out = io.StringIO()
+    rich.console.Console(file=out, width=100).print(ad.explain(slides, mode="second")(1.0))
+    for figure in ("5.983083", "59.16131", "0.8045494"):
+        assert figure in out.getvalue()

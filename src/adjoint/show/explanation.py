@@ -151,7 +151,8 @@ class Explanation(Written):
         lines = list(self._lines(variables[:PRINTED]))
         table = Table(title=self._title(), caption="\n".join(self._below(lines)) or None, caption_justify="left")
         for j, title in enumerate(head):
-            table.add_column(title, justify="right" if title == "" and j else "left", no_wrap=False)
+            figures = bool(j) and title in ("", "its derivative")
+            table.add_column(title, justify="right" if figures else "left", no_wrap=figures or title == "line")
         for line in lines:
             table.add_row(*map(Text, line))
         if len(variables) > PRINTED:
@@ -187,7 +188,8 @@ def _explain(function: Callable[..., Any], options: dict[str, Any], args: Any, k
 
 def _explained(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Explanation:
     run = recorded(function, args, kwargs)
-    wanted = _wanted(options["argnums"], args, kwargs)
+    flags = _wanted(options["argnums"], args, kwargs)
+    wanted = None if flags is None else [flags[i] for i in run.leaves]
     story = unfolded(run, wanted, statements=options["detail"] == "statements", most=options["most"])
     if options["mode"] == "reverse":
         sweeps.backward(story, options["seed"])
@@ -211,7 +213,7 @@ def _without_derivative(story: Story) -> list[str]:
 
 
 def _wanted(argnums: int | Sequence[int] | None, args: Sequence[Any], kwargs: dict[str, Any]) -> list[bool] | None:
-    """For each input of the program, whether it is differentiated; None for all that can be."""
+    """For each leaf of the arguments, whether it is differentiated; None for all that can be."""
     if argnums is None:
         return None
     chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
@@ -219,5 +221,4 @@ def _wanted(argnums: int | Sequence[int] | None, args: Sequence[Any], kwargs: di
         if not -len(args) <= i < len(args):
             raise IndexError(f"explain: argnums={i}, but the function got {len(args)} positional arguments.")
     chosen = tuple(i % len(args) for i in chosen)
-    flags = [i in chosen for i, a in enumerate(args) for leaf in tree.leaves(a) if is_number_or_array(leaf)]
-    return flags + [False for leaf in tree.leaves(kwargs) if is_number_or_array(leaf)]
+    return [i in chosen for i, a in enumerate(args) for _ in tree.leaves(a)] + [False for _ in tree.leaves(kwargs)]

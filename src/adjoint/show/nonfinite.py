@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,8 @@ class NonFinite:
 
 def finite(value: Value) -> bool:
     """Whether there is neither NaN nor infinity in a value; None and numbers of other kinds have none."""
+    if type(value) is np.float64 or type(value) is float:  # most are, and there may be many
+        return math.isfinite(value)
     return value is None or np.asarray(value).dtype.kind not in "fc" or bool(np.all(np.isfinite(value)))
 
 
@@ -71,8 +74,10 @@ def _forward(story: Story) -> Iterable[NonFinite]:
 
 def _backward(story: Story) -> Iterable[NonFinite]:
     for event in reversed(story.events):
+        if all(map(finite, event.contributions)):
+            continue
         come = [v.adjoint for v in event.outputs] + [v.value for v in event.outputs]
-        if not event.contributions or not all(map(finite, [*come, *event.values])):
+        if not all(map(finite, [*come, *event.values])):
             continue
         for i, part in enumerate(event.contributions):
             operand = event.operands[i]

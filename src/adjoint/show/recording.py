@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Sequence
@@ -61,6 +62,7 @@ class Recorded:
     outputs: Any  # structure of the results
     asked: tuple[str, ...] = ()  # where Python asked for values on its way
     guards: tuple[tuple[Any, str, Any], ...] = ()  # what it asked: (variable of the program, question, answer)
+    leaves: tuple[int, ...] = ()  # which leaves of the arguments the values are
 
 
 class CallsRecord(Record):
@@ -120,11 +122,25 @@ def _caller(frame: FrameType, outside: FrameType | None) -> Location | None:
 
 
 def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Recorded:
-    """Run `function` on its arguments, and write down what it does for them."""
+    """Run `function` on its arguments, and write down what it does for them.
+
+    Whole numbers of Python's are variables too; where a function does not take them so (it may ask for the type `int`),
+    they are left as they are.
+    """
+    if any(type(leaf) is int for leaf in tree.leaves((args, kwargs))):
+        with contextlib.suppress(TypeError, ValueError):  # if they come again, they are the function's
+            return _recorded(function, args, kwargs, is_number_or_array)
+        return _recorded(function, args, kwargs, lambda leaf: type(leaf) is not int and is_number_or_array(leaf))
+    return _recorded(function, args, kwargs, is_number_or_array)
+
+
+def _recorded(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], varies: Callable[[Any], bool]
+) -> Recorded:
     name = _title(function)
     leaves, structure = tree.flatten((args, kwargs))
     paths = structure.paths()
-    moving = [i for i, leaf in enumerate(leaves) if is_number_or_array(leaf)]
+    moving = [i for i, leaf in enumerate(leaves) if varies(leaf)]
     given = [plain_value(leaves[i], f"explain: argument {paths[i]}") for i in moving]
     values = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else primal(v) for v in given]
     held = Held("explain", (args, kwargs), structure)
@@ -148,7 +164,7 @@ def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     return Recorded(
         name, program, tuple(values), tuple(names[i] for i in moving), tuple(record.calls), outputs,
         tuple(describe(g.location) for g in record.guards),
-        tuple((g.atom, g.question, g.answer) for g in record.guards),
+        tuple((g.atom, g.question, g.answer) for g in record.guards), tuple(moving),
     )  # fmt: skip
 
 
