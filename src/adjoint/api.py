@@ -48,8 +48,8 @@ class Transformed:
     def __init__(self, run_: Callable[..., Any], function: Function, options: dict[str, Any]) -> None:
         if not callable(function):
             raise TypeError(
-                f"{run_.__name__.strip('_')} needs a function, not {type(function).__name__}. Write grad(f)(x), not "
-                "grad(f(x))."
+                f"{(name := run_.__name__.strip('_'))} needs a function, not {type(function).__name__}. Write "
+                f"{name}(f)(x), not {name}(f(x))."
             )
         functools.update_wrapper(self, function, updated=())
         self._run, self._function, self._options = run_, function, options
