@@ -10,7 +10,7 @@ import numpy as np
 
 __all__ = ["MOST_DRAWN", "sections"]
 
-MOST_DRAWN = 5000  # operations, up to which a page has the graph
+MOST_DRAWN = 12_000  # operations, up to which a page has the graph: beyond, it would grow past 5 MB
 SHORT = 600  # operations, up to which costs and simplified programs are worked out for a page
 SMALL = 1_000_000  # elements of all values, likewise: costs are measured, so the function runs again
 LINES = 400  # of a text
