@@ -70,9 +70,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     with TemporaryDirectory() as folder:
         rows = measure(parser.parse_args().rounds, Path(folder))
-    table = Table(
-        "operations", "explain [s]", "page [s]", "print [s]", "picture [s]", "page [MB]", title="Explanations"
-    )
+    titles = ("operations", "explain [s]", "and page [s]", "and picture [s]", "print [s]", "page [MB]")
+    table = Table(*titles, title="Explanations")
     for row in rows:
         times = [f"{row[k]:.3f}" for k in ("explain", "page", "picture", "print")]
         table.add_row(f"{row['operations']:,}", *times, f"{row['bytes'] / 1e6:.2f}")
