@@ -18,7 +18,7 @@ from adjoint.program.types import is_differentiable, type_of
 from adjoint.show import sweeps
 from adjoint.show.graph import graph_data
 from adjoint.show.latex import derivation
-from adjoint.show.lines import columns, laid_out
+from adjoint.show.lines import columns, laid_out, natural_width
 from adjoint.show.nonfinite import NonFinite, origins
 from adjoint.show.notation import subscripted
 from adjoint.show.picture import drawn
@@ -93,9 +93,10 @@ class Explanation(Written):
         lines = list(self._lines(variables if left_out <= 0 else variables[:half]))
         if left_out > 0:
             lines += [["", f"… {left_out} more rows …"], *self._lines(variables[-half:])]
-        head = headings(self.mode)
-        text = laid_out([head, *[[*line, *[""] * (len(head) - len(line))] for line in lines]], columns())
-        return "\n".join([self._title(), "", *text, *self._below(lines)])
+        text: list[str] = []
+        for sheet in self._sheets(lines, limit := columns()):
+            text += ["", *laid_out(sheet, limit)]
+        return "\n".join([self._title(), *text, *self._below(lines)])
 
     def _below(self, lines: Sequence[Sequence[str]]) -> list[str]:
         """What stands under a table: the arrays that it speaks of, and the notes."""
@@ -142,22 +143,34 @@ class Explanation(Written):
 
     __repr__ = __str__
 
-    def __rich__(self) -> Any:
+    def _sheets(self, lines: Sequence[list[str]], limit: int | None) -> list[list[list[str]]]:
+        """The table with its headings; second order where that is too wide: the way there, then the way back."""
+        head = headings(self.mode)
+        whole = [head, *[[*line, *[""] * (len(head) - len(line))] for line in lines]]
+        if self.mode != "second" or limit is None or natural_width(whole) <= limit:
+            return [whole]
+        there = [[*line[:5], line[-1]] for line in whole]
+        return [there, [[line[0], *line[5:8]] for line in whole if any(line[5:8])]]
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
 
-        head = headings(self.mode)
         variables = shown(self.story)
         lines = list(self._lines(variables[:PRINTED]))
-        table = Table(title=self._title(), caption="\n".join(self._below(lines)) or None, caption_justify="left")
-        for j, title in enumerate(head):
-            figures = bool(j) and title in ("", "its derivative")
-            table.add_column(title, justify="right" if figures else "left", no_wrap=figures or title == "line")
-        for line in lines:
-            table.add_row(*map(Text, line))
         if len(variables) > PRINTED:
-            table.add_row("", f"… {len(variables) - PRINTED} more rows …")
-        return table
+            lines.append(["", f"… {len(variables) - PRINTED} more rows …"])
+        yield Text(self._title(), style="bold")
+        for head, *body in self._sheets(lines, options.max_width):
+            table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+            for j, title in enumerate(head):
+                figures = bool(j) and title in ("", "its derivative")
+                table.add_column(title, justify="right" if figures else "left", no_wrap=figures or title == "line")
+            for line in body:
+                table.add_row(*map(Text, line))
+            yield table
+        yield from map(Text, self._below(lines))
 
 
 def explain(

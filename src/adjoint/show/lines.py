@@ -7,7 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 
-__all__ = ["columns", "laid_out", "width"]
+__all__ = ["columns", "laid_out", "natural_width", "width"]
 
 NARROWEST = 24  # columns that a cell keeps when a table must become narrower
 
@@ -27,6 +27,11 @@ def width(text: str) -> int:
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
     )  # fmt: skip
+
+
+def natural_width(lines: Sequence[Sequence[str]]) -> int:
+    """How wide the lines are when nothing is cut."""
+    return sum(max(map(width, column)) + 2 for column in zip(*lines, strict=True) if any(column)) - 2
 
 
 def laid_out(lines: Sequence[Sequence[str]], limit: int | None = None) -> list[str]:
