@@ -280,3 +280,8 @@ def test_rich_is_imported_only_for_a_bar():
     )
     assert answer.returncode == 0, answer.stderr
     assert "3/3" in answer.stderr
+
+
+def test_a_number_is_nothing_to_iterate_over():
+    with pytest.raises(TypeError, match=r"not int: progress\(range\(n\)\)"):
+        progress(5)  # pyright: ignore[reportArgumentType]

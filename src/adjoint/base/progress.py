@@ -219,6 +219,10 @@ class progress(Generic[T]):  # noqa: N801 (it is used like a function)
     """
 
     def __init__(self, iterable: Iterable[T], description: str = "", total: int | None = None) -> None:
+        if not (hasattr(iterable, "__iter__") or hasattr(iterable, "__getitem__")):
+            raise TypeError(
+                f"progress goes over the items of something, not {type(iterable).__name__}: progress(range(n))."
+            )
         if total is None and isinstance(iterable, Sized):
             total = len(iterable)
         self._items = iterable
