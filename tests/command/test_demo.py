@@ -18,6 +18,7 @@ def test_the_lectures_table() -> None:
     reverse = "0.2691087 −0.1398107 1.5546 −0.6416426 −1.5546 0.6416426 1 1 1"
     rows = [line.split() for line in found.out.splitlines() if "<expression" in line]
     assert len(rows) == 9
+    assert "\nloss: value and adjoints, 13 operations\n" in found.out
     for row, value, adjoint in zip(rows, forward.split(), reverse.split(), strict=True):
         assert row[-2] == adjoint
         assert value in row

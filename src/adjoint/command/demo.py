@@ -78,6 +78,7 @@ def show_example(stage: Stage) -> None:
     stage.code(f"def loss(w0, w1, w2):{body}")
     stage.code("print(ad.explain(loss, detail='statements')(-1.0, 1.5, 0.5))")
     loss = Expression.parse(LECTURE, ["w0", "w1", "w2"])
+    loss.function.__name__ = "loss"  # as it is called in the code above
     explanation = explain(loss.function, detail="statements")(*WEIGHTS)
     stage.console.print(str(explanation), markup=False)
     stage.console.print()
