@@ -199,7 +199,7 @@ def test_branches_that_python_took_are_told():
     (lambda x: x * 2, (1,), {"mode": "forward"}, DtypeError, "nothing to differentiate"),
     (lambda x: x * 2, (np.ones(3),), {"seed": np.ones(2)}, ShapeError, "seed has shape"),
     (lambda x: x * 2, (1.0,), {"mode": "forward", "direction": (np.ones(2),)}, ShapeError, "direction"),
-    (lambda x: x * 2, (1.0,), {"argnums": 3}, IndexError, "argnums=3"),
+    (lambda x: x * 2, (1.0,), {"argnums": 3}, TypeError, "argnums=3"),
 ])  # fmt: skip
 def test_bad_input_is_refused_with_a_remedy(function, args, options, error, words):
     with pytest.raises(error, match=words):
@@ -368,3 +368,21 @@ def test_second_order_on_a_narrow_terminal_is_two_tables(monkeypatch):
     assert "forward tangent trace" in there
     assert "its derivative" not in there
     assert "59.16131" in back
+
+
+def test_arguments_are_chosen_by_name_too():
+    def f(x, *, y, a):
+        return x * y**2 * a
+
+    explained = ad.explain(f, argnums="y")(2.0, y=3.0, a=5.0)
+    assert [(v.label, v.adjoint) for v in explained.story.inputs if v.moves] == [("y", 60.0)]
+    assert explained.cost.name == "f"
+    with pytest.raises(TypeError, match=r"explain: the function has no argument called 'z'; it has x, y, a"):
+        ad.explain(f, argnums="z")(2.0, y=3.0, a=5.0)
+
+
+def test_seeds_and_directions_that_are_no_numbers():
+    with pytest.raises(DtypeError, match="the seed holds 'a', which is no number"):
+        ad.explain(slides, seed="a")(1.0)
+    with pytest.raises(DtypeError, match="the direction holds 'a', which is no number"):
+        ad.explain(slides, mode="forward", direction="a")(1.0)

@@ -31,6 +31,7 @@ from adjoint.show.summaries import summary
 from adjoint.show.table import Row, divided, headings, rows, shown
 from adjoint.show.unfold import MOST_EVENTS, unfolded
 from adjoint.show.writing import Written
+from adjoint.transform.arguments import Argnums, place
 
 __all__ = ["MODES", "Explanation", "explain"]
 
@@ -174,15 +175,16 @@ class Explanation(Written):
 
 
 def explain(
-    function: Function, *, mode: str = "reverse", argnums: int | Sequence[int] | None = None,
+    function: Function, *, mode: str = "reverse", argnums: Argnums | None = None,
     detail: str = "primitives", seed: tree.Tree = None, direction: tree.Tree = None, most: int = MOST_EVENTS,
 ) -> Transformed:  # fmt: skip
     """See what a function and its derivative do: `explain(f)(*args, **kwargs)` returns an Explanation.
 
     `mode` is "reverse" (adjoints v̄), "forward" (tangents v̇ along `direction`) or "second" (both, and the derivative of
-    the adjoints along the direction). `argnums` names the arguments that are differentiated: by default all of floats.
-    `detail` is "primitives", or "statements": then each statement of the function is one step. `seed` is the adjoint of
-    the results, when they are more than one number. Loops are shown turn by turn up to `most` operations in all.
+    the adjoints along the direction). `argnums` says which arguments are differentiated, by number or name: by default
+    all of floats. `detail` is "primitives", or "statements": then each statement of the function is one step. `seed` is
+    the adjoint of the results, when they are more than one number. Loops are shown turn by turn up to `most` operations
+    in all.
     """
     if mode not in MODES:
         raise ValueError(f"explain: mode is one of {', '.join(map(repr, MODES))}; got {mode!r}.")
@@ -201,7 +203,7 @@ def _explain(function: Callable[..., Any], options: dict[str, Any], args: Any, k
 
 def _explained(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Explanation:
     run = recorded(function, args, kwargs)
-    flags = _wanted(options["argnums"], args, kwargs)
+    flags = _wanted(function, options["argnums"], args, kwargs)
     wanted = None if flags is None else [flags[i] for i in run.leaves]
     story = unfolded(run, wanted, statements=options["detail"] == "statements", most=options["most"])
     if options["mode"] == "reverse":
@@ -225,13 +227,14 @@ def _without_derivative(story: Story) -> list[str]:
     return []
 
 
-def _wanted(argnums: int | Sequence[int] | None, args: Sequence[Any], kwargs: dict[str, Any]) -> list[bool] | None:
+def _wanted(function: Callable[..., Any], argnums: Argnums | None, args: Any, kwargs: Any) -> list[bool] | None:
     """For each leaf of the arguments, whether it is differentiated; None for all that can be."""
     if argnums is None:
         return None
-    chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for i in chosen:
-        if not -len(args) <= i < len(args):
-            raise IndexError(f"explain: argnums={i}, but the function got {len(args)} positional arguments.")
-    chosen = tuple(i % len(args) for i in chosen)
-    return [i in chosen for i, a in enumerate(args) for _ in tree.leaves(a)] + [False for _ in tree.leaves(kwargs)]
+    named = (argnums,) if isinstance(argnums, int | str) else argnums
+    chosen = {place(function, one, args, kwargs, "explain") for one in named}
+    if missing := [key for key in chosen if isinstance(key, str) and key not in kwargs]:
+        raise TypeError(f"explain: argnums names {missing[0]}, which was not given. Call it with {missing[0]}=...")
+    marks = lambda key, value: [key in chosen] * len(tree.leaves(value))
+    positional = [mark for i, a in enumerate(args) for mark in marks(i, a)]
+    return positional + tree.leaves({key: marks(key, value) for key, value in kwargs.items()})

@@ -25,6 +25,11 @@ from adjoint.show.story import Event, Story, Variable
 __all__ = ["backward", "forward", "second"]
 
 
+def is_number(leaf: Any) -> bool:
+    """Whether a leaf is a number or an array of numbers."""
+    return np.asarray(leaf).dtype.kind in "biufc"
+
+
 def seeds_of(story: Story, seed: Any) -> list[Value]:
     """The adjoint of each result: 1 for a scalar function, else what the caller gave."""
     values = [v.value for v in story.outputs]
@@ -45,6 +50,8 @@ def seeds_of(story: Story, seed: Any) -> list[Value]:
     leaves, structure = tree.flatten(seed)
     tree.check_same_structure("explain: seed", story.structure, structure, "the results", "the seed")
     for leaf, value in zip(leaves, values, strict=True):
+        if not is_number(leaf):
+            raise DtypeError(f"explain: the seed holds {leaf!r}, which is no number. Give one adjoint for each result.")
         if np.shape(leaf) != np.shape(value):
             raise ShapeError(
                 f"explain: the seed has shape {np.shape(leaf)} for a result of shape {np.shape(value)}. "
@@ -166,6 +173,8 @@ def directions_of(story: Story, direction: Any, *, told: bool = True) -> list[Va
             story.notes.append(f"the direction of the tangents is {what}{moving[0].label or moving[0].name}{rest}")
     else:
         tangents = [np.asarray(leaf) for leaf in tree.leaves(direction)]
+        if wrong := [leaf for leaf in tree.leaves(direction) if not is_number(leaf)]:
+            raise DtypeError(f"explain: the direction holds {wrong[0]!r}, which is no number. Give tangents.")
         if [t.shape for t in tangents] != [v.shape for v in moving]:
             wanted, got = ([str(np.shape(t)) for t in ts] for ts in ([v.value for v in moving], tangents))
             raise ShapeError(

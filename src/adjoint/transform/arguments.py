@@ -116,7 +116,7 @@ def select(
     """Find the arguments that `argnums` names, and their leaves."""
     single = isinstance(argnums, int | str)
     wanted = [argnums] if single else list(argnums)  # type: ignore[arg-type]
-    keys = [_place(function, w, args, kwargs, transformation) for w in wanted]  # type: ignore[arg-type]
+    keys = [place(function, w, args, kwargs, transformation) for w in wanted]  # type: ignore[arg-type]
     if len(set(keys)) != len(keys):
         raise TypeError(f"{transformation}: argnums={argnums} names an argument twice.")
     chosen = tuple(args[k] if isinstance(k, int) else kwargs[k] if k in kwargs else _default(function, k) for k in keys)
@@ -188,7 +188,7 @@ def _whole_arguments(chosen: tuple[Any, ...]) -> list[bool]:
     return flags
 
 
-def _place(
+def place(
     function: Callable[..., Any], which: int | str, args: tuple[Any, ...], kwargs: dict[str, Any], transformation: str
 ) -> int | str:
     """Where an argument stands: a position, or a keyword."""
