@@ -132,3 +132,17 @@ def test_a_symbol_that_stands_for_many_terms():
     explained = ad.explain(many)(0.5)
     (row,) = [row for row in explained.table() if row.name == "v₀"]
     assert row.adjoint_formula.endswith("…")
+
+
+def test_large_arrays_do_not_make_large_texts():
+    x = np.linspace(-1.0, 1.0, 300_000)
+
+    def f(x):
+        x = x * 2.0
+        x[x > 0.5] *= 3.0
+        return np.sum(np.sin(x))
+
+    explained = ad.explain(f)(x)
+    assert len(explained.json()) < 100_000
+    assert len(explained.html()) < 500_000
+    assert "too large" in json.loads(explained.json())["recompute"]

@@ -65,8 +65,8 @@ def explanation_data(explanation: Any) -> dict[str, Any]:
 def _data(explanation: Any, story: Story, modes: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     rules, lines = Rules(), _Lines()
     literals: list[Any] = []
-    templates = Templates(story)
-    events, general = _events(story, rules, lines, literals, templates)
+    templates, reason = Templates(story), _reason(story)
+    events, general = _events(story, not reason, rules, lines, literals, templates)
     options = explanation._options
     outputs: list[int] = []
     for out in story.outputs:
@@ -89,7 +89,7 @@ def _data(explanation: Any, story: Story, modes: dict[str, Any], notes: list[str
         "groups": groups, "lines": lines.table, "inputs": [v.number for v in story.inputs], "outputs": outputs,
         "seeds": _given(lambda: sweeps.seeds_of(story, options["seed"])),
         "direction": _given(lambda: sweeps.directions_of(story, options["direction"], told=False)),
-        "guards": [_guard(g) for g in story.guards], "recompute": _reason(story),
+        "guards": [_guard(g) for g in story.guards], "recompute": reason,
         "sections": sections(explanation),
     }  # fmt: skip
 
@@ -102,14 +102,18 @@ def _given(make: Any) -> list[Any]:
 
 
 def _typed(value: Value) -> dict[str, Any]:
-    return {"dtype": str(type_of(value).dtype), "shape": list(np.shape(value)), **encoded(value)}
+    """A seed or a direction; of a long one, its type alone: nothing is computed from it in a page."""
+    given = {"value": None} if np.size(value) > LONGEST_GIVEN else encoded(value)
+    return {"dtype": str(type_of(value).dtype), "shape": list(np.shape(value)), **given}
 
 
 def _guard(guard: Any) -> dict[str, Any]:
     question, answer = guard.question, guard.answer
     if question not in QUESTIONS or question in ("hash", "float", "value"):
         question, answer = "content", np.ravel(guard.variable.value)
-    if question == "content":
+    if question == "content" and np.size(answer) > LONGEST_GIVEN:
+        answer = None  # the same: other inputs are not tried
+    elif question == "content":
         answer = encoded(np.asarray(answer))["value"]
     return {"variable": guard.variable.number, "question": question, "answer": answer, "text": guard.text}
 
@@ -209,8 +213,9 @@ def _variables(story: Story, templates: Templates) -> dict[str, Any]:
 
 
 def _events(
-    story: Story, rules: Rules, lines: _Lines, literals: list[Any], templates: Templates
+    story: Story, computed: bool, rules: Rules, lines: _Lines, literals: list[Any], templates: Templates
 ) -> tuple[dict[str, list[Any]], dict[int, Any]]:
+    """The columns of operations; those of rules are -1 when nothing is `computed` in the page."""
     names = ("op", "operands", "outputs", "line", "group", "formula", "tangent", "terms", "pull", "push", "second")
     columns: dict[str, list[Any]] = {name: [] for name in names}
     known: dict[Any, int] = {}
@@ -230,7 +235,7 @@ def _events(
         forward, tangent, terms, other = templates.of(event, (number, kind))
         if other is not None:
             general[event.number] = other
-        pull, push, second = rules.of(event, masked, kind)
+        pull, push, second = rules.of(event, masked, kind) if computed else (-1, -1, -1)
         row = (
             number, [a.number if isinstance(a, Variable) else literal(a.value) for a in event.operands],
             [v.number for v in event.outputs], lines.number(event.location), event.group.number, forward, tangent,
