@@ -79,12 +79,16 @@ def _python_files(folder: str) -> Iterator[tuple[str, int, int]]:
                 yield from _python_files(entry.path)
 
 
+# From a program to machine code: the parts of the library that have a hand in it. Those above them have none.
+_MAKERS = ("base", "compile", "numpy", "ops", "program", "scipy", "simplify", "transform", "tree")
+
+
 @cache
 def _own_source() -> str:
     """A hash of the library's version and of the times of its files: whatever may change the code that is made."""
     found = hashlib.sha256()
     root = Path(__file__).parents[1]
-    files = sorted(_python_files(str(root))) if root.is_dir() else []
+    files = sorted(file for part in _MAKERS if (root / part).is_dir() for file in _python_files(str(root / part)))
     if not files:  # the library is in an archive: what it was made of last time cannot be told
         return os.urandom(16).hex()
     found.update((root / "__init__.py").read_bytes())
@@ -118,7 +122,7 @@ def _hash(*parts: str | bytes) -> str:
 
 
 def key(*parts: str | bytes) -> str:
-    """A key for what depends on these parts, on this machine, and on every file of the library."""
+    """A key for what depends on these parts, on this machine, and on the library's files that make machine code."""
     return _hash("program", _surroundings(), _own_source(), *parts)
 
 
