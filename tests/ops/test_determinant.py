@@ -2,6 +2,7 @@
 
 from itertools import permutations
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -184,3 +185,15 @@ def test_high_orders_of_small_determinants_are_those_of_their_polynomial() -> No
         np.testing.assert_allclose(
             found.coefficients, ad.taylor(written_out, at, 25).coefficients, rtol=1e-9, atol=1e-17
         )
+
+
+def test_high_orders_of_larger_determinants() -> None:
+    """Against mpmath, which differentiates the same determinant numerically with forty digits."""
+    rng = np.random.default_rng(0)
+    b, c = rng.standard_normal((2, 5, 5))
+    found = ad.taylor(lambda x: np.linalg.det(b * np.cos(x) + c * np.sin(x) + np.eye(5)), 0.3, 14).coefficients
+    with mpmath.workdps(40):
+        matrix = lambda a: mpmath.matrix(a.tolist())
+        exact = lambda x: mpmath.det(matrix(b) * mpmath.cos(x) + matrix(c) * mpmath.sin(x) + mpmath.eye(5))
+        expected = [float(t) for t in mpmath.taylor(exact, mpmath.mpf("0.3"), 14)]
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
