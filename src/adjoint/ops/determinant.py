@@ -163,7 +163,7 @@ def _relative_coefficient(k: int, a: Any, inverse: Value) -> Value:
     X begins with t, so that eⱼ begins with tʲ: j up to k is all that is needed. The differential equation of det(A)
     would go through the series of A⁻¹, whose poles spoil high orders.
     """
-    x = [None if j == 0 or a.get(j) is None else np.matmul(inverse, a.get(j)) for j in range(k + 1)]
+    x: list[Any] = [None if j == 0 or a.get(j) is None else np.matmul(inverse, a.get(j)) for j in range(k + 1)]
     one = np.eye(inverse.shape[-1], dtype=inverse.dtype)
     gradient: list[Value] = [one, *[None] * k]
     found: Value = None
