@@ -72,6 +72,56 @@ def test_on_paper(opened):
     assert len(page.pdf(format="A4")) > 5000
 
 
+def network(x, w1, b1, w2, b2):
+    hidden = np.tanh(w1 @ x + b1)
+    u, s, vt = np.linalg.svd(w2 * hidden, full_matrices=False)
+    return np.sum(s**3) + u[0, 0] * vt[0, 0] + np.sum(b2)
+
+
+CUT = """() => [...document.querySelectorAll('.trace td, .given input')].filter((cell) => {
+  if (cell.tagName === 'INPUT') return cell.scrollWidth > cell.clientWidth + 1;
+  const at = cell.getBoundingClientRect(), range = document.createRange();
+  range.selectNodeContents(cell);
+  const inside = range.getBoundingClientRect();
+  return inside.width > 0 && (inside.left < at.left - 1 || inside.right > at.right + 1); }).map((e) => e.outerHTML)"""
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 768, 375])
+def test_nothing_is_cut_off_or_written_over(opened, width):
+    rng = np.random.default_rng(3)
+    args = [rng.normal(size=shape) for shape in (3, (4, 3), 4, (2, 4), 2)]
+    page = opened(ad.explain(network)(*args), viewport={"width": width, "height": 850})
+    for key in ("1", "3"):
+        page.keyboard.press(key)
+        assert page.evaluate(CUT) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_wide_graphs_stand_below_the_table(opened):
+    args = [np.linspace(0.1, 1.1, 12).reshape(shape) for shape in ((12,), (6, 2), (3, 4), (2, 6))]
+    page = opened(ad.explain(lambda a, b, c, d: np.sum(a) + np.sum(b) + np.sum(c) + np.sum(d))(*args))
+    box = page.query_selector("#graph").bounding_box()
+    assert box["y"] > page.query_selector("table.trace").bounding_box()["y"]
+    assert page.evaluate(
+        "(() => { const v = document.querySelector('.view'); return v.scrollWidth <= v.clientWidth; })()"
+    )
+    page.click("tr[data-row='0']")
+    detail = page.query_selector("#detail").bounding_box()
+    assert detail["y"] < page.query_selector("#graph").bounding_box()["y"]  # near the row that was chosen
+
+
+def test_paper_holds_every_column_and_the_whole_graph(opened):
+    page = opened(ad.explain(slides, mode="second")(1.0), viewport={"width": 690, "height": 900})
+    page.emulate_media(media="print")
+    assert page.evaluate(
+        """[...document.querySelectorAll('.trace th, .trace td, .graph .box')].filter((e) => {
+             const at = e.getBoundingClientRect(); return at.right > innerWidth + 1 || at.left < -1; }).length"""
+    ) == 0  # fmt: skip
+    assert page.evaluate(
+        "(() => { const v = document.querySelector('.view'); return v.scrollHeight <= v.clientHeight + 1; })()"
+    )
+
+
 def test_no_motion_where_none_is_wanted(opened):
     page = opened(ad.explain(slides)(1.0), reduced_motion="reduce")
     page.keyboard.press("Home")

@@ -75,6 +75,30 @@ def test_the_story_is_told_forward_and_then_backward(opened, lecture):
     assert page.inner_text("#counter") == "1 / 24"
 
 
+def test_the_lecturers_words(opened, lecture):
+    """What is given, the result, the turn, and the gradient: the last step is told as well."""
+    page = opened(lecture)
+    page.keyboard.press("Home")
+    untold = "document.querySelectorAll('.graph .arrow.untold > text').length"
+    assert page.evaluate(untold) == 14  # no partial derivative is known yet
+    said = []
+    for _ in range(24):
+        page.keyboard.press("ArrowRight")
+        said.append(" ".join(page.inner_text("#narration").split()))
+    assert said[0].startswith("Given: v")
+    assert said[0].endswith("= 0.5")
+    assert said[11].startswith("The result: ")
+    assert said[12].startswith("Now upwards, from the result: ")
+    assert said[12].count("1") == 1  # the seed, once
+    assert said[23].startswith("Derivative by w2: ")
+    assert "0.5434737" in said[23]
+    assert page.query_selector("tr.current").get_attribute("data-row") == "0"
+    assert page.evaluate(untold) == 0
+    page.keyboard.press("Home")
+    page.keyboard.press("End")
+    assert page.query_selector("tr.current") is None
+
+
 def test_playing(opened, lecture):
     page = opened(lecture)
     page.keyboard.press("Space")
@@ -174,6 +198,8 @@ def test_groups_open_and_close(opened):
     page.click("tr.group.loop")
     assert page.get_attribute("tr.group.loop", "aria-expanded") == "false"
     assert page.evaluate(rows) == 2  # the input, and the loop
+    assert "→" in page.inner_text("tr.group.loop td.label")  # and which variable the numbers belong to
+    assert "v̄" in page.inner_text("tr.group.loop td.formula.adjoint")
     assert page.query_selector("tr.group.loop td.number.value").inner_text() == ad.explain(deep)(0.3).table()[-1].value
     page.focus("tr.group.loop")
     page.keyboard.press("Enter")
@@ -240,3 +266,16 @@ def test_formulas_hold_for_the_values_that_are_shown(opened):
     page = opened(ad.explain(kinked, detail="statements")(2.0, 1.0))
     page.fill("#inputs input >> nth=0", "0.5")
     assert page.evaluate(formula) == "v̄−1"  # the formula that was there does not hold any more
+
+
+def test_results_are_called_as_the_caller_finds_them(opened):
+    page = opened(ad.explain(lambda x: {"up": x + 1, "down": (x - 1, 7.0)}, mode="forward")(2.0))
+    found = page.evaluate("[...document.querySelectorAll('#results .value dt')].map((dt) => dt.textContent)")
+    assert [name.removeprefix("<lambda>") for name in found] == ["['down'][0]", "['down'][1]", "['up']"]
+
+    def again(x):
+        x = x * 2
+        return x
+
+    page = opened(ad.explain(again)(3.0))
+    assert page.inner_text("#results dt >> nth=0") == "again"  # not x, which is an input

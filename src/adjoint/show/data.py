@@ -15,6 +15,7 @@ general      {event: [tangent, terms]} that hold for any values, where those of 
 ops, rules   primitives, and the programs of the chain rule (see adjoint.show.rules)
 groups       kind, name, parent (-1: none), line, parts (operations, or -g for group g), in order
 lines        place ("model.py:12") and text
+results      what the outputs are called: the function's name, and the way to each: f['loss'], f[1]
 inputs, outputs, seeds, direction           variables (outputs: or -1-k for literal k), and their derivatives
 guards       what was asked of variables on the way: the story holds for the same answers
 recompute    "" or why other inputs cannot be tried in the page
@@ -87,6 +88,7 @@ def _data(explanation: Any, story: Story, modes: dict[str, Any], notes: list[str
         **_variables(story, templates), "literals": literals, "events": events, "general": general,
         "ops": rules.ops, "rules": rules.programs,
         "groups": groups, "lines": lines.table, "inputs": [v.number for v in story.inputs], "outputs": outputs,
+        "results": story.structure.paths(story.name),
         "seeds": _given(lambda: sweeps.seeds_of(story, options["seed"])),
         "direction": _given(lambda: sweeps.directions_of(story, options["direction"], told=False)),
         "guards": [_guard(g) for g in story.guards], "recompute": reason,

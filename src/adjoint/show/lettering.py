@@ -18,7 +18,7 @@ SIZE, LINE = 13.0, 18.0  # of letters, and from one line to the next
 DIGITS = 5
 LONGEST = 34
 BAR = 4.0  # from one bar of a sparkline to the next
-ACCENTS = {"value": "", "tangent": "\u0307", "adjoint": "\u0304", "second": "\u0304\u0307"}
+ACCENTS = {"value": "", "tangent": "\u0307", "adjoint": "\u0304", "second": "\u0304"}  # two accents are not legible
 
 # Widths in parts of the size, for a font that is rather wide: in others there is a little more room.
 _WIDTHS = {
@@ -89,9 +89,8 @@ def lines(read: Mapping[str, Any]) -> list[Line]:
     for kind, accent in ACCENTS.items():
         if kind in read:
             tail, bars = _bars(read[kind])
-            out.append(
-                Line(kind, read.get("label", "") if kind == "value" else name[:1] + accent + name[1:], tail, bars)
-            )
+            head = read.get("label", "") if kind == "value" else name[:1] + accent + name[1:]
+            out.append(Line(kind, f"d/dt {head}" if kind == "second" else head, tail, bars))
     return out
 
 

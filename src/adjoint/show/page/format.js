@@ -79,6 +79,9 @@ const format = (() => {
     return low[0] + ACCENTS[field] + low.slice(1);
   }
 
+  // v̄₃, v̇₃; two accents on one letter are not legible in small letters
+  const derivative = (name, field) => (field === "second" ? `d/dt ${accented(name, "adjoint")}` : accented(name, field));
+
   const SYMBOL = /([vct])([\u0304\u0307]{0,2})([₋₀-₉]+)|\*\*(−?[\d.]+)(?![\d.])/gu;
   const plainDigits = (text) => text.replace(/[₋₀-₉]/gu, (c) => (c === "₋" ? "−" : String(SUBSCRIPTS.indexOf(c))));
 
@@ -121,5 +124,5 @@ const format = (() => {
     return made;
   }
 
-  return { number, element, sparkline, summary, told, subscript, accented, formula, filled, node };
+  return { number, element, sparkline, summary, told, subscript, accented, derivative, formula, filled, node };
 })();

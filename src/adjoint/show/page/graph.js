@@ -2,6 +2,7 @@
 "use strict";
 class Graph {
   static LINE = 18;
+  static SMALLEST = 0.6; // letters that can still be read
 
   constructor(root, state, data, trace) {
     this.root = root;
@@ -33,6 +34,8 @@ class Graph {
       else this.progress();
     });
     this.draw();
+    // A picture that is cut off beside the table stands below it.
+    root.closest(".panes").classList.toggle("stacked", (this.view.clientWidth - 2) / this.extent[0] < Graph.SMALLEST);
     this.fit();
     this.view.scrollLeft = (this.view.scrollWidth - this.view.clientWidth) / 2;
   }
@@ -59,7 +62,7 @@ class Graph {
     ];
     if (variables.moves[n]) {
       for (const field of { reverse: ["adjoint"], forward: ["tangent"], second: ["tangent", "adjoint", "second"] }[state.mode]) {
-        out.push({ kind: field, text: `${format.accented(variables.name[n], field)} = ${told(field)}` });
+        out.push({ kind: field, text: `${format.derivative(variables.name[n], field)} = ${told(field)}` });
       }
     }
     return out;
@@ -95,6 +98,7 @@ class Graph {
     for (const frame of found.frames.slice(1)) body.append(this.frame(frame, depth));
     const partials = this.partials();
     for (const arrow of found.arrows) body.append(this.arrow(arrow));
+    for (const frame of found.frames.slice(1)) body.append(this.title(frame, depth));
     for (const arrow of found.arrows) if (arrow.label) body.append(this.label(arrow, depth, partials));
     for (const box of found.boxes) body.append("variable" in box ? this.box(box) : this.closed(box));
     const drawing = svg("svg", { class: `graph ${this.state.mode}`, viewBox: `0 0 ${width} ${height}`, "aria-label": `Computation graph of ${this.state.data.name}` },
@@ -111,6 +115,7 @@ class Graph {
     }
     this.boxes = [...drawing.querySelectorAll(".box[data-variable]")];
     this.arrows = [...drawing.querySelectorAll(".arrow[data-source]")];
+    this.labels = [...drawing.querySelectorAll(".arrow[data-of]")];
     this.progress();
     this.mark();
   }
@@ -122,8 +127,17 @@ class Graph {
       class: `frame ${given.kind}${depth.get(group) % 2 ? "" : " odd"}`, "data-group": group, tabindex: 0,
       role: "button", "aria-expanded": "true", "aria-label": `${given.title}: close`,
     });
-    made.append(svg("rect", { x, y, width: w, height: h, rx: 7 }), svg("text", { class: "title", x: x + 10, y: y + 17 }, `▾ ${given.title}`));
+    made.append(svg("rect", { x, y, width: w, height: h, rx: 7 }));
     return made;
+  }
+
+  // Over the arrows, so that none of them runs through the words.
+  title({ group, x, y }, depth) {
+    const { svg } = this;
+    const text = `▾ ${this.data.groups[group].title}`;
+    return svg("g", { class: `heading${depth.get(group) % 2 ? "" : " odd"}`, "data-group": group, "aria-hidden": "true" },
+      svg("rect", { x: x + 6, y: y + 5, width: this.text(text, 12, "600") + 8, height: 17, rx: 3 }),
+      svg("text", { class: "title", x: x + 10, y: y + 17 }, text));
   }
 
   closed({ group, x, y, w, h }) {
@@ -170,7 +184,7 @@ class Graph {
     const { svg } = this;
     const text = this.state.computed && arrow.target >= 0 ? partials(arrow.variable, arrow.target, arrow.text) : arrow.text;
     const [x, y] = arrow.label, wide = this.text(text, 11) + 6;
-    const made = svg("g", { class: `arrow${depth.get(arrow.group) % 2 ? " even" : ""}` });
+    const made = svg("g", { class: `arrow${depth.get(arrow.group) % 2 ? " even" : ""}`, "data-of": arrow.target });
     if (text) made.append(svg("rect", { x: x - wide / 2, y: y - 7, width: wide, height: 14, rx: 3 }), svg("text", { x, y: y + 4 }, text));
     return made;
   }
@@ -207,7 +221,7 @@ class Graph {
   fit(all = false) {
     const [width, height] = this.extent;
     const wide = (this.view.clientWidth - 2) / width;
-    this.scale = Math.min(1.15, all ? Math.min(wide, (this.view.clientHeight - 2) / height) : Math.max(wide, 0.62));
+    this.scale = Math.min(1.15, all ? Math.min(wide, (this.view.clientHeight - 2) / height) : Math.max(wide, Graph.SMALLEST));
     this.resize();
   }
 
@@ -263,6 +277,10 @@ class Graph {
       box.classList.toggle("current", current !== null && current.row === r);
       box.classList.toggle("selected", state.selected === v);
     }
+    // A partial derivative is known when its operation is.
+    const untold = (v) => !whole && state.rowOf.has(v) && !state.told(state.rowOf.get(v), "down");
+    for (const arrow of this.arrows) arrow.classList.toggle("untold", untold(Number(arrow.dataset.target)));
+    for (const label of this.labels) label.classList.toggle("untold", untold(Number(label.dataset.of)));
   }
 
   mark() {

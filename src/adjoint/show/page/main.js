@@ -81,7 +81,7 @@ function start(data, graphData) {
       }
       const found = array || state.array("value", v);
       const fields = Array.from(found.data, (x, i) => node("input", {
-        type: "text", inputmode: "decimal", value: brief(x), "data-shown": brief(x), "data-exact": String(x), "data-variable": v,
+        type: "text", inputmode: "decimal", style: `width:calc(${Math.max(brief(x).length, 7)}ch + 22px)`, value: brief(x), "data-shown": brief(x), "data-exact": String(x), "data-variable": v,
         "aria-label": found.shape.length ? `${name}[${i}]` : name, disabled: Boolean(why), spellcheck: "false", size: "9",
       }));
       return node("label", { class: "given" }, node("span", { class: "label" }, name), ...fields);
@@ -128,9 +128,9 @@ function start(data, graphData) {
     const due = (v, way) => whole || (state.rowOf.has(v) && state.told(state.rowOf.get(v), way));
     const known = (field, v) => (due(v, field === "adjoint" || field === "second" ? "up" : "down") ? state.text(field, v) : "…");
     const pair = (kind, head, text) => pairs.push(node("div", { class: kind }, node("dt", {}, head), node("dd", {}, ...format.told(text))));
-    data.outputs.slice(0, 4).forEach((v) => {
-      if (v < 0) return pair("value", data.name, format.summary(state.engine.literals[-1 - v]));
-      pair("value", outputName(v), known("value", v));
+    data.outputs.slice(0, 4).forEach((v, k) => {
+      if (v < 0) return pair("value", data.results[k], format.summary(state.engine.literals[-1 - v]));
+      pair("value", data.results[k], known("value", v));
       if (state.mode !== "reverse") pair("tangent", format.formula(format.accented(data.variables.name[v], "tangent")), known("tangent", v));
     });
     if (state.mode !== "forward") {
@@ -143,8 +143,6 @@ function start(data, graphData) {
     $("results").replaceChildren(...pairs);
     $("reset").hidden = state.given.size === 0;
   }
-
-  const outputName = (v) => data.variables.label[v] || data.name;
 
   // Stepping
   let timer = null;
@@ -194,12 +192,28 @@ function start(data, graphData) {
       const row = state.rows[step.row];
       const v = row.v >= 0 ? row.v : row.last;
       const field = step.way === "up" ? "adjoint" : "value";
-      if (row.v < 0) out.append(`${data.groups.kind[row.group]} ${data.groups.name[row.group]}: `);
+      out.append(node("span", { class: "lead" }, lead(row, v, step.way)));
       out.append(...sentence(v, field));
       if (step.way === "down" && state.mode !== "reverse" && data.variables.moves[v]) out.append(" ,  ", ...sentence(v, "tangent"));
+      if (step.way === "up" && state.mode === "second") {
+        out.append(" ,  ", format.formula(format.derivative(data.variables.name[v], "second")), " = ", node("b", {}, state.text("second", v) || "?"));
+      }
+      if (state.position === state.steps.length) out.append(node("span", { class: "lead" }, " The whole story is told."));
     }
     else out.append("The whole story is told. Press → or Space to hear it from the beginning, ← to go back.");
     out.classList.toggle("hint", step === null);
+  }
+
+  // What a lecturer says before writing the line.
+  function lead(row, v, way) {
+    const group = row.v < 0 ? `${data.groups.kind[row.group]} ${data.groups.name[row.group]}: ` : "";
+    const { label, name, kind } = data.variables;
+    const called = label[v] || format.subscript(name[v]);
+    if (kind[v] === "input") return way === "up" ? `Derivative by ${called}: ` : "Given: ";
+    if (!state.results.has(v)) return group;
+    if (way === "down") return `${group}The result: `;
+    const first = state.steps.find((step) => step.way === "up");
+    return first === state.current() ? `${group}Now upwards, from the result: ` : group;
   }
 
   const lookup = (name, field) => {
@@ -217,7 +231,9 @@ function start(data, graphData) {
       const numbers = format.filled(right, lookup);
       if (numbers !== right && numbers.length < 120) parts.push(" = ", format.formula(numbers));
     }
-    parts.push(" = ", node("b", {}, state.text(field, v) || "?"));
+    const text = state.text(field, v) || "?";
+    if (text === right) parts.splice(1); // v̄₉ = 1, once
+    parts.push(" = ", node("b", {}, text));
     return parts;
   }
 

@@ -185,6 +185,7 @@ class State {
       const v = row.v >= 0 ? row.v : row.last;
       if (v >= 0 && this.data.variables.moves[v]) up.unshift({ row: r, way: "up" });
     });
+    this.arrived = false;
     this.steps = this.mode === "forward" ? down : [...down, ...up];
     this.stepDown = new Map(down.map((step, k) => [step.row, k]));
     this.stepUp = new Map(this.mode === "forward" ? [] : up.map((step, k) => [step.row, down.length + k]));
@@ -195,11 +196,13 @@ class State {
     return step === undefined || step < this.position;
   }
 
+  // The step that is being told. The last one is, too, for those who came to it step by step.
   current() {
-    return this.position > 0 && this.position < this.steps.length ? this.steps[this.position - 1] : null;
+    return this.position > 0 && (this.position < this.steps.length || this.arrived) ? this.steps[this.position - 1] : null;
   }
 
   go(position) {
+    this.arrived = position === this.steps.length && this.position === position - 1;
     this.position = Math.min(Math.max(position, 0), this.steps.length);
     this.changed("step");
   }

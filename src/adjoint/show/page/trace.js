@@ -118,9 +118,13 @@ class Trace {
       node("span", { class: "kind" }, kind[row.group]), " ", node("b", {}, name[row.group]),
       node("span", { class: "count" }, ` ${many} operation${many === 1 ? "" : "s"}`));
     tr.append(title);
+    // Of a closed group the last variable is shown, by its name.
+    const last = (shown) => (row.last < 0 ? "" : format.formula(format.accented(data.variables.name[row.last], shown)));
+    if (row.closed && row.last >= 0) title.append(node("span", { class: "last" }, " → ", last("value")));
     if (row.closed) {
       this.columns().forEach((column, k) => {
-        if (k && column.kind !== "second") tr.append(node("td", { class: `formula ${column.kind}`, role: "gridcell" }));
+        const moves = row.last >= 0 && data.variables.moves[row.last];
+        if (k && column.kind !== "second") tr.append(node("td", { class: `formula ${column.kind}`, role: "gridcell" }, moves ? last(column.kind) : ""));
         tr.append(node("td", { class: `number ${column.kind}`, role: "gridcell", "data-field": column.kind }));
       });
     }
@@ -232,6 +236,8 @@ class Trace {
       if (cell.textContent !== sign) {
         cell.textContent = sign;
         cell.title = { seed: "", above: "what it depends on", below: "what depends on it", "": "" }[is];
+        if (is) cell.setAttribute("aria-label", cell.title || "this one");
+        else cell.removeAttribute("aria-label");
       }
     }
   }
