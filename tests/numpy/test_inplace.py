@@ -342,3 +342,59 @@ def test_a_copy_made_in_a_branch_belongs_to_the_branch(way) -> None:
     np.testing.assert_allclose(ad.trace(f, concrete=True)(x)(x), value)
     np.testing.assert_allclose(ad.jit(ad.grad(f))(x), slope)
     np.testing.assert_allclose(ad.vmap(ad.grad(f))(np.stack([x, x]))[1], slope)
+
+
+LOOPS = {
+    "scan": lambda turn, x: ad.scan(lambda c, t: (turn(c), None), x, length=3)[0],
+    "while": lambda turn, x: ad.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, turn(s[1])), (0, x))[1],
+    "checkpoint": lambda turn, x: ad.checkpoint(turn)(x),
+}
+
+
+@pytest.mark.parametrize("kind", LOOPS)
+def test_a_copy_made_in_a_loop_belongs_to_the_loop(kind) -> None:
+    """Against the same without assignments."""
+
+    def written(x):
+        outside = x * x
+
+        def turn(c):
+            y = outside.copy()
+            y[0] = 2.0 * c[1] * y[2]
+            part = y[1:]
+            part *= c[0]
+            return 0.5 * c + y
+
+        return np.sum(LOOPS[kind](turn, x) * outside)
+
+    def pure(x):
+        o, c = x * x, x
+        for _ in range(1 if kind == "checkpoint" else 3):
+            c = 0.5 * c + np.stack([2.0 * c[1] * o[2], o[1] * c[0], o[2] * c[0]])
+        return np.sum(c * o)
+
+    x = np.array([0.3, 0.8, -0.6])
+    slope, curvature = ad.grad(pure)(x), ad.hessian(pure)(x)
+    np.testing.assert_allclose(slope, [(pure(x + h) - pure(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)], rtol=1e-7)
+    np.testing.assert_allclose(ad.grad(written)(x), slope)
+    np.testing.assert_allclose(ad.jit(ad.grad(written))(x), slope)
+    np.testing.assert_allclose(ad.vmap(ad.grad(written))(np.stack([x, x]))[1], slope)
+    np.testing.assert_allclose(ad.hessian(written)(x), curvature)
+
+
+def test_the_remedy_for_values_of_inner_transformations_works() -> None:
+    def f(copied):
+        def outer(x):
+            def inner(q):
+                y = copied(x)
+                y[0] = q * x[1]
+                return np.sum(y * y)
+
+            return ad.grad(inner)(x[0])
+
+        return ad.grad(outer)
+
+    x = np.array([0.5, 2.0])  # the inner derivative is 2 x₀ x₁²
+    with pytest.raises(TraceError, match=r"adjoint\.numpy\.array\(x\)"):
+        f(lambda x: x.copy())(x)
+    np.testing.assert_allclose(f(adn.array)(x), [8.0, 4.0])

@@ -269,3 +269,30 @@ def test_up_to_the_limit_the_derivative_is_that_of_the_values_used() -> None:
         return y
 
     np.testing.assert_array_equal(ad.grad(f)(np.ones(200_000)), 3.0)
+
+
+@pytest.mark.parametrize("checkpoint", [None, 2])
+@pytest.mark.parametrize("kind", ["scan", "while"])
+def test_a_constant_that_a_loop_returns_is_the_callers_own(kind, checkpoint):
+    """It is no longer the constant of the loop's program, which records refer to without a copy."""
+    constant = np.arange(1.0, 1001.0)
+
+    def last():
+        if kind == "scan":
+            return ad.scan(lambda c, t: (constant, t), 2.0 * constant, np.ones(3), checkpoint=checkpoint)[0]
+        turn = lambda s: (s[0] + 1, constant)
+        return ad.while_loop(lambda s: s[0] < 2, turn, (0, 2.0 * constant), checkpoint=checkpoint)[1]
+
+    def written_to(x):
+        weights = last()
+        y = x * weights
+        weights[:] = 0.0
+        return np.sum(y)
+
+    np.testing.assert_array_equal(ad.grad(written_to)(np.ones(1000)), constant)
+    traced = ad.trace(lambda x: x * last())(2.0)
+    last()[:] = 0.0
+    np.testing.assert_array_equal(traced(2.0), 2.0 * np.arange(1.0, 1001.0))
+    results = ad.trace(lambda x: (last(), x))(2.0)
+    results(2.0)[0][:] = 0.0
+    np.testing.assert_array_equal(results(2.0)[0], np.arange(1.0, 1001.0))

@@ -1,5 +1,7 @@
 """Derivatives from one side, against differences of that side and the limits known by hand."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -100,9 +102,30 @@ def test_steps_take_the_value_of_their_side():
     assert ad.grad(f, side="left")(2.0) == 1.0
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_questions_of_python_are_answered_by_the_side(compiled):
+    whole = lambda x: x * math.floor(x) + 10.0 * x * int(x)
+    zero = lambda x: 2.0 * x if x else -x  # 0 is the only place where it is -x
+    way = ad.jit if compiled else lambda f: f
+    assert way(ad.grad(whole, side="right"))(2.0) == 22.0
+    assert way(ad.grad(whole, side="left"))(2.0) == 11.0
+    assert way(ad.grad(zero, side="right"))(0.0) == way(ad.grad(zero, side="left"))(0.0) == 2.0
+    inside = lambda x: np.sum(ad.vmap(zero)(x))
+    np.testing.assert_array_equal(ad.grad(inside, side="left")(np.array([0.0, 1.0])), [2.0, 2.0])
+
+
 def test_beside_a_kink_nothing_changes():
     f = lambda x: np.abs(x - 1e-10)
     assert ad.grad(f, side="right")(0.0) == -1.0
+
+
+@pytest.mark.parametrize("f", [np.log, np.sqrt, lambda x: x**1.5])
+def test_programs_say_nan_where_there_is_no_side(f):
+    """Some rules have finite values beside the domain: 1/x of log x."""
+    assert np.isnan(ad.jit(ad.grad(f, side="left"))(0.0))
+    found = ad.vmap(ad.grad(f, side="left"))(np.array([0.0, 1.0], np.float32))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, [np.nan, ad.grad(f)(1.0)], rtol=1e-6)
 
 
 def test_there_must_be_a_side():

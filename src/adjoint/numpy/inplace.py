@@ -117,7 +117,8 @@ def settle(x: Traced, new: Value) -> None:
     if isinstance(new, Traced) and any(new._trace.level > array._trace.level for array in chain):
         raise TraceError(
             f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it "
-            "would outlive its transformation. Make the array inside the inner function (y = x.copy()), and return it."
+            "would outlive its transformation. Make the array inside the inner function (a copy with "
+            "adjoint.numpy.array(x)), and return it."
         )
     before = layout(chain[-1]) if len(x.shape) > 1 or len(chain) > 1 else None
     x._adopt(new)

@@ -106,7 +106,7 @@ def copied(self: Traced, order: str = "C") -> Value:
     flags = layout(self) if self.ndim > 1 and order in ("C", "F") else None
     if flags is None or (flags.c_contiguous if order == "C" else flags.f_contiguous):
         made = self.snapshot()  # type: ignore[attr-defined]
-        inner = self._trace.staged_by
+        inner = self._trace.recorded_inside()
         return made if inner is None else inner.constant(made)
     return np.reshape(reshaped_copy(self, (-1,), order), self.shape, order=order)  # type: ignore[call-overload]
 

@@ -178,7 +178,7 @@ def _ask(x: Traced, question: str, answer: Callable[[Value], Any]) -> Any:
     trace = x._trace
     if hasattr(trace, "ask"):
         return trace.ask(x, question, answer)  # type: ignore[attr-defined]
-    value = x._value
+    value = trace.asked(x)
     return _ask(value, question, answer) if isinstance(value, Traced) else answer(value)
 
 

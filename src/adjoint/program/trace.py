@@ -65,6 +65,17 @@ class Trace(ABC):
         """x[…] = v without a copy, where the trace can; says whether it did."""
         return False
 
+    def asked(self, x: Any) -> Value:
+        """The value that answers Python's questions (`if x:`, int(x)) to a value of this trace."""
+        return x._value
+
+    def recorded_inside(self) -> Trace | None:
+        """The branch or loop that is being recorded inside this transformation; None: there is none."""
+        live = _live.get()
+        if self.staged_by is None and live is not None and live.records and live.level > self.level:
+            return live
+        return self.staged_by
+
     def apply_one(self, op: Op, x: Traced) -> Value:
         """`apply` of one argument."""
         return self.apply(op, (x,))

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.ops.rearrange import Convert
-from adjoint.program.record import RecordTracer
+from adjoint.program.record import RecordTracer, is_constant
 from adjoint.program.trace import Trace, Traced
 from adjoint.program.types import Value, check_supported
 from adjoint.transform.capture import explain_lock
@@ -283,7 +283,7 @@ def fresh(values: Sequence[Value], foreign: Sequence[Any] = ()) -> list[Value]:
     out: list[Value] = []
     for value in values:
         if isinstance(value, _ARRAY):
-            if value.base is not None or not value.flags.writeable or id(value) in seen:
+            if value.base is not None or not value.flags.writeable or id(value) in seen or is_constant(value):
                 value = value.copy()
             seen.add(id(value))
             value = value if value.ndim else value[()]

@@ -114,14 +114,16 @@ def _ask_below(value: Value, question: str, answer: Callable[[Value], Any]) -> A
     if not isinstance(value, Traced):
         return answer(value)
     trace = value._trace
-    return trace.ask(value, question, answer) if hasattr(trace, "ask") else _ask_below(value._value, question, answer)  # type: ignore[attr-defined]
+    if hasattr(trace, "ask"):
+        return trace.ask(value, question, answer)  # type: ignore[attr-defined]
+    return _ask_below(trace.asked(value), question, answer)
 
 
 def _answers(value: Value, size: int, question: str, answer: Callable[[Value], Any]) -> list[Any]:
     """Each lane's answer; a value that is itself traced below is asked lane by lane."""
     flat = np.reshape(value, (size,))
     while isinstance(flat, Traced) and not hasattr(flat._trace, "ask"):
-        flat = flat._value
+        flat = flat._trace.asked(flat)
     compiled = _compiling(flat) if isinstance(flat, RecordTracer) else None
     if compiled is not None:
         flat = compiled.common(flat)

@@ -62,6 +62,10 @@ class Sided(Trace):
     def constant(self, value: Value) -> Pair:
         return Pair(self, value, value)
 
+    def asked(self, x: Any) -> Value:
+        """Python's questions (`if x:`, int(x), math.floor(x)) are steps too: the side answers them."""
+        return x._beside
+
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if isinstance(op, Call):
             return tuple(interpret(op.program, args))
@@ -118,7 +122,11 @@ def one_sided(
         return value, aux, slopes
     with np.errstate(all="ignore"):
         farther = gradients([_moved(x, side, 0.375) for x in values])[2]
-        return value, aux, [_limit(v, g, f) for v, g, f in zip(slopes, beside, farther, strict=True)]
+        limits = [_limit(v, g, f) for v, g, f in zip(slopes, beside, farther, strict=True)]
+        if not known:  # a program cannot raise: NaN where there is no side
+            absent = np.isnan(height) & ~np.isnan(value)
+            limits = [_either(absent, type_of(v).dtype.type(np.nan), v) for v in limits]
+        return value, aux, limits
 
 
 def _moved(x: Value, side: str, power: float) -> Value:
