@@ -279,3 +279,44 @@ def test_results_are_called_as_the_caller_finds_them(opened):
 
     page = opened(ad.explain(again)(3.0))
     assert page.inner_text("#results dt >> nth=0") == "again"  # not x, which is an input
+
+
+def turns(x):
+    for _ in range(30):
+        x = np.sin(x) + 0.1
+    return x
+
+
+@pytest.mark.parametrize("count", [1, 12])  # a table as a whole, and one that holds the rows in sight alone
+def test_the_step_that_is_told_is_in_sight(opened, count):
+    def longer(x):
+        for _ in range(count):
+            x = turns(x)
+        return x
+
+    page = opened(ad.explain(longer)(0.3), viewport={"width": 1300, "height": 700})
+    page.click("#open-all")
+    seen = """() => {
+      const row = document.querySelector('tr.current').getBoundingClientRect();
+      const said = document.querySelector('#narration').getBoundingClientRect();
+      const box = document.querySelector('.graph .box.current'), view = document.querySelector('.view');
+      const within = (a, b) => a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+      return [row.top >= said.bottom - 1 && row.bottom <= innerHeight,
+              !box || within(box.getBoundingClientRect(), view.getBoundingClientRect())]; }"""
+    page.keyboard.press("Home")
+    for step in range(45):
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate(seen) == [True, True], step
+    page.evaluate("document.querySelector('.frame').scrollTop = 0")
+    page.wait_for_timeout(100)
+    assert page.evaluate("document.querySelector('.frame').scrollTop") == 0  # who looks elsewhere is not called back
+
+
+def test_what_is_not_told_is_not_read_out(opened, lecture):
+    page = opened(lecture)
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert "0.5" in page.get_by_role("grid").aria_snapshot()
+    assert "0.5434737" not in page.get_by_role("grid").aria_snapshot()
+    page.keyboard.press("End")
+    assert "0.5434737" in page.get_by_role("grid").aria_snapshot()

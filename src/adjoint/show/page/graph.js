@@ -32,6 +32,7 @@ class Graph {
       if (["layout", "values", "formulas"].includes(what)) this.draw();
       else if (what === "mark") this.mark();
       else this.progress();
+      if (what === "step") this.follow();
     });
     this.draw();
     // A picture that is cut off beside the table stands below it.
@@ -281,6 +282,15 @@ class Graph {
     const untold = (v) => !whole && state.rowOf.has(v) && !state.told(state.rowOf.get(v), "down");
     for (const arrow of this.arrows) arrow.classList.toggle("untold", untold(Number(arrow.dataset.target)));
     for (const label of this.labels) label.classList.toggle("untold", untold(Number(label.dataset.of)));
+  }
+
+  // The box of the step that is being told comes into sight, without moving the page.
+  follow() {
+    const box = this.drawing.querySelector(".box.current");
+    if (!box) return;
+    const [at, view] = [box.getBoundingClientRect(), this.view.getBoundingClientRect()];
+    const beyond = (low, high, from, to) => (low < from + 8 ? low - from - 60 : high > to - 8 ? high - to + 60 : 0);
+    this.view.scrollBy(beyond(at.left, at.right, view.left, view.right), beyond(at.top, at.bottom, view.top, view.bottom));
   }
 
   mark() {

@@ -71,7 +71,10 @@ function start(data, graphData) {
   // Inputs that can be written into: numbers, and short vectors element by element.
   const editable = (v) => arrays.count(data.variables.shape[v]) <= 12 && data.variables.shape[v].length <= 1 && data.variables.value[v] !== null;
 
+  let written = null; // the mode for which the fields were made
+
   function inputs() {
+    written = state.mode;
     const why = state.engine.reason() || (state.mode && state.engine.reason(state.mode));
     const boxes = data.inputs.map((v) => {
       const name = data.variables.label[v] || format.subscript(data.variables.name[v]);
@@ -206,7 +209,9 @@ function start(data, graphData) {
 
   // What a lecturer says before writing the line.
   function lead(row, v, way) {
-    const group = row.v < 0 ? `${data.groups.kind[row.group]} ${data.groups.name[row.group]}: ` : "";
+    const { kind: sort, name: title } = data.groups;
+    const said = row.v < 0 && title[row.group].startsWith(sort[row.group]) ? "" : `${sort[row.group]} `; // not "turn turn 1"
+    const group = row.v < 0 ? `${said}${title[row.group]}: ` : "";
     const { label, name, kind } = data.variables;
     const called = label[v] || format.subscript(name[v]);
     if (kind[v] === "input") return way === "up" ? `Derivative by ${called}: ` : "Given: ";
@@ -344,7 +349,8 @@ function start(data, graphData) {
   addEventListener("afterprint", () => trace.layout());
 
   state.on((what) => {
-    if (what === "layout") { title(); modes(); inputs(); }
+    if (what === "layout") { title(); modes(); }
+    if (what === "layout" && written !== state.mode) inputs(); // else what is being written there stays
     if (what !== "mark" && what !== "select") results();
     if (what === "layout" || what === "step") stepping();
     if (what === "values" || what === "formulas") narrate();

@@ -91,7 +91,7 @@ class Trace {
     const focus = this.body.contains(document.activeElement) ? this.focused : -1;
     this.body.replaceChildren(...(above ? [spacer(above)] : []), ...made, ...(below ? [spacer(below)] : []));
     if (focus >= 0 && kept.has(focus)) kept.get(focus).focus({ preventScroll: true });
-    this.refresh("step");
+    this.refresh("rows");
   }
 
   row(r) {
@@ -115,7 +115,7 @@ class Trace {
     const many = sizes[row.group];
     const title = node("td", { class: "label", role: "gridcell", colspan: row.closed ? 2 : 1 + this.width() },
       node("span", { class: "fold", "aria-hidden": "true" }, row.closed ? "▸" : "▾"),
-      node("span", { class: "kind" }, kind[row.group]), " ", node("b", {}, name[row.group]),
+      node("span", { class: "kind" }, name[row.group].startsWith(kind[row.group]) ? "" : `${kind[row.group]} `), node("b", {}, name[row.group]),
       node("span", { class: "count" }, ` ${many} operation${many === 1 ? "" : "s"}`));
     tr.append(title);
     // Of a closed group the last variable is shown, by its name.
@@ -159,7 +159,7 @@ class Trace {
       tr.append(node("td", { class: `number ${kind}`, role: "gridcell", "data-field": kind }));
     }
     const line = state.line(v);
-    tr.append(node("td", { class: "line", role: "gridcell", title: line ? line.text : null }, line ? line.place : ""));
+    tr.append(node("td", { class: "line", role: "gridcell", title: line ? `${line.place}: ${line.text}` : null }, line ? line.place : ""));
   }
 
   // Numbers, what has been told already, marks: everything that changes without a new layout.
@@ -175,6 +175,7 @@ class Trace {
         tr.classList.toggle("unpulled", !up);
         tr.classList.toggle("current", current !== null && current.row === r);
         tr.classList.toggle("upwards", current !== null && current.row === r && current.way === "up");
+        if (down !== tr.down || up !== tr.up) this.silence(tr, down, up);
         for (const cell of tr.querySelectorAll("[data-field]")) {
           const text = state.text(cell.dataset.field, v);
           if (cell.textContent !== text) {
@@ -191,12 +192,23 @@ class Trace {
     if (what === "step" && current) this.bring(current.row);
   }
 
+  // What has not been told yet is not read out either.
+  silence(tr, down, up) {
+    [tr.down, tr.up] = [down, up];
+    for (const cell of tr.cells) {
+      const told = /adjoint|second/.test(cell.className) ? up : down;
+      if (told || cell.classList.contains("mark")) cell.removeAttribute("aria-hidden");
+      else cell.setAttribute("aria-hidden", "true");
+    }
+  }
+
   bring(r) {
     if (this.long) {
       const top = r * this.height, { scrollTop, clientHeight } = this.frame;
       if (top < scrollTop + 40 || top > scrollTop + clientHeight - 80) this.frame.scrollTop = top - clientHeight / 2;
       this.window();
-    } else if (this.elements.has(r)) this.elements.get(r).scrollIntoView({ block: "nearest" });
+    }
+    if (this.elements.has(r)) this.elements.get(r).scrollIntoView({ block: "nearest" });
   }
 
   rowAt(event) {
