@@ -1,10 +1,12 @@
 """Control flow through every transformation, against the same function with Python's own loops and branches."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.testing import check_grads
+from adjoint.testing import check_grads, difference_gradient
 from tests.flow_cases import CASES, WEIGHTS
 
 X = np.array([0.6, 0.9, 0.35])
@@ -267,3 +269,20 @@ def test_errors(name) -> None:
     call, kind, match = ERRORS[name]
     with pytest.raises(kind, match=match):
         call()
+
+
+def test_loops_inside_loops_that_stop_lane_by_lane_have_gradients() -> None:
+    """What an inner loop keeps is as long as it ran, in each turn of the outer one."""
+
+    def f(x: Any) -> Any:
+        def outer(state: Any) -> Any:
+            i, y = state
+            inner = ad.while_loop(lambda q: np.sum(q * q) < 4 + i, lambda q: 1.3 * q + 0.1 * np.sin(q), 0.5 * y)
+            return i + 1, inner
+
+        return np.sum(ad.while_loop(lambda s: (s[0] < 3) & (np.sum(s[1]) < 2.5), outer, (0, x))[1] ** 2)
+
+    xs = np.array([[0.3, -0.7, 1.1], [0.06, -0.14, 0.22], [1.0, 0.2, 1.5]])
+    slopes = [difference_gradient(f, x) for x in xs]
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(xs), slopes, rtol=1e-6)
+    np.testing.assert_allclose(ad.jit(ad.vmap(ad.grad(f)))(xs), slopes, rtol=1e-6)

@@ -97,9 +97,10 @@ class Repeated(Turns):
         def step(*flat: Value) -> list[Value]:
             going = interpret(again, [*flat[:a], *flat[a + b :]])[0]
             out = interpret(body, [*flat[a:], going] if watched else flat[a:])
-            old = [*flat[a + b :], *[np.zeros(np.shape(y), type_of(y).dtype) for y in out[self.carries :]]]
+            # what inner loops kept of their turns is as long as they ran: a zero without a shape fits
+            old = [*flat[a + b :], *[type_of(y).dtype.type(0) for y in out[self.carries :]]]
             return [
-                np.where(np.reshape(going, (size,) + (1,) * (np.ndim(o) - 1)), y, o)
+                np.where(np.reshape(going, (size,) + (1,) * (np.ndim(y) - 1)), y, o)
                 for y, o in zip(out, old, strict=True)
             ]
 
