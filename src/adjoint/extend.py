@@ -280,9 +280,9 @@ def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any
     arrays = [
         i
         for i, leaf in enumerate(leaves)
-        if isinstance(leaf, Traced | np.ndarray | np.generic | float | complex) and not isinstance(leaf, bool)
+        if isinstance(leaf, Traced | np.ndarray | np.generic)  # Python's numbers stay what they are, and give way
     ]
-    values = [plain_value(leaves[i], "checkpoint: an argument") for i in arrays]
+    values = [v if isinstance(v := leaves[i], Traced) else plain_value(v, "checkpoint: an argument") for i in arrays]
     found: list[Any] = []
     held = Held("checkpoint", (args, kwargs), structure)
 
@@ -302,7 +302,7 @@ def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any
         return record_program(flat, types, values=given, purpose="a checkpointed function")
 
     stripped = [primal(v) for v in values]
-    types = [type_of(v) for v in values]
+    types = [v.type if isinstance(v, RecordTracer) else type_of(v) for v in values]
     # running on values that are not known would only be recorded twice
     known = not any(is_symbolic(v) for v in stripped)
     runs = known and policy is None and not any(isinstance(v, RecordTracer) for v in stripped)

@@ -58,7 +58,7 @@ def _output_fisher(
     count = np.shape(tree.leaves(outcomes)[0])[0]
     # with the values: θ is traced here, so that θ[y] can be read at an outcome that vmap stacks
     values, slopes = vmap(lambda y: value_and_grad(lambda t: loss(t, y))(theta))(outcomes)
-    weights = np.full(count, 1.0 / count) if support is None else np.exp(-values)
+    weights = np.full(count, 1.0 / count, values.dtype) if support is None else np.exp(-values)
     covered = np.sum(weights)
     if form == "score":
         scores = vmap(raveled)(slopes)

@@ -37,7 +37,10 @@ def slogdet(a: LinearMap) -> Pair:
     """(sign, log|det A|), as np.linalg.slogdet gives them; the sign is a number of modulus one for complex maps."""
     if not a.is_square:
         raise ShapeError(f"slogdet: a map of shape {a.shape} has no determinant.")
-    return _slogdet(a)
+    sign, size = _slogdet(a)
+    # of a map without numbers (an identity, a permutation) they are Python's, and get the precision of the map
+    real = np.finfo(a.dtype).dtype.type
+    return (real(sign) if isinstance(sign, float) else sign), (real(size) if isinstance(size, float) else size)
 
 
 @user_facing

@@ -20,7 +20,7 @@ from adjoint.base.source import by_name, user_facing
 from adjoint.ops.inverses import inverted
 from adjoint.ops.reversible import Reversible
 from adjoint.program.program import Program, Var
-from adjoint.program.record import record_program
+from adjoint.program.record import RecordTracer, record_program
 from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
@@ -132,8 +132,11 @@ class _Layer:
         self, function: Function, inverse: Function | None, structure: Any, types: list[ArrayType], own: tuple[Any, ...]
     ) -> None:
         leaves, own_structure = tree.flatten(own)
-        values = [plain_value(leaf, "reversible: a parameter") for leaf in leaves]
-        kinds = [type_of(v) for v in values]
+        # Python's numbers stay what they are, and give way to the precision of the state
+        values = [
+            v if isinstance(v, Traced | float | complex) else plain_value(v, "reversible: a parameter") for v in leaves
+        ]
+        kinds = [v.type if isinstance(v, RecordTracer) else type_of(v) for v in values]
         n = len(values)
 
         def recorded(f: Function, structure: Any, types: list[ArrayType]) -> tuple[Program, list[Traced], Any]:
@@ -164,7 +167,8 @@ class _Layer:
         ]:
             raise ShapeError(
                 f"reversible: the inverse of {getattr(function, '__name__', 'a layer')} gives "
-                f"{', '.join(map(str, undone.output_types))}, but the layer takes {', '.join(map(str, types))}."
+                f"{', '.join(map(str, undone.output_types))}, but the layer takes {', '.join(map(str, types))}. "
+                "Convert what it returns, or give the parameters in the precision of the state."
             )
         self.program = _arranged(program, n, state, len(captured), len(closed), True, closed)
         self.inverse = _arranged(undone, n, len(outputs), len(captured), len(closed), False, captured)
