@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api import Transformed
+from adjoint.audit.walk import plain_values
 from adjoint.audit.ways import UnknownBranches, Way
 from adjoint.derivatives import jacobian
 from adjoint.ops.guards import Mismatch
@@ -78,6 +79,7 @@ def _generalized(function: Callable[..., Any], options: dict[str, Any], args: An
     if len(args) != 1:
         raise TypeError(f"generalized_jacobian: the function takes one array; got {len(args)} arguments.")
     (x,) = args
+    plain_values("generalized_jacobian", x)
     x = np.asarray(x, float)
     if options["method"] != "sampled":
         try:
@@ -115,6 +117,7 @@ def directional(
     """
 
     def quotient(w: Any, v: Any) -> Any:
+        plain_values("directional", w, v)
         if method != "sampled":
             return generalized_jacobian(function, method=method, radius=radius, seed=seed)(w).along(v)
         w, v = np.asarray(w, float), np.asarray(v, float)
@@ -132,6 +135,7 @@ def lipschitz(
     """An estimate from below of the Lipschitz constant around a point: the largest norm of J at points nearby."""
 
     def estimate(w: Any) -> float:
+        plain_values("lipschitz", w)
         w = np.asarray(w, float)
         points = _nearby(w, {"radius": radius, "samples": samples, "seed": seed})
         found = [np.reshape(jacobian(function)(p), (-1, max(w.size, 1))) for p in points]

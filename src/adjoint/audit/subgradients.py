@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api import Function
+from adjoint.audit.walk import plain_values
 
 __all__ = ["is_subgradient"]
 
@@ -21,6 +22,7 @@ def is_subgradient(
     f(y) ≥ f(x) + ⟨z, y - x⟩ is tried for `samples` points y around x, at distances from radius · 1e-6 to `radius` and
     along the axes. False is certain, up to rounding; True says that no sample speaks against it.
     """
+    plain_values("is_subgradient", x, z)
     leaves, structure = tree.flatten(x)
     slopes, other = tree.flatten(z)
     tree.check_same_structure("is_subgradient: z", structure, other, "x", "z")

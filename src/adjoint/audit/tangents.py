@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api import Transformed
+from adjoint.audit.walk import plain_values
 from adjoint.derivatives import jacobian
 
 __all__ = ["TangentSpace", "tangent_space"]
@@ -42,6 +43,7 @@ def tangent_space(constraints: Callable[..., Any]) -> Transformed:
 def _tangent_space(constraints: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> TangentSpace:
     if len(args) != 1:
         raise TypeError(f"tangent_space: the constraints take one array; got {len(args)} arguments.")
+    plain_values("tangent_space", args)
     w = np.asarray(args[0], float)
     rows = np.reshape(jacobian(lambda w: constraints(w, **kwargs))(w[()]), (-1, w.size))
     _, singular, right = np.linalg.svd(rows)

@@ -88,10 +88,15 @@ def _inside(op: Any, xs: list[Value], visit: Visit) -> Sequence[Value] | None:
     return None
 
 
+def plain_values(name: str, *values: Any) -> None:
+    """Refuse values of a transformation."""
+    if any(isinstance(leaf, Traced) for leaf in tree.leaves(values)):
+        raise _inside_transformation(name)
+
+
 def recorded(name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> tuple[Program, list[Value]]:
     """What a function does at given arguments, and the values of the program's inputs."""
-    if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
-        raise _inside_transformation(name)
+    plain_values(name, args, kwargs)
     found = trace(lambda *a: function(*a, **kwargs), concrete=True)(*args)
     fixed = dict(found.fixed)
     values = [np.asarray(leaf)[()] for number, leaf in enumerate(tree.leaves(args)) if number not in fixed]
@@ -101,7 +106,8 @@ def recorded(name: str, function: Callable[..., Any], args: Sequence[Any], kwarg
 
 
 def _inside_transformation(name: str) -> TraceError:
+    examples = f"{name}(jit(f))(x), {name}(vmap(f))(xs), {name}(grad(f))(x)"
     return TraceError(
-        f"{name} looks at values, and inside jit, vmap or a derivative they are not at hand. "
-        f"Call it outside, on the transformed function: {name}(jit(f))(x), {name}(vmap(f))(xs), {name}(grad(f))(x)."
+        f"{name} looks at values, and inside jit, vmap or a derivative they are not at hand. Call it outside"
+        + (f", on the transformed function: {examples}." if name in ("cost", "kinks") else ", at one point.")
     )

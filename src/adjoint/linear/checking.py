@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import CheckError, ShapeError
+from adjoint.base.errors import CheckError, ShapeError, TraceError
 from adjoint.linear.facts import FACTS, read
 from adjoint.linear.maps import LinearMap
+from adjoint.program.trace import Traced
 
 __all__ = ["assume", "check_adjoint", "check_facts", "find_facts"]
 
@@ -28,6 +29,7 @@ def assume(a: LinearMap, *facts: str) -> LinearMap:
 
 def check_adjoint(a: LinearMap, *, rtol: float | None = None, trials: int = 3, seed: int = 0) -> None:
     """Raise CheckError unless ⟨A x, u⟩ = ⟨x, A* u⟩ for random x and u."""
+    _plain("check_adjoint", a)
     rng = np.random.default_rng(seed)
     tolerance = _tolerance(a) if rtol is None else rtol
     for _ in range(trials):
@@ -47,6 +49,7 @@ def check_facts(a: LinearMap, *facts: str, rtol: float | None = None, dense_up_t
     The matrix is looked at up to `dense_up_to` rows and columns; larger maps are tried on random elements, which finds
     what is wrong about symmetry, orthonormality, definiteness and zero, and leaves the others unchecked.
     """
+    _plain("check_facts", a)
     asked = sorted(read(facts) if facts else a.facts)
     tolerance = _tolerance(a) if rtol is None else rtol
     if max(a.shape) <= dense_up_to:
@@ -61,9 +64,18 @@ def check_facts(a: LinearMap, *facts: str, rtol: float | None = None, dense_up_t
 
 def find_facts(a: LinearMap, *, rtol: float | None = None) -> LinearMap:
     """The same map, with all facts that its matrix shows (it is made for that)."""
+    _plain("find_facts", a)
     dense, tolerance = np.asarray(a.to_dense()), _tolerance(a) if rtol is None else rtol
     usable = FACTS if a.is_square else {"orthonormal", "orthonormal rows", "zero"}
     return a._claiming(frozenset(fact for fact in usable if _holds(dense, fact, tolerance)))
+
+
+def _plain(name: str, a: LinearMap) -> None:
+    if any(isinstance(leaf, Traced) for leaf in tree.leaves(a)):
+        raise TraceError(
+            f"{name} looks at the elements of a map, and inside jit, vmap or a derivative they are not at hand. Call "
+            "it outside; inside, say what you know with linear.assume."
+        )
 
 
 def _tolerance(a: LinearMap) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 
 from adjoint import tree
 from adjoint.api import value_and_grad
-from adjoint.base.errors import ControlFlowError
+from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, user_facing
 from adjoint.jitting import Jitted, jit
 from adjoint.memory.ledger import Answers, CountedTape, Ledger, Line
@@ -20,7 +20,7 @@ from adjoint.memory.workspace import size_of, workspace
 from adjoint.ops.loops import While
 from adjoint.pipeline import executable, traced
 from adjoint.program.program import Program
-from adjoint.program.trace import running
+from adjoint.program.trace import Traced, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.reverse import sweep, sweep_small
@@ -112,6 +112,11 @@ def memory_report(function: Callable[..., tree.Tree], argnums: int | Sequence[in
     @user_facing
     def report(*args: tree.Tree, **kwargs: tree.Tree) -> MemoryReport:
         name = getattr(function, "__name__", "function")
+        if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
+            raise TraceError(
+                "memory_report counts what a function takes by itself, not inside jit, vmap or a derivative. Call it "
+                "outside, on the whole: memory_report(jit(f))(x), memory_report(vmap(f))(xs)."
+            )
         if isinstance(function, Jitted):
             return _compiled(name, function, places, args, kwargs)
         return _Run(function, places, args, kwargs).report(name)

@@ -99,6 +99,14 @@ def recorded(
 
     types = [ArrayType(tuple(t.shape), t.dtype) for t in map(type_of, given)]
     values = [concrete(v) for v in given] if with_values else None
+    if any(
+        v is None or isinstance(v, Traced) or np.shape(v) != t.shape
+        for v, t in zip(values or [], types if values else [], strict=True)
+    ):
+        raise TraceError(
+            f"{name} looks at the values of its arguments here, and inside jit and vmap they are not at hand. Call it "
+            "outside, or ask for the pattern of all values (local=False, and no Python branches on values)."
+        )
     changes = Journal()
     with journal(changes):
         try:

@@ -20,7 +20,7 @@ from adjoint.api import jvp, vjp
 from adjoint.base.errors import AdjointError
 from adjoint.testing.flat import Differences, Flat, Leaves, flat_function
 from adjoint.testing.linearity import place
-from adjoint.testing.vectors import described, epsilon, inner, random_direction
+from adjoint.testing.vectors import at_values, described, epsilon, inner, random_direction
 
 Mode = Literal["forward", "reverse"]
 
@@ -29,6 +29,7 @@ class MismatchError(AdjointError, AssertionError):
     """Two ways to compute one derivative disagree."""
 
 
+@at_values
 def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],
@@ -56,6 +57,7 @@ def check_grads(
     check_level(Check(flat, tuple(dict.fromkeys(modes)), tolerance, atol, step, ()), order, np.random.default_rng(seed))
 
 
+@at_values
 def dot_test(f: Callable[..., Any], args: Sequence[Any], *, rtol: float | None = None, seed: int = 0) -> float:
     """Check that vjp is the adjoint of jvp: ⟨u, J v⟩ = ⟨Jᵀu, v⟩ for random u, v. Returns the relative gap."""
     flat = flat_function(f, args, "dot_test")

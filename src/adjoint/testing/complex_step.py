@@ -20,10 +20,11 @@ import numpy as np
 
 from adjoint.base.errors import DtypeError, UnsupportedError
 from adjoint.testing.differences import checked_step, real_scalar
-from adjoint.testing.vectors import Array, described, epsilon, line, moves, moving_pairs
+from adjoint.testing.vectors import Array, at_values, described, epsilon, line, moves, moving_pairs
 from adjoint.tree import Tree, flatten, unflatten
 
 
+@at_values
 def complex_step(f: Callable[[Any], Tree], x: Tree, direction: Tree, *, step: float | None = None) -> Tree:
     """∂f(x)[v] = Im f(x + i δ v) / δ, a tree like f(x), from one call of f.
 
@@ -44,6 +45,7 @@ def complex_step(f: Callable[[Any], Tree], x: Tree, direction: Tree, *, step: fl
     return unflatten(shape_of_output, [slope_of(y, δ) for y in outputs])
 
 
+@at_values
 def complex_step_gradient(f: Callable[[Any], Any], x: Tree, *, step: float | None = None) -> Tree:
     """The gradient of a real function of P numbers, by P complex steps: P calls of f."""
     x = float(x) if type(x) is int else x

@@ -14,10 +14,11 @@ import numpy as np
 
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.testing.stencils import Kind, Stencil, coefficients, points_for_accuracy
-from adjoint.testing.vectors import Array, described, epsilon, line, matching_leaves, moves
+from adjoint.testing.vectors import Array, at_values, described, epsilon, line, matching_leaves, moves
 from adjoint.tree import Tree, flatten, unflatten
 
 
+@at_values
 def finite_difference(
     f: Callable[[Any], Tree],
     x: Tree,
@@ -41,6 +42,7 @@ def finite_difference(
     return combined(stencil, δ, {i: f(along(i * δ)) for i in active_offsets(stencil)})
 
 
+@at_values
 def difference_gradient(
     f: Callable[[Any], Any],
     x: Tree,
@@ -72,6 +74,7 @@ def gradient_leaf(leaf: Any, slopes: Iterator[Tree]) -> Any:
     return gradient[()]
 
 
+@at_values
 def difference_jacobian(
     f: Callable[[Any], Tree],
     x: Tree,

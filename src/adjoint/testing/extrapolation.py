@@ -14,7 +14,7 @@ from adjoint.testing.differences import (
     unit_step,
 )
 from adjoint.testing.stencils import Kind, Stencil
-from adjoint.testing.vectors import Array, epsilon, line
+from adjoint.testing.vectors import Array, at_values, epsilon, line
 from adjoint.tree import Tree, flatten, unflatten
 
 
@@ -29,6 +29,7 @@ class Extrapolated(NamedTuple):
         return f"{self.value:.15g} ± {self.error:.1e}" if number else f"{self.value} ± {self.error}"
 
 
+@at_values
 def richardson(
     f: Callable[[Any], Tree],
     x: Tree,

@@ -16,7 +16,16 @@ import numpy as np
 
 from adjoint.base.errors import AdjointError, NotLinear
 from adjoint.testing.extrapolation import richardson
-from adjoint.testing.vectors import combination, epsilon, line, matching_leaves, moves, norm, random_direction
+from adjoint.testing.vectors import (
+    at_values,
+    combination,
+    epsilon,
+    line,
+    matching_leaves,
+    moves,
+    norm,
+    random_direction,
+)
 from adjoint.tree import Tree, flatten
 
 
@@ -30,6 +39,7 @@ ALONG_LINES_ONLY = (
 )
 
 
+@at_values
 def check_linear(
     f: Callable[[Any], Tree], x: Tree, *, rtol: float | None = None, trials: int = 3, seed: int = 0
 ) -> None:
@@ -80,6 +90,7 @@ def place(path: str, index: tuple[Any, ...]) -> str:
     return path + (f"[{', '.join(str(int(i)) for i in index)}]" if index else "")
 
 
+@at_values
 def check_frechet(
     f: Callable[[Any], Tree],
     x: Tree,

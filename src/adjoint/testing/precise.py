@@ -5,8 +5,10 @@ from math import ceil
 from typing import Any
 
 from adjoint.testing.stencils import Kind, coefficients
+from adjoint.testing.vectors import at_values
 
 
+@at_values
 def mp_difference(
     f: Callable[..., Any],
     *point: Any,

@@ -30,7 +30,7 @@ from adjoint.testing.differences import (
 )
 from adjoint.testing.extrapolation import richardson
 from adjoint.testing.stencils import Kind, Stencil, coefficients, fewest_points
-from adjoint.testing.vectors import epsilon, line
+from adjoint.testing.vectors import at_values, epsilon, line
 from adjoint.tree import Tree, flatten, unflatten
 
 Method = Literal["central", "forward", "backward", "complex", "richardson"]
@@ -67,6 +67,7 @@ class Difference:
         )
 
 
+@at_values
 def difference(
     f: Callable[[Any], Tree],
     x: Tree,

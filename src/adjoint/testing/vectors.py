@@ -4,15 +4,34 @@ The inner product of two trees is Re⟨u, v⟩ = Re Σ conj(u) v over all leaves
 a `jvp`. Leaves that are not real or complex floats (integers, flags, names) are constants: they do not move.
 """
 
+import functools
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
-from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.errors import DtypeError, ShapeError, TraceError
+from adjoint.program.trace import Traced
 from adjoint.tree import Structure, Tree, check_same_structure, flatten, unflatten
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def at_values(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that takes differences of values: arguments of a transformation have none yet."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if any(isinstance(leaf, Traced) for leaf in flatten((args, kwargs))[0]):
+            raise TraceError(
+                f"{function.__name__} works with values, and inside jit, vmap or a derivative they are not at hand. "
+                "Call it outside, on the transformed function."
+            )
+        return function(*args, **kwargs)
+
+    return call
 
 
 def moves(leaf: object) -> bool:
