@@ -102,6 +102,22 @@ def test_steps_take_the_value_of_their_side():
     assert ad.grad(f, side="left")(2.0) == 1.0
 
 
+@pytest.mark.parametrize("plan", [2, "full", "halving"])
+def test_loops_with_checkpoints(plan):
+    turn = lambda c, t: (c + t * np.abs(c), None)
+    scanned = lambda x: ad.scan(turn, x, np.ones(4), checkpoint=plan)[0]
+    until = lambda x: ad.while_loop(
+        lambda s: s[0] < 3, lambda s: (s[0] + 1, np.abs(s[1]) + s[1]), (0, x), checkpoint="online"
+    )[1]
+    for f, right in ((scanned, 16.0), (until, 8.0), (ad.jit(scanned), 16.0)):
+        assert f(1e-3) == pytest.approx(right * 1e-3)
+        assert ad.grad(f, side="right")(0.0) == right
+        assert ad.grad(f, side="left")(0.0) == 0.0
+        assert ad.jit(ad.grad(f, side="right"))(0.0) == right
+        both = ad.vmap(ad.grad(f, side="right"))(np.array([0.0, -1.0]))
+        np.testing.assert_allclose(both, [right, 0.0], atol=1e-9)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_questions_of_python_are_answered_by_the_side(compiled):
     whole = lambda x: x * math.floor(x) + 10.0 * x * int(x)

@@ -6,6 +6,7 @@ the trace that asks (`trace.programs`), so nothing here knows how they work.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -40,6 +41,11 @@ class Control(Op):
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
     ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
         """(outputs, residuals for `pull` and `push`)."""
+
+    def without_checkpoints(self) -> Control:
+        """The same, where reverse mode keeps all that it will read."""
+        changed: Any = self  # only loops have plans
+        return dataclasses.replace(changed, checkpoint=None) if getattr(self, "checkpoint", None) is not None else self
 
     @abstractmethod
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:

@@ -39,6 +39,7 @@ class Trace(ABC):
 
     title = "a transformation"
     staged_by: Trace | None = None  # an inner trace that records what is done with values of this one
+    unrolls = False  # runs loops turn by turn
     differentiates = False  # its values are a value with derivatives beside it
     records = False  # writes a program: an effect inside it is written down, whatever it reads
     # the thread in which the short way of recording may be taken; 0 when it may not (see transform/recorders.py)
@@ -68,6 +69,10 @@ class Trace(ABC):
     def asked(self, x: Any) -> Value:
         """The value that answers Python's questions (`if x:`, int(x)) to a value of this trace."""
         return x._value
+
+    def is_unrolled(self) -> bool:
+        """Whether loops run turn by turn here, or further out: checkpoints would spare nothing."""
+        return self.unrolls or (self.outer is not None and self.outer.is_unrolled())
 
     def recorded_inside(self) -> Trace | None:
         """The branch or loop that is being recorded inside this transformation; None: there is none."""

@@ -58,6 +58,7 @@ class Sided(Trace):
     """Runs primitives on pairs."""
 
     title = "a derivative from one side"
+    unrolls = True
 
     def constant(self, value: Value) -> Pair:
         return Pair(self, value, value)

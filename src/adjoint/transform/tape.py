@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import get_ident
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -170,6 +170,9 @@ class Tape(Trace):
             return self.apply_one(op, args[0]) if len(args) == 1 else self.apply_two(op, *args)
         if get_ident() != self.thread:
             self.wrong_thread()
+        if op.saves and self.outer is not None and self.outer.is_unrolled():
+            whole: Op = cast(Any, op).without_checkpoints()
+            op = whole
         values: list[Value] = []
         places: list[int] = []
         mine: list[bool] = []
