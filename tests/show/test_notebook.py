@@ -52,3 +52,10 @@ def test_names_are_escaped():
 
     f.__name__ = "<b>&"
     assert "&lt;b&gt;&amp;: value" in ad.explain(f)(1.0)._repr_html_()
+
+
+def test_what_is_not_finite_stands_out():
+    with np.errstate(invalid="ignore"):
+        html = ad.explain(lambda x: np.sqrt(np.log(x)))(0.5)._repr_html_()
+    assert html.count('adjoint-bad">nan') == 3  # the root, and the adjoints before it
+    assert 'adjoint-bad">' not in ad.explain(np.sin)(0.5)._repr_html_()

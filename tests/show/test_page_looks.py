@@ -95,6 +95,10 @@ def test_nothing_is_cut_off_or_written_over(opened, width):
         page.keyboard.press(key)
         assert page.evaluate(CUT) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page = opened(ad.explain(slides, mode="second")(1.0), viewport={"width": width, "height": 850})
+    assert page.evaluate(
+        "(() => { const f = document.querySelector('.frame'); return f.scrollWidth <= f.clientWidth; })()"
+    )
 
 
 def test_wide_graphs_stand_below_the_table(opened):

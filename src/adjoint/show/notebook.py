@@ -17,10 +17,11 @@ __all__ = ["notebook"]
 
 ROWS = 80  # of a table in a notebook
 _SYMBOL = re.compile("([vct])([\u0304\u0307]{0,2})([₋₀-₉]+)")
+_BAD = re.compile("nan|inf|not finite")
 _DIGITS = str.maketrans("₋₀₁₂₃₄₅₆₇₈₉", "−0123456789")
 STYLE = """
 .adjoint-view { --adjoint-ink: var(--jp-content-font-color1, #1c2733); --adjoint-soft: var(--jp-content-font-color2, #5b6774);
-  --adjoint-line: var(--jp-border-color2, #d9dee3); --adjoint-bar: #a8330a; --adjoint-dot: #0b6656; --adjoint-two: #6f2a94;
+  --adjoint-line: var(--jp-border-color2, #d9dee3); --adjoint-bar: #a8330a; --adjoint-dot: #0b6656; --adjoint-two: #6f2a94; --adjoint-warn: #b00020;
   color: var(--adjoint-ink); overflow-x: auto; font-size: 14px; }
 .adjoint-view.adjoint-view table { border-collapse: collapse; margin: 6px 0; border: 0; }
 .adjoint-view.adjoint-view caption { caption-side: top; text-align: left; padding: 0 0 4px; color: var(--adjoint-soft); }
@@ -30,13 +31,13 @@ STYLE = """
 .adjoint-view td.adjoint-formula { font: 16px/1.4 "STIX Two Text", Cambria, Georgia, "DejaVu Serif", serif; }
 .adjoint-view.adjoint-view td.adjoint-number { font: 13px/1.6 ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; text-align: right; }
 .adjoint-view .adjoint-reverse { color: var(--adjoint-bar); } .adjoint-view .adjoint-tangent { color: var(--adjoint-dot); }
-.adjoint-view .adjoint-second { color: var(--adjoint-two); }
+.adjoint-view .adjoint-second { color: var(--adjoint-two); } .adjoint-view.adjoint-view .adjoint-bad { color: var(--adjoint-warn); font-weight: 700; }
 .adjoint-view .adjoint-quiet { color: var(--adjoint-soft); font-size: 12px; }
 .adjoint-view sub { font-size: 0.72em; line-height: 0; }
 .adjoint-view ul { margin: 4px 0 0; padding-left: 20px; color: var(--adjoint-soft); }
-[data-jp-theme-light="false"] .adjoint-view { --adjoint-bar: #ff9d73; --adjoint-dot: #5fd3bb; --adjoint-two: #d3a2f0; }
+[data-jp-theme-light="false"] .adjoint-view { --adjoint-bar: #ff9d73; --adjoint-dot: #5fd3bb; --adjoint-two: #d3a2f0; --adjoint-warn: #ff7d8c; }
 @media (prefers-color-scheme: dark) { :root:not([data-jp-theme-light]) .adjoint-view { --adjoint-ink: #e6ebf0; --adjoint-soft: #9aa7b4;
-  --adjoint-line: #303b46; --adjoint-bar: #ff9d73; --adjoint-dot: #5fd3bb; --adjoint-two: #d3a2f0; } }
+  --adjoint-line: #303b46; --adjoint-bar: #ff9d73; --adjoint-dot: #5fd3bb; --adjoint-two: #d3a2f0; --adjoint-warn: #ff7d8c; } }
 """.strip()  # noqa: E501
 
 
@@ -87,4 +88,5 @@ def _formula(text: str) -> str:
 
 
 def _number(text: str, kind: str) -> str:
-    return f'<td class="adjoint-number{kind}">{escape(text)}</td>'
+    bad = " adjoint-bad" if _BAD.search(text) else ""
+    return f'<td class="adjoint-number{kind}{bad}">{escape(text)}</td>'

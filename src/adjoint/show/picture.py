@@ -167,7 +167,7 @@ def _outline(kind: str, x: float, y: float, w: float, h: float, name: str) -> st
         s = 8.0
         corners = [(x + s, y), (x + w, y), (x + w - s, y + h), (x, y + h)]
         return f'<polygon class="{name}" points="{" ".join(f"{_n(a)},{_n(b)}" for a, b in corners)}"/>'
-    round_ = h / 2 if kind == "input" else 3.0
+    round_ = min(h / 2, 33.0) if kind == "input" else 3.0  # of a high box the corners stay clear of the letters
     return f'<rect class="{name}" x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}" rx="{_n(round_)}"/>'
 
 

@@ -30,6 +30,7 @@ class Graph {
     this.view.addEventListener("keydown", (event) => this.key(event));
     state.on((what) => {
       if (["layout", "values", "formulas"].includes(what)) this.draw();
+      if (what === "layout" && this.fitted) this.fit();
       else if (what === "mark") this.mark();
       else this.progress();
       if (what === "step") this.follow();
@@ -162,7 +163,7 @@ class Graph {
     });
     const outline = (name, inset) => (given.kind === "constant"
       ? svg("polygon", { class: name, points: `${x + 8},${y} ${x + w},${y} ${x + w - 8},${y + h} ${x},${y + h}` })
-      : svg("rect", { class: name, x: x + inset, y: y + inset, width: w - 2 * inset, height: h - 2 * inset, rx: given.kind === "input" ? (h - 2 * inset) / 2 : 3 }));
+      : svg("rect", { class: name, x: x + inset, y: y + inset, width: w - 2 * inset, height: h - 2 * inset, rx: given.kind === "input" ? Math.min((h - 2 * inset) / 2, 33) : 3 }));
     made.append(outline("outline", 0));
     if (result) made.append(outline("inner", 3));
     written.forEach((line, k) => {
@@ -215,11 +216,13 @@ class Graph {
   }
 
   zoom(factor) {
+    this.fitted = false;
     this.scale = Math.min(Math.max(this.scale * factor, 0.05), 3);
     this.resize();
   }
 
   fit(all = false) {
+    this.fitted = !all; // as long as nobody chooses another size
     const [width, height] = this.extent;
     const wide = (this.view.clientWidth - 2) / width;
     this.scale = Math.min(1.15, all ? Math.min(wide, (this.view.clientHeight - 2) / height) : Math.max(wide, Graph.SMALLEST));
