@@ -118,6 +118,13 @@ def test_loops_with_checkpoints(plan):
         np.testing.assert_allclose(both, [right, 0.0], atol=1e-9)
 
 
+def test_chains_that_are_undone():
+    layer = lambda y: 2.0 * y + 0.5 * np.abs(y)
+    chain = ad.memory.reversible(layer, inverse=lambda z: np.where(z > 0, z / 2.5, z / 1.5))
+    assert ad.grad(chain, side="right")(0.0) == 2.5
+    assert ad.grad(chain, side="left")(0.0) == 1.5
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_questions_of_python_are_answered_by_the_side(compiled):
     whole = lambda x: x * math.floor(x) + 10.0 * x * int(x)

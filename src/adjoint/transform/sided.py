@@ -23,6 +23,7 @@ from adjoint.base.errors import DtypeError, NonFiniteError
 from adjoint.base.source import here
 from adjoint.ops.call import Call
 from adjoint.ops.control import Control
+from adjoint.ops.reversible import Reversible
 from adjoint.program.op import Op
 from adjoint.program.program import interpret
 from adjoint.program.trace import Trace, Traced, running
@@ -70,6 +71,8 @@ class Sided(Trace):
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if isinstance(op, Call):
             return tuple(interpret(op.program, args))
+        if isinstance(op, Reversible):
+            return op.evaluate(*args)  # layer by layer
         if isinstance(op, Control):
             return tuple(unrolled(op, args))
         mine = [isinstance(a, Pair) and a._trace is self for a in args]
