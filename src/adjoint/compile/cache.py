@@ -79,7 +79,7 @@ def _python_files(folder: str) -> Iterator[tuple[str, int, int]]:
                 yield from _python_files(entry.path)
 
 
-# From a program to machine code: the parts of the library that have a hand in it. Those above them have none.
+# From a program to machine code: the folders of the library that have a hand in it, beside the files above them.
 _MAKERS = ("base", "compile", "numpy", "ops", "program", "scipy", "simplify", "transform", "tree")
 
 
@@ -89,6 +89,7 @@ def _own_source() -> str:
     found = hashlib.sha256()
     root = Path(__file__).parents[1]
     files = sorted(file for part in _MAKERS if (root / part).is_dir() for file in _python_files(str(root / part)))
+    files += [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(root.glob("*.py"))]
     if not files:  # the library is in an archive: what it was made of last time cannot be told
         return os.urandom(16).hex()
     found.update((root / "__init__.py").read_bytes())
