@@ -44,3 +44,15 @@ def test_the_mean_of_nothing(f):
             np.testing.assert_array_equal(got, want)
             assert np.asarray(got).dtype == want.dtype
         assert ad.vjp(f, x)[1](np.ones_like(want))[0].shape == x.shape
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "x, y", [(0.0, 1e-310), (np.inf, np.inf), (np.nan, np.inf), (1e300, 1e200), (1.0, 0.0), (0.0, 0.0), (2.0, 4.0)]
+)
+def test_the_slope_of_a_quotient_at_the_edges_is_the_same_in_every_mode(x, y) -> None:
+    """-z/y, whether x is differentiated as well or not, eagerly and compiled."""
+    f = lambda x, y: x / y
+    slope = ad.jvp(f, (x, y), (0.0, 1.0))[1]
+    found = [ad.grad(f, (0, 1))(x, y)[1], ad.grad(f, 1)(x, y), ad.jit(ad.grad(f, (0, 1)))(x, y)[1]]
+    np.testing.assert_array_equal(found, [slope] * 3)

@@ -1,8 +1,9 @@
 """`ad.cost(f)(*args)`: the operations and the memory traffic of a function and of its gradient, line by line.
 
 Value and gradient of a rational function together take at most five times the operations of the value alone, however
-many inputs there are (Baur and Strassen): a product x y takes one for itself, two for its cotangents z̄ y and z̄ x, two
-for adding them to what x and y have already; a quotient z = x / y has the cotangents x̄ = z̄ / y and -x̄ z. Here it can be
+many inputs there are (Baur and Strassen). A product x y takes one for itself and two for its cotangents z̄ y and z̄ x; a
+quotient z = x / y one, and three for z̄ / y and z̄ (-z / y). Sums of cotangents are made where a value is read again, at
+most one for each operation: every operation reads two values, and makes one that is read. Here it can be
 counted, for any function.
 """
 

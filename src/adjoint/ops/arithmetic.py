@@ -17,12 +17,9 @@ from adjoint.ops.pointwise import (
     ProductUfunc,
     SmoothUfunc,
     Ufunc,
-    conjugated,
     inverse,
     itself,
-    masked_multiply,
     minus_one,
-    minus_slope,
     other,
     smooth,
     spread,
@@ -151,18 +148,7 @@ deg2rad = smooth(np.deg2rad, lambda: np.pi / 180.0)
 
 
 class DivideUfunc(SmoothUfunc):
-    """z = x / y. Its series comes from z y = x: zₖ = (xₖ - Σ yⱼ zₖ₋ⱼ) / y₀, over j = 1 … k.
-
-    Backwards, x̄ = z̄ / y and ȳ = -x̄ z: one division and one product.
-    """
-
-    def pull(
-        self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool], masked: bool = False
-    ) -> Sequence[Value]:
-        if not all(wanted):
-            return super().pull(ct, xs, z, wanted, masked)
-        first = masked_multiply(ct, conjugated(inverse(xs[1])))
-        return [first, masked_multiply(first, -conjugated(z))]
+    """z = x / y. Its series comes from z y = x: zₖ = (xₖ - Σ yⱼ zₖ₋ⱼ) / y₀, over j = 1 … k."""
 
     def coefficient(self, k: int, xs: Sequence[Any], z: Any) -> Value:
         x, y = xs
@@ -207,7 +193,7 @@ def whole_power(x: Value, n: int) -> Value:
 
 
 multiply = ProductUfunc(np.multiply, [other, itself])
-divide = DivideUfunc(np.divide, [inverse, minus_slope], singular=True)
+divide = DivideUfunc(np.divide, [inverse, lambda y, z: -z / y], singular=True)
 power = PowerUfunc(np.power, [_power_base, _power_exponent], singular=True)
 float_power = PowerUfunc(np.float_power, [_power_base, _power_exponent], singular=True)
 square = smooth(np.square, lambda x: 2.0 * x)

@@ -71,16 +71,6 @@ def over_y(x: Value, y: Value, z: Value) -> Value:
     return inverse(y)
 
 
-def minus_slope(y: Value, z: Value) -> Value:
-    """The partial -z/y of a quotient."""
-    return -z / y
-
-
-def minus_z_over_y(x: Value, y: Value, z: Value) -> Value:
-    """The partial -z/y as the tape reads it: where ct/y is known already, it multiplies that by -z."""
-    return -z / y
-
-
 def pick_x(x: Value, y: Value, z: Value) -> Value:
     return x
 
@@ -98,7 +88,7 @@ def _reads(*names: str) -> Callable[[Factor], Partial]:
         ("z",): lambda f: pick_z if f is result else lambda x, y, z: f(z),
         ("x", "y"): lambda f: lambda x, y, z: f(x, y),
         ("x", "z"): lambda f: lambda x, y, z: f(x, z),
-        ("y", "z"): lambda f: minus_z_over_y if f is minus_slope else lambda x, y, z: f(y, z),
+        ("y", "z"): lambda f: lambda x, y, z: f(y, z),
         ("x", "y", "z"): lambda f: f,
     }
     return table[names]

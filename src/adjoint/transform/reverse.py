@@ -16,16 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import fit, total
-from adjoint.ops.pointwise import (
-    masked_multiply,
-    minus_z_over_y,
-    negated,
-    over_y,
-    pick_x,
-    pick_y,
-    pick_z,
-    spread,
-)
+from adjoint.ops.pointwise import masked_multiply, negated, over_y, pick_x, pick_y, pick_z, spread
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.transform.cotangents import Pending, accumulate, scatter, unwrite
@@ -94,8 +85,6 @@ def sweep_small(entries: list[Any], seeds: dict[int, Value]) -> list[Value]:
                     g = ct
                 elif second is negated:
                     g = -ct
-                elif second is minus_z_over_y and ix >= 0:
-                    g = g * -z  # g is ct / y  # pyright: ignore[reportPossiblyUnboundVariable]
                 else:
                     g = ct * second(x, y, z)
                 old = cts[iy]
@@ -132,15 +121,12 @@ def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: 
                 _pull_fitted(cts, op, (ix, iy), (x, y), z, types, ct, masked, owned)
                 continue
             guarded = guarded or masked
-            g = None
             for place, factor in ((ix, first), (iy, second)):
                 if place >= 0:
                     if factor is None:
                         g = ct
                     elif factor is negated:
                         g = -ct
-                    elif factor is minus_z_over_y and g is not None:
-                        g = masked_multiply(g, -z)  # g is ct / y
                     elif guarded:
                         g = masked_multiply(ct, factor(x, y, z))
                     else:
