@@ -6,16 +6,15 @@ from __future__ import annotations
 import functools
 import json
 from html import escape
-from importlib import resources
 from typing import Any
 
 from adjoint.base.garbage import uncollected
 from adjoint.show.data import explanation_data
+from adjoint.show.scripts import file, script
 from adjoint.show.sections import MOST_DRAWN
 
 __all__ = ["page"]
 
-SCRIPTS = ("numbers", "arrays", "primitives", "engine", "format", "state", "trace", "scene", "graph", "main")
 START = """
 window.explanation = start(
   JSON.parse(document.getElementById("data").textContent),
@@ -31,9 +30,10 @@ def page(explanation: Any) -> str:
 
 
 def _page(explanation: Any) -> str:
+    data = explanation_data(explanation)
     filled = {
-        "title": escape(f"{explanation.name}: explained"), "style": _style(), "script": _script() + START,
-        "plain": escape(str(explanation)), "data": embedded(explanation_data(explanation)),
+        "title": escape(f"{explanation.name}: explained"), "style": _style(), "script": script(data) + START,
+        "plain": escape(str(explanation)), "data": embedded(data),
         "graph": embedded(_graph(explanation)),
     }  # fmt: skip
     out: list[str] = []
@@ -60,15 +60,10 @@ def embedded(data: Any) -> str:
 
 
 @functools.cache
-def _file(name: str) -> str:
-    return resources.files("adjoint.show").joinpath("page", name).read_text(encoding="utf-8")
-
-
-@functools.cache
 def _template() -> list[str]:
     """Texts and names of what stands between them, in turn."""
     pieces: list[str] = []
-    for k, part in enumerate(_file("page.html").split("{{")):
+    for k, part in enumerate(file("page.html").split("{{")):
         if k == 0:
             pieces.append(part)
         else:
@@ -79,10 +74,5 @@ def _template() -> list[str]:
 
 @functools.cache
 def _style() -> str:
-    dark = _file("dark.css").replace("\n", " ")
-    return _file("page.css").replace("{{dark}}", dark) + _file("graph.css")
-
-
-@functools.cache
-def _script() -> str:
-    return "\n".join(_file(f"{name}.js") for name in SCRIPTS)
+    dark = file("dark.css").replace("\n", " ")
+    return file("page.css").replace("{{dark}}", dark) + file("graph.css")

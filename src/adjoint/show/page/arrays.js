@@ -13,9 +13,12 @@ const arrays = (() => {
   }
 
   // From JSON: NaN and infinities are written as words there.
-  function decode(shape, dtype, value) {
+  function decode(shape, dtype, value, imaginary) {
     const number = (x) => (typeof x === "string" ? (x === "nan" ? NaN : x === "inf" ? Infinity : -Infinity) : Number(x));
-    return make(shape, dtype, shape.length === 0 ? Float64Array.of(number(value)) : Float64Array.from(value, number));
+    const list = (x) => (shape.length === 0 ? Float64Array.of(number(x)) : Float64Array.from(x, number));
+    const out = make(shape, dtype, list(value));
+    if (imaginary !== undefined) out.imaginary = list(imaginary);
+    return out;
   }
 
   // Round to what the dtype holds; whole numbers beyond 2⁵³ are refused rather than wrong.
@@ -102,6 +105,15 @@ const arrays = (() => {
     if (full.length === 1) for (let i = 0; i < n; i++) out.data[i] = f(full[0][i]);
     else if (full.length === 2) for (let i = 0; i < n; i++) out.data[i] = f(full[0][i], full[1][i]);
     else for (let i = 0; i < n; i++) out.data[i] = f(...full.map((d) => d[i]));
+    return out;
+  }
+
+  // f gives a list of results for each element: as many arrays as there are dtypes.
+  function mapSeveral(f, dtypes, ...xs) {
+    const shape = broadcastShape(...xs.map((x) => x.shape));
+    const full = xs.map((x) => broadcast(x, shape).data);
+    const out = dtypes.map((dtype) => make(shape, dtype));
+    for (let i = 0; i < count(shape); i++) f(...full.map((d) => d[i])).forEach((z, k) => (out[k].data[i] = z));
     return out;
   }
 
@@ -201,7 +213,7 @@ const arrays = (() => {
   }
 
   return {
-    count, whole, make, scalar, decode, cast, broadcastShape, broadcast, map, transpose, reduce, along, locate, take,
+    count, whole, make, scalar, decode, cast, broadcastShape, broadcast, map, mapSeveral, transpose, reduce, along, locate, take,
     same, strides, walk,
   };
 })();

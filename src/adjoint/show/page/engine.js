@@ -23,7 +23,6 @@ class Engine {
     for (let e = 0; e < events.op.length; e++) {
       const why = primitives.reason(data.ops[events.op[e]]);
       if (why) return why;
-      if (events.outputs[e].length !== 1) return `${data.ops[events.op[e]].title} has several results`;
     }
     if (mode === null) return "";
     if (mode !== "forward" && data.seeds.length === 0) return data.modes.reverse.reason || "there is no seed";

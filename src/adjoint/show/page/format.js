@@ -54,7 +54,7 @@ const format = (() => {
     const told = bad ? ` ${bad} not finite` : "";
     if (!finite.length) return `[${size}]${told}`;
     const low = finite.reduce((a, b) => Math.min(a, b)), high = finite.reduce((a, b) => Math.max(a, b));
-    const rounded = (a) => (Math.abs(a) >= 1e3 && Math.abs(a) < 1e6 ? number(numbers.one.rint(a), 6) : number(a, 3));
+    const rounded = (a) => (Math.abs(a) >= 1e3 && Math.abs(a) < 1e6 ? number(numbers.of.rint(a), 6) : number(a, 3));
     const short = (a) => (arrays.whole(dtype) && !(Math.abs(a) >= 1e3 && Math.abs(a) < 1e6) ? element(a, dtype) : rounded(a));
     const span = low === high ? short(low) : `${short(low)} … ${short(high)}`;
     return `[${size}] ${span}${told} ${sparkline(data, width)}`.trimEnd();

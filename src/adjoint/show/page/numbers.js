@@ -1,5 +1,13 @@
-// Functions of one or two numbers, as NumPy and SciPy have them: values only, no derivatives.
+// Functions of numbers, as NumPy and SciPy have them: values only, no derivatives.
+//   numbers.of[name] = (a, b, …) => number                     the ufunc of this name (as adjoint.show.rules.named has it)
+//   numbers.several[name] = (a, b, …) => [number, …]           a ufunc with several results
+//   numbers.given[key] = (parameters) => (a, b, …) => number   a primitive with static parameters (primitives.key)
+//   complexes.of, complexes.several, complexes.given           the same where an operand or a result is complex: every
+//       argument is a pair [re, im], and each result a pair too, or a number where it is real
+//   numbers.shared                                             what files in special/ give to each other
+// Rarer functions stand in special/*.js, of which a page has those that its primitives need (adjoint.show.scripts).
 "use strict";
+const complexes = { of: {}, several: {}, given: {} };
 const numbers = (() => {
   const LN2 = Math.LN2;
   const SQRT_PI = Math.sqrt(Math.PI);
@@ -254,7 +262,7 @@ const numbers = (() => {
     return x === 0 && y >= 0 ? 0 : Infinity;
   }
 
-  const one = {
+  const of = {
     absolute: Math.abs, fabs: Math.abs, negative: (x) => -x, positive: (x) => x, conjugate: (x) => x,
     sign: (x) => (x !== x ? x : x > 0 ? 1 : x < 0 ? -1 : 0), square: (x) => x * x, sqrt: Math.sqrt, cbrt: Math.cbrt,
     reciprocal: (x) => 1 / x, exp: Math.exp, exp2: (x) => Math.pow(2, x), expm1: Math.expm1, log: Math.log,
@@ -272,8 +280,6 @@ const numbers = (() => {
     "special.cbrt": Math.cbrt, "special.exp2": (x) => Math.pow(2, x), "special.expm1": Math.expm1, "special.log1p": Math.log1p,
     log_ndtr: (x) => (x > -1 ? Math.log1p(-0.5 * erfc(x / Math.SQRT2)) : Math.log(0.5 * erfcx(-x / Math.SQRT2)) - (x * x) / 2),
     rgamma: (x) => (x === -Infinity || (x <= 0 && Number.isInteger(x)) ? 0 : 1 / gamma(x)),
-  };
-  const two = {
     add: (x, y) => x + y, subtract: (x, y) => x - y, multiply: (x, y) => x * y, divide: (x, y) => x / y,
     power, float_power: power, arctan2: Math.atan2, maximum, minimum,
     hypot: Math.hypot,
@@ -296,5 +302,5 @@ const numbers = (() => {
     inv_boxcox1p: (y, l) => (l === 0 ? Math.expm1(y) : Math.expm1(Math.log1p(l * y) / l)),
     kl_div: (x, y) => (x > 0 && y > 0 ? x * Math.log(x / y) - x + y : x === 0 && y >= 0 ? y : x !== x || y !== y ? NaN : Infinity),
   };
-  return { one, two, frexp, polygamma };
+  return { of, several: {}, given: { Polygamma: ({ n }) => (x) => polygamma(n, x) }, shared: {}, frexp };
 })();

@@ -15,7 +15,7 @@ const primitives = (() => {
   }
 
   function extremum(kind) {
-    const better = numbers.two[kind === "max" ? "maximum" : "minimum"];
+    const better = numbers.of[kind === "max" ? "maximum" : "minimum"];
     return (row) => row.reduce((a, b) => better(a, b));
   }
 
@@ -173,7 +173,6 @@ const primitives = (() => {
     Select: (_, [x, y, c], dtype) => map((a, b, is) => (is !== 0 ? a : b), dtype, x, y, c),
     MaskedProduct: (_, xs, dtype) => map((ct, d) => (ct !== 0 ? ct * d : 0), dtype, ...xs),
     Exponent: (_, [x], dtype) => map((a) => numbers.frexp(a)[1], dtype, x),
-    Polygamma: ({ n }, [x], dtype) => map((a) => numbers.polygamma(n, a), dtype, x),
     Convert: (_, [x], dtype) => map(truncated(dtype), dtype, x),
     StopGradient: (_, [x]) => make(x.shape, x.dtype, Float64Array.from(x.data)),
     Real: (_, [x]) => make(x.shape, x.dtype, Float64Array.from(x.data)),
@@ -210,21 +209,37 @@ const primitives = (() => {
 
   const DTYPES = /^(float64|float32|bool|u?int(8|16|32|64))$/;
 
+  // The name of a primitive with static parameters; of a family that has its members by name: family.member.
+  function key({ name, parameters }) {
+    const member = { ParameterDerivative: "of", Placed: "rule", FunctionSequence: "function" }[name];
+    return member ? `${name}.${parameters[member]}` : name;
+  }
+
+  // The function of numbers that a primitive is, element by element: {one} or {several}; null for none.
+  function pointwise(op) {
+    if (!op.name) return null;
+    if (op.parameters) {
+      const made = numbers.given[key(op)];
+      return made ? { one: made(op.parameters) } : null;
+    }
+    if (op.name in numbers.of) return { one: numbers.of[op.name] };
+    return op.name in numbers.several ? { several: numbers.several[op.name] } : null;
+  }
+
   // Why a primitive cannot be computed here; "" when it can.
   function reason(op) {
-    if (op.name in table && op.parameters) return "";
-    return op.name && !op.parameters && (op.name in numbers.one || op.name in numbers.two)
-      ? "" : `${op.title} is not computed in the page`;
+    return (op.parameters && op.name in table) || pointwise(op) ? "" : `${op.title} is not computed in the page`;
   }
 
   function run(op, xs, dtypes) {
-    const dtype = dtypes[0];
-    if (!DTYPES.test(dtype)) throw new Error(`values of dtype ${dtype} are not computed in the page`);
-    const out = op.parameters
-      ? table[op.name](op.parameters, xs, dtype)
-      : map(xs.length === 1 ? numbers.one[op.name] : numbers.two[op.name], dtype, ...xs);
-    return [arrays.cast(out, dtype)];
+    for (const dtype of dtypes) {
+      if (!DTYPES.test(dtype)) throw new Error(`values of dtype ${dtype} are not computed in the page`);
+    }
+    if (op.parameters && op.name in table) return [arrays.cast(table[op.name](op.parameters, xs, dtypes[0]), dtypes[0])];
+    const { one, several } = pointwise(op);
+    const out = one ? [map(one, dtypes[0], ...xs)] : arrays.mapSeveral(several, dtypes, ...xs);
+    return out.map((z, k) => arrays.cast(z, dtypes[k]));
   }
 
-  return { run, reason, names: () => Object.keys(table) };
+  return { run, reason, key, names: () => Object.keys(table) };
 })();
