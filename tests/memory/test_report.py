@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.memory.report import shown
 
 ROOT = Path(__file__).parent.parent.parent
@@ -157,6 +158,14 @@ def turns_of_python(x):
     return np.sum(s)
 
 
+def small_pieces(x):
+    """Small records are read backwards without taking them apart."""
+    for _ in range(400):
+        y = np.sin(x)
+        x = 0.5 * (y * y[0] + y[::-1]) + np.prod(y[:2])
+    return x[1]
+
+
 PROGRAMS = [
     *(chain, variables, softmax, views, gathers, loop, loop_with_slots, checkpointed),
     *(branches, until, undone, statistics, images, contractions, waves, masks, in_place, lanes, order, second),
@@ -176,7 +185,9 @@ def measured(f, x):
 
 
 @pytest.mark.parametrize(
-    "f, x", [*[(f, X) for f in PROGRAMS], (network, WEIGHTS)], ids=lambda v: getattr(v, "__name__", "")
+    "f, x",
+    [*[(f, X) for f in PROGRAMS], (network, WEIGHTS), (small_pieces, X[:90])],
+    ids=lambda v: getattr(v, "__name__", ""),
 )
 def test_within_a_fifth(f, x) -> None:
     report = ad.memory_report(f)(x)
@@ -225,6 +236,21 @@ def test_arguments() -> None:
     assert one.results == X.nbytes + 8
     assert both.results == 2 * X.nbytes + 8
     assert both.peak > one.peak
+
+
+def test_what_has_no_gradient_is_refused_as_by_grad() -> None:
+    refused = [
+        (lambda x: 2 * x, r"^memory_report needs a scalar output; the function returned float64\[3\]"),
+        (lambda x: (x[0], x[1]), "^memory_report needs a function with one scalar output; it returned a tuple"),
+        (lambda x: 1j * x[0], "^memory_report needs a real output"),
+    ]
+    for f, words in refused:
+        with pytest.raises((ShapeError, DtypeError), match=words):
+            ad.memory_report(f)(X[:3])
+    with pytest.raises(DtypeError, match="memory_report: argument a has dtype int64"):
+        ad.memory_report(np.sum)(np.arange(3))
+    with pytest.raises(TypeError, match="argnums=3, but the function was called with 1"):
+        ad.memory_report(np.sum, argnums=3)(X)
 
 
 def test_checkpoints_take_less() -> None:

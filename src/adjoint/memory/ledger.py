@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -258,10 +258,10 @@ class Lines(list[Any]):
         pin(Origin(place, (), name))
         return super().pop()
 
-    def __reversed__(self) -> Iterator[Any]:
-        for entry, (place, name) in zip(super().__reversed__(), reversed(self.places), strict=True):
-            pin(Origin(place, (), name))
-            yield entry
+    def __getitem__(self, index: Any) -> Any:
+        place, name = self.places[index]
+        pin(Origin(place, (), name))
+        return super().__getitem__(index)
 
 
 class CountedTape(Tape):

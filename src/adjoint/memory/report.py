@@ -22,8 +22,9 @@ from adjoint.pipeline import executable, traced
 from adjoint.program.program import Program
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.transform.arguments import plain_value
-from adjoint.transform.reverse import sweep, sweep_small
+from adjoint.transform.arguments import Argnums, Selection, select
+from adjoint.transform.drivers import scalar_output
+from adjoint.transform.reverse import SMALL_RECORD, sweep
 from adjoint.transform.tape import HEAD, SMALL, TapeTracer
 
 # bytes that an entry of the record takes beside the elements of its arrays, measured: of pointwise primitives, others
@@ -99,7 +100,7 @@ def shown(nbytes: float) -> str:
     return f"{nbytes:.1f} GB"
 
 
-def memory_report(function: Callable[..., tree.Tree], argnums: int | Sequence[int] = 0) -> Callable[..., MemoryReport]:
+def memory_report(function: Callable[..., tree.Tree], argnums: Argnums = 0) -> Callable[..., MemoryReport]:
     """What `value_and_grad(function, argnums)` will take, found from types: `memory_report(f)(x)`.
 
     The function runs on types alone, forwards and backwards, and every array that would be made is counted from when it
@@ -107,7 +108,6 @@ def memory_report(function: Callable[..., tree.Tree], argnums: int | Sequence[in
     forwards once on the arguments to know the way; the report says so. Of a compiled function (`jit(f)`) it is the
     workspace of the machine code of its value and gradient, which is made but not run.
     """
-    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
     @user_facing
     def report(*args: tree.Tree, **kwargs: tree.Tree) -> MemoryReport:
@@ -118,8 +118,8 @@ def memory_report(function: Callable[..., tree.Tree], argnums: int | Sequence[in
                 "outside, on the whole: memory_report(jit(f))(x), memory_report(vmap(f))(xs)."
             )
         if isinstance(function, Jitted):
-            return _compiled(name, function, places, args, kwargs)
-        return _Run(function, places, args, kwargs).report(name)
+            return _compiled(name, function, argnums, args, kwargs)
+        return _Run(select(function, argnums, args, kwargs, "memory_report")).report(name)
 
     return report
 
@@ -127,18 +127,12 @@ def memory_report(function: Callable[..., tree.Tree], argnums: int | Sequence[in
 class _Run:
     """A function and its arguments, of which those to be differentiated are leaves."""
 
-    def __init__(self, function: Callable[..., Any], places: tuple[int, ...], args: Any, kwargs: Any) -> None:
-        self.function, self.kwargs, self.places = function, kwargs, places
-        self.args = list(args)
-        leaves, self.structure = tree.flatten(tuple(args[i] for i in places))
-        self.values = [plain_value(leaf, "memory_report: an argument") for leaf in leaves]
+    def __init__(self, chosen: Selection) -> None:
+        self.chosen, self.values = chosen, chosen.values
         self.types = [ArrayType(t.shape, t.dtype) for t in map(type_of, self.values)]
 
-    def call(self, leaves: Sequence[Value]) -> Any:
-        args = list(self.args)
-        for i, part in zip(self.places, tree.unflatten(self.structure, leaves), strict=True):
-            args[i] = part
-        return self.function(*args, **self.kwargs)
+    def call(self, active: Sequence[Value]) -> Any:
+        return self.chosen.call(self.chosen.completed(active))
 
     def report(self, name: str) -> MemoryReport:
         try:
@@ -171,18 +165,16 @@ class _Run:
             with running(CountedTape(ledger)) as tape:
                 small = all(size_of(t) <= SMALL for t in self.types)
                 tracers = [tape.input(x) for x in inputs]  # they live until the gradient is there
-                (y,) = tree.leaves(self.call(tracers))
+                y = scalar_output(self.call(tracers), False, "memory_report")
                 entries, forward = tape.entries, ledger.now
                 overhead = sum(ENTRY if isinstance(entry[0], HEAD) else OTHER_ENTRY for entry in entries)
                 ledger.take((None, "record"), overhead)
                 if isinstance(y, TapeTracer) and y._trace is tape and y._index >= 0:
                     seed, at = ledger.own(ArrayType((), y.dtype)), y._index
                     with tape.reading_back(), tape.reading():
-                        if small and len(entries) <= 20_000:
-                            found = sweep_small(entries, {at: seed})
-                        else:
-                            tape.entries = []
-                            found = sweep(entries, len(inputs), {at: seed}, consume=True)
+                        consume = not small or len(entries) > SMALL_RECORD
+                        tape.entries = [] if consume else entries
+                        found = sweep(entries, len(inputs), {at: seed}, consume=consume)
                     ledger.settle()
                     del found
         return forward, sum(map(size_of, self.types)) + 8
@@ -200,9 +192,9 @@ def parts_of(lines: dict[Line, int]) -> tuple[Part, ...]:
     return tuple(Part(line, phase, nbytes) for (line, phase), nbytes in ordered)
 
 
-def _compiled(name: str, function: Jitted, places: tuple[int, ...], args: Any, kwargs: Any) -> MemoryReport:
+def _compiled(name: str, function: Jitted, argnums: Argnums, args: Any, kwargs: Any) -> MemoryReport:
     """The workspace and results of the machine code of value and gradient."""
-    whole = jit(value_and_grad(function.function, places[0] if len(places) == 1 else places))
+    whole = jit(value_and_grad(function.function, argnums))
     call = whole._signature.read(args, kwargs, whole._is_method)
     way = traced(whole.function, whole._signature, call)
     made = executable(way.program)

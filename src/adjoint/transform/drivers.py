@@ -123,7 +123,7 @@ def gradient(
         tape.started = here()
         inputs = [tape.input(v) for v in values]
         y, aux = split_aux(run(tape, call, inputs), has_aux, tape)
-        y = _scalar(y, holomorphic, transformation)
+        y = scalar_output(y, holomorphic, transformation)
         value = returned(y, tape)
         cts: list[Value] = [None] * len(inputs)
         if isinstance(y, TapeTracer) and y._trace is tape and y._index >= 0:
@@ -137,7 +137,8 @@ def gradient(
     return value, aux, fresh([np.conjugate(g) for g in filled] if holomorphic else filled)
 
 
-def _scalar(y: Any, holomorphic: bool, transformation: str) -> Value:
+def scalar_output(y: Any, holomorphic: bool, transformation: str) -> Value:
+    """The one number that a function to be differentiated must return."""
     leaves, _ = tree.flatten(y)
     if len(leaves) != 1 or leaves[0] is not y:
         raise ShapeError(

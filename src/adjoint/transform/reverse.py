@@ -22,13 +22,15 @@ from adjoint.program.types import Value
 from adjoint.transform.cotangents import Pending, accumulate, scatter, unwrite
 from adjoint.transform.tape import HEAD, INPUT, PART, Tape
 
+SMALL_RECORD = 20_000  # entries
+
 
 def swept(tape: Tape, entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
     """`sweep`, first without looking after singular partials: if the results are finite, none of them mattered."""
     if (
         tape.level == 1
         and tape.small
-        and len(entries) <= 20_000
+        and len(entries) <= SMALL_RECORD
         and not any(isinstance(s, Traced) for s in seeds.values())
     ):
         found = sweep_small(entries, seeds)
