@@ -1,9 +1,11 @@
 """Walking through a program gives its value, and sees every primitive that runs."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 import adjoint as ad
+from adjoint import audit
 from adjoint.audit.walk import walk
 
 
@@ -31,3 +33,39 @@ def test_results_can_be_changed_on_the_way():
     program = ad.trace(lambda x: np.abs(x) + x)(1.0).program
     flip = lambda eq, xs, zs: [-zs[0]] if eq.op.title == "absolute" else None
     assert walk(program, [np.float64(3.0)], flip) == [0.0]
+
+
+AT_A_POINT = {
+    "generalized_jacobian": lambda w: audit.generalized_jacobian(np.sum)(w).vertices,
+    "directional": lambda w: audit.directional(np.sum)(w, w),
+    "lipschitz": lambda w: audit.lipschitz(np.sum, samples=2)(w),
+    "tangent_space": lambda w: audit.tangent_space(lambda w: np.sum(w**2))(w).basis,
+    "is_subgradient": lambda w: audit.is_subgradient(np.sum, w, w),
+}
+
+
+@pytest.mark.parametrize("name", AT_A_POINT)
+def test_points_are_real_arrays(name):
+    at = AT_A_POINT[name]
+    np.testing.assert_allclose(at([1, 2]), at(np.array([1.0, 2.0], np.float32)))
+    with pytest.raises(TypeError, match=rf"^{name}: .* must be real.* imaginary parts"):
+        at(np.array([1 + 2j]))
+    with pytest.raises(ValueError, match=rf"^{name}: .* NaN"):
+        at(np.array([np.nan, 1.0]))
+    with pytest.raises((TypeError, ValueError), match=rf"^{name}: "):
+        at({} if name == "is_subgradient" else {"w": np.ones(2)})
+
+
+def test_points_without_elements():
+    none = np.zeros(0)
+    assert audit.generalized_jacobian(lambda w: np.sum(np.abs(w)))(none).vertices.shape == (1, 0)
+    assert audit.directional(np.sum)(none, none) == 0.0
+    assert audit.tangent_space(lambda w: np.sum(w**2))(none).dimension == 0
+    assert "takes no operations" in str(audit.cost(np.sum)(none))
+
+
+def test_functions_that_are_nan_at_a_point():
+    with np.errstate(all="ignore"):
+        assert not audit.is_subgradient(lambda x: -np.log(x), -1.0, 1.0)
+        with pytest.raises(ValueError, match="is NaN here"):
+            audit.generalized_jacobian(np.log, method="exact")(-1.0)

@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.api import Transformed
-from adjoint.audit.walk import plain_values
+from adjoint.audit.walk import real_array
 from adjoint.audit.ways import UnknownBranches, Way
+from adjoint.base.errors import ShapeError
 from adjoint.derivatives import jacobian
 from adjoint.ops.guards import Mismatch
 from adjoint.tracing import trace
@@ -78,9 +79,7 @@ def _generalized(function: Callable[..., Any], options: dict[str, Any], args: An
     f = (lambda x: function(x, **kwargs)) if kwargs else function
     if len(args) != 1:
         raise TypeError(f"generalized_jacobian: the function takes one array; got {len(args)} arguments.")
-    (x,) = args
-    plain_values("generalized_jacobian", x)
-    x = np.asarray(x, float)
+    x = real_array("generalized_jacobian", args[0], "the point")
     if options["method"] != "sampled":
         try:
             return Generalized(_distinct(_enumerated(f, x), 1e-12), exact=True)
@@ -117,10 +116,11 @@ def directional(
     """
 
     def quotient(w: Any, v: Any) -> Any:
-        plain_values("directional", w, v)
+        w, v = real_array("directional", w, "the point"), real_array("directional", v, "the direction")
+        if v.shape != w.shape:
+            raise ShapeError(f"directional: the direction has shape {v.shape}, but the point has {w.shape}.")
         if method != "sampled":
-            return generalized_jacobian(function, method=method, radius=radius, seed=seed)(w).along(v)
-        w, v = np.asarray(w, float), np.asarray(v, float)
+            return generalized_jacobian(function, method=method, radius=radius, seed=seed)(w[()]).along(v)
         options = {"radius": radius, "samples": samples, "seed": seed}
         steps = radius * np.random.default_rng(seed + 1).uniform(0.01, 1.0, samples)
         pairs = zip([w[()], *_nearby(w, options)], [radius, *steps], strict=True)
@@ -135,8 +135,7 @@ def lipschitz(
     """An estimate from below of the Lipschitz constant around a point: the largest norm of J at points nearby."""
 
     def estimate(w: Any) -> float:
-        plain_values("lipschitz", w)
-        w = np.asarray(w, float)
+        w = real_array("lipschitz", w, "the point")
         points = _nearby(w, {"radius": radius, "samples": samples, "seed": seed})
         found = [np.reshape(jacobian(function)(p), (-1, max(w.size, 1))) for p in points]
         return float(max(np.linalg.norm(J, 2) for J in found))
@@ -146,6 +145,8 @@ def lipschitz(
 
 def _enumerated(f: Callable[..., Any], x: np.ndarray) -> list[Any]:
     """The Jacobians of all combinations of branches that some direction takes."""
+    if not x.size:
+        return [np.zeros((*np.shape(f(x)), *x.shape))]
     program = trace(f, concrete=True)(x[()]).program
     waiting: list[tuple[int, ...]] = [()]
     found: list[Any] = []
@@ -160,6 +161,8 @@ def _enumerated(f: Callable[..., Any], x: np.ndarray) -> list[Any]:
             waiting.append((*way.taken[:position], choice))
         found.append(np.moveaxis(slopes, 0, -1).reshape((*np.shape(value), *x.shape)))
         values.append(value)
+    if any(np.any(np.isnan(value)) for value in values):
+        raise ValueError("generalized_jacobian: the function is NaN here, so that it has no derivatives.")
     if not all(np.allclose(value, values[0], rtol=1e-12, atol=1e-12) for value in values):
         raise ValueError(
             "generalized_jacobian: the function jumps here, and Clarke's derivatives are for continuous functions."

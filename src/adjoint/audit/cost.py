@@ -81,6 +81,8 @@ class Cost:
             yield name, value.get(name, Count()), gradient.get(name, Count())
 
     def _title(self) -> str:
+        if self.ratio != self.ratio:
+            return f"{self.name}: the value takes no operations"
         return f"{self.name}: the gradient takes {self.ratio:.2f} times the operations of the value"
 
     def _table(self) -> Iterator[tuple[str, ...]]:

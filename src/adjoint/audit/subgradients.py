@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api import Function
-from adjoint.audit.walk import plain_values
+from adjoint.audit.walk import plain_values, real_array
 
 __all__ = ["is_subgradient"]
 
@@ -26,8 +26,10 @@ def is_subgradient(
     leaves, structure = tree.flatten(x)
     slopes, other = tree.flatten(z)
     tree.check_same_structure("is_subgradient: z", structure, other, "x", "z")
-    at = np.concatenate([np.ravel(np.asarray(leaf, float)) for leaf in leaves])
-    slope = np.concatenate([np.ravel(np.asarray(leaf, float)) for leaf in slopes])
+    if not leaves:
+        raise ValueError("is_subgradient: x has no arrays. Give a point.")
+    at = np.concatenate([np.ravel(real_array("is_subgradient", leaf, "x")) for leaf in leaves])
+    slope = np.concatenate([np.ravel(real_array("is_subgradient", leaf, "z")) for leaf in slopes])
     if at.shape != slope.shape:
         raise ValueError(f"is_subgradient: z has {slope.size} numbers for an x of {at.size}. Give one for each.")
 
@@ -42,6 +44,8 @@ def is_subgradient(
     ways = np.concatenate([np.eye(at.size), -np.eye(at.size), ways])
     lengths = radius * 10.0 ** rng.uniform(-6, 0, len(ways))
     here = value(at)
+    if np.isnan(here):  # outside its domain
+        return False
     for way, length in zip(ways, lengths, strict=True):
         step = length * way
         below = here + slope @ step

@@ -3,6 +3,7 @@
 # pyright: basic
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api import Transformed
-from adjoint.audit.walk import plain_values
+from adjoint.audit.walk import real_array
 from adjoint.derivatives import jacobian
 
 __all__ = ["TangentSpace", "tangent_space"]
@@ -43,9 +44,9 @@ def tangent_space(constraints: Callable[..., Any]) -> Transformed:
 def _tangent_space(constraints: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> TangentSpace:
     if len(args) != 1:
         raise TypeError(f"tangent_space: the constraints take one array; got {len(args)} arguments.")
-    plain_values("tangent_space", args)
-    w = np.asarray(args[0], float)
-    rows = np.reshape(jacobian(lambda w: constraints(w, **kwargs))(w[()]), (-1, w.size))
+    w = real_array("tangent_space", args[0], "the point")
+    slopes = np.asarray(jacobian(lambda w: constraints(w, **kwargs))(w[()]))
+    rows = np.reshape(slopes, (math.prod(slopes.shape[: slopes.ndim - w.ndim]), w.size))
     _, singular, right = np.linalg.svd(rows)
     rank = int(np.sum(singular > np.max(singular, initial=0.0) * max(rows.shape) * np.finfo(float).eps))
-    return TangentSpace(right[rank:].reshape((-1, *w.shape)))
+    return TangentSpace(right[rank:].reshape((len(right) - rank, *w.shape)))

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import TraceError
+from adjoint.base.errors import DtypeError, TraceError
 from adjoint.ops.call import Call
 from adjoint.ops.control import Cond
 from adjoint.ops.linear_solve import LinearSolve
@@ -23,8 +23,9 @@ from adjoint.program.program import Equation, Program, Var
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.tracing import trace
+from adjoint.transform.arguments import plain_value
 
-__all__ = ["Visit", "recorded", "walk"]
+__all__ = ["Visit", "plain_values", "real_array", "recorded", "walk"]
 
 Visit: TypeAlias = Callable[[Equation, Sequence[Value], Sequence[Value]], Sequence[Value] | None]
 
@@ -92,6 +93,22 @@ def plain_values(name: str, *values: Any) -> None:
     """Refuse values of a transformation."""
     if any(isinstance(leaf, Traced) for leaf in tree.leaves(values)):
         raise _inside_transformation(name)
+
+
+def real_array(name: str, x: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """One array of real numbers, in double precision."""
+    plain_values(name, x)
+    array = np.asarray(x) if isinstance(x, list | tuple) else x
+    if not np.isscalar(array) and not hasattr(array, "dtype"):
+        raise TypeError(f"{name}: {what} is a {type(x).__name__}; it must be one array of real numbers.")
+    array = np.asarray(plain_value(array, f"{name}: {what}"))
+    if array.dtype.kind not in "fiub":
+        raise DtypeError(
+            f"{name}: {what} has dtype {array.dtype}; it must be real. Give real and imaginary parts as one array."
+        )
+    if np.any(np.isnan(array)):
+        raise ValueError(f"{name}: {what} has elements that are NaN, where nothing can be said about a function.")
+    return array.astype(float)
 
 
 def recorded(name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> tuple[Program, list[Value]]:
