@@ -126,6 +126,59 @@ def test_paper_holds_every_column_and_the_whole_graph(opened):
     )
 
 
+def folded(x):
+    for k in range(12):
+        with ad.scope("squash"):
+            x = np.tanh(x * (1.0 + k)) + x
+    return x
+
+
+def lay(page, medium):
+    page.emulate_media(media=medium)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+@pytest.mark.parametrize("how", ["a printer", "emulated paper"])
+def test_paper_shows_what_is_closed_or_untold(opened, how):
+    page = opened(ad.explain(folded)(0.3), color_scheme="dark")
+    page.keyboard.press("Home")
+    seen = """() => ({
+      shut: document.querySelectorAll('details:not([open])').length, open: document.querySelectorAll('details[open]').length,
+      rows: document.querySelectorAll('.trace tr[data-variable]').length,
+      untold: document.querySelectorAll('.untold, .unpulled').length,
+      closed: explanation.state.closed.size, position: explanation.state.position})"""
+    before = page.evaluate(seen)
+    assert before["shut"] >= 4 and before["closed"] and before["untold"]
+    if how == "a printer":
+        page.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = ({seen})() }})")
+        assert page.pdf(format="A4").count(b"/Type /Page\n") >= 3
+        printed = page.evaluate("printed")
+    else:
+        lay(page, "print")
+        printed = page.evaluate(seen)
+        texts = page.evaluate("[...document.querySelectorAll('.sections pre')].map((e) => e.checkVisibility())")
+        assert len(texts) == before["shut"] and all(texts)
+        letters = "[...document.querySelectorAll('.graph text')].map((e) => getComputedStyle(e).fill)"
+        dark = [ink for ink in page.evaluate(letters) if luminance(ink.removeprefix("rgb")) > 0.2]
+        assert dark == []  # white paper
+        lay(page, "screen")
+    assert printed["shut"] == printed["closed"] == printed["untold"] == 0
+    assert printed["open"] == before["shut"]
+    assert printed["rows"] == 1 + 3 * 12
+    assert page.evaluate(seen) == before
+
+
+def test_long_tables_on_paper_say_what_is_left_out(opened):
+    page = opened(ad.explain(long_loop)(1.0, 0.5))
+    lay(page, "print")
+    assert "what is opened on the page is printed" in page.inner_text("#paper-note")
+    lay(page, "screen")
+    page.click("#open-all")
+    lay(page, "print")
+    assert "rows those in sight are printed" in page.inner_text("#paper-note")
+    assert page.evaluate("document.documentElement.scrollHeight") < 40_000  # no empty pages
+
+
 def test_no_motion_where_none_is_wanted(opened):
     page = opened(ad.explain(slides)(1.0), reduced_motion="reduce")
     page.keyboard.press("Home")
@@ -150,10 +203,12 @@ def test_ten_thousand_operations(opened, tmp_path):
     assert len(explained.story.events) == 10_001
     assert (tmp_path / "long.html").stat().st_size < 5_000_000
     page = opened((tmp_path / "long.html").read_text(encoding="utf-8"))
-    assert page.evaluate("document.querySelectorAll('.trace tbody tr').length") == 4  # closed at first
+    assert page.evaluate("document.querySelectorAll('.trace tbody tr').length") < 30  # folded at first, as the graph is
     page.evaluate("explanation.state.toggleAll(false)")
     assert page.evaluate("explanation.state.rows.length") > 12_000
     assert page.evaluate("document.querySelectorAll('.trace tbody tr').length") < 250
+    assert page.evaluate("document.querySelectorAll('.graph .box').length") < 800
+    assert "400 boxes are drawn" in page.inner_text(".graph-note")
     page.evaluate("document.querySelector('.frame').scrollTop = 150000")
     page.wait_for_timeout(300)
     page.hover("tr[data-variable] >> nth=30")

@@ -136,6 +136,9 @@ def test_a_mode_that_is_not_to_be_had_says_why(opened):
     button = page.query_selector("[data-mode=reverse]")
     assert button.get_attribute("aria-disabled") == "true"
     assert "reverse mode starts from one number" in button.get_attribute("title")
+    said = page.inner_text("#missing")  # in plain sight, once for both modes
+    assert said.startswith("No reverse mode, no second order: reverse mode starts from one number")
+    assert page.is_visible("#missing")
     page.keyboard.press("1")
     assert "reverse mode starts from one number" in page.inner_text("#problem")
     assert page.get_attribute("[data-mode=forward]", "aria-checked") == "true"
@@ -200,9 +203,74 @@ def test_groups_open_and_close(opened):
     many = page.evaluate(boxes)
     page.focus(".graph .frame.loop")
     page.keyboard.press("Enter")
-    assert page.evaluate(boxes) < many
+    assert page.evaluate(boxes) == 2
+    assert page.evaluate(rows) == 2  # table and graph open and close together
     page.keyboard.press("Enter")
     assert page.evaluate(boxes) == many
+    assert page.evaluate(rows) == whole
+    page.click("tr.group.turn >> nth=1")
+    assert page.evaluate(boxes) == many - 2
+    assert page.query_selector(".graph .box.closed").text_content().startswith("▸ turn 1")
+
+
+def test_the_table_folds_turns_as_the_graph_does(opened):
+    def many(x):
+        for k in range(150):
+            x = np.sin(x) + 0.1 * k
+        return x
+
+    page = opened(ad.explain(many)(0.3))
+    titles = lambda: page.evaluate("[...document.querySelectorAll('tr.group b')].map((e) => e.textContent)")
+    assert titles() == ["for k in range(150)", "turn 0", "turn 1", "turns 2 … 148", "turn 149"]
+    assert page.query_selector(".graph .box.closed").text_content().startswith("▸ turns 2 … 148")
+    page.click(".graph .box.closed")
+    assert titles()[3:6] == ["turns 2 … 148", "turns 2 … 101", "turns 102 … 148"]
+    page.click("#open-all")
+    page.keyboard.press("Home")
+    in_order = page.evaluate("explanation.state.rows.filter((row) => row.v >= 0).map((row) => row.v)")
+    assert in_order == sorted(in_order) and len(in_order) == 301
+
+
+def test_stepping_shows_row_and_box(opened):
+    def steps(x):
+        for _ in range(20):
+            x = layer(x, 0.9) + x
+        for _ in range(60):
+            x = np.sin(x)
+        return x
+
+    page = opened(ad.explain(steps)(0.3))
+    current = """() => { const row = document.querySelector('tr.current'), box = document.querySelector('.box.current');
+      const name = (text) => text.replace(/[▸▾]|→.*/g, '').trim();
+      return [row && (row.dataset.variable ?? name(row.querySelector('b').textContent)),
+              box && (box.dataset.variable ?? name(box.querySelector('.name').textContent))]; }"""
+    for choice in ("#close-all", "#open-all"):
+        page.click(choice)
+        page.keyboard.press("Home")
+        page.evaluate("document.activeElement.blur()")
+        count = page.evaluate("explanation.state.steps.length")
+        for step in range(0, count, 1 if count < 40 else 7):
+            page.evaluate(f"explanation.state.go({step})")
+            page.keyboard.press("ArrowRight")
+            row, box = page.evaluate(current)
+            assert row is not None
+            assert row == box, step
+
+
+def test_a_story_goes_on_where_it_was_when_groups_open(opened):
+    page = opened(ad.explain(deep)(0.3))
+    page.keyboard.press("Home")
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    told = page.inner_text("#narration")
+    page.click("tr.group.turn >> nth=2")
+    assert page.inner_text("#narration") == told
+    page.click("#close-all")
+    page.click("#open-all")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    page.click("#close-all")
+    assert page.inner_text("#counter").startswith("1 /")
 
 
 def test_everything_is_reached_with_the_tab_key(opened, lecture):

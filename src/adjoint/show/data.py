@@ -145,7 +145,7 @@ def _all_modes(explanation: Any) -> Iterator[dict[str, Any]]:
                 sweep()
                 modes[name]["known"] = True
             except Exception as problem:  # a function with several results has no reverse mode without a seed
-                modes[name]["reason"] = str(problem)
+                modes[name]["reason"] = str(problem).removeprefix("explain: ")
         yield modes
     finally:
         for v, (adjoint, tangent, second) in zip(story.variables, kept, strict=True):

@@ -6,7 +6,8 @@ The data are plain (they go into JSON), and `scene.placed` turns them into coord
     variables[n]          name, kind ("input", "constant", "step", "literal"), w, h, and where there is something to
                           tell formula, label, value, tangent, adjoint, second; result (it is one), and still (it does
                           not depend on what is differentiated), when true
-    groups[k]             id, kind, title, note, parent; w and h when closed; layout; and for this layout
+    groups[k]             id, kind, title, note, parent; also (groups of the story that have no frame beside this
+                          one); w and h when closed; layout; and for this layout
       children            the numbers of what its children are
       carried             of each arrow the number of its variable
       labels, formulas    of arrows: what stands beside them, and what is too long for that (by index, if any)
@@ -195,8 +196,8 @@ class _Drawing:
         sparse = {
             "labels": {k: label for k, label in enumerate(labels) if label},
             "formulas": {k: formula for k, formula in long.items() if formula},
-            "still": [k for k, link in enumerate(links) if not link.moves],
-        }
+            "still": [k for k, link in enumerate(links) if not link.moves], "also": frame.also,
+        }  # fmt: skip
         return out | {key: found for key, found in sparse.items() if found}
 
     def ports(self, link: Link) -> tuple[float, float]:

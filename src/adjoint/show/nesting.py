@@ -47,6 +47,7 @@ class Frame:
     enters: dict[int, Variable] = field(default_factory=dict[int, Variable])
     leaves: dict[int, Variable] = field(default_factory=dict[int, Variable])
     links: dict[tuple[object, int, object], Link] = field(default_factory=dict[tuple[object, int, object], Link])
+    also: list[int] = field(default_factory=list[int])  # groups inside that have no frame of their own
 
     @property
     def path(self) -> list[Frame]:
@@ -165,7 +166,7 @@ class _Nest:
         if not isinstance(inner, Frame) or inner.kind == "more":
             return
         del self.frames[inner.number]
-        frame.parts = inner.parts
+        frame.parts, frame.also = inner.parts, [inner.number, *inner.also]
         if inner.title != frame.title:
             frame.title = f"{frame.title} › {inner.title}"
         for part in frame.parts:

@@ -9,7 +9,7 @@ class Graph {
     this.state = state;
     this.data = data;
     this.trace = trace;
-    this.opened = new Set([...data.opened, 0]);
+    this.frames = new Frames(state, data);
     this.scale = 1;
     const { node } = format;
     this.view = node("div", { class: "view", tabindex: 0, role: "group", "aria-label": "Graph: scroll with the arrow keys, zoom with + and −" });
@@ -18,7 +18,8 @@ class Graph {
       button.addEventListener("click", act);
       return button;
     };
-    this.bar = node("div", { class: "graph-tools" }, tool("−", "Smaller", () => this.zoom(0.8)),
+    this.note = node("span", { class: "graph-note" });
+    this.bar = node("div", { class: "graph-tools" }, this.note, tool("−", "Smaller", () => this.zoom(0.8)),
       tool("+", "Larger", () => this.zoom(1.25)), tool("Fit", "The whole graph", () => this.fit(true)));
     root.append(this.view, this.bar);
     root.hidden = false;
@@ -29,11 +30,14 @@ class Graph {
     this.view.addEventListener("focusin", (event) => this.hover(event));
     this.view.addEventListener("keydown", (event) => this.key(event));
     state.on((what) => {
-      if (["layout", "values", "formulas"].includes(what)) this.draw();
+      if (this.still) return what === "mark" || what === "select" ? undefined : this.progress();
+      const elsewhere = (what === "step" || what === "layout") && this.frames.follow(state.current());
+      if (["layout", "values", "formulas"].includes(what) || elsewhere) this.draw();
       if (what === "layout" && this.fitted) this.fit();
       else if (what === "mark") this.mark();
       else this.progress();
-      if (what === "step") this.follow();
+      if (what === "step") this.follow(".current");
+      if (what === "select") this.showSelected();
     });
     this.draw();
     // A picture that is cut off beside the table stands below it.
@@ -80,7 +84,9 @@ class Graph {
   }
 
   draw() {
-    const found = scene.placed(this.data, this.opened, (kind, n) => this.size(kind, n));
+    const left = this.frames.open();
+    this.note.textContent = left ? `${Frames.MOST} boxes are drawn: other frames open here` : "";
+    const found = scene.placed(this.data, this.frames.opened, (kind, n) => this.size(kind, n));
     const svg = (tag, attributes = {}, ...children) => {
       const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
       for (const [name, value] of Object.entries(attributes)) if (value !== null && value !== undefined) made.setAttribute(name, value);
@@ -116,6 +122,7 @@ class Graph {
       if (again) again.focus({ preventScroll: true });
     }
     this.boxes = [...drawing.querySelectorAll(".box[data-variable]")];
+    this.shut = [...drawing.querySelectorAll(".box.closed")];
     this.arrows = [...drawing.querySelectorAll(".arrow[data-source]")];
     this.labels = [...drawing.querySelectorAll(".arrow[data-of]")];
     this.progress();
@@ -242,9 +249,15 @@ class Graph {
     if (this.state.rowOf.has(v)) this.trace.bring(this.state.rowOf.get(v));
   }
 
-  toggle(group) {
-    if (!this.opened.delete(group)) this.opened.add(group);
+  toggle(frame) {
+    if (this.frames.toggle(frame)) return;
     this.draw();
+    if (this.fitted) this.fit();
+  }
+
+  showSelected() {
+    if (this.state.selected !== null && this.frames.ask(this.state.selected)) this.draw();
+    this.follow(".selected");
   }
 
   hover(event) {
@@ -281,15 +294,20 @@ class Graph {
       box.classList.toggle("current", current !== null && current.row === r);
       box.classList.toggle("selected", state.selected === v);
     }
+    for (const box of this.shut) {
+      const r = state.rowFor(this.frames.first(Number(box.dataset.group)));
+      box.classList.toggle("untold", !whole && r !== undefined && !state.told(r, "down"));
+      box.classList.toggle("current", current !== null && current.row === r);
+    }
     // A partial derivative is known when its operation is.
     const untold = (v) => !whole && state.rowOf.has(v) && !state.told(state.rowOf.get(v), "down");
     for (const arrow of this.arrows) arrow.classList.toggle("untold", untold(Number(arrow.dataset.target)));
     for (const label of this.labels) label.classList.toggle("untold", untold(Number(label.dataset.of)));
   }
 
-  // The box of the step that is being told comes into sight, without moving the page.
-  follow() {
-    const box = this.drawing.querySelector(".box.current");
+  // A box comes into sight, without moving the page.
+  follow(kind) {
+    const box = this.drawing.querySelector(`.box${kind}`);
     if (!box) return;
     const [at, view] = [box.getBoundingClientRect(), this.view.getBoundingClientRect()];
     const beyond = (low, high, from, to) => (low < from + 8 ? low - from - 60 : high > to - 8 ? high - to + 60 : 0);

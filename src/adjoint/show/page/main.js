@@ -3,7 +3,8 @@
 function start(data, graphData) {
   const { node } = format;
   const $ = (id) => document.getElementById(id);
-  const state = new State(data);
+  if (graphData) Frames.foldTurns(data, graphData);
+  const state = new State(data, graphData && Frames.closedGroups(data, graphData));
   const trace = new Trace($("trace"), state);
   const graph = graphData ? new Graph($("graph"), state, graphData, trace) : null;
   if (!graph) document.querySelector(".panes").classList.add("bare");
@@ -26,9 +27,17 @@ function start(data, graphData) {
       return node("button", {
         type: "button", role: "radio", "aria-checked": String(state.mode === mode), "data-mode": mode,
         "aria-disabled": why ? "true" : null, title: why || `${about[mode]} (${k + 1})`,
-        tabindex: state.mode === mode ? 0 : -1,
+        tabindex: state.mode === mode ? 0 : -1, "aria-describedby": why ? "missing" : null,
       }, names[mode]);
     }));
+    // In plain sight: a telephone and paper have nothing to hover with. Modes with one reason share it.
+    const reasons = new Map();
+    for (const mode of Object.keys(names)) {
+      const why = state.modeReason(mode);
+      if (why) reasons.set(why, [...(reasons.get(why) || []), names[mode]]);
+    }
+    const told = ([why, which]) => node("span", {}, `No ${which.join(", no ").toLowerCase()}: ${why.replace(/\.$/, "")}.`);
+    $("missing").replaceChildren(...Array.from(reasons, told));
   }
 
   function chooseMode(mode) {
@@ -69,6 +78,7 @@ function start(data, graphData) {
   }
 
   // Inputs that can be written into: numbers, and short vectors element by element.
+  const called = (v) => data.variables.label[v] || format.subscript(data.variables.name[v]);
   const editable = (v) => arrays.count(data.variables.shape[v]) <= 12 && data.variables.shape[v].length <= 1 && data.variables.value[v] !== null;
 
   let written = null; // the mode for which the fields were made
@@ -77,7 +87,7 @@ function start(data, graphData) {
     written = state.mode;
     const why = state.engine.reason() || (state.mode && state.engine.reason(state.mode));
     const boxes = data.inputs.map((v) => {
-      const name = data.variables.label[v] || format.subscript(data.variables.name[v]);
+      const name = called(v);
       const array = state.given.get(v) || state.engine.data.recompute || !editable(v) ? state.given.get(v) : state.engine.input(v);
       if (!editable(v) || !(array || state.array("value", v))) {
         return node("div", { class: "given" }, node("span", { class: "label" }, name), node("span", { class: "fixed" }, ...format.told(state.text("value", v))));
@@ -90,7 +100,9 @@ function start(data, graphData) {
       return node("label", { class: "given" }, node("span", { class: "label" }, name), ...fields);
     });
     $("inputs").replaceChildren(...boxes, node("button", { type: "button", id: "reset", hidden: true }, "Reset"));
-    $("editing").textContent = why ? `Inputs cannot be changed in the page: ${why}.` : "";
+    const whole = data.inputs.filter((v) => !editable(v)).map(called);
+    const large = whole.length ? `${whole.slice(0, 4).join(", ")}${whole.length > 4 ? " …" : ""}: matrices, and more than 12 numbers, are not written into here.` : "";
+    $("editing").textContent = why ? `Inputs cannot be changed in the page: ${why}.` : large;
     $("reset").addEventListener("click", () => { tell(""); state.reset(); inputs(); });
   }
 
@@ -138,9 +150,8 @@ function start(data, graphData) {
     });
     if (state.mode !== "forward") {
       data.inputs.filter((v) => data.variables.moves[v]).slice(0, 8).forEach((v) => {
-        const name = data.variables.label[v] || format.subscript(data.variables.name[v]);
-        pair("adjoint", `∂/∂${name}`, known("adjoint", v));
-        if (state.mode === "second") pair("second", `d/dt ∂/∂${name}`, known("second", v));
+        pair("adjoint", `∂/∂${called(v)}`, known("adjoint", v));
+        if (state.mode === "second") pair("second", `d/dt ∂/∂${called(v)}`, known("second", v));
       });
     }
     $("results").replaceChildren(...pairs);
@@ -209,12 +220,8 @@ function start(data, graphData) {
 
   // What a lecturer says before writing the line.
   function lead(row, v, way) {
-    const { kind: sort, name: title } = data.groups;
-    const said = row.v < 0 && title[row.group].startsWith(sort[row.group]) ? "" : `${sort[row.group]} `; // not "turn turn 1"
-    const group = row.v < 0 ? `${said}${title[row.group]}: ` : "";
-    const { label, name, kind } = data.variables;
-    const called = label[v] || format.subscript(name[v]);
-    if (kind[v] === "input") return way === "up" ? `Derivative by ${called}: ` : "Given: ";
+    const group = row.v < 0 ? `${state.groupTitle(row.group).join("")}: ` : "";
+    if (data.variables.kind[v] === "input") return way === "up" ? `Derivative by ${called(v)}: ` : "Given: ";
     if (!state.results.has(v)) return group;
     if (way === "down") return `${group}The result: `;
     const first = state.steps.find((step) => step.way === "up");
@@ -345,11 +352,9 @@ function start(data, graphData) {
     event.preventDefault();
   });
 
-  addEventListener("beforeprint", () => { if (state.rows.length <= 3000) trace.window(true); });
-  addEventListener("afterprint", () => trace.layout());
-
   state.on((what) => {
-    if (what === "layout") { title(); modes(); }
+    if (what === "layout") title();
+    if (["layout", "values", "formulas"].includes(what)) modes();
     if (what === "layout" && written !== state.mode) inputs(); // else what is being written there stays
     if (what !== "mark" && what !== "select") results();
     if (what === "layout" || what === "step") stepping();
@@ -362,5 +367,5 @@ function start(data, graphData) {
   results();
   stepping();
   detail();
-  return { state, trace, graph };
+  return { state, trace, graph, paper: new Paper(state, trace, graph) };
 }

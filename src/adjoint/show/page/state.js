@@ -1,7 +1,8 @@
 // What the page shows: values of all variables, the mode, which groups are open, how far the story has been told.
 "use strict";
 class State {
-  constructor(data) {
+  // `closed`: the groups that are closed at first, in the table as in the graph; null: none, if there are few rows.
+  constructor(data, closed = null) {
     this.data = data;
     this.engine = new Engine(data);
     this.mode = data.mode;
@@ -15,12 +16,11 @@ class State {
     this.uses = variables.name.map(() => []);
     events.operands.forEach((operands, e) => operands.forEach((a, i) => { if (a >= 0) this.uses[a].push([e, i]); }));
     this.results = new Set(data.outputs.filter((v) => v >= 0));
+    const size = (g) => (this.sizes[g] = groups.parts[g].reduce((sum, part) => sum + (part >= 0 ? 1 : size(-part)), 0));
     this.sizes = groups.parts.map(() => 0);
-    for (let g = groups.parts.length - 1; g >= 0; g--) {
-      for (const part of groups.parts[g]) this.sizes[g] += part >= 0 ? 1 : this.sizes[-part];
-    }
+    size(0);
     const many = variables.hidden.filter((h) => !h).length > 200;
-    this.closed = new Set(many ? groups.kind.map((_, g) => g).slice(1) : []);
+    this.closed = new Set(closed || (many ? groups.kind.map((_, g) => g).slice(1) : []));
     this.cache = {};
     this.layout();
     this.position = this.steps.length;
@@ -163,8 +163,15 @@ class State {
     enter(0, 0);
     this.rows = rows;
     this.rowOf = new Map();
-    rows.forEach((row, r) => { if (row.v >= 0) this.rowOf.set(row.v, r); });
+    this.rowOfGroup = new Map();
+    rows.forEach((row, r) => { if (row.v >= 0) this.rowOf.set(row.v, r); else this.rowOfGroup.set(row.group, r); });
     this.placeSteps();
+  }
+
+  // The row that tells of a variable: its own, or that of the closed group that it stands in.
+  rowFor(v) {
+    const shut = this.rowOf.has(v) ? undefined : this.around(v).findLast((g) => this.closed.has(g));
+    return shut === undefined ? this.rowOf.get(v) : this.rowOfGroup.get(shut);
   }
 
   lastOf(g) {
@@ -207,31 +214,59 @@ class State {
     this.changed("step");
   }
 
+  // A group that holds nothing but another one opens with it.
   toggle(group, close = !this.closed.has(group)) {
     if (close) this.closed.add(group);
-    else this.closed.delete(group);
+    else {
+      for (let g = group, parts; this.closed.delete(g); g = -parts[0]) {
+        parts = this.data.groups.parts[g];
+        if (parts.length !== 1 || parts[0] >= 0) break;
+      }
+    }
     this.relayout();
   }
 
   toggleAll(close) {
-    this.closed = new Set(close ? this.data.groups.kind.map((_, g) => g).slice(1) : []);
+    this.shut(close ? this.data.groups.kind.map((_, g) => g).slice(1) : []);
+  }
+
+  // These groups are closed, all others open.
+  shut(groups) {
+    this.closed = new Set(groups);
     this.relayout();
   }
 
+  // Other rows; of a story that is being told, the same is told last.
   relayout() {
     const whole = this.position === this.steps.length;
-    const share = this.position / Math.max(this.steps.length, 1);
+    const step = this.steps[this.position - 1], row = step && this.rows[step.row];
     this.layout();
-    this.position = whole ? this.steps.length : Math.round(share * this.steps.length);
+    if (whole) this.position = this.steps.length;
+    else if (step) {
+      const r = this.rowFor(row.v >= 0 ? row.v : row.last), down = step.way === "down";
+      const last = this.steps.findLastIndex(({ row: other, way }) => way === step.way && (down ? other <= r : other >= r));
+      this.position = last < 0 ? this.stepDown.size : last + 1;
+    }
     this.changed("layout");
+  }
+
+  // What sort of group, and its name: not "turn turn 1".
+  groupTitle(group) {
+    const { kind, name } = this.data.groups;
+    return [kind[group] === "more" || name[group].startsWith(kind[group]) ? "" : `${kind[group]} `, name[group]];
+  }
+
+  // The groups around a variable, from the inside out.
+  around(v) {
+    const e = this.data.variables.event[v], found = [];
+    for (let g = e < 0 ? 0 : this.data.events.group[e]; g > 0; g = this.data.groups.parent[g]) found.push(g);
+    return found;
   }
 
   // Open the groups around a variable, so that it has a row.
   reveal(v) {
-    const e = this.data.variables.event[v];
-    let shut = false;
-    for (let g = e < 0 ? 0 : this.data.events.group[e]; g > 0; g = this.data.groups.parent[g]) shut = this.closed.delete(g) || shut;
-    if (shut) this.relayout();
+    const shut = this.around(v).filter((g) => this.closed.delete(g));
+    if (shut.length) this.relayout();
   }
 
   select(v) {

@@ -108,14 +108,15 @@ class Trace {
   groupCells(tr, row) {
     const { node } = format;
     const { data, sizes } = this.state;
-    const { kind, name, line } = data.groups;
+    const { kind, line } = data.groups;
+    const [sort, called] = this.state.groupTitle(row.group);
     tr.classList.add("group", kind[row.group]);
     tr.setAttribute("data-group", row.group);
     tr.setAttribute("aria-expanded", String(!row.closed));
     const many = sizes[row.group];
     const title = node("td", { class: "label", role: "gridcell", colspan: row.closed ? 2 : 1 + this.width() },
       node("span", { class: "fold", "aria-hidden": "true" }, row.closed ? "▸" : "▾"),
-      node("span", { class: "kind" }, name[row.group].startsWith(kind[row.group]) ? "" : `${kind[row.group]} `), node("b", {}, name[row.group]),
+      node("span", { class: "kind" }, sort), node("b", {}, called),
       node("span", { class: "count" }, ` ${many} operation${many === 1 ? "" : "s"}`));
     tr.append(title);
     // Of a closed group the last variable is shown, by its name.
