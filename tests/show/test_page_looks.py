@@ -143,12 +143,15 @@ def test_paper_shows_what_is_closed_or_untold(opened, how):
     page = opened(ad.explain(folded)(0.3), color_scheme="dark")
     page.keyboard.press("Home")
     seen = """() => ({
-      shut: document.querySelectorAll('details:not([open])').length, open: document.querySelectorAll('details[open]').length,
+      shut: document.querySelectorAll('details:not([open])').length,
+      open: document.querySelectorAll('details[open]').length,
       rows: document.querySelectorAll('.trace tr[data-variable]').length,
       untold: document.querySelectorAll('.untold, .unpulled').length,
       closed: explanation.state.closed.size, position: explanation.state.position})"""
     before = page.evaluate(seen)
-    assert before["shut"] >= 4 and before["closed"] and before["untold"]
+    assert before["shut"] >= 4
+    assert before["closed"]
+    assert before["untold"]
     if how == "a printer":
         page.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = ({seen})() }})")
         assert page.pdf(format="A4").count(b"/Type /Page\n") >= 3
@@ -157,7 +160,8 @@ def test_paper_shows_what_is_closed_or_untold(opened, how):
         lay(page, "print")
         printed = page.evaluate(seen)
         texts = page.evaluate("[...document.querySelectorAll('.sections pre')].map((e) => e.checkVisibility())")
-        assert len(texts) == before["shut"] and all(texts)
+        assert len(texts) == before["shut"]
+        assert all(texts)
         letters = "[...document.querySelectorAll('.graph text')].map((e) => getComputedStyle(e).fill)"
         dark = [ink for ink in page.evaluate(letters) if luminance(ink.removeprefix("rgb")) > 0.2]
         assert dark == []  # white paper
