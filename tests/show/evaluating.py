@@ -21,7 +21,8 @@ from adjoint.show.scripts import evaluator
 BY_NAME: dict[str, Any] = {str(op): op for op in UFUNCS.values()}
 RUN = """cases => cases.map(({op, xs, dtypes}) => {
   const arrayed = xs.map((x) => arrays.decode(x.shape, x.dtype, x.value, x.imaginary));
-  if (primitives.reason(op)) return {error: primitives.reason(op)};
+  const why = primitives.reason(op, [...xs.map((x) => x.dtype), ...dtypes]);
+  if (why) return {error: why};
   try {
     const word = (a) => (Object.is(a, -0) ? "-0" : Number.isFinite(a) ? a : String(a));
     return primitives.run(op, arrayed, dtypes).map((z) => ({
@@ -86,11 +87,16 @@ def found(out: dict[str, Any]) -> Any:
 
 
 def close(z: Any, expected: Any, rtol: float, atol: float) -> Any:
-    """Where a result is right; complex ones also where both are infinite, whatever the other part."""
+    """Where a result is right. Complex ones are near as points of the plane; infinite ones and NaN by parts."""
     if expected.dtype.kind in "biu":
         return z == expected
     near = np.isclose(z, expected, rtol=rtol, atol=atol, equal_nan=True)
-    return near | (np.isinf(z) & np.isinf(expected)) if expected.dtype.kind == "c" else near
+    if expected.dtype.kind != "c":
+        return near
+    parts = [
+        np.isclose(a, b, rtol, atol, equal_nan=True) for a, b in ((z.real, expected.real), (z.imag, expected.imag))
+    ]
+    return np.where(np.isfinite(expected), near, parts[0] & parts[1])
 
 
 def faults(page: Any, rows: list[tuple[Any, list[Any], float, float]]) -> list[str]:

@@ -4,7 +4,8 @@ import pytest
 from scipy import special
 
 import adjoint as ad
-from adjoint.show.scripts import file, heads, ordered
+from adjoint.program.op import Op
+from adjoint.show.scripts import MEMBERS, file, heads, ordered
 from tests.show.evaluating import BY_NAME, Case, check
 
 pytestmark = pytest.mark.browser
@@ -27,7 +28,7 @@ def test_values(opened, name):
 @pytest.mark.parametrize("name", heads())
 def test_a_file_gives_what_it_says(opened, name):
     *before, own = [file("numbers.js"), *(file(f"special/{each}.js") for each in ordered([name]))]
-    listed = "{t}.flatMap((kind) => Object.keys({r}[kind]))".replace("{t}", "['of', 'several', 'given']")
+    listed = "{t}.flatMap((kind) => Object.keys({r}[kind]))".replace("{t}", "['of', 'several', 'given', 'arrays']")
     given = lambda registry: listed.replace("{r}", registry)
     html = f"<script>{''.join(before)}\nconst had = [{given('numbers')}, {given('complexes')}];\n"
     html += f"{own}\nconst has = [{given('numbers')}, {given('complexes')}];</script>"
@@ -37,9 +38,13 @@ def test_a_file_gives_what_it_says(opened, name):
 
 
 def test_names_are_those_of_primitives():
-    families = ("ParameterDerivative.", "Placed.", "FunctionSequence.", "CarlsonIntegral")
+    def below(kind):
+        return {kind.__name__}.union(*map(below, kind.__subclasses__()))
+
+    known = below(Op) | set(BY_NAME)
+    families = tuple(f"{name}." for name in MEMBERS)
     for head in heads().values():
-        assert not [g for g in head.gives | head.complexes if g not in BY_NAME and not g.startswith(families)]
+        assert not [g for g in head.gives | head.complexes if g not in known and not g.startswith(families)]
 
 
 def test_a_page_has_the_files_that_its_primitives_need():

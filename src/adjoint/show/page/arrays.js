@@ -1,39 +1,58 @@
-// Arrays: {shape, data (a Float64Array in C order), dtype}. Truth values are 0 and 1.
+// Arrays: {shape, data (a Float64Array in C order), dtype}; complex ones have `imaginary` beside data.
+// Truth values are 0 and 1.
 "use strict";
 const arrays = (() => {
   const count = (shape) => shape.reduce((n, m) => n * m, 1);
   const whole = (dtype) => dtype.startsWith("int") || dtype.startsWith("uint");
+  const complex = (dtype) => dtype.startsWith("complex");
 
-  function make(shape, dtype, data) {
-    return { shape, dtype, data: data === undefined ? new Float64Array(count(shape)) : data };
+  function make(shape, dtype, data, imaginary) {
+    const out = { shape, dtype, data: data === undefined ? new Float64Array(count(shape)) : data };
+    if (complex(dtype)) out.imaginary = imaginary === undefined ? new Float64Array(out.data.length) : imaginary;
+    return out;
   }
 
   function scalar(value, dtype = "float64") {
     return make([], dtype, Float64Array.of(value));
   }
 
-  // From JSON: NaN and infinities are written as words there.
-  function decode(shape, dtype, value, imaginary) {
-    const number = (x) => (typeof x === "string" ? (x === "nan" ? NaN : x === "inf" ? Infinity : -Infinity) : Number(x));
-    const list = (x) => (shape.length === 0 ? Float64Array.of(number(x)) : Float64Array.from(x, number));
-    const out = make(shape, dtype, list(value));
-    if (imaginary !== undefined) out.imaginary = list(imaginary);
-    return out;
+  // The real (0) or imaginary (1) part as an array of its own; the data is shared.
+  function part(x, k) {
+    const zeros = () => new Float64Array(x.data.length);
+    return { shape: x.shape, dtype: "float64", data: k === 0 ? x.data : x.imaginary || zeros() };
   }
 
-  // Round to what the dtype holds; whole numbers beyond 2⁵³ are refused rather than wrong.
+  // From JSON: NaN and infinities are written as words there.
+  function decode(shape, dtype, value, imaginary) {
+    const words = { nan: NaN, inf: Infinity, "-inf": -Infinity };
+    const number = (x) => (typeof x === "string" ? words[x] : Number(x));
+    const list = (x) => (shape.length === 0 ? Float64Array.of(number(x)) : Float64Array.from(x, number));
+    return make(shape, dtype, list(value), imaginary === undefined ? undefined : list(imaginary));
+  }
+
+  const ROUND = { float32: Math.fround, complex64: Math.fround, float16: numbers.half, bool: (a) => (a !== 0 ? 1 : 0) };
+
+  // Round to what the dtype holds, as NumPy does: whole numbers wrap. Beyond 2⁵³ they are refused rather than wrong.
   function cast(x, dtype) {
-    const data = x.data;
-    if (dtype === "float32") {
-      for (let i = 0; i < data.length; i++) data[i] = Math.fround(data[i]);
-    } else if (whole(dtype)) {
-      for (let i = 0; i < data.length; i++) {
-        if (!Number.isFinite(data[i])) data[i] = 0;
-        if (Math.abs(data[i]) > Number.MAX_SAFE_INTEGER) throw new Error("a whole number beyond 2⁵³");
-      }
-    }
+    const { data } = x;
+    const round = ROUND[dtype] || (whole(dtype) ? wrapping(dtype) : null);
+    if (round) for (let i = 0; i < data.length; i++) data[i] = round(data[i]);
+    if (!complex(dtype)) delete x.imaginary;
+    else if (!x.imaginary) x.imaginary = new Float64Array(data.length);
+    else if (round) for (let i = 0; i < data.length; i++) x.imaginary[i] = round(x.imaginary[i]);
     x.dtype = dtype;
     return x;
+  }
+
+  function wrapping(dtype) {
+    const signed = dtype.startsWith("int"), bits = Number(dtype.replace(/\D/g, ""));
+    const span = 2 ** bits, low = signed ? -span / 2 : 0;
+    return (a) => {
+      if (!Number.isFinite(a)) return 0; // a quotient by zero
+      const held = Math.abs(a) <= Number.MAX_SAFE_INTEGER && !(a < 0 && dtype === "uint64");
+      if (!held) throw new Error("a whole number beyond 2⁵³");
+      return bits === 64 || (a >= low && a < low + span) ? a + 0 : a - span * Math.floor((a - low) / span);
+    };
   }
 
   function broadcastShape(...shapes) {
@@ -90,6 +109,7 @@ const arrays = (() => {
   function take(x, shape, places) {
     const out = make(shape, x.dtype);
     for (let i = 0; i < places.length; i++) out.data[i] = x.data[places[i]];
+    if (x.imaginary) for (let i = 0; i < places.length; i++) out.imaginary[i] = x.imaginary[places[i]];
     return out;
   }
 
@@ -108,13 +128,32 @@ const arrays = (() => {
     return out;
   }
 
-  // f gives a list of results for each element: as many arrays as there are dtypes.
+  // f gives for each element a list of results, as many as there are dtypes.
   function mapSeveral(f, dtypes, ...xs) {
     const shape = broadcastShape(...xs.map((x) => x.shape));
     const full = xs.map((x) => broadcast(x, shape).data);
     const out = dtypes.map((dtype) => make(shape, dtype));
     for (let i = 0; i < count(shape); i++) f(...full.map((d) => d[i])).forEach((z, k) => (out[k].data[i] = z));
     return out;
+  }
+
+  // The same for complex numbers: f takes pairs [re, im], and its results are pairs, or numbers where they are real.
+  function mapPairs(f, dtypes, ...xs) {
+    const shape = broadcastShape(...xs.map((x) => x.shape));
+    const full = xs.map((x) => broadcast(x, shape));
+    const out = dtypes.map((dtype) => make(shape, dtype));
+    for (let i = 0; i < count(shape); i++) f(...full.map((x) => pair(x, i))).forEach((z, k) => put(out[k], i, z));
+    return out;
+  }
+
+  const pair = (x, i) => [x.data[i], x.imaginary ? x.imaginary[i] : 0];
+
+  function put(x, i, z) {
+    if (typeof z === "number") x.data[i] = z;
+    else {
+      x.data[i] = z[0];
+      if (x.imaginary) x.imaginary[i] = z[1];
+    }
   }
 
   function transpose(x, axes) {
@@ -181,7 +220,8 @@ const arrays = (() => {
     const result = [], steps = [];
     let offset = 0, axis = 0;
     const taken = key[1].filter((item) => item !== null && item !== "...").length;
-    const items = key[1].flatMap((item) => (item === "..." ? new Array(shape.length - taken).fill([null, null, null]) : [item]));
+    const rest = new Array(shape.length - taken).fill([null, null, null]);
+    const items = key[1].flatMap((item) => (item === "..." ? rest : [item]));
     for (const item of items) {
       if (item === null) {
         result.push(1);
@@ -213,7 +253,7 @@ const arrays = (() => {
   }
 
   return {
-    count, whole, make, scalar, decode, cast, broadcastShape, broadcast, map, mapSeveral, transpose, reduce, along, locate, take,
-    same, strides, walk,
+    count, whole, complex, make, scalar, part, pair, put, decode, cast, broadcastShape, broadcast, map, mapSeveral,
+    mapPairs, transpose, rows, reduce, along, locate, take, same, strides, walk,
   };
 })();

@@ -1,13 +1,14 @@
 // Functions of numbers, as NumPy and SciPy have them: values only, no derivatives.
-//   numbers.of[name] = (a, b, …) => number                     the ufunc of this name (as adjoint.show.rules.named has it)
+//   numbers.of[name] = (a, b, …) => number                     the ufunc of this name (see adjoint.show.rules.named)
 //   numbers.several[name] = (a, b, …) => [number, …]           a ufunc with several results
 //   numbers.given[key] = (parameters) => (a, b, …) => number   a primitive with static parameters (primitives.key)
 //   complexes.of, complexes.several, complexes.given           the same where an operand or a result is complex: every
 //       argument is a pair [re, im], and each result a pair too, or a number where it is real
+//   numbers.arrays[key], complexes.arrays[key] = (parameters, operands, dtypes) => array, or list of arrays
 //   numbers.shared                                             what files in special/ give to each other
 // Rarer functions stand in special/*.js, of which a page has those that its primitives need (adjoint.show.scripts).
 "use strict";
-const complexes = { of: {}, several: {}, given: {} };
+const complexes = { of: {}, several: {}, given: {}, arrays: {} };
 const numbers = (() => {
   const LN2 = Math.LN2;
   const SQRT_PI = Math.sqrt(Math.PI);
@@ -56,26 +57,41 @@ const numbers = (() => {
   const signbit = (x) => bool(x < 0 || Object.is(x, -0));
   const view = new DataView(new ArrayBuffer(8));
 
-  function neighbour(x, up) {
-    if (x !== x || x === (up ? Infinity : -Infinity)) return x;
-    if (x === 0) return up ? Number.MIN_VALUE : -Number.MIN_VALUE;
+  function exponent(x) { // e of 2ᵉ ≤ |x| < 2ᵉ⁺¹; -1023 below the normal numbers
     view.setFloat64(0, x);
-    const bits = view.getBigInt64(0);
-    view.setBigInt64(0, bits + (x > 0 === up ? 1n : -1n));
-    return view.getFloat64(0);
+    return ((view.getUint32(0) >>> 20) & 0x7ff) - 1023;
   }
 
-  function nextafter(x, y) {
-    if (x !== x || y !== y) return NaN;
-    return x === y ? y : neighbour(x, y > x);
+  // Digits after the first and the least exponent of numbers that have all of them.
+  const WIDTHS = { float16: [10, -14], float32: [23, -126], float64: [52, -1022] };
+
+  function half(x) { // the nearest float16, of two the even one; by way of float32, as NumPy's functions compute it
+    x = Math.fround(x);
+    if (x === 0 || !Number.isFinite(x)) return x;
+    const unit = Math.pow(2, Math.max(exponent(x), -14) - 10), size = rint(Math.abs(x) / unit) * unit;
+    return (x < 0 ? -1 : 1) * (size > 65504 ? Infinity : size);
   }
 
-  function spacing(x) {
+  // The next number of a dtype, upwards or downwards.
+  function neighbour(x, up, dtype) {
+    if (x !== x || x === (up ? Infinity : -Infinity)) return x;
+    const [digits, least] = WIDTHS[dtype];
+    if (!Number.isFinite(x)) return Math.sign(x) * (2 - Math.pow(2, -digits)) * Math.pow(2, -least + 1);
+    const e = Math.max(exponent(x), least), inwards = x !== 0 && x > 0 !== up;
+    const power = inwards && Math.abs(x) === Math.pow(2, e) && e > least; // below it the numbers are closer
+    const next = x + (up ? 1 : -1) * Math.pow(2, e - digits - (power ? 1 : 0));
+    if (Math.abs(next) >= Math.pow(2, -least + 2)) return next * Infinity;
+    return next === 0 && x < 0 ? -0 : next;
+  }
+
+  const nextafter = (dtype) => (x, y) => (x !== x || y !== y ? NaN : x === y ? y : neighbour(x, y > x, dtype));
+
+  const spacing = (dtype) => (x) => {
     if (!Number.isFinite(x)) return NaN;
-    const size = Math.abs(x);
-    const gap = neighbour(size, true) - size;
+    if (dtype === "float16") return neighbour(x, true, dtype) - x; // NumPy looks upwards there
+    const size = Math.abs(x), gap = neighbour(size, true, dtype) - size;
     return signbit(x) && x !== 0 ? -gap : gap;
-  }
+  };
 
   function frexp(x) {
     if (x === 0 || !Number.isFinite(x)) return [x, 0];
@@ -272,7 +288,7 @@ const numbers = (() => {
     radians: (x) => x * (Math.PI / 180), rad2deg: (x) => x * (180 / Math.PI), deg2rad: (x) => x * (Math.PI / 180),
     logical_not: (x) => bool(x === 0), isnan: (x) => bool(x !== x), isfinite: (x) => bool(Number.isFinite(x)),
     isinf: (x) => bool(Math.abs(x) === Infinity), signbit, floor: Math.floor, ceil: Math.ceil, trunc: Math.trunc,
-    rint, spacing, invert: (x) => -1 - x, bitwise_count: bitCount, erf, erfc, erfcx, expit, logit,
+    rint, spacing: spacing("float64"), invert: (x) => -1 - x, bitwise_count: bitCount, erf, erfc, erfcx, expit, logit,
     log_expit: logExpit, gamma, gammaln, loggamma: (x) => (x < 0 ? NaN : gammaln(x)), psi, entr,
     ndtr: (x) => 0.5 * erfc(-x / Math.SQRT2), sindg: (x) => (Math.abs(x) > 1e14 ? 0 : Math.sin((x * Math.PI) / 180)),
     cosdg: (x) => (Math.abs(x) > 1e14 ? 0 : Math.cos((x * Math.PI) / 180)), exp10: (x) => Math.pow(10, x), round: rint,
@@ -285,7 +301,8 @@ const numbers = (() => {
     hypot: Math.hypot,
     fmax: (x, y) => (x !== x ? y : y !== y ? x : Math.max(x, y)),
     fmin: (x, y) => (x !== x ? y : y !== y ? x : Math.min(x, y)), remainder, fmod: (x, y) => x % y,
-    copysign: (x, y) => (signbit(x) === signbit(y) ? x : -x), nextafter, heaviside, logaddexp, logaddexp2, ldexp,
+    copysign: (x, y) => (signbit(x) === signbit(y) ? x : -x), nextafter: nextafter("float64"),
+    heaviside, logaddexp, logaddexp2, ldexp,
     floor_divide: floorDivide, equal: (x, y) => bool(x === y), not_equal: (x, y) => bool(x !== y),
     less: (x, y) => bool(x < y), less_equal: (x, y) => bool(x <= y), greater: (x, y) => bool(x > y),
     greater_equal: (x, y) => bool(x >= y), logical_and: (x, y) => bool(x !== 0 && y !== 0),
@@ -302,5 +319,14 @@ const numbers = (() => {
     inv_boxcox1p: (y, l) => (l === 0 ? Math.expm1(y) : Math.expm1(Math.log1p(l * y) / l)),
     kl_div: (x, y) => (x > 0 && y > 0 ? x * Math.log(x / y) - x + y : x === 0 && y >= 0 ? y : x !== x || y !== y ? NaN : Infinity),
   };
-  return { of, several: {}, given: { Polygamma: ({ n }) => (x) => polygamma(n, x) }, shared: {}, frexp };
+  // What depends on the dtype of the result.
+  const product = (dtype) => ({ int32: Math.imul, uint32: (x, y) => Math.imul(x, y) >>> 0 })[dtype] || of.multiply;
+  const typed = {
+    nextafter, spacing, multiply: product, square: (dtype) => (x) => product(dtype)(x, x),
+    invert: (dtype) => (dtype === "bool" ? (x) => bool(x === 0) : of.invert),
+  };
+  return {
+    of, several: {}, given: { Polygamma: ({ n }) => (x) => polygamma(n, x) }, arrays: {}, shared: {},
+    typed, frexp, half,
+  };
 })();

@@ -83,7 +83,7 @@ const primitives = (() => {
     const [n, t] = left.slice(-2), m = right[right.length - 1];
     const x = broadcast({ ...a, shape: left }, [...stack, n, t]).data;
     const y = broadcast({ ...b, shape: right }, [...stack, t, m]).data;
-    const out = make([...stack, n, m], a.dtype);
+    const out = make([...stack, n, m], "float64");
     for (let s = 0; s < count(stack); s++)
       for (let i = 0; i < n; i++)
         for (let k = 0; k < t; k++) {
@@ -107,7 +107,7 @@ const primitives = (() => {
       const step = (c) => (letters.includes(c) && xs[k].shape[letters.indexOf(c)] > 1 ? own[letters.indexOf(c)] : 0);
       return arrays.walk(shape, all.map(step));
     });
-    const out = make([...right].map((c) => sizes[c]), xs[0].dtype);
+    const out = make([...right].map((c) => sizes[c]), "float64");
     const inner = count(summed.map((c) => sizes[c]));
     for (let i = 0; i < count(shape); i++) {
       let product = 1;
@@ -166,16 +166,28 @@ const primitives = (() => {
     return out;
   }
 
-  const truncated = (dtype) => (arrays.whole(dtype) ? Math.trunc : dtype === "bool" ? (x) => (x !== 0 ? 1 : 0) : (x) => x);
+  // From numbers to whole numbers by cutting off; what these cannot hold is refused (NumPy's answer is of the machine).
+  function convert(x, dtype) {
+    if (!arrays.whole(dtype) || arrays.whole(x.dtype) || x.dtype === "bool") return copy(x);
+    const signed = dtype.startsWith("int"), span = 2 ** Number(dtype.replace(/\D/g, ""));
+    return map((a) => {
+      const cut = Math.trunc(a);
+      if (cut >= (signed ? -span / 2 : 0) && cut < (signed ? span / 2 : span)) return cut;
+      throw new Error(`${a} as ${dtype}, which does not hold it`);
+    }, dtype, x);
+  }
+
+  const copy = (x) => make(x.shape, x.dtype, Float64Array.from(x.data));
 
   // name -> (parameters, operands, dtype of the result) -> array
   const table = {
     Select: (_, [x, y, c], dtype) => map((a, b, is) => (is !== 0 ? a : b), dtype, x, y, c),
     MaskedProduct: (_, xs, dtype) => map((ct, d) => (ct !== 0 ? ct * d : 0), dtype, ...xs),
     Exponent: (_, [x], dtype) => map((a) => numbers.frexp(a)[1], dtype, x),
-    Convert: (_, [x], dtype) => map(truncated(dtype), dtype, x),
-    StopGradient: (_, [x]) => make(x.shape, x.dtype, Float64Array.from(x.data)),
-    Real: (_, [x]) => make(x.shape, x.dtype, Float64Array.from(x.data)),
+    Convert: (_, [x], dtype) => convert(x, dtype),
+    StopGradient: (_, [x]) => copy(x),
+    Real: (_, [x]) => copy(x),
+    Imag: (_, [x]) => make(x.shape, x.dtype),
     Sum: ({ axes }, [x], dtype) => reduce(x, axes, dtype, (row) => pairwise(row)),
     Product: ({ axes }, [x], dtype) => reduce(x, axes, dtype, (row) => row.reduce((a, b) => a * b, 1)),
     Extremum: ({ kind, axes }, [x], dtype) => reduce(x, axes, dtype, extremum(kind)),
@@ -207,7 +219,23 @@ const primitives = (() => {
     Einsum: ({ spec }, xs) => einsum(spec, xs),
   };
 
-  const DTYPES = /^(float64|float32|bool|u?int(8|16|32|64))$/;
+  // Which operands of a linear map are values: it acts on real and imaginary parts alike.
+  const first = () => 1;
+  const LINEAR = {
+    Sum: first, CumSum: first, Reshape: first, Transpose: first, Broadcast: first, Pad: first, Slice: first,
+    Gather: first, StopGradient: first, Concatenate: () => Infinity, ScatterSum: ({ keys }) => keys.length, ScatterSet: () => 2,
+    Select: () => 2, WindowSum: first,
+  };
+
+  function partwise(f, values) {
+    return (parameters, xs, dtype) => {
+      const n = values(parameters);
+      const [re, im] = [0, 1].map((k) => f(parameters, xs.map((x, i) => (i < n ? arrays.part(x, k) : x)), "float64"));
+      return make(re.shape, dtype, re.data, im.data);
+    };
+  }
+
+  const DTYPES = /^(float(64|32|16)|complex(128|64)|bool|u?int(8|16|32|64))$/;
 
   // The name of a primitive with static parameters; of a family that has its members by name: family.member.
   function key({ name, parameters }) {
@@ -215,31 +243,50 @@ const primitives = (() => {
     return member ? `${name}.${parameters[member]}` : name;
   }
 
-  // The function of numbers that a primitive is, element by element: {one} or {several}; null for none.
-  function pointwise(op) {
-    if (!op.name) return null;
-    if (op.parameters) {
-      const made = numbers.given[key(op)];
-      return made ? { one: made(op.parameters) } : null;
+  // How a primitive is computed: {whole} from arrays, or element by element {one} or {several}; null: not at all.
+  function found(op, complex) {
+    const { name, parameters } = op;
+    if (!name) return null;
+    const registry = complex ? complexes : numbers;
+    if (!parameters) {
+      if (name in registry.of) return { one: registry.of[name] };
+      return name in registry.several ? { several: registry.several[name] } : null;
     }
-    if (op.name in numbers.of) return { one: numbers.of[op.name] };
-    return op.name in numbers.several ? { several: numbers.several[op.name] } : null;
+    const own = key(op), real = table[own] || numbers.arrays[own];
+    const whole = complex ? registry.arrays[own] || (own in LINEAR && real && partwise(real, LINEAR[own])) : real;
+    if (whole) return { whole };
+    return own in registry.given ? { one: registry.given[own](parameters) } : null;
   }
 
-  // Why a primitive cannot be computed here; "" when it can.
-  function reason(op) {
-    return (op.parameters && op.name in table) || pointwise(op) ? "" : `${op.title} is not computed in the page`;
+  const known = [new Map(), new Map()]; // of real and of complex numbers: primitive -> how it is computed
+
+  function way(op, complex) {
+    const table = known[Number(complex)];
+    if (!table.has(op)) table.set(op, found(op, complex));
+    return table.get(op);
+  }
+
+  // Why a primitive cannot be computed here for operands and results of these dtypes; "" when it can.
+  function reason(op, dtypes = []) {
+    const strange = dtypes.find((dtype) => !DTYPES.test(dtype));
+    if (strange) return `values of dtype ${strange} are not computed in the page`;
+    const complex = dtypes.some(arrays.complex);
+    if (way(op, complex)) return "";
+    return `${op.title}${complex && way(op, false) ? " of complex numbers" : ""} is not computed in the page`;
   }
 
   function run(op, xs, dtypes) {
-    for (const dtype of dtypes) {
-      if (!DTYPES.test(dtype)) throw new Error(`values of dtype ${dtype} are not computed in the page`);
-    }
-    if (op.parameters && op.name in table) return [arrays.cast(table[op.name](op.parameters, xs, dtypes[0]), dtypes[0])];
-    const { one, several } = pointwise(op);
-    const out = one ? [map(one, dtypes[0], ...xs)] : arrays.mapSeveral(several, dtypes, ...xs);
+    const complex = xs.some((x) => x.imaginary) || dtypes.some(arrays.complex);
+    const how = way(op, complex);
+    if (!how) throw new Error(reason(op, [...xs.map((x) => x.dtype), ...dtypes]));
+    const { whole, one, several } = how;
+    let out;
+    if (whole) out = [whole(op.parameters, xs, dtypes[0])].flat();
+    else if (complex) out = arrays.mapPairs(one ? (...pairs) => [one(...pairs)] : several, dtypes, ...xs);
+    else if (several) out = arrays.mapSeveral(several, dtypes, ...xs);
+    else out = [map(op.name in numbers.typed ? numbers.typed[op.name](dtypes[0]) : one, dtypes[0], ...xs)];
     return out.map((z, k) => arrays.cast(z, dtypes[k]));
   }
 
-  return { run, reason, key, names: () => Object.keys(table) };
+  return { run, reason, key, table, pairwise };
 })();
