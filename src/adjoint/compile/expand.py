@@ -1,4 +1,4 @@
-"""Operations written out by simpler ones that loops and BLAS know: contractions, log-sum-exp, orders, determinants."""
+"""Operations written out by simpler ones that loops and BLAS know: contractions, orders, determinants."""
 
 # The rules are written in plain NumPy on values that are being recorded.
 # pyright: basic
@@ -17,7 +17,6 @@ from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.decompose import LU
 from adjoint.ops.determinant import Determinant, RegularDeterminant, SignLogDeterminant
 from adjoint.ops.levels import Dividing, Levels, Sharing, Turning
-from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.norm import Length
 from adjoint.ops.rearrange import Convert
 from adjoint.ops.reduce import ArgSort, FlatReduction
@@ -233,25 +232,6 @@ def _matmul_written_out(op: MatMul, a: Any, b: Any) -> Any:
 # Reductions
 
 
-def _logsumexp_rule(eq: Equation) -> Rule | None:
-    x = eq.inputs[0].type
-    return _logsumexp if x.dtype.kind == "f" and x.size else None
-
-
-def _logsumexp(op: LogSumExp, x: Any) -> Any:
-    """m + log Σ exp(x - m) with the largest element left out of the sum, as the primitive does."""
-    kept = tuple(1 if i in op.axes else n for i, n in enumerate(x.shape))
-    m = np.reshape(np.max(x, axis=op.axes), kept)
-    m = np.where(np.isfinite(m), m, x.dtype.type(0))
-    e = np.exp(x - m)
-    top = np.equal(x, m)
-    zero = x.dtype.type(0)
-    rest = np.sum(np.where(top, zero, e), axis=op.axes)
-    count = np.sum(np.where(top, e, zero), axis=op.axes)
-    found = np.where(np.equal(count, 0), np.log(rest), np.log1p(rest / count) + np.log(count))
-    return found + np.reshape(m, np.shape(found))
-
-
 def _length_rule(eq: Equation) -> Rule | None:
     return _length if eq.inputs[0].type.dtype.kind == "f" else None
 
@@ -351,7 +331,6 @@ def _written_rule(eq: Equation) -> Rule | None:
 RULES: dict[type, Callable[[Equation], Rule | None]] = {
     Einsum: _einsum_rule,
     MatMul: _matmul_rule,
-    LogSumExp: _logsumexp_rule,
     FlatReduction: _flat_rule,
     ArgSort: _order_rule,
     Determinant: _determinant_rule,

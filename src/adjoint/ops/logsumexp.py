@@ -22,17 +22,33 @@ def largest(x: Value, axes: tuple[int, ...]) -> Value:
     return np.max(np.real(bind(StopGradient(), x)), axis=axes, keepdims=True)
 
 
-def shares(x: Value, axes: tuple[int, ...]) -> Value:
-    """exp(x) / Σ exp(x). Where all of x is -inf: zeros; where some are +inf: equal shares for those."""
-    if 0 in x.shape:
-        return x
+def shifted(x: Value, axes: tuple[int, ...]) -> tuple[Value, Value, Value]:
+    """m, where x = m, and e = exp(x - m). Where m is infinite, e is 1 at +inf and 0 elsewhere.
+
+    In programs a value and its slope share these.
+    """
     top = largest(x, axes)
     endless = np.isinf(top)
+    at_top = np.equal(np.real(bind(StopGradient(), x)), top)
     e = np.exp(np.where(endless, 0.0, x) - np.where(endless, 0.0, top))
-    finite = e / np.sum(e, axis=axes, keepdims=True)
-    hit = np.where(np.equal(np.real(bind(StopGradient(), x)), np.where(top > 0, top, np.nan)), 1.0, 0.0)
-    count = np.sum(hit, axis=axes, keepdims=True)
-    return np.where(endless, (hit / np.where(np.equal(count, 0), 1.0, count)).astype(finite.dtype), finite)
+    return top, at_top, np.where(endless, np.where(top > 0, at_top, False).astype(e.dtype), e)
+
+
+def shares(x: Value, axes: tuple[int, ...]) -> tuple[Value, Value]:
+    """(e, 1 / Σ e), whose product is exp(x) / Σ exp(x). Where all of x is -inf, that is zero; +inf share alike."""
+    e = shifted(x, axes)[2]
+    total = np.sum(e, axis=axes, keepdims=True)
+    return e, 1.0 / np.where(np.equal(total, 0), 1.0, total).astype(e.dtype)
+
+
+def written_out(x: Value, axes: tuple[int, ...]) -> Value:
+    """`LogSumExp` of real numbers by simpler operations, for programs that will not be differentiated any more."""
+    top, at_top, e = shifted(x, axes)
+    zero = x.dtype.type(0)
+    rest = np.sum(np.where(at_top, zero, e), axis=axes, keepdims=True)
+    n = np.sum(np.where(at_top, e, zero), axis=axes, keepdims=True)
+    z = np.where(np.isinf(top), top, np.log1p(rest / n) + np.log(n) + top)
+    return np.reshape(z, tuple(size for i, size in enumerate(x.shape) if i not in axes))
 
 
 @primitive
@@ -64,12 +80,17 @@ class LogSumExp(Differential):
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         (x,), (dx,) = xs, dxs
-        return None if dx is None else np.sum(product(dx, shares(x, self.axes)), axis=self.axes)
+        if dx is None or 0 in x.shape:
+            return None
+        e, scale = shares(x, self.axes)
+        return np.sum(product(dx, e), axis=self.axes) * np.reshape(scale, np.shape(z))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         (x,) = xs
-        kept = tuple(1 if i in self.axes else n for i, n in enumerate(x.shape))
-        return [adjoint_product(np.reshape(ct, kept), shares(x, self.axes))]
+        if 0 in x.shape:
+            return [None]
+        e, scale = shares(x, self.axes)
+        return [adjoint_product(adjoint_product(np.reshape(ct, scale.shape), scale), e)]
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [True], False

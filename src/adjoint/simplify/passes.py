@@ -18,7 +18,7 @@ from typing import TypeAlias
 from adjoint.program.check import check
 from adjoint.program.program import Program
 from adjoint.simplify.dead_code import drop_dead_code
-from adjoint.simplify.derivative_marks import drop_derivative_marks, write_solvers_out
+from adjoint.simplify.derivative_marks import drop_derivative_marks, write_out
 from adjoint.simplify.inside import holds_programs, map_programs
 from adjoint.simplify.kept_states import write_kept_states
 from adjoint.simplify.loops import reshape_loops, tidy_loops
@@ -60,7 +60,7 @@ def simplify(program: Program) -> Program:
         return program
     for _ in range(MOST_ROUNDS):
         before = program
-        program = _passed(simplify_inside(write_solvers_out(program)), PASSES)
+        program = _passed(simplify_inside(write_out(program)), PASSES)
         if program is before:
             program = _passed(program, RESHAPING)
             if program is before:

@@ -2,7 +2,8 @@
 
 The way back through a loop F is a loop B over the same turns, or all but a few of them, that reads residuals, stacked
 by F. Which of them are stored and which are computed again in B is weighed in `residual_choice`; here it is written
-into the two loops. What is computed again is computed by the same operations: the results are the same.
+into the two loops. What B computes again already is weighed with them (see `computed_twice`). What is computed again is
+computed by the same operations: the results are the same.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from adjoint.ops.index import Slice
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType
+from adjoint.simplify.computed_twice import computed_twice, is_among, reads_of
 from adjoint.simplify.loop_parts import Loop, Renaming, opened
 from adjoint.simplify.residual_choice import Choice
 from adjoint.simplify.stack_readers import Row, StackReaders, Walk
@@ -47,8 +49,8 @@ def _first_change(program: Program) -> Program | None:
                 pairs.setdefault(walks.pop(), {})[stack] = [r for r in found if isinstance(r, Row)]
         for (second, offset), given in pairs.items():
             weighed = program.equations[second].__dict__.setdefault(WEIGHED, set())
-            backward = opened(program.equations[second])
-            if backward is None or (eq, offset) in weighed:
+            forward, backward = opened(eq), opened(program.equations[second])
+            if forward is None or backward is None or (eq, offset) in weighed:
                 continue
             weighed.add((eq, offset))
             changed = _Pair(program, readers, forward, backward, offset, given).changed(first, second)
@@ -74,6 +76,8 @@ class _Pair:
         self.atom_of = {v: a for a, v in forward.ys}
         self.stack_of = {a: v for a, v in forward.ys if isinstance(a, Var)}
         self.constants, self.arrays = dict(forward.constants), dict(forward.walked)
+        self._turns = forward.ys[0][1].type.shape[:1]
+        self.shares = False  # whether the second loop computes what the first one has
         self.inside: Renaming = {}  # variables of the first loop, as the second one calls them
         self.values = dict(program.constants)
         self.before: dict[int, list[Equation]] = {}  # new equations, by the position before which they stand
@@ -83,11 +87,13 @@ class _Pair:
 
     def changed(self, first: int, second: int) -> Program | None:
         """The program with the cheapest choice; None if it is that already."""
-        residuals = [a for a in map(self.atom_of.__getitem__, self.given) if isinstance(a, Var)]
+        before = {a for a in map(self.atom_of.__getitem__, self.given) if isinstance(a, Var)}
+        unread = self._store_what_is_computed_twice(second)
+        residuals = [a for a in map(self.atom_of.__getitem__, self.given) if isinstance(a, Var) and a not in unread]
         if not residuals:
             return None
         choice = Choice(self.forward, self.given, residuals, self.at_hand)
-        if not choice.computed:
+        if set(choice.stored) == before if self.shares else not choice.computed:
             return None
         dropped = self._write(choice, second)
         removed: set[int] = set()
@@ -106,13 +112,38 @@ class _Pair:
                 equations.append(made.get(position, eq))
         return Program(self.program.inputs, tuple(equations), self.program.outputs, self.values)
 
+    def _store_what_is_computed_twice(self, second: int) -> set[Var]:
+        """Let the second loop read what it computes and the first one has; the residuals that it then needs no more."""
+        forward, backward = self.forward, self.backward
+        inside = {array: v for v, array in forward.walked} | {v: a for a, v in forward.ys if isinstance(a, Var)}
+        whole_of = {array: whole for whole, array in self.at_hand.items()}
+        rows = {v: inside[whole_of[a]] for v, a in backward.walked if whole_of.get(a) in inside}
+        twice = computed_twice(forward, backward, rows)
+        backward.equations = [eq for eq in backward.equations if not is_among(eq, twice)]
+        read = reads_of(backward)
+        renaming: Renaming = {}
+        for v, w in twice.items():
+            if v in read:
+                if w not in self.stack_of:
+                    self.stack_of[w] = stack = Var(ArrayType((*self._turns, *w.type.shape), w.type.dtype))
+                    self.atom_of[stack] = w
+                    self.given[stack] = []
+                    forward.ys.append((w, stack))
+                renaming[v] = _paired(backward.walked, self._rows(self.stack_of[w], second), w.type)
+        self.shares = bool(renaming)
+        backward.substitute(renaming)
+        walks = {whole_of.get(a): v for v, a in backward.walked}
+        return {
+            a for stack, others in self.given.items() for a in [self.atom_of[stack]]
+            if isinstance(a, Var) and not others and stack in walks and walks[stack] not in read
+        }  # fmt: skip
+
     def _write(self, choice: Choice, second: int) -> list[Var]:
         """Write the choice into the two loops; the stacks that are not made any more."""
         forward, backward = self.forward, self.backward
-        rows = forward.ys[0][1].type.shape[:1]
         for v in choice.stored:
             if v not in self.stack_of:
-                self.stack_of[v] = Var(ArrayType((*rows, *v.type.shape), v.type.dtype))
+                self.stack_of[v] = Var(ArrayType((*self._turns, *v.type.shape), v.type.dtype))
                 forward.ys.append((v, self.stack_of[v]))
         before = list(backward.walked)
 
@@ -137,8 +168,9 @@ class _Pair:
             del gone[self.at_hand[last]]
             walked = [(v, a) for v, a in backward.walked if a is self.at_hand[last]]
         renaming: Renaming = {}
+        needed = reads_of(backward)
         for v, array in before:
-            if array in gone:
+            if array in gone and v in needed:
                 atom = self.atom_of[gone[array]]
                 renaming[v] = read(atom) if isinstance(atom, Var) else atom
         backward.walked = walked
