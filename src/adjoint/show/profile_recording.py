@@ -4,35 +4,25 @@ The function runs once for real, under a record that carries values along. So Py
 that it takes for these arguments, and of the gradient the very operations are written down that reverse mode does.
 """
 
-# The slots of traced values are private to users, not to the engine.
-# pyright: reportPrivateUsage=false
-
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
 from adjoint.base.origins import origin
-from adjoint.base.source import Location, here, is_library
-from adjoint.program.op import Op
+from adjoint.base.source import Location
 from adjoint.program.program import Program
-from adjoint.program.record import Record
-from adjoint.program.trace import running
-from adjoint.program.types import Value, type_of
-from adjoint.transform.arguments import plain_value, run
-from adjoint.transform.drivers import checked_leaf
+from adjoint.program.types import Value
+from adjoint.show.calls import CallsRecord, Stack, programmed
+from adjoint.transform.arguments import plain_value
 from adjoint.transform.lines import LinedTape, Lining, entry_read, lined
 
-__all__ = ["Recorded", "Stack", "called", "explained", "recorded", "saved_by_line"]
-
-Stack = tuple[Location, ...]  # places in the user's functions that were running, outermost first
+__all__ = ["Recorded", "called", "explained", "recorded", "saved_by_line"]
 
 
 @dataclass(frozen=True)
@@ -45,46 +35,29 @@ class Recorded:
     backward: list[bool]  # whether it is done on the way back: what is computed again there, too
 
 
-class _Calls:
-    """The user's functions that are running, from the one that is profiled inwards."""
-
-    def __init__(self) -> None:
-        self.outside = sys._getframe(1)
-
-    def __call__(self) -> Stack:
-        frame: FrameType | None = sys._getframe(1)
-        found: list[Location] = []
-        while frame is not None and frame is not self.outside:
-            if not is_library(frame.f_code.co_filename):
-                found.append(Location(frame.f_code, frame.f_lasti))
-            frame = frame.f_back
-        return tuple(reversed(found))
-
-
-class _CallsRecord(Record):
+class _ProfiledRecord(CallsRecord):
     """A record that notes the calls around each equation; on the way back those of the way there."""
 
     title = "profile"
 
-    def __init__(self, calls: _Calls) -> None:
-        super().__init__(concrete=True, purpose="a profiled function", runs_again=False)
-        self.calls = calls
+    def __init__(self) -> None:
+        super().__init__("a profiled function")
         self.stacks: list[Stack] = []
         self.backward: list[bool] = []
 
-    def apply(self, op: Op, args: Sequence[Value]) -> Value:
-        before = len(self.equations)
-        result = super().apply(op, args)
+    def stack(self) -> Stack:
+        """Where the user's functions are now."""
+        return self.running().stack
+
+    def note(self, new: int) -> None:
         entry, place = entry_read(), origin().location
         if entry is None or not entry.note:
-            stack = self.calls()
+            stack = self.stack()
         else:  # what is computed again on the way back has a line of its own, inside that of the entry
             known: Stack = entry.note
             stack = (*known, place) if isinstance(place, Location) and place not in known else known
-        new = len(self.equations) - before
-        self.stacks.extend([stack] * new)
-        self.backward.extend([entry is not None] * new)
-        return result
+        self.stacks += [stack] * new
+        self.backward += [entry is not None] * new
 
     def seed(self, ct: Value) -> Value:
         """What is pulled through linear parts alone would not depend on the arguments: it is written down, too."""
@@ -99,23 +72,11 @@ def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     leaves, structure = tree.flatten((tuple(args), kwargs))
     moving = [i for i, leaf in enumerate(leaves) if _kind(leaf) in {"f", "c"}]
     moving = moving or [i for i, leaf in enumerate(leaves) if _kind(leaf) in {"i", "u"}]
-    values = [_plain(leaves[i]) for i in moving]
-    calls = _Calls()
-    record = _CallsRecord(calls)
-    with running(record), lined(Lining(note=calls, seed=record.seed)):
-        record.started = here()
-        inputs = [record.input(type_of(v), v) for v in values]
-
-        def call() -> Any:
-            full = list(leaves)
-            for i, x in zip(moving, inputs, strict=True):
-                full[i] = x.snapshot()  # an argument may be assigned to inside
-            positional, named = tree.unflatten(structure, full)
-            return function(*positional, **named)
-
-        outputs = [leaf for leaf in tree.leaves(run(record, call)) if _kind(leaf)]
-        program, _ = record.program(inputs, [checked_leaf(leaf) for leaf in outputs])
-    return Recorded(program, values, record.stacks, record.backward)
+    values = {i: _plain(leaves[i]) for i in moving}
+    record = _ProfiledRecord()
+    with lined(Lining(note=record.stack, seed=record.seed)):
+        program, _ = programmed(record, function, leaves, structure, values, lambda leaf: bool(_kind(leaf)))
+    return Recorded(program, list(values.values()), record.stacks, record.backward)
 
 
 def called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from adjoint.ops.scan import Scan
 from adjoint.ops.turns import Columns
 from adjoint.program.program import Equation, Program, Var, last_uses
 from adjoint.program.types import Value
-from adjoint.show.profile_recording import Stack
+from adjoint.show.calls import Stack
 
 __all__ = ["MOST_RUNS", "Site", "Timing", "least", "timed"]
 

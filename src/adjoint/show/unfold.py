@@ -20,10 +20,11 @@ from adjoint.ops.weak import Weaken
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.types import Value, is_differentiable
+from adjoint.show.calls import Calls
 from adjoint.show.groups import Grouping
 from adjoint.show.labels import label
 from adjoint.show.notation import subscripted
-from adjoint.show.recording import Calls, Recorded
+from adjoint.show.recording import Recorded
 from adjoint.show.story import Event, Group, Guard, Literal, Story, Variable
 from adjoint.show.summaries import summary
 
