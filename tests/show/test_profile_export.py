@@ -62,14 +62,46 @@ def test_chrome_trace(found, tmp_path) -> None:
 
 
 def test_spans_are_nested(found) -> None:
+    """As viewers read them: in their order, with ends that are sums of floats."""
     told = profile_export.chrome_trace("f", found.timing, found.overhead)
-    spans = [(e["ts"], e["ts"] + e["dur"]) for e in told["traceEvents"] if e["ph"] == "X"]
-    for begin, end in spans:
-        for other_begin, other_end in spans:
-            apart = end <= other_begin + 1e-3 or other_end <= begin + 1e-3
-            within = begin >= other_begin - 1e-3 and end <= other_end + 1e-3
-            around = other_begin >= begin - 1e-3 and other_end <= end + 1e-3
-            assert apart or within or around
+    spans = [e for e in json.loads(json.dumps(told))["traceEvents"] if e["ph"] == "X"]
+    ends: list[float] = []
+    for event in spans:
+        while ends and ends[-1] <= event["ts"]:
+            ends.pop()
+        end = event["ts"] + event["dur"]
+        assert not ends or end <= ends[-1]
+        ends.append(end)
+        if event["cat"] == "primitive":
+            assert len(ends) >= 3  # inside a way and a line
+    assert len(spans) > 20
+
+
+# Of https://www.speedscope.app/file-format-schema.json: what must be there, and of which type it is.
+FILE = {"$schema": str, "profiles": list, "shared": dict}
+PROFILE = {"endValue": float, "name": str, "samples": list, "startValue": float, "type": str, "unit": str,
+           "weights": list}  # fmt: skip
+FRAME = {"name": str, "file": str, "line": float, "col": float}
+UNITS = ("bytes", "microseconds", "milliseconds", "nanoseconds", "none", "seconds")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_speedscope_has_what_its_schema_requires(compiled, tmp_path) -> None:
+    ad.profile(f, seconds=0.01, compiled=compiled)(np.ones(5)).speedscope(tmp_path / "p.json")
+    told = json.loads((tmp_path / "p.json").read_text(encoding="utf-8"), parse_int=float)
+    assert {key: type(told[key]) for key in FILE} == FILE
+    assert {type(told[key]) for key in ("name", "exporter")} == {str}
+    assert type(told["activeProfileIndex"]) is float
+    for frame in told["shared"]["frames"]:
+        assert "name" in frame
+        assert {key: type(value) for key, value in frame.items()}.items() <= FRAME.items()
+    assert len(told["profiles"]) == 3 + compiled
+    for one in told["profiles"]:
+        assert {key: type(one[key]) for key in PROFILE} == PROFILE
+        assert one["type"] == "sampled"
+        assert one["unit"] in UNITS
+        assert {type(i) for sample in one["samples"] for i in sample} == {float}
+        assert {type(weight) for weight in one["weights"]} == {float}
 
 
 def test_long_runs_are_joined(found, monkeypatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from adjoint.base.source import Location, describe, line
@@ -14,6 +14,7 @@ from adjoint.show.profile_timing import Site, Timing
 __all__ = ["chrome_trace", "speedscope", "write_json"]
 
 MOST_EVENTS = 200_000  # beyond that, neighbours of one site are joined, then all of a site
+TICKS = 1024  # in a microsecond. Viewers add up floats: fractions of two stay exact, so that ends meet
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
@@ -108,29 +109,32 @@ def chrome_trace(name: str, timing: Timing, overhead: float) -> dict[str, Any]:
     }
 
 
-def _spans(ran: Sequence[tuple[Site, float, int]]) -> Iterator[dict[str, Any]]:
-    """Complete events; one that encloses several neighbours spans all of them."""
-    now = 0.0
-    open_: list[tuple[str, float]] = []
+def _spans(ran: Sequence[tuple[Site, float, int]]) -> list[dict[str, Any]]:
+    """Complete events, each before those that it encloses; one that encloses several neighbours spans all of them."""
+    now = 0
+    found: list[tuple[int, int, dict[str, Any]]] = []  # begin, depth, event
+    open_: list[tuple[str, int]] = []
 
-    def close(depth: int) -> Iterator[dict[str, Any]]:
+    def close(depth: int) -> None:
         while len(open_) > depth:
             text, begin = open_.pop()
-            yield _event(text, "line", begin, now - begin, {})
+            found.append((begin, len(open_), _event(text, "line", begin, now - begin, {})))
 
     for site, seconds, calls in ran:
         outer = [("backward" if site.backward else "forward"), *site.equation.scope, *frames(site)[:-1]]
         same = 0
         while same < min(len(outer), len(open_)) and outer[same] == open_[same][0]:
             same += 1
-        yield from close(same)
+        close(same)
         open_ += [(text, now) for text in outer[same:]]
         details = {"calls": calls, "bytes": site.nbytes // max(site.calls, 1) * calls, "inside": list(site.inside)}
-        yield _event(site.name, "primitive", now, seconds, details)
-        now += seconds
-    yield from close(0)
+        lasts = max(round(seconds * 1e6 * TICKS), 1)
+        found.append((now, len(open_), _event(site.name, "primitive", now, lasts, details)))
+        now += lasts
+    close(0)
+    return [event for _, _, event in sorted(found, key=lambda one: one[:2])]
 
 
-def _event(name: str, category: str, begin: float, seconds: float, args: dict[str, Any]) -> dict[str, Any]:
-    micro = {"ts": round(begin * 1e6, 4), "dur": round(seconds * 1e6, 4)}
+def _event(name: str, category: str, begin: int, lasts: int, args: dict[str, Any]) -> dict[str, Any]:
+    micro = {"ts": begin / TICKS, "dur": lasts / TICKS}
     return {"ph": "X", "pid": 1, "tid": 1, "cat": category, "name": name, **micro, "args": args}
