@@ -259,3 +259,47 @@ def test_draws_would_be_frozen() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(TraceError, match=r"ad\.random"):
         ad.trace(lambda x: x + rng.normal())(1.0)
+
+
+SMALL = np.array([0.0, 1.0, 2.0])
+HANDED_OUT = {
+    "itself": lambda x: SMALL,
+    "scan": lambda x: ad.scan(lambda s, t: (SMALL, SMALL * t), x, x),
+    "while_loop": lambda x: ad.while_loop(lambda s: s[0] == 0.6, lambda s: SMALL, x),
+    "fori_loop": lambda x: ad.fori_loop(0, 3, lambda i, s: SMALL, x),
+    "cond": lambda x: ad.cond(x[0] > 0, lambda: SMALL, lambda: 2 * SMALL),
+    "switch": lambda x: ad.switch(x[0].astype(int), [lambda: SMALL, lambda: SMALL]),
+    "view": lambda x: ad.cond(x[0] > 0, lambda: SMALL[:, None].T, lambda: np.ones((1, 3))),
+    "cond in scan": lambda x: ad.scan(lambda s, t: (ad.cond(t > 0, lambda: SMALL, lambda: s), t), x, x)[0],
+    "checkpoint": lambda x: ad.checkpoint(lambda t: (SMALL, 2 * t))(x),
+    "jit": lambda x: ad.jit(lambda t: (SMALL, 2 * t))(x),
+}
+
+
+@pytest.mark.parametrize("name", HANDED_OUT)
+def test_results_are_the_callers_own(name: str) -> None:
+    p = ad.trace(HANDED_OUT[name])(X)
+    first = p(X)
+    expected = ad.tree.map(np.copy, first)
+    for leaf in ad.tree.leaves(first):
+        leaf[...] = 77.0
+    for found, wanted in zip(ad.tree.leaves(p(X)), ad.tree.leaves(expected), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(SMALL, [0.0, 1.0, 2.0])
+
+
+def test_constants_of_programs_are_locked() -> None:
+    p = ad.trace(lambda x: x * SMALL)(X)
+    (constant,) = p.program.constants.values()
+    with pytest.raises(ValueError, match="read-only"):
+        constant[0] = 1.0
+
+
+def test_a_static_array_that_is_written_to() -> None:
+    w = np.ones(3)
+    p = ad.trace(lambda x, w: x * w, static_argnames="w")(X, w=w)
+    np.testing.assert_array_equal(p(X, w=np.ones(3)), X)
+    w[0] = 5.0
+    for other in (w, np.ones(1), np.ones(3, "f4")):
+        with pytest.raises(TraceError, match="part of the program"):
+            p(X, w=other)

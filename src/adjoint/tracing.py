@@ -86,8 +86,7 @@ class TracedProgram:
                     f"{fixed[number]!r}; got {leaf!r}. Trace it again."
                 )
         results = interpret(self.program, [*values, *self._captured])
-        kept = [v for v in (*values, *self.program.constants.values()) if isinstance(v, np.ndarray)]
-        results, n = fresh(results, kept), self.outputs.num_leaves
+        results, n = fresh(results, values), self.outputs.num_leaves
         Held(self.name, (args, kwargs), structure).hand_back(
             results[n:]
         )  # the random generators that were given move on
@@ -160,7 +159,9 @@ def _trace(function: Callable[..., Any], options: dict[str, Any], args: Any, kwa
     name = getattr(function, "__name__", type(function).__name__)
     leaves, structure = tree.flatten((args, kwargs))
     static = _static_leaves(function, options["static_argnames"], args, kwargs)
-    fixed = tuple((i, leaf) for i, (leaf, s) in enumerate(zip(leaves, static, strict=True)) if s or not _is_array(leaf))
+    fixed = tuple(
+        (i, _kept(leaf)) for i, (leaf, s) in enumerate(zip(leaves, static, strict=True)) if s or not _is_array(leaf)
+    )
     moving = [i for i in range(len(leaves)) if i not in dict(fixed)]
     paths = structure.paths()
     given = [
@@ -267,7 +268,14 @@ def _fitted(leaf: Any, kind: ArrayType, name: str, sizes: dict[Size, int]) -> Va
     return np.asarray(value, kind.dtype)[()] if number else value.astype(kind.dtype)
 
 
+def _kept(leaf: Any) -> Any:
+    """An argument that is part of a program, as it is now: the caller may write to an array later."""
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+
+
 def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
     return a is b or (type(a) is type(b) and bool(np.all(a == b)))
 
 

@@ -83,6 +83,12 @@ class Program:
     outputs: tuple[Atom, ...]
     constants: dict[Var, Value] = field(default_factory=dict[Var, Value])
 
+    def __post_init__(self) -> None:
+        # a loop or a branch may hand out a constant as its result: it is never written to, and so `fresh` copies it
+        for value in self.constants.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
     @property
     def input_types(self) -> tuple[ArrayType, ...]:
         return tuple(v.type for v in self.inputs)
