@@ -25,7 +25,7 @@ LAYERS = [
     {"program"},
     {"ops"},
     {"transform", "simplify", "compile", "numpy", "scipy", "random", "signal"},
-    {"shortcut"},
+    {"shortcut", "transformed"},
     {"api", "pipeline"},
     {"debug", "derivatives", "entries", "extend", "flow", "report", "tracing"},
     {"hessian_products", "jitting"},

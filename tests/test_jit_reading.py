@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.config import config
-from adjoint.base.errors import ControlFlowError
+from adjoint.base.errors import ControlFlowError, TraceError
 from tests.test_jit import same, x3
 
 
@@ -179,6 +179,66 @@ class TestSurroundings:
         same(fast(x3), ad.grad(loss)(x3))
         w[:] = 2.0
         same(fast(x3), ad.grad(loss)(x3))
+
+    @pytest.mark.parametrize(
+        "way", ["jit in jit", "three deep", "plain", "given", "gradient", "of jit", "loop", "method"]
+    )
+    def test_inside_of_functions_that_are_named(self, way: str) -> None:
+        w, k = np.array([1.0, 2.0, 3.0]), 2.0
+        plain = lambda x: k * np.sin(x * w)
+        compiled = ad.jit(plain)
+        twice = ad.jit(lambda x: 2 * compiled(x))
+        total = lambda x: np.sum(compiled(x))
+
+        class Model:
+            def run(self, x: Any) -> Any:
+                return compiled(x)
+
+        method = Model().run
+        fast, expected = {
+            "jit in jit": (ad.jit(lambda x: compiled(x) + 1), lambda x: plain(x) + 1),
+            "three deep": (ad.jit(lambda x: twice(x) + 1), lambda x: 2 * plain(x) + 1),
+            "plain": (ad.jit(lambda x: plain(x) + 1), lambda x: plain(x) + 1),
+            "given": (lambda f: lambda x: f(compiled, x), lambda x: plain(x) + 1),
+            "gradient": (ad.jit(lambda x: ad.grad(total)(x)), lambda x: k * w * np.cos(x * w)),
+            "of jit": (ad.grad(ad.jit(lambda x: total(x))), lambda x: k * w * np.cos(x * w)),
+            "loop": (
+                ad.jit(lambda x: ad.fori_loop(0, 2, lambda _, s: compiled(s), x)),
+                lambda x: plain(plain(x)),
+            ),
+            "method": (ad.jit(lambda x: method(x)), plain),
+        }[way]
+        if way == "given":
+            fast = fast(ad.jit(lambda f, x: f(x) + 1))
+        for _ in range(3):
+            np.testing.assert_allclose(fast(x3), expected(x3), rtol=1e-14)
+            w[0] += 10.0
+        w = np.array([4.0, 5.0, 6.0])
+        np.testing.assert_allclose(fast(x3), expected(x3), rtol=1e-14)
+        k = 3.0
+        np.testing.assert_allclose(fast(x3), expected(x3), rtol=1e-14)
+
+    def test_a_named_function_is_replaced(self) -> None:
+        inner = lambda x: x * array
+        array = np.ones(3)
+        fast = ad.jit(lambda x: inner(x))
+        same(fast(x3), x3)
+        inner = lambda x: x + array
+        same(fast(x3), x3 + 1)
+        array[:] = 5.0
+        same(fast(x3), x3 + 5)
+
+    def test_other_libraries_are_given_the_array_itself(self) -> None:
+        from scipy.interpolate import CubicSpline
+
+        heights = np.array([1.0, 2.0, 4.0])
+        at = lambda x: x * CubicSpline(np.arange(3.0), 2 * heights)(1.5)
+        fast = ad.jit(lambda x: at(x) + 1)
+        for _ in range(3):
+            same(fast(x3), at(x3) + 1)
+            heights[1] += 1.0
+        with pytest.raises(TraceError, match="CubicSpline"):  # an argument is not known
+            ad.jit(lambda x: CubicSpline(np.arange(3.0), x)(1.5))(x3)
 
     def test_a_nonlocal_is_written(self) -> None:
         seen = 0

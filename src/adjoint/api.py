@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
-from types import MethodType
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError
-from adjoint.base.source import by_name, here, user_facing
+from adjoint.base.source import here, user_facing
 from adjoint.ops.select import StopGradient
 from adjoint.program.trace import Traced, bind, running
 from adjoint.program.types import ArrayType, Value, type_of
@@ -33,45 +31,9 @@ from adjoint.transform.lanes import run_lanes
 from adjoint.transform.states import Held, leaves_of
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 from adjoint.transform.watch import lifted, settled, watched, watching
+from adjoint.transformed import Function, Transformed
 
 recorders.install()
-
-Function: TypeAlias = Callable[..., tree.Tree]
-
-
-class Transformed:
-    """A function made from another one.
-
-    It has the other's name and signature, works as a method, and pickles if the other does.
-    """
-
-    def __init__(self, run_: Callable[..., Any], function: Function, options: dict[str, Any]) -> None:
-        if not callable(function):
-            raise TypeError(
-                f"{(name := run_.__name__.strip('_'))} needs a function, not {type(function).__name__}. Write "
-                f"{name}(f)(x), not {name}(f(x))."
-            )
-        functools.update_wrapper(self, function, updated=())
-        self._run, self._function, self._options = run_, function, options
-
-    @user_facing
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._run(self._function, self._options, args, kwargs)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
-
-    def __reduce__(self) -> Any:
-        return by_name(self) or (Transformed, (self._run, self._function, self._options))
-
-    function = property(lambda self: self._function, doc="The function that it was made from.")
-
-    def with_function(self, function: Function) -> Transformed:
-        """The same transformation of another function."""
-        return Transformed(self._run, function, self._options)
-
-    def __repr__(self) -> str:
-        return f"<{self._run.__name__.strip('_')} of {getattr(self._function, '__qualname__', self._function)}>"
 
 
 def grad(

@@ -57,7 +57,7 @@ class NotMatched(Exception):
     """The entry has no pattern or recipe for this."""
 
 
-def specialisation(way: Way, made: Executable, call: Call, reads: Sequence[Read]) -> Specialisation | None:
+def specialisation(way: Way, made: Executable, call: Call) -> Specialisation | None:
     """The calls that take a way, for the entry; None when it must be answered by Python code."""
     kernel = made.kernel
     if kernel is None or way.stateful or way.captured:
@@ -71,7 +71,7 @@ def specialisation(way: Way, made: Executable, call: Call, reads: Sequence[Read]
             inputs=len(call.values),
             positional=arguments.items,
             keywords=keywords.items,
-            captured=[*_captured(reads, len(call.inputs)), *_alone(way.acts)],
+            captured=[*_captured(call.around.reads, len(call.inputs)), *_alone(way.acts)],
             outputs=[OutputType(t.dtype, t.shape) for t in kernel.output_types],
             result=_recipe(way),
             constants=kernel.constants,

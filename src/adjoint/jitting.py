@@ -75,6 +75,7 @@ class Jitted(Entry):
     """
 
     __slots__ = ()
+    has_rules = False
     __name__: str
     function: Function
     _options: dict[str, Any]
@@ -149,7 +150,7 @@ class Jitted(Entry):
         if way.entry is None:
             made = executable(way.program)
             full = len(self.specialisations) >= MOST_ENTRIES
-            found = None if full else specialisation(way, made, call, self._signature.surroundings.reads)
+            found = None if full else specialisation(way, made, call)
             way.entry = -1 if found is None else self.add(found)
 
     def _ways_of(self, key: Any) -> Ways:
@@ -315,8 +316,9 @@ def jit(
     `static_argnames` name, are part of the program. Python's own control flow works: each answer that it is given
     becomes a guard, and arguments that answer differently are traced again. When that has happened too often, a call
     runs as plain Python and a warning says why; with `strict` it raises. Numbers, flags and functions in closures,
-    defaults and globals that the function names itself are looked at in each call, and arrays among them are inputs;
-    attributes, containers, and what other functions read, are as they were when it was traced.
+    defaults and globals that the function names are looked at in each call, and arrays among them are inputs; so is
+    what the functions read that it names there or is given, unless they belong to a library. Attributes, and what
+    containers hold, are as they were when it was traced.
     """
     options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "strict": strict}
     if function is None:

@@ -193,9 +193,7 @@ def traced(
     after: list[Any] = []
 
     def body(inputs: Sequence[Value]) -> Any:
-        own = len(call.inputs)
-        changed = signature.surroundings.replaced(list(inputs[own:]))
-        args, kwargs = call.arguments(inputs[:own])
+        changed, args, kwargs = call.replaced(inputs)
         copies = held.copies((args, kwargs))
         result = changed(*args, **kwargs)
         _check_writes(signature, call, record, inputs, result)
@@ -205,7 +203,9 @@ def traced(
     try:
         with uncollected(), without_draws(function, "a compiled function"), running(record):
             record.started = here()
-            inputs = [record.given(t, v) for t, v in zip(call.types, call.values, strict=True)]
+            own = len(call.inputs)
+            given = zip(call.types, call.values, strict=True)
+            inputs = [record.given(t, v, outside=i >= own) for i, (t, v) in enumerate(given)]
             result = run(record, body, [x.snapshot() for x in inputs])  # an argument may be assigned to inside
             leaves, outputs = tree.flatten(result)
             computed = {i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced)}
@@ -227,7 +227,7 @@ def _check_writes(signature: Signature, call: Call, record: GuardedRecord, input
     """Refuse what would be lost: a write to an array from outside, and one to an argument when nothing is returned."""
     written = [x._var is not given._var for x, given in zip(inputs, record.inputs, strict=True)]
     own = len(call.inputs)
-    for name, lost in zip(signature.surroundings.names(), written[own:], strict=True):
+    for name, lost in zip(call.around.names(), written[own:], strict=True):
         if lost:
             raise TraceError(
                 f"jit: the function writes to {name}, an array from outside, which compiled functions do not change. "

@@ -244,6 +244,9 @@ def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
     trace: Any = self._trace
     if self.dtype.kind == "i" and hasattr(trace, "counts") and trace.counts(self):  # a size, as in np.arange(n)
         return np.asarray(_ask(self, "index", int), *args, **kwargs)
+    known = trace.from_outside(self) if hasattr(trace, "from_outside") else None
+    if known is not None:
+        return np.asarray(known, *args, **kwargs)
     asking = asking_function() or numpys_word()
     if asking is not None:
         refuse_conversion(self, *asking)

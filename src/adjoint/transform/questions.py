@@ -53,6 +53,7 @@ class GuardedRecord(Record):
         super().__init__(purpose="a compiled function")
         self.answers = answers  # without: raise `Asked`
         self.inputs: list[RecordTracer] = []
+        self._outside: set[Var] = set()  # the inputs that are no arguments of the function
         self.expected: list[Expect] = []
         self._values: dict[Var, Value] = {}  # of inputs, constants, and what was evaluated
         self._fixed: set[Var] = set()  # those that depend on no input
@@ -61,10 +62,12 @@ class GuardedRecord(Record):
         self._counts: set[Atom] = set()  # Python numbers that are made of Python's ints
         self._asked: dict[tuple[Var, str], Any] = {}
 
-    def given(self, kind: ArrayType, value: Value) -> RecordTracer:
-        """A new input, and its value in this call."""
+    def given(self, kind: ArrayType, value: Value, outside: bool = False) -> RecordTracer:
+        """A new input, and its value in this call; one from `outside` is no argument, but read by the function."""
         x = self.input(kind)
         self.inputs.append(x)
+        if outside:
+            self._outside.add(x._var)
         self._values[x._var] = value
         return x
 
@@ -112,6 +115,22 @@ class GuardedRecord(Record):
         self.ask(x, "content", content)
         return np.array(self._values[x._var])
 
+    def from_outside(self, x: RecordTracer) -> Value | None:
+        """The array itself where it depends on no argument: a function of another library may want it as it is."""
+        if not self.answers:
+            return None
+        self._look_up()
+        seen, waiting = {x._var}, [x._var]
+        while waiting:
+            var = waiting.pop()
+            if var in self._made:
+                missing = {a for a in self._made[var].inputs if isinstance(a, Var)} - seen
+                seen |= missing
+                waiting += missing
+            elif var not in self._outside and var not in self.constants:
+                return None
+        return self.common(x)
+
     def places(self, mask: RecordTracer) -> tuple[Value, ...]:
         """np.nonzero(mask); the program is for this number of places."""
         count: Any = np.sum(cast(Any, mask), dtype=np.int64)
@@ -132,9 +151,7 @@ class GuardedRecord(Record):
 
     def _evaluated(self, var: Var) -> Value:
         """The value of a variable in this call."""
-        for eq in self.equations[self._read :]:
-            self._made.update(dict.fromkeys(eq.outputs, eq))
-        self._read = len(self.equations)
+        self._look_up()
         waiting = [var]
         with outside_of(self), np.errstate(all="ignore"):
             while waiting:
@@ -153,6 +170,12 @@ class GuardedRecord(Record):
                     if not missing:
                         self._run(eq)
         return self._values[var]
+
+    def _look_up(self) -> None:
+        """Note which equation makes which variable, for those that are new."""
+        for eq in self.equations[self._read :]:
+            self._made.update(dict.fromkeys(eq.outputs, eq))
+        self._read = len(self.equations)
 
     def _run(self, eq: Equation) -> None:
         values = [self._values[a] if isinstance(a, Var) else a.value for a in eq.inputs]

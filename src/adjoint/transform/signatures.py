@@ -18,7 +18,7 @@ from adjoint.base.errors import DtypeError
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
-from adjoint.transform.surroundings import NUMBERS, Same, Surroundings, token
+from adjoint.transform.surroundings import NUMBERS, Around, Same, Surroundings, token
 from adjoint.tree.static_values import STATIC_TYPES
 
 # As Any: a test against it leaves the value Any, where the class would make it an array of unknown elements.
@@ -42,22 +42,26 @@ class Call(NamedTuple):
     key: Hashable
     values: list[Value]  # of the inputs among the leaves, then the arrays that the function reads besides
     inputs: list[int]  # their numbers among the leaves
+    functions: list[int]  # the leaves that are functions of the user's
     leaves: list[Any]
     structure: Any  # of (args, kwargs)
     given: tuple[Any, Any]  # (args, kwargs)
     is_traced: bool
+    around: Around  # what the function reads besides
 
     @property
     def types(self) -> list[ArrayType]:
         """The types of the inputs."""
         return [type_of(v) for v in self.values]
 
-    def arguments(self, inputs: Sequence[Value]) -> Any:
-        """(args, kwargs) with other values of the inputs."""
+    def replaced(self, inputs: Sequence[Value]) -> Any:
+        """The function, and (args, kwargs), with other values of the inputs."""
+        own = len(self.inputs)
+        function, *given = self.around.replaced(inputs[own:])
         full = [leaf.value if type(leaf) is Fixed else leaf for leaf in self.leaves]
-        for place, value in zip(self.inputs, inputs, strict=False):
+        for place, value in zip((*self.inputs, *self.functions), (*inputs[:own], *given), strict=True):
             full[place] = value
-        return tree.unflatten(self.structure, full)
+        return function, *tree.unflatten(self.structure, full)
 
 
 class Signature:
@@ -94,7 +98,8 @@ class Signature:
         if self.static_names:
             kwargs = {k: Fixed(v) if k in self.static_names else v for k, v in kwargs.items()}
         leaves, structure = tree.flatten((args, kwargs))
-        arrays, facts = self.surroundings.now()
+        functions: list[int] = []
+        given: list[Any] = []
         kinds: list[Hashable] = []
         values: list[Value] = []
         inputs: list[int] = []
@@ -110,25 +115,32 @@ class Signature:
                 traced = True
             elif isinstance(leaf, _SCALAR) and leaf.dtype.char in NUMBERS:
                 kinds.append(leaf.dtype)
-            elif cls is Fixed:
-                kinds.append(self._token(leaf, number, structure))
-                continue
-            elif fixed := self._fixed(leaf, number, args, is_method):
+            elif fixed := self._fixed(leaf, number, args, is_method, structure):
                 kinds.append(fixed)
+                named = leaf.value if cls is Fixed else leaf
+                if self.surroundings.follows(named):
+                    functions.append(number)
+                    given.append(named)
                 continue
             else:
                 leaf = self._plain(leaf, number, structure)
                 kinds.append((leaf.shape, leaf.dtype))
             values.append(leaf)
             inputs.append(number)
-        for array in arrays:
+        around = self.surroundings.now(given)
+        for array in around.arrays:
             traced = traced or isinstance(array, Traced)
             values.append(array)
             kinds.append((array.shape, array.dtype))
-        return Call((structure, tuple(kinds), facts), values, inputs, leaves, structure, (args, kwargs), traced)
+        key = (structure, tuple(kinds), around.facts)
+        return Call(key, values, inputs, functions, leaves, structure, (args, kwargs), traced, around)
 
-    def _fixed(self, leaf: Any, number: int, args: tuple[Any, ...], is_method: Callable[[Any], bool]) -> Any:
+    def _fixed(
+        self, leaf: Any, number: int, args: tuple[Any, ...], is_method: Callable[[Any], bool], structure: Any
+    ) -> Any:
         """The token of a leaf that is part of the program by itself; None when it is not."""
+        if type(leaf) is Fixed:
+            return self._token(leaf, number, structure)
         if isinstance(leaf, bool | str | bytes | int):
             return token(leaf)
         if isinstance(leaf, STATIC_TYPES) or (callable(leaf) and not hasattr(leaf, "__array__")):
@@ -186,12 +198,10 @@ class Signature:
         for number, leaf in enumerate(call.leaves):
             if kinds[number] != key[1][number]:
                 (others if callable(leaf) else arguments).append(self.name(structure, number))
-        for read, now, then in zip(self.surroundings.reads, facts, key[2], strict=True):
-            if now != then:
-                others.append(read.name)
+        others += call.around.changed(key[2])
         if facts == key[2]:  # so the arrays are the same ones
             own = len(call.leaves)
-            arrays = zip(self.surroundings.names(), kinds[own:], key[1][own:], strict=True)
+            arrays = zip(call.around.names(), kinds[own:], key[1][own:], strict=True)
             arguments += [name for name, now, then in arrays if now != then]
         return arguments, list(dict.fromkeys(others))
 
@@ -204,8 +214,8 @@ class Signature:
             fixed = leaf.value if type(leaf) is Fixed else leaf
             text = str(next(types)) if number in inputs else f"{getattr(fixed, '__name__', None) or repr(fixed)[:80]}"
             found.append((self.name(call.structure, number), text))
-        arrays = zip(self.surroundings.names(), map(str, types), strict=True)
-        return [*found, *arrays, *self.surroundings.numbers()]
+        arrays = zip(call.around.names(), map(str, types), strict=True)
+        return [*found, *arrays, *call.around.numbers()]
 
 
 def _hashed(value: Any) -> Hashable:

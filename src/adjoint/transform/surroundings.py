@@ -1,8 +1,8 @@
 """What a function reads that is not among its arguments: closure cells, defaults, globals named in its own code.
 
 Numbers, flags, texts and functions are *facts*: compared from call to call. Arrays are inputs: the function is made
-again with others in their places. What containers and objects hold, and what the functions that it calls read, is not
-looked at.
+again with others in their places. What the functions read that it names so, or is given, counts as read by itself,
+unless they belong to a library. What containers and objects hold is not looked at.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import dis
 import functools
 import inspect
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Sequence
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from adjoint.base.source import is_library
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
@@ -69,6 +70,13 @@ class Read(NamedTuple):
     key: Any
     name: str
 
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Where it stands: the same for all functions of a module, and for all that share a cell."""
+        if self.kind == "global":
+            return id(self.owner.__globals__), self.key
+        return id(self.owner), self.kind, self.key
+
     def value(self) -> Any:
         """What it is now; `EMPTY` when there is nothing."""
         if self.kind == "cell":
@@ -86,76 +94,147 @@ class Read(NamedTuple):
 
 
 EMPTY = object()
+MOST_FUNCTIONS = 1024  # whose reads are remembered
 
 
-class Surroundings:
-    """What a function reads, found once."""
+class Around:
+    """What a function, and the functions that it is given and names, read at the time of one call."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.reads = list(_reads(function))
-
-    def now(self) -> tuple[list[Value], tuple[Hashable, ...]]:
-        """The arrays, and all facts, as they are now. The facts say which of the reads are arrays."""
-        arrays: list[Value] = []
+    def __init__(self, roots: tuple[Any, ...], reads: list[Read], values: list[Any], parts: dict[int, _Part]) -> None:
+        self.reads = reads  # in the order in which they are found: what a function reads stands behind the function
+        self._roots, self._values, self._parts = roots, values, parts
+        self.arrays: list[Value] = []
         facts: list[Hashable] = []
-        for read in self.reads:
-            value = read.value()
+        for value in values:
             if is_input(value):
-                arrays.append(value)
+                self.arrays.append(value)
                 facts.append(is_input)
             elif not isinstance(value, ModuleType):
                 facts.append(token(value))
             else:
                 facts.append(None)
-        return arrays, tuple(facts)
+        self.facts = tuple(facts)  # they say which of the reads are arrays
 
     def names(self) -> list[str]:
         """What the arrays are called."""
-        return [read.name for read in self.reads if is_input(read.value())]
+        return [read.name for read, value in zip(self.reads, self._values, strict=True) if is_input(value)]
 
     def numbers(self) -> list[tuple[str, str]]:
         """The numbers and texts that are part of the program, by name."""
-        values = ((read, read.value()) for read in self.reads if read.kind in ("cell", "global"))
-        return [(read.name, repr(v)[:80]) for read, v in values if isinstance(v, bool | int | float | complex | str)]
+        found = [(r.name, v) for r, v in zip(self.reads, self._values, strict=True) if r.kind in ("cell", "global")]
+        return [(name, repr(v)[:80]) for name, v in found if isinstance(v, bool | int | float | complex | str)]
 
-    def replaced(self, arrays: list[Value]) -> Callable[..., Any]:
-        """The function with other arrays in the places of those that it reads."""
-        places = [read for read in self.reads if is_input(read.value())]
+    def changed(self, facts: tuple[Hashable, ...]) -> list[str]:
+        """What differs from the facts of another call, by name; behind another function nothing is comparable."""
+        names: list[str] = []
+        for read, value, now, then in zip(self.reads, self._values, self.facts, facts, strict=False):
+            if now != then:
+                names.append(read.name)
+                if id(value) in self._parts:
+                    break
+        return names
+
+    def replaced(self, arrays: Sequence[Value]) -> list[Any]:
+        """The function, and the functions that it is given, with other arrays in the places of those that are read."""
+        places = [read for read, value in zip(self.reads, self._values, strict=True) if is_input(value)]
         if not places:
-            return self.function
-        new = {(id(r.owner), r.kind, r.key): v for r, v in zip(places, arrays, strict=True)}
-        return _rebuilt(self.function, new)
+            return list(self._roots)
+        new = {r.place: v for r, v in zip(places, arrays, strict=True)}
+        rebuilding = _Rebuilding(new, {read.place for read in self.reads}, self._parts)
+        return [rebuilding.of(root) for root in self._roots]
 
 
-def _reads(function: Any) -> Iterator[Read]:
+class Surroundings:
+    """What a function reads: looked for in each call, since the functions that it names may be others."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._home = (getattr(function, "__module__", None) or "").partition(".")[0]
+        self._known: dict[int, _Part] = {}
+
+    def now(self, functions: Sequence[Any] = ()) -> Around:
+        """What it reads now; `functions` are those that it is given."""
+        roots = (self.function, *functions)
+        parts: dict[int, _Part] = {}
+        waiting: list[Any] = list(roots)
+        found: dict[Any, tuple[Read, Any]] = {}
+        for function in waiting:  # it grows
+            if id(function) in parts:
+                continue
+            part = parts[id(function)] = self._part(function)
+            waiting += part.inside
+            for read in part.reads:
+                value = read.value()
+                if self.follows(value):
+                    waiting.append(value)
+                found.setdefault(read.place, (read, value))
+        stored = frozenset[Any]().union(*[part.stored for part in parts.values()])
+        kept = [pair for place, pair in found.items() if place[:2] not in stored]
+        return Around(roots, [read for read, _ in kept], [value for _, value in kept], parts)
+
+    def follows(self, value: Any) -> bool:
+        """Whether what a function reads is looked at when it is named: functions of the user's, and made of them."""
+        if isinstance(value, FunctionType):
+            package = (value.__module__ or "").partition(".")[0]
+            return (package == self._home and package != "adjoint") or not is_library(value.__code__.co_filename)
+        if isinstance(value, MethodType):
+            return self.follows(value.__func__)
+        if isinstance(value, functools.partial):
+            return self.follows(cast(Any, value).func)
+        return _is_made(value) and not value.has_rules and self.follows(value.function)
+
+    def _part(self, function: Any) -> _Part:
+        known = self._known.get(id(function))
+        if known is None:
+            if len(self._known) >= MOST_FUNCTIONS:
+                self._known.clear()
+            known = self._known[id(function)] = _part_of(function)
+        return known
+
+
+class _Part(NamedTuple):
+    """One function: what it reads itself, what it is made of, and the names that it writes."""
+
+    function: Any
+    reads: list[Read]
+    inside: list[Any]
+    stored: frozenset[Any]
+
+
+def _is_made(function: Any) -> bool:
+    """Whether a function is made from another one by a transformation."""
+    return hasattr(cast(Any, type(function)), "with_function")
+
+
+def _part_of(function: Any) -> _Part:
+    reads: list[Read] = []
+    inside: list[Any] = []
+    stored: set[Any] = set()
     if isinstance(function, MethodType):
-        yield from _reads(function.__func__)
+        inside = [function.__func__]
     elif isinstance(function, functools.partial):
-        for i in range(len(function.args)):
-            yield Read(function, "argument", i, f"argument {i}")
-        for name in function.keywords:
-            yield Read(function, "argument", name, name)
-        yield from _reads(function.func)
+        keys = [*range(len(function.args)), *function.keywords]
+        reads = [Read(function, "argument", k, f"argument {k}" if isinstance(k, int) else k) for k in keys]
+        inside = [function.func]
     elif isinstance(function, FunctionType):
         code = function.__code__
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            if name not in _stored(code, "STORE_DEREF", "DELETE_DEREF"):
-                yield Read(cell, "cell", name, name)
-        stored = _stored(code, "STORE_GLOBAL", "DELETE_GLOBAL")
+            if name in _stored(code, "STORE_DEREF", "DELETE_DEREF"):
+                stored.add((id(cell), "cell"))
+            reads.append(Read(cell, "cell", name, name))
+        written, names = _stored(code, "STORE_GLOBAL", "DELETE_GLOBAL"), function.__globals__
+        stored |= {(id(names), name) for name in written}
         for name in _global_names(code):
-            if name not in stored and (name in function.__globals__ or not hasattr(builtins, name)):
-                yield Read(function, "global", name, name)
-        for i in range(len(function.__defaults__ or ())):
-            yield Read(function, "default", i, f"default {i}")
-        for name in function.__kwdefaults__ or ():
-            yield Read(function, "keyword", name, name)
-    elif hasattr(function, "with_function"):  # a transformed function reads what the one inside it reads
-        yield from _reads(function.function)
+            if name in names or not hasattr(builtins, name):
+                reads.append(Read(function, "global", name, name))
+        reads += [Read(function, "default", i, f"default {i}") for i in range(len(function.__defaults__ or ()))]
+        reads += [Read(function, "keyword", name, name) for name in function.__kwdefaults__ or ()]
+    elif _is_made(function):  # a transformed function reads what the one inside it reads
+        inside = [function.function]
     elif not isinstance(function, type):
         call = _own_call(function)
-        if isinstance(call, FunctionType):
-            yield from _reads(call)
+        inside = [call] if isinstance(call, FunctionType) else []
+    return _Part(function, reads, inside, frozenset(stored))
 
 
 def _own_call(function: Any) -> Any:
@@ -163,46 +242,82 @@ def _own_call(function: Any) -> Any:
     return inspect.getattr_static(cls, "__call__", None)
 
 
-def _rebuilt(function: Any, new: dict[Any, Value]) -> Any:
-    """The function with what it reads replaced, by (owner, kind, key)."""
-    if isinstance(function, MethodType):
-        return MethodType(_rebuilt(function.__func__, new), function.__self__)
-    if isinstance(function, functools.partial):
-        me = id(cast(Any, function))
-        args = [new.get((me, "argument", i), a) for i, a in enumerate(function.args)]
-        keywords = {k: new.get((me, "argument", k), v) for k, v in function.keywords.items()}
-        return functools.partial(_rebuilt(function.func, new), *args, **keywords)
-    if isinstance(function, FunctionType):
-        return _rebuilt_function(function, new)
-    if hasattr(function, "with_function"):
-        return function.with_function(_rebuilt(function.function, new))
-    call = _own_call(function)
-    return MethodType(_rebuilt_function(call, new), function) if isinstance(call, FunctionType) else function
+class _Rebuilding:
+    """Functions made again with other values in places that they read; those that reach none of them stay."""
 
+    def __init__(self, new: dict[Any, Value], places: set[Any], parts: dict[int, _Part]) -> None:
+        self._new, self._places, self._parts = new, places, parts
+        self._made: dict[int, Any] = {}
+        self._cells: dict[int, CellType] = {}
+        self._globals: dict[int, dict[str, Any]] = {}
+        self._reaching: set[int] = set()
+        before = -1
+        while before < len(self._reaching):
+            before = len(self._reaching)
+            self._reaching |= {me for me, part in parts.items() if self._reaches(part)}
+        self._modules = {
+            id(part.function.__globals__)
+            for part in parts.values()
+            if id(part.function) in self._reaching
+            for read in part.reads
+            if read.kind == "global" and self._is_new(read)
+        }
 
-def _rebuilt_function(function: FunctionType, new: dict[Any, Value]) -> FunctionType:
-    me, code = id(function), function.__code__
-    # what is not replaced stays shared with the original: a nonlocal or global that it writes is written
-    cells = [
-        CellType(new[id(cell), "cell", name]) if (id(cell), "cell", name) in new else cell
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
-    ]
-    replaced = {key: value for (owner, kind, key), value in new.items() if owner == me and kind == "global"}
-    names: dict[str, Any] = {**function.__globals__, **replaced} if replaced else function.__globals__
-    defaults = function.__defaults__
-    if defaults is not None:
-        defaults = tuple(new.get((me, "default", i), d) for i, d in enumerate(defaults))
-    made = FunctionType(code, names, function.__name__, defaults, tuple(cells))
-    keywords = function.__kwdefaults__
-    if keywords is not None:
-        made.__kwdefaults__ = {k: new.get((me, "keyword", k), v) for k, v in keywords.items()}
-    made.__qualname__, made.__module__ = function.__qualname__, function.__module__
-    made.__dict__.update(function.__dict__)
-    for name in _global_names(code) if replaced else ():  # it may call itself
-        value: Any = names.get(name)
-        if value is function or (hasattr(value, "with_function") and value.function is function):
-            names[name] = made
-    return made
+    def _reaches(self, part: _Part) -> bool:
+        return any(map(self._is_new, part.reads)) or any(id(f) in self._reaching for f in part.inside)
+
+    def _is_new(self, read: Read) -> bool:
+        return read.place in self._new or (read.place in self._places and id(read.value()) in self._reaching)
+
+    def _value(self, read: Read) -> Any:
+        return self._new[read.place] if read.place in self._new else self.of(read.value())
+
+    def of(self, function: Any) -> Any:
+        """A function with the new values."""
+        me = id(function)
+        if me not in self._reaching:
+            return function
+        if me not in self._made:
+            self._made[me] = self._again(function)
+        return self._made[me]
+
+    def _again(self, function: Any) -> Any:
+        if isinstance(function, MethodType):
+            return MethodType(self.of(function.__func__), function.__self__)
+        if isinstance(function, functools.partial):
+            given = {read.key: self._value(read) for read in self._parts[id(cast(Any, function))].reads}
+            args = [given[i] for i in range(len(function.args))]
+            return functools.partial(self.of(function.func), *args, **{k: given[k] for k in function.keywords})
+        if isinstance(function, FunctionType):
+            return self._again_function(function)
+        if _is_made(function):
+            return function.with_function(self.of(function.function))
+        return MethodType(self.of(_own_call(function)), function)
+
+    def _again_function(self, function: FunctionType) -> FunctionType:
+        # what is not replaced stays shared with the original: a nonlocal or global that it writes is written
+        reads = [read for read in self._parts[id(function)].reads if self._is_new(read)]
+        cells = {read.key: read for read in reads if read.kind == "cell"}
+        names = function.__globals__
+        if id(names) in self._modules:
+            names = self._globals.setdefault(id(names), dict(names))
+        kept = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        closure = tuple(self._cells.setdefault(id(c), CellType()) if name in cells else c for name, c in kept)
+        made = FunctionType(function.__code__, names, function.__name__, function.__defaults__, closure)
+        self._made[id(function)] = made  # it may name itself
+        for read in reads:
+            if read.kind == "cell":
+                self._cells[id(read.owner)].cell_contents = self._value(read)
+            elif read.kind == "global":
+                names[read.key] = self._value(read)
+        given = {(read.kind, read.key): self._value(read) for read in reads if read.kind in ("default", "keyword")}
+        if function.__defaults__ is not None:
+            made.__defaults__ = tuple(given.get(("default", i), d) for i, d in enumerate(function.__defaults__))
+        if function.__kwdefaults__ is not None:
+            made.__kwdefaults__ = {k: given.get(("keyword", k), v) for k, v in function.__kwdefaults__.items()}
+        made.__qualname__, made.__module__ = function.__qualname__, function.__module__
+        made.__dict__.update(function.__dict__)
+        return made
 
 
 @functools.lru_cache(maxsize=1024)

@@ -1,0 +1,53 @@
+"""Functions made from others: what `grad`, `vmap`, `trace` … return."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, TypeAlias
+
+from adjoint import tree
+from adjoint.base.source import by_name, user_facing
+
+Function: TypeAlias = Callable[..., tree.Tree]
+
+
+class Transformed:
+    """A function made from another one.
+
+    It has the other's name and signature, works as a method, and pickles if the other does.
+    """
+
+    def __init__(self, run_: Callable[..., Any], function: Function, options: dict[str, Any]) -> None:
+        if not callable(function):
+            raise TypeError(
+                f"{(name := run_.__name__.strip('_'))} needs a function, not {type(function).__name__}. Write "
+                f"{name}(f)(x), not {name}(f(x))."
+            )
+        functools.update_wrapper(self, function, updated=())
+        self._run, self._function, self._options = run_, function, options
+
+    @user_facing
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._run(self._function, self._options, args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        return by_name(self) or (Transformed, (self._run, self._function, self._options))
+
+    function = property(lambda self: self._function, doc="The function that it was made from.")
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether rules of the user's belong to it: they read what is outside when they are called."""
+        return any(map(callable, self._options.values()))
+
+    def with_function(self, function: Function) -> Transformed:
+        """The same transformation of another function."""
+        return Transformed(self._run, function, self._options)
+
+    def __repr__(self) -> str:
+        return f"<{self._run.__name__.strip('_')} of {getattr(self._function, '__qualname__', self._function)}>"
