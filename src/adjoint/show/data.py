@@ -115,9 +115,11 @@ def _guard(guard: Any) -> dict[str, Any]:
         question, answer = "content", np.ravel(guard.variable.value)
     if question == "content" and np.size(answer) > LONGEST_GIVEN:
         answer = None  # the same: other inputs are not tried
-    elif question == "content":
-        answer = encoded(np.asarray(answer))["value"]
-    return {"variable": guard.variable.number, "question": question, "answer": answer, "text": guard.text}
+    told: dict[str, Any] = {"variable": guard.variable.number, "question": question, "text": guard.text}
+    if question == "content" and answer is not None:
+        parts = encoded(np.asarray(answer))
+        return told | {"answer": parts.pop("value"), **parts}
+    return told | {"answer": answer}
 
 
 @contextmanager
@@ -167,9 +169,9 @@ def _elements(story: Story) -> int:
 def _reason(story: Story) -> str:
     """Why other inputs cannot be tried in a page; "" if size and kind of the values allow it."""
     for v in story.variables:
-        if (dtype := _dtype(v)).kind not in "fiub":
-            what = "complex numbers" if dtype.kind == "c" else f"values of dtype {dtype}"
-            return f"{what} are not computed in the page"
+        dtype = _dtype(v)
+        if dtype.kind not in "fciub" or dtype.itemsize > (16 if dtype.kind == "c" else 8):
+            return f"values of dtype {dtype} are not computed in the page"
         if v.kind != "step" and np.size(v.value) > LONGEST_GIVEN:
             shape = "×".join(map(str, v.shape))
             return f"{v.label or v.name} has shape {shape}, which is too large to be computed in the page"

@@ -48,7 +48,9 @@ def number(value: Any, digits: int = 7) -> str:
     if isinstance(plain, np.integer | int):
         return str(plain).replace("-", "−")
     if isinstance(plain, np.complexfloating):
-        return f"({plain:.{digits}g})"
+        x, y = float(np.real(plain)), float(np.imag(plain))
+        sign = "−" if y < 0 or (y == 0 and np.signbit(y)) else "+"
+        return f"({number(x, digits)}{sign}{number(abs(y), digits)}j)"
     return _signed(f"{plain:.{digits}g}")
 
 

@@ -4,6 +4,8 @@
     push      (x₁ … xₙ, z…, ẋ of the operands that move)  -> ż…
     second    (z̄…, x₁ … xₙ, z…, dz̄…, ẋ…, ż…)            -> dx̄ᵢ: the derivative of pull along the tangents
 
+Results that are no floating-point numbers (places, counts) have neither dz̄ nor ż.
+
 So nothing about derivatives is written a second time for the page: it evaluates primitives, and these say the rest.
 """
 
@@ -72,6 +74,7 @@ class Rules:
         moving = tuple(event.moving)
         n = len(types)
         dots = [t for t, m in zip(types, moving, strict=True) if m]
+        whether = [is_differentiable(np.zeros((), t.dtype)) for t in outs]
 
         def pull(*values: Value) -> Sequence[Value]:
             cts, xs, zs = values[: len(outs)], values[len(outs) : len(outs) + n], values[len(outs) + n :]
@@ -92,7 +95,7 @@ class Rules:
         def second(*values: Value) -> Sequence[Value]:
             count = 2 * len(outs) + n
             primals, rest = list(values[:count]), iter(values[count:])
-            smooth = [True] * len(outs) + list(moving) + [is_differentiable(np.zeros((), t.dtype)) for t in outs]
+            smooth = [*whether, *moving, *whether]
             places = [i for i, s in enumerate(smooth) if s]
 
             def only(*some: Value) -> Any:
@@ -103,11 +106,11 @@ class Rules:
 
             return jvp(only, tuple(primals[i] for i in places), tuple(rest))[1]
 
-        floats = [t for t in outs if is_differentiable(np.zeros((), t.dtype))]
+        floats = [t for t, smooth in zip(outs, whether, strict=True) if smooth]
         return (
             self._program(pull, [*outs, *types, *outs]),
             self._program(push, [*types, *outs, *dots]),
-            self._program(second, [*outs, *types, *outs, *outs, *dots, *floats]),
+            self._program(second, [*outs, *types, *outs, *floats, *dots, *floats]),
         )
 
     def _program(self, rule: Callable[..., Sequence[Value]], types: Sequence[ArrayType]) -> int:
@@ -122,7 +125,10 @@ class Rules:
         return len(self.programs) - 1
 
     def written(self, program: Program) -> dict[str, Any]:
-        """A program as slots: inputs, then constants, then results. A step is [primitive, operands, dtypes]."""
+        """A program as slots: inputs (their dtypes), then constants, then results.
+
+        A step is [primitive, operands, dtypes].
+        """
         constants: list[Any] = []
         steps: list[Any] = []
         results: list[int] = []
@@ -156,7 +162,7 @@ class Rules:
         start = {"input": 0, "constant": count, "result": count + len(constants)}
         place = lambda slot: start[slot[0]] + slot[1]
         return {
-            "inputs": count, "constants": constants,
+            "inputs": [str(v.type.dtype) for v in program.inputs], "constants": constants,
             "steps": [[op, [place(x) for x in xs], dtypes] for op, xs, dtypes in steps],
             "outputs": [place(slot) for slot in outs],
         }  # fmt: skip

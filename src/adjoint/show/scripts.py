@@ -23,7 +23,7 @@ from typing import Any
 
 __all__ = ["evaluator", "file", "heads", "key", "ordered", "script"]
 
-SHOWN = ("engine", "format", "state", "trace", "scene", "frames", "graph", "paper", "main")
+SHOWN = ("engine", "format", "entries", "state", "trace", "scene", "frames", "graph", "paper", "main")
 MEMBERS = {"ParameterDerivative": "of", "Placed": "rule", "FunctionSequence": "function"}  # as in primitives.js
 
 

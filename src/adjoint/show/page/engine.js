@@ -1,11 +1,15 @@
 // Runs a story again on other inputs: the operations, then the recorded rules of the chain rule.
 "use strict";
+const decoded = (x) => arrays.decode(x.shape, x.dtype, x.value, x.imaginary);
+const ADD = { name: "add", title: "add" };
+const smooth = (dtype) => /^(float|complex)/.test(dtype);
+
 class Engine {
   constructor(data) {
     this.data = data;
     const { variables, literals } = data;
     this.moves = variables.moves;
-    this.literals = literals.map((x) => arrays.decode(x.shape, x.dtype, x.value));
+    this.literals = literals.map(decoded);
     this.rules = new Map();
     this.reasons = new Map();
   }
@@ -21,7 +25,7 @@ class Engine {
     if (data.recompute) return data.recompute;
     const events = data.events;
     for (let e = 0; e < events.op.length; e++) {
-      const why = primitives.reason(data.ops[events.op[e]]);
+      const why = primitives.reason(data.ops[events.op[e]], [...this.operandTypes(e), ...this.dtypes(e)]);
       if (why) return why;
     }
     if (mode === null) return "";
@@ -41,16 +45,19 @@ class Engine {
   }
 
   ruleReason(number) {
-    for (const [op] of this.data.rules[number].steps) {
-      const why = primitives.reason(this.data.ops[op]);
+    const { inputs, constants, steps } = this.data.rules[number];
+    const slots = [...inputs, ...constants.map((c) => c.dtype)];
+    for (const [op, operands, dtypes] of steps) {
+      const why = primitives.reason(this.data.ops[op], [...operands.map((i) => slots[i]), ...dtypes]);
       if (why) return why;
+      slots.push(...dtypes);
     }
     return "";
   }
 
   input(variable) {
     const { shape, dtype, value } = this.data.variables;
-    return arrays.decode(shape[variable], dtype[variable], value[variable]);
+    return arrays.decode(shape[variable], dtype[variable], value[variable], this.data.imaginary.value[variable]);
   }
 
   // inputs: variable -> array, for those that differ. Gives the arrays of all variables, by field.
@@ -75,6 +82,11 @@ class Engine {
     return this.data.events.outputs[e].map((v) => this.data.variables.dtype[v]);
   }
 
+  operandTypes(e) {
+    const { variables, literals } = this.data;
+    return this.data.events.operands[e].map((a) => (a >= 0 ? variables.dtype[a] : literals[-1 - a].dtype));
+  }
+
   read(value, e) {
     return this.data.events.operands[e].map((a) => (a >= 0 ? value[a] : this.literals[-1 - a]));
   }
@@ -82,18 +94,20 @@ class Engine {
   // Python's own branches were taken by value: other answers would mean another story.
   check(value) {
     for (const guard of this.data.guards) {
-      const x = value[guard.variable].data;
+      const all = value[guard.variable], x = all.data, y = all.imaginary || x;
+      const same = (a, answer) => {
+        const wanted = arrays.decode([a.length], "float64", [].concat(answer)).data;
+        return a.every((b, i) => Object.is(b, wanted[i]) || b === wanted[i]);
+      };
       const answers = {
-        bool: () => (x[0] !== 0) === guard.answer,
-        content: () => {
-          const wanted = arrays.decode([x.length], "float64", [].concat(guard.answer)).data;
-          return x.every((a, i) => Object.is(a, wanted[i]) || a === wanted[i]);
-        },
+        bool: () => (x[0] !== 0 || y[0] !== 0) === guard.answer,
+        content: () => same(x, guard.answer) && (!("imaginary" in guard) || same(y, guard.imaginary)),
         floor: () => Math.floor(x[0]) === guard.answer, ceil: () => Math.ceil(x[0]) === guard.answer,
       };
       const whole = () => Math.trunc(x[0]) === guard.answer;
       if (!(answers[guard.question] || whole)()) {
-        throw new Error(`these inputs take another way through the function: not “${guard.text}”. Explain it again with them`);
+        const told = `not “${guard.text}”. Explain it again with them`;
+        throw new Error(`these inputs take another way through the function: ${told}`);
       }
     }
   }
@@ -101,7 +115,7 @@ class Engine {
   rule(number, xs) {
     const program = this.data.rules[number];
     if (!this.rules.has(number)) {
-      this.rules.set(number, program.constants.map((c) => arrays.decode(c.shape, c.dtype, c.value)));
+      this.rules.set(number, program.constants.map(decoded));
     }
     const slots = [...xs, ...this.rules.get(number)];
     for (const [op, operands, dtypes] of program.steps) {
@@ -115,7 +129,7 @@ class Engine {
   }
 
   add(total, v, part) {
-    total[v] = total[v] === null ? part : arrays.cast(arrays.map((a, b) => a + b, part.dtype, total[v], part), part.dtype);
+    total[v] = total[v] === null ? part : primitives.run(ADD, [total[v], part], [part.dtype])[0];
   }
 
   // Adjoints of all variables; with the adjoints and tangents, the derivatives of the adjoints along the tangents.
@@ -126,7 +140,7 @@ class Engine {
     data.outputs.forEach((v, k) => {
       if (v < 0 || !this.moves[v]) return;
       const seed = data.seeds[k];
-      this.add(total, v, adjoint ? this.zeros(v) : arrays.decode(seed.shape, seed.dtype, seed.value));
+      this.add(total, v, adjoint ? this.zeros(v) : decoded(seed));
     });
     const full = (field, v) => field[v] || this.zeros(v);
     for (let e = events.op.length - 1; e >= 0; e--) {
@@ -136,12 +150,38 @@ class Engine {
       const moving = operands.filter((a) => a >= 0 && this.moves[a]);
       let xs = [...outs.map((v) => full(adjoint || total, v)), ...this.read(value, e), ...outs.map((v) => value[v])];
       if (adjoint) {
-        const dots = [...moving, ...outs.filter((v) => /float/.test(data.variables.dtype[v]))];
-        xs = [...xs, ...outs.map((v) => full(total, v)), ...dots.map((v) => full(tangent, v))];
+        const some = outs.filter((v) => smooth(data.variables.dtype[v])), dots = [...moving, ...some];
+        xs = [...xs, ...some.map((v) => full(total, v)), ...dots.map((v) => full(tangent, v))];
       }
       this.rule(number, xs).forEach((part, k) => this.add(total, moving[k], part));
     }
     return total.map((x, v) => (this.moves[v] && x === null ? this.zeros(v) : x));
+  }
+
+  // ∂target/∂source between numbers, through hidden variables: backwards, or forwards where one of them is complex
+  // (backwards the adjoint of the map would come, which is not its derivative); null when a rule is not there.
+  partial(value, source, target) {
+    const { events, variables } = this.data;
+    const turn = (v) => arrays.scalar(v === source || v === target ? 1 : 0, variables.dtype[v]);
+    const complex = [source, target].some((v) => arrays.complex(variables.dtype[v]));
+    const rule = (v) => (variables.event[v] < 0 ? -1 : events[complex ? "push" : "pull"][variables.event[v]]);
+    const movingOf = (e) => events.operands[e].filter((a) => a >= 0 && this.moves[a]);
+    const pulled = (z, ct) => {
+      const e = variables.event[z], outs = events.outputs[e];
+      if (rule(z) < 0) return NaN;
+      const cts = outs.map((v) => (v === z ? ct : this.zeros(v)));
+      const parts = this.rule(rule(z), [...cts, ...this.read(value, e), ...outs.map((v) => value[v])]);
+      const one = (u, k) => (u === source ? parts[k].data[0] : variables.hidden[u] ? pulled(u, parts[k]) : 0);
+      return movingOf(e).reduce((sum, u, k) => sum + one(u, k), 0);
+    };
+    const pushed = (z) => {
+      const e = variables.event[z], outs = events.outputs[e];
+      if (rule(z) < 0) return null;
+      const dots = movingOf(e).map((u) => (u === source ? turn(u) : variables.hidden[u] ? pushed(u) : this.zeros(u)));
+      if (dots.includes(null)) return null;
+      return this.rule(rule(z), [...this.read(value, e), ...outs.map((v) => value[v]), ...dots])[outs.indexOf(z)];
+    };
+    return complex ? pushed(target) : arrays.scalar(pulled(target, turn(target)));
   }
 
   forward(value) {
@@ -150,7 +190,7 @@ class Engine {
     const total = value.map(() => null);
     data.inputs.forEach((v, k) => {
       const d = data.direction[k];
-      if (d) total[v] = arrays.decode(d.shape, d.dtype, d.value);
+      if (d) total[v] = decoded(d);
     });
     for (let e = 0; e < events.op.length; e++) {
       const number = events.push[e];

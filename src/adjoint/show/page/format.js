@@ -22,6 +22,13 @@ const format = (() => {
     return arrays.whole(dtype) ? String(x).replace("-", "−") : number(x, digits);
   }
 
+  // (1−2j), as Python writes it
+  function complex([x, y], digits) {
+    return `(${number(x, digits)}${y < 0 || Object.is(y, -0) ? "−" : "+"}${number(Math.abs(y), digits)}j)`;
+  }
+
+  const at = (x, i, digits) => (x.imaginary ? complex(arrays.pair(x, i), digits) : element(x.data[i], x.dtype, digits));
+
   function mean(part) {
     const finite = part.filter(Number.isFinite);
     return finite.length ? finite.reduce((a, b) => a + b, 0) / finite.length : NaN;
@@ -42,11 +49,16 @@ const format = (() => {
   // A number as it is, a short vector element by element, anything longer as shape, range and sparkline.
   function summary(x, digits = 7, width = 12) {
     const { shape, data, dtype } = x;
-    if (shape.length === 0) return element(data[0], dtype, digits);
+    if (shape.length === 0) return at(x, 0, digits);
     const size = shape.join("×");
     if (data.length === 0) return `[${size}] empty`;
     if (shape.length === 1 && data.length <= 3) {
-      return `[${Array.from(data, (a) => element(a, dtype, Math.min(digits, 5))).join(", ")}]`;
+      return `[${Array.from(data, (_, i) => at(x, i, Math.min(digits, 5))).join(", ")}]`;
+    }
+    if (x.imaginary) {
+      const sizes = data.map((a, i) => Math.hypot(a, x.imaginary[i]));
+      const [low, high] = [numbers.of.minimum, numbers.of.maximum].map((f) => number(sizes.reduce((a, b) => f(a, b)), 3));
+      return `[${size}] |·| ${low} … ${high}`;
     }
     if (dtype === "bool") return `[${size}] ${data.filter((a) => a !== 0).length} True`;
     const finite = data.filter(Number.isFinite);
@@ -124,5 +136,5 @@ const format = (() => {
     return made;
   }
 
-  return { number, element, sparkline, summary, told, subscript, accented, derivative, formula, filled, node };
+  return { number, element, complex, at, sparkline, summary, told, subscript, accented, derivative, formula, filled, node };
 })();

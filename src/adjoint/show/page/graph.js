@@ -202,17 +202,11 @@ class Graph {
   // formulas stay as they are.
   partials() {
     const { state } = this;
-    const { events, variables } = state.data;
-    const flow = (source, z, ct) => {
-      const e = variables.event[z], { value } = state.computed;
-      if (e < 0 || events.pull[e] < 0) return NaN;
-      const moving = events.operands[e].filter((a) => a >= 0 && variables.moves[a]);
-      const parts = state.engine.rule(events.pull[e], [ct, ...state.engine.read(value, e), value[z]]);
-      return moving.reduce((sum, u, k) => sum + (u === source ? parts[k].data[0] : variables.hidden[u] ? flow(source, u, parts[k]) : 0), 0);
-    };
+    const { variables } = state.data;
     return (source, target, before) => {
       if (!before || variables.shape[source].length || variables.shape[target].length) return before;
-      return format.number(flow(source, target, arrays.scalar(1, variables.dtype[target])), 4);
+      const found = state.engine.partial(state.computed.value, source, target);
+      return found ? format.summary(found, 4) : "";
     };
   }
 

@@ -93,10 +93,14 @@ function start(data, graphData) {
         return node("div", { class: "given" }, node("span", { class: "label" }, name), node("span", { class: "fixed" }, ...format.told(state.text("value", v))));
       }
       const found = array || state.array("value", v);
-      const fields = Array.from(found.data, (x, i) => node("input", {
-        type: "text", inputmode: "decimal", style: `width:calc(${Math.max(brief(x).length, 7)}ch + 22px)`, value: brief(x), "data-shown": brief(x), "data-exact": String(x), "data-variable": v,
-        "aria-label": found.shape.length ? `${name}[${i}]` : name, disabled: Boolean(why), spellcheck: "false", size: "9",
-      }));
+      const fields = Array.from(found.data, (_, i) => {
+        const shown = entries.shown(found, i), width = `width:calc(${Math.max(shown.length, 7)}ch + 22px)`;
+        return node("input", {
+          type: "text", inputmode: found.imaginary ? "text" : "decimal", style: width, value: shown, "data-shown": shown,
+          "data-exact": entries.exact(found, i), "data-variable": v, "aria-label": found.shape.length ? `${name}[${i}]` : name,
+          disabled: Boolean(why), spellcheck: "false", size: "9",
+        });
+      });
       return node("label", { class: "given" }, node("span", { class: "label" }, name), ...fields);
     });
     $("inputs").replaceChildren(...boxes, node("button", { type: "button", id: "reset", hidden: true }, "Reset"));
@@ -106,28 +110,18 @@ function start(data, graphData) {
     $("reset").addEventListener("click", () => { tell(""); state.reset(); inputs(); });
   }
 
-  // Short enough for its box; as long as nobody writes into it, the number behind it stays exact.
-  const brief = (x) => (Number.isNaN(x) ? "nan" : String(Number(x.toPrecision(7))));
-
-  function number({ value, dataset }) {
-    if (value === dataset.shown) return Number(dataset.exact);
-    const text = value;
-    const plain = text.trim().replaceAll("−", "-").replace(",", ".").toLowerCase();
-    const words = { nan: NaN, inf: Infinity, "-inf": -Infinity, pi: Math.PI, e: Math.E };
-    return plain in words ? words[plain] : plain === "" || Number.isNaN(Number(plain)) ? null : Number(plain);
-  }
-
   $("inputs").addEventListener("input", (event) => {
     const field = event.target;
     const v = Number(field.dataset.variable);
     const fields = [...$("inputs").querySelectorAll(`[data-variable="${v}"]`)];
-    const found = fields.map(number);
+    const dtype = data.variables.dtype[v], complex = arrays.complex(dtype);
+    const found = fields.map((one) => entries.read(one, complex));
     fields.forEach((one, k) => one.setAttribute("aria-invalid", String(found[k] === null)));
-    if (found.includes(null)) return tell("Write a number, for example 0.5, −2 or 1e−3.");
-    const dtype = data.variables.dtype[v];
-    if (arrays.whole(dtype) && !found.every(Number.isInteger)) return tell("This input takes whole numbers.");
+    if (found.includes(null)) return tell(`Write a number, for example 0.5, −2 or ${complex ? "1−2j" : "1e−3"}.`);
+    const parts = [0, 1].map((k) => Float64Array.from(found, (pair) => pair[k]));
+    if (arrays.whole(dtype) && !parts[0].every(Number.isInteger)) return tell("This input takes whole numbers.");
     try {
-      state.setInput(v, arrays.cast(arrays.make(data.variables.shape[v], dtype, Float64Array.from(found)), dtype));
+      state.setInput(v, arrays.cast(arrays.make(data.variables.shape[v], dtype, ...parts), dtype));
       tell("");
     } catch (problem) {
       field.setAttribute("aria-invalid", "true");
@@ -289,13 +283,14 @@ function start(data, graphData) {
     const x = shown ? state.array(field, v) : null;
     if (!x || x.shape.length === 0 || x.data.length > 400 || x.data.length === 0) return [];
     const columns = x.shape.at(-1);
-    const most = Math.max(...Array.from(x.data, Math.abs).filter(Number.isFinite), 0) || 1;
+    const sizes = Array.from(x.data, (_, i) => Math.hypot(...arrays.pair(x, i)));
+    const most = Math.max(...sizes.filter(Number.isFinite), 0) || 1;
     const body = [];
     for (let i = 0; i < x.data.length; i += columns) {
-      body.push(node("tr", {}, ...Array.from(x.data.subarray(i, i + columns), (a) => {
-        const cell = node("td", {}, format.element(a, x.dtype, 4));
-        cell.style.setProperty("--share", `${Math.min(100, (Math.abs(a) / most) * 100 || 0)}%`);
-        if (a < 0) cell.className = "negative";
+      body.push(node("tr", {}, ...Array.from(x.data.subarray(i, i + columns), (a, k) => {
+        const cell = node("td", {}, format.at(x, i + k, 4));
+        cell.style.setProperty("--share", `${Math.min(100, (sizes[i + k] / most) * 100 || 0)}%`);
+        if (a < 0 && !x.imaginary) cell.className = "negative";
         return cell;
       })));
     }

@@ -39,23 +39,15 @@ class State {
     if (this.computed) return this.computed[field] ? this.computed[field][v] : null;
     const { variables, imaginary } = this.data;
     const cell = variables[field][v];
-    if (cell === null || v in imaginary[field]) return null;
+    if (cell === null) return null;
     const known = (this.cache[field] ||= []);
-    return (known[v] ||= arrays.decode(variables.shape[v], variables.dtype[v], cell));
+    return (known[v] ||= arrays.decode(variables.shape[v], variables.dtype[v], cell, imaginary[field][v]));
   }
 
   text(field, v, digits = 7, width = 12) {
     const found = this.array(field, v);
     if (found) return format.summary(found, digits, width);
-    if (this.computed) return "";
-    const complex = this.data.imaginary[field][v];
-    if (complex !== undefined) return this.complexText(this.data.variables[field][v], complex);
-    return this.data.texts[field][v] || "";
-  }
-
-  complexText(real, imaginary) {
-    const one = (a, b) => `(${format.number(Number(a), 5)}${b < 0 ? "−" : "+"}${format.number(Math.abs(b), 5)}j)`;
-    return Array.isArray(real) ? `[${real.slice(0, 3).map((a, k) => one(a, imaginary[k])).join(", ")}${real.length > 3 ? ", …" : ""}]` : one(real, imaginary);
+    return this.computed ? "" : this.data.texts[field][v] || "";
   }
 
   formula(v) {
