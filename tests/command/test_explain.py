@@ -182,6 +182,38 @@ def test_a_function_and_a_file(tmp_path: Path) -> None:
     assert "model.py:7" in found.out
 
 
+COUNTING = """
+from pathlib import Path
+import adjoint as ad
+
+def f(x, n=2):
+    with Path("runs").open("a") as file:
+        file.write("run ")
+    ad.debug.print("x is {}", x)
+    return x**n if x > 0 else -x
+
+class Model:
+    def __call__(self, x):
+        return 2.0 * x
+
+model = Model()
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--html", "page.html", "--svg", "graph.svg", "--json"], ["n=3"]])
+def test_a_function_runs_once(options: list[str], tmp_path: Path) -> None:
+    with folder(tmp_path, counting=COUNTING):
+        found = ran("explain", "counting:f", "x=1.5", *options)
+    assert found.code == 0
+    assert (tmp_path / "runs").read_text(encoding="utf-8") == "run "
+    assert found.out.count("x is 1.5") == 1
+
+
+def test_an_object_that_is_called(tmp_path: Path) -> None:
+    with folder(tmp_path, counting=COUNTING):
+        assert ran("explain", "counting:model", "x=1.5").out.startswith("Model: ")
+
+
 def test_large_arrays_are_summarised(tmp_path: Path) -> None:
     np.savez(tmp_path / "large.npz", x=np.linspace(0.0, 1.0, 2_000_000))
     found = ran("explain", "sum(sin(x)**2)", "--args", str(tmp_path / "large.npz"))

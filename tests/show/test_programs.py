@@ -36,6 +36,21 @@ def test_kinks_of_the_same_call():
     assert ad.explain(f)(X).kinks.verdict == "smooth"
 
 
+def test_kinks_and_costs_do_not_run_the_function_again():
+    runs = []
+
+    def f(x, y):
+        runs.append(1)
+        ad.debug.print("x is {}", x)
+        return np.abs(x) * 2 if y > 0 else y
+
+    explained = ad.explain(f)(0.0, 0.0)
+    assert {one.primitive: one.kind for one in explained.kinks} == {"greater": "jump"}
+    assert explained.cost.name == explained.kinks.name == "f"
+    assert {one.primitive: one.kind for one in ad.explain(f)(0.0, 1.0).kinks} == {"absolute": "kink"}
+    assert len(runs) == 2
+
+
 def test_cost_by_line():
     def model(w, x):
         h = np.tanh(w @ x)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import webbrowser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.base.errors import AdjointError
 from adjoint.command.failures import CommandError, Exit, said_of
 from adjoint.command.printing import console, is_terminal, warn
 from adjoint.command.targets import Target, target
@@ -63,24 +66,51 @@ def run(options: argparse.Namespace) -> Exit:
         warn("explain", f"note: {note}")
     if not any(np.asarray(leaf).dtype.kind in "fc" for leaf in tree.leaves((chosen.args, chosen.kwargs))):
         raise CommandError(f"None of the arguments of {chosen.title} is a float; write x=1.0 for x=1.")
-    value, trouble = chosen.value()
-    check_result(chosen, value, options.mode)
+    trouble: Any = None
+    if chosen.expression is not None:  # parts are checked before they grow
+        value, trouble = chosen.value()
+        check_result(chosen, value, options.mode)
+    raised: list[BaseException] = []
     try:
         with np.errstate(all="ignore"):
-            explaining = explain(chosen.function, mode=options.mode, detail=options.detail)
+            function = once(chosen, options.mode, raised)
+            explaining = explain(function, mode=options.mode, detail=options.detail)
             explanation = explaining(*chosen.args, **chosen.kwargs)
             write(explanation, options)
             trouble = trouble or next(iter(explanation.nonfinite), None)
     except (BrokenPipeError, CommandError):
         raise
-    except OSError as error:
-        raise CommandError(f"{error.filename or 'The output'} cannot be written: {error.strerror or error}.") from error
-    except Exception as error:
-        raise CommandError(said_of(error, f"{chosen.title} cannot be explained: ")) from error
+    except (Exception, SystemExit) as error:
+        if isinstance(error, OSError) and not raised:
+            said = f"{error.filename or 'The output'} cannot be written: {error.strerror or error}."
+            raise CommandError(said) from error
+        own = raised and not isinstance(error, AdjointError)
+        raise CommandError(said_of(error, f"{chosen.title} {'raised' if own else 'cannot be explained:'} ")) from error
     if trouble is None:
         return Exit.WELL
     warn("explain", f"{trouble}.")
     return Exit.NO
+
+
+def once(chosen: Target, mode: str, raised: list[BaseException]) -> Callable[..., Any]:
+    """The function, whose result is looked at when it is explained, so that it need not run before.
+
+    Into `raised` goes what it raises.
+    """
+
+    @functools.wraps(chosen.function)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raised.clear()
+        try:
+            value = chosen.function(*args, **kwargs)
+        except BaseException as error:
+            raised.append(error)
+            raise
+        check_result(chosen, value, mode)
+        return value
+
+    function.__name__ = getattr(chosen.function, "__name__", type(chosen.function).__name__)
+    return function
 
 
 def check_result(chosen: Target, value: Any, mode: str) -> None:
@@ -89,7 +119,7 @@ def check_result(chosen: Target, value: Any, mode: str) -> None:
     if not leaves:
         raise CommandError(f"{chosen.title} gives nothing; it should return a number.")
     for leaf in leaves:
-        kind = np.asarray(leaf).dtype.kind
+        kind = np.dtype(leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype).kind
         if kind not in "fc":
             what = {"b": "true or false", "i": "whole numbers", "u": "whole numbers"}.get(kind, type(leaf).__name__)
             raise CommandError(f"{chosen.title} gives {what}, which have no derivative; it should give floats.")

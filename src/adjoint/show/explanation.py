@@ -14,7 +14,7 @@ from adjoint import tree
 from adjoint.api import Function, Transformed
 from adjoint.audit.kinks import Kinks, kinks
 from adjoint.base.garbage import uncollected
-from adjoint.program.types import is_differentiable, type_of
+from adjoint.program.types import type_of
 from adjoint.show import sweeps
 from adjoint.show.graph import graph_data
 from adjoint.show.latex import derivation
@@ -25,7 +25,7 @@ from adjoint.show.picture import drawn
 from adjoint.show.profile import profile
 from adjoint.show.profile_result import Profile
 from adjoint.show.programs import Programs
-from adjoint.show.recording import Recorded, is_number_or_array, recorded
+from adjoint.show.recording import Recorded, recorded
 from adjoint.show.story import Story, Variable
 from adjoint.show.summaries import summary
 from adjoint.show.table import Row, divided, headings, rows, shown
@@ -44,11 +44,9 @@ COST_SECONDS = 0.05  # for each measurement of a cost table
 class Explanation(Written):
     """What a function did for its arguments. Print it, show it in a notebook, or write a page."""
 
-    def __init__(
-        self, story: Story, run: Recorded, options: dict[str, Any], function: Function, args: Any, kwargs: Any
-    ) -> None:
+    def __init__(self, story: Story, run: Recorded, options: dict[str, Any]) -> None:
         self.story, self.mode = story, options["mode"]
-        self._run, self._options, self._call = run, options, (function, args, kwargs)
+        self._run, self._options = run, options
 
     @property
     def name(self) -> str:
@@ -63,17 +61,16 @@ class Explanation(Written):
     @cached_property
     def kinks(self) -> Kinks:
         """Which operations sit where they are not smooth, and which derivative was taken there."""
-        function, args, kwargs = self._call
-        return kinks(function)(*args, **kwargs)
+        return kinks(self._run.again(guarded=True))(*self._run.values)
 
     @cached_property
     def cost(self) -> Profile:
-        """Operations, bytes, time forwards and backwards, memory kept for the way back: by line of the user's."""
-        function, args, kwargs = self._call
-        chosen = self._options["argnums"]
-        smooth = lambda a: any(is_differentiable(leaf) for leaf in tree.leaves(a) if is_number_or_array(leaf))
-        argnums = tuple(i for i, a in enumerate(args) if smooth(a)) if chosen is None else chosen
-        return profile(function, argnums, compiled=False, seconds=COST_SECONDS)(*args, **kwargs)
+        """Operations, bytes, time forwards and backwards, memory kept for the way back: by line of the user's.
+
+        What is timed are the operations as they were recorded: the function itself does not run again.
+        """
+        moving = tuple(i for i, v in enumerate(self.story.inputs) if v.moves)
+        return profile(self._run.again(), moving, compiled=False, seconds=COST_SECONDS)(*self._run.values)
 
     @cached_property
     def nonfinite(self) -> list[NonFinite]:
@@ -213,7 +210,7 @@ def _explained(function: Callable[..., Any], options: dict[str, Any], args: Any,
     else:
         sweeps.second(story, options["seed"], options["direction"])
     story.notes += _without_derivative(story)
-    return Explanation(story, run, options, function, args, kwargs)
+    return Explanation(story, run, options)
 
 
 def _without_derivative(story: Story) -> list[str]:

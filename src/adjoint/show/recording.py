@@ -15,16 +15,17 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.source import describe
-from adjoint.ops.guards import content
+from adjoint.ops.effects import silent
+from adjoint.ops.guards import Expect, content
 from adjoint.program.freezing import without_draws
-from adjoint.program.program import Program
+from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.trace import primal
 from adjoint.program.types import Value
 from adjoint.show.calls import Calls, CallsRecord, programmed
 from adjoint.transform.arguments import plain_value
 from adjoint.tree.state import states
 
-__all__ = ["Recorded", "is_number_or_array", "recorded"]
+__all__ = ["Recorded", "recorded"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,21 @@ class Recorded:
     asked: tuple[str, ...] = ()  # where Python asked for values on its way
     guards: tuple[tuple[Any, str, Any], ...] = ()  # what it asked: (variable of the program, question, answer)
     leaves: tuple[int, ...] = ()  # which leaves of the arguments the values are
+
+    def again(self, *, guarded: bool = False) -> Callable[..., Any]:
+        """What the function did, as a function of the values. It does not run itself, nor print or write again.
+
+        When it is `guarded`, values for which Python would have gone another way are refused.
+        """
+        quiet, guards = silent(self.program), zip(self.guards, self.asked, strict=True) if guarded else ()
+        asked = [Equation(Expect(question, answer, at), (atom,), ()) for (atom, question, answer), at in guards]
+        program = Program(quiet.inputs, (*quiet.equations, *asked), quiet.outputs, quiet.constants)
+
+        def replayed(*values: Value) -> Any:
+            return tree.unflatten(self.outputs, interpret(program, values))
+
+        replayed.__name__ = self.name
+        return replayed
 
 
 class _ExplainedRecord(CallsRecord):
@@ -59,9 +75,9 @@ def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     """
     if any(type(leaf) is int for leaf in tree.leaves((args, kwargs))):
         with contextlib.suppress(TypeError, ValueError):  # if they come again, they are the function's
-            return _recorded(function, args, kwargs, is_number_or_array)
-        return _recorded(function, args, kwargs, lambda leaf: type(leaf) is not int and is_number_or_array(leaf))
-    return _recorded(function, args, kwargs, is_number_or_array)
+            return _recorded(function, args, kwargs, _is_number_or_array)
+        return _recorded(function, args, kwargs, lambda leaf: type(leaf) is not int and _is_number_or_array(leaf))
+    return _recorded(function, args, kwargs, _is_number_or_array)
 
 
 def _recorded(
@@ -94,7 +110,7 @@ def _title(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def is_number_or_array(leaf: Any) -> bool:
+def _is_number_or_array(leaf: Any) -> bool:
     """Whether a leaf of the arguments is data, not an option."""
     return not isinstance(leaf, bool | str | bytes) and (
         isinstance(leaf, int | float | complex) or hasattr(leaf, "dtype") or hasattr(leaf, "__array__")

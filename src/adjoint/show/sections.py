@@ -12,7 +12,7 @@ __all__ = ["MOST_DRAWN", "sections"]
 
 MOST_DRAWN = 12_000  # operations, up to which a page has the graph: beyond, it would grow past 5 MB
 SHORT = 600  # operations, up to which costs and simplified programs are worked out for a page
-SMALL = 1_000_000  # elements of all values, likewise: costs are measured, so the function runs again
+SMALL = 1_000_000  # elements of all values, likewise: costs are measured, so its operations run again
 LINES = 400  # of a text
 
 
