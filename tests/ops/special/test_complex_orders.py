@@ -68,3 +68,11 @@ def test_scaled_functions(name):
     f, z = getattr(special, name), np.array([3.0 + 2.0j, 0.5 - 4.0j])
     got = ad.jvp(lambda v: f(v, z), (1.3,), (1.0,))[1]
     np.testing.assert_allclose(got, richardson(lambda v: f(v, z), 1.3, 1.0).value, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv", "hankel1", "hankel2"])
+def test_left_of_zero_the_branch_is_that_of_the_values(name):
+    f = getattr(special, name)
+    z = np.array([-2.5 + 0.0j, -7.0 + 0.0j])
+    got = ad.jvp(lambda v: f(v, z), (1.3,), (1.0,))[1]
+    np.testing.assert_allclose(got, richardson(lambda v: f(v, z), 1.3, 1.0).value, rtol=1e-9)

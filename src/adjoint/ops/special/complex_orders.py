@@ -202,7 +202,7 @@ def cylinder(n: int, v: Any, z: Any) -> tuple[Many, Many]:
 def third(n: int, v: Any, z: Any, kind: int) -> Many:
     """H¹ or H² of complex z and real order: where it is the smaller of the two directly, elsewhere as J ± iY."""
     u = np.abs(v)
-    own = z.imag >= 0 if kind == 1 else z.imag <= 0
+    own = z.imag >= 0 if kind == 1 else (z.imag < 0) | ((z.imag == 0) & (z.real > 0))  # left of 0, as from above
     w = np.where(z.imag < 0, np.conj(z), z)
     j, h = _upper(n, u, w)
     small = h
