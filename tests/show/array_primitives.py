@@ -12,11 +12,14 @@ from adjoint.ops.index import Gather, LastWrite, ScatterSet, ScatterSum, Slice
 from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.norm import Length
 from adjoint.ops.pointwise import MaskedProduct
+from adjoint.ops.policies import Mark
 from adjoint.ops.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
 from adjoint.ops.search import Nonzero, SearchSorted
 from adjoint.ops.select import Select, StopGradient
+from adjoint.ops.weak import Weaken
 from adjoint.ops.windows import WindowArgExtremum, WindowExtremum, WindowShare, WindowSum
+from adjoint.random.draws import Undifferentiable
 
 Draw = Callable[..., Any]  # shape -> array
 SPECIAL = np.array([[1.0, np.nan, 2.0], [np.inf, 1.0, -np.inf], [0.0, -0.0, 0.0]])
@@ -130,6 +133,9 @@ def rearrangements(draw: Draw) -> Tried:
     yield Imag(), [x]
     yield Complex(), [x.real.copy(), x.imag.copy()]
     yield StopGradient(), [x]
+    yield Mark("a"), [x]
+    yield Weaken(), [x]
+    yield Undifferentiable("normal", "scale", "it is drawn."), [x]
     yield Select(), [x, -x, x.real > 0]
     yield Select(), [np.nan, x, x.real > 0]
     ct, d = np.array([0.0, 1.0, -0.0, 2.0]), np.array([np.inf, 4.0, np.nan, 3.0])

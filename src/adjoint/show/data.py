@@ -8,7 +8,7 @@ variables    name, label, kind, shape, dtype, moves, hidden, event (-1: none), a
              where statements are one step, chain (the formula of the adjoint) and loose (it depends on values)
 texts        for value, adjoint, tangent, second: {variable: summary} of arrays that are too long to be here
 imaginary    the same for the imaginary parts of complex values: {variable: elements}
-literals     numbers that stand in operations: {"dtype", "shape", "value"}
+literals     numbers that stand in operations: {"dtype", "shape", "value"}, numbers of Python's with "weak"
 events       op, operands (a variable, or -1-k for literal k), outputs, line, group, formula, tangent (formula),
              terms (what is added to the adjoint of each operand), pull, push, second (numbers of rules, -1: none)
 general      {event: [tangent, terms]} that hold for any values, where those of `events` hold for the story's alone

@@ -218,12 +218,14 @@ def _plain(value: Any) -> Any:
 def encoded(value: Value) -> dict[str, Any]:
     """{"value": …}: a number, or the elements in C order as a list; NaN and infinities are "nan", "inf", "-inf".
 
-    Complex values have their imaginary parts in "imaginary".
+    Complex values have their imaginary parts in "imaginary". Numbers of Python's, which take the dtype of the arrays
+    beside them, have "weak".
     """
     array: Any = np.asarray(value)
+    weak = {"weak": True} if type(value) in (float, complex) else {}
     if array.dtype.kind == "c":
-        return {"value": _list(array.real), "imaginary": _list(array.imag)}
-    return {"value": _list(array)}
+        return {"value": _list(array.real), "imaginary": _list(array.imag), **weak}
+    return {"value": _list(array), **weak}
 
 
 def _list(array: Any) -> Any:

@@ -1,6 +1,6 @@
 // Runs a story again on other inputs: the operations, then the recorded rules of the chain rule.
 "use strict";
-const decoded = (x) => arrays.decode(x.shape, x.dtype, x.value, x.imaginary);
+const decoded = (x) => ({ ...arrays.decode(x.shape, x.dtype, x.value, x.imaginary), weak: Boolean(x.weak) });
 const ADD = { name: "add", title: "add" };
 const smooth = (dtype) => /^(float|complex)/.test(dtype);
 

@@ -186,6 +186,9 @@ const primitives = (() => {
     Exponent: (_, [x], dtype) => map((a) => numbers.frexp(a)[1], dtype, x),
     Convert: (_, [x], dtype) => convert(x, dtype),
     StopGradient: (_, [x]) => copy(x),
+    Mark: (_, [x]) => copy(x),
+    Weaken: (_, [x]) => copy(x),
+    Undifferentiable: (_, [x]) => copy(x),
     Real: (_, [x]) => copy(x),
     Imag: (_, [x]) => make(x.shape, x.dtype),
     Sum: ({ axes }, [x], dtype) => reduce(x, axes, dtype, (row) => pairwise(row)),
@@ -223,8 +226,8 @@ const primitives = (() => {
   const first = () => 1;
   const LINEAR = {
     Sum: first, CumSum: first, Reshape: first, Transpose: first, Broadcast: first, Pad: first, Slice: first,
-    Gather: first, StopGradient: first, Concatenate: () => Infinity, ScatterSum: ({ keys }) => keys.length, ScatterSet: () => 2,
-    Select: () => 2, WindowSum: first,
+    Gather: first, StopGradient: first, Mark: first, Weaken: first, Undifferentiable: first, WindowSum: first,
+    Concatenate: () => Infinity, ScatterSum: ({ keys }) => keys.length, ScatterSet: () => 2, Select: () => 2,
   };
 
   function partwise(f, values) {
@@ -275,7 +278,19 @@ const primitives = (() => {
     return `${op.title}${complex && way(op, false) ? " of complex numbers" : ""} is not computed in the page`;
   }
 
+  // A number of Python's takes the dtype of the arrays beside it: 0.1 is rounded to float32 where they are.
+  function fitted(xs) {
+    if (!xs.some((x) => x.weak)) return xs;
+    const strong = xs.filter((x) => !x.weak).map((x) => x.dtype);
+    if (!strong.length || !strong.every((dtype) => /^(float16|float32|complex64)$/.test(dtype))) return xs;
+    const narrow = strong.every((dtype) => dtype === "float16") ? "float16" : "float32";
+    const copied = (a) => a && Float64Array.from(a);
+    const cast = (x) => arrays.cast(make(x.shape, x.dtype, copied(x.data), copied(x.imaginary)), x.imaginary ? "complex64" : narrow);
+    return xs.map((x) => (x.weak ? cast(x) : x));
+  }
+
   function run(op, xs, dtypes) {
+    xs = fitted(xs);
     const complex = xs.some((x) => x.imaginary) || dtypes.some(arrays.complex);
     const how = way(op, complex);
     if (!how) throw new Error(reason(op, [...xs.map((x) => x.dtype), ...dtypes]));

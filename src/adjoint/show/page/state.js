@@ -78,7 +78,8 @@ class State {
       }
     }
     const seeds = this.data.seeds.filter((seed, k) => seed && this.data.outputs[k] === v);
-    if (seeds.length) terms.unshift(variables.shape[v].length || seeds.length > 1 ? "seed" : format.number(Number(seeds[0].value)));
+    const single = variables.shape[v].length === 0 && seeds.length === 1;
+    if (seeds.length) terms.unshift(single ? format.summary(decoded(seeds[0])) : "seed");
     const read = this.uses[v].some(([e]) => events.outputs[e].some((out) => variables.moves[out]));
     if (!terms.length && !read) return "0"; // nothing that depends on it has a derivative
     const more = terms.length - most;
