@@ -231,29 +231,6 @@ const numbers = (() => {
     return shift + Math.log(x) - 0.5 / x - series;
   }
 
-  // ψ⁽ⁿ⁾(x) = (-1)ⁿ⁺¹ n! ζ(n + 1, x) for x > 0: a few terms of the sum, then Euler and Maclaurin for the rest.
-  const BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510];
-
-  function polygamma(n, x) {
-    if (!(x > 0)) return x === 0 || (x < 0 && Number.isInteger(x)) ? Infinity : NaN;
-    if (x === Infinity) return 0;
-    const s = n + 1;
-    let sum = 0, y = x;
-    for (; y < 14; y += 1) sum += Math.pow(y, -s);
-    let term = Math.pow(y, -s);
-    sum += (term * y) / (s - 1) + term / 2;
-    let factor = s;
-    term /= y;
-    BERNOULLI.forEach((b, k) => {
-      let even = 1;
-      for (let j = 2; j <= 2 * k + 2; j++) even *= j;
-      sum += (b / even) * factor * term;
-      factor *= (s + 2 * k + 1) * (s + 2 * k + 2);
-      term /= y * y;
-    });
-    return (n % 2 ? 1 : -1) * gamma(s) * sum;
-  }
-
   const expit = (x) => (x < 0 ? Math.exp(x) / (1 + Math.exp(x)) : 1 / (1 + Math.exp(-x)));
   const logExpit = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Math.exp(-x)));
   const xlogy = (x, y) => (x === 0 && y === y ? 0 : x * Math.log(y));
@@ -326,7 +303,7 @@ const numbers = (() => {
     invert: (dtype) => (dtype === "bool" ? (x) => bool(x === 0) : of.invert),
   };
   return {
-    of, several: {}, given: { Polygamma: ({ n }) => (x) => polygamma(n, x) }, arrays: {}, shared: {},
+    of, several: {}, given: {}, arrays: {}, shared: {},
     typed, frexp, half,
   };
 })();

@@ -51,6 +51,11 @@
     return 2 * sum - s * x; // 2s - x = -s x
   }
 
+  // log r - (r - 1), given r and r - 1
+  function logGap(r, gap) {
+    return Math.abs(gap) < 0.4 ? log1pmx(gap) : Math.log(r) - gap;
+  }
+
   // log Γ(1+a) = -γ a + Σ ζ(k) (-a)ᵏ/k for |a| ≤ ½
   function gammalnOnePlus(a) {
     if (a > 0.5 && a <= 1.5) return gammalnOnePlus(a - 1) + Math.log1p(a - 1);
@@ -85,7 +90,7 @@
   // xᵃ e⁻ˣ/Γ(a+1); for large a by the distance of x from a
   function gammaFactor(a, x) {
     if (x === 0) return a === 0 ? 1 : 0;
-    if (a > 10) return Math.exp(a * log1pmx((x - a) / a) - stirling(a)) / Math.sqrt(2 * Math.PI * a);
+    if (a > 10) return Math.exp(a * logGap(x / a, (x - a) / a) - stirling(a)) / Math.sqrt(2 * Math.PI * a);
     if (x > 700) return Math.exp(a * Math.log(x) - x - logGamma(a + 1));
     return (Math.pow(x, a) * Math.exp(-x)) / gamma(a + 1);
   }
@@ -94,9 +99,9 @@
   function betaFactor(a, b, x, y) {
     const small = Math.min(a, b), large = Math.max(a, b), s = a + b;
     if (small > 10) {
-      const gap = x < y ? x * b - a * y : b * x - a * y;
-      const exponent = a * log1pmx(gap / a) + b * log1pmx(-gap / b) + stirling(s) - stirling(a) - stirling(b);
-      return Math.exp(exponent) * Math.sqrt((a * b) / s / (2 * Math.PI));
+      const gap = b * x - a * y;
+      const exponent = a * logGap((x * s) / a, gap / a) + b * logGap((y * s) / b, -gap / b);
+      return Math.exp(exponent + stirling(s) - stirling(a) - stirling(b)) * Math.sqrt((a * b) / s / (2 * Math.PI));
     }
     if (large > 20) {
       const [u, v] = a < b ? [x, y] : [y, x]; // the power `small` of u, `large` of v
@@ -112,6 +117,7 @@
     return Math.exp(a * Math.log(x) + b * Math.log(y) + logGamma(s) - logGamma(a) - logGamma(b));
   }
 
+  const outside = (x) => x === -Infinity || pole(x);
   const pole = (x) => x <= 0 && Number.isInteger(x);
 
   // The sign of Γ
@@ -121,13 +127,14 @@
 
   // log |B(a, b)|
   function betaln(a, b) {
+    if (outside(a) || outside(b)) return wholePole(a, b) ? Math.log(Math.abs(beta(a, b))) : Infinity;
     if (a !== a || b !== b) return NaN;
+    if (a === 1 || b === 1) return -Math.log(Math.abs(a === 1 ? b : a));
     if (Math.abs(a) < Math.abs(b)) [a, b] = [b, a];
-    if (pole(a) || pole(b)) return wholePole(a, b) ? Math.log(Math.abs(beta(a, b))) : Infinity;
     const s = a + b;
-    if (a === Infinity) return b > 0 ? -Infinity : NaN;
+    if (a === Infinity) return b < 0 ? Infinity : b < 1e6 ? -Infinity : NaN;
     if (pole(s)) return -Infinity;
-    if (b > 8) {
+    if (b > 8 && a > 0) {
       return b * Math.log(b / s) - (a - 0.5) * Math.log1p(b / a) - 0.5 * Math.log(b) + 0.5 * LOG_2PI +
         stirling(a) + stirling(b) - stirling(s);
     }
@@ -143,14 +150,15 @@
 
   // B(a, b) = Γ(a) Γ(b)/Γ(a+b)
   function beta(a, b) {
-    if (a !== a || b !== b) return NaN;
     if (wholePole(a, b)) {
       const low = Math.min(a, b), high = Math.max(a, b); // (-1)^high B(1-low-high, high)
       return (high % 2 ? -1 : 1) * beta(1 - low - high, high);
     }
-    if (pole(a) || pole(b)) return Infinity;
+    if (outside(a) || outside(b)) return Infinity;
+    if (a !== a || b !== b) return NaN;
     const s = a + b;
-    if (a === Infinity || b === Infinity) return Math.min(a, b) > 0 ? 0 : NaN;
+    const low = Math.min(a, b);
+    if (s === Infinity) return low < 0 ? gammaSign(low) * Infinity : low < 1e6 ? 0 : NaN;
     if (pole(s)) return 0;
     if (Math.max(Math.abs(a), Math.abs(b), Math.abs(s)) < 25) {
       const parts = [gamma(a), gamma(b)].sort((p, q) => Math.abs(q) - Math.abs(p));
@@ -161,7 +169,11 @@
 
   // (a)ₘ = Γ(a+m)/Γ(a)
   function poch(a, m) {
-    if (a !== a || m !== m) return NaN;
+    if (m === 0) return 1;
+    if (pole(a) && !Number.isInteger(m)) return 0;
+    if (a !== a || m !== m || m === -Infinity) return NaN;
+    if (m === Infinity) return a > 0 ? Infinity : -Infinity;
+    if (a === Infinity) return m > 0 ? Infinity : 0;
     let r = 1;
     if (Number.isInteger(m) && Math.abs(m) <= 60) { // factor by factor
       for (let k = 0; k < m; k++) r *= a + k;
@@ -171,7 +183,6 @@
     const s = a + m;
     if (pole(a)) return pole(s) ? (m % 2 ? -1 : 1) * poch(1 - s, m) : 0;
     if (pole(s)) return Infinity;
-    if (m === 0) return 1;
     if (a > 0 && s > 0) {
       if (a < 20 && s < 20) return gamma(s) / gamma(a);
       if (a > 1e4 && Math.abs(m) <= 1) return Math.pow(a, m) * Math.exp(logGammaRise(a, m) - m * Math.log(a));
@@ -183,13 +194,15 @@
   // C(n, k) = Γ(n+1)/(Γ(k+1) Γ(n-k+1))
   function binom(n, k) {
     if (n !== n || k !== k) return NaN;
-    if (n < 0 && Number.isInteger(n)) return NaN;
-    if (Number.isInteger(k) && (Math.abs(n) > 1e-8 || n === 0)) {
+    if (n < 0 && (Number.isInteger(n) || n === -Infinity)) return NaN;
+    if (k === -Infinity) return 0;
+    if (n === Infinity) return k > 0 ? Infinity : k === 0 ? 1 : 0;
+    if (Number.isInteger(k) && Math.abs(n) < Infinity) {
       let steps = Number.isInteger(n) && n > 0 && k > n / 2 ? n - k : k;
       if (steps >= 0 && steps < 20) {
         let above = 1, below = 1;
         for (let i = 1; i <= steps; i++) {
-          above *= i + n - steps;
+          above *= n - (steps - i);
           below *= i;
           if (Math.abs(above) > 1e50) { above /= below; below = 1; }
         }
