@@ -20,9 +20,15 @@ def vectors(w, x):
     return np.sum(h[1:] ** 2) + np.linalg.norm(h) + np.sum(w.T)
 
 
+def indexed(x):
+    y = x[np.array([0, 2])] * x[1:] - np.sum(np.outer(x, x), axis=0)[:2]
+    return np.sum(np.where(y > 0, y // 2, -y)) + np.einsum("i,i->", x, x) + np.max(x, axis=0)
+
+
 @pytest.mark.parametrize("mode", ["reverse", "forward", "second"])
 @pytest.mark.parametrize("function, args", [
     (everything, (2.0, 5.0)), (vectors, (np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0.1, 0.2]))),
+    (indexed, (np.array([1.0, -2.0, 3.0]),)),
 ])  # fmt: skip
 def test_every_line_can_be_set(function, args, mode):
     text = ad.explain(function, mode=mode)(*args).latex()
@@ -32,7 +38,9 @@ def test_every_line_can_be_set(function, args, mode):
     lines = [line for line in text.splitlines() if "&=" in line]
     parser = MathTextParser("path")
     for line in lines:
+        assert line.count("{") == line.count("}")
         plain = line.removesuffix(r" \\").replace(r"\!", "").replace(r"\top", "T")
+        plain = re.sub(r"\\begin{cases} (.*) & (.*) \\\\ (.*) & (.*) \\end{cases}", r"\1, \2, \3, \4", plain)
         for part in re.split(r"&+=?", plain):
             parser.parse(f"${part}$")
 
@@ -65,3 +73,25 @@ def test_numbers():
     text = ad.explain(lambda x: x * 1.5e-20 + np.inf)(1.0).latex()
     assert r"1.5 \cdot 10^{-20}" in text
     assert r"\infty" in text
+
+
+def test_indices_and_axes_are_written():
+    text = ad.explain(indexed)(np.array([1.0, -2.0, 3.0])).latex()
+    assert r"{v_0}_{[1:]}" in text
+    assert r"\operatorname{sum}\left(v_6, \text{axis=0}\right)" in text
+    assert r"\to [1:]" in text
+    assert r"\frac{\left[v_0 = v_{17}\right]}{\sum \left[v_0 = v_{17}\right]}" in text
+    assert r"\begin{cases} v_" in text
+
+
+def test_text_and_latex_bind_alike():
+    def f(x, y):
+        return (x - (y - x)) / (x / y) - (x * -2.0) ** 3 + (x + y) * (x - y)
+
+    explained = ad.explain(f, detail="statements")(2.0, 3.0)
+    assert explained.table()[2].formula.startswith("(v₋₁ − (v₀ − v₋₁)) / (v₋₁ / v₀) − (v₋₁ · (−2))³")
+    assert (
+        r"\frac{v_{-1} - \left(v_0 - v_{-1}\right)}{\frac{v_{-1}}{v_0}}"
+        r" - {\left(v_{-1} \cdot \left(-2\right)\right)}^{3}"
+        r" + \left(v_{-1} + v_0\right) \cdot \left(v_{-1} - v_0\right)"
+    ) in explained.latex()

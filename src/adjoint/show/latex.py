@@ -5,21 +5,13 @@ r"""The chain rule of a story in LaTeX, as a lecturer writes it on the board.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
-from adjoint.show.formulas import (
-    Apply,
-    Formula,
-    Number,
-    Symbol,
-    adjoint_formula,
-    forward_formula,
-    tangent_formula,
-)
-from adjoint.show.notation import ATOM, NEGATION, POWER, PRODUCT, SUM, number
+from adjoint.show.formulas import Formula, Symbol, adjoint_formula, forward_formula, tangent_formula
+from adjoint.show.notation import ATOM, NEGATION, POWER, PRODUCT, Notation, Pattern, between, enclosed, number
 from adjoint.show.story import Event, Story, Variable
 from adjoint.show.table import part
 
@@ -33,18 +25,11 @@ FUNCTIONS = {
     "log2": r"\log_2", "log10": r"\log_{10}", "det": r"\det", "max": r"\max", "min": r"\min", "maximum": r"\max",
     "minimum": r"\min", "sign": r"\operatorname{sign}", "gamma": r"\Gamma", "logsumexp": r"\operatorname{lse}",
 }  # fmt: skip
-INFIX = {
-    "add": (" + ", SUM), "subtract": (" - ", SUM), "multiply": (r" \cdot ", PRODUCT), "matmul": (r" \, ", PRODUCT),
-    "greater": (" > ", 0), "greater_equal": (r" \ge ", 0), "less": (" < ", 0), "less_equal": (r" \le ", 0),
-    "equal": (" = ", 0), "not_equal": (r" \ne ", 0), "remainder": (r" \bmod ", PRODUCT),
-}  # fmt: skip
 
 
-def name(variable: Any, accent: str = "") -> str:
+def named(name: str, accent: str = "") -> str:
     """v-1, "bar" -> \\bar v_{-1}."""
-    plain = variable.name if isinstance(variable, Variable) else str(variable)
-    index = plain[1:]
-    letter = ACCENTS[accent].format(plain[:1])
+    letter, index = ACCENTS[accent].format(name[:1]), name[1:]
     return letter if not index else f"{letter}_{index}" if len(index) == 1 else f"{letter}_{{{index}}}"
 
 
@@ -76,64 +61,47 @@ def _number(value: Any, digits: int) -> str:
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if e and "j" not in plain else plain.replace("j", r"\,i")
 
 
-def latex(formula: Formula, around: int = 0) -> str:
-    """A formula."""
-    if isinstance(formula, Symbol):
-        return name(formula.variable, formula.accent)
-    if isinstance(formula, Number):
-        shown = figure(formula.value)
-        return rf"\left({shown}\right)" if shown.startswith("-") and around >= NEGATION else shown
-    written, binding = _applied(formula)
-    return rf"\left({written}\right)" if binding < around else written
+class _Latex(Notation):
+    """As it is set in books."""
+
+    patterns: ClassVar[dict[str, Pattern]] = {
+        **between(add="+", subtract="-", multiply=r"\cdot", matmul=r"\,", remainder=r"\bmod"),
+        **enclosed(r"\left[", r"\right]", between(  # Iverson's: 1 where it holds
+            greater=">", greater_equal=r"\ge", less="<", less_equal=r"\le", equal="=", not_equal=r"\ne"
+        )),
+        "divide": Pattern(r"\frac{{{}}}{{{}}}", ATOM, (0, 0)), "reciprocal": Pattern(r"\frac{{1}}{{{}}}", ATOM, (0,)),
+        "floor_divide": Pattern(r"\left\lfloor\frac{{{}}}{{{}}}\right\rfloor", ATOM, (0, 0)),
+        "power": Pattern("{{{}}}^{{{}}}", POWER, (ATOM, 0)), "float_power": Pattern("{{{}}}^{{{}}}", POWER, (ATOM, 0)),
+        "square": Pattern("{{{}}}^2", POWER, (ATOM,)), "inverse": Pattern("{{{}}}^{{-1}}", POWER, (ATOM,)),
+        "transposed": Pattern(r"{{{}}}^{{\!\top}}", POWER, (ATOM,)), "exp": Pattern("e^{{{}}}", POWER, (0,)),
+        "negative": Pattern("-{}", NEGATION, (PRODUCT,)), "sum": Pattern(r"\sum {}", PRODUCT, (PRODUCT,)),
+        "sqrt": Pattern(r"\sqrt{{{}}}", ATOM, (0,)), "conjugate": Pattern(r"\overline{{{}}}", ATOM, (0,)),
+        "absolute": Pattern(r"\left|{}\right|", ATOM, (0,)), "norm": Pattern(r"\left\|{}\right\|", ATOM, (0,)),
+        "select": Pattern(r"\begin{{cases}} {0} & {2} \\ {1} & \text{{else}} \end{{cases}}", ATOM, (0, 0, 0)),
+    }  # fmt: skip
+    brackets = r"\left({}\right)"
+    minus, goes_to = "-", r"\to"
+
+    def symbol(self, name: str, accent: str) -> str:
+        return named(name, accent)
+
+    def word(self, option: str) -> str:
+        return rf"\text{{{escaped(option)}}}"
+
+    def constant(self, value: Any) -> str:
+        return figure(value)
+
+    def item(self, whole: str, place: str) -> str:
+        return f"{{{whole}}}_{{[{place}]}}"
+
+    def call(self, title: str, parts: Sequence[Formula], arguments: Sequence[str]) -> tuple[str, int]:
+        function = FUNCTIONS.get(title, rf"\operatorname{{{escaped(title)}}}")
+        if len(arguments) == 1 and title in FUNCTIONS and isinstance(parts[0], Symbol):
+            return f"{function} {arguments[0]}" if title != "expit" else rf"\sigma({arguments[0]})", PRODUCT
+        return function + self.brackets.format(", ".join(arguments)), ATOM
 
 
-def _applied(formula: Apply) -> tuple[str, int]:
-    op: Any = formula.op
-    title, parts = formula.title, formula.parts
-    if title in INFIX and len(parts) == 2:
-        sign, binding = INFIX[title]
-        after = binding + 1 if title == "subtract" else binding
-        return f"{latex(parts[0], binding)}{sign}{latex(parts[1], after)}", binding
-    if title == "divide":
-        return rf"\frac{{{latex(parts[0])}}}{{{latex(parts[1])}}}", ATOM
-    if title == "reciprocal":
-        return rf"\frac{{1}}{{{latex(parts[0])}}}", ATOM
-    if title in ("power", "float_power"):
-        return rf"{{{latex(parts[0], ATOM)}}}^{{{latex(parts[1])}}}", POWER
-    if title == "square":
-        return rf"{{{latex(parts[0], ATOM)}}}^2", POWER
-    if title == "negative":
-        return f"-{latex(parts[0], PRODUCT)}", NEGATION
-    if title == "exp":
-        return rf"e^{{{latex(parts[0])}}}", POWER
-    if title == "sqrt":
-        return rf"\sqrt{{{latex(parts[0])}}}", ATOM
-    if title == "absolute":
-        return rf"\left|{latex(parts[0])}\right|", ATOM
-    if title == "conjugate":
-        return rf"\overline{{{latex(parts[0])}}}", ATOM
-    if title == "norm":
-        return rf"\left\|{latex(parts[0])}\right\|", ATOM
-    if title == "sum":
-        return rf"\sum {latex(parts[0], PRODUCT)}", PRODUCT
-    if title == "transpose" and tuple(op.axes) == (1, 0):
-        return rf"{{{latex(parts[0], ATOM)}}}^{{\!\top}}", POWER
-    if title == "inverse":
-        return rf"{{{latex(parts[0], ATOM)}}}^{{-1}}", POWER
-    if title == "slice":
-        return rf"{{{latex(parts[0], ATOM)}}}_{{[{_items(op.items)}]}}", ATOM
-    if title == "select":
-        first, rest, condition = map(latex, parts)
-        return rf"\begin{{cases}} {first} & {condition} \\ {rest} & \text{{else}} \end{{cases}}", ATOM
-    function = FUNCTIONS.get(title, rf"\operatorname{{{escaped(title)}}}")
-    if len(parts) == 1 and title in FUNCTIONS and isinstance(parts[0], Symbol):
-        return f"{function} {latex(parts[0])}" if title != "expit" else rf"\sigma({latex(parts[0])})", PRODUCT
-    return rf"{function}\left({', '.join(map(latex, parts))}\right)", ATOM
-
-
-def _items(items: Any) -> str:
-    one = lambda i: ":".join("" if n is None else str(n) for n in i[:2]) if isinstance(i, tuple) else str(i)
-    return ",".join(map(one, items))
+latex = _Latex().write
 
 
 def derivation(story: Story, mode: str, digits: int = 5) -> str:
@@ -145,7 +113,8 @@ def derivation(story: Story, mode: str, digits: int = 5) -> str:
     if mode in ("reverse", "second"):
         parts.append(_aligned("Adjoints", (_adjoint(v, story.seed(v), digits) for v in reversed(shown) if v.moves)))
     if mode == "second":
-        lines = (f"{name(v, 'bar dot')} &= {figure(v.adjoint_tangent, digits)}" for v in reversed(shown) if v.moves)
+        moving = [v for v in reversed(shown) if v.moves]
+        lines = (f"{named(v.name, 'bar dot')} &= {figure(v.adjoint_tangent, digits)}" for v in moving)
         parts.append(_aligned("Derivatives of the adjoints", lines))
     return "\n\n".join(parts) + "\n"
 
@@ -158,20 +127,20 @@ def _aligned(title: str, lines: Iterator[str]) -> str:
 def _forward(v: Variable, digits: int) -> str:
     meaning = rf"\text{{{escaped(v.label)}}}" if v.event is None else latex(forward_formula(v.event)) + part(v)
     told = rf" && \text{{{escaped(v.label)}}}" if v.event is not None and v.label else ""
-    return f"{name(v)} &= {meaning} = {figure(v.value, digits)}{told}"
+    return f"{named(v.name)} &= {meaning} = {figure(v.value, digits)}{told}"
 
 
 def _tangent(v: Variable, digits: int) -> str:
     formula = None if v.event is None else tangent_formula(v.event)
     meaning = "" if formula is None else f"{latex(formula)} = "
-    return f"{name(v, 'dot')} &= {_chain_forward(v)}{meaning}{figure(v.tangent, digits)}"
+    return f"{named(v.name, 'dot')} &= {_chain_forward(v)}{meaning}{figure(v.tangent, digits)}"
 
 
 def _chain_forward(v: Variable) -> str:
     if v.event is None:
         return ""
     moving = _visible(v.event)
-    terms = [rf"\frac{{\partial {name(v)}}}{{\partial {name(a)}}} {name(a, 'dot')}" for a in moving]
+    terms = [rf"\frac{{\partial {named(v.name)}}}{{\partial {named(a.name)}}} {named(a.name, 'dot')}" for a in moving]
     return " + ".join(terms) + " = " if terms else ""
 
 
@@ -190,12 +159,13 @@ def _adjoint(v: Variable, start: Any, digits: int) -> str:
     for event, i in reversed(v.uses):
         if event.contributions[i] is not None:
             readers.update({one.number: one for one in _readers(event)})
-    terms = [rf"{name(one, 'bar')} \frac{{\partial {name(one)}}}{{\partial {name(v)}}}" for one in readers.values()]
+    by = lambda z: rf"{named(z.name, 'bar')} \frac{{\partial {named(z.name)}}}{{\partial {named(v.name)}}}"
+    terms = [by(one) for one in readers.values()]
     formula = adjoint_formula(v)
     seed = [] if start is None else [figure(start, digits) if np.ndim(start) == 0 else r"\text{seed}"]
     chain = [" + ".join([*seed, *terms])] if terms else []
     meaning = [" + ".join([*seed, latex(formula)])] if formula is not None else seed
-    return f"{name(v, 'bar')} &= " + " = ".join(dict.fromkeys([*chain, *meaning, figure(v.adjoint, digits)]))
+    return f"{named(v.name, 'bar')} &= " + " = ".join(dict.fromkeys([*chain, *meaning, figure(v.adjoint, digits)]))
 
 
 def _readers(event: Event) -> list[Variable]:
