@@ -24,7 +24,8 @@ const entries = (() => {
   // The pair [re, im] in a field, or null if it is none; the imaginary part of a real input is 0.
   function read({ value, dataset }, complex) {
     if (value === dataset.shown) return dataset.exact.split(" ").map(Number);
-    const plain = value.replace(/[\s()]/g, "").replaceAll("−", "-").replaceAll(",", ".").toLowerCase().replace(/i$/, "j");
+    const bare = value.replace(/[\s()]/g, "").replaceAll("−", "-").replaceAll(",", ".").toLowerCase();
+    const plain = bare.replace(/i$/, "j");
     if (!complex) {
       const found = number(plain);
       return found === null ? null : [found, 0];

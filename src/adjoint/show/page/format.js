@@ -57,7 +57,8 @@ const format = (() => {
     }
     if (x.imaginary) {
       const sizes = data.map((a, i) => Math.hypot(a, x.imaginary[i]));
-      const [low, high] = [numbers.of.minimum, numbers.of.maximum].map((f) => number(sizes.reduce((a, b) => f(a, b)), 3));
+      const { minimum, maximum } = numbers.of;
+      const [low, high] = [minimum, maximum].map((f) => number(sizes.reduce((a, b) => f(a, b)), 3));
       return `[${size}] |·| ${low} … ${high}`;
     }
     if (dtype === "bool") return `[${size}] ${data.filter((a) => a !== 0).length} True`;

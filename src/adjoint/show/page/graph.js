@@ -206,7 +206,8 @@ class Graph {
     return (source, target, before) => {
       if (!before || variables.shape[source].length || variables.shape[target].length) return before;
       const found = state.engine.partial(state.computed.value, source, target);
-      return found ? format.summary(found, 4) : "";
+      const real = found && found.imaginary && found.imaginary[0] === 0 && !before.endsWith("j)");
+      return found ? format.summary(real ? arrays.part(found, 0) : found, 4) : "";
     };
   }
 

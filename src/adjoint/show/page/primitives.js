@@ -285,8 +285,8 @@ const primitives = (() => {
     if (!strong.length || !strong.every((dtype) => /^(float16|float32|complex64)$/.test(dtype))) return xs;
     const narrow = strong.every((dtype) => dtype === "float16") ? "float16" : "float32";
     const copied = (a) => a && Float64Array.from(a);
-    const cast = (x) => arrays.cast(make(x.shape, x.dtype, copied(x.data), copied(x.imaginary)), x.imaginary ? "complex64" : narrow);
-    return xs.map((x) => (x.weak ? cast(x) : x));
+    const twin = (x) => make(x.shape, x.dtype, copied(x.data), copied(x.imaginary));
+    return xs.map((x) => (x.weak ? arrays.cast(twin(x), x.imaginary ? "complex64" : narrow) : x));
   }
 
   function run(op, xs, dtypes) {
