@@ -29,7 +29,7 @@ from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.simplify.costs import cost, elements
 from adjoint.simplify.dead_code import drop_dead_code
-from adjoint.transform.arguments import fresh, plain_value
+from adjoint.transform.arguments import fresh, plain_value, select
 
 __all__ = ["HVP_MODES", "HvpTimes", "hvp", "hvp_times", "predicted_hvp_costs"]
 
@@ -63,6 +63,7 @@ def hvp(
             raise TypeError(f"hvp: {name} must be a tuple, with a place for each argument of the function; got "
                             f"{type(given).__name__}. For one argument: hvp(f, (x,), (v,)).")  # fmt: skip
     primals, tangents = tuple(primals), tuple(tangents)
+    select(function, tuple(range(len(primals))), primals, {}, "hvp")  # names what has no derivative
     if mode in ("auto", "measure"):
         mode = _chosen(function, primals, tangents, mode)
     result = _product(mode, function, primals, tangents)

@@ -107,7 +107,7 @@ class Selection(NamedTuple):
         return made[0] if self.single else made
 
 
-_WITHOUT_ARGNUMS = ("jvp", "vjp", "linearize", "jet", "linear_transpose")
+_WITHOUT_ARGNUMS = ("jvp", "vjp", "linearize", "jet", "linear_transpose", "hvp")
 
 
 def select(

@@ -207,16 +207,15 @@ def checked_tangents(leaves: Sequence[Any], types: Sequence[Any], what: str, nam
         if leaf is None:
             out.append(None)
             continue
-        value = plain_value(leaf, f"{what}: {name}")
+        named = f"{what}: {name}" if name else what
+        value = plain_value(leaf, named)
         if isinstance(value, int | bool | float | complex):
             value = np.asarray(value)[()]
         if np.shape(value) != kind.shape:
-            raise ShapeError(
-                f"{what}: {name or 'it'} has shape {np.shape(value)}, but belongs to a value of type {kind}."
-            )
+            raise ShapeError(f"{named} has shape {np.shape(value)}, but belongs to a value of type {kind}.")
         if value.dtype != kind.dtype:
             if value.dtype.kind == "c" and kind.dtype.kind != "c":
-                raise DtypeError(f"{what}: {name or 'it'} is complex, but belongs to a real value of type {kind}.")
+                raise DtypeError(f"{named} is complex, but belongs to a real value of type {kind}.")
             value = value.astype(kind.dtype)
         out.append(value)
     return out
