@@ -118,3 +118,22 @@ def test_inverse_products_of_complex_arguments():
     found = curvature.inverse_hvp(f, (z,), u)
     assert (found.method, found.status) == ("minres", "converged")
     assert_allclose(ad.hvp(f, (z,), (found.value,)), u, rtol=1e-8)
+
+
+def test_models_without_parameters():
+    none = np.zeros(0)
+    factor = curvature.gauss_newton_factor(lambda z: np.sum(z**2), np.sin)(none)
+    assert factor.shape == (0, 0)
+    assert curvature.factor_product(factor, none).shape == (0,)
+
+
+def test_rounding_is_no_outcome_that_is_missing():
+    logits = np.linspace(-73.5, 73.5, 200).astype(np.float32)
+    loss = lambda z, y: np.log(np.sum(np.exp(z))) - z[y]
+    found = curvature.output_fisher(loss, logits, support=np.arange(200))
+    p = np.exp(logits - logits.max(), dtype=float)
+    p /= p.sum()
+    assert found.dtype == np.float32
+    assert_allclose(found, np.diag(p) - np.outer(p, p), atol=1e-5)
+    with pytest.raises(ValueError, match="sums to 0"):
+        curvature.output_fisher(loss, logits, support=np.arange(199))

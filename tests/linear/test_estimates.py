@@ -122,3 +122,12 @@ def test_what_does_not_fit_is_refused():
         linear.estimate_trace(SKEW, 0, 3)
     with pytest.raises(ValueError, match="bekas"):
         linear.estimate_diagonal(SKEW, 0, method="other")
+
+
+def test_maps_without_elements():
+    for A in (np.zeros((0, 0)), linear.diagonal({"a": np.zeros(0), "b": np.zeros((2, 0))})):
+        for method in TRACES:
+            assert linear.estimate_trace(A, 0, method=method).value == 0
+        for method in DIAGONALS:
+            assert all(leaf.size == 0 for leaf in ad.tree.leaves(linear.estimate_diagonal(A, 0, method=method).value))
+        assert linear.estimate_logdet(A, 0).value == 0

@@ -41,3 +41,14 @@ def test_other_matrices_and_mistakes():
         linear.sparse([1.0], [3], [0], (3, 3))
     with pytest.raises(ShapeError, match="entries at"):
         linear.sparse([1.0], [0, 1], [0, 0], (3, 3))
+
+
+def test_diagonals_of_matrices_that_are_not_square():
+    for shape in ((4, 2), (2, 4)):
+        dense = np.arange(1.0, 9.0).reshape(shape)
+        rows, columns = np.nonzero(dense)
+        A = linear.sparse(dense[rows, columns], rows, columns, shape)
+        assert_allclose(A.diagonal(), np.diagonal(dense))
+        assert_allclose(ad.jit(lambda A: A.diagonal())(A), np.diagonal(dense))
+        v = np.arange(1.0, 1 + shape[1])
+        assert_allclose(ad.jit(lambda A, v=v: A @ v)(A), dense @ v)  # traced places in a plain vector

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import adjoint as ad
+from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.testing import count_calls
 
 
@@ -67,3 +68,26 @@ def test_what_does_not_fit_is_refused():
         ad.derivative(np.sin)(True)
     with pytest.raises(ValueError, match="argnums"):
         ad.derivative(np.sin, 1, argnums=1)(1.0)
+
+
+def test_complex_derivatives_are_those_of_holomorphic_functions():
+    z = np.array([0.3 + 0.5j, -1.0 + 0.2j])
+    cube = lambda z: np.sum(z**3)
+    assert_allclose(ad.derivative(lambda z: z**3, 2)(z[0]), 6 * z[0])
+    assert_allclose(ad.laplacian(cube)(z), np.sum(6 * z))
+    assert_allclose(ad.partials(cube, 2)(z).tensor(2), np.diag(6 * z), atol=1e-14)
+    size = lambda z: np.sum(np.abs(z) ** 2)
+    for name, use in {
+        "derivative": lambda: ad.derivative(size, 2)(z[0]),
+        "laplacian": lambda: ad.laplacian(size)(z),
+        "partials": lambda: ad.partials(size, 2)(z),
+        "taylor": lambda: ad.taylor(size, z, 1),
+    }.items():
+        with pytest.raises(DtypeError, match=rf"^{name}: .* not holomorphic .* real and imaginary parts"):
+            use()
+
+
+def test_arguments_that_are_no_number():
+    for x in ({"a": 1.0}, None, (1.0, 2.0)):
+        with pytest.raises(ShapeError, match=r"^derivative: the argument is a .*; it must be one number"):
+            ad.derivative(np.sin, 2)(x)

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import adjoint as ad
+from adjoint.base.errors import ShapeError
 
 TANH = [0.2913126124515909, 0.9151369618266292, -0.2665909391007272, -0.227384351016854, 0.1551035756922383,
         0.0509475327662763]  # fmt: skip
@@ -92,3 +93,26 @@ def test_whole_numbers_count_as_floating_point_ones():
 def test_what_is_no_number_is_refused(at):
     with pytest.raises(TypeError, match="must be real or complex numbers"):
         at("a")
+
+
+def test_stacks_are_mapped_over():
+    xs = np.array([X, 2 * X, -X])  # as many as f has variables, and one more
+    stack, near = ad.vmap(lambda x: ad.taylor(f, x, 2))(xs), xs + 0.01
+    assert_allclose(
+        ad.vmap(lambda p, x: p(x))(stack, near), [ad.taylor(f, a, 2)(b) for a, b in zip(xs, near)], rtol=1e-12
+    )
+    assert repr(stack) == "<3 stacked: Taylor polynomial of order 2 in 2 variables>"
+    assert repr(ad.vmap(ad.partials(f, 2))(xs)) == "<3 stacked: 6 partial derivatives up to order 2 in 2 variables>"
+    of_numbers = ad.vmap(lambda x: ad.taylor(np.exp, x, 2))(np.zeros(3))  # three, with three coefficients
+    uses = [
+        lambda: stack(X),
+        lambda: stack.remainder(X),
+        lambda: stack[1, 0],
+        lambda: stack.partials.tensor(1),
+        lambda: of_numbers[1],
+        lambda: of_numbers(0.5),
+        lambda: of_numbers.coefficients,
+    ]
+    for use in uses:
+        with pytest.raises(ShapeError, match="a stack of 3, as vmap returns it"):
+            use()

@@ -8,6 +8,7 @@ twice (value, tangent) and backward once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -132,7 +133,7 @@ def _gauss_newton_factor(model: Function, options: dict[str, Any], args: Any, kw
     H = matrix_of(hessian(loss)(z), z, z)
     eigenvalues, vectors = np.linalg.eigh(H)
     least = CLIPPED * np.shape(H)[0] * np.finfo(H.dtype).eps if tolerance is None else tolerance
-    bound = least * np.max(np.abs(eigenvalues))
+    bound = least * np.max(np.abs(eigenvalues), initial=0.0)
     if not isinstance(eigenvalues, Traced) and np.any(eigenvalues < -bound):
         raise ValueError(
             f"gauss_newton_factor: the Hessian of the loss has the eigenvalue {np.min(eigenvalues):.3g}, so that "
@@ -152,5 +153,5 @@ def factor_product(factor: tree.Tree, v: tree.Tree) -> tree.Tree:
 
 
 def _columns(factor: tree.Tree) -> Value:
-    leaves = [np.reshape(leaf, (-1, np.shape(leaf)[-1])) for leaf in tree.leaves(factor)]
+    leaves = [np.reshape(leaf, (math.prod(np.shape(leaf)[:-1]), np.shape(leaf)[-1])) for leaf in tree.leaves(factor)]
     return leaves[0] if len(leaves) == 1 else np.concatenate(leaves)

@@ -16,6 +16,7 @@ from adjoint.linear import facts as known
 from adjoint.linear.facts import Facts
 from adjoint.linear.maps import OPERATIONS, STATIC, LinearMap
 from adjoint.linear.spaces import Space
+from adjoint.linear.stacks import check_single
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.program.types import Value
 
@@ -185,6 +186,7 @@ class Conjugate(LinearMap):
 class Scaled(LinearMap):
     """c A. What is known of the number c when the map is made (`kind`) goes with it."""
 
+    _axes = (("factor", 0),)
     inner: LinearMap
     factor: Value
     kind: str = field(default="complex", metadata=STATIC)
@@ -233,6 +235,7 @@ class Scaled(LinearMap):
         return self.factor * self.inner._to_dense()
 
     def diagonal(self) -> Value:
+        check_single(self)
         return self.factor * self.inner.diagonal()
 
 

@@ -14,8 +14,9 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.linear.facts import Facts
 from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.matrices import factor_dtype
 from adjoint.program.trace import Traced
-from adjoint.program.types import Value
+from adjoint.program.types import Value, type_of
 from adjoint.scipy import linalg
 
 __all__ = ["METHODS", "method_for", "solve_dense"]
@@ -52,6 +53,8 @@ def solve_dense(a: Value, b: Value, facts: Facts = frozenset(), method: str | No
     if method == "diagonal":
         d = np.diagonal(a)
         return b / (d if b.ndim == 1 else d[:, None])
+    if method != "orthonormal":
+        factor_dtype("solve", type_of(a), type_of(b))
     if method == "triangular":
         lower = "lower triangular" in facts
         if not facts & {"lower triangular", "upper triangular"}:

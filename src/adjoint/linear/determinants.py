@@ -23,6 +23,7 @@ from adjoint.linear.kronecker import Kronecker
 from adjoint.linear.lowrank import woodbury
 from adjoint.linear.maps import LinearMap
 from adjoint.linear.operations import Congruence, Inverse, Power
+from adjoint.linear.stacks import check_single
 from adjoint.linear.structures import Permutation
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.program.types import Value
@@ -35,6 +36,7 @@ Pair = tuple[Any, Any]
 @user_facing
 def slogdet(a: LinearMap) -> Pair:
     """(sign, log|det A|), as np.linalg.slogdet gives them; the sign is a number of modulus one for complex maps."""
+    check_single(a, "slogdet")
     if not a.is_square:
         raise ShapeError(f"slogdet: a map of shape {a.shape} has no determinant.")
     sign, size = _slogdet(a)

@@ -25,6 +25,7 @@ from adjoint.linear.estimates_sketched import hutch_plus_plus, xdiag, xtrace
 from adjoint.linear.maps import LinearMap
 from adjoint.linear.probes import Estimate, averaged, draw
 from adjoint.linear.spaces import Space
+from adjoint.linear.stacks import check_single
 from adjoint.linear.structures import matrix
 from adjoint.program.types import Value
 
@@ -52,6 +53,7 @@ def products_of(A: Any, like: Any, title: str) -> Products:
         if getattr(A, "ndim", 0) != 2:
             raise ShapeError(f"{title}: A has shape {np.shape(A)}; give a LinearMap, a matrix or a function v -> A v.")
         A = matrix(A if A.dtype.kind in "fc" else A.astype(float))
+    check_single(A, title)
     if not A.is_square:
         raise ShapeError(f"{title}: a map of shape {A.shape} is not square.")
     back = A.adjoint

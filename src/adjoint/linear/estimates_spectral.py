@@ -100,6 +100,9 @@ def _estimated(
         raise ValueError(f"{title}: samples={samples}, steps={steps}; both must be at least 1.")
     made = products_of(A, like, title)
     w = draw(rng, made.space, samples, probes, title)
+    if not made.space.size:
+        nothing = np.real(made.space.dtype.type(0))
+        return Estimate(nothing, nothing, 0, "exact")
     steps = min(steps, made.space.size)
     alphas, betas = lanczos(made.columns, w, steps)
     tridiagonal = alphas.T[:, :, None] * np.eye(steps, dtype=alphas.dtype)

@@ -19,6 +19,7 @@ from adjoint.base.errors import DtypeError, TraceError
 from adjoint.linear.facts import read
 from adjoint.linear.maps import STATIC, LinearMap
 from adjoint.linear.spaces import Space
+from adjoint.linear.stacks import axes_of, check_single
 from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import Value
 from adjoint.tracing import trace
@@ -107,6 +108,11 @@ class Derivative(LinearMap):
     places: int | tuple[int, ...] = field(default=0, metadata=STATIC)
     others: tuple[Any, ...] = ()
     keywords: dict[str, Any] = field(default_factory=dict)
+    axes: tuple[int, ...] = field(default=(), metadata=STATIC)
+    _axes = (("point", None),)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", self.axes or axes_of(self.point))
 
     def _at(self, point: Any) -> Any:
         """f, with x in its places."""
@@ -138,6 +144,7 @@ class Derivative(LinearMap):
     @property
     def value(self) -> Any:
         """f(x)."""
+        check_single(self)
         recorded = self._record()._recorded
         return tree.unflatten(recorded.structure, recorded.values)
 

@@ -108,6 +108,7 @@ class Kronecker(LinearMap):
 class KhatriRao(LinearMap):
     """x ↦ Σₖ xₖ aₖ ⊗ bₖ, over the columns of two matrices: vec(A diag(x) Bᵀ)."""
 
+    _axes = (("left", 2), ("right", 2))
     left: Value
     right: Value
 

@@ -17,7 +17,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from adjoint.linear import facts as known
 from adjoint.linear.dense import method_for, solve_dense
 from adjoint.linear.facts import Facts
 from adjoint.linear.spaces import Space
+from adjoint.linear.stacks import check_single, lanes_of
 from adjoint.linear.text import described, html
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.program.trace import Traced
@@ -61,6 +62,8 @@ class LinearMap(ABC):
 
     __array_ufunc__ = None  # NumPy's operators leave us alone: `array @ A` asks A
     __array_priority__ = 1000.0
+    # how many axes its arrays have, by the names of their fields; None: the field `axes` says it for each leaf
+    _axes: ClassVar[tuple[tuple[str, int | None], ...]] = ()
 
     claims: Facts = field(default=frozenset(), kw_only=True, metadata=STATIC)
 
@@ -91,6 +94,11 @@ class LinearMap(ABC):
         return ()
 
     @functools.cached_property
+    def lanes(self) -> tuple[int, ...]:
+        """How many maps are stacked here, as vmap returns them; () for a single one."""
+        return lanes_of(self)
+
+    @functools.cached_property
     def facts(self) -> Facts:
         """What is known about the map: from its form, from its parts, and by `assume`."""
         return known.closed(self._own_facts() | self.claims, self.is_square)
@@ -118,6 +126,7 @@ class LinearMap(ABC):
 
     @user_facing
     def __call__(self, x: Any) -> Any:
+        check_single(self)
         return self._apply(self.domain.checked(x, f"{type(self).__name__}: the argument"))
 
     @user_facing
@@ -125,6 +134,7 @@ class LinearMap(ABC):
         if isinstance(other, LinearMap):
             return OPERATIONS["compose"](self, other)
         if self.domain.is_vector and getattr(other, "ndim", 1) == 2:
+            check_single(self)
             return _columns_product(self, self._checked_columns(other))
         return self(other)
 
@@ -221,6 +231,7 @@ class LinearMap(ABC):
         With more rows than columns: least squares; with fewer: the solution of least norm. A matrix of columns gives a
         matrix of columns.
         """
+        check_single(self)
         if method is None and self.range.is_vector and getattr(b, "ndim", 1) == 2:
             if b.shape[0] != self.range.size:
                 raise ShapeError(f"{type(self).__name__}.solve: A gives vectors of {self.range.size}, but the right "
@@ -281,6 +292,7 @@ class LinearMap(ABC):
         return self._to_dense()
 
     def _check_matrix(self) -> None:
+        check_single(self)
         if self.domain.dtype.kind == "c" and self.range.dtype.kind != "c":
             raise DtypeError(
                 f"{self._label()} takes complex elements to real ones: it is linear over the real numbers alone, and "
@@ -298,6 +310,7 @@ class LinearMap(ABC):
 
     def diagonal(self) -> Value:
         """The diagonal of the matrix."""
+        check_single(self)
         if "diagonal" in self.facts:  # its product with a vector of ones
             return self.range.ravel(self._apply(self.domain.unravel(np.ones(self.domain.size, self.domain.dtype))))
         return np.diagonal(self._to_dense())

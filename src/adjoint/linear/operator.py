@@ -21,6 +21,7 @@ from adjoint.linear.functions import from_function
 from adjoint.linear.maps import LinearMap, operation
 from adjoint.linear.spaces import Space
 from adjoint.linear.sparse_matrix import SparseMatrix, gathered
+from adjoint.linear.stacks import check_single
 from adjoint.linear.structures import Diagonal, LowRank, Matrix, matrix
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -126,6 +127,7 @@ def _vector(shape: tuple[int, int], b: Any, title: str) -> np.dtype[Any]:
 
 def _of_map(A: LinearMap) -> Operator:
     """A plain matrix without a detour; the adjoints of what is made of functions may be the user's own."""
+    check_single(A)
     domain, range_ = A.domain, A.range
     if isinstance(A, Matrix) and domain.is_vector and range_.is_vector:
         array = A.array

@@ -145,7 +145,8 @@ class Space:
 
     def ravel_columns(self, stacked: Any) -> Value:
         """The matrix whose columns are the elements stacked along the first axis of every leaf."""
-        pieces = [np.reshape(leaf, (np.shape(leaf)[0], -1)) for leaf in tree.leaves(stacked)]
+        leaves = zip(tree.leaves(stacked), self.types, strict=True)
+        pieces = [np.reshape(leaf, (np.shape(leaf)[0], t.size)) for leaf, t in leaves]
         return np.transpose(pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1))
 
     def unravel_columns(self, matrix: Value) -> Any:

@@ -14,7 +14,9 @@ from adjoint.base.errors import ShapeError
 from adjoint.linear.facts import read
 from adjoint.linear.maps import OPERATIONS, STATIC, LinearMap
 from adjoint.linear.spaces import Space
+from adjoint.linear.stacks import check_single
 from adjoint.linear.structures import matrix
+from adjoint.numpy.indexing import take
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.transform.arguments import plain_value
@@ -27,6 +29,7 @@ __all__ = ["SparseMatrix", "as_map", "gathered", "sparse"]
 class SparseMatrix(LinearMap):
     """x ↦ A x, from the entries of A and their places: y[rows] += entries · x[columns]."""
 
+    _axes = (("entries", 1), ("rows", 1), ("columns", 1))
     entries: Value
     rows: Value
     columns: Value
@@ -54,12 +57,12 @@ class SparseMatrix(LinearMap):
     def _apply(self, x: Any) -> Any:
         if self._plain(x):
             return self._as_sparse() @ x
-        return gathered(self.entries * x[self.columns], self.rows, self.size[0])
+        return gathered(self.entries * take(x, self.columns), self.rows, self.size[0])
 
     def _apply_adjoint(self, u: Any) -> Any:
         if self._plain(u):
             return self._as_sparse().conj().T @ u
-        return gathered(np.conjugate(self.entries) * u[self.rows], self.columns, self.size[1])
+        return gathered(np.conjugate(self.entries) * take(u, self.rows), self.columns, self.size[1])
 
     def _apply_columns(self, columns: Value) -> Value:
         return self._as_sparse() @ columns if self._plain(columns) else super()._apply_columns(columns)
@@ -68,7 +71,9 @@ class SparseMatrix(LinearMap):
         return SparseMatrix(np.conjugate(self.entries), self.columns, self.rows, (self.size[1], self.size[0]))
 
     def diagonal(self) -> Value:
-        return gathered(self.entries * (self.rows == self.columns), self.rows, min(self.size))
+        check_single(self)
+        here = np.equal(self.rows, self.columns)
+        return gathered(self.entries * here, self.rows * here, min(self.size))  # zeros go to the first place
 
     def _to_dense(self) -> Value:
         m, n = self.size

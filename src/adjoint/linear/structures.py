@@ -20,6 +20,7 @@ from adjoint.linear.facts import Facts, read
 from adjoint.linear.maps import STATIC, LinearMap
 from adjoint.linear.operations import scale
 from adjoint.linear.spaces import Space
+from adjoint.linear.stacks import axes_of, check_single
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -34,6 +35,7 @@ __all__ = ["Diagonal", "LowRank", "Matrix", "Permutation", "diagonal", "identity
 class Matrix(LinearMap):
     """x ↦ A x for a matrix A; between spaces of trees, on their elements written one after another."""
 
+    _axes = (("array", 2),)
     array: Value
     source: Space | None = field(default=None, metadata=STATIC)
     target: Space | None = field(default=None, metadata=STATIC)
@@ -71,6 +73,11 @@ class Diagonal(LinearMap):
 
     elements: Any
     sign: str = field(default="", metadata=STATIC)
+    axes: tuple[int, ...] = field(default=(), metadata=STATIC)
+    _axes = (("elements", None),)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", self.axes or axes_of(self.elements))
 
     @property
     def domain(self) -> Space:
@@ -89,15 +96,17 @@ class Diagonal(LinearMap):
         return tree.map(lambda d, u: np.multiply(np.conjugate(d), u), self.elements, u)
 
     def _adjoint(self) -> LinearMap:
-        return Diagonal(tree.map(np.conjugate, self.elements), self.sign)
+        return Diagonal(tree.map(np.conjugate, self.elements), self.sign, self.axes)
 
     def _inverse(self) -> LinearMap:
-        return Diagonal(tree.map(lambda d: 1 / d, self.elements), "" if "semidefinite" in self.sign else self.sign)
+        sign = "" if "semidefinite" in self.sign else self.sign
+        return Diagonal(tree.map(lambda d: 1 / d, self.elements), sign, self.axes)
 
     def _solve(self, b: Any) -> Any:
         return tree.map(np.divide, b, self.elements)
 
     def diagonal(self) -> Value:
+        check_single(self)
         return self.domain.ravel(self.elements)
 
     def _to_dense(self) -> Value:
@@ -109,6 +118,7 @@ class Diagonal(LinearMap):
 class LowRank(LinearMap):
     """x ↦ U (V* x), with as many columns in U and V as its rank; U U* when V is left out."""
 
+    _axes = (("left", 2), ("right", 2))
     left: Value
     right: Value | None = None
 
@@ -149,6 +159,7 @@ class LowRank(LinearMap):
         return LowRank(self.other, self.left)
 
     def diagonal(self) -> Value:
+        check_single(self)
         return np.sum(self.left * np.conjugate(self.other), axis=1)
 
     def _to_dense(self) -> Value:

@@ -56,7 +56,8 @@ def described(a: Any) -> str:
     """One line for the map, and one for each part."""
     (_, first), *rest = outline(a)
     spaces = _spaces(a)
-    head = f"<{first}{f': {spaces}' if spaces else ''}>"
+    stack = f"{'×'.join(map(str, a.lanes))} stacked: " if a.lanes else ""
+    head = f"<{stack}{first}{f': {spaces}' if spaces else ''}>"
     return "\n".join([head, *["  " * depth + line for depth, line in rest]])
 
 

@@ -16,7 +16,7 @@ from adjoint.api import Function, jet
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 
-__all__ = ["along", "derivative", "floating", "whole_order"]
+__all__ = ["along", "check_holomorphic", "derivative", "floating", "whole_order"]
 
 HIGHEST = 170  # 171! is no float64
 
@@ -42,19 +42,32 @@ def _floating_leaf(x: Any, title: str) -> Any:
     return x
 
 
-def along(function: Callable[[Any], Any], x: Any, direction: Any, order: int) -> list[Any]:
+def along(function: Callable[[Any], Any], x: Any, direction: Any, order: int, title: str) -> list[Any]:
     """The derivatives of t ↦ f(x + t v) at t = 0, of orders 0 … order."""
     if order == 0:
         return [function(x)]
     nothing = tree.map(lambda leaf: None, x)
     value, slopes = jet(function, (x,), ([direction, *[nothing] * (order - 1)],))
+    check_holomorphic(x, value, title)
     return [value, *slopes]
+
+
+def check_holomorphic(x: Any, value: Any, title: str) -> None:
+    """Complex derivatives are those of holomorphic functions: one whose results are real is none."""
+    if not any(leaf.dtype.kind == "c" for leaf in tree.leaves(x)):
+        return
+    if any(hasattr(leaf, "dtype") and leaf.dtype.kind == "f" for leaf in tree.leaves(value)):
+        raise DtypeError(
+            f"{title}: the function takes complex numbers to real ones, so that it is not holomorphic and has no "
+            "complex derivative. Write it as a function of real and imaginary parts."
+        )
 
 
 def derivative(function: Function, n: int = 1, argnums: int = 0) -> Function:
     """f⁽ⁿ⁾, for a function of one number (and of other arguments, which stay as they are); n = 0 is f itself.
 
-    The results of f may be any tree of arrays. For many numbers at once: vmap(derivative(f, n)).
+    The results of f may be any tree of arrays; of a complex number f is holomorphic. For many numbers at once:
+    vmap(derivative(f, n)).
     """
     order = whole_order(n, "derivative")
 
@@ -64,13 +77,17 @@ def derivative(function: Function, n: int = 1, argnums: int = 0) -> Function:
             raise ShapeError(f"derivative: argnums={argnums} does not fit a call with {len(args)} arguments.")
         place = argnums % len(args)
         x = _number(args[place])
-        return along(lambda x: function(*args[:place], x, *args[place + 1 :], **kwargs), x, x.dtype.type(1), order)[-1]
+        alone = lambda x: function(*args[:place], x, *args[place + 1 :], **kwargs)
+        return along(alone, x, x.dtype.type(1), order, "derivative")[-1]
 
     nth.__name__ = f"derivative_{order}_of_{getattr(function, '__name__', 'function')}"
     return nth
 
 
 def _number(x: Any) -> Any:
+    if len(tree.leaves(x)) != 1 or (tree.leaves(x)[0] is not x and not isinstance(x, list)):
+        raise ShapeError(f"derivative: the argument is a {type(x).__name__}; it must be one number. For several "
+                         "variables use ad.partials.")  # fmt: skip
     x = x if hasattr(x, "dtype") else np.asarray(x)[()]
     if x.shape != ():
         raise ShapeError(f"derivative: the argument has shape {x.shape}; it must be one number. For each of many "

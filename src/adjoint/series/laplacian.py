@@ -29,7 +29,7 @@ from adjoint.ops.calculus import Linear
 from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Traced, running
 from adjoint.program.types import Value, type_of
-from adjoint.series.derivatives import floating
+from adjoint.series.derivatives import check_holomorphic, floating
 from adjoint.transform.arguments import fresh, returned, run
 
 __all__ = ["laplacian"]
@@ -113,7 +113,7 @@ def laplacian(function: Function) -> Function:
     """Δf(x) = Σᵢ ∂²f/∂xᵢ² over all elements of x, without the Hessian: one pass forwards.
 
     x may be a number, an array or a tree; f may return a number, an array or a tree, whose Laplacians come in the same
-    structure. Other arguments stay as they are.
+    structure. Of complex x it is Σᵢ ∂²f/∂zᵢ² of a holomorphic f. Other arguments stay as they are.
     """
 
     @user_facing
@@ -127,6 +127,7 @@ def laplacian(function: Function) -> Function:
         with running(trace):
             inputs = [CollapsedTracer(trace, v, e, None) for v, e in zip(values, basis, strict=True)]
             y = run(trace, lambda: function(tree.unflatten(space.structure, inputs), *args, **kwargs))
+            check_holomorphic(x, y, "laplacian")
             leaves, structure = tree.flatten(y)
             found = [_second(leaf, trace) for leaf in leaves]
         return tree.unflatten(structure, fresh([returned(v, trace, values) for v in found]))

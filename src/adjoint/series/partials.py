@@ -37,6 +37,25 @@ class Partials:
     values: Any
     space: Space = field(metadata={"static": True})
     order: int = field(metadata={"static": True})
+    axes: tuple[int, ...] = field(default=(), metadata={"static": True})  # of the leaves of `values`
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axes", self.axes or tuple(np.ndim(leaf) for leaf in tree.leaves(self.values)))
+
+    @property
+    def lanes(self) -> tuple[int, ...]:
+        """How many of them are stacked here, as vmap returns them; () for those of one point."""
+        leaves = tree.leaves(self.values)
+        return next((np.shape(v)[: np.ndim(v) - n] for v, n in zip(leaves, self.axes, strict=True)), ())
+
+    def check_single(self, title: str) -> None:
+        """Refuse a stack where the derivatives at one point are meant."""
+        if self.lanes:
+            count = "×".join(map(str, self.lanes))
+            raise ShapeError(
+                f"{title}: this is a stack of {count}, as vmap returns it. Map over it, too: "
+                f"vmap(lambda p: {'p[index]' if title == 'Partials' else 'p(x)'})(stack)."
+            )
 
     @property
     def indices(self) -> tuple[Index, ...]:
@@ -55,6 +74,7 @@ class Partials:
         if len(wanted) != self.space.size or min(wanted, default=0) < 0 or sum(wanted) > self.order:
             raise IndexError(f"partials: {index} names no derivative; a multi-index has {self.space.size} whole "
                              f"numbers that are not negative and add up to at most {self.order}.")  # fmt: skip
+        self.check_single("Partials")
         place = self._place(wanted)
         return tree.map(lambda leaf: leaf[place], self.values)
 
@@ -66,6 +86,7 @@ class Partials:
     @user_facing
     def tensor(self, degree: int) -> Any:
         """∂ᵏf(x) with all its equal entries: the shape of the result, then k axes of n."""
+        self.check_single("Partials")
         n = self.space.size
         if not 0 <= degree <= self.order:
             raise IndexError(f"partials: tensor({degree}) of derivatives up to order {self.order}.")
@@ -81,11 +102,13 @@ class Partials:
     @property
     def coefficients(self) -> Any:
         """∂^α f(x) / α!, the coefficients of the Taylor polynomial."""
+        self.check_single("Partials")
         scale = 1 / factorials(self.indices)
         return tree.map(lambda leaf: leaf * _real(scale.reshape(-1, *[1] * (leaf.ndim - 1)), leaf.dtype), self.values)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} partial derivatives up to order {self.order} in {self.space.size} variables>"
+        stack = f"{'×'.join(map(str, self.lanes))} stacked: " if self.lanes else ""
+        return f"<{stack}{len(self)} partial derivatives up to order {self.order} in {self.space.size} variables>"
 
 
 def partials(function: Function, order: int) -> Callable[..., Partials]:
@@ -93,8 +116,8 @@ def partials(function: Function, order: int) -> Callable[..., Partials]:
 
     One power series to order K along each of C(n + K - 1, K) directions, all side by side, and sums with fixed weights:
     for a fixed K the cost is polynomial in n, and for a fixed n in K; nested derivatives cost 2ᴷ evaluations for each
-    of nᴷ entries. x may be any tree of n real or complex numbers; other arguments stay as they are. The sums lose about
-    one digit for each order beyond the fourth when n > 1.
+    of nᴷ entries. x may be any tree of n real or complex numbers (of which f is holomorphic); other arguments stay
+    as they are. The sums lose about one digit for each order beyond the fourth when n > 1.
     """
     order = whole_order(order, "partials")
 
@@ -119,7 +142,7 @@ def partials_at(function: Callable[[Any], Any], x: Any, order: int, title: str) 
     if order == 0:
         return Partials(tree.map(lambda leaf: np.stack([leaf]), function(x)), space, 0)
     directions = np.array(of_degree(n, order), space.dtype)
-    found = vmap(lambda v: along(function, x, v, order))(space.unravel_columns(np.transpose(directions)))
+    found = vmap(lambda v: along(function, x, v, order, title))(space.unravel_columns(np.transpose(directions)))
     pieces = [tree.map(lambda leaf: leaf[:1], found[0])]
     for degree in range(1, order + 1):
         places, weights = interpolation(n, degree, order)

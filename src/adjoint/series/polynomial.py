@@ -64,6 +64,7 @@ class TaylorPolynomial:
     @user_facing
     def __call__(self, x: Any) -> Any:
         """p(x). The polynomial of a function of one number takes arrays of them as well: their axes come first."""
+        self.partials.check_single("TaylorPolynomial")
         if self._is_number:
             x = x if hasattr(x, "dtype") else np.asarray(x)[()]
             return tree.map(lambda c: _horner(c, x - self.point), self.coefficients)
@@ -87,19 +88,21 @@ class TaylorPolynomial:
 
         It is off by a factor 1 + O(‖h‖), and tells where the polynomial can be trusted; it is no bound.
         """
+        self.partials.check_single("TaylorPolynomial")
         h = self._step(x)
-        last = along(self.function, self.point, h, self.order + 1)[-1]
+        last = along(self.function, self.point, h, self.order + 1, "remainder")[-1]
         return tree.map(lambda leaf: leaf / math.factorial(self.order + 1), last)
 
     def __repr__(self) -> str:
-        leaves = tree.leaves((self.point, self.partials))
-        if any(isinstance(leaf, Traced) for leaf in leaves):
-            return f"<Taylor polynomial of order {self.order} in {self.space.size} variables>"
+        lanes = self.partials.lanes
+        if lanes or any(isinstance(leaf, Traced) for leaf in tree.leaves((self.point, self.partials))):
+            stack = f"{'×'.join(map(str, lanes))} stacked: " if lanes else ""
+            return f"<{stack}Taylor polynomial of order {self.order} in {self.space.size} variables>"
         return written(self, latex=False)
 
     def _repr_latex_(self) -> str | None:
         leaves = tree.leaves((self.point, self.partials))
-        if any(isinstance(leaf, Traced) for leaf in leaves):
+        if self.partials.lanes or any(isinstance(leaf, Traced) for leaf in leaves):
             return None
         return f"${written(self, latex=True)}$"
 
@@ -116,8 +119,8 @@ def _horner(c: Value, h: Value) -> Value:
 def taylor(function: Function, x0: tree.Tree, order: int) -> TaylorPolynomial:
     """The Taylor polynomial of f at x₀ up to an order: evaluate it, read its coefficients, ask for its remainder.
 
-    x₀ may be a number, an array, or a tree; f may return any tree. Of the symmetric tensors of derivatives each entry
-    is computed and stored once.
+    x₀ may be a number, an array, or a tree; f may return any tree; of complex numbers it is holomorphic. Of the
+    symmetric tensors of derivatives each entry is computed and stored once.
     """
     order = whole_order(order, "taylor")
     x0 = floating(x0, "taylor")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.base.errors import ShapeError
+from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.derivatives import PULL_COST
 from adjoint.program.types import Value
 from adjoint.sparse import compressed, drawing
@@ -121,6 +121,8 @@ class Colouring:
         from scipy.sparse import csr_array
 
         values = np.asarray(values)
+        if values.dtype == np.float16:
+            raise DtypeError("SciPy's sparse arrays hold no float16. Use .astype(np.float32), or values(*args) alone.")
         if values.ndim > 1:
             return [self.assemble(row) for row in values]
         return csr_array((values, self.pattern.indices.copy(), self.pattern.indptr.copy()), shape=self.shape)
