@@ -218,7 +218,7 @@ def _hash(self: Traced) -> int:
 
 def _float(self: Traced) -> float:
     trace: Any = self._trace
-    if hasattr(trace, "counts") and trace.counts(self):  # made of Python's ints alone: np.arange(n) asks for it
+    if hasattr(trace, "whole") and trace.whole(self):  # made of Python's ints alone: np.arange(n) asks for it
         return trace.ask(self, "float", float)
     asking = asking_function()
     if asking is not None:
@@ -242,7 +242,7 @@ def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
     of plain arrays).
     """
     trace: Any = self._trace
-    if self.dtype.kind == "i" and hasattr(trace, "counts") and trace.counts(self):  # a size, as in np.arange(n)
+    if self.dtype.kind == "i" and hasattr(trace, "whole") and trace.whole(self):  # a size, as in np.arange(n)
         return np.asarray(_ask(self, "index", int), *args, **kwargs)
     known = trace.from_outside(self) if hasattr(trace, "from_outside") else None
     if known is not None:

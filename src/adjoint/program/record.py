@@ -173,7 +173,7 @@ class Record(Trace):
         self.equations.append(Equation(op, atoms, outputs, location, scope, quiet(), pulled))
         if not op.several:
             made = RecordTracer(self, outputs[0], z)
-            weak = op.pointwise and not types.shape and op in WEAKENED and all(a.type.weak for a in atoms)
+            weak = not types.shape and all(a.type.weak for a in atoms) and op in WEAKENED
             return self.weakened(op, args, made) if weak else made
         return tuple(RecordTracer(self, v, None if z is None else z[j]) for j, v in enumerate(outputs))
 

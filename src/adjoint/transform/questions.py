@@ -100,7 +100,7 @@ class GuardedRecord(Record):
     def _whole(self, atom: Atom) -> bool:
         return atom.type.dtype.kind == "i" or atom in self._counts
 
-    def counts(self, x: RecordTracer) -> bool:
+    def whole(self, x: RecordTracer) -> bool:
         """Whether a value is made of Python's ints alone."""
         return x.type.weak and self._whole(x._var)
 

@@ -1,0 +1,116 @@
+"""The functions that control flow is given, as programs: traced once over the leaves of trees; and what is carried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import ShapeError, TreeError
+from adjoint.ops.weak import strengthened
+from adjoint.program.freezing import without_draws
+from adjoint.program.program import Program
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.arguments import plain_value
+from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.states import Held, leaves_of
+
+
+class Body:
+    """A function as a program over leaves: the program, the values it closes over, and the structure of its result.
+
+    The leaves of the random generators among the arguments, from number `threaded` on, stand behind the result as the
+    function leaves them.
+    """
+
+    links: list[int | None]  # which random generators in the result are arguments
+    draws: bool  # whether it drew from one
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        structure: Any,
+        types: Sequence[ArrayType],
+        purpose: str,
+        held: Held,
+        threaded: int = 0,
+    ) -> None:
+        found: list[Any] = []
+
+        def flat(*leaves: Value) -> list[Value]:
+            given = tree.unflatten(structure, leaves)
+            copies = held.copies(given)
+            result = function(*given)
+            out, made = tree.flatten(result)
+            self.links = held.links(copies, result)
+            self.draws = any(
+                a is not b for a, b in zip(leaves_of(copies), leaves_of(held.copies(tree.unflatten(structure, leaves))))
+            )
+            found.append(made)
+            return [checked_leaf(leaf) for leaf in (*out, *leaves_of(copies[threaded:]))]
+
+        # both branches of a cond are traced for each call, so their numbers are new; a body runs more than once
+        with nullcontext() if purpose.startswith("a branch") else without_draws(function, purpose):
+            program, self.captured = record_program(flat, types, purpose=purpose, staged=purpose.startswith("a branch"))
+        self.program = strengthened(program)
+        self.result = found[0]
+
+
+def flattened(value: Any, what: str) -> tuple[list[Value], Any]:
+    """Leaves as arrays: Python numbers become NumPy scalars of the usual types."""
+    leaves, structure = tree.flatten(value)
+    names = structure.paths()
+    out = [plain_value(leaf, f"{what}{name}") for leaf, name in zip(leaves, names, strict=True)]
+    return [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in out], structure
+
+
+def types_of(values: Sequence[Value]) -> list[ArrayType]:
+    return [ArrayType(t.shape, t.dtype) for t in [type_of(v) for v in values]]
+
+
+def check_carry(name: str, before: Any, types: Sequence[ArrayType], after: Any, found: Sequence[ArrayType]) -> None:
+    try:
+        tree.check_same_structure(
+            f"{name}: the carry changes its structure", before, after, "the initial carry", "what the body returns"
+        )
+    except TreeError:
+        raise
+    for path, a, b in zip(before.paths(), types, found, strict=True):
+        if (a.shape, a.dtype) != (b.shape, b.dtype):
+            raise ShapeError(
+                f"{name}: carry{path} enters the body as {a} and leaves it as {b}. The carry must keep its type: "
+                f"start with a value of type {b} (e.g. {_suggested(b)}), or convert in the body."
+            )
+
+
+def _suggested(kind: ArrayType) -> str:
+    return (
+        f"np.zeros({kind.shape}, {kind.dtype})"
+        if kind.shape
+        else {"f": "0.0", "c": "0j", "i": "0", "b": "False"}.get(kind.dtype.kind, "0")
+    )
+
+
+def captured_first(program: Program, own: int, captured: int) -> Program:
+    return Program(
+        program.inputs[own : own + captured] + program.inputs[:own],
+        program.equations,
+        program.outputs,
+        program.constants,
+    )
+
+
+def carried(held: Held, own: int, traced: Body, last: Any) -> Any:
+    """The last carry, where the random generators that the body passed on are the caller's own, moved on."""
+    kept = traced.links[: len(held.copies(last))]
+    for copy, link in zip(held.copies(last), kept):
+        if link is not None and link < own:
+            held.hand_back(leaves_of([copy]), [link])
+    for number in set(range(own)) - set(kept):  # used up inside, and another one passed on
+        held.places[number].state.renew()
+    held.join(kept, last)
+    return last
