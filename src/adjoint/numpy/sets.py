@@ -43,7 +43,7 @@ class UniqueInverse(NamedTuple):
 def _groups(rows: Value, order: Any, equal_nan: bool) -> Unique:
     """The distinct ones of the first axis, from the order in which equal ones are neighbours."""
     trace = getattr(order, "_trace", None)
-    if trace is not None and not hasattr(trace, "places"):
+    if trace is not None and not (hasattr(trace, "places") or hasattr(trace, "common")):
         raise ControlFlowError(
             f"np.unique of a traced {rows.type}, at {describe(here())}: how many elements differ is not known here. "
             "Use np.sort, and keep the shape."
