@@ -7,16 +7,22 @@ import numpy as np
 
 from adjoint.ops.compare import Exponent
 from adjoint.ops.contract import Einsum, MatMul
+from adjoint.ops.convolution import Convolution
 from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum, LinearRecurrence
+from adjoint.ops.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
 from adjoint.ops.index import Gather, LastWrite, ScatterSet, ScatterSum, Slice
 from adjoint.ops.logsumexp import LogSumExp
 from adjoint.ops.norm import Length
 from adjoint.ops.pointwise import MaskedProduct
 from adjoint.ops.policies import Mark
 from adjoint.ops.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
+from adjoint.ops.recursion import AllPole
 from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
+from adjoint.ops.resampling import WeightedTaps
 from adjoint.ops.search import Nonzero, SearchSorted
 from adjoint.ops.select import Select, StopGradient
+from adjoint.ops.trigonometric import TrigonometricTransform
+from adjoint.ops.vector_convolution import VectorConvolution
 from adjoint.ops.weak import Weaken
 from adjoint.ops.windows import WindowArgExtremum, WindowExtremum, WindowShare, WindowSum
 from adjoint.random.draws import Undifferentiable
@@ -172,5 +178,33 @@ def products(draw: Draw) -> Tried:
     yield Einsum("ij->ji"), [draw(2, 3)]
 
 
-FAMILIES = (reductions, real_reductions, windows, rearrangements, products)
-COMPLEX_FAMILIES = (reductions, windows, rearrangements, products)
+def transforms(draw: Draw) -> Tried:
+    for shape, axes in (((7,), (0,)), ((2, 12), (1,)), ((3, 4, 5), (0, 2)), ((1,), (0,))):
+        for sign in (-1, 1):
+            yield Fourier(axes, sign), [draw(*shape).astype(complex)]
+    x = draw(3, 6, 5)
+    for axis in (1, 2):
+        if np.isrealobj(x):
+            yield HalfSpectrum(axis), [x]
+        yield FromHalfSpectrum(axis, 2 * x.shape[axis] - 1), [x.astype(complex)]
+        yield FromHalfSpectrum(axis, 2 * x.shape[axis] - 2), [x.astype(complex)]
+    for kind in ("dct", "dst"):
+        for number in (1, 2, 3, 4):
+            yield TrigonometricTransform(kind, number, 1), [x]
+
+
+def filters(draw: Draw) -> Tried:
+    for valid in (False, True):
+        yield VectorConvolution(valid), [draw(6), draw(3)]
+        yield VectorConvolution(valid), [draw(2, 1, 5), draw(4, 3)]
+    yield Convolution((2,), (1,), (1,), (-1,), (3,)), [draw(2, 2, 3, 5), draw(2, 2, 3, 3)]
+    yield Convolution((1, 1), (2, -1), (2, 1), (0, 2), (6, 4)), [draw(1, 1, 2, 4, 5), draw(1, 3, 2, 2, 3)]
+    for reverse in (False, True):
+        yield AllPole(reverse), [np.array([[2.0, 0.3, -0.1], [1.0, 0.5, 0.2]]) * draw(2, 1), draw(3, 2, 6)]
+    index, weight = np.array([[0, 1], [2, 2], [3, 1]]), np.array([[0.5, 0.25], [1.0, -1.5], [2.0, 0.1]])
+    yield WeightedTaps(1, 4), [draw(2, 4, 3), index, weight]
+    yield WeightedTaps(1, 4, transposed=True), [draw(2, 3, 3), index, weight]
+
+
+FAMILIES = (reductions, real_reductions, windows, rearrangements, products, transforms, filters)
+COMPLEX_FAMILIES = (reductions, windows, rearrangements, products, transforms, filters)

@@ -100,6 +100,14 @@ def pooled(x):
     return np.sum(ad.signal.max_pool(x, 3, stride=2) ** 2) + np.sum(ad.signal.avg_pool(x, 2) * x[:2])
 
 
+def spectral(x, w):
+    spectrum = np.fft.rfft(x)
+    whole = np.fft.fft(x * np.exp(1j * x))
+    return (
+        np.sum(np.abs(spectrum) ** 2 * w) + np.abs(whole[1]) + np.convolve(x, w)[2] + np.fft.irfft(spectrum * w, 4)[1]
+    )
+
+
 def searched(x, limits):
     places = np.searchsorted(limits, x)
     return np.sum(x * places) + np.sum(np.partition(x, 2)[:2])
@@ -119,6 +127,7 @@ CASES = {
     "complex arrays": (phases, (VECTOR[:3], np.array([1 + 2j, 0.3 - 1j, -1j])), (VECTOR[1:], np.array([2j, 1-1j, 2]))),
     "half precision": (halves, (np.array([1, 2, 3], np.float16),), (np.array([0.5, 2.5, 1.5], np.float16),)),
     "windows": (pooled, (np.array([0.3, -1.2, 0.8, 2.0, 2.0]),), (np.array([1.3, 2.2, -0.8, 0.5, 1.0]),)),
+    "transforms": (spectral, (VECTOR, np.array([0.5, 2.0, -1.0])), (VECTOR[::-1] * 0.7, np.array([1.5, -2.0, 0.3]))),
     "searched": (searched, (VECTOR, np.array([-1.0, 0.0, 1.0])), (VECTOR[::-1] * 1.5, None)),
     "single precision": (single, (np.array([1, 2, 3], np.float32),), (np.array([0.5, 2.5, 1.5], np.float32),)),
 }  # fmt: skip

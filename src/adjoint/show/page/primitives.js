@@ -227,7 +227,8 @@ const primitives = (() => {
   const LINEAR = {
     Sum: first, CumSum: first, Reshape: first, Transpose: first, Broadcast: first, Pad: first, Slice: first,
     Gather: first, StopGradient: first, Mark: first, Weaken: first, Undifferentiable: first, WindowSum: first,
-    Concatenate: () => Infinity, ScatterSum: ({ keys }) => keys.length, ScatterSet: () => 2, Select: () => 2,
+    TrigonometricTransform: first, WeightedTaps: first, Concatenate: () => Infinity, ScatterSet: () => 2,
+    ScatterSum: ({ keys }) => keys.length, Select: () => 2,
   };
 
   function partwise(f, values) {
@@ -236,6 +237,28 @@ const primitives = (() => {
       const [re, im] = [0, 1].map((k) => f(parameters, xs.map((x, i) => (i < n ? arrays.part(x, k) : x)), "float64"));
       return make(re.shape, dtype, re.data, im.data);
     };
+  }
+
+  // A product of several arrays, linear in each, expanded in real and imaginary parts.
+  const MULTILINEAR = ["MatMul", "Einsum", "VectorConvolution", "Convolution"];
+
+  function expanded(f) {
+    return (parameters, xs, dtype) => {
+      const parts = [null, null];
+      for (let which = 0; which < 2 ** xs.length; which++) {
+        const turns = xs.map((_, k) => (which >> k) & 1);
+        if (turns.some((turn, k) => turn && !xs[k].imaginary)) continue;
+        const quarter = turns.reduce((a, b) => a + b, 0), sign = quarter % 4 < 2 ? 1 : -1, at = quarter % 2;
+        const term = f(parameters, xs.map((x, k) => arrays.part(x, turns[k])), "float64");
+        parts[at] = map((a, b) => a + sign * b, "float64", parts[at] || make(term.shape, "float64"), term);
+      }
+      return make(parts[0].shape, dtype, parts[0].data, parts[1] ? parts[1].data : undefined);
+    };
+  }
+
+  function onParts(name, real) {
+    if (!real) return null;
+    return name in LINEAR ? partwise(real, LINEAR[name]) : MULTILINEAR.includes(name) ? expanded(real) : null;
   }
 
   const DTYPES = /^(float(64|32|16)|complex(128|64)|bool|u?int(8|16|32|64))$/;
@@ -256,7 +279,7 @@ const primitives = (() => {
       return name in registry.several ? { several: registry.several[name] } : null;
     }
     const own = key(op), real = table[own] || numbers.arrays[own];
-    const whole = complex ? registry.arrays[own] || (own in LINEAR && real && partwise(real, LINEAR[own])) : real;
+    const whole = complex ? registry.arrays[own] || onParts(own, real) : real;
     if (whole) return { whole };
     return own in registry.given ? { one: registry.given[own](parameters) } : null;
   }

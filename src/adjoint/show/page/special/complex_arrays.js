@@ -1,6 +1,6 @@
 // Reductions, products and orders of complex arrays; what acts on both parts alike (sums …) is in primitives.js.
 // gives complex: Real Imag Complex Convert MaskedProduct Product Extremum FlatReduction Length LogSumExp ArgSort
-// gives complex: CumProd LinearRecurrence ArgCumExtremum MatMul Einsum SearchSorted ArgPartition
+// gives complex: CumProd LinearRecurrence ArgCumExtremum SearchSorted ArgPartition
 // needs: complexes
 "use strict";
 (() => {
@@ -72,24 +72,6 @@
     return [value[0] + top, value[1]];
   }
 
-  // A product of several arrays, linear in each, from one of real arrays: expanded in real and imaginary parts.
-  function multilinear(f) {
-    return (parameters, xs, dtype) => {
-      let parts = [null, null];
-      for (let which = 0; which < 2 ** xs.length; which++) {
-        const turns = xs.map((x, k) => (which >> k) & 1);
-        if (turns.some((turn, k) => turn && !xs[k].imaginary)) continue;
-        const quarter = turns.reduce((a, b) => a + b, 0);
-        const term = f(parameters, xs.map((x, k) => arrays.part(x, turns[k])), "float64");
-        const sign = quarter % 4 < 2 ? 1 : -1, at = quarter % 2;
-        const before = parts[at] || arrays.make(term.shape, "float64");
-        parts[at] = arrays.map((a, b) => a + sign * b, "float64", before, term);
-      }
-      const [re, im] = parts;
-      return arrays.make(re.shape, dtype, re.data, im ? im.data : undefined);
-    };
-  }
-
   function convert(x, dtype) {
     if (arrays.complex(dtype)) return joined(x, imaginary(x), dtype);
     return primitives.table.Convert(null, [real(x)], dtype);
@@ -144,8 +126,6 @@
     }),
     LinearRecurrence: ({ axis, reverse }, xs, dtype) => along(xs, axis, dtype, (a, b) => recurrence(a, b, reverse)),
     ArgCumExtremum: ({ kind, axis }, [x], dtype) => along([x], axis, dtype, (row) => runningPlaces(row, kind)),
-    MatMul: multilinear((_, xs) => primitives.table.MatMul(null, xs)),
-    Einsum: multilinear((parameters, xs) => primitives.table.Einsum(parameters, xs)),
     SearchSorted: searchSorted,
   });
 })();
