@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from scipy.special import erf, expit, gammaln
+from scipy.special import erf, expit, gammaln, pbdv
 
 import adjoint as ad
 from adjoint.scipy.special import logsumexp
@@ -108,6 +108,14 @@ def spectral(x, w):
     )
 
 
+def several(v, x):
+    y, slope = pbdv(v, x)
+    alone = pbdv(v, x * 0.5)[1]
+    whole, part = divmod(x, 0.7)
+    mantissa, exponent = np.frexp(x)
+    return y * np.sin(slope) + alone * x + whole * part + mantissa * exponent + np.modf(x)[0] ** 2
+
+
 def searched(x, limits):
     places = np.searchsorted(limits, x)
     return np.sum(x * places) + np.sum(np.partition(x, 2)[:2])
@@ -128,6 +136,7 @@ CASES = {
     "half precision": (halves, (np.array([1, 2, 3], np.float16),), (np.array([0.5, 2.5, 1.5], np.float16),)),
     "windows": (pooled, (np.array([0.3, -1.2, 0.8, 2.0, 2.0]),), (np.array([1.3, 2.2, -0.8, 0.5, 1.0]),)),
     "transforms": (spectral, (VECTOR, np.array([0.5, 2.0, -1.0])), (VECTOR[::-1] * 0.7, np.array([1.5, -2.0, 0.3]))),
+    "several results": (several, (1.5, 0.8), (0.7, 1.3)),
     "searched": (searched, (VECTOR, np.array([-1.0, 0.0, 1.0])), (VECTOR[::-1] * 1.5, None)),
     "single precision": (single, (np.array([1, 2, 3], np.float32),), (np.array([0.5, 2.5, 1.5], np.float32),)),
 }  # fmt: skip
@@ -242,6 +251,19 @@ def test_partials_beside_edges_between_complex_numbers(opened):
     w = (1 - 0.25j) * (2 + 1j)
     expected = [number(d, 4) for d in (np.complex128(2 + 1j), np.cos(w), 2 * np.sin(w))]
     assert set(expected) <= set(shown), shown
+
+
+def test_partials_beside_edges_from_several_results(opened):
+    def f(x):
+        y, slope = pbdv(1.5, x)
+        return y * slope
+
+    page = opened(ad.explain(f)(0.8))
+    page.locator("#inputs input").fill("1.3")
+    shown = page.locator(".graph .arrow text").all_text_contents()
+    y, slope = pbdv(1.5, 1.3)
+    expected = [slope, (1.3**2 / 4 - 2) * y, y]  # y″ = (x²/4 - v - ½) y
+    assert sorted(shown) == sorted(number(d, 4) for d in [*expected, slope])
 
 
 def test_numbers_are_written_as_python_writes_them(opened):
