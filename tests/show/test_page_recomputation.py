@@ -212,6 +212,8 @@ def test_inputs_that_take_another_way_are_refused(opened):
     [
         (lambda x: np.linalg.det(np.diag(x)), (np.array([1.0, 2.0]),), "not computed in the page"),
         (lambda x: np.sum(x * x), (np.ones(6000),), "too large to be computed in the page"),
+        (lambda x, n: x * n, (2.0, 2**60 + 1), "a whole number beyond 2⁵³"),
+        (lambda x, n: x * (n + (2**60 + 1)), (2.0, 2), "a whole number beyond 2⁵³"),
     ],
 )
 def test_what_cannot_be_computed_is_disabled_with_the_reason(opened, function, args, reason):

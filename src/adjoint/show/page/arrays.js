@@ -118,6 +118,7 @@ const arrays = (() => {
   }
 
   function map(f, dtype, ...xs) {
+    if (xs.every((x) => x.shape.length === 0)) return scalar(f(...xs.map((x) => x.data[0])), dtype); // the most
     const shape = broadcastShape(...xs.map((x) => x.shape));
     const full = xs.map((x) => broadcast(x, shape).data);
     const out = make(shape, dtype);

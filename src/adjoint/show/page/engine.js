@@ -2,6 +2,9 @@
 "use strict";
 const decoded = (x) => ({ ...arrays.decode(x.shape, x.dtype, x.value, x.imaginary), weak: Boolean(x.weak) });
 const ADD = { name: "add", title: "add" };
+const BEYOND = "a whole number beyond 2⁵³";
+const large = (x) => Math.abs(x) > Number.MAX_SAFE_INTEGER;
+const beyond = ({ dtype, value }) => arrays.whole(dtype) && [value].flat().some(large);
 const smooth = (dtype) => /^(float|complex)/.test(dtype);
 
 class Engine {
@@ -23,7 +26,9 @@ class Engine {
   searched(mode) {
     const { data } = this;
     if (data.recompute) return data.recompute;
-    const events = data.events;
+    const { events, variables } = data;
+    const held = variables.dtype.map((dtype, v) => ({ dtype, value: variables.value[v] }));
+    if ([...held, ...data.literals].some(beyond)) return BEYOND;
     for (let e = 0; e < events.op.length; e++) {
       const why = primitives.reason(data.ops[events.op[e]], [...this.operandTypes(e), ...this.dtypes(e)]);
       if (why) return why;
@@ -46,6 +51,7 @@ class Engine {
 
   ruleReason(number) {
     const { inputs, constants, steps } = this.data.rules[number];
+    if (constants.some(beyond)) return BEYOND;
     const slots = [...inputs, ...constants.map((c) => c.dtype)];
     for (const [op, operands, dtypes] of steps) {
       const why = primitives.reason(this.data.ops[op], [...operands.map((i) => slots[i]), ...dtypes]);
