@@ -5,6 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.audit import directional, generalized_jacobian, lipschitz
+from adjoint.base.errors import ShapeError
 from adjoint.testing import difference_gradient
 
 relu = lambda x: np.maximum(x, 0.0)
@@ -91,3 +92,9 @@ def test_jumps_and_bad_arguments():
 def test_lipschitz_constants():
     assert lipschitz(relu, samples=20)(0.0) == 1.0
     assert lipschitz(lambda x: A @ x, samples=3)(np.ones(2)) == pytest.approx(np.linalg.norm(A, 2))
+
+
+@pytest.mark.parametrize("method", ["exact", "sampled"])
+def test_directional_derivatives_are_those_of_one_number(method):
+    with pytest.raises(ShapeError, match="must return one number; it returned shape"):
+        directional(np.abs, method=method)(np.ones(3), np.ones(3))

@@ -137,3 +137,42 @@ def test_rounding_is_no_outcome_that_is_missing():
     assert_allclose(found, np.diag(p) - np.outer(p, p), atol=1e-5)
     with pytest.raises(ValueError, match="sums to 0"):
         curvature.output_fisher(loss, logits, support=np.arange(199))
+
+
+def scaled(w, scale=1.0):
+    return np.sin(w) * scale
+
+
+def of_inputs(w, x, scale=1.0):
+    return np.sin(w) * x * scale
+
+
+def test_what_is_given_by_name_reaches_the_model():
+    w, inputs, labels = np.array([0.3, -0.7, 1.1]), np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]]), np.array([0, 2])
+    convex = lambda z: np.sum(np.cosh(z))
+    loss = lambda z, y: np.log(np.sum(np.exp(z))) - z[y]
+    classes = np.arange(3)
+    J, z = np.diag(3 * np.cos(w)), 3 * np.sin(w)
+    p = np.exp(z) / np.sum(np.exp(z))
+    wanted = J @ np.diag(np.cosh(z)) @ J
+    assert_allclose(curvature.gauss_newton(convex, scaled)(w, scale=3.0), wanted)
+    assert_allclose(curvature.hessian_split(convex, scaled)(w, scale=3.0).gauss_newton, wanted)
+    V = curvature.gauss_newton_factor(convex, scaled)(w, scale=3.0)
+    assert_allclose(V @ V.T, wanted, atol=1e-14)
+    q = curvature.quadratic_model(scaled, loss=convex)(w, scale=3.0)
+    assert_allclose(q.product(w), wanted @ w)
+    fisher = curvature.fisher(loss, scaled, support=classes)(w, scale=3.0)
+    assert_allclose(fisher, J @ (np.diag(p) - np.outer(p, p)) @ J, atol=1e-14)
+    total = lambda w, scale=1.0: np.sum(np.cosh(w)) * scale
+    assert_allclose(curvature.factored_hessian(total)(w, scale=3.0).solve(w), w / (3 * np.cosh(w)))
+    fixed = lambda w, x: of_inputs(w, x, 3.0)
+    for make in (
+        lambda model: curvature.gauss_newton(loss, model, samples=(inputs, labels)),
+        lambda model: curvature.fisher(loss, model, inputs=inputs, support=classes),
+        lambda model: curvature.empirical_fisher(loss, model, (inputs, labels)),
+    ):
+        assert_allclose(make(of_inputs)(w, scale=3.0), make(fixed)(w), rtol=1e-12)
+        with pytest.raises(TypeError, match=r"called with the parameters w; got 2 positional .* by name"):
+            make(of_inputs)(w, 3.0)
+    with pytest.raises(TypeError, match="data must be a pair"):
+        curvature.empirical_fisher(loss, of_inputs, inputs[0])(w)

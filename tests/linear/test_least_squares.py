@@ -121,3 +121,8 @@ def test_what_does_not_fit():
         linear.lsmr(A, b, preconditioner=linear.identity(14))
     with pytest.raises(ShapeError, match="5 rows"):
         linear.lsmr(A, np.ones(14))
+
+
+def test_complex_damping_is_refused():
+    with pytest.raises(TypeError, match="lsmr: damp is complex"):
+        linear.lsmr(np.eye(3), np.ones(3), damp=1j)

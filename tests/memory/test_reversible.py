@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.base.errors import ShapeError
 from tests.checkpointed_loops import agree
 
 RNG = np.random.default_rng(2)
@@ -219,3 +220,17 @@ def test_errors_name_the_remedy() -> None:
     with pytest.raises(TypeError, match="2 arrays go in and 1 come out"):
         ad.grad(lambda x: ad.reversible(lambda x: x[0] + x[1])(x))((1.0, 2.0))
     assert "layer, layer, layer" in repr(CHAINS["found"])
+
+
+def test_states_and_parameters_are_pairs() -> None:
+    three = np.arange(3.0)
+    for made in (ad.memory.coupling(np.sin, np.cos), ad.memory.momentum(np.sin), ad.memory.leapfrog(np.sin, 0.1)):
+        with pytest.raises(ShapeError, match=r"the state must be a pair; got an array of shape \(3,\)"):
+            made(three)
+    scaled = ad.memory.coupling(np.multiply, np.multiply)
+    with pytest.raises(ShapeError, match="the parameters must be a pair"):
+        scaled((three, three), three)
+    with pytest.raises(ShapeError, match="2 parameters were given"):
+        scaled((three, three), three, three)
+    with pytest.raises(ValueError, match="cannot be undone"):
+        ad.memory.momentum(np.sin, gamma=0.0)

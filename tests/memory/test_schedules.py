@@ -5,7 +5,7 @@ import math
 import pytest
 
 import adjoint as ad
-from adjoint.memory import Halving, Kept, Online, Recompute, Slots, fewest_calls, longest, schedule
+from adjoint.memory import Disk, Halving, Kept, Online, Recompute, Slots, fewest_calls, longest, schedule
 
 PLANS = [Recompute(), Halving(), Slots(1), Slots(3), Slots(6), Slots(3, tuple(range(1, 21))), Kept((5, 11)), Online(4)]
 
@@ -60,3 +60,15 @@ def test_text_and_picture() -> None:
         schedule(2, 0)
     with pytest.raises(ValueError, match="is no plan"):
         ad.memory.schedule("best", 4)  # type: ignore[arg-type]
+
+
+def test_numbers_that_make_no_schedule() -> None:
+    with pytest.raises(ValueError, match="at least one slot"):
+        fewest_calls(10, 0)
+    with pytest.raises(ValueError, match="at least one step, not 2 and 4"):
+        schedule(2, 4.5)  # type: ignore[arg-type]
+    for make in (Slots, Online, lambda n: Disk(slots=n)):
+        with pytest.raises(ValueError, match="must be a whole number"):
+            make(2.5)
+        with pytest.raises(ValueError, match="at least one slot, not 0"):
+            make(0)

@@ -89,3 +89,10 @@ def test_what_does_not_fit_is_refused():
         ad.partials(np.sum, 6)(np.zeros(200))
     with pytest.raises(ValueError, match="no elements"):
         ad.partials(np.sum, 1)(np.zeros(0))
+
+
+def test_indices_are_whole_numbers():
+    found = ad.partials(f, 2)(X)
+    assert found[np.array([1, 1, 0])] == found[1, 1, 0]
+    with pytest.raises(TypeError, match="integer"):
+        found[0.5, 0, 0]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 import adjoint as ad
 from adjoint import sparse
-from adjoint.base.errors import CheckError, TraceError
+from adjoint.base.errors import CheckError, DtypeError, ShapeError, TraceError
 from tests.strategies import RandomProgram, programs
 
 X = np.random.default_rng(3).normal(size=12)
@@ -275,3 +275,14 @@ def test_a_large_band_takes_three_products() -> None:
     assert (derivative.colouring(x).number, found.nnz) == (3, 3 * x.size - 2)
     assert calls <= 4  # to look at it, to run it, and to look again
     np.testing.assert_allclose(found @ x, ad.jvp(neighbours, (x,), (x,))[1], atol=1e-12)
+
+
+def test_options_that_say_nothing():
+    for make in (sparse.jacobian, sparse.hessian):
+        for size in (0, -1, 1.5):
+            with pytest.raises(ValueError, match="chunk_size is a whole number above zero"):
+                make(np.sin, chunk_size=size)
+    with pytest.raises(ShapeError, match="a pattern is a matrix; got 1 axes"):
+        sparse.jacobian(np.sin, pattern=np.ones(3))(np.ones(3))
+    with pytest.raises(DtypeError, match="no float16"):
+        sparse.jacobian(np.sin)(np.ones(3, np.float16))

@@ -117,6 +117,9 @@ def directional(
 
     def quotient(w: Any, v: Any) -> Any:
         w, v = real_array("directional", w, "the point"), real_array("directional", v, "the direction")
+        if np.shape(function(w[()])) != ():
+            raise ShapeError("directional: the function must return one number; it returned shape "
+                             f"{np.shape(function(w[()]))}. Take one element, or generalized_jacobian.")  # fmt: skip
         if v.shape != w.shape:
             raise ShapeError(f"directional: the direction has shape {v.shape}, but the point has {w.shape}.")
         if method != "sampled":

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api import Function
 from adjoint.program.types import Value
 
-__all__ = ["laid_out", "matrix_of", "raveled", "size_of", "unraveled"]
+__all__ = ["laid_out", "matrix_of", "one_argument", "raveled", "size_of", "unraveled"]
+
+
+def one_argument(title: str, function: Function, args: Any, kwargs: Any) -> tuple[Any, Function]:
+    """The parameters w, and the function of them: what is given by name stays as it is."""
+    if len(args) != 1:
+        raise TypeError(f"{title}: it is called with the parameters w; got {len(args)} positional arguments. Give "
+                        "others by name, or close over them.")  # fmt: skip
+    return args[0], functools.partial(function, **kwargs) if kwargs else function
 
 
 def size_of(x: tree.Tree) -> int:

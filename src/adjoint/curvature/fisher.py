@@ -19,7 +19,8 @@ from adjoint import tree
 from adjoint.api import Function, Transformed, grad, linearize, value_and_grad, vmap
 from adjoint.api import LinearMap as Recorded
 from adjoint.base.source import user_facing
-from adjoint.curvature.arrangement import laid_out, matrix_of, raveled, unraveled
+from adjoint.curvature.arrangement import laid_out, matrix_of, one_argument, raveled, unraveled
+from adjoint.curvature.gauss_newton import stacked_pair
 from adjoint.derivatives import hessian, jacobian
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -101,7 +102,8 @@ def fisher(
 
 
 def _fisher(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
-    (w,), inputs, samples = args, options["inputs"], options["samples"]
+    w, model = one_argument("fisher", model, args, kwargs)
+    inputs, samples = options["inputs"], options["samples"]
 
     def one(w: Any, x: Any, drawn: Any) -> tuple[Value, Value, Value]:
         call = model if inputs is None else lambda w: model(w, x)
@@ -162,7 +164,8 @@ def empirical_fisher(loss: Loss, model: Function, data: tuple[tree.Tree, tree.Tr
 
 
 def _empirical_fisher(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
-    (w,), loss, (xs, ys) = args, options["loss"], options["data"]
+    w, model = one_argument("empirical_fisher", model, args, kwargs)
+    loss, (xs, ys) = options["loss"], stacked_pair(options["data"], "data")
     scores = vmap(lambda x, y: raveled(grad(lambda w: loss(model(w, x), y))(w)))(xs, ys)
     return laid_out(np.matmul(np.transpose(scores), scores) / np.shape(scores)[0], w)
 
@@ -176,7 +179,7 @@ def empirical_fisher_product(
     data: tuple[tree.Tree, tree.Tree],
 ) -> tree.Tree:
     """The empirical Fisher matrix times a vector, (1/n) Σ gᵢ ⟨gᵢ, v⟩, without individual gradients gᵢ."""
-    xs, ys = data
+    xs, ys = stacked_pair(data, "data")
     primals = tuple(primals)
     losses, pushed = linearize(lambda *w: vmap(lambda x, y: loss(model(*w, x), y))(xs, ys), *primals)
     slopes = pushed(*tangents) / np.shape(losses)[0]

@@ -19,7 +19,7 @@ from adjoint.api import Function, Transformed, grad, linearize, vmap
 from adjoint.api import LinearMap as Recorded
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
-from adjoint.curvature.arrangement import laid_out, matrix_of, raveled, unraveled
+from adjoint.curvature.arrangement import laid_out, matrix_of, one_argument, raveled, unraveled
 from adjoint.derivatives import hessian, jacobian
 from adjoint.hessian_products import hvp
 from adjoint.program.trace import Traced
@@ -27,6 +27,7 @@ from adjoint.program.types import Value
 
 __all__ = [
     "HessianSplit", "factor_product", "gauss_newton", "gauss_newton_factor", "gauss_newton_product", "hessian_split",
+    "stacked_pair",
 ]  # fmt: skip
 
 Loss = Callable[..., Any]
@@ -59,17 +60,18 @@ def _over(loss: Loss, model: Function, samples: Any) -> tuple[Loss, Function]:
     """Loss and model of all samples at once: the mean of their losses."""
     if samples is None:
         return loss, model
-    xs, ys = _pair(samples)
+    xs, ys = stacked_pair(samples, "samples")
     many = lambda *w: vmap(lambda x: model(*w, x))(xs)
     return lambda z: np.mean(vmap(loss)(z, ys)), many
 
 
-def _pair(samples: Any) -> tuple[Any, Any]:
+def stacked_pair(samples: Any, name: str) -> tuple[Any, Any]:
+    """Inputs and labels, stacked along their first axes."""
     if not (isinstance(samples, tuple | list) and len(samples) == 2):
-        raise TypeError("samples must be a pair (x, y) of trees whose arrays are stacked along their first axis.")
+        raise TypeError(f"{name} must be a pair (x, y) of trees whose arrays are stacked along their first axis.")
     sizes = {np.shape(leaf)[0] if np.shape(leaf) else None for leaf in tree.leaves(samples)}
     if len(sizes) != 1 or None in sizes:
-        raise ShapeError(f"samples: all arrays must be stacked along a first axis of one length; got {sizes}.")
+        raise ShapeError(f"{name}: all arrays must be stacked along a first axis of one length; got {sizes}.")
     return samples[0], samples[1]
 
 
@@ -82,11 +84,12 @@ def gauss_newton(loss: Loss, model: Function, *, samples: tuple[tree.Tree, tree.
 
 
 def _gauss_newton(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
-    (w,), loss = args, options["loss"]
+    w, model = one_argument("gauss_newton", model, args, kwargs)
+    loss = options["loss"]
     if options["samples"] is None:
         J, H = _parts(loss, model, w)
         return laid_out(np.matmul(np.matmul(np.transpose(J), H), J), w)
-    xs, ys = _pair(options["samples"])
+    xs, ys = stacked_pair(options["samples"], "samples")
     J, H = vmap(lambda x, y: _parts(lambda z: loss(z, y), lambda w: model(w, x), w))(xs, ys)
     return laid_out(np.einsum("nip,niq->pq", J, np.matmul(H, J)) / np.shape(J)[0], w)
 
@@ -110,7 +113,8 @@ def hessian_split(loss: Loss, model: Function) -> Transformed:
 
 
 def _hessian_split(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> HessianSplit:
-    (w,), loss = args, options["loss"]
+    w, model = one_argument("hessian_split", model, args, kwargs)
+    loss = options["loss"]
     slope = grad(loss)(model(w))  # held fixed: ∇²⟨f, u⟩ at u = ∇ℓ(f(w))
     rest = hessian(lambda w: tree.vdot(slope, model(w)))(w)
     return HessianSplit(gauss_newton(loss, model)(w), rest)
@@ -127,7 +131,8 @@ def gauss_newton_factor(loss: Loss, model: Function, *, tolerance: float | None 
 
 
 def _gauss_newton_factor(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
-    (w,), loss, tolerance = args, options["loss"], options["tolerance"]
+    w, model = one_argument("gauss_newton_factor", model, args, kwargs)
+    loss, tolerance = options["loss"], options["tolerance"]
     z, pushed = linearize(model, w)
     pull = Recorded(pushed._recorded, pushed._chosen, backwards=True)  # pyright: ignore[reportPrivateUsage]
     H = matrix_of(hessian(loss)(z), z, z)

@@ -6,6 +6,7 @@ direct:     P products for the matrix, O(P³) for its factors, once; then O(P²)
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,7 +68,7 @@ def factored_hessian(function: Function, *facts: str, damping: Value = 0.0) -> T
 
 
 def _factored_hessian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> LinearMap:
-    A = _damped(function, args, options["damping"])
+    A = _damped(functools.partial(function, **kwargs) if kwargs else function, args, options["damping"])
     return factored(matrix(A.to_dense(), "symmetric", *options["facts"], domain=A.domain, range=A.range))
 
 

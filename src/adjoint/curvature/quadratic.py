@@ -16,6 +16,7 @@ from adjoint import tree
 from adjoint.api import Function, Transformed, grad, linearize, value_and_grad
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
+from adjoint.curvature.arrangement import one_argument
 from adjoint.curvature.gauss_newton import gauss_newton_product
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value
@@ -65,7 +66,7 @@ class QuadraticModel:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
-        name = getattr(self.function, "__name__", "a function")
+        name = getattr(getattr(self.function, "func", self.function), "__name__", "a function")
         return f"<quadratic model of {name}{'' if self.loss is None else ', Gauss-Newton'}>"
 
 
@@ -79,7 +80,7 @@ def quadratic_model(function: Function, *, loss: Callable[..., Any] | None = Non
 
 
 def _quadratic_model(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> QuadraticModel:
-    (w,), loss = args, options["loss"]
+    (w, function), loss = one_argument("quadratic_model", function, args, kwargs), options["loss"]
     if loss is not None:
         value, gradient = value_and_grad(lambda w: loss(function(w)))(w)
         return QuadraticModel(function, loss, w, value, gradient)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import RuleError, ShapeError
+from adjoint.base.errors import DtypeError, RuleError, ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.equation import (
     HISTORY,
@@ -142,6 +142,8 @@ def lsmr(
     damped = is_traced(damp) or damp != 0
     if np.shape(damp) != ():
         raise ShapeError(f"lsmr: damp has shape {np.shape(damp)}; it must be one number.")
+    if np.iscomplexobj(damp):
+        raise DtypeError("lsmr: damp is complex; it must be one real number.")
     if preconditioner is not None and rows < columns and not damped:
         raise ShapeError("lsmr: with fewer rows than columns a preconditioner changes which solution is the shortest. "
                          "Leave it out, or give damp.")  # fmt: skip

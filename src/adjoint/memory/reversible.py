@@ -191,14 +191,14 @@ def coupling(f: Function, g: Function) -> Chain:
     """(x₁, x₂) ↦ (y₁, y₂): y₁ = x₁ + f(x₂), y₂ = x₂ + g(y₁). Parameters (p, q), if given, go to f and g."""
 
     def forwards(x: Any, *parameters: Any) -> Any:
-        p, q = _pair(parameters)
-        first = x[0] + f(x[1], *p)
-        return first, x[1] + g(first, *q)
+        (x1, x2), (p, q) = _two("coupling: the state", x), _pair(parameters)
+        first = x1 + f(x2, *p)
+        return first, x2 + g(first, *q)
 
     def backwards(y: Any, *parameters: Any) -> Any:
-        p, q = _pair(parameters)
-        second = y[1] - g(y[0], *q)
-        return y[0] - f(second, *p), second
+        (y1, y2), (p, q) = y, _pair(parameters)
+        second = y2 - g(y1, *q)
+        return y1 - f(second, *p), second
 
     return Chain([forwards], backwards, False)
 
@@ -206,15 +206,28 @@ def coupling(f: Function, g: Function) -> Chain:
 def _pair(parameters: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     if not parameters:
         return (), ()
-    ((p, q),) = parameters
+    if len(parameters) != 1:
+        raise ShapeError(f"coupling: {len(parameters)} parameters were given. Give one pair, (p, q), for f and g.")
+    p, q = _two("coupling: the parameters", parameters[0])
     return (p,), (q,)
+
+
+def _two(what: str, given: Any) -> tuple[Any, Any]:
+    """Both of a pair."""
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        shape: Any = getattr(given, "shape", None)  # pyright: ignore[reportUnknownArgumentType]
+        found = f"a {type(given).__name__}" if shape is None else f"an array of shape {shape}"  # pyright: ignore
+        raise ShapeError(f"{what} must be a pair; got {found}.")
+    return given[0], given[1]
 
 
 def momentum(f: Function, gamma: float = 0.9) -> Chain:
     """A residual layer with momentum: (x, v) ↦ (x + v′, v′), v′ = γ v + (1 - γ) f(x, *parameters)."""
+    if gamma == 0:
+        raise ValueError("momentum: with gamma = 0 nothing is left of v, so that the layer cannot be undone.")
 
     def forwards(state: Any, *parameters: Any) -> Any:
-        x, v = state
+        x, v = _two("momentum: the state", state)
         v = gamma * v + (1 - gamma) * f(x, *parameters)
         return x + v, v
 
@@ -230,7 +243,7 @@ def leapfrog(force: Function, step: float) -> Chain:
     """A step of an equation of motion, (q, p) ↦ (q′, p′): half a kick by the force, a drift, half a kick."""
 
     def forwards(state: Any, *parameters: Any) -> Any:
-        q, p = state
+        q, p = _two("leapfrog: the state", state)
         p = p + (step / 2) * force(q, *parameters)
         q = q + step * p
         return q, p + (step / 2) * force(q, *parameters)

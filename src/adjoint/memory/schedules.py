@@ -19,6 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from adjoint.ops.slots import Plan, plan_of
 
 
@@ -43,6 +45,8 @@ def longest(slots: int, repeats: int) -> int:
 
 def fewest_calls(length: int, slots: int) -> int:
     """C*(K, S), by the formula."""
+    if slots < 1 or length < 0:
+        raise ValueError(f"fewest_calls: needs a chain and at least one slot for it; got {length} steps and {slots}.")
     repeats = 0
     while longest(slots, repeats) < length:
         repeats += 1
@@ -139,9 +143,9 @@ class Schedule:
 def schedule(checkpoint: Plan | int | str, length: int) -> Schedule:
     """What a plan (or what `scan(checkpoint=…)` takes) does with a chain of K steps."""
     known = checkpoint if isinstance(checkpoint, Plan) else plan_of(checkpoint, True, "schedule")
-    if known is None or length < 1:
+    if known is None or not isinstance(length, int | np.integer) or length < 1:
         raise ValueError(f"schedule: needs a plan and at least one step, not {checkpoint!r} and {length}.")
-    return Schedule(known, length, tuple(_actions(known, length)))
+    return Schedule(known, int(length), tuple(_actions(known, int(length))))
 
 
 def _actions(plan: Plan, length: int) -> Iterator[Action]:

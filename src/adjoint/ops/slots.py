@@ -30,6 +30,7 @@ import numpy as np
 from adjoint.ops.disk import Files
 from adjoint.program.save import RECORDS
 
+_INTEGER: Any = np.integer
 FIRST = 1 << 40  # the level of the first state, which is never given up
 
 
@@ -46,6 +47,13 @@ def binomial_advance(k: int, s: int) -> int:
     while reach < k:
         r, before, reach = r + 1, reach, reach * (s + r + 1) // (r + 1)
     return min(before, k - before * s // (s + r - 1))
+
+
+def _check_count(title: str, count: Any) -> None:
+    if isinstance(count, bool) or not isinstance(count, int | _INTEGER):
+        raise ValueError(f"{title}: the number of slots is {count!r}; it must be a whole number.")
+    if count < 1:
+        raise ValueError(f"{title}: needs at least one slot, not {count}: the first state has to be somewhere.")
 
 
 class Step(NamedTuple):
@@ -154,8 +162,7 @@ class Slots(Plan):
     costs: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise ValueError(f"Slots: needs at least one slot, not {self.count}: the first state has to be somewhere.")
+        _check_count("Slots", self.count)
         if self.costs is not None:
             object.__setattr__(self, "costs", tuple(float(c) for c in self.costs))
 
@@ -193,8 +200,7 @@ class Online(Plan):
     count: int = 32
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise ValueError(f"Online: needs at least one slot, not {self.count}: the first state has to be somewhere.")
+        _check_count("Online", self.count)
 
     def capacity(self, length: int) -> int:
         return self.count
@@ -267,13 +273,16 @@ class Disk:
     directory: str | None = None
     slots: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.slots is not None:
+            _check_count("Disk", self.slots)
+
     def plan(self, known: bool) -> Plan:
         """The plan for a loop whose length is known, or not."""
         count = self.slots if self.slots is not None else 1 << 60 if known else 1024
         return OnDisk(Slots(count) if known else Online(count), Files(self.directory))
 
 
-_INTEGER: Any = np.integer
 NAMES: dict[str, Plan] = {"full": Recompute(), "halving": Halving(), "online": Online()}
 
 

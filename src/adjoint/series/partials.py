@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -70,7 +71,7 @@ class Partials:
 
     @user_facing
     def __getitem__(self, index: int | Sequence[int]) -> Any:
-        wanted = (int(index),) if isinstance(index, int | np.integer) else tuple(map(int, index))
+        wanted = tuple(map(operator.index, (index,) if isinstance(index, int | np.integer) else index))
         if len(wanted) != self.space.size or min(wanted, default=0) < 0 or sum(wanted) > self.order:
             raise IndexError(f"partials: {index} names no derivative; a multi-index has {self.space.size} whole "
                              f"numbers that are not negative and add up to at most {self.order}.")  # fmt: skip

@@ -188,6 +188,9 @@ def as_pattern(pattern: Any) -> Matrix:
     """A matrix of SciPy or NumPy as a pattern: its nonzeros (of a sparse one: its stored entries)."""
     from scipy.sparse import csr_array, issparse
 
+    if np.ndim(pattern) != 2 and not issparse(pattern):
+        raise ShapeError(f"sparse: a pattern is a matrix; got {np.ndim(pattern)} axes. Give rows for results, columns "
+                         "for arguments.")  # fmt: skip
     if issparse(pattern):
         made = csr_array(pattern)
         if pattern.dtype == bool:
