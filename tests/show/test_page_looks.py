@@ -126,6 +126,14 @@ def test_paper_holds_every_column_and_the_whole_graph(opened):
     )
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_buttons_do_not_cover_the_graph(opened, width):
+    explained = ad.explain(lambda x: (np.sin(x), x**2, x + 1), mode="forward")(0.7)
+    page = opened(explained, viewport={"width": width, "height": 800})
+    tools, view = (page.query_selector(name).bounding_box() for name in (".graph-tools", ".view"))
+    assert tools["y"] >= view["y"] + view["height"] - 1
+
+
 def folded(x):
     for k in range(12):
         with ad.scope("squash"):

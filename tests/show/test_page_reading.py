@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.show.formulas import adjoint_formula
+from adjoint.show.notation import text
 from tests.show.lecture import loss
 
 pytestmark = pytest.mark.browser
@@ -323,6 +325,19 @@ def test_formulas_hold_for_the_values_that_are_shown(opened):
     page = opened(ad.explain(kinked, detail="statements")(2.0, 1.0))
     page.fill("#inputs input >> nth=0", "0.5")
     assert page.evaluate(formula) == "v̄−1"  # the formula that was there does not hold any more
+
+
+def test_what_no_result_depends_on_adds_nothing(opened):
+    def root(a):
+        return ad.while_loop(lambda s: abs(s * s - a) > 1e-10, lambda s: 0.5 * (s + a / s), a)
+
+    explained = ad.explain(root)(2.0)
+    page = opened(explained)
+    for v in explained.story.variables:
+        if v.moves and v is not explained.story.outputs[0]:
+            expected = adjoint_formula(v)
+            found = page.evaluate(f"explanation.state.adjointFormula({v.number}, 100)")
+            assert found == ("0" if expected is None else text(expected))
 
 
 def test_results_are_called_as_the_caller_finds_them(opened):

@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from adjoint import tree
 from adjoint.api import Function, Transformed
 from adjoint.audit.kinks import Kinks, kinks
@@ -61,7 +63,8 @@ class Explanation(Written):
     @cached_property
     def kinks(self) -> Kinks:
         """Which operations sit where they are not smooth, and which derivative was taken there."""
-        return kinks(self._run.again(guarded=True))(*self._run.values)
+        with np.errstate(all="ignore"):
+            return kinks(self._run.again(guarded=True))(*self._run.values)
 
     @cached_property
     def cost(self) -> Profile:
@@ -70,7 +73,8 @@ class Explanation(Written):
         What is timed are the operations as they were recorded: the function itself does not run again.
         """
         moving = tuple(i for i, v in enumerate(self.story.inputs) if v.moves)
-        return profile(self._run.again(), moving, compiled=False, seconds=COST_SECONDS)(*self._run.values)
+        with np.errstate(all="ignore"):
+            return profile(self._run.again(), moving, compiled=False, seconds=COST_SECONDS)(*self._run.values)
 
     @cached_property
     def nonfinite(self) -> list[NonFinite]:
@@ -199,8 +203,8 @@ def _explain(function: Callable[..., Any], options: dict[str, Any], args: Any, k
 
 
 def _explained(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Explanation:
-    run = recorded(function, args, kwargs)
     flags = _wanted(function, options["argnums"], args, kwargs)
+    run = recorded(function, args, kwargs, flags)
     wanted = None if flags is None else [flags[i] for i in run.leaves]
     story = unfolded(run, wanted, statements=options["detail"] == "statements", most=options["most"])
     if options["mode"] == "reverse":

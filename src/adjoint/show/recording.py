@@ -19,7 +19,7 @@ from adjoint.ops.effects import silent
 from adjoint.ops.guards import Expect, content
 from adjoint.program.freezing import without_draws
 from adjoint.program.program import Equation, Program, interpret
-from adjoint.program.trace import primal
+from adjoint.program.trace import Traced, primal
 from adjoint.program.types import Value
 from adjoint.show.calls import Calls, CallsRecord, programmed
 from adjoint.transform.arguments import plain_value
@@ -67,26 +67,33 @@ class _ExplainedRecord(CallsRecord):
         return x._value
 
 
-def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Recorded:
+def recorded(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], wanted: Sequence[bool] | None = None
+) -> Recorded:
     """Run `function` on its arguments, and write down what it does for them.
 
     Whole numbers of Python's are variables too; where a function does not take them so (it may ask for the type `int`),
-    they are left as they are.
+    they are left as they are. So are tables (of pandas), beside numbers and arrays: a function may ask for columns.
+    Leaves of the arguments that are `wanted` are variables in any case.
     """
-    if any(type(leaf) is int for leaf in tree.leaves((args, kwargs))):
+    leaves, _ = tree.flatten((args, kwargs))
+    data = [_kind(leaf) for leaf in leaves]
+    fixed = {"table"} if {"number", "integer"} & set(data) else set[str]()
+    moving = [
+        i for i, kind in enumerate(data) if kind and (kind not in fixed or (wanted is not None and wanted[i]))
+    ]  # fmt: skip
+    if "integer" in data:
         with contextlib.suppress(TypeError, ValueError):  # if they come again, they are the function's
-            return _recorded(function, args, kwargs, _is_number_or_array)
-        return _recorded(function, args, kwargs, lambda leaf: type(leaf) is not int and _is_number_or_array(leaf))
-    return _recorded(function, args, kwargs, _is_number_or_array)
+            return _recorded(function, args, kwargs, moving)
+    return _recorded(function, args, kwargs, [i for i in moving if data[i] != "integer"])
 
 
 def _recorded(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], varies: Callable[[Any], bool]
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], moving: Sequence[int]
 ) -> Recorded:
     name = _title(function)
     leaves, structure = tree.flatten((args, kwargs))
     paths = structure.paths()
-    moving = [i for i, leaf in enumerate(leaves) if varies(leaf)]
     given = [plain_value(leaves[i], f"explain: argument {paths[i]}") for i in moving]
     values = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else primal(v) for v in given]
     states("explain", (args, kwargs), structure)  # generators that are given twice are refused
@@ -110,11 +117,15 @@ def _title(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _is_number_or_array(leaf: Any) -> bool:
-    """Whether a leaf of the arguments is data, not an option."""
-    return not isinstance(leaf, bool | str | bytes) and (
-        isinstance(leaf, int | float | complex) or hasattr(leaf, "dtype") or hasattr(leaf, "__array__")
-    )
+def _kind(leaf: Any) -> str:
+    """What a leaf of the arguments is: "number" (arrays too), "integer" (of Python), "table"; "" for an option."""
+    if isinstance(leaf, bool | str | bytes):
+        return ""
+    if isinstance(leaf, int | float | complex | np.ndarray | np.generic | Traced):
+        return "integer" if type(leaf) is int else "number"
+    if hasattr(leaf, "__array_namespace__"):
+        return "number"
+    return "table" if hasattr(leaf, "dtype") or hasattr(leaf, "__array__") else ""
 
 
 def _names(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> list[str]:

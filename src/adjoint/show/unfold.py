@@ -42,6 +42,7 @@ def unfolded(
     With `statements` a statement of the user's is one step, however many operations it has.
     """
     teller = _Teller(most)
+    teller.asked = {atom for atom, _, _ in run.guards}
     inputs: list[Operand] = []
     p = len(run.values)
     for i, (value, name) in enumerate(zip(run.values, run.names, strict=True)):
@@ -115,6 +116,7 @@ class _Teller:
         self.notes: list[str] = []
         self.guards: list[Guard] = []
         self.outermost: dict[Var, Operand] = {}  # what the variables of the program stand for
+        self.asked: set[Var] = set()  # variables of it that Python asked
         self.grouping = Grouping()
         self._arrays: dict[int, Variable] = {}  # constants by identity
 
@@ -140,7 +142,7 @@ class _Teller:
         def read(atom: Any) -> Operand:
             return env[atom] if isinstance(atom, Var) else Literal(atom.value)
 
-        read_later = {a for eq in program.equations for a in eq.inputs} | set(program.outputs)
+        read_later = {a for eq in program.equations for a in eq.inputs} | {*program.outputs, *self.asked}
         last = len(program.equations) - 1
         for position, eq in enumerate(program.equations):
             around = Calls((), position) if calls is None else calls[position]
@@ -170,6 +172,8 @@ class _Teller:
         op: Any = eq.op
         if isinstance(op, Weaken) or _does_nothing(op, xs):
             return xs
+        if isinstance(op, Slice) and not any(read):
+            return [Literal(None)]  # an assignment to a part reads it anew, for those who still hold it
         if isinstance(op, Effect):
             return self.kept(op, xs, location, group) if eq.outputs else ()
         if isinstance(op, Call):

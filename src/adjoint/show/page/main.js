@@ -105,7 +105,7 @@ function start(data, graphData) {
     });
     $("inputs").replaceChildren(...boxes, node("button", { type: "button", id: "reset", hidden: true }, "Reset"));
     const whole = data.inputs.filter((v) => !editable(v)).map(called);
-    const large = whole.length ? `${whole.slice(0, 4).join(", ")}${whole.length > 4 ? " …" : ""}: matrices, and more than 12 numbers, are not written into here.` : "";
+    const large = whole.length ? `Shown only: ${whole.slice(0, 4).join(", ")}${whole.length > 4 ? " …" : ""} (matrices, or more than 12 numbers).` : "";
     $("editing").textContent = why ? `Inputs cannot be changed in the page: ${why}.` : large;
     $("reset").addEventListener("click", () => { tell(""); state.reset(); inputs(); });
   }

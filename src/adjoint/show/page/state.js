@@ -16,6 +16,12 @@ class State {
     this.uses = variables.name.map(() => []);
     events.operands.forEach((operands, e) => operands.forEach((a, i) => { if (a >= 0) this.uses[a].push([e, i]); }));
     this.results = new Set(data.outputs.filter((v) => v >= 0));
+    // Which adjoints are more than zeros: those of the results, and of what leads to them.
+    this.flows = variables.name.map((_, v) => this.results.has(v));
+    for (let e = events.operands.length - 1; e >= 0; e--) {
+      if (!this.leads(e)) continue;
+      for (const a of events.operands[e]) if (a >= 0 && variables.moves[a]) this.flows[a] = true;
+    }
     const size = (g) => (this.sizes[g] = groups.parts[g].reduce((sum, part) => sum + (part >= 0 ? 1 : size(-part)), 0));
     this.sizes = groups.parts.map(() => 0);
     size(0);
@@ -73,6 +79,7 @@ class State {
     } else {
       for (let k = this.uses[v].length - 1; k >= 0; k--) {
         const [e, i] = this.uses[v][k];
+        if (!this.leads(e)) continue;
         const term = this.computed && e in this.data.general ? this.data.general[e][1][i] : events.terms[e][i];
         if (term) terms.push(term);
       }
@@ -80,12 +87,16 @@ class State {
     const seeds = this.data.seeds.filter((seed, k) => seed && this.data.outputs[k] === v);
     const single = variables.shape[v].length === 0 && seeds.length === 1;
     if (seeds.length) terms.unshift(single ? format.summary(decoded(seeds[0])) : "seed");
-    const read = this.uses[v].some(([e]) => events.outputs[e].some((out) => variables.moves[out]));
-    if (!terms.length && !read) return "0"; // nothing that depends on it has a derivative
+    if (!terms.length && !this.uses[v].some(([e]) => this.leads(e))) return "0"; // no result depends on it
     const more = terms.length - most;
     const shown = more > 1 ? terms.slice(0, most) : terms;
     const sum = shown.reduce((all, term) => (!all ? term : term.startsWith("−") ? `${all} − ${term.slice(1)}` : `${all} + ${term}`), "");
     return more > 1 ? `${sum} + … ${more} more terms` : sum;
+  }
+
+  // Whether an adjoint comes back through an operation.
+  leads(e) {
+    return this.data.events.outputs[e].some((v) => this.flows[v] && this.data.variables.moves[v]);
   }
 
   line(v) {
