@@ -1,4 +1,4 @@
-"""Eigenvalues and singular values, and their vectors.
+"""Eigenvalues of Hermitian matrices and singular values, and their vectors. (Eigenvalues of others: `eigenvalues`.)
 
 Where two eigenvalues or singular values coincide, single vectors have no derivative. The rules then take the smallest
 change of the vectors, so gradients are right for every function that does not depend on the choice of vectors inside
@@ -23,9 +23,9 @@ import numpy as np
 
 from adjoint.ops.calculus import Implicit, total
 from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.eigenvalues import Eig
 from adjoint.ops.frames import EighFrame, InFrame, SVDFrame, may_coincide
 from adjoint.ops.levels import (
-    ROUNDING,
     ByLevels,
     Dividing,
     Levels,
@@ -41,19 +41,17 @@ from adjoint.ops.matrices import (
     check_square,
     complement_pull,
     complement_push,
-    diagonal,
     factor_dtype,
     hermitian,
     is_plain,
-    largest,
     real_diagonal,
     skew,
-    spread_diagonal,
 )
-from adjoint.ops.solving import Solve
 from adjoint.ops.strays import Slopes, Unreached, Unseen, even, unreached, unreached_adjoint
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype
+
+__all__ = ["SVD", "Eig", "Eigh"]
 
 _turning, _sharing, _dividing = Turning(), Sharing(), Dividing()
 
@@ -286,51 +284,3 @@ def merged(q_bar: Value, q: Value, rest: Value) -> Value:
         return q_bar
     k = q.shape[-1]
     return q_bar[..., :k] + complement_pull(q_bar[..., k:], q, rest)
-
-
-@primitive
-class Eig(Stacked, Implicit):
-    """A V = V diag(w) for any square A, in complex numbers; the columns of V have length one.
-
-    With M = V⁻¹ Ȧ V: ẇ = diag(M), and V̇ = V (F ∘ M) up to a multiple of each vector, which keeps its length: Re(vᴴ
-    v̇) = 0.
-    """
-
-    several = True
-
-    def evaluate(self, *xs: Value) -> Value:
-        w, v = np.linalg.eig(xs[0])
-        dtype = np.result_type(w.dtype, np.complex64)
-        return w.astype(dtype), v.astype(dtype)
-
-    def result_type(self, *types: ArrayType) -> Any:
-        (a,) = types
-        check_square(self.title, a)
-        dtype = np.result_type(factor_dtype(self.title, a), np.complex64)
-        return ArrayType(a.shape[:-1], dtype), ArrayType(a.shape, dtype)
-
-    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
-        return (False,), True
-
-    def inverse_gaps(self, w: Value) -> Value:
-        """F[i, j] = 1 / (wⱼ - wᵢ), and 0 where they coincide."""
-        gap = np.expand_dims(w, -2) - np.expand_dims(w, -1)
-        none = np.abs(gap) <= np.expand_dims(largest(w), -1) * (ROUNDING * w.shape[-1] * np.finfo(w.dtype).eps)
-        return np.where(none, w.dtype.type(0), 1 / np.where(none, w.dtype.type(1), gap))
-
-    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        w, v = z
-        m = Solve()(v, np.matmul(dxs[0], v))
-        dv = np.matmul(v, self.inverse_gaps(w) * m)
-        growth = np.sum(np.real(np.conjugate(v) * dv), axis=-2, keepdims=True)
-        return diagonal(m), dv - v * growth
-
-    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        (w_bar, v_bar), (w, v) = ct, z
-        vh = adjoint_matrix(v)
-        inner: Value = None if w_bar is None else spread_diagonal(w_bar)
-        if v_bar is not None:
-            along = v_bar - v * np.sum(np.real(np.conjugate(v) * v_bar), axis=-2, keepdims=True)
-            inner = total(inner, np.conjugate(self.inverse_gaps(w)) * np.matmul(vh, along))
-        a_bar = Solve()(vh, np.matmul(inner, vh))  # M = V⁻¹ Ȧ V  gives  Ā = V⁻ᴴ M̄ Vᴴ
-        return (a_bar if xs[0].dtype.kind == "c" else np.real(a_bar),)

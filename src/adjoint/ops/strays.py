@@ -200,6 +200,10 @@ class Slopes(OnStacks, Differential):
         below = strays.shape[-2] - slopes.shape[-1]
         return np.concatenate([g, np.zeros((*g.shape[:-2], below, g.shape[-1]), dtype)], axis=-2) if below else g
 
+    def values(self, strays: Value) -> Value:
+        """The diagonal of the levels."""
+        return real_diagonal(strays[..., : strays.shape[-1], :])
+
     def result_type(self, *types: ArrayType) -> Any:
         strays, slopes = types
         stack = np.broadcast_shapes(strays.shape[:-2], slopes.shape[:-1])
@@ -213,32 +217,27 @@ class Slopes(OnStacks, Differential):
         g = None if dslopes is None else self(strays, dslopes)
         if dstrays is None:
             return g
-        w, moved = values_of(strays), None if dslopes is None else values_of(dstrays)
-        return total(g, Unsure()(dstrays, w, spared(strays, slopes if dslopes is None else dslopes, moved)))
+        w, moved = self.values(strays), None if dslopes is None else self.values(dstrays)
+        return total(g, Unsure()(dstrays, w, spared(strays, w, slopes if dslopes is None else dslopes, moved)))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         strays, slopes = xs
         k = slopes.shape[-1]
-        w, top = values_of(strays), ct[..., :k, :]
+        w, top = self.values(strays), ct[..., :k, :]
         # slopes that move with the values tell of second derivatives; slopes that do not must be alike
         lost = diagonal(Unsure()(ct, w, unspared(w))[..., :k, :])
         return (
-            fit(Unsure()(ct, w, spared(strays, slopes, None)), strays) if wanted[0] else None,
+            fit(Unsure()(ct, w, spared(strays, w, slopes, None)), strays) if wanted[0] else None,
             fit(diagonal(top) + lost, slopes) if wanted[1] else None,
         )
 
 
-def values_of(strays: Value) -> Value:
-    """The diagonal of the levels."""
-    return real_diagonal(strays[..., : strays.shape[-1], :])
-
-
-def spared(strays: Value, slopes: Value, moved: Value) -> Value:
+def spared(strays: Value, w: Value, slopes: Value, moved: Value) -> Value:
     """Of each value, whether its slope is that of every other in its block, and zero for singular values that are zero.
 
     If given, `moved` tells how far the values move: slopes that do not differ tell something where these do.
     """
-    w, alike, still = values_of(strays), even(slopes), nothing(slopes)
+    alike, still = even(slopes), nothing(slopes)
     if moved is not None:
         alike = np.logical_and(alike, np.logical_not(even(moved)))
         still = np.logical_and(still, np.logical_not(nothing(moved)))
