@@ -8,6 +8,7 @@ from scipy import special
 
 import adjoint as ad
 from adjoint.ops.special.parameters import ParameterDerivative
+from adjoint.ops.special.sequences import FunctionSequence
 from tests.show.evaluating import Case, check
 from tests.show.test_page_recomputation import RECOMPUTED, arrays, typed
 
@@ -107,6 +108,13 @@ def test_derivatives_in_parameters_are_those_of_the_kernels(opened):
 
 def test_polynomials_and_rarer_distributions_are_those_of_scipy(opened):
     check(opened, *[case.of(name) for name, case in [*POLYNOMIALS, *RARER]])
+
+
+def test_sequences_of_the_second_kind_are_those_of_scipy(opened):
+    points = [0.0, 0.5, -0.9, 0.3, 1.0, -1.0, 1.001, 1.5, 4.0, 30.0, np.nan]  # below -1.02 SciPy loses digits
+    few = [0.25, -0.9, 1.01, 1.5, 3.0, np.nan]
+    single, table = FunctionSequence("lqn", (12,)), FunctionSequence("lqmn", (3, 6))
+    check(opened, Case(points, 1e-10, 1e-14).of(single), Case(few, 1e-10, 1e-14).of(table))
 
 
 def mixed(a, x):
