@@ -69,3 +69,20 @@ def test_functions_that_are_nan_at_a_point():
         assert not audit.is_subgradient(lambda x: -np.log(x), -1.0, 1.0)
         with pytest.raises(ValueError, match="is NaN here"):
             audit.generalized_jacobian(np.log, method="exact")(-1.0)
+
+
+@pytest.mark.parametrize("name", [name for name in AT_A_POINT if name != "lipschitz"])
+def test_results_are_real_arrays(name):
+    looked = {
+        "generalized_jacobian": lambda f: audit.generalized_jacobian(f)(np.ones(2)),
+        "directional": lambda f: audit.directional(f)(np.ones(2), np.ones(2)),
+        "tangent_space": lambda f: audit.tangent_space(f)(np.ones(2)),
+        "is_subgradient": lambda f: audit.is_subgradient(f, np.ones(2), np.ones(2)),
+    }[name]
+    with pytest.raises(TypeError, match=f"{name}: the function returned complex numbers"):
+        looked(lambda x: 1j * np.sum(x))
+    if name == "tangent_space":
+        np.testing.assert_allclose(np.abs(looked(lambda x: {"a": x[:1] ** 2, "b": (x[0], x[0])}).basis), [[0.0, 1.0]])
+    else:
+        with pytest.raises(TypeError, match=f"{name}: the function returned a tuple"):
+            looked(lambda x: (x[0], x[1]))

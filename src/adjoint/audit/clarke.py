@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api import Transformed
-from adjoint.audit.walk import real_array
+from adjoint.audit.walk import check_real_result, real_array
 from adjoint.audit.ways import UnknownBranches, Way
 from adjoint.base.errors import ShapeError
 from adjoint.derivatives import jacobian
@@ -80,6 +80,7 @@ def _generalized(function: Callable[..., Any], options: dict[str, Any], args: An
     if len(args) != 1:
         raise TypeError(f"generalized_jacobian: the function takes one array; got {len(args)} arguments.")
     x = real_array("generalized_jacobian", args[0], "the point")
+    check_real_result("generalized_jacobian", f(x[()]))
     if options["method"] != "sampled":
         try:
             return Generalized(_distinct(_enumerated(f, x), 1e-12), exact=True)
@@ -117,9 +118,11 @@ def directional(
 
     def quotient(w: Any, v: Any) -> Any:
         w, v = real_array("directional", w, "the point"), real_array("directional", v, "the direction")
-        if np.shape(function(w[()])) != ():
-            raise ShapeError("directional: the function must return one number; it returned shape "
-                             f"{np.shape(function(w[()]))}. Take one element, or generalized_jacobian.")  # fmt: skip
+        here = function(w[()])
+        check_real_result("directional", here)
+        if np.shape(here) != ():
+            raise ShapeError(f"directional: the function must return one number; it returned shape {np.shape(here)}. "
+                             "Take one element, or generalized_jacobian.")  # fmt: skip
         if v.shape != w.shape:
             raise ShapeError(f"directional: the direction has shape {v.shape}, but the point has {w.shape}.")
         if method != "sampled":

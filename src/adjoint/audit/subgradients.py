@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api import Function
-from adjoint.audit.walk import plain_values, real_array
+from adjoint.audit.walk import check_real_result, plain_values, real_array
 
 __all__ = ["is_subgradient"]
 
@@ -36,7 +36,13 @@ def is_subgradient(
     def value(point: Any) -> float:
         parts = np.split(point, np.cumsum([np.size(leaf) for leaf in leaves])[:-1])
         shaped = [np.reshape(p, np.shape(leaf))[()] for p, leaf in zip(parts, leaves, strict=True)]
-        return float(np.asarray(function(tree.unflatten(structure, shaped))))
+        found = function(tree.unflatten(structure, shaped))
+        check_real_result("is_subgradient", found)
+        if np.shape(found) != ():
+            raise ValueError(
+                f"is_subgradient: the function must return one number; it returned shape {np.shape(found)}."
+            )
+        return float(found)
 
     rng = np.random.default_rng(seed)
     ways = rng.standard_normal((max(samples - 2 * at.size, 1), at.size))

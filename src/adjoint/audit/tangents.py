@@ -3,15 +3,15 @@
 # pyright: basic
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adjoint import tree
 from adjoint.api import Transformed
-from adjoint.audit.walk import real_array
+from adjoint.audit.walk import check_real_result, real_array
 from adjoint.derivatives import jacobian
 
 __all__ = ["TangentSpace", "tangent_space"]
@@ -34,7 +34,7 @@ class TangentSpace:
 
 
 def tangent_space(constraints: Callable[..., Any]) -> Transformed:
-    """The tangent space of {w: c(w) = 0} at a point: `tangent_space(c)(w)`, for one array w.
+    """The tangent space of {w: c(w) = 0} at a point: `tangent_space(c)(w)`, for one array w; c may return any tree.
 
     The rank of ∂c(w) is found from its singular values, so that constraints may depend on each other.
     """
@@ -45,8 +45,12 @@ def _tangent_space(constraints: Callable[..., Any], options: dict[str, Any], arg
     if len(args) != 1:
         raise TypeError(f"tangent_space: the constraints take one array; got {len(args)} arguments.")
     w = real_array("tangent_space", args[0], "the point")
-    slopes = np.asarray(jacobian(lambda w: constraints(w, **kwargs))(w[()]))
-    rows = np.reshape(slopes, (math.prod(slopes.shape[: slopes.ndim - w.ndim]), w.size))
+    f = lambda w: constraints(w, **kwargs)
+    values = tree.leaves(f(w[()]))
+    for value in values:
+        check_real_result("tangent_space", value)
+    slopes = zip(values, tree.leaves(jacobian(f)(w[()])), strict=True)
+    rows = np.concatenate([np.reshape(J, (np.size(value), w.size)) for value, J in slopes])
     _, singular, right = np.linalg.svd(rows)
     rank = int(np.sum(singular > np.max(singular, initial=0.0) * max(rows.shape) * np.finfo(float).eps))
     return TangentSpace(right[rank:].reshape((len(right) - rank, *w.shape)))

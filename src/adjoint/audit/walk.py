@@ -25,7 +25,7 @@ from adjoint.program.types import Value
 from adjoint.tracing import trace
 from adjoint.transform.arguments import plain_value
 
-__all__ = ["Visit", "plain_values", "real_array", "recorded", "walk"]
+__all__ = ["Visit", "check_real_result", "plain_values", "real_array", "recorded", "walk"]
 
 Visit: TypeAlias = Callable[[Equation, Sequence[Value], Sequence[Value]], Sequence[Value] | None]
 
@@ -109,6 +109,16 @@ def real_array(name: str, x: Any, what: str) -> np.ndarray[Any, np.dtype[np.floa
     if np.any(np.isnan(array)):
         raise ValueError(f"{name}: {what} has elements that are NaN, where nothing can be said about a function.")
     return array.astype(float)
+
+
+def check_real_result(name: str, y: Any) -> None:
+    """Refuse what is not one array of real numbers as the result of a function that is looked at."""
+    if not np.isscalar(y) and not hasattr(y, "dtype"):
+        raise TypeError(f"{name}: the function returned a {type(y).__name__}; it must return one array.")
+    if np.iscomplexobj(y):
+        raise DtypeError(
+            f"{name}: the function returned complex numbers. Return real and imaginary parts as one array."
+        )
 
 
 def recorded(name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> tuple[Program, list[Value]]:
