@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from adjoint.ops.special.quadrature import Placed
-from tests.show.evaluating import Case, check
+from tests.show.evaluating import BY_NAME, RUN, Case, check, evaluating_page, found, written
 
 pytestmark = pytest.mark.browser
 RNG = np.random.default_rng(11)
@@ -35,6 +35,12 @@ CASES = [
     ("ncfdtri", Case(rows(FIRST, SECOND, SHIFT, FISHER), 1e-10)),
     ("nctdtr", Case(rows(FIRST, CENTRE, T), 1e-9)),  # SciPy's small tails are no better
     ("nctdtrit", Case(rows(FIRST, CENTRE, STUDENT), 1e-8)),
+    # SciPy searches these in steps that it ends early, and finds them from some starts only
+    ("nctdtrinc", Case([(2.5, 0.4, 0.8), (6.0, 0.6, 0.9), (5.0, 0.7, -0.5), (4.5, 0.4, 0.9)], 1e-6)),
+    ("nctdtridf", Case([(0.2, 1.3, 0.5), (0.76, 1.0, 2.0), (0.9277, -1.0, 0.5)], 1e-3)),
+    ("ncfdtrinc", Case([(3.0, 10.0, 0.5, 1.2), (5.0, 4.0, 0.3, 1.5), (2.0, 20.0, 0.6, 2.0)], 1e-3)),
+    ("ncfdtridfd", Case([(3.0, 0.5, 1.0, 1.2), (6.0, 0.7, 0.5, 1.6)], 1e-3)),
+    ("ncfdtridfn", Case([(0.45, 5.0, 0.7, 0.8), (0.3, 4.0, 1.0, 0.9)], 1e-3)),
 ]
 PLACES = {
     "laplace.chi_square_saddle": (X, FIRST, SHIFT),
@@ -55,3 +61,21 @@ def test_values_are_those_of_scipy(opened):
 
 def test_places_are_those_of_python(opened):
     check(opened, *[Case(rows(*xs), 1e-13, 1e-15).of(Placed(rule)) for rule, xs in PLACES.items()])
+
+
+def test_inverses_give_the_probability_back(opened):
+    """Where SciPy's own searches fail, its distribution functions tell."""
+    rows = {
+        "ncfdtridfn": ((FISHER, SECOND, SHIFT, RATIO), lambda z: special.ncfdtr(z, SECOND, SHIFT, RATIO), FISHER),
+        "ncfdtridfd": ((FIRST, FISHER, SHIFT, RATIO), lambda z: special.ncfdtr(FIRST, z, SHIFT, RATIO), FISHER),
+        "ncfdtrinc": ((FIRST, SECOND, FISHER, RATIO), lambda z: special.ncfdtr(FIRST, SECOND, z, RATIO), FISHER),
+        "nctdtridf": ((STUDENT, CENTRE, T), lambda z: special.nctdtr(z, CENTRE, T), STUDENT),
+        "nctdtrinc": ((FIRST, STUDENT, T), lambda z: special.nctdtr(FIRST, z, T), STUDENT),
+    }
+    cases = [written(BY_NAME[name], xs)[0] for name, (xs, _, _) in rows.items()]
+    page = opened(evaluating_page(cases))
+    for out, (_, forward, p) in zip(page.evaluate(RUN, cases), rows.values(), strict=True):
+        z = found(out[0])
+        inside = z < 1e99
+        assert np.mean(inside) > 0.9
+        np.testing.assert_allclose(forward(z)[inside], p[inside], 1e-8)

@@ -1,5 +1,6 @@
 // Noncentral χ², F and t, and the inverses of their distribution functions.
-// gives: chndtr chndtrix chndtridf chndtrinc ncfdtr ncfdtri nctdtr nctdtrit
+// gives: chndtr chndtrix chndtridf chndtrinc ncfdtr ncfdtri ncfdtridfn ncfdtridfd ncfdtrinc
+// gives: nctdtr nctdtrit nctdtridf nctdtrinc
 // needs: gammas roots incomplete_gamma incomplete_beta places
 "use strict";
 (() => {
@@ -108,5 +109,42 @@
     return line(nc + 0.1, (t) => (upper ? 1 : -1) * -Math.log(student(df, nc, t, upper) / target), 1e4);
   }
 
-  Object.assign(numbers.of, { chndtr, chndtrix, chndtridf, chndtrinc, ncfdtr, ncfdtri, nctdtr, nctdtrit });
+  function nctdtrinc(df, p, t) {
+    if (!(df > 0 && p > 0 && p < 1)) return NaN;
+    const upper = p > 0.5, target = upper ? 1 - p : p;
+    return line(t - 0.1, (nc) => (upper ? 1 : -1) * Math.log(student(df, nc, t, upper) / target), 1e4);
+  }
+
+  function ncfdtrinc(dfn, dfd, p, f) {
+    const F = (nc) => ncfdtr(dfn, dfd, Math.min(nc, 1e6), f);
+    return F(0) <= p ? 0 : solved(p, 5, false, F);
+  }
+
+  // Degrees of freedom for which F is p: as F may rise and fall with them, the nearest to 5
+  function degrees(p, F) {
+    if (!(p > 0 && p < 1)) return NaN;
+    const gap = (w) => Math.log(F(Math.exp(w)) / p), start = Math.log(5);
+    const ends = [1, -1].map((side) => ({ side, w: start, g: gap(start) }));
+    if (ends[0].g === 0) return 5;
+    for (let k = 1; k <= 32; k++) {
+      for (const end of ends) {
+        const w = start + end.side * 0.5 * k, g = gap(w);
+        if (g > 0 !== end.g > 0) {
+          const [low, rises] = end.side > 0 ? [end.w, g > end.g] : [w, end.g > g];
+          return Math.exp(line(low, (v) => (rises ? 1 : -1) * gap(v), 800));
+        }
+        Object.assign(end, { w, g });
+      }
+    }
+    return 1e100; // as SciPy: none give such a value
+  }
+
+  const ncfdtridfn = (p, dfd, nc, f) => degrees(p, (d) => ncfdtr(d, dfd, nc, f));
+  const ncfdtridfd = (dfn, p, nc, f) => degrees(p, (d) => ncfdtr(dfn, d, nc, f));
+  const nctdtridf = (p, nc, t) => degrees(p, (df) => nctdtr(df, nc, t));
+
+  Object.assign(numbers.of, {
+    chndtr, chndtrix, chndtridf, chndtrinc, ncfdtr, ncfdtri, ncfdtridfn, ncfdtridfd, ncfdtrinc, nctdtr, nctdtrit,
+    nctdtridf, nctdtrinc,
+  });
 })();
