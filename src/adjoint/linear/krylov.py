@@ -10,7 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.linear.iteration import Flat, Limits, Outcome, either, finished, iterate, norm, real_inner
+from adjoint.flow import cond
+from adjoint.linear.iteration import (
+    Flat,
+    Limits,
+    Outcome,
+    both,
+    either,
+    finished,
+    iterate,
+    norm,
+    real_inner,
+    target_for,
+)
 from adjoint.linear.solution import INDEFINITE, NOT_FINITE, NOT_POSITIVE, RUNNING, SINGULAR
 from adjoint.program.types import Value
 
@@ -61,18 +73,31 @@ def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limit
     """Paige and Saunders: x minimises ‖b - A x‖ over growing Krylov spaces; A symmetric, M positive definite.
 
     Lanczos gives A q = β' v' + α v + β v⁻ (v unscaled by M, q = M v); rotations (c, s) keep the tridiagonal matrix
-    triangular, with the diagonal γ and the rows δ, ε above it; the residual itself follows r ← s² r - φ̄ c v'.
+    triangular, with the diagonal γ and the rows δ, ε above it; the residual itself follows r ← s² r - φ̄ c v'. By
+    rounding it leaves b - A x behind; where it has arrived and b - A x has not, all begins anew from there.
     """
     size = norm(b)
     x = either(size > 0, x, 0 * x)
     r = b - A(x)
-    z = r if M is None else M(r)
-    square = real_inner(r, z)
-    beta = np.sqrt(np.maximum(square, 0))
     eps = float(np.finfo(b.dtype).eps)
+    target = target_for(size, limits)
+
+    def begun(x: Value, r: Value, before: Value) -> Any:
+        z = r if M is None else M(r)
+        beta = np.sqrt(np.maximum(real_inner(r, z), 0))
+        nothing = 0 * beta
+        start: Any = (x, r, 0 * r, r, z, 0 * r, 0 * r, nothing + 1, beta, nothing - 1, nothing, nothing, nothing, beta)
+        return *start, nothing, norm(r), before
+
+    def renewed(state: Any) -> Any:
+        x, before = state[0], state[-1]
+        r = b - A(x)
+        found = norm(r)
+        worth = both(found > target, found < before / 2)
+        return cond(worth, lambda: (begun(x, r, found), found), lambda: (state, state[-2]))
 
     def step(state: Any) -> Any:
-        x, r, v0, v1, z, d0, d1, beta0, beta, c, s, delta_bar, epsilon, phi_bar, size_A, residual = state
+        x, r, v0, v1, z, d0, d1, beta0, beta, c, s, delta_bar, epsilon, phi_bar, size_A, residual, last = state
         scale = 1 / either(beta > 0, beta, 1)
         q = scale * z
         w = A(q) - (beta / beta0) * v0
@@ -102,11 +127,12 @@ def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limit
         exhausted = either(slope <= eps**0.75 * np.sqrt(size_A) * residual, SINGULAR, RUNNING)
         trouble = either(indefinite, INDEFINITE, either(ends, SINGULAR, exhausted))
         beta0 = either(beta > 0, beta, 1 + 0 * beta)
-        state = (x, r, v1, w, z, d1, d, beta0, following, c, s, delta_bar, epsilon, phi_bar, size_A, found)
-        return state, found, trouble, 1
+        state = (x, r, v1, w, z, d1, d, beta0, following, c, s, delta_bar, epsilon, phi_bar, size_A, found, last)
+        state, now = cond(found <= target, lambda: renewed(state), lambda: (state, found))
+        return state, now, either(now > found, RUNNING, trouble), 1
 
-    start, nothing = norm(r), 0 * beta
-    state: Any = (x, r, 0 * r, r, z, 0 * r, 0 * r, nothing + 1, beta, nothing - 1, nothing, nothing, nothing, beta)
-    trouble = either(square <= 0, INDEFINITE, RUNNING)
-    state, code, done, target, history = iterate(step, (*state, nothing, start), start, size, limits, trouble)
+    start = norm(r)
+    state = begun(x, r, start)
+    trouble = either(state[8] <= 0, INDEFINITE, RUNNING)
+    state, code, done, target, history = iterate(step, state, start, size, limits, trouble)
     return finished(A, b, state[0], code, done, target, history, symmetric=True)

@@ -39,7 +39,7 @@ STATUSES = (
     "not finite",
 )
 _LEGEND = ", ".join(f"{code} {words}" for code, words in enumerate(STATUSES) if code)
-ASYMMETRIC = 1e-3  # rounding stays far below, even in single precision
+ASYMMETRIC = 16.0  # times the root of the machine's precision: rounding stays far below
 
 
 @final
@@ -78,9 +78,10 @@ class Solution:
         if isinstance(self.code, Traced):
             return ""
         codes, lanes = np.atleast_1d(np.asarray(self.code)), np.atleast_1d(_known(self.asymmetry))
+        line = ASYMMETRIC * float(np.finfo(lanes.dtype).eps) ** 0.5
         found: list[str] = []
         for code, asymmetry in zip(codes.ravel(), np.broadcast_to(lanes, codes.shape).ravel(), strict=True):
-            words = advice_for(int(code), self.method, bool(asymmetry > ASYMMETRIC))
+            words = advice_for(int(code), self.method, bool(asymmetry > line))
             if words and words not in found:
                 found.append(words)
         return " ".join(found)
