@@ -83,7 +83,7 @@ def real_reductions(draw: Draw) -> Tried:
     for op in (Sum((1,)), Product((1,)), Extremum("max", (1,)), Extremum("min", (0,)), LogSumExp((1,)), CumSum(1)):
         yield op, [special]
     yield LogSumExp((0,)), [np.full((3, 2), -np.inf)]
-    yield Sum((0,)), [np.arange(100_000, dtype=np.float32) / 7]
+    yield Sum((0,)), [np.arange(20_000, dtype=np.float32) / 7]
     yield Sum((0,)), [np.array([True, False, True])]
     yield Exponent(), [np.array([1.0, 0.5, -3.0, 0.0, 1e-310, 1e308, np.inf])]
     yield SearchSorted("left"), [np.array([1.0, 2.0, np.nan]), np.array([np.nan, np.inf, 2.0])]
