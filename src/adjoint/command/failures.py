@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sysconfig
 import traceback
 from enum import IntEnum
 from typing import Any
 
 from adjoint.base.errors import AdjointError
 from adjoint.base.source import is_library
+
+_PYTHONS_OWN = os.path.join(sysconfig.get_path("stdlib"), "")
 
 
 class Exit(IntEnum):
@@ -62,13 +66,19 @@ def said_of(error: BaseException, subject: str = "") -> str:
 
 def place_of(error: BaseException) -> str:
     """The innermost line of the user's own code that an error came through; empty when there is none."""
+    if isinstance(error, SyntaxError) and error.filename:  # of a file that was read: it did not run
+        written = (error.text or "").strip()
+        return f"{_file(error.filename)}:{error.lineno}" + (f": {written}" if written else "")
     frames: list[Any] = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if not is_library(frame.filename) and not frame.filename.startswith("<")
+        if not is_library(frame.filename) and not frame.filename.startswith(("<", _PYTHONS_OWN))
     ]
     if not frames:
         return ""
     last = frames[-1]
-    name = last.filename.replace("\\", "/").rpartition("/")[2]
-    return f"{name}:{last.lineno}, in {last.name}" + (f": {last.line}" if last.line else "")
+    return f"{_file(last.filename)}:{last.lineno}, in {last.name}" + (f": {last.line}" if last.line else "")
+
+
+def _file(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
