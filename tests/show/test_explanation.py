@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import rich.console
 from numpy.testing import assert_allclose
+from scipy import special
 
 import adjoint as ad
 from adjoint.base.errors import DtypeError, ShapeError
@@ -374,3 +375,12 @@ def test_seeds_and_directions_that_are_no_numbers():
         ad.explain(slides, seed="a")(1.0)
     with pytest.raises(DtypeError, match="the direction holds 'a', which is no number"):
         ad.explain(slides, mode="forward", direction="a")(1.0)
+
+
+def test_a_rule_that_is_too_long_to_write_down_has_its_numbers_alone():
+    """Written out, the rule of pbwa in its parameter has more parts than any memory: each value is read twice."""
+    explained = ad.explain(lambda a, x: special.pbwa(a, x)[0])(0.5, 1.2)
+    page = explained.html()
+    assert len(page) < 2_000_000
+    assert_allclose(explained.story.inputs[0].adjoint, ad.grad(lambda a: special.pbwa(a, 1.2)[0])(0.5))
+    assert "pbwa" in str(explained)

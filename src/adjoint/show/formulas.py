@@ -59,6 +59,7 @@ class Apply:
 
 Formula = Symbol | Number | Apply
 MOST_TERMS = 24  # of a sum over everything that reads a variable
+MOST_PARTS = 2000  # of a rule that is written as a formula
 
 
 def forward_formula(event: Event) -> Formula:
@@ -225,7 +226,16 @@ def _recorded(rule: Callable[..., Sequence[Value]], types: Sequence[ArrayType]) 
             program, captured = record_program(rule, [_strong(t) for t in types])
     except Exception:  # the rule asks for values: then there is no formula, and the numbers stand alone
         return None
-    return None if captured else program
+    return None if captured or _parts(program) > MOST_PARTS else program
+
+
+def _parts(program: Program) -> int:
+    """How many parts the results have when they are written out, each intermediate value as often as it is read."""
+    counts: dict[Any, int] = {}
+    for eq in program.equations:
+        count = 1 + sum(counts.get(a, 1) if isinstance(a, Var) else 1 for a in eq.inputs)
+        counts.update(dict.fromkeys(eq.outputs, count))
+    return max((counts.get(a, 1) for a in program.outputs if isinstance(a, Var)), default=1)
 
 
 def read(program: Program, symbols: Sequence[Formula]) -> list[Formula]:
