@@ -118,6 +118,27 @@ def faults(page: Any, rows: list[tuple[Any, list[Any], float, float]]) -> list[s
     return wrong
 
 
+def check_against(
+    opened: Any, name: str, columns: Any, exact: Any, rtol: float, atol: float = 0.0, digits: int = 30
+) -> None:
+    """The page gives what mpmath gives: exact(*arguments), a tuple for several results, within rtol·|z| + atol."""
+    import mpmath
+
+    op, xs = BY_NAME[name], [np.asarray(column) for column in columns]
+    case, _ = written(op, xs)
+    (outs,) = opened(evaluating_page([case])).evaluate(RUN, [case])
+    assert isinstance(outs, list), outs
+    wrong: list[str] = []
+    with mpmath.workdps(digits):
+        for i, arguments in enumerate(zip(*[x.tolist() for x in xs], strict=True)):
+            values = exact(*map(mpmath.mpmathify, arguments))
+            for k, value in enumerate(values if op.several else (values,)):
+                got = found(outs[k])[i].item()
+                if not abs(got - value) <= rtol * abs(value) + atol:
+                    wrong.append(f"{name}{arguments}: result {k} is {got} instead of {mpmath.nstr(value, 18)}")
+    assert not wrong, "\n".join(wrong)
+
+
 def check(opened: Any, *rows: tuple[Any, list[Any], float, float]) -> None:
     """The page gives what Python gives."""
     page = opened(evaluating_page([written(op, xs)[0] for op, xs, _, _ in rows]))

@@ -208,6 +208,11 @@ const numbers = (() => {
     return Math.sqrt(2 * Math.PI) * root * Math.exp(-t) * root * sum;
   }
 
+  function gammasgn(x) {
+    if (x > 0 || x === 0) return signbit(x) ? -1 : 1;
+    return Number.isInteger(x) || !Number.isFinite(x) ? NaN : Math.floor(x) % 2 ? -1 : 1;
+  }
+
   function gammaln(x) { // log |Γ(x)|
     if (x !== x) return NaN;
     if (!Number.isFinite(x)) return x;
@@ -272,6 +277,7 @@ const numbers = (() => {
     cosm1: (x) => -2 * Math.sin(x / 2) ** 2, exprel: (x) => (x === 0 ? 1 : x === Infinity ? x : Math.expm1(x) / x),
     "special.cbrt": Math.cbrt, "special.exp2": (x) => Math.pow(2, x), "special.expm1": Math.expm1, "special.log1p": Math.log1p,
     log_ndtr: (x) => (x > -1 ? Math.log1p(-0.5 * erfc(x / Math.SQRT2)) : Math.log(0.5 * erfcx(-x / Math.SQRT2)) - (x * x) / 2),
+    gammasgn,
     rgamma: (x) => (x === -Infinity || (x <= 0 && Number.isInteger(x)) ? 0 : 1 / gamma(x)),
     add: (x, y) => x + y, subtract: (x, y) => x - y, multiply: (x, y) => x * y, divide: (x, y) => x / y,
     power, float_power: power, arctan2: Math.atan2, maximum, minimum,
