@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from scipy.special import erf, expit, gammaln, pbdv
+from scipy.special import erf, expit, gammaln, hankel1, jv, kv, pbdv, struve, wright_bessel
 
 import adjoint as ad
 from adjoint.scipy.special import logsumexp
@@ -121,6 +121,10 @@ def searched(x, limits):
     return np.sum(x * places) + np.sum(np.partition(x, 2)[:2])
 
 
+def waves(v, x):
+    return jv(v, x) * np.log(kv(v, x)) + struve(v, x) + np.abs(hankel1(v, x)) ** 2 + wright_bessel(v, 1.0, x)
+
+
 VECTOR = np.array([0.3, -1.2, 0.8, 2.0])
 CASES = {
     "slides": (slides, (1.0,), (0.3,)),
@@ -138,6 +142,7 @@ CASES = {
     "transforms": (spectral, (VECTOR, np.array([0.5, 2.0, -1.0])), (VECTOR[::-1] * 0.7, np.array([1.5, -2.0, 0.3]))),
     "several results": (several, (1.5, 0.8), (0.7, 1.3)),
     "searched": (searched, (VECTOR, np.array([-1.0, 0.0, 1.0])), (VECTOR[::-1] * 1.5, None)),
+    "in the order": (waves, (1.3, 2.5), (0.6, 3.7)),
     "single precision": (single, (np.array([1, 2, 3], np.float32),), (np.array([0.5, 2.5, 1.5], np.float32),)),
 }  # fmt: skip
 
