@@ -35,11 +35,7 @@ NOT_COMPUTED = {
 # Functions, and families of their derivatives in parameters, that pages do not compute yet.
 OPEN = "lambertw"
 # Of those that take complex numbers, the ones that pages compute for real numbers alone.
-REAL_ALONE = """
-    elliprc elliprd elliprf elliprg elliprj eval_chebyc eval_chebys eval_chebyt eval_chebyu eval_gegenbauer
-    eval_genlaguerre eval_jacobi eval_laguerre eval_legendre eval_sh_chebyt eval_sh_chebyu eval_sh_jacobi
-    eval_sh_legendre hyp0f1 hyp1f1 hyp2f1 riemann_zeta wrightomega zeta
-"""
+REAL_ALONE = "riemann_zeta wrightomega zeta"
 FAMILIES_BY_MEMBER = {"ParameterDerivative": FAMILIES, "Placed": PLACES, "FunctionSequence": EQUATIONS}
 
 
