@@ -1,5 +1,8 @@
 """cond and switch: one of several functions, chosen by a value."""
 
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import operator
@@ -37,7 +40,7 @@ def cond(
             f"cond: the predicate must be one truth value; it has shape {np.shape(predicate)}. Use np.where to choose "
             "by element."
         )
-    if not isinstance(predicate, Traced):
+    if not isinstance(predicate, Traced) or predicate._trace.counts:
         return (true_branch if predicate else false_branch)(*operands)
     holds: Any = predicate
     index = np.where(holds if holds.dtype.kind == "b" else np.not_equal(holds, 0), 0, 1)
@@ -51,8 +54,9 @@ def switch(index: tree.Tree, branches: Sequence[Callable[..., tree.Tree]], *oper
         raise ValueError("switch: needs at least one branch.")
     if np.shape(index) != ():
         raise ShapeError(f"switch: the index must be one integer; it has shape {np.shape(index)}.")
-    if not isinstance(index, Traced):
-        return branches[min(max(operator.index(index), 0), len(branches) - 1)](*operands)
+    if not isinstance(index, Traced) or index._trace.counts:
+        chosen: Any = index
+        return branches[min(max(operator.index(chosen), 0), len(branches) - 1)](*operands)
     if index.dtype.kind not in "iu":
         raise DtypeError(f"switch: the index must be an integer, not {index.type}.")
     return _choose("switch", index, branches, operands)

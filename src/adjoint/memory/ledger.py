@@ -12,52 +12,72 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.base.origins import Origin, origin, pin, unpin
 from adjoint.base.source import Location
-from adjoint.memory.workspace import VIEWS, in_files, size_of, workspace
+from adjoint.memory.sizes import CALL, ITEM, array_object, entry_object, size_of, tracer_object
+from adjoint.memory.workspace import GIVEN, VIEWS, WRITTEN, in_files, overhead, workspace
+from adjoint.ops.call import Call
+from adjoint.ops.index import ScatterSum
 from adjoint.ops.loops import While
+from adjoint.ops.rewind import Rewind
+from adjoint.ops.sweep import WhileSweep
+from adjoint.pipeline import executable
 from adjoint.program.op import Op
 from adjoint.program.program import Var
 from adjoint.program.record import Record, RecordTracer, is_constant
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Size, Value, type_of
-from adjoint.transform.capture import COPY_BELOW, Captured
-from adjoint.transform.tape import Tape
+from adjoint.transform.capture import COPY_BELOW, Captured, must_be_copied
+from adjoint.transform.tape import Tape, TapeTracer
 
 # On the way back sums are added to what is there, and NumPy computes large results in the memory of an operand that
 # nobody else refers to: from how many bytes on.
-IN_PLACE = {"add": 0} | dict.fromkeys(("subtract", "multiply", "divide", "negative"), 1 << 18)
+IN_PLACE = 1 << 18
+ARITHMETIC = ("add", "subtract", "multiply", "divide", "negative")
 OWNED = ("add", "scattersum")  # makers of sums that others are added to
 Line = tuple[Location | str | None, str | None]  # a line of the user's, and on the way back what is pulled through
+OBJECTS: Line = (None, "objects")  # Python's, wherever they are made
+COMPILED: Line = (None, "compiled")  # workspaces that compiled functions keep
 
 
 class Room(Var):
     """A variable with memory of its own, which it gives back when nobody refers to it any more."""
 
-    __slots__ = ("_ledger", "_line", "_maker", "_size")
+    __slots__ = ("_ledger", "_line", "_maker", "_size", "_step")
 
     def __init__(self, kind: ArrayType, ledger: Ledger, line: Line, maker: str = "") -> None:
         super().__init__(kind)
         self._ledger, self._line, self._maker, self._size = ledger, line, maker, size_of(kind)
-        ledger.take(line, self._size)
+        self._step = ledger.step
+        ledger.take(line, self._size, array_object(kind))
 
     def __del__(self) -> None:
-        self._ledger.give(self._line, self._size)
+        self._ledger.give(self._line, self._size, array_object(self.type))
 
 
 class Window(Var):
     """A variable in the memory of others."""
 
-    __slots__ = ("_bases",)
+    __slots__ = ("_bases", "_ledger")
 
-    def __init__(self, kind: ArrayType, bases: Sequence[Var]) -> None:
+    def __init__(self, kind: ArrayType, ledger: Ledger, bases: Sequence[Var]) -> None:
         super().__init__(kind)
-        self._bases = bases
+        self._bases, self._ledger = bases, ledger
+        ledger.take(OBJECTS, array_object(kind))
+
+    def __del__(self) -> None:
+        self._ledger.give(OBJECTS, array_object(self.type))
+
+
+class Borrowed(Var):
+    """An argument of the caller's that a record must copy."""
+
+    __slots__ = ()
 
 
 class LedgerTracer(RecordTracer):
@@ -75,8 +95,8 @@ class LedgerTracer(RecordTracer):
     def held(self) -> Traced:
         """Records hold copies of arrays, unless they are very large."""
         trace: Any = self._trace
-        kind = self._var.type
-        return trace.own(kind) if kind.shape and size_of(kind) <= COPY_BELOW else self.snapshot()
+        kind, shared = self._var.type, isinstance(self._var, Window | Borrowed)
+        return trace.own(kind) if kind.shape and (shared or size_of(kind) <= COPY_BELOW) else self.snapshot()
 
 
 class Ledger(Record):
@@ -87,23 +107,28 @@ class Ledger(Record):
     """
 
     title = "memory_report"
+    records, counts = False, True
 
     def __init__(self, found: Answers | None = None) -> None:
         super().__init__(purpose="memory_report")
-        self.now = self.peak = 0
+        self.now = self.peak = CALL
+        self.step = 0  # how many entries of the record were read backwards
         self.waits = False
-        self.by_line: Counter[Line] = Counter()
-        self.at_peak: Counter[Line] = Counter()
+        self.by_line: Counter[Line] = Counter({OBJECTS: CALL})
+        self.at_peak: Counter[Line] = self.by_line.copy()
         self.answers = iter([guard.answer for guard in found.guards] if found else ())
         self.turns = iter(found.turns if found else ())
         self.plain = deque(found.plain if found else ())
         self._watched: dict[int, Any] = {}  # arrays that are real here too, by identity
         self.sizes: dict[Size, int] = {}  # turns of while loops
+        self.counted: dict[int, int] = {}  # those of loops that keep states, by the identity of what says it
         self.open_sizes = False  # one of them was not known
+        self._kernels: set[int] = set()  # programs whose machine code has its workspace, by identity
 
-    def take(self, line: Line, size: int) -> None:
-        self.now += size
+    def take(self, line: Line, size: int, objects: int = 0) -> None:
+        self.now += size + objects
         self.by_line[line] += size
+        self.by_line[OBJECTS] += objects
         if not self.waits:
             self.settle()
 
@@ -113,9 +138,10 @@ class Ledger(Record):
         if self.now > self.peak:
             self.peak, self.at_peak = self.now, self.by_line.copy()
 
-    def give(self, line: Line, size: int) -> None:
-        self.now -= size
+    def give(self, line: Line, size: int, objects: int = 0) -> None:
+        self.now -= size + objects
         self.by_line[line] -= size
+        self.by_line[OBJECTS] -= objects
 
     def line(self) -> Line:
         place, _, pulled = origin()
@@ -123,19 +149,34 @@ class Ledger(Record):
 
     def input(self, kind: ArrayType, value: Value = None) -> RecordTracer:
         """An argument of the caller's: its memory is there already."""
-        return LedgerTracer(self, Var(kind))
+        borrowed = isinstance(value, np.ndarray) and must_be_copied(value)
+        return LedgerTracer(self, (Borrowed if borrowed else Var)(kind))
 
-    def own(self, kind: ArrayType) -> RecordTracer:
+    def own(self, kind: ArrayType, maker: str = "") -> RecordTracer:
         """An array that is made here."""
-        return LedgerTracer(self, Room(kind, self, self.line()))
+        return LedgerTracer(self, Room(kind, self, self.line(), maker))
 
     def constant(self, value: Value) -> RecordTracer:
         return self.own(type_of(value))
 
+    def scattered(self, buffer: Value, op: Any, ct: Value, xs: Sequence[Value]) -> RecordTracer:
+        """A buffer of zeros like xs[0], or the one that there is, to which a cotangent is added where `op` reads."""
+        kind = ArrayType(xs[0].shape, xs[0].dtype)
+        buffer = self.own(kind, OWNED[1]) if buffer is None else buffer
+        into = ScatterSum(kind.shape, kind.dtype, (op.key(),))
+        extra = workspace(into, [type_of(x) for x in (ct, *xs[1:])], [kind])
+        self.settle()
+        self.take(self.line(), extra)
+        self.give(self.line(), extra)
+        return buffer
+
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         types = [a._var.type if isinstance(a, RecordTracer) else type_of(a) for a in args]
+        if isinstance(op, GIVEN + WRITTEN):
+            return op.evaluate(*[self.constant(a) if not isinstance(a, RecordTracer) else a for a in args])
+        turns = self._turns(op, args)
         found: Any = op.result_type(*types)
-        kinds: list[ArrayType] = [self._sized(t) for t in found] if op.several else [found]
+        kinds: list[ArrayType] = [self._sized(t, turns) for t in found] if op.several else [found]
         if self.plain and self.plain[0][0] == op and not op.several and self.line()[1] is None:
             return self.watched(self.plain.popleft()[1])
         for program in op.programs().values() if hasattr(op, "programs") else ():  # type: ignore[attr-defined]
@@ -144,26 +185,62 @@ class Ledger(Record):
         if isinstance(op, VIEWS):
             self.settle()
             bases = [a._var for a in args if isinstance(a, RecordTracer)]
-            return LedgerTracer(self, Window(kinds[0], bases))
+            return LedgerTracer(self, Window(kinds[0], self, bases))
         line = self.line()
-        extra = workspace(op, types, kinds)
+        extra = workspace(op, types, kinds, turns)
+        objects = overhead(op)
         self.settle()
-        self.waits = line[1] is not None and op.title in IN_PLACE and self._in_place(size_of(kinds[0]), op, args)
-        outside = in_files(op)  # behind the other results
-        inside = len(kinds) - outside
-        made = [LedgerTracer(self, Room(kind, self, line, op.title)) for kind in kinds[:inside]]
-        made += [LedgerTracer(self, Var(kind)) for kind in kinds[inside:]]
-        if extra:
-            self.take(line, extra)
-            self.give(line, extra)
+        if isinstance(op, Call):
+            extra -= self._kept_workspace(op)
+        self.waits = line[1] is not None and op.title in ARITHMETIC and self._in_place(size_of(kinds[0]), op, args)
+        outside = range(*in_files(op).indices(len(kinds)))
+        made = [
+            LedgerTracer(self, Var(kind) if i in outside else Room(kind, self, line, op.title))
+            for i, kind in enumerate(kinds)
+        ]
+        if turns is not None and isinstance(op, WhileSweep):
+            self.counted[id(made[-1]._var)] = turns
+        if extra or objects:
+            self.take(line, extra, objects)
+            self.give(line, extra, objects)
         return tuple(made) if op.several else made[0]
+
+    def handed_out(self, gradients: Sequence[Value]) -> None:
+        """Results that share memory are copied for the caller."""
+        views = [g for g in gradients if isinstance(g, RecordTracer) and isinstance(g._var, Window)]
+        copies = [self.own(g._var.type) for g in views]
+        del copies
+
+    def _kept_workspace(self, op: Call) -> int:
+        """The workspace of a compiled function, which stays; counted when it is first called."""
+        kernel = executable(op.program).kernel
+        size = 0 if kernel is None else kernel.workspace
+        if size and id(op.program) not in self._kernels:
+            self._kernels.add(id(op.program))
+            self.take(COMPILED, size)
+        return size
+
+    def _turns(self, op: Op, args: Sequence[Value]) -> int | None:
+        """How many turns a loop with a condition takes, or has taken; None where it is not known."""
+        if isinstance(op, While | WhileSweep):
+            if self.line()[1] is not None:  # the loop runs once more on the way back, with tangents
+                return None
+            known = next(self.turns, None)
+            self.open_sizes = self.open_sizes or known is None
+            return known
+        if isinstance(op, Rewind) and op.loop.has_condition and op.stored:
+            last: Any = op.parts(args)[0][-1]
+            return self.counted.get(id(last._var)) if isinstance(last, RecordTracer) else None
+        return None
 
     def _in_place(self, size: int, op: Op, args: Sequence[Value]) -> bool:
         """Whether the result may stand in the place of an operand, which was made on the way back too."""
         rooms = [a._var for a in args if isinstance(a, RecordTracer) and isinstance(a._var, Room)]
         fitting = [r for r in rooms if r._size == size and r._line[1] is not None]
-        # the first sum of two cotangents is a new array, to which the others are added
-        return size >= IN_PLACE[op.title] and any(op.title != "add" or r._maker in OWNED for r in fitting)
+        if op.title == "add":  # the first sum of two cotangents is a new array, to which the others are added
+            return any(r._maker in OWNED for r in fitting)
+        # what was made for this very pull may have no name; a cotangent has one, while it is pulled back
+        return size >= IN_PLACE and any(r._step == self.step for r in fitting)
 
     def watched(self, array: Any) -> Any:
         """Count an array that is real here too, as long as it lives."""
@@ -173,15 +250,13 @@ class Ledger(Record):
             self.take(line, size)
         return array
 
-    def _sized(self, kind: ArrayType) -> ArrayType:
+    def _sized(self, kind: ArrayType, turns: int | None) -> ArrayType:
         """A type whose sizes are numbers: those of a while loop were found by running forwards."""
         if all(isinstance(n, int) for n in kind.shape):
             return kind
         for n in kind.shape:
             if isinstance(n, Size) and n not in self.sizes:
-                known = next(self.turns, None)
-                self.open_sizes = self.open_sizes or known is None
-                self.sizes[n] = 1 if known is None else known
+                self.sizes[n] = 1 if turns is None else turns
         return ArrayType(tuple(self.sizes[n] if isinstance(n, Size) else n for n in kind.shape), kind.dtype)
 
     def ask(self, x: RecordTracer, question: str, answer: Callable[[Value], Any]) -> Any:
@@ -195,6 +270,8 @@ class Answers(Record):
 
     Integers and truth values are plain arrays, as in a real run: shapes may depend on them.
     """
+
+    records, counts = False, True
 
     def __init__(self) -> None:
         super().__init__(concrete=True, purpose="memory_report", runs_again=False)
@@ -225,43 +302,47 @@ def _turns(op: While, xs: Sequence[Value]) -> int:
 class _Counted(Captured):
     """Copies of the caller's arrays, counted instead of made."""
 
-    __slots__ = ("_copies", "_ledger")
+    __slots__ = ("_ledger",)
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(False)
-        self._ledger, self._copies = ledger, list[Any]()
+        self._ledger = ledger
 
     def hold(self, value: Value) -> Value:
         if isinstance(value, np.ndarray):
-            kind = type_of(value)
-            if size_of(kind) <= COPY_BELOW and not is_constant(value):
-                self._copies.append(self._ledger.own(kind))
-            return value
+            copied = must_be_copied(value) and not is_constant(value)
+            return self._ledger.watched(value.view()) if copied else value  # the view lives as long as a copy would
         return value.held() if isinstance(value, Traced) else value
 
 
 class Lines(list[Any]):
     """The entries of a record, which say where they come from when they are read backwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         super().__init__()
-        self.places: list[tuple[Any, str]] = []
+        self.places: list[tuple[Any, str, int]] = []
+        self._ledger, self._known = ledger, set[int]()
 
     def append(self, entry: Any) -> None:
         head = entry[0]
         op = head[3] if isinstance(head, list) else head
-        self.places.append((origin().location, getattr(op, "title", getattr(op, "name", ""))))
+        size = entry_object(entry, self._known)
+        self.places.append((origin().location, getattr(op, "title", getattr(op, "name", "")), size))
+        self._ledger.take(OBJECTS, size)
         super().append(entry)
 
     def pop(self, index: Any = -1) -> Any:
-        place, name = self.places.pop()
+        place, name, size = self.places.pop()
         pin(Origin(place, (), name))
+        self._ledger.give(OBJECTS, size)
+        self._ledger.step += 1
         return super().pop()
 
-    def __getitem__(self, index: Any) -> Any:
-        place, name = self.places[index]
-        pin(Origin(place, (), name))
-        return super().__getitem__(index)
+    def __reversed__(self) -> Iterator[Any]:
+        for entry, (place, name, _) in zip(super().__reversed__(), reversed(self.places), strict=True):
+            pin(Origin(place, (), name))
+            self._ledger.step += 1
+            yield entry
 
 
 class CountedTape(Tape):
@@ -270,10 +351,20 @@ class CountedTape(Tape):
     def __init__(self, ledger: Ledger) -> None:
         super().__init__()
         self.captured = _Counted(ledger)
-        self.entries = Lines()
+        self.entries = Lines(ledger)
+        self._ledger = ledger
+        self._tracers: dict[int, Any] = {}  # those that live, by identity
+
+    def _new(self, value: Value, entry: tuple[Any, ...]) -> TapeTracer:
+        tracer = super()._new(value, entry)
+        key, size, ledger, tracers = id(tracer), tracer_object(tracer), self._ledger, self._tracers
+        tracers[key] = weakref.ref(tracer, lambda _: (ledger.give(OBJECTS, size), tracers.pop(key)))
+        ledger.take(OBJECTS, size)
+        return tracer
 
     def reading_back(self) -> Any:
         """While the record is read, memory is counted for the lines that are pulled through."""
+        self._ledger.take(OBJECTS, ITEM * len(self.entries))  # a place for each cotangent
         return _Unpinned()
 
 

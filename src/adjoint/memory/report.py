@@ -15,20 +15,19 @@ from adjoint.api import value_and_grad
 from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, user_facing
 from adjoint.jitting import Jitted, jit
-from adjoint.memory.ledger import Answers, CountedTape, Ledger, Line
-from adjoint.memory.workspace import size_of, workspace
+from adjoint.memory.ledger import COMPILED, OBJECTS, Answers, CountedTape, Ledger, Line
+from adjoint.memory.sizes import size_of
+from adjoint.memory.workspace import callbacks
 from adjoint.ops.loops import While
 from adjoint.pipeline import executable, traced
-from adjoint.program.program import Program
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, select
 from adjoint.transform.drivers import scalar_output
-from adjoint.transform.reverse import SMALL_RECORD, sweep
-from adjoint.transform.tape import HEAD, SMALL, TapeTracer
+from adjoint.transform.reverse import SMALL_RECORD, sweep, sweep_small
+from adjoint.transform.tape import SMALL, TapeTracer
 
-# bytes that an entry of the record takes beside the elements of its arrays, measured: of pointwise primitives, others
-ENTRY, OTHER_ENTRY = 160, 320
+OWN = {OBJECTS: "objects of Python", COMPILED: "workspace of compiled functions"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -161,21 +160,22 @@ class _Run:
     def counted(self, ledger: Ledger) -> tuple[int, int]:
         """Run forwards and backwards on types: (memory between the two, of the results)."""
         with running(ledger):
-            inputs = [ledger.input(t) for t in self.types]
+            inputs = [ledger.input(t, v) for t, v in zip(self.types, self.values, strict=True)]
             with running(CountedTape(ledger)) as tape:
                 small = all(size_of(t) <= SMALL for t in self.types)
                 tracers = [tape.input(x) for x in inputs]  # they live until the gradient is there
                 y = scalar_output(self.call(tracers), False, "memory_report")
                 entries, forward = tape.entries, ledger.now
-                overhead = sum(ENTRY if isinstance(entry[0], HEAD) else OTHER_ENTRY for entry in entries)
-                ledger.take((None, "record"), overhead)
                 if isinstance(y, TapeTracer) and y._trace is tape and y._index >= 0:
                     seed, at = ledger.own(ArrayType((), y.dtype)), y._index
                     with tape.reading_back(), tape.reading():
-                        consume = not small or len(entries) > SMALL_RECORD
-                        tape.entries = [] if consume else entries
-                        found = sweep(entries, len(inputs), {at: seed}, consume=consume)
+                        if small and len(entries) <= SMALL_RECORD:
+                            found = sweep_small(entries, {at: seed})
+                        else:
+                            tape.entries = []
+                            found = sweep(entries, len(inputs), {at: seed}, consume=True)
                     ledger.settle()
+                    ledger.handed_out(found)
                     del found
         return forward, sum(map(size_of, self.types)) + 8
 
@@ -185,7 +185,7 @@ def parts_of(lines: dict[Line, int]) -> tuple[Part, ...]:
     found: dict[tuple[str, str], int] = {}
     for (place, pulled), nbytes in lines.items():
         if nbytes > 0:
-            text = "the record itself" if place is None and pulled == "record" else describe(place)
+            text = OWN.get((place, pulled)) or describe(place)
             phase = "forward" if pulled is None or place is None else "backward"
             found[text, phase] = found.get((text, phase), 0) + nbytes
     ordered = sorted(found.items(), key=lambda item: -item[1])
@@ -207,7 +207,7 @@ def _compiled(name: str, function: Jitted, argnums: Argnums, args: Any, kwargs: 
         Part("workspace of the machine code", "", kernel.workspace),
         Part("results", "", results),
         Part("constants", "", constants),
-        Part("calls of NumPy", "", calls := _called(made.program, kernel.notes["callbacks"])),
+        Part("calls of NumPy", "", calls := callbacks(made)),
     )
     notes: list[str] = []
     if way.expected:
@@ -216,16 +216,6 @@ def _compiled(name: str, function: Jitted, argnums: Argnums, args: Any, kwargs: 
         notes.append("A while loop keeps what the way back reads of every turn: that comes on top.")
     total = kernel.workspace + results + constants + calls
     return MemoryReport(name, total, 0, results, tuple(p for p in parts if p.nbytes), tuple(notes), True)
-
-
-def _called(program: Program, calls: Sequence[tuple[str, Any]]) -> int:
-    """Bytes that what machine code leaves to NumPy takes while it runs; the results then go to the workspace."""
-    found = [0]
-    for eq in program.equations:
-        if (eq.op.title, eq.location) in calls:
-            types, kinds = [a.type for a in eq.inputs], [v.type for v in eq.outputs]
-            found.append(sum(map(size_of, kinds)) + workspace(eq.op, types, kinds))
-    return max(found)
 
 
 def _open(op: Any) -> bool:

@@ -2,72 +2,124 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from adjoint.memory.algebra import algebra_workspace, is_algebra
+from adjoint.memory.primitives import primitive_workspace
+from adjoint.memory.sizes import EQUATION, WRITING, size_of
+from adjoint.ops.call import Call
 from adjoint.ops.control import Cond
-from adjoint.ops.convolution import Convolution
-from adjoint.ops.convolving import ROOM
-from adjoint.ops.fourier import Fourier
-from adjoint.ops.index import ScatterSum, Slice
+from adjoint.ops.custom import Attach
+from adjoint.ops.index import Slice
 from adjoint.ops.loops import While
-from adjoint.ops.pointwise import MaskedProduct
 from adjoint.ops.policies import Mark
 from adjoint.ops.rearrange import Broadcast, Imag, Real, Reshape, Transpose
 from adjoint.ops.reversible import Reversible
 from adjoint.ops.rewind import Rewind
 from adjoint.ops.select import StopGradient
-from adjoint.ops.sweep import Sweep
+from adjoint.ops.slots import Keeper
+from adjoint.ops.spectral import FramedEigh, FramedSVD
+from adjoint.ops.sweep import Sweep, WhileSweep
+from adjoint.pipeline import Executable, executable
 from adjoint.program.program import Equation, Program, Var, last_uses
 from adjoint.program.types import ArrayType
 
 VIEWS = (Slice, Transpose, Reshape, Broadcast, StopGradient, Real, Imag, Mark)  # they give no memory of their own
+GIVEN = (Attach, FramedEigh, FramedSVD)  # their results are some of their arguments
+WRITTEN = (Reversible,)  # they are read equation by equation, so that each of them can be counted by itself
+LONGEST = 100_000  # turns of a loop whose way back is gone through
 
 
-def size_of(kind: ArrayType) -> int:
-    """Bytes; a length that is not known counts as one."""
-    return math.prod(n if isinstance(n, int) else 1 for n in kind.shape) * kind.dtype.itemsize
+def in_files(op: Any) -> slice:
+    """Which of an operation's results are in files: the states that a loop keeps there."""
+    if not isinstance(op, Sweep | WhileSweep) or op.checkpoint.disk is None:
+        return slice(0, 0)
+    first = len(op.body.outputs)
+    return slice(first, first + op.carries)
 
 
-def in_files(op: Any) -> int:
-    """How many of an operation's last results are in files: the states that a loop keeps there."""
-    return op.carries if isinstance(op, Sweep) and op.checkpoint.disk is not None else 0
+def workspace(op: Any, types: Sequence[ArrayType], kinds: Sequence[ArrayType], turns: int | None = None) -> int:
+    """Bytes that an operation on these types needs while it runs, beside its arguments and results.
 
-
-def workspace(op: Any, types: Sequence[ArrayType], kinds: Sequence[ArrayType]) -> int:
-    """Bytes that an operation on these types needs while it runs, beside its arguments and results."""
-    if isinstance(op, MaskedProduct):
-        return size_of(ArrayType(kinds[0].shape, np.dtype(bool)))
-    if isinstance(op, ScatterSum):  # the indices are compared with zero, and counted with weights
-        plain = len(op.shape) == 1 and op.dtype == np.float64
-        return max([2 * size_of(t) for t in types[len(op.keys) :] if plain and t.shape != (1,)], default=0)
-    if isinstance(op, Convolution):  # windows are copied
-        windows = ArrayType((*types[0].shape[:3], *types[1].shape[3:], *op.lengths), kinds[0].dtype)
-        return min(size_of(windows), ROOM * windows.dtype.itemsize)
-    if isinstance(op, Fourier):  # rows are copied, one at a time
-        return max([size_of(ArrayType((types[0].shape[axis],), kinds[0].dtype)) for axis in op.axes], default=0)
+    `turns` of a loop that goes on as long as a condition holds, where they are known.
+    """
+    known = primitive_workspace(op, types, kinds)
+    if known is not None:
+        return known
+    if is_algebra(op):
+        return algebra_workspace(op, types, kinds)
     if not op.several or not hasattr(op, "programs"):
         return 0
+    if isinstance(op, Call):
+        return kernel_memory(executable(op.program))
     results = sum(map(size_of, kinds))
     if isinstance(op, Rewind):
-        loop = op.loop
-        state = sum(map(size_of, loop.body.input_types[loop.constants : loop.constants + loop.carries]))
-        slots = loop.checkpoint.capacity(loop.length if not loop.has_condition else 0)
-        spare = 0 if loop.checkpoint.disk is not None else max(slots - 1, 0) * state
-        return spare + max(program_peak(op.turn), program_peak(op.advancing()) + state)
+        return _rewind(op, turns)
     if isinstance(op, Cond):
         return max(max(map(program_peak, op.branches)) - results, 0)
-    if isinstance(op, Reversible):
-        return max(max(map(program_peak, op.layers)) - results, 0)
     if isinstance(op, While):  # rows are listed, then stacked
         return max(sum(map(size_of, kinds[op.carries :])), program_peak(op.body))
     if hasattr(op, "carries"):
         return program_peak(op.body)
     return max(max(map(program_peak, op.programs().values())) - results, 0)
+
+
+def overhead(op: Any) -> int:
+    """Bytes of Python's objects of a program that is written for one call: a loop, or its way back."""
+    if not hasattr(op, "carries") and not isinstance(op, Rewind | Cond):
+        return 0
+    return WRITING + EQUATION * sum(len(program.equations) for program in op.programs().values())
+
+
+def _rewind(op: Rewind, turns: int | None) -> int:
+    """States that are not among those that the loop has kept, and a turn backwards or forwards."""
+    loop, plan = op.loop, op.loop.checkpoint
+    state = sum(map(size_of, loop.body.input_types[loop.constants : loop.constants + loop.carries]))
+    back, ahead = program_peak(op.turn), program_peak(op.advancing())
+    if plan.disk is not None:
+        return state + max(back, ahead + state)
+    length = turns if loop.has_condition else loop.length
+    if length is None or length > LONGEST:
+        return plan.capacity(length or 0) * state + max(back, ahead)
+    if loop.has_condition:
+        keeper = Keeper(plan.capacity(0))
+        for turn in range(length):
+            keeper.next(turn)
+        places = keeper.places
+    else:
+        places = plan.stored(length)
+    held = len({*places, length - 1})  # the state before the last turn has a row too
+    most = fresh = 0
+    stack = [False] * held  # which states are new
+    for step in plan.reversal(length, places, plan.capacity(length)) if length else ():
+        if step.advance:
+            most = max(most, fresh * state + ahead + (state if step.advance > 1 else 0))
+            stack.append(True)
+            fresh += 1
+        if step.turn is not None:
+            most = max(most, fresh * state + back)
+            fresh -= stack.pop()
+    return most
+
+
+def kernel_memory(made: Executable) -> int:
+    """Bytes that a compiled program takes beside arguments and results; its workspace stays for later calls."""
+    if made.kernel is None:
+        return program_peak(made.program)
+    return made.kernel.workspace + callbacks(made)
+
+
+def callbacks(made: Executable) -> int:
+    """Bytes that what machine code leaves to NumPy takes while it runs; the results then go to the workspace."""
+    found = [0]
+    calls = made.kernel.notes["callbacks"] if made.kernel is not None else ()
+    for eq in made.program.equations:
+        if (eq.op.title, eq.location) in calls:
+            types, kinds = [a.type for a in eq.inputs], [v.type for v in eq.outputs]
+            found.append(sum(map(size_of, kinds)) + workspace(eq.op, types, kinds))
+    return max(found)
 
 
 def program_peak(program: Program) -> int:
@@ -85,9 +137,10 @@ def _program_peak(program: Program) -> int:
     now = peak = 0
     for position, eq in enumerate(program.equations):
         extra = workspace(eq.op, [a.type for a in eq.inputs], [v.type for v in eq.outputs])
+        shared = isinstance(eq.op, VIEWS + GIVEN)
         for v in eq.outputs:
-            bases[v] = _bases(eq, bases) if isinstance(eq.op, VIEWS) else {v}
-            now += 0 if isinstance(eq.op, VIEWS) else size_of(v.type)
+            bases[v] = _bases(eq, bases) if shared else {v}
+            now += 0 if shared else size_of(v.type)
             holders.update(bases[v])
         peak = max(peak, now + extra)
         for v in last.get(position, ()):

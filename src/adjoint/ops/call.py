@@ -45,7 +45,8 @@ class Call(Control):
 
     def __call__(self, *xs: Value) -> Value:
         top = max((x._trace for x in xs if isinstance(x, Traced)), key=lambda trace: trace.level, default=None)
-        return tuple(interpret(self.program, xs)) if isinstance(top, Record) else bind(self, *xs)
+        written_out = isinstance(top, Record) and top.records
+        return tuple(interpret(self.program, xs)) if written_out else bind(self, *xs)
 
     def evaluate(self, *xs: Value) -> Value:
         return tuple(_runner[0](self.program, xs))

@@ -68,7 +68,7 @@ def _forwards(x: Any, w: Any, a: list[int], b: list[int], d: list[int], e: list[
     if all(n == 1 for n in b) and (any(n > 1 for n in a) or few):
         return _scattered(x, w, a, d, e, lengths)
     extent = [s * (p - 1) + t * (k - 1) + 1 for s, p, t, k in zip(b, lengths, d, size)]
-    if _fourier_pays(x, w, extent, lengths) and np.isfinite(np.sum(x)) and np.isfinite(np.sum(w)):
+    if fourier_pays(x, w, extent, lengths) and np.isfinite(np.sum(x)) and np.isfinite(np.sum(w)):
         return _by_fourier(_framed(x, a, e, extent), w, b, d, lengths)
     if single:
         frame = _framed(x, a, e, extent)
@@ -221,7 +221,7 @@ def _by_rows(frame: Any, w: Any, lengths: tuple[int, ...]) -> Any:
     return z
 
 
-def _fourier_pays(x: Any, w: Any, extent: Ints, lengths: Ints) -> bool:
+def fourier_pays(x: Any, w: Any, extent: Ints, lengths: Ints) -> bool:
     """Whether three transforms and the products of spectra take less than all products of elements."""
     taps, places, points = math.prod(w.shape[3:]), math.prod(lengths), math.prod(extent)
     if x.dtype.kind not in "fc" or min(taps, places) < 64:

@@ -18,17 +18,20 @@ import numpy as np
 from adjoint.ops.calculus import Flat
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.ops.levels import OnStacks, beside
-from adjoint.ops.matrices import hermitian, underlying
+from adjoint.ops.matrices import hermitian, is_counted, underlying
 from adjoint.ops.strays import vanishing
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
 
 def may_coincide(w: Value, zeros: bool) -> bool:
-    """Whether values coincide somewhere, or are zero if that counts; True where they are not known yet."""
+    """Whether values coincide somewhere, or are zero if that counts; True where they are not known yet.
+
+    Where only memory is counted, they do not.
+    """
     value = underlying(w)
     if value is None:
-        return True
+        return not is_counted(w)
     return bool(np.any(beside(value)) or (zeros and np.any(vanishing(value))))
 
 

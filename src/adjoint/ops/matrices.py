@@ -74,6 +74,11 @@ def is_plain(x: Value) -> bool:
     return not isinstance(x, Traced)
 
 
+def is_final(x: Value) -> bool:
+    """Whether nothing will be differentiated again: a plain array, or what stands for one."""
+    return not isinstance(x, Traced) or x._trace.counts  # pyright: ignore[reportPrivateUsage]
+
+
 def diagonal(x: Value) -> Value:
     """The diagonal of each matrix; for a wide or tall one, of its square part. x[…, m, n] -> […, min(m, n)]."""
     if is_plain(x):
@@ -175,6 +180,15 @@ def underlying(x: Value) -> Value:
             return None
         x = x._value  # pyright: ignore[reportPrivateUsage]
     return x
+
+
+def is_counted(x: Value) -> bool:
+    """Whether a value has no elements and stands for an array that has: its memory is counted, whatever they are."""
+    while isinstance(x, Traced):
+        if x._trace.counts:  # pyright: ignore[reportPrivateUsage]
+            return True
+        x = x._value  # pyright: ignore[reportPrivateUsage]
+    return False
 
 
 def answer(question: Callable[[Value], Value], x: Value) -> bool | None:

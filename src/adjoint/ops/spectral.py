@@ -43,6 +43,7 @@ from adjoint.ops.matrices import (
     complement_push,
     factor_dtype,
     hermitian,
+    is_final,
     is_plain,
     real_diagonal,
     skew,
@@ -59,13 +60,13 @@ _turning, _sharing, _dividing = Turning(), Sharing(), Dividing()
 class Basis:
     """The vectors at a point A, with A V = U diag(w), and what is divided by the values w.
 
-    On plain arrays nothing will be differentiated again, and the levels are their diagonal. If `zeros`, values that
+    Where nothing will be differentiated again, the levels are their diagonal. If `zeros`, values that
     are zero are singular ones, and may grow into spaces that A does not reach.
     """
 
     def __init__(self, a: Value, u: Value, v: Value, w: Value, zeros: bool = False) -> None:
         self.u, self.v, self.w, self.zeros = u, v, w, zeros
-        self.levels = None if all(map(is_plain, (a, u, v, w))) else Levels()(a, u, v, w)
+        self.levels = None if all(map(is_final, (a, u, v, w))) else Levels()(a, u, v, w)
         self.strays = None
         if self.levels is not None and may_coincide(w, zeros):
             self.strays = np.concatenate([self.levels, Unreached()(a, u, v, w)], axis=-2) if zeros else self.levels

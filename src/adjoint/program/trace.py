@@ -42,6 +42,7 @@ class Trace(ABC):
     unrolls = False  # runs loops turn by turn
     differentiates = False  # its values are a value with derivatives beside it
     records = False  # writes a program: an effect inside it is written down, whatever it reads
+    counts = False  # its values stand for plain arrays, to know what would be done with them; effects are left out
     # the thread in which the short way of recording may be taken; 0 when it may not (see transform/recorders.py)
     fast = 0
     defers = False  # may have to run the function again: effects wait until it has run
@@ -237,7 +238,9 @@ def perform(op: Op, *args: Value) -> Value:
     """
     top = max((a._trace for a in args if isinstance(a, Traced)), key=lambda trace: trace.level, default=None)
     keeper = _live.get()
-    while keeper is not None and not (keeper.records or (keeper.defers and op.deferred)):  # type: ignore[attr-defined]
+    while keeper is not None and not (
+        keeper.records or keeper.counts or (keeper.defers and op.deferred)  # type: ignore[attr-defined]
+    ):
         keeper = keeper.outer
     if keeper is not None and (top is None or keeper.level > top.level):
         top = keeper
@@ -300,7 +303,8 @@ def concrete(x: Value) -> Value:
 
 def refuse_conversion(x: Traced, call: str, remedy: str) -> NoReturn:
     """Python or NumPy asks for a plain number where a traced value stands."""
-    lost = "It is not known while a program is recorded" if x._trace.records else "Its derivative would be lost"
+    unknown = x._trace.records or x._trace.counts
+    lost = "It is not known while a program is recorded" if unknown else "Its derivative would be lost"
     place = here()
     message = f"{call} was asked for the plain value of a traced {x.type}, at {describe(place)}. {lost}. {remedy}"
     remember_refusal(message, place)

@@ -53,6 +53,15 @@ def explain_lock(problem: ValueError, title: str) -> None:
         ) from problem
 
 
+def must_be_copied(value: np.ndarray[Any, Any]) -> bool:
+    """Whether a record has a copy of an array rather than lock it: it is small, or others may write to it all the same.
+
+    A read-only array cannot be locked again: someone else may make it writeable.
+    """
+    own = value.base is None and value.flags.owndata
+    return not own or value.nbytes <= COPY_BELOW or (not value.flags.writeable and id(value) not in _locks)
+
+
 # As Any: a test against it leaves the value Any, where the class would make it an array of unknown elements.
 _ARRAY: Any = np.ndarray
 
@@ -71,14 +80,7 @@ class Captured:
         if isinstance(value, _ARRAY):
             if id(value) in self._locked or is_constant(value):
                 return value
-            own = value.base is None and value.flags.owndata
-            if (
-                self._outlives
-                or not own
-                or value.nbytes <= COPY_BELOW
-                or (not value.flags.writeable and id(value) not in _locks)
-            ):
-                # a read-only array cannot be locked again: someone else may make it writeable
+            if self._outlives or must_be_copied(value):
                 return value.copy(order="K")  # as it lies: whether x.ravel() is a view depends on it
             lock(value)
             self._locked[id(value)] = (value, _checksum(value))

@@ -1,5 +1,8 @@
 """The cotangents of a sweep: sums of what arrives from all uses of a variable, in memory of our own where possible."""
 
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -48,6 +51,11 @@ def accumulate(cts: list[Any], i: int, g: Value, owned: set[int]) -> None:
 def scatter(cts: list[Any], i: int, op: Any, ct: Value, xs: Sequence[Any], owned: set[int]) -> None:
     """Add the cotangent of x[index] to that of x without making a dense array each time."""
     old = cts[i]
+    if isinstance(ct, Traced) and ct._trace.counts:  # as the plain arrays that it stands for: dense from the start
+        trace: Any = ct._trace
+        cts[i] = trace.scattered(old if i in owned else None, op, ct, xs)
+        owned.add(i)
+        return
     if (
         isinstance(ct, Traced)
         or isinstance(old, Traced)

@@ -1,5 +1,8 @@
 """Rules given by the user: what is missing is derived by transposition, or by differences for black boxes."""
 
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import warnings
@@ -199,7 +202,8 @@ def _transposed(
     linear: Callable[[Sequence[Value]], Sequence[Value]], types: Sequence[ArrayType], cts: Sequence[Value], _: Any
 ) -> list[Value]:
     """The transpose of a linear function, applied: its record read backwards, or by columns if it is a black box."""
-    zeros = [np.zeros(t.shape, t.dtype) for t in types]
+    counting: Any = next((ct._trace for ct in cts if isinstance(ct, Traced) and ct._trace.counts), None)
+    zeros = [np.zeros(t.shape, t.dtype) if counting is None else counting.own(t) for t in types]
 
     def call(inputs: Sequence[Value]) -> Any:
         return tuple(_zero(ct) if z is None else z for z, ct in zip(linear(inputs), cts, strict=True))
