@@ -124,8 +124,19 @@ def _form(a: LinearMap, u: Any, v: Any) -> Value:
 
 def second_derivative(function: Callable[[Any], Any]) -> Callable[[Any], BilinearMap]:
     """second_derivative(f)(x)[u, v] = ∂²f(x)[u, v], symmetric; two pushes for each pair, no tensor unless asked."""
+    pushed = _PushedTwice(function)
+    return lambda x: bilinear(pushed, x, parameters=(x,), symmetric=True)
 
-    def pushed_twice(x: Any, u: Any, v: Any) -> Any:
-        return jvp(lambda x: jvp(function, (x,), (u,))[1], (x,), (v,))[1]
 
-    return lambda x: bilinear(pushed_twice, x, parameters=(x,), symmetric=True)
+@dataclass(frozen=True)
+class _PushedTwice:
+    """∂²f(x)[u, v], equal to that of the same function."""
+
+    function: Callable[[Any], Any]
+
+    @property
+    def __name__(self) -> str:
+        return f"the second derivative of {getattr(self.function, '__name__', 'a function')}"
+
+    def __call__(self, x: Any, u: Any, v: Any) -> Any:
+        return jvp(lambda x: jvp(self.function, (x,), (u,))[1], (x,), (v,))[1]
