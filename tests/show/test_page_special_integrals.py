@@ -1,9 +1,10 @@
 """Exponential and elliptic integrals, the dilogarithm, Wright's omega, ζ and Kolmogorov's distribution in a page."""
 
+import mpmath
 import numpy as np
 import pytest
 
-from tests.show.evaluating import Case, check
+from tests.show.evaluating import Case, check, check_against
 
 pytestmark = pytest.mark.browser
 INF, NAN = float("inf"), float("nan")
@@ -49,9 +50,37 @@ def test_the_dilogarithm_and_omega(opened):
     )
 
 
+def test_omega_and_lambert_of_complex_numbers(opened):
+    grid = [complex(x, y) for x, y in zip(rng.uniform(-6, 4, 150), rng.uniform(-7, 7, 150), strict=True)]
+    cuts = [complex(x, y) for x in (-1.0, -5.0, -0.5, -50.0) for y in (np.pi, -np.pi, 3.1, 3.2, -3.2)]
+    check(opened, Case([*plane(1e-3, 100), *grid, *cuts, -800 + 1j, 1e10j, 3 + 0j], 2e-14).of("wrightomega"))
+    numbers = [
+        *plane(1e-9, 1e9),
+        *plane(0.05, 3),
+        -0.2 + 0j,
+        -0.3 + 0j,
+        -3 + 0j,
+        2 + 0j,
+        -0.36 + 1e-3j,
+        complex(NAN, 0),
+    ]
+    samples = [(z, k, 1e-8) for z in numbers for k in (0, -1, 1, 3)] + [(0j, 0, 1e-8), (0j, 1, 1e-8)]
+    types = ("complex128", "int64", "float64")
+    check(opened, Case(samples, 1e-13, dtypes=types).of("lambertw"))
+
+
+def test_zeta_of_complex_numbers(opened):
+    near = [complex(2, 1e-9), complex(-3, 0.1), complex(0.5, 100), complex(-20.3, 40), 3 + 0j]
+    check(opened, Case([*plane(1e-2, 30), *near], 1e-12).of("riemann_zeta"))
+    two = [(2 + 1j, 1.0), (-2 + 3j, 1.0), (0.5 + 0j, 1.0), (3 + 0j, 2.5), (2 + 1j, 2.0), (-1.5 + 0j, 2.0)]
+    check(opened, Case(two, 1e-12, dtypes=("complex128", "float64")).of("zeta"))
+    beside = [complex(1, 1e-6), complex(1 + 1e-9, 1e-5), complex(0.9, 300.5)]  # SciPy's loses digits near the pole
+    check_against(opened, "riemann_zeta", [beside], mpmath.zeta, 1e-13)
+
+
 def test_zeta(opened):
     s = [*ENDS, *wide(1e-3, 150), *[1 + x for x in wide(1e-9, 0.5)], -3.0, -4.0, -60.0]
-    check(opened, Case(s, 2e-13).of("riemann_zeta"), Case(s, 2e-13).of("zetac"))
+    check(opened, Case(s, 2e-13).of("riemann_zeta"), Case(s, 2e-13, 1e-38).of("zetac"))
 
 
 def test_kolmogorov(opened):

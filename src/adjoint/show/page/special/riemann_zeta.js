@@ -43,5 +43,6 @@
     return sine === 0 ? 0 : 2 * sine * reducedGamma(1 - s) * (1 + rest(1 - s));
   }
 
+  numbers.shared.riemannZeta = { bernoulli: BERNOULLI };
   Object.assign(numbers.of, { riemann_zeta: zeta, zetac: (s) => (s >= -0.5 && s !== 1 ? rest(s) : zeta(s) - 1) });
 })();

@@ -1,5 +1,5 @@
-// Spence's dilogarithm and Wright's omega.
-// gives: spence wrightomega
+// Spence's dilogarithm.
+// gives: spence
 // gives complex: spence
 // needs: pairs
 "use strict";
@@ -19,7 +19,7 @@
   const COEFFICIENTS = [];
   for (let k = 1; k < 30; k++) {
     let zeta = k === 1 ? SIXTH : k === 2 ? Math.PI ** 4 / 90 : 0;
-    for (let n = 400; zeta < 1 || (k > 2 && n > 0); n--) zeta += n ** (-2 * k);
+    for (let n = k > 2 ? 500 : 0; n > 0; n--) zeta += n ** (-2 * k);
     COEFFICIENTS.push(((k % 2 ? 2 : -2) * zeta) / ((2 * k + 1) * (2 * Math.PI) ** (2 * k)));
   }
 
@@ -51,21 +51,6 @@
     return series(z);
   }
 
-  const realSpence = (x) => (x >= 0 && x < Infinity ? spence([x, 0])[0] : NaN);
-
-  // ω + log ω = x: Newton's steps on ω - exp(x - ω) to the left, on ω + log ω - x to the right
-  function wrightomega(x) {
-    if (x === Infinity || x > 1e20) return x;
-    let w = x < 1 ? Math.exp(x) / (1 + Math.exp(x)) : x - Math.log(x) * (1 - 1 / (x + 1));
-    for (let k = 0; k < 20; k++) {
-      const power = Math.exp(x - w);
-      const step = x < 1 ? (w - power) / (1 + power) : ((w + Math.log(w) - x) * w) / (1 + w);
-      w -= step;
-      if (!(Math.abs(step) > 1e-16 * w)) break;
-    }
-    return w;
-  }
-
-  Object.assign(numbers.of, { spence: realSpence, wrightomega });
+  numbers.of.spence = (x) => (x >= 0 && x < Infinity ? spence([x, 0])[0] : NaN);
   Object.assign(complexes.of, { spence });
 })();
