@@ -26,7 +26,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import TraceError
-from adjoint.ops.calculus import Differential, Flat, total
+from adjoint.ops.calculus import Differential, Flat
+from adjoint.ops.circle import coefficient_on_circle
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.ops.levels import OnStacks
 from adjoint.ops.loops import While
@@ -141,48 +142,10 @@ class Determinant(Scalar, Differential):
         return (per_matrix(ct) * np.conjugate(Cofactors()(xs[0], z)),)
 
     def coefficient(self, k: int, xs: Sequence[Any], z: Any) -> Value:
-        start = xs[0].get(0)
-        if k <= 3 or start.shape[-1] <= 3 or not _well_conditioned(start):
+        terms = [xs[0].get(j) for j in range(k + 1)]
+        if k <= 3 or terms[0].shape[-1] <= 3:
             return super().coefficient(k, xs, z)
-        return z.get(0) * _relative_coefficient(k, xs[0], Inverse()(start))
-
-
-def _well_conditioned(a: Value) -> bool:
-    """Whether the value of `a` is known, and all its matrices are far from singular."""
-    while isinstance(a, Traced):
-        if isinstance(a, RecordTracer):
-            return False
-        a = a._value
-    plain: Any = to_factor_dtype("det", a)
-    return bool(np.all(np.isfinite(plain)) and np.all(np.linalg.cond(plain) < small_fraction(plain.dtype) ** -2))
-
-
-def _relative_coefficient(k: int, a: Any, inverse: Value) -> Value:
-    """The k-th coefficient of det(A) / det(A₀), from A = A₀ (1 + X) and det(1 + X) = Σ eⱼ(X), without divisions.
-
-    X begins with t, so that eⱼ begins with tʲ: j up to k is all that is needed. The differential equation of det(A)
-    would go through the series of A⁻¹, whose poles spoil high orders.
-    """
-    x: list[Any] = [None if j == 0 or a.get(j) is None else np.matmul(inverse, a.get(j)) for j in range(k + 1)]
-    one = np.eye(inverse.shape[-1], dtype=inverse.dtype)
-    gradient: list[Value] = [one, *[None] * k]
-    found: Value = None
-    for j in range(1, min(k, inverse.shape[-1]) + 1):
-        product = [
-            total(*[np.matmul(x[i], gradient[m - i]) for i in range(1, m + 1) if _both(x[i], gradient[m - i])])
-            for m in range(k + 1)
-        ]
-        e = [None if p is None else np.sum(diagonal(p), axis=-1) / j for p in product]
-        found = total(found, e[k])
-        gradient = [
-            None if p is None or number is None else per_matrix(number) * one - p
-            for p, number in zip(product, e, strict=True)
-        ]
-    return np.zeros(inverse.shape[:-2], inverse.dtype) if found is None else found
-
-
-def _both(x: Value, y: Value) -> bool:
-    return x is not None and y is not None
+        return coefficient_on_circle(Determinant(), k, terms)
 
 
 @primitive
