@@ -59,3 +59,25 @@ def test_no_elements():
     f = lambda x: np.sum(x) + np.sum(np.exp(logsumexp(x, axis=1)))
     assert ad.grad(f)(x).shape == (3, 0)
     assert ad.jit(f)(x) == 0.0
+
+
+@pytest.mark.parametrize("axis", [0, 1, (0, 1), None])
+def test_second_derivatives_along_axes(axis):
+    """Of log Σ exp: diag(p) - p pᵀ, with p the shares of one line; lines do not meet."""
+    x = np.array([[0.3, -0.7, 1.1], [1.2, 0.4, -0.6]])
+    f = lambda x: np.sum(logsumexp(x, axis=axis))
+    p = softmax(x, axis=axis)
+    whole = axis in (None, (0, 1))
+    lines = (
+        np.ones((6, 6))
+        if whole
+        else np.kron(np.ones((2, 2)), np.eye(3))
+        if axis == 0
+        else np.kron(np.eye(2), np.ones((3, 3)))
+    )
+    wanted = np.diag(p.ravel()) - np.outer(p, p) * lines
+    for hessian in (ad.hessian(f), ad.jit(ad.hessian(f)), ad.jacrev(ad.grad(f))):
+        np.testing.assert_allclose(hessian(x).reshape(6, 6), wanted, atol=1e-14)
+    v = np.arange(6.0).reshape(2, 3)
+    _, pushed = ad.linearize(lambda x: logsumexp(x, axis=axis), x)
+    np.testing.assert_allclose(pushed(v), np.sum(p * v, axis=axis), rtol=1e-13)

@@ -83,7 +83,8 @@ class LogSumExp(Differential):
         if dx is None or 0 in x.shape:
             return None
         e, scale = shares(x, self.axes)
-        return np.sum(product(dx, e), axis=self.axes) * np.reshape(scale, np.shape(z))
+        moved = np.sum(product(dx, e), axis=self.axes)
+        return moved * np.reshape(scale, moved.shape)  # z is not kept
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         (x,) = xs
