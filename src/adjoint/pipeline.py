@@ -94,7 +94,13 @@ def _sizes_are_known(program: Program) -> bool:
 
 
 def _entered(kernel: Kernel) -> Run:
-    """Machine code as a function of a list of values: at C speed for contiguous arrays and scalars of its types."""
+    """Machine code as a function of a list of values: at C speed for contiguous arrays and scalars of its types.
+
+    The first call has a workspace of its own, which goes with it: functions that are called by users have entries and
+    workspaces of their own from then on.
+    """
+    calls = itertools.count()
+    entries: list[Entry] = []
 
     def attempt(entry: Any, values: tuple[Any, ...], named: dict[str, Any]) -> list[Value]:
         status, outputs = kernel.attempt(values)
@@ -106,6 +112,18 @@ def _entered(kernel: Kernel) -> Run:
             raise Mismatch(next(g for g in expectations(kernel.program) if g.number == status - 1))
         raise kernel.failure(status)
 
+    def run(values: Sequence[Value]) -> list[Value]:
+        if entries:
+            return entries[0](*values)
+        if next(calls) == 0:
+            return attempt(None, tuple(values), {})
+        entries.append(_entry(kernel, attempt, refuse))
+        return entries[0](*values)
+
+    return run
+
+
+def _entry(kernel: Kernel, attempt: Callable[..., Any], refuse: Callable[..., Any]) -> Entry:
     entry = Entry(attempt, refuse)
     numbers = {"i": int, "f": float, "c": complex}
     leaves = [
@@ -129,7 +147,7 @@ def _entered(kernel: Kernel) -> Run:
             keep=kernel,
         )
     )
-    return lambda values: entry(*values)
+    return entry
 
 
 def run_program(program: Program, values: Sequence[Value]) -> list[Value]:

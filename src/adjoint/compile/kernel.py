@@ -67,8 +67,9 @@ class Kernel:
         """Call the kernel; (status, outputs)."""
         given = [np.require(a, t.dtype, ["C", "A"]) for a, t in zip(arrays, self.input_types, strict=True)]
         outputs = [np.empty(t.shape, t.dtype) for t in self.output_types]
-        room = np.empty(self.workspace, np.uint8)
-        pointers = [a.ctypes.data for a in (*given, *outputs, *self.constants)] + [room.ctypes.data, self.context]
+        room = np.empty(self.workspace + 64, np.uint8)
+        aligned = -(-room.ctypes.data // 64) * 64
+        pointers = [a.ctypes.data for a in (*given, *outputs, *self.constants)] + [aligned, self.context]
         table = (ctypes.c_void_p * len(pointers))(*pointers)
         status = self._function(ctypes.addressof(table))
         return status, [o if o.ndim else o[()] for o in outputs]
