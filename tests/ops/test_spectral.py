@@ -184,3 +184,38 @@ def test_eigenvectors_of_any_matrix(complex_) -> None:
 def test_wrong_shapes_are_named(op, shape, words) -> None:
     with pytest.raises(ShapeError, match=words):
         op.result_type(ArrayType(shape, np.dtype(float)))
+
+
+POINTS = [np.eye(3), np.diag([1.0, 1.0, 2.0]), 0.5 * np.eye(3) + 0.5]  # the last: values ½, ½, 2
+WEIGHTS = np.array([[0.3, -1.2, 0.7], [0.4, 0.9, -0.5], [-0.6, 1.1, 0.2]])
+
+
+@pytest.mark.parametrize("weights", [WEIGHTS, WEIGHTS - np.diag(np.diag(WEIGHTS)), np.diag([1.0, 2.0, 3.0])])
+@pytest.mark.parametrize("point", POINTS)
+def test_functions_of_a_matrix_through_its_factors_are_right_or_nan_at_equal_values(point, weights):
+    def through_eigh(a):  # A² and A³, which are smooth
+        w, v = np.linalg.eigh(a)
+        return np.sum(weights * ((v * w**2) @ v.T))
+
+    def through_svd(a):
+        u, s, vh = np.linalg.svd(a)
+        return np.sum(weights * ((u * s**3) @ vh))
+
+    sides = weights + weights.T
+    square = (point @ sides + sides @ point) / 2
+    cube = weights @ point @ point + point @ weights.T @ point + point @ point @ weights
+    for f, right in ((through_eigh, square), (through_svd, cube)):
+        for g in (ad.grad(f)(point), ad.jit(ad.grad(f))(point)):
+            assert np.all(np.isnan(g)) or np.allclose(g, right, atol=1e-9)
+        np.testing.assert_allclose(ad.jvp(f, (point,), (sides,))[1], np.sum(right * sides), rtol=1e-9)
+
+
+@pytest.mark.parametrize("point", POINTS[1:])
+def test_functions_of_values_and_of_whole_spaces_together_are_right_at_equal_values(point):
+    def energy(a):
+        w, v = np.linalg.eigh(a)
+        filled = v[:, :2]
+        return np.sum(w[:2]) + np.sum(WEIGHTS * (filled @ filled.T))
+
+    ad.check_grads(lambda a: energy((a + a.T) / 2), (point,), order=1)
+    np.testing.assert_allclose(ad.jit(ad.grad(energy))(point), ad.grad(energy)(point), rtol=1e-12, atol=1e-14)

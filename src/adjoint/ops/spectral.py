@@ -4,7 +4,8 @@ Where two eigenvalues or singular values coincide, single vectors have no deriva
 change of the vectors, so gradients are right for every function that does not depend on the choice of vectors inside
 such a space: sums over equal values, projectors onto whole eigenspaces, the polar factor U Vᴴ. The same holds for the
 columns that complete U and V to square ones. (A function of the matrix that gives equal eigenvalues different slopes in
-different directions, like V g(w) Vᴴ, has a derivative there that values and vectors alone do not determine.)
+different directions, like V g(w) Vᴴ, has a derivative there that values and vectors alone do not determine: reverse
+mode gives NaN where the cotangents show that.)
 
 Forward and Taylor mode choose the vectors of such a space for their direction (`frames`), which makes second
 derivatives of functions of the values right in every mode that has forward mode in it. What is not told otherwise, or
@@ -48,7 +49,7 @@ from adjoint.ops.matrices import (
     real_diagonal,
     skew,
 )
-from adjoint.ops.strays import Slopes, Unreached, Unseen, even, unreached, unreached_adjoint
+from adjoint.ops.strays import Slopes, Unreached, Unseen, astray, even, unreached, unreached_adjoint
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype
 
@@ -96,6 +97,25 @@ class Basis:
         a_bar = np.matmul(self.u, np.matmul(g[..., :k, :], vh))
         return a_bar + unreached_adjoint(self.u, self.v, self.w, g[..., k:, :]) if self.zeros else a_bar
 
+    def where_told(self, a_bar: Value, w_bar: Value, turned: Value) -> Value:
+        """Ā, or NaN where w̄ and V̄ do not tell it; turned = Vᴴ V̄.
+
+        V g(w) Vᴴ has the cotangents Vᴴ V̄ = 2 g S, w̄ = g' diag(S) in a block, and in Ā the whole of g' S: of that the
+        part beside the diagonal is not told. A function of whole spaces has any Vᴴ V̄, but equal w̄.
+        """
+        if w_bar is None or not may_coincide(self.w, False):
+            return a_bar
+        s, block = hermitian(turned), coincide(self.w)
+
+        def uneven(x: Value) -> Value:
+            own = np.any(np.logical_and(block, np.logical_not(even(x))), axis=-1)
+            return np.any(np.logical_and(block, np.expand_dims(own, -2)), axis=-1)
+
+        not_of_spaces = np.logical_or(uneven(w_bar), np.logical_not(uneven(real_diagonal(s))))
+        lost = np.any(np.logical_and(astray(s, self.w), not_of_spaces), axis=-1)
+        number = self.w.dtype.type
+        return a_bar * np.expand_dims(np.where(lost, number(np.nan), number(1)), (-2, -1))
+
 
 class EighRules(Implicit):
     """The derivative of (w, V)."""
@@ -112,7 +132,9 @@ class EighRules(Implicit):
         vh, basis = adjoint_matrix(v), Basis(xs[0], v, v, w)
         a_bar: Value = None if w_bar is None else basis.slopes(w_bar)
         if v_bar is not None:
-            a_bar = total(a_bar, np.matmul(v, np.matmul(basis.divided(_turning, np.matmul(vh, v_bar)), vh)))
+            turned = np.matmul(vh, v_bar)
+            a_bar = total(a_bar, np.matmul(v, np.matmul(basis.divided(_turning, turned), vh)))
+            a_bar = basis.where_told(a_bar, w_bar, turned)
         return (hermitian(a_bar),)
 
 
@@ -207,7 +229,7 @@ class SVDRules(Implicit):
             a_bar = a_bar + np.matmul(basis.divided(_dividing, u_bar - np.matmul(u, left)), vh)
         if right is not None and v.shape[-2] > k:
             a_bar = a_bar + np.matmul(u, adjoint_matrix(basis.divided(_dividing, v_bar - np.matmul(v, right))))
-        return (a_bar,)
+        return (basis.where_told(a_bar, s_bar, total(left, right)),)
 
 
 @primitive
