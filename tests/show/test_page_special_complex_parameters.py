@@ -6,6 +6,7 @@ import pytest
 from scipy import special
 
 import adjoint as ad
+from adjoint.ops.special.carlson import CarlsonIntegral
 from tests.show.evaluating import BY_NAME, RUN, Case, check, evaluating_page, found, written
 from tests.show.test_page_recomputation import RECOMPUTED, typed
 
@@ -78,6 +79,8 @@ def test_elliptic_integrals_are_those_of_scipy(opened):
     rows = {name: list(zip(*(right() for _ in range(count)), strict=True)) for name, count in CARLSON.items()}
     rows["elliprc"] += list(zip(plane(3), plane(3), strict=True))
     rows["elliprf"] += [(0j, 0j, 1j), (0j, 1j, 2 + 0j)]
+    for powers in ((1, 0, 0, 1), (0, 0, 2, 0)):
+        rows[CarlsonIntegral(powers)] = [*rows["elliprj"], (0j, 1j, 2 + 1j, 0.3 + 0j)]
     check(opened, *[Case(samples, 1e-12).of(name) for name, samples in rows.items()])
 
 

@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 from scipy import special
 
+import adjoint as ad
+from adjoint.ops.special.eigenvectors import TridiagonalEigh
 from adjoint.ops.special.quadrature import Placed
 from tests.show.evaluating import RUN, Case, check, evaluating_page, found, written
+from tests.show.test_page_recomputation import RECOMPUTED, arrays, typed
 
 pytestmark = pytest.mark.browser
 NAN = float("nan")
+FIELDS = {"value": "value", "adjoint": "adjoint", "tangent": "tangent", "second": "adjoint_tangent"}
 ORDERS = [(m, q) for m in (0, 1, 2, 5, 12) for q in (-30.0, -2.0, 0.0, 0.3, 8.0, 150.0)]
 WAVES = [(m, n, c) for m, n in ((0, 0), (0, 3), (1, 1), (2, 6)) for c in (0.2, 2.5, 9.0)]
 
@@ -91,6 +95,51 @@ def test_spheroidal(opened, kind):
         Case(given(places), loss, 1e-13).of(f"{kind}_rad1_cv"),
         Case(ends).of(f"{kind}_rad2"),
     )
+
+
+def test_eigenvectors(opened):
+    """What the rules are written with; two matrices beside each other."""
+    d, e = np.array([(2.0 * k) ** 2 for k in range(30)]), np.linspace(2.0, -1.0, 29)
+    stack = np.array([np.diag(d * s) + np.diag(e, 1) + np.diag(e, -1) for s in (1.0, -0.2)])
+    check(opened, (TridiagonalEigh(), [stack], 1e-12, 1e-13))
+
+
+def mathieu(q, x):
+    even, slope = special.mathieu_cem(2, q, x)
+    return special.mathieu_b(3, q) * even + slope * special.mathieu_modsem1(1, q, x * 0.02)[0]
+
+
+def spheroidal(c, x):
+    return special.pro_ang1(1, 2, c, x)[0] * special.obl_cv(0, 1, c) + special.obl_rad1(0, 1, c, x)[1]
+
+
+def sequences(x, n):
+    return special.smirnov(n, x) * special.smirnovi(4, x + 0.1)
+
+
+@pytest.mark.parametrize(
+    "function, here, there",
+    [(mathieu, (0.5, 30.0), (4.5, 70.0)), (spheroidal, (0.5, 0.3), (2.5, 0.6)), (sequences, (0.3, 5), (0.45, 5))],
+)
+def test_other_inputs_for_given_orders(opened, function, here, there):
+    """The rules are those for the orders of the story, which are whole numbers."""
+    page = opened(ad.explain(function)(*here))
+    for mode in ("reverse", "forward", "second"):
+        out = page.evaluate(RECOMPUTED, {"inputs": list(map(typed, there)), "mode": mode})
+        assert "value" in out, out
+        story = ad.explain(function, mode=mode)(*there).story
+        for field, attribute in FIELDS.items():
+            for v, got in zip(story.variables, arrays(out[field] or []), strict=False):
+                if (expected := getattr(v, attribute)) is not None:
+                    np.testing.assert_allclose(got, [expected], 1e-10, 1e-12, err_msg=f"{mode}: {field} of {v.name}")
+
+
+def test_other_orders_are_refused(opened):
+    page = opened(ad.explain(sequences)(0.3, 5))
+    inputs = [typed(0.3), typed(np.int64(6))]
+    assert "value" in page.evaluate(RECOMPUTED, {"inputs": inputs, "mode": "reverse"})  # its rule holds for any
+    out = page.evaluate(RECOMPUTED, {"inputs": inputs, "mode": "second"})
+    assert out["problem"].startswith("the derivatives of smirnov in the page are for 5, not 6")
 
 
 @pytest.mark.parametrize("kind, sign", [("pro", -1.0), ("obl", 1.0)])

@@ -17,7 +17,9 @@ groups       kind, name, parent (-1: none), line, parts (operations, or -g for g
 lines        place ("model.py:12") and text
 results      what the outputs are called: the function's name, and the way to each: f['loss'], f[1]
 inputs, outputs, seeds, direction           variables (outputs: or -1-k for literal k), and their derivatives
-guards       what was asked of variables on the way: the story holds for the same answers
+guards       what was asked of variables on the way: the story holds for the same answers; and, with the question
+             "check", what ad.check looked at: operands (as of events), lanes, how many operands say whether it is made
+             (alive), and the message: texts, and numbers of operands
 recompute    "" or why other inputs cannot be tried in the page
 sections     program texts, costs, kinks: {"title", "text"}
 """
@@ -40,7 +42,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.show import sweeps
 from adjoint.show.rules import Rules, encoded, kind_of
 from adjoint.show.sections import sections
-from adjoint.show.story import Story, Variable
+from adjoint.show.story import Checked, Guard, Story, Variable
 from adjoint.show.summaries import summary
 from adjoint.show.templates import Templates
 
@@ -91,7 +93,7 @@ def _data(explanation: Any, story: Story, modes: dict[str, Any], notes: list[str
         "results": story.structure.paths(story.name),
         "seeds": _given(lambda: sweeps.seeds_of(story, options["seed"])),
         "direction": _given(lambda: sweeps.directions_of(story, options["direction"], told=False)),
-        "guards": [_guard(g) for g in story.guards], "recompute": reason,
+        "guards": [_guard(g, literals) for g in story.guards], "recompute": reason,
         "sections": sections(explanation),
     }  # fmt: skip
 
@@ -109,17 +111,25 @@ def _typed(value: Value) -> dict[str, Any]:
     return {"dtype": str(type_of(value).dtype), "shape": list(np.shape(value)), **given}
 
 
-def _guard(guard: Any) -> dict[str, Any]:
+def _guard(guard: Guard | Checked, literals: list[Any]) -> dict[str, Any]:
+    if isinstance(guard, Checked):
+        operands: list[int] = []
+        for a in guard.operands:
+            if not isinstance(a, Variable):
+                literals.append(_typed(a.value))
+            operands.append(a.number if isinstance(a, Variable) else -len(literals))
+        told = {"operands": operands, "alive": guard.guards, "lanes": guard.lanes, "text": guard.message}
+        return {"question": "check"} | told
     question, answer = guard.question, guard.answer
     if question not in QUESTIONS or question in ("hash", "float", "value"):
         question, answer = "content", np.ravel(guard.variable.value)
     if question == "content" and np.size(answer) > LONGEST_GIVEN:
         answer = None  # the same: other inputs are not tried
-    told: dict[str, Any] = {"variable": guard.variable.number, "question": question, "text": guard.text}
+    asked: dict[str, Any] = {"variable": guard.variable.number, "question": question, "text": guard.text}
     if question == "content" and answer is not None:
         parts = encoded(np.asarray(answer))
-        return told | {"answer": parts.pop("value"), **parts}
-    return told | {"answer": answer}
+        return asked | {"answer": parts.pop("value"), **parts}
+    return asked | {"answer": answer}
 
 
 @contextmanager

@@ -21,12 +21,10 @@ import numpy as np
 
 from adjoint.api import jvp
 from adjoint.ops.calculus import fit
-from adjoint.ops.call import Call
-from adjoint.ops.weak import Weaken
 from adjoint.program.op import Op
-from adjoint.program.program import Program, Var
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType, Value, is_differentiable, type_of
+from adjoint.show.slots import slots
 from adjoint.show.story import Event, Variable
 
 __all__ = ["Rules", "encoded", "named"]
@@ -39,7 +37,7 @@ class Rules:
         self.ops: list[dict[str, Any]] = []
         self.programs: list[dict[str, Any]] = []
         self._ops: dict[Any, int] = {}
-        self._rules: dict[Any, tuple[int, int, int]] = {}
+        self._rules: dict[Any, tuple[int, ...]] = {}
         self._held: list[Any] = []  # operations that are known by identity
 
     def op(self, op: Op) -> int:
@@ -50,11 +48,23 @@ class Rules:
             self.ops.append(named(op))
         return self._ops[key]
 
-    def of(self, event: Event, masked: bool, kind: tuple[Any, ...]) -> tuple[int, int, int]:
-        """The numbers of pull, push and second of an operation; `kind` is its types and which operands move."""
-        key = (self._key(event.op), kind, masked)
+    def of(self, event: Event, masked: bool, kind: tuple[Any, ...]) -> tuple[int, ...]:
+        """The numbers of pull, push and second of an operation; `kind` is its types and which operands move.
+
+        Where a rule asks for orders and degrees, which are whole numbers, it is the rule for those of this operation.
+        """
+        op: Any = event.op
+        if op.flat or not any(event.moving) or op.saves or op.closes or op.opaque:
+            return -1, -1, -1
+        key = (self._key(op), kind, masked)
         if key not in self._rules:
-            self._rules[key] = self._made(event, masked)
+            self._rules[key] = self._made(event, masked, {})
+        found = self._rules[key]
+        if -1 in found and (orders := _orders(event)):
+            key = (*key, *orders.items())
+            if key not in self._rules:
+                made = self._made(event, masked, orders, [number < 0 for number in found])
+                self._rules[key] = tuple(map(max, found, made))
         return self._rules[key]
 
     def _key(self, op: Op) -> Any:
@@ -65,29 +75,30 @@ class Rules:
             return id(op)
         return op
 
-    def _made(self, event: Event, masked: bool) -> tuple[int, int, int]:
+    def _made(
+        self, event: Event, masked: bool, orders: dict[int, Any], missing: Sequence[bool] = (True, True, True)
+    ) -> tuple[int, ...]:
         op: Any = event.op
-        if op.flat or not any(event.moving) or op.saves or op.closes or op.opaque:
-            return -1, -1, -1
         types = tuple(_strong(type_of(a.value)) for a in event.operands)
         outs = tuple(_strong(type_of(v.value)) for v in event.outputs)
         moving = tuple(event.moving)
         n = len(types)
         dots = [t for t, m in zip(types, moving, strict=True) if m]
+        set_in = lambda xs: [orders.get(i, x) for i, x in enumerate(xs)]
         whether = [is_differentiable(np.zeros((), t.dtype)) for t in outs]
 
         def pull(*values: Value) -> Sequence[Value]:
             cts, xs, zs = values[: len(outs)], values[len(outs) : len(outs) + n], values[len(outs) + n :]
             extra = (masked,) if op.pointwise else ()
             ct, z = (list(cts), tuple(zs)) if op.several else (cts[0], zs[0])
-            parts = op.pull(ct, list(xs), z, moving, *extra)
+            parts = op.pull(ct, set_in(xs), z, moving, *extra)
             return tuple(
                 np.zeros(t.shape, t.dtype) if part is None else fit(_array(part), t)
                 for part, m, t in zip(parts, moving, types, strict=False) if m
             )  # fmt: skip
 
         def push(*values: Value) -> Sequence[Value]:
-            xs, zs, rest = list(values[:n]), values[n : n + len(outs)], iter(values[n + len(outs) :])
+            xs, zs, rest = set_in(values[:n]), values[n : n + len(outs)], iter(values[n + len(outs) :])
             d = op.push(xs, tuple(zs) if op.several else zs[0], [next(rest) if m else None for m in moving])
             ds = d if op.several else (d,)
             return [np.zeros(t.shape, t.dtype) if part is None else part for part, t in zip(ds, outs, strict=True)]
@@ -107,13 +118,17 @@ class Rules:
             return jvp(only, tuple(primals[i] for i in places), tuple(rest))[1]
 
         floats = [t for t, smooth in zip(outs, whether, strict=True) if smooth]
-        return (
-            self._program(pull, [*outs, *types, *outs]),
-            self._program(push, [*types, *outs, *dots]),
-            self._program(second, [*outs, *types, *outs, *floats, *dots, *floats]),
+        first = [len(outs), 0, len(outs)]  # where the operands stand
+        given = (
+            (pull, [*outs, *types, *outs]), (push, [*types, *outs, *dots]),
+            (second, [*outs, *types, *outs, *floats, *dots, *floats]),
+        )  # fmt: skip
+        return tuple(
+            self._program(rule, kinds, _fixed(op, orders, start)) if wanted else -1
+            for (rule, kinds), start, wanted in zip(given, first, missing, strict=True)
         )
 
-    def _program(self, rule: Callable[..., Sequence[Value]], types: Sequence[ArrayType]) -> int:
+    def _program(self, rule: Callable[..., Sequence[Value]], types: Sequence[ArrayType], fixed: dict[str, Any]) -> int:
         try:
             with np.errstate(all="ignore"):
                 program, captured = record_program(rule, types)
@@ -121,51 +136,8 @@ class Rules:
             return -1
         if captured:
             return -1
-        self.programs.append(self.written(program))
+        self.programs.append(slots(program, self.op, encoded) | fixed)
         return len(self.programs) - 1
-
-    def written(self, program: Program) -> dict[str, Any]:
-        """A program as slots: inputs (their dtypes), then constants, then results.
-
-        A step is [primitive, operands, dtypes].
-        """
-        constants: list[Any] = []
-        steps: list[Any] = []
-        results: list[int] = []
-        count = len(program.inputs)
-
-        def constant(value: Value) -> tuple[str, int]:
-            constants.append({"dtype": str(type_of(value).dtype), "shape": list(np.shape(value)), **encoded(value)})
-            return "constant", len(constants) - 1
-
-        def run(inner: Program, args: Sequence[Any]) -> list[Any]:
-            env: dict[Var, Any] = dict(zip(inner.inputs, args, strict=True))
-            env.update({v: constant(value) for v, value in inner.constants.items()})
-
-            def read(atom: Any) -> Any:
-                return env[atom] if isinstance(atom, Var) else constant(atom.value)
-
-            for eq in inner.equations:
-                xs = [read(a) for a in eq.inputs]
-                if isinstance(eq.op, Weaken):
-                    env[eq.outputs[0]] = xs[0]
-                elif isinstance(eq.op, Call):
-                    env.update(zip(eq.outputs, run(eq.op.program, xs), strict=True))
-                else:
-                    made = [("result", len(results) + k) for k in range(len(eq.outputs))]
-                    results.extend([0] * len(made))
-                    env.update(zip(eq.outputs, made, strict=True))
-                    steps.append((self.op(eq.op), xs, [str(v.type.dtype) for v in eq.outputs]))
-            return [read(a) for a in inner.outputs]
-
-        outs = run(program, [("input", i) for i in range(count)])
-        start = {"input": 0, "constant": count, "result": count + len(constants)}
-        place = lambda slot: start[slot[0]] + slot[1]
-        return {
-            "inputs": [str(v.type.dtype) for v in program.inputs], "constants": constants,
-            "steps": [[op, [place(x) for x in xs], dtypes] for op, xs, dtypes in steps],
-            "outputs": [place(slot) for slot in outs],
-        }  # fmt: skip
 
 
 def kind_of(event: Event) -> tuple[Any, ...]:
@@ -176,6 +148,17 @@ def kind_of(event: Event) -> tuple[Any, ...]:
         value = a.value
         parts += [getattr(value, "shape", ()), getattr(value, "dtype", type(value)), moves]
     return tuple(parts)
+
+
+def _orders(event: Event) -> dict[int, Any]:
+    """The operands that are whole numbers, by place."""
+    whole = {i: np.asarray(x)[()] for i, x in enumerate(event.values) if np.asarray(x).dtype.kind in "iu"}
+    return {i: x for i, x in whole.items() if not np.ndim(x)}
+
+
+def _fixed(op: Op, orders: dict[int, Any], start: int) -> dict[str, Any]:
+    """What a rule for given orders says of them: {"of": the primitive, "fixed": [[slot, value]]}."""
+    return {"of": op.title, "fixed": [[start + i, int(x)] for i, x in orders.items()]} if orders else {}
 
 
 def _strong(kind: ArrayType) -> ArrayType:

@@ -16,7 +16,7 @@ from adjoint.base.source import Location
 from adjoint.program.op import Op
 from adjoint.program.types import Value, type_of
 
-__all__ = ["Event", "Group", "Guard", "Literal", "Story", "Variable"]
+__all__ = ["Checked", "Event", "Group", "Guard", "Literal", "Story", "Variable"]
 
 
 @dataclass(eq=False)
@@ -111,6 +111,16 @@ class Guard:
     text: str
 
 
+@dataclass(frozen=True)
+class Checked:
+    """A check that was passed: truth values that say whether it is made, what must be true, and values to be told."""
+
+    operands: tuple[Variable | Literal, ...]
+    guards: int  # how many of the operands say whether it is made
+    lanes: Any  # as in adjoint.ops.effects
+    message: tuple[str | int, ...]  # texts, and numbers of operands
+
+
 @dataclass(eq=False)
 class Story:
     """The whole computation."""
@@ -125,7 +135,7 @@ class Story:
     structure: Any  # of the results
     questions: tuple[str, ...] = ()  # what Python asked on its way: the story holds for the same answers
     notes: list[str] = field(default_factory=list[str])
-    guards: list[Guard] = field(default_factory=list[Any])
+    guards: list[Guard | Checked] = field(default_factory=list[Any])
     seeds: list[Value] = field(default_factory=list[Any])  # the adjoints of the results; [] while they are not known
 
     def seed(self, variable: Variable) -> Value:

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.base.source import Location, line, short
 from adjoint.ops.call import Call
 from adjoint.ops.control import Cond
-from adjoint.ops.effects import Effect
+from adjoint.ops.effects import Check, Effect
 from adjoint.ops.index import Slice
 from adjoint.ops.loops import While
 from adjoint.ops.rearrange import Concatenate, Reshape, Transpose
@@ -21,11 +21,12 @@ from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.types import Value, is_differentiable
 from adjoint.show.calls import Calls
+from adjoint.show.checks import checked
 from adjoint.show.groups import Grouping
 from adjoint.show.labels import label
 from adjoint.show.notation import subscripted
 from adjoint.show.recording import Recorded
-from adjoint.show.story import Event, Group, Guard, Literal, Story, Variable
+from adjoint.show.story import Checked, Event, Group, Guard, Literal, Story, Variable
 from adjoint.show.summaries import summary
 
 __all__ = ["unfolded"]
@@ -114,7 +115,7 @@ class _Teller:
         self.variables: list[Variable] = []
         self.events: list[Event] = []
         self.notes: list[str] = []
-        self.guards: list[Guard] = []
+        self.guards: list[Guard | Checked] = []
         self.outermost: dict[Var, Operand] = {}  # what the variables of the program stand for
         self.asked: set[Var] = set()  # variables of it that Python asked
         self.grouping = Grouping()
@@ -174,6 +175,8 @@ class _Teller:
             return xs
         if isinstance(op, Slice) and not any(read):
             return [Literal(None)]  # an assignment to a part reads it anew, for those who still hold it
+        if isinstance(op, Check) and (found := checked(op, xs)):
+            self.guards.append(found)
         if isinstance(op, Effect):
             return self.kept(op, xs, location, group) if eq.outputs else ()
         if isinstance(op, Call):

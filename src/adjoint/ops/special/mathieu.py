@@ -20,6 +20,7 @@ from scipy import special
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.special.declare import named, several
 from adjoint.ops.special.degrees import whole_degree
+from adjoint.ops.special.eigenvectors import TridiagonalEigh
 from adjoint.ops.special.quadrature import placed, spread_out
 from adjoint.program.types import Value
 
@@ -76,7 +77,7 @@ def _side(q: Value, at_zero: Value, at_middle: Value) -> Value:
 def _eigen(series: Series, q: Value) -> tuple[Value, Value, Value]:
     """a, all eigenvectors beside each other, and the coefficients of order m with their sign."""
     matrix = np.expand_dims(np.expand_dims(q, -1), -1) * series.coupling + _diagonal(series.frequency**2)
-    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = TridiagonalEigh()(matrix)
     v = np.einsum("...kj,...j->...k", vectors, np.broadcast_to(series.place, values.shape))
     sign = _side(q, np.sum(v * series.sign, axis=-1), np.sum(v * series.middle, axis=-1))
     return values, vectors, v * np.expand_dims(sign, -1)

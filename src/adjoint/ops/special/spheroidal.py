@@ -22,6 +22,7 @@ from scipy.special import _ufuncs
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.special.declare import named, several
 from adjoint.ops.special.degrees import whole_degree
+from adjoint.ops.special.eigenvectors import TridiagonalEigh
 from adjoint.ops.special.quadrature import spread_out
 from adjoint.program.types import Value
 
@@ -74,7 +75,7 @@ def _shifted(values: Any, offset: int) -> Any:
 
 def _eigen(e: Expansion, c: Value, sign: float) -> tuple[Value, Value, Value]:
     matrix = (sign * c * c)[..., None, None] * e.square if np.ndim(c) else sign * c * c * e.square
-    values, vectors = np.linalg.eigh(matrix + _placed_on(e.l * (e.l + 1.0), 0))
+    values, vectors = TridiagonalEigh()(matrix + _placed_on(e.l * (e.l + 1.0), 0))
     return values, vectors, np.einsum("...kj,...j->...k", vectors, np.broadcast_to(e.place, values.shape))
 
 

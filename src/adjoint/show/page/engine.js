@@ -99,7 +99,8 @@ class Engine {
 
   // Python's own branches were taken by value: other answers would mean another story.
   check(value) {
-    for (const guard of this.data.guards) {
+    const { guards } = this.data, asked = (guard) => guard.question !== "check";
+    for (const guard of guards.filter(asked)) {
       const all = value[guard.variable], x = all.data, y = all.imaginary || x;
       const same = (a, answer) => {
         const wanted = arrays.decode([a.length], "float64", [].concat(answer)).data;
@@ -116,12 +117,36 @@ class Engine {
         throw new Error(`these inputs take another way through the function: ${told}`);
       }
     }
+    const checks = guards.filter((guard) => !asked(guard)); // on the way that was taken
+    for (const { operands, alive, lanes, text } of checks) {
+      const xs = operands.map((a) => (a >= 0 ? value[a] : this.literals[-1 - a]));
+      const holds = (x) => x.data.every((a, i) => a !== 0 || (x.imaginary && x.imaginary[i] !== 0));
+      const fails = (ys) => ys.slice(0, alive).every(holds) && !holds(ys[alive]);
+      const failed = this.laneArguments(lanes, xs).find(fails);
+      const told = (part) => (typeof part === "string" ? part : format.summary(failed[part]));
+      if (failed) throw new Error(`the check fails: ${text.map(told).join("")}`);
+    }
+  }
+
+  // The arguments of an effect, lane by lane; for each stack of lanes: which of them have it, and its size.
+  laneArguments(lanes, xs) {
+    if (!lanes.length) return [xs];
+    const [[flags, size], ...inner] = lanes;
+    const cut = (data, i) => data && data.slice((i * data.length) / size, ((i + 1) * data.length) / size);
+    const row = (x, i) => ({ ...x, shape: x.shape.slice(1), data: cut(x.data, i), imaginary: cut(x.imaginary, i) });
+    const lane = (i) => this.laneArguments(inner, xs.map((x, k) => (flags[k] ? row(x, i) : x)));
+    return Array.from({ length: size }, (_, i) => lane(i)).flat();
   }
 
   rule(number, xs) {
     const program = this.data.rules[number];
     if (!this.rules.has(number)) {
       this.rules.set(number, program.constants.map(decoded));
+    }
+    for (const [slot, order] of program.fixed || []) {
+      const given = xs[slot].data[0];
+      const told = `the derivatives of ${program.of} in the page are for ${order}, not ${given}`;
+      if (given !== order) throw new Error(`${told}. Explain it again with that`);
     }
     const slots = [...xs, ...this.rules.get(number)];
     for (const [op, operands, dtypes] of program.steps) {

@@ -1,5 +1,5 @@
 // Carlson's elliptic integrals of complex arguments, by duplication.
-// gives complex: elliprc elliprd elliprf elliprg elliprj
+// gives complex: elliprc elliprd elliprf elliprg elliprj CarlsonIntegral
 // needs: pairs elliptic
 "use strict";
 (() => {
@@ -100,6 +100,29 @@
     return times(add(sub(mul(z, first(x, y, z)), middle), last), 0.5);
   }
 
+  const STRIDE = 0.45; // as for real arguments (elliptic.js)
+
+  // ∫ (t+x)^(-½-a) (t+y)^(-½-b) (t+w)^(-½-c) (t+p)^(-d) dt by the trapezoidal rule over log t
+  const carlsonIntegral = ({ powers }) => (...values) => {
+    if (values.some(([a, b]) => a !== a || b !== b)) return NOTHING;
+    const sizes = values.map(size).map((r) => (r === 0 || !Number.isFinite(r) ? 1 : r));
+    const low = Math.log(Math.min(...sizes)) - (values.some(zero) ? 76 : 38), high = Math.log(Math.max(...sizes)) + 26;
+    const exponents = powers.map((n, i) => (i < 3 ? -0.5 - n : -n));
+    let found = [0, 0];
+    for (let k = 0; low + STRIDE * k <= high + STRIDE; k++) {
+      const u = low + STRIDE * k, t = Math.exp(u);
+      let logarithm = u, angle = 0;
+      values.forEach(([a, b], i) => {
+        logarithm += exponents[i] * Math.log(Math.hypot(t + a, b));
+        angle += exponents[i] * Math.atan2(b, t + a);
+      });
+      const r = STRIDE * Math.exp(logarithm);
+      found = add(found, [r * Math.cos(angle), r * Math.sin(angle)]);
+    }
+    return found;
+  };
+
+  complexes.given.CarlsonIntegral = carlsonIntegral;
   Object.assign(complexes.of, {
     elliprc, elliprf: guarded(first, of.elliprf), elliprd: guarded(second, of.elliprd),
     elliprg: guarded(mean, of.elliprg), elliprj: guarded(third, of.elliprj),

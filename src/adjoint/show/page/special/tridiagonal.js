@@ -1,4 +1,5 @@
 // Eigenvalues and eigenvectors of symmetric tridiagonal matrices, one at a time: d on the diagonal, e beside it.
+// gives: TridiagonalEigh
 "use strict";
 numbers.shared.tridiagonal = (() => {
   // How many eigenvalues lie below s: the negative pivots of the matrix less s.
@@ -48,3 +49,19 @@ numbers.shared.tridiagonal = (() => {
 
   return { value, vector };
 })();
+
+// All of them, in matrices that stand beside each other: w rising, the largest element of each vector positive.
+numbers.arrays.TridiagonalEigh = (_, [a], dtype) => {
+  const { value, vector } = numbers.shared.tridiagonal;
+  const n = a.shape.at(-1), w = arrays.make(a.shape.slice(0, -1), dtype), v = arrays.make(a.shape, dtype);
+  for (let first = 0; first < a.data.length; first += n * n) {
+    const d = Array.from({ length: n }, (_, k) => a.data[first + k * n + k]);
+    const e = Array.from({ length: n - 1 }, (_, k) => a.data[first + (k + 1) * n + k]);
+    for (let j = 0; j < n; j++) {
+      const own = (w.data[first / n + j] = value(d, e, j)), column = vector(d, e, own);
+      const largest = column.reduce((most, x) => (Math.abs(x) > Math.abs(most) ? x : most), 0);
+      column.forEach((x, k) => (v.data[first + k * n + j] = largest < 0 ? -x : x));
+    }
+  }
+  return [w, v];
+};
