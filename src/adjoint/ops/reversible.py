@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.control import Control, Flags, Guard, active_series, rearranged, zeros
+from adjoint.ops.drift import sampled, warn_of_drift
 from adjoint.ops.effects import silent
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
@@ -124,13 +125,13 @@ class Reversible(Control):
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
     ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
-        parameters, _ = self.parameters(xs)
+        parameters, first = self.parameters(xs)
         out = tuple(self(*xs))
         held = tuple(tuple(trace.captured.hold(x) for x in own) for own in parameters)
-        return out, (held, out, trace.programs)
+        return out, (held, out, trace.programs, sampled(first))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        parameters, state, programs = xs
+        parameters, state, programs, kept = xs
         flags, first = self.parameters(wanted)
         found: list[Value] = []
         cts = list(ct)
@@ -146,6 +147,7 @@ class Reversible(Control):
             pulled = programs.pulled(layer, [*own, *state], asked, cts) if any(asked) else [None] * len(asked)
             found = [*pulled[: len(own)], *found]
             cts = pulled[len(own) :] if back is None else back
+        warn_of_drift("reversible", kept, state)
         return [*found, *[c if w else None for c, w in zip(cts, first, strict=True)]]
 
     def _together(
@@ -160,7 +162,7 @@ class Reversible(Control):
         return out[:n], [next(slopes) if f else None for f in flags]
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        parameters, state, programs = xs
+        parameters, state, programs, _ = xs
         for own, inverse in zip(reversed(parameters), reversed(self.inverses), strict=True):
             state = interpret(inverse, [*own, *state])
         values = [*[x for own in parameters for x in own], *state]

@@ -12,6 +12,7 @@ from typing import Any
 
 from adjoint.ops.backwards import backwards
 from adjoint.ops.control import Flags, zeros
+from adjoint.ops.drift import sampled, warn_of_drift
 from adjoint.ops.effects import silent
 from adjoint.ops.turns import Turns, inner
 from adjoint.program.program import Program, interpret
@@ -114,6 +115,7 @@ class Undoing:
         change: Any = dataclasses.replace
         scan = change(loop, body=program, constants=a, carries=len(carry), reverse=not loop.reverse, checkpoint=None)
         out = scan(*constants, *carry, *arrays, *ct_ys)
+        warn_of_drift("scan(checkpoint=Invertible(…))", sampled(xs[a:b]), out[:k])
         found = dict(zip(places, out[k:], strict=True))
         return [found.get(i) if w else None for i, w in enumerate(self.wanted)]
 
