@@ -7,6 +7,7 @@ from scipy import special
 import adjoint as ad
 from adjoint.ops.special.eigenvectors import TridiagonalEigh
 from adjoint.ops.special.quadrature import Placed
+from adjoint.show.summaries import summary
 from tests.show.evaluating import RUN, Case, check, evaluating_page, found, written
 from tests.show.test_page_recomputation import RECOMPUTED, arrays, typed
 
@@ -131,6 +132,7 @@ def test_other_inputs_for_given_orders(opened, function, here, there):
         for field, attribute in FIELDS.items():
             for v, got in zip(story.variables, arrays(out[field] or []), strict=False):
                 if (expected := getattr(v, attribute)) is not None:
+                    assert got is not None, f"{mode}: {field} of {v.name}"
                     np.testing.assert_allclose(got, [expected], 1e-10, 1e-12, err_msg=f"{mode}: {field} of {v.name}")
 
 
@@ -139,7 +141,16 @@ def test_other_orders_are_refused(opened):
     inputs = [typed(0.3), typed(np.int64(6))]
     assert "value" in page.evaluate(RECOMPUTED, {"inputs": inputs, "mode": "reverse"})  # its rule holds for any
     out = page.evaluate(RECOMPUTED, {"inputs": inputs, "mode": "second"})
-    assert out["problem"].startswith("the derivatives of smirnov in the page are for 5, not 6")
+    told = "the derivatives of smirnov in the page are for 5, not 6"
+    assert out["problem"].startswith(told)
+    page.fill("#inputs label:has-text('n') input", "6")
+    page.click("[data-mode=second]")  # its mode stays, and goes on
+    assert page.inner_text("#problem").startswith(told)
+    assert page.get_attribute("[data-mode=reverse]", "aria-checked") == "true"
+    page.fill("#inputs label:has-text('x') input", "0.25")
+    assert page.inner_text("#problem") == ""
+    assert page.evaluate("explanation.state.mode") == "reverse"
+    assert summary(sequences(0.25, 6)) in page.inner_text("#results")
 
 
 @pytest.mark.parametrize("kind, sign", [("pro", -1.0), ("obl", 1.0)])

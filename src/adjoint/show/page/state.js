@@ -115,17 +115,16 @@ class State {
   setMode(mode) {
     if (this.modeReason(mode)) return;
     const whole = this.position === this.steps.length;
+    if (this.computed || !this.data.modes[mode].known) this.compute(mode);
     this.mode = mode;
-    if (this.computed || !this.data.modes[mode].known) this.compute();
     this.layout();
     this.position = whole ? this.steps.length : Math.min(this.position, this.steps.length);
     this.changed("layout");
   }
 
   // Run again with the inputs that were given; an error leaves everything as it was.
-  compute() {
-    const found = this.engine.run(this.given, this.mode);
-    this.computed = found;
+  compute(mode = this.mode) {
+    this.computed = this.engine.run(this.given, mode);
   }
 
   setInput(v, array) {
