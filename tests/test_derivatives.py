@@ -180,6 +180,17 @@ def test_holomorphic(jacobian) -> None:
         jacobian(lambda z: z * z)(z)
 
 
+@pytest.mark.parametrize("jacobian", JACOBIANS)
+def test_real_results_of_complex_arguments_are_not_holomorphic(jacobian) -> None:
+    z = np.array([1.0 + 2.0j, -0.5j])
+    for f in (lambda z: np.abs(z) ** 2, lambda z: {"w": z**2, "size": np.abs(z)}):
+        with pytest.raises(DtypeError, match=r"returned float64\[2\].*not holomorphic. Use grad or vjp"):
+            jacobian(f, holomorphic=True)(z)
+    constant = jacobian(lambda z: {"w": z**2, "one": np.ones(3)}, holomorphic=True)(z)
+    np.testing.assert_allclose(constant["w"], np.diag(2 * z))
+    np.testing.assert_array_equal(constant["one"], np.zeros((3, 2)))
+
+
 def test_holomorphic_hessian() -> None:
     z = np.array([1.0 + 2.0j, -0.5j])
     np.testing.assert_allclose(ad.hessian(lambda z: np.sum(z**3), holomorphic=True)(z), np.diag(6 * z), rtol=1e-13)

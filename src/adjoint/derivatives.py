@@ -97,6 +97,7 @@ def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: An
     recorded = Linearised(
         lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options["has_aux"]
     )
+    _check_holomorphic(recorded, name)
     mode = options["mode"] if options["mode"] != "auto" else cheaper_mode(recorded)
     chunk = options["chunk"] or default_chunk(recorded)
     conjugate = options["holomorphic"]
@@ -109,6 +110,18 @@ def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: An
         ],
     )
     return (result, recorded.aux) if options["has_aux"] else result
+
+
+def _check_holomorphic(recorded: Linearised, name: str) -> None:
+    """A real result that moves with complex arguments is not holomorphic: the two modes would not agree on it."""
+    if all(t.dtype.kind != "c" for t in recorded.input_types):
+        return
+    for t, place in zip(recorded.output_types, recorded.places, strict=True):
+        if t.dtype.kind != "c" and place >= 0:
+            raise DtypeError(
+                f"{name}(holomorphic=True) needs complex results; the function returned {t}, and a real function of "
+                "complex numbers is not holomorphic. Use grad or vjp, or return it with has_aux=True."
+            )
 
 
 def _with_integers(chosen: Selection, row: Sequence[Value], out: Any) -> list[Value]:

@@ -129,5 +129,6 @@ def check_supported(dtype: np.dtype[Any], what: str) -> None:
         )
     if dtype.char in "gG":
         raise DtypeError(
-            f"{what} has dtype {dtype.name}; extended precision is not supported: use .astype(np.float64)."
+            f"{what} has dtype {dtype.name}; extended precision is not supported: use .astype(np."
+            f"{'complex128' if dtype.kind == 'c' else 'float64'})."
         )

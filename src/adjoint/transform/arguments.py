@@ -59,7 +59,8 @@ def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
         array = _converted(leaf, name)
     else:
         raise DtypeError(
-            f"{name} is a {kind.__name__}: only numbers, arrays and containers of them can be transformed."
+            f"{name} is a {kind.__name__}: only numbers, arrays and containers of them can be transformed. Convert it "
+            "to an array, or leave it out (a constant: close over it; one more result: has_aux=True)."
         )
     check_supported(array.dtype, name)
     if not array.dtype.isnative:
