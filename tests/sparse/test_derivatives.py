@@ -239,12 +239,6 @@ def test_chunks() -> None:
 def test_types_of_numbers() -> None:
     single = sparse.jacobian(neighbours)(X.astype(np.float32))
     assert single.dtype == np.float32
-    complex_result = sparse.jacobian(lambda x: np.exp(1j * x), check=True)(X)
-    np.testing.assert_allclose(complex_result.toarray(), np.diag(1j * np.exp(1j * X)))
-    with pytest.raises(TypeError, match="mode='forward'"):
-        sparse.jacobian(lambda x: np.exp(1j * x), mode="reverse")(X)
-    with pytest.raises(TypeError, match="real arguments"):
-        sparse.jacobian(neighbours)(X * 1j)
 
 
 def test_empty_arrays_and_functions_without_derivative() -> None:

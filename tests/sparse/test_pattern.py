@@ -254,9 +254,37 @@ def test_python_questions_are_refused_with_a_remedy() -> None:
         found(lambda x: x if x[0] > 0 else -x, np.ones(2))
 
 
-def test_complex_arguments_are_refused() -> None:
-    with pytest.raises(TypeError, match="real arguments"):
-        found(lambda z: z**2, np.ones(2) * 1j)
+def differences(f: Any, z: Any) -> Any:
+    """Whether fᵢ moves at all when zⱼ goes a step along the real or the imaginary axis."""
+    steps = [step * np.eye(z.size)[j] for j in range(z.size) for step in (1e-3, 1e-3j)]
+    moved = np.array([np.abs(f(z + s) - f(z)) > 1e-9 for s in steps])
+    return moved.reshape(z.size, 2, -1).any(axis=1).T
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda z: z[1:] * z[:-1],
+        lambda z: np.conj(z) * z[::-1],
+        lambda z: np.abs(z[1:]) ** 2 + z.imag[:-1],
+        lambda z: np.concatenate([z.real, z.imag[:2] * z[2:].real]),
+        lambda z: np.cumsum(z),
+    ],
+)
+def test_complex_arguments_in_any_way(f: Any) -> None:
+    z = np.array([1.0 + 0.5j, -0.3 + 2.0j, 0.7 - 1.1j, 0.4 + 0.2j])
+    np.testing.assert_array_equal(found(f, z), differences(f, z))
+
+
+def test_second_order_of_complex_arguments() -> None:
+    z = np.array([1.0 + 0.5j, -0.3 + 2.0j, 0.7 - 1.1j])
+    band = [[1, 1, 0], [1, 1, 1], [0, 1, 1]]
+    energy = sparse.pattern(lambda z: np.sum(np.abs(z[1:] * z[:-1]) ** 2), order=2)(z)
+    np.testing.assert_array_equal(energy.toarray(), band)
+    cubes = sparse.pattern(lambda z: np.sum(z[1:] ** 2 * z[:-1] ** 2), order=2, holomorphic=True)(z)
+    np.testing.assert_array_equal(cubes.toarray(), band)
+    with pytest.raises(TypeError, match=r"sparse\.pattern needs a real output.*holomorphic=True"):
+        sparse.pattern(lambda z: np.sum(z**2), order=2)(z)
 
 
 def test_orders() -> None:

@@ -203,12 +203,15 @@ def as_pattern(pattern: Any) -> Matrix:
     return found
 
 
-def colour(pattern: Any, kind: str = "auto", order: str = "natural") -> Colouring:
+def colour(
+    pattern: Any, kind: str = "auto", order: str = "natural", *, pull_cost: float = PULL_COST
+) -> Colouring:  # fmt: skip
     """A colouring of a sparsity pattern, greedy, in one of the orders "natural", "largest first", "smallest last",
     "incidence degree".
 
-    "auto" is the kind of fewest colours among "column", "row" and "bidirectional"; products from the left count
-    a tenth more. "star" and "acyclic" are for symmetric patterns: Hessians.
+    "auto" is the kind of fewest colours among "column", "row" and "bidirectional"; a product from the left counts as
+    `pull_cost` of those from the right: a tenth more by default. "star" and "acyclic" are for symmetric patterns:
+    Hessians.
     """
     found = as_pattern(pattern)
     if kind in ("star", "acyclic"):
@@ -220,41 +223,41 @@ def colour(pattern: Any, kind: str = "auto", order: str = "natural") -> Colourin
     if kind == "row":
         return Colouring(found, kind, None, coloured_columns(found.T.tocsr(), order))
     if kind == "bidirectional":
-        return _bidirectional(found, order)
+        return _bidirectional(found, order, pull_cost)
     if kind != "auto":
         raise ValueError(f"sparse.colour: kind={kind!r} is none of auto, {', '.join(KINDS)}.")
-    return _cheapest(found, order)
+    return _cheapest(found, order, pull_cost)
 
 
-def _cost(colouring: Colouring) -> float:
-    return colouring.pushes + PULL_COST * colouring.pulls
+def _cost(colouring: Colouring, pull_cost: float) -> float:
+    return colouring.pushes + pull_cost * colouring.pulls
 
 
-def _cheapest(pattern: Matrix, order: str) -> Colouring:
+def _cheapest(pattern: Matrix, order: str, pull_cost: float) -> Colouring:
     """Kinds are tried from the least bound upwards, as long as a bound is below the best found."""
-    bounds = {"column": float(least_colours(pattern)), "row": PULL_COST * least_colours(pattern.T.tocsr())}
+    bounds = {"column": float(least_colours(pattern)), "row": pull_cost * least_colours(pattern.T.tocsr())}
     best: Colouring | None = None
     for kind in sorted(bounds, key=bounds.__getitem__):
-        if best is None or bounds[kind] < _cost(best):
+        if best is None or bounds[kind] < _cost(best, pull_cost):
             made = colour(pattern, kind, order)
-            best = made if best is None or _cost(made) < _cost(best) else best
+            best = made if best is None or _cost(made, pull_cost) < _cost(best, pull_cost) else best
     assert best is not None
     _, pushes, pulls = full_rows(pattern)
     _, more_pulls, more_pushes = full_rows(pattern.T.tocsr())
-    least = min(pushes + PULL_COST * pulls, more_pushes + PULL_COST * more_pulls)
-    if least < 0.9 * _cost(best):
-        both = _bidirectional(pattern, order)
-        best = both if _cost(both) < _cost(best) else best
+    least = min(pushes + pull_cost * pulls, more_pushes + pull_cost * more_pulls)
+    if least < 0.9 * _cost(best, pull_cost):
+        both = _bidirectional(pattern, order, pull_cost)
+        best = both if _cost(both, pull_cost) < _cost(best, pull_cost) else best
     return best
 
 
-def _bidirectional(pattern: Matrix, order: str) -> Colouring:
+def _bidirectional(pattern: Matrix, order: str, pull_cost: float) -> Colouring:
     """The better of setting full rows apart and setting full columns apart."""
     columns, rows = split_by_rows(pattern, order)
     first = Colouring(pattern, "bidirectional", columns, rows)
     rows, columns = split_by_rows(pattern.T.tocsr(), order)
     second = Colouring(pattern, "bidirectional", columns, rows)
-    return min(first, second, key=_cost)
+    return min(first, second, key=lambda made: _cost(made, pull_cost))
 
 
 def _check_symmetric(pattern: Matrix, kind: str) -> None:

@@ -21,17 +21,18 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.base.errors import CheckError, DtypeError, ShapeError, TraceError
+from adjoint.base.errors import ShapeError, TraceError
 from adjoint.base.source import user_facing
+from adjoint.derivatives import PULL_COST
 from adjoint.jitting import jit as compiled
 from adjoint.program.trace import Traced
-from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.program.types import Value, type_of
 from adjoint.sparse.colouring import Colouring, colour
 from adjoint.sparse.pattern import pattern_of
-from adjoint.sparse.recording import chosen_arguments, recorded_either_way, sizes_of
+from adjoint.sparse.products import checking_products, compare, from_left, from_right, has_complex, refuse_real_results
+from adjoint.sparse.recording import Recorded, chosen_arguments, recorded_either_way, sizes_of, slopes
 from adjoint.transform.arguments import Argnums, Selection
-from adjoint.transform.drivers import Linearised, gradient
-from adjoint.transform.lanes import run_lanes
+from adjoint.transform.drivers import Linearised
 
 MODES = {
     "jacobian": {"auto": "auto", "forward": "column", "reverse": "row", "both": "bidirectional"},
@@ -89,15 +90,15 @@ class SparseDerivative:
             return made
         program = recorded_either_way(
             self._function, self._options["argnums"], args, kwargs, name=f"sparse.{self._options['what']}",
-            order=self._order, has_aux=self._options["has_aux"],
+            order=self._order, has_aux=self._options["has_aux"], holomorphic=self._options["holomorphic"],
         )  # fmt: skip
         key = (program.program, program.selected)
         if key not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.pop(next(iter(self._known)))
-            if kind == "auto" and any(t.dtype.kind == "c" for t in program.program.output_types):
-                kind = "column"  # the other mode would need two products for each row
-            self._known[key] = colour(pattern_of(program, order=self._order), kind, self._options["order"])
+            cost = _pull_cost(program) if self._order == 1 else PULL_COST
+            found = pattern_of(program, order=self._order)
+            self._known[key] = colour(found, kind, self._options["order"], pull_cost=cost)
         return self._known[key]
 
     @user_facing
@@ -118,10 +119,10 @@ class SparseDerivative:
             )
         found = self.colouring(*args, **kwargs)
         run = self._run_compiled if self._options["jit"] else self._compute
-        numbers, value, slope, aux, product = run(args, kwargs, found)
+        numbers, value, slope, aux, checks = run(args, kwargs, found)
         matrix = found.assemble(numbers)
-        if product is not None:
-            _compare(matrix, _direction(matrix.shape[1]), product, self._options["what"])
+        if checks:
+            compare(matrix, checks, self._options["what"])
         result: Any = matrix
         if self._options["with_value"]:
             result = (value, matrix) if self._order == 1 else (value, slope, matrix)
@@ -134,8 +135,10 @@ class SparseDerivative:
 
     def _linearised(self, args: Any, kwargs: Any) -> tuple[Selection, Linearised, dict[str, Any]]:
         """The record of the function, or of its gradient, and what it returned beside."""
-        what, has_aux = self._options["what"], self._options["has_aux"]
-        chosen, _, _ = chosen_arguments(self._function, self._options["argnums"], args, kwargs, f"sparse.{what}")
+        name, has_aux, holomorphic = (
+            f"sparse.{self._options['what']}", self._options["has_aux"], self._options["holomorphic"],
+        )  # fmt: skip
+        chosen, _, _ = chosen_arguments(self._function, self._options["argnums"], args, kwargs, name, holomorphic)
 
         def call(active: Sequence[Value]) -> Any:
             return chosen.call(chosen.completed(active))
@@ -145,13 +148,11 @@ class SparseDerivative:
             value = tree.unflatten(made.structure, made.values)
             return chosen, made, {"value": value, "aux": made.aux}
 
-        def slopes(active: Sequence[Value]) -> Any:
-            value, aux, found = gradient(
-                call, active, has_aux=has_aux, holomorphic=False, transformation="sparse.hessian"
-            )
+        def sloping(active: Sequence[Value]) -> Any:
+            value, aux, found = slopes(call, active, name=name, has_aux=has_aux, holomorphic=holomorphic)
             return list(found), (value, aux)
 
-        made = Linearised(slopes, chosen.values, has_aux=True)
+        made = Linearised(sloping, chosen.values, has_aux=True)
         value, aux = made.aux
         full: list[Any] = [np.zeros(np.shape(leaf), type_of(leaf).dtype) for leaf in chosen.leaves]
         for i, slope in zip(chosen.active, made.values, strict=True):
@@ -159,7 +160,7 @@ class SparseDerivative:
         return chosen, made, {"value": value, "aux": aux, "gradient": chosen.result(full)}
 
     def _compute(self, args: Any, kwargs: Any, found: Colouring | None = None) -> tuple[Value, Any, Any, Any, Any]:
-        """(nonzeros, value, gradient, aux, the product with a random direction if it is to be checked)."""
+        """(nonzeros, value, gradient, aux, the products with a random direction if it is to be checked)."""
         found = self.colouring(*args, **kwargs) if found is None else found
         _, made, beside = self._linearised(args, kwargs)
         rows, columns = sum(sizes_of(made.output_types)), sum(sizes_of(made.input_types))
@@ -168,73 +169,29 @@ class SparseDerivative:
                 f"sparse.{self._options['what']}: the function maps {columns} numbers to {rows}, but the pattern is "
                 f"for {found.shape[1]} to {found.shape[0]}."
             )
-        if found.pulls and any(t.dtype.kind == "c" for t in made.output_types):
-            raise DtypeError(
-                "sparse.jacobian: rows of a complex result of real arguments cannot be pulled; use mode='forward'."
-            )
+        if has_complex(made.input_types):
+            refuse_real_results(made, found, self._options["what"])
         chunk = self._options["chunk_size"] or max(1, MEMORY // max(1, 4 * (rows + columns)))
-        right = _products(made.push, found.seeds("right"), made.input_types, made.output_types, chunk)
-        left = _products(made.pull, found.seeds("left"), made.output_types, made.input_types, chunk)
-        product = None
-        if self._options["check"]:
-            product = _products(made.push, _direction(columns)[None], made.input_types, made.output_types, 1)[0]
+        right = from_right(made, found.seeds("right"), chunk)
+        left = from_left(made, found.seeds("left"), chunk)
+        checks = checking_products(made) if self._options["check"] else []
         numbers = found.values(right, left)
         if not len(found):  # no product says what kind of numbers they would be
             numbers = np.zeros(0, np.result_type(*[t.dtype for t in (*made.input_types, *made.output_types)]))
-        return numbers, beside["value"], beside.get("gradient"), beside["aux"], product
+        return numbers, beside["value"], beside.get("gradient"), beside["aux"], checks
 
 
-def _direction(size: int) -> Any:
-    """The random vector of `check`: always the same."""
-    return np.random.default_rng(20130917).normal(size=size)
-
-
-def _products(
-    apply: Callable[[Sequence[Value]], Sequence[Value]], seeds: Any, into: Sequence[ArrayType],
-    out_of: Sequence[ArrayType], chunk: int,
-) -> Value:  # fmt: skip
-    """The map applied to each row of the seeds; the leaves of each result in one row, one after the other."""
-    width = sum(sizes_of(out_of))
-    rows: list[Value] = []
-    for first in range(0, len(seeds), chunk):
-        part = seeds[first : first + chunk]
-        lanes, start = [], 0
-        for t, n in zip(into, sizes_of(into), strict=True):
-            lanes.append(part[:, start : start + n].astype(t.dtype).reshape(len(part), *t.shape))
-            start += n
-        found, flags, _ = run_lanes(lambda xs: list(apply(xs)), lanes, [True] * len(lanes), len(part))
-        flat = [
-            np.reshape(z if f else np.broadcast_to(z, (len(part), *np.shape(z))), (len(part), -1))
-            for z, f, n in zip(found, flags, sizes_of(out_of), strict=True)
-            if n
-        ]
-        if flat:
-            rows.append(flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1))
-    if not rows:
-        return np.zeros((len(seeds), width))
-    return rows[0] if len(rows) == 1 else np.concatenate(rows, axis=0)
-
-
-def _compare(matrix: Any, v: Any, product: Any, what: str) -> None:
-    """Whether the sparse matrix does to a random vector what the function's derivative does."""
-    found = matrix @ v
-    scale = abs(matrix) @ np.abs(v) + np.abs(product)
-    eps = float(np.finfo(np.asarray(product).dtype).eps)
-    wrong = ~(np.abs(found - product) <= 1e4 * eps * np.maximum(scale, np.abs(product).max(initial=0.0) * 1e-6))
-    wrong &= np.isfinite(product)
-    if wrong.any():
-        rows = np.flatnonzero(wrong)
-        raise CheckError(
-            f"sparse.{what}: the pattern misses an entry of row{'s' if rows.size > 1 else ''} "
-            f"{', '.join(map(str, rows[:8]))}{' …' if rows.size > 8 else ''} (found by a random product). "
-            "Leave out pattern= and colouring=, or find the pattern with ad.sparse.pattern."
-        )
+def _pull_cost(program: Recorded) -> float:
+    """A complex result of real arguments is pulled twice."""
+    chosen = [t for t, s in zip(program.program.input_types, program.selected, strict=True) if s]
+    twice = has_complex(program.program.output_types) and any(t.dtype.kind != "c" for t in chosen)
+    return 2 * PULL_COST if twice else PULL_COST
 
 
 def jacobian(
     function: Callable[..., Any], pattern: Any = None, colouring: Colouring | None = None, mode: str = "auto", *,
-    argnums: Argnums = 0, has_aux: bool = False, with_value: bool = False, check: bool = False, jit: bool = False,
-    order: str = "natural", chunk_size: int | None = None,
+    argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, with_value: bool = False,
+    check: bool = False, jit: bool = False, order: str = "natural", chunk_size: int | None = None,
 ) -> SparseDerivative:  # fmt: skip
     """The Jacobian as a `scipy.sparse.csr_array`: one row for each number in the result, one column for each in x.
 
@@ -245,29 +202,34 @@ def jacobian(
     mode: "forward" (columns of one colour in one product J s), "reverse" (rows, sᵀ J), "both", or "auto": the
     cheapest. `with_value` returns (f(x), J); `has_aux` ((…), aux). `jit` compiles the products; `order` is that of
     the greedy colouring; `chunk_size` says how many products run at once.
+
+    Complex results of real arguments have a complex Jacobian. Complex arguments need `holomorphic`: J is that of
+    dw = J dz, and `check` also finds out whether there is one.
     """
     options = {
         "what": "jacobian", "pattern": pattern, "colouring": colouring, "mode": mode, "argnums": argnums,
-        "has_aux": has_aux, "with_value": with_value, "check": check, "jit": jit, "order": order,
-        "chunk_size": chunk_size,
+        "has_aux": has_aux, "holomorphic": holomorphic, "with_value": with_value, "check": check, "jit": jit,
+        "order": order, "chunk_size": chunk_size,
     }  # fmt: skip
     return _made(function, options)
 
 
 def hessian(
     function: Callable[..., Any], pattern: Any = None, colouring: Colouring | None = None, mode: str = "auto", *,
-    argnums: Argnums = 0, has_aux: bool = False, with_value: bool = False, check: bool = False, jit: bool = False,
-    order: str = "natural", chunk_size: int | None = None,
+    argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, with_value: bool = False,
+    check: bool = False, jit: bool = False, order: str = "natural", chunk_size: int | None = None,
 ) -> SparseDerivative:  # fmt: skip
     """The Hessian of a scalar function as a `scipy.sparse.csr_array`, from products H s, forward over reverse.
 
     mode: "star" (the default: entries are read directly), "acyclic" (fewer products, entries by substitution),
-    "column" (symmetry is not used). `with_value` returns (f(x), ∇f(x), H). The rest as for `sparse.jacobian`.
+    "column" (symmetry is not used). `with_value` returns (f(x), ∇f(x), H). The rest as for `sparse.jacobian`: of a
+    holomorphic function, or a complex one of real arguments, the gradient holds the ∂f/∂xⱼ, and H is symmetric (not
+    Hermitian).
     """
     options = {
         "what": "hessian", "pattern": pattern, "colouring": colouring, "mode": mode, "argnums": argnums,
-        "has_aux": has_aux, "with_value": with_value, "check": check, "jit": jit, "order": order,
-        "chunk_size": chunk_size,
+        "has_aux": has_aux, "holomorphic": holomorphic, "with_value": with_value, "check": check, "jit": jit,
+        "order": order, "chunk_size": chunk_size,
     }  # fmt: skip
     return _made(function, options)
 

@@ -21,8 +21,9 @@ LARGEST = 200_000_000  # entries of a pattern: more would not fit into memory
 
 
 def pattern(
-    function: Callable[..., Any], argnums: Argnums = 0, *, order: int = 1, local: bool = False, has_aux: bool = False
-) -> Transformed:
+    function: Callable[..., Any], argnums: Argnums = 0, *, order: int = 1, local: bool = False, has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Transformed:  # fmt: skip
     """Where the Jacobian of a function (order 1) or the Hessian of a scalar function (order 2) can be nonzero.
 
     `pattern(f)(*args)` is a `scipy.sparse.csr_array` of booleans: one row for each number in the result of f, one
@@ -36,16 +37,20 @@ def pattern(
 
     Derivatives that cancel each other are counted as nonzero, and an operation of which nothing is known mixes all that
     it reads. The pattern of a Hessian is that of the gradient's program, made symmetric.
+
+    A function of complex numbers may depend on them in any way; for the Hessian of a complex function of them it is
+    `holomorphic`.
     """
     if order not in (1, 2):
         raise ValueError(f"sparse.pattern: order is 1 (Jacobian) or 2 (Hessian), not {order}.")
-    return Transformed(_pattern, function, {"argnums": argnums, "order": order, "local": local, "has_aux": has_aux})
+    options = {"argnums": argnums, "order": order, "local": local, "has_aux": has_aux, "holomorphic": holomorphic}
+    return Transformed(_pattern, function, options)
 
 
 def _pattern(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Matrix:
     made = recorded(
         function, options["argnums"], args, kwargs, name="sparse.pattern", order=options["order"],
-        has_aux=options["has_aux"], with_values=options["local"],
+        has_aux=options["has_aux"], with_values=options["local"], holomorphic=options["holomorphic"], any_complex=True,
     )  # fmt: skip
     return pattern_of(made, order=options["order"], local=options["local"])
 

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import grad
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.program.journal import Journal, journal
 from adjoint.program.program import Program
@@ -24,10 +23,11 @@ from adjoint.program.record import record_program
 from adjoint.program.trace import Traced, concrete
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, plain_value, select
-from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.drivers import checked_leaf, gradient
 from adjoint.transform.states import Held
 
 MARK = np.dtype("V5")  # no array of numbers has it
+IN_PARTS = "make the real and the imaginary part two arguments: lambda x, y: f(x + 1j * y), argnums=(0, 1)"
 
 
 class Recorded(NamedTuple):
@@ -39,7 +39,7 @@ class Recorded(NamedTuple):
 
 
 def chosen_arguments(
-    function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, name: str
+    function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, name: str, holomorphic: bool
 ) -> tuple[Selection, Any, list[Any]]:
     """The selection, and (structure, leaves) of all arguments with a mark in the place of each selected leaf."""
 
@@ -48,11 +48,13 @@ def chosen_arguments(
         return a, k
 
     chosen = select(function, argnums, args, kwargs, name)
-    complex_ones = [v for v in chosen.values if type_of(v).dtype.kind == "c"]
+    complex_ones = [] if holomorphic else [i for i in chosen.active if type_of(chosen.leaves[i]).dtype.kind == "c"]
     if complex_ones:
+        first = complex_ones[0]
         raise DtypeError(
-            f"{name} is for real arguments; {chosen.names[chosen.active[0]]} is {type_of(complex_ones[0])}. "
-            "Give real and imaginary parts as two arguments, or use ad.jacobian(…, holomorphic=True)."
+            f"{name} of complex arguments needs holomorphic=True ({chosen.names[first]} is "
+            f"{type_of(chosen.leaves[first])}): a function of z and conj(z) has no single complex derivative. "
+            f"Use jvp or vjp, or {IN_PARTS}."
         )
     marks = select(probe, argnums, args, kwargs, name)
     placed = marks.call(
@@ -74,19 +76,21 @@ def _is_unknown(leaf: Any) -> bool:
 
 def recorded(
     function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, *, name: str, order: int = 1,
-    has_aux: bool = False, with_values: bool = False,
+    has_aux: bool = False, with_values: bool = False, holomorphic: bool = False, any_complex: bool = False,
 ) -> Recorded:  # fmt: skip
     """The program of a function (order 1) or of its gradient (order 2).
 
     `with_values` it is run on the arguments, so that Python's control flow takes the way that it takes for them.
+    `any_complex`, functions of complex arguments need not be holomorphic.
     """
-    chosen, structure, leaves = chosen_arguments(function, argnums, args, kwargs, name)
+    allowed = holomorphic or any_complex
+    chosen, structure, leaves = chosen_arguments(function, argnums, args, kwargs, name, allowed)
     moving = [i for i, leaf in enumerate(leaves) if _is_mark(leaf) or _is_unknown(leaf)]
     given: list[Value] = [
         chosen.values[leaves[i].shape[0]] if _is_mark(leaves[i]) else plain_value(leaves[i], name) for i in moving
     ]
     held = Held(name, (args, kwargs))
-    body = _differentiated(function, argnums, order, has_aux)
+    body = _differentiated(function, argnums, order, has_aux, holomorphic, name)
 
     def run(*flat: Value) -> list[Value]:
         full = list(leaves)
@@ -118,16 +122,28 @@ def recorded(
     return Recorded(program, selected, None if values is None else (*values, *extra))
 
 
-def _differentiated(function: Any, argnums: Argnums, order: int, has_aux: bool) -> Callable[..., Any]:
+def _differentiated(
+    function: Any, argnums: Argnums, order: int, has_aux: bool, holomorphic: bool, name: str
+) -> Callable[..., Any]:
+    def sloping(*a: Any, **k: Any) -> list[Value]:
+        chosen = select(function, argnums, a, k, name)
+
+        def call(active: Sequence[Value]) -> Any:
+            return chosen.call(chosen.completed(active))
+
+        return slopes(call, chosen.values, name=name, has_aux=has_aux, holomorphic=holomorphic)[2]
+
     if order == 2:
-        gradient = grad(function, argnums, has_aux=has_aux)
-        return lambda *a, **k: _floats(gradient(*a, **k)[0] if has_aux else gradient(*a, **k))
+        return sloping
     return lambda *a, **k: function(*a, **k)[0] if has_aux else function(*a, **k)
 
 
-def _floats(result: Any) -> list[Any]:
-    """Without the zeros that stand for the gradients of whole numbers."""
-    return [leaf for leaf in tree.leaves(result) if type_of(leaf).differentiable]
+def slopes(
+    call: Callable[[Sequence[Value]], Any], values: Sequence[Value], *, name: str, has_aux: bool, holomorphic: bool
+) -> tuple[Value, Any, list[Value]]:
+    """(value, aux, gradient) of a scalar function. Of real arguments it may be complex, and so is its gradient then."""
+    real = all(type_of(v).dtype.kind != "c" for v in values)
+    return gradient(call, values, has_aux=has_aux, holomorphic=None if real else holomorphic, transformation=name)
 
 
 def recorded_either_way(function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, **how: Any) -> Recorded:

@@ -109,11 +109,15 @@ def gradient(
     values: Sequence[Value],
     *,
     has_aux: bool,
-    holomorphic: bool,
+    holomorphic: bool | None,
     transformation: str,
     side: Side = None,
 ) -> tuple[Value, Any, list[Value]]:
-    """(value, aux, gradient) of a scalar function; the record is taken apart on the way back."""
+    """(value, aux, gradient) of a scalar function; the record is taken apart on the way back.
+
+    holomorphic: of a real function (False) or of a complex one (True); None: of either, for real arguments. That of a
+    complex function f by a real argument is ∂ Re f + i ∂ Im f, from two readings of the record.
+    """
     if side is not None:
         both = partial(gradient, call, has_aux=has_aux, holomorphic=holomorphic, transformation=transformation)
         return one_sided(both, values, side, transformation)
@@ -126,18 +130,32 @@ def gradient(
         y = scalar_output(y, holomorphic, transformation)
         value = returned(y, tape)
         cts: list[Value] = [None] * len(inputs)
+        turned: list[Value] = cts
+        twice = value.dtype.kind == "c" and any(type_of(v).dtype.kind != "c" for v in values)
         if isinstance(y, TapeTracer) and y._trace is tape and y._index >= 0:
             entries, tape.entries = tape.entries, []
             examined([value], tape, watch)
             (seed,) = lifted([tape.seed(np.ones((), value.dtype)[()])], watch)
             with tape.reading():
+                if twice:
+                    turned = swept(tape, entries, len(inputs), {y._index: seed * value.dtype.type(1j)}, consume=False)
                 cts = swept(tape, entries, len(inputs), {y._index: seed}, consume=True)
             tape.captured.verify()
     filled = [type_of(v).zeros() if ct is None else ct for ct, v in zip(cts, values, strict=True)]
+    if twice:
+        unit = value.dtype.type(1j)
+        return value, aux, fresh([_slope(*each, unit) for each in zip(filled, turned, values, strict=True)])
     return value, aux, fresh([np.conjugate(g) for g in filled] if holomorphic else filled)
 
 
-def scalar_output(y: Any, holomorphic: bool, transformation: str) -> Value:
+def _slope(ct: Value, turned: Value, x: Value, unit: Value) -> Value:
+    """∂f/∂x of a complex f, from the cotangents pulled from 1 and from i: conj(ct) when x is complex."""
+    if type_of(x).dtype.kind == "c":
+        return np.conjugate(ct)
+    return ct + unit * (type_of(x).zeros() if turned is None else turned)
+
+
+def scalar_output(y: Any, holomorphic: bool | None, transformation: str) -> Value:
     """The one number that a function to be differentiated must return."""
     leaves, _ = tree.flatten(y)
     if len(leaves) != 1 or leaves[0] is not y:
@@ -152,7 +170,7 @@ def scalar_output(y: Any, holomorphic: bool, transformation: str) -> Value:
             "(all derivatives) or vjp (a product)."
         )
     kind = type_of(y).dtype.kind
-    if kind == "c" and not holomorphic:
+    if kind == "c" and holomorphic is not None and not holomorphic:
         raise DtypeError(
             f"{transformation} needs a real output; the function returned {type_of(y)}. Take np.real or np.abs of it, "
             "or give holomorphic=True for f'(z)."

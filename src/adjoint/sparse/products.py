@@ -1,0 +1,145 @@
+"""Products of a derivative with the seeds of a colouring, from the right and from the left, and their check.
+
+Of a complex function the derivative is the matrix J with dw = J dz: holomorphic in complex arguments, complex in real
+ones. Pushing s along gives J s. Pulling is the adjoint for Re⟨u, v⟩, so that s on the left takes a conjugate or two
+products:
+
+| argument | pull(u) | sᵀ J |
+|---|---|---|
+| complex | Jᴴ u | conj(pull(s)) |
+| real | Re(Jᴴ u) | pull(s) + i pull(i s) |
+"""
+
+# pyright: basic
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import CheckError, DtypeError
+from adjoint.program.types import ArrayType, Value
+from adjoint.sparse.colouring import Colouring
+from adjoint.sparse.compressed import entries_of
+from adjoint.sparse.recording import IN_PARTS, sizes_of
+from adjoint.transform.drivers import Linearised
+from adjoint.transform.lanes import run_lanes
+
+
+def has_complex(types: Sequence[ArrayType]) -> bool:
+    """Whether any of them holds complex numbers."""
+    return any(t.dtype.kind == "c" for t in types)
+
+
+def complex_places(types: Sequence[ArrayType]) -> Any:
+    """For each number of values with these types, one after the other, whether it is complex."""
+    return np.repeat(np.array([t.dtype.kind == "c" for t in types], bool), sizes_of(types))
+
+
+def products(
+    apply: Callable[[Sequence[Value]], Sequence[Value]], seeds: Any, into: Sequence[ArrayType],
+    out_of: Sequence[ArrayType], chunk: int, *, turned: bool = False,
+) -> Value:  # fmt: skip
+    """The map applied to each row of the seeds; the leaves of each result in one row, one after the other.
+
+    `turned`, the seeds of complex numbers are times i, and those of real ones are zero.
+    """
+    width = sum(sizes_of(out_of))
+    rows: list[Value] = []
+    for first in range(0, len(seeds), chunk):
+        part = seeds[first : first + chunk]
+        lanes, start = [], 0
+        for t, n in zip(into, sizes_of(into), strict=True):
+            lane = part[:, start : start + n].astype(t.dtype).reshape(len(part), *t.shape)
+            if turned:
+                lane = lane * t.dtype.type(1j) if t.dtype.kind == "c" else np.zeros_like(lane)
+            lanes.append(lane)
+            start += n
+        found, flags, _ = run_lanes(lambda xs: list(apply(xs)), lanes, [True] * len(lanes), len(part))
+        flat = [
+            np.reshape(z if f else np.broadcast_to(z, (len(part), *np.shape(z))), (len(part), -1))
+            for z, f, n in zip(found, flags, sizes_of(out_of), strict=True)
+            if n
+        ]
+        if flat:
+            rows.append(flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1))
+    if not rows:
+        return np.zeros((len(seeds), width))
+    return rows[0] if len(rows) == 1 else np.concatenate(rows, axis=0)
+
+
+def from_right(made: Linearised, seeds: Any, chunk: int) -> Value:
+    """J s for each row s of the seeds."""
+    return products(made.push, seeds, made.input_types, made.output_types, chunk)
+
+
+def from_left(made: Linearised, seeds: Any, chunk: int) -> Value:
+    """sᵀ J for each row s of the seeds."""
+    found = products(made.pull, seeds, made.output_types, made.input_types, chunk)
+    if not len(seeds) or not has_complex(made.output_types):
+        return found
+    holomorphic = complex_places(made.input_types)
+    if holomorphic.all():
+        return np.conjugate(found)
+    other = products(made.pull, seeds, made.output_types, made.input_types, chunk, turned=True)
+    unit = np.result_type(*[t.dtype for t in made.output_types]).type(1j)
+    return np.where(holomorphic, np.conjugate(found), found + unit * other)
+
+
+def refuse_real_results(made: Linearised, colouring: Colouring, what: str) -> None:
+    """A real function of complex numbers is not holomorphic, unless it is constant."""
+    arguments, results = complex_places(made.input_types), complex_places(made.output_types)
+    if not arguments.any() or results.all():
+        return
+    i, j = entries_of(colouring.pattern)
+    if (arguments[j] & ~results[i]).any():
+        raise DtypeError(
+            f"sparse.{what}: the function takes complex numbers to real ones, so that it is not holomorphic and has no "
+            f"complex derivative. Use ad.grad or ad.vjp, or {IN_PARTS}."
+        )
+
+
+def direction(size: int) -> Any:
+    """The random vector of a check: always the same."""
+    return np.random.default_rng(20130917).normal(size=size)
+
+
+def checking_products(made: Linearised) -> list[Value]:
+    """[J v] for the random v; of complex arguments also J w and J i w, with w the v of those arguments alone."""
+    types = made.input_types
+    v = direction(sum(sizes_of(types)))[None]
+    found = [from_right(made, v, 1)[0]]
+    if has_complex(types):
+        w = v * complex_places(types)
+        found += [from_right(made, w, 1)[0], products(made.push, w, types, made.output_types, 1, turned=True)[0]]
+    return found
+
+
+def compare(matrix: Any, found: Sequence[Any], what: str) -> None:
+    """Whether the sparse matrix does to a random vector what the function's derivative does."""
+    v = direction(matrix.shape[1])
+    scale = abs(matrix) @ np.abs(v)
+    if len(found) > 1 and (wrong := _apart(1j * found[1], found[2], scale)).size:
+        raise CheckError(
+            f"sparse.{what}(holomorphic=True): the function is not holomorphic: {_rows(wrong)} of its derivative along "
+            f"i v {'is' if wrong.size == 1 else 'are'} not i times that along v. Use ad.jvp or ad.vjp, or {IN_PARTS}."
+        )
+    if (wrong := _apart(matrix @ v, found[0], scale)).size:
+        raise CheckError(
+            f"sparse.{what}: the pattern misses an entry of {_rows(wrong)} (found by a random product). "
+            "Leave out pattern= and colouring=, or find the pattern with ad.sparse.pattern."
+        )
+
+
+def _apart(one: Any, product: Any, scale: Any) -> Any:
+    """Where two products differ by more than rounding."""
+    scale = scale + np.abs(product)
+    eps = float(np.finfo(np.asarray(product).dtype).eps)
+    wrong = ~(np.abs(one - product) <= 1e4 * eps * np.maximum(scale, np.abs(product).max(initial=0.0) * 1e-6))
+    return np.flatnonzero(wrong & np.isfinite(product))
+
+
+def _rows(which: Any) -> str:
+    return f"row{'s' if which.size > 1 else ''} {', '.join(map(str, which[:8]))}{' …' if which.size > 8 else ''}"
