@@ -124,6 +124,16 @@ def test_one_missing_entry_is_noticed() -> None:
             sparse.jacobian(neighbours, pattern.tocsr(), check=True)(X)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_derivatives_that_cancel_pass_their_check(seed: int) -> None:
+    """What is left of them is rounding; an entry that misses is noticed beside it."""
+    x = np.random.default_rng(seed).uniform(1, 9, size=40)
+    found = sparse.hessian(lambda x: np.sum(np.sqrt(x) ** 2), check=True)(x)
+    assert 0 < np.abs(found.toarray()).max() < 1e-15
+    with pytest.raises(CheckError, match="misses an entry of rows 3, 4 "):
+        sparse.hessian(lambda x: np.sum(np.sqrt(x) ** 2) + 1e-9 * x[3] * x[4], np.eye(40), check=True)(x)
+
+
 def test_a_colouring_is_used_again_also_from_a_file() -> None:
     made = pickle.loads(pickle.dumps(sparse.hessian(rosenbrock).colouring(X)))
     again = sparse.hessian(rosenbrock, colouring=made)
