@@ -16,7 +16,7 @@ from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, user_facing
 from adjoint.jitting import Jitted, jit
 from adjoint.memory.ledger import COMPILED, OBJECTS, Answers, CountedTape, Ledger, Line
-from adjoint.memory.sizes import size_of
+from adjoint.memory.sizes import address, size_of
 from adjoint.memory.workspace import callbacks
 from adjoint.ops.loops import While
 from adjoint.pipeline import executable, traced
@@ -202,7 +202,8 @@ def _compiled(name: str, function: Jitted, argnums: Argnums, args: Any, kwargs: 
     if made.kernel is None:
         return MemoryReport(name, 0, 0, results, (), (f"It is {made.how}: its memory is not known.",), True)
     kernel = made.kernel
-    constants = sum(c.nbytes for c in kernel.constants)
+    held = (*way.program.constants.values(), *made.program.constants.values(), *kernel.constants)
+    constants = sum({address(c): c.nbytes for c in held}.values())
     parts = (
         Part("workspace of the machine code", "", kernel.workspace),
         Part("results", "", results),

@@ -30,6 +30,11 @@ def size_of(kind: ArrayType) -> int:
     return math.prod(n if isinstance(n, int) else 1 for n in kind.shape) * kind.dtype.itemsize
 
 
+def address(array: np.ndarray[Any, Any]) -> int:
+    """Where the elements stand: what has the same is counted once."""
+    return array.__array_interface__["data"][0]
+
+
 def array_object(kind: ArrayType) -> int:
     """An array, or a number of NumPy's, beside its elements."""
     return ARRAY + AXIS * len(kind.shape) if kind.shape else NUMBER
