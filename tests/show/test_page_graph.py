@@ -1,5 +1,6 @@
 """The graph in a page stands where `adjoint.show.scene` puts it, whichever frames are open."""
 
+import functools
 import json
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.show.scene import placed
+from adjoint.show.summaries import summary
 
 pytestmark = pytest.mark.browser
 PLACED = """({data, opened}) => scene.placed(data, new Set(opened),
@@ -47,6 +49,36 @@ def test_places_are_those_of_python(opened, function, args):
             np.testing.assert_allclose(mine["points"], theirs["points"], atol=0.2)
             assert (mine["text"], mine["head"], mine["moves"]) == (theirs["text"], theirs["head"], theirs["moves"])
         np.testing.assert_allclose([got["width"], got["height"]], [expected["width"], expected["height"]], atol=0.2)
+
+
+def chain(x):
+    return functools.reduce(lambda y, k: np.sin(y) if k % 7 else layer_of_one(y), range(150), x)
+
+
+def layer_of_one(x):
+    return x * 1.5 + 0.25
+
+
+def sums(x):
+    return sum([np.sin(x * k) for k in range(1, 70)], start=x)
+
+
+@pytest.mark.parametrize("function", [chain, sums])
+def test_long_stories_without_loops(opened, function):
+    """The graph holds neighbours in frames, and those in frames again; the table has a row for each as before."""
+    explained = ad.explain(function)(0.5)
+    page = opened(explained)
+    shown = page.evaluate("explanation.state.rows.flatMap(({v}) => (v >= 0 ? [v] : []))")
+    if page.is_visible("#open-all"):
+        page.click("#open-all")
+    rows = page.evaluate("explanation.state.rows.flatMap(({v}) => (v >= 0 ? [v] : []))")
+    assert set(shown) <= set(rows)
+    assert sorted(rows) == [v.number for v in explained.story.variables if v.kind != "constant" and not v.hidden]
+    page.locator("#inputs input").fill("0.75")
+    assert summary(function(0.75)) in page.inner_text("#results")
+    for v in rows[::40]:
+        page.evaluate("v => explanation.state.select(v)", v)
+        assert page.inner_text("#detail h2").startswith(explained.story.variables[v].name)
 
 
 def test_boxes_do_not_overlap_in_any_mode(opened):

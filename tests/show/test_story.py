@@ -33,3 +33,14 @@ def test_adjoints_of_random_programs_are_those_of_grad(first):
         assert story.latex().count("align*") == 4
         explained += 1
     assert explained > 8
+
+
+def test_parts_of_a_long_story_are_printed_briefly():
+    def f(x):
+        for _ in range(60):
+            x = np.sin(x) * x + x
+        return x
+
+    story = ad.explain(f)(0.5).story
+    for part in (story.variables[90], story.events[90], story.events[90].group, *story.guards):
+        assert len(repr(part)) < 2000

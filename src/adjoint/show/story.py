@@ -30,11 +30,12 @@ class Variable:
     label: str = ""  # what the user calls it
     hidden: bool = False  # a part of a statement that is shown as one step
     moves: bool = False  # whether it depends on an input that is differentiated
-    event: Event | None = None  # what made it
+    event: Event | None = field(default=None, repr=False)  # what made it
     adjoint: Value = None  # v̄ = ∂y/∂v
     tangent: Value = None  # v̇, along the direction
     adjoint_tangent: Value = None  # the derivative of v̄ along the direction
-    uses: list[tuple[Event, int]] = field(default_factory=list[Any])  # (event, which of its operands)
+    # (event, which of its operands); not printed, as all that leads on: a variable would tell the whole story
+    uses: list[tuple[Event, int]] = field(default_factory=list[Any], repr=False)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -59,9 +60,9 @@ class Group:
     number: int
     kind: str  # "all", "function", "scope", "loop", "turn", "branch", "checkpoint"
     name: str
-    parent: Group | None
+    parent: Group | None = field(repr=False)
     location: Location | str | None = None
-    parts: list[Event | Group] = field(default_factory=list[Any])
+    parts: list[Event | Group] = field(default_factory=list[Any], repr=False)
 
     @property
     def path(self) -> tuple[Group, ...]:
@@ -86,7 +87,7 @@ class Event:
     operands: tuple[Variable | Literal, ...]
     outputs: tuple[Variable, ...]
     location: Location | str | None
-    group: Group
+    group: Group = field(repr=False)
     # Of each operand, what this operation adds to its adjoint; None where nothing flows.
     contributions: list[Value] = field(default_factory=list[Any])
 

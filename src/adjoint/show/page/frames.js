@@ -27,8 +27,8 @@ class Frames {
         return kind === "g" ? [-n] : kind === "v" && variables.event[n] >= 0 ? [variables.event[n]] : [];
       });
     };
-    const more = Object.values(graph.groups).filter((g) => g.kind === "more" && parts(g.id).some((part) => part < 0));
     const leaves = (id) => parts(id).flatMap((part) => (graph.groups[-part]?.kind === "more" ? leaves(-part) : [part]));
+    const more = Object.values(graph.groups).filter((g) => g.kind === "more" && leaves(g.id).some((part) => part < 0));
     for (const { id, title } of more.sort((a, b) => a.id - b.id)) {
       while (groups.kind.length <= id) for (const [key, none] of [["kind", ""], ["name", ""], ["parent", -1], ["line", -1], ["parts", []]]) groups[key].push(none);
       const inside = new Set(leaves(id)), own = groups.parent[-[...inside].find((part) => part < 0)];
