@@ -180,9 +180,10 @@ def fori_loop(
     types = types_of(carry)
 
     def turn(i: Value, value: Any) -> Any:
-        result, after = flattened(body(Weaken()(i), value), f"{name}: the body's result")
+        new = body(Weaken()(i), value)
+        result, after = flattened(new, f"{name}: the body's result")
         check_carry(name, structure, types, after, types_of(result))
-        return tree.unflatten(after, result)
+        return new  # itself: random generators in it are those that were handed in
 
     if not isinstance(lower, Traced) and not isinstance(upper, Traced):
         start, stop = operator.index(lower), operator.index(upper)
