@@ -3,6 +3,7 @@
 import functools
 import math
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -223,7 +224,11 @@ def test_reversible_chains(name) -> None:
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
     large = start(2000)
-    few, many = (peak(ad.grad(loss), large, count, True) for count in (10, 1000))
+    with (
+        warnings.catch_warnings()
+    ):  # some of these layers lose all digits in 1000 turns, and say so: memory counts here
+        warnings.filterwarnings("ignore", message=".*led to another first state")
+        few, many = (peak(ad.grad(loss), large, count, True) for count in (10, 1000))
     assert many < 1.1 * few
     assert peak(ad.grad(loss), large, 100, False) > 2 * many
 

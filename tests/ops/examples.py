@@ -171,6 +171,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "Nonzero": "ops/test_search.py",
     "Cofactors": "ops/test_determinant.py",
     **dict.fromkeys(["EighFrame", "SVDFrame", "FramedEigh", "FramedSVD"], "ops/test_frames.py"),
+    **dict.fromkeys(["EigFrame", "FramedEig"], "ops/test_eigenvalues.py"),
     **dict.fromkeys(["Unreached", "Unseen", "Unsure"], "ops/test_strays.py"),
 }
 

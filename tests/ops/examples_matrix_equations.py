@@ -10,12 +10,14 @@ import numpy as np
 
 from adjoint.ops.banded import BandedSolve
 from adjoint.ops.decompose import Elimination, PivotOrder
+from adjoint.ops.eigenvalues import Defect, GeneralLevels, GeneralSlopes, GeneralTurning
 from adjoint.ops.equations import Stein, Sylvester
 from adjoint.ops.ldl import LDL
 from adjoint.ops.levels import Dividing, Levels, Sharing, Turning
 from adjoint.ops.matrix_functions import Logarithm, PolarFactor, RealPower, Sign, SquareRoot
 from adjoint.ops.riccati import Riccati
 from adjoint.ops.schur import Schur, TriangularCommutator
+from adjoint.ops.special.eigenvectors import TridiagonalEigh
 from adjoint.ops.spectral_function import SpectralDerivative
 from adjoint.ops.strays import Slopes
 from tests.ops.samples import COMPLEX, FLOAT, SINGLE, Example, normal
@@ -118,3 +120,19 @@ def _levels() -> Iterator[Example]:
         apart_levels = np.diag([1.0, 2.0, 4.0]).astype(dtype)
         yield Example(Slopes(), (apart_levels, normal(3)), smooth=False)
         yield Example(Slopes(), (np.stack([apart_levels] * 2), normal(2, 3)), smooth=False)
+    v = apart(3, 3, dtype=COMPLEX)
+    values = w.astype(COMPLEX) + 0.5j
+    a = (v * values) @ np.linalg.inv(v)
+    yield Example(GeneralLevels(), (a, v, values), smooth=False)
+    yield Example(GeneralLevels(), tuple(np.stack([x, x]) for x in (a, v, values)), smooth=False)
+    yield Example(Defect(), (values, v), smooth=False)
+    yield Example(Defect(), tuple(np.stack([x, x]) for x in (values, v)), smooth=False)
+    levels = np.diag(values)
+    yield Example(GeneralTurning(), (levels, normal(3, 3, dtype=COMPLEX)), smooth=False)
+    yield Example(GeneralTurning(), (np.stack([levels, 2 * levels]), normal(3, 1, 3, 3, dtype=COMPLEX)), smooth=False)
+    levels = np.diag([1.0, 2.0j, 4.0])
+    yield Example(GeneralSlopes(), (levels, normal(3, dtype=COMPLEX)), smooth=False)
+    yield Example(GeneralSlopes(), (np.stack([levels] * 2), normal(2, 3, dtype=COMPLEX)), smooth=False)
+    chain = np.diag([1.0, 2.5, 4.0]) + np.diag([0.5, 0.7], 1) + np.diag([0.5, 0.7], -1)
+    yield Example(TridiagonalEigh(), (chain,), smooth=False)
+    yield Example(TridiagonalEigh(), (np.stack([chain, chain + np.diag([0.0, 0.1, 0.3])]),), smooth=False)

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import Implicit, total
-from adjoint.ops.matrices import Stacked, diagonal, hermitian, spread_diagonal
+from adjoint.ops.matrices import Stacked, check_square, diagonal, factor_dtype, hermitian, spread_diagonal
 from adjoint.program.op import primitive
-from adjoint.program.types import ArrayType, Value
+from adjoint.program.types import ArrayType, Value, real_dtype
 
 
 @primitive
 class TridiagonalEigh(Stacked, Implicit):
     """A V = V diag(w) for a symmetric tridiagonal A without zeros beside its diagonal, or with distinct numbers on it.
 
-    Then the w, which ascend, are distinct. The largest element of each vector is positive. With M = Vᵀ Ȧ V:
-    ẇ = diag(M), V̇ = V (F ∘ M), F[i, j] = 1 / (wⱼ - wᵢ) off the diagonal.
+    Then the w, which ascend, are distinct. The largest element of each vector is positive. With M = Vᵀ Ȧ V, of the
+    symmetric part of Ȧ: ẇ = diag(M), V̇ = V (F ∘ M), F[i, j] = 1 / (wⱼ - wᵢ) off the diagonal.
     """
 
     several = True
@@ -30,11 +30,13 @@ class TridiagonalEigh(Stacked, Implicit):
 
     def result_type(self, *types: ArrayType) -> Any:
         (a,) = types
-        return ArrayType(a.shape[:-1], a.dtype), a
+        check_square(self.title, a)
+        dtype = factor_dtype(self.title, a)
+        return ArrayType(a.shape[:-1], real_dtype(dtype)), ArrayType(a.shape, dtype)
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         w, v = z
-        m = np.matmul(_turned(v), np.matmul(dxs[0], v))
+        m = np.matmul(_turned(v), np.matmul(hermitian(dxs[0]), v))
         return diagonal(m), np.matmul(v, _inverse_gaps(w) * m)
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
