@@ -384,3 +384,10 @@ def test_a_rule_that_is_too_long_to_write_down_has_its_numbers_alone():
     assert len(page) < 2_000_000
     assert_allclose(explained.story.inputs[0].adjoint, ad.grad(lambda a: special.pbwa(a, 1.2)[0])(0.5))
     assert "pbwa" in str(explained)
+
+
+def test_formulas_of_real_numbers_have_no_conjugates():
+    text = str(ad.explain(lambda x, n: special.gammainc(n, x) * special.jv(n, x))(1.3, 2.5))
+    assert "conjugate" not in text
+    assert "− 1 + 1" not in text
+    assert "conjugate" in str(ad.explain(lambda z: abs(np.exp(1j * z)))(0.3 + 0.5j))

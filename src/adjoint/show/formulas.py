@@ -253,6 +253,8 @@ def read(program: Program, symbols: Sequence[Formula]) -> list[Formula]:
             env[eq.outputs[0]] = parts[0] if answers[eq.outputs[0]] else parts[1]
         elif eq.op.title == "reshape" and _same_but_ones(eq.inputs[0].type.shape, eq.outputs[0].type.shape):
             env[eq.outputs[0]] = parts[0]  # axes of length one are the machine's business, not the chain rule's
+        elif eq.op.title in ("conjugate", "real") and eq.inputs[0].type.dtype.kind != "c":
+            env[eq.outputs[0]] = parts[0]
         elif len(eq.outputs) == 1:
             env[eq.outputs[0]] = tidy(eq.op, parts, whole=covers(eq.op, [a.type for a in eq.inputs]))
         else:
@@ -322,6 +324,10 @@ def tidy(op: Any, parts: tuple[Formula, ...], *, whole: bool = False) -> Formula
         return parts[0]
     if title == "add" and (_is(parts[0], 0) or _is(parts[1], 0)):
         return parts[1] if _is(parts[0], 0) else parts[0]
+    if title == "add" and isinstance(parts[0], Apply) and parts[0].title == "subtract":
+        x, y = parts[0].parts
+        if isinstance(y, Number) and isinstance(parts[1], Number) and _is(y, parts[1].value):
+            return x  # a - 1 + 1
     if title == "add" and isinstance(parts[1], Apply) and parts[1].title == "negative":
         return Apply(BY_NAME["subtract"], (parts[0], parts[1].parts[0]))
     if title == "subtract" and _is(parts[1], 0):
