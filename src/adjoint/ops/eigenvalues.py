@@ -21,7 +21,7 @@ import numpy as np
 
 from adjoint.ops.calculus import Differential, Flat, Implicit, fit, total
 from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.frames import InFrame, may_coincide
+from adjoint.ops.frames import Framed, InFrame, may_coincide
 from adjoint.ops.levels import ROUNDING, OnStacks, Turning, beside, cleaned, coincide
 from adjoint.ops.matrices import Stacked, check_square, diagonal, factor_dtype, spread_diagonal
 from adjoint.ops.solving import Solve
@@ -243,24 +243,9 @@ class Eig(Stacked, InFrame, EigRules):
 
 
 @primitive
-class FramedEig(OnStacks, EigRules):
+class FramedEig(Framed, EigRules):
     """(w, V) as given, with the derivative that `Eig` has in A; arguments A, w, V."""
 
     @property
     def title(self) -> str:
         return "eig"
-
-    def evaluate(self, *xs: Value) -> Value:
-        return xs[1], xs[2]
-
-    def result_type(self, *types: ArrayType) -> Any:
-        return types[1], types[2]
-
-    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
-        return (True, False, False), True
-
-    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        return (None, None) if dxs[0] is None else super().push(xs, z, dxs)
-
-    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        return (*super().pull(ct, xs, z, wanted), None, None) if wanted[0] else (None,) * 3

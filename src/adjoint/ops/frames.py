@@ -110,6 +110,33 @@ def beyond(q: Value, rank: int) -> Value:
     return q[:, rank:] if q.shape[0] == q.shape[1] else np.linalg.qr(q[:, :rank], mode="complete")[0][:, rank:]
 
 
+class Framed(OnStacks):
+    """Factors as given, with the derivative that a factorisation has in A; arguments: A, then the factors.
+
+    To stand before the class of its rules.
+    """
+
+    def evaluate(self, *xs: Value) -> Value:
+        return tuple(xs[1:])
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return tuple(types[1:])
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (True, *[False] * (len(wanted) - 1)), True
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        if dxs[0] is None:
+            return (None,) * (len(dxs) - 1)
+        return super().push(xs, z, dxs)  # pyright: ignore[reportAbstractUsage]
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        others = (None,) * (len(wanted) - 1)
+        if not wanted[0]:
+            return None, *others
+        return *super().pull(ct, xs, z, wanted), *others  # pyright: ignore[reportAbstractUsage]
+
+
 class InFrame:
     """Forward and Taylor mode of a factorisation: in the frame of the first direction, where values coincide."""
 

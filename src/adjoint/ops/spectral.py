@@ -25,12 +25,11 @@ import numpy as np
 from adjoint.ops.calculus import Implicit, total
 from adjoint.ops.contract import adjoint_matrix
 from adjoint.ops.eigenvalues import Eig
-from adjoint.ops.frames import EighFrame, InFrame, SVDFrame, may_coincide
+from adjoint.ops.frames import EighFrame, Framed, InFrame, SVDFrame, may_coincide
 from adjoint.ops.levels import (
     ByLevels,
     Dividing,
     Levels,
-    OnStacks,
     Sharing,
     Turning,
     cleaned,
@@ -164,27 +163,12 @@ class Eigh(Stacked, InFrame, EighRules):
 
 
 @primitive
-class FramedEigh(OnStacks, EighRules):
+class FramedEigh(Framed, EighRules):
     """(w, V) as given, with the derivative that `Eigh` has in A; arguments A, w, V."""
 
     @property
     def title(self) -> str:
         return "eigh"
-
-    def evaluate(self, *xs: Value) -> Value:
-        return xs[1], xs[2]
-
-    def result_type(self, *types: ArrayType) -> Any:
-        return types[1], types[2]
-
-    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
-        return (True, False, False), True
-
-    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        return (None, None) if dxs[0] is None else super().push(xs, z, dxs)
-
-    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        return (*super().pull(ct, xs, z, wanted), None, None) if wanted[0] else (None,) * 3
 
 
 class SVDRules(Implicit):
@@ -272,27 +256,12 @@ class SVD(Stacked, InFrame, SVDRules):
 
 
 @primitive
-class FramedSVD(OnStacks, SVDRules):
+class FramedSVD(Framed, SVDRules):
     """(U, s, Vᴴ) as given, with the derivative that `SVD` has in A; arguments A, U, s, Vᴴ."""
 
     @property
     def title(self) -> str:
         return "svd"
-
-    def evaluate(self, *xs: Value) -> Value:
-        return tuple(xs[1:])
-
-    def result_type(self, *types: ArrayType) -> Any:
-        return tuple(types[1:])
-
-    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
-        return (True, False, False, False), True
-
-    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        return (None,) * 3 if dxs[0] is None else super().push(xs, z, dxs)
-
-    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        return (*super().pull(ct, xs, z, wanted), None, None, None) if wanted[0] else (None,) * 4
 
 
 def split(q: Value, s: Value) -> tuple[Value, Value]:
