@@ -8,8 +8,8 @@ import tempfile
 import hypothesis
 import pytest
 
-from tests import browsers
 from tests.opinfo.place import PRESENT
+from tests.support import browsers
 
 os.environ["MPLBACKEND"] = "Agg"
 if "ADJOINT_CACHE_DIR" not in os.environ:  # machine code made by tests does not go into the user's cache

@@ -87,6 +87,7 @@ TEST_FOLDERS_OF_THEIR_OWN = {
     "opinfo",
     "ops/special_accuracy",
     "random_programs",
+    "support",
 }
 TESTS_ACROSS_FILES = {
     "compile/test_random_programs.py",
@@ -290,6 +291,8 @@ def misplaced(test: Path) -> str | None:
         return None
     if not (SOURCE / folder).is_dir():
         return f"there is no folder src/adjoint/{folder.as_posix()}"
+    if not folder.parts and not name.startswith("test_") and name != "conftest":
+        return "what tests of several folders share stands in tests/support"
     if not folder.parts or not name.startswith("test_") or test.as_posix() in TESTS_ACROSS_FILES:
         return None
     subject = name.removeprefix("test_")

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.errors import NonFiniteError
-from tests.flow_cases import CASES
+from tests.support.flow_cases import CASES
 
 
 def square_roots(x):

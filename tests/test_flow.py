@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.testing import check_grads, difference_gradient
-from tests.flow_cases import CASES, WEIGHTS
+from tests.support.flow_cases import CASES, WEIGHTS
 
 X = np.array([0.6, 0.9, 0.35])
 XS = np.stack([X, np.array([0.3, 0.2, 0.8]), np.array([0.9, 0.5, 0.4]), np.array([0.1, 0.7, 0.65])])

@@ -12,8 +12,8 @@ import pytest
 import adjoint as ad
 from adjoint.ops.operators import FUNCTIONS as IMPLEMENTED
 from adjoint.ops.pointwise import BY_NAME
-from tests.matrix_algebra import Function, X, words
-from tests.matrix_functions import FUNCTIONS, SHAPES_BY_VALUE, UFUNCS
+from tests.support.matrix_algebra import Function, X, words
+from tests.support.matrix_functions import FUNCTIONS, SHAPES_BY_VALUE, UFUNCS
 
 V = np.array([0.5, -1.0, 2.0, 0.7])
 NEAR = (1.0, 0.97, 1.02)  # lanes take the same branches

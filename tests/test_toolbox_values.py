@@ -16,9 +16,10 @@ import pytest
 
 import adjoint as ad
 from adjoint import curvature, linear
-from tests import test_toolbox_matrix, toolbox_cases
+from tests import test_toolbox_matrix
+from tests.support import toolbox_cases
+from tests.support.toolbox_cases import CLASSES, SUBJECTS, softmax
 from tests.test_toolbox_matrix import NEAR, V, X, agree, categorical, loss, model, positive, right, scalar, total
-from tests.toolbox_cases import CLASSES, SUBJECTS, softmax
 
 Function = Callable[[Any], Any]
 M, N = np.array(test_toolbox_matrix.M), np.array(test_toolbox_matrix.N)

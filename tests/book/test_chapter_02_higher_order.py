@@ -12,7 +12,7 @@ import adjoint as ad
 from adjoint import tree
 from adjoint.testing import check_linear, complex_step, count_calls, finite_difference
 from tests.book.recording import recorded, shapes
-from tests.steps import steps
+from tests.support.steps import steps
 
 RNG = np.random.default_rng(24)
 

@@ -13,7 +13,7 @@ from adjoint.testing.checks import MismatchError, check_grads
 from adjoint.testing.complex_step import complex_step
 from adjoint.testing.counting import count_calls
 from tests.ops.examples import examples
-from tests.partials import partials
+from tests.support.partials import partials
 
 W = np.array([[0.3, 0.8, 0.5], [0.9, 0.2, 0.6]])
 

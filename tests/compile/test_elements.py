@@ -10,7 +10,7 @@ from adjoint.ops.rearrange import Imag, Real, Reshape
 from adjoint.ops.select import Select, StopGradient
 from adjoint.ops.weak import Weaken
 from adjoint.program.types import ArrayType
-from tests.element_kernels import Kernels, check, grid, native, special_values
+from tests.support.element_kernels import Kernels, check, grid, native, special_values
 
 
 def test_types() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.errors import ShapeError
-from tests.checkpointed_loops import agree
+from tests.support.checkpointed_loops import agree
 
 RNG = np.random.default_rng(2)
 W, V = RNG.normal(size=(3, 3)) * 0.5, RNG.normal(size=(3, 3)) * 0.5

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.ops.slots import Slots
-from tests.checkpointed_loops import (
+from tests.support.checkpointed_loops import (
     FIRST,
     HS,
     SCAN_PLANS,

@@ -11,7 +11,7 @@ import adjoint as ad
 from adjoint.base.errors import TraceError
 from adjoint.program.record import record_program
 from adjoint.program.types import type_of
-from tests.strategies import COMPLEX_STEPS, STEPS, a_mutation, programs
+from tests.support.strategies import COMPLEX_STEPS, STEPS, a_mutation, programs
 
 # ADJOINT_EXAMPLES=2000 looks further, each time somewhere else.
 MANY = int(os.environ.get("ADJOINT_EXAMPLES", "0"))

@@ -14,8 +14,8 @@ from hypothesis import given
 
 import adjoint as ad
 from adjoint.base.errors import ProgramError
-from tests.flow_cases import CASES
-from tests.strategies import programs
+from tests.support.flow_cases import CASES
+from tests.support.strategies import programs
 
 X = np.array([0.6, 0.9, 0.35])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browsers import CHROMIUM
+from tests.support.browsers import CHROMIUM
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ import adjoint as ad
 from adjoint.pipeline import executable
 from adjoint.simplify import simplify
 from adjoint.simplify.kept_states import write_kept_states
-from tests.checkpointed_loops import (
+from tests.simplify.programs import program_of, titles
+from tests.support.checkpointed_loops import (
     FIRST,
     SCAN_PLANS,
     SECOND,
@@ -20,7 +21,6 @@ from tests.checkpointed_loops import (
     repeated,
     scanned,
 )
-from tests.simplify.programs import program_of, titles
 
 
 def kernel_of(compiled):

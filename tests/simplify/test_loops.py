@@ -14,7 +14,6 @@ import adjoint as ad
 from adjoint.program.check import check
 from adjoint.simplify.loop_parts import inside_first
 from adjoint.simplify.loops import RESHAPING, TIDYING, simplify_loops
-from tests.flow_cases import CASES
 from tests.simplify.programs import program_of, same_results
 from tests.simplify.recurrent import (
     chain,
@@ -24,6 +23,7 @@ from tests.simplify.recurrent import (
     network_arguments,
     prey_and_predators,
 )
+from tests.support.flow_cases import CASES
 
 X = np.array([0.6, 0.9, 0.35])
 TRANSFORMATIONS: dict[str, Callable[[Any], Any]] = {

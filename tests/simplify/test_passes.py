@@ -14,8 +14,8 @@ from adjoint.program.check import check
 from adjoint.program.program import Program
 from adjoint.simplify import passes, simplify
 from tests.program.test_random import MANY, searching
-from tests.steps import steps
-from tests.strategies import COMPLEX_STEPS, programs
+from tests.support.steps import steps
+from tests.support.strategies import COMPLEX_STEPS, programs
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from adjoint.simplify.readers import Readers
 from adjoint.simplify.rewriter import Rewriter
 from adjoint.simplify.rewriting import BOOK
 from tests.program.test_random import MANY, searching
-from tests.strategies import programs
+from tests.support.strategies import programs
 
 
 @hypothesis.settings(searching, max_examples=MANY or 25)

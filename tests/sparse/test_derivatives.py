@@ -11,7 +11,7 @@ from hypothesis import given, settings
 import adjoint as ad
 from adjoint import sparse
 from adjoint.base.errors import CheckError, DtypeError, ShapeError, TraceError
-from tests.strategies import RandomProgram, programs
+from tests.support.strategies import RandomProgram, programs
 
 X = np.random.default_rng(3).normal(size=12)
 

@@ -10,7 +10,7 @@ import adjoint as ad
 from adjoint import sparse
 from adjoint.base.errors import ControlFlowError, TraceError
 from tests.random_programs.functions import random_function
-from tests.strategies import RandomProgram, programs
+from tests.support.strategies import RandomProgram, programs
 
 RNG = np.random.default_rng(7)
 

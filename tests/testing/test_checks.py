@@ -12,7 +12,7 @@ from adjoint.ops.pointwise import UFUNCS
 from adjoint.testing import checks
 from adjoint.testing.checks import MismatchError, check_grads, dot_test
 from adjoint.testing.counting import count_calls
-from tests.partials import partials
+from tests.support.partials import partials
 
 X = np.array([0.3, 0.7, 1.2])
 Z = np.array([0.5 + 0.2j, -0.3 + 1.0j])

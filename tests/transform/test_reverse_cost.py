@@ -13,7 +13,7 @@ from adjoint.ops.index import Gather, ScatterSum, Slice
 from adjoint.program.trace import running
 from adjoint.transform.reverse import sweep
 from adjoint.transform.tape import Tape
-from tests.steps import steps
+from tests.support.steps import steps
 
 
 def by_differences(f, x, step=1e-5):

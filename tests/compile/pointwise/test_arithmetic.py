@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adjoint.ops.pointwise import BY_NAME
-from tests.element_kernels import Kernels, check, grid, native, special_values
+from tests.support.element_kernels import Kernels, check, grid, native, special_values
 
 DTYPES = "?bBlLefd"
 NAMES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.ops.rearrange import Convert
-from tests.element_kernels import Kernels, check, native, special_values
+from tests.support.element_kernels import Kernels, check, native, special_values
 
 DTYPES = "?bBhHiIlLefdFD"
 BORDERS = [127.9, 128, 255.5, 256, 32768, 65535.5, 65536, 2.0**31 - 0.5, 2.0**31, 2.0**33 + 5, 1.5 * 2.0**63, 2.0**64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.ops.pointwise import BY_NAME
-from tests.element_kernels import Kernels, check_complex, native, special_values
+from tests.support.element_kernels import Kernels, check_complex, native, special_values
 
 FUNCTIONS = ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh")
 

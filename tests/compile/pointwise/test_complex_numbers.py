@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.ops.pointwise import BY_NAME
-from tests.element_kernels import Kernels, check, check_complex, grid, native, special_values
+from tests.support.element_kernels import Kernels, check, check_complex, grid, native, special_values
 
 
 def random_numbers(dtype: str, n: int = 300) -> np.ndarray:

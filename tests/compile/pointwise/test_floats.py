@@ -6,7 +6,7 @@ import numpy as np
 
 from adjoint.ops.compare import Exponent
 from adjoint.ops.pointwise import BY_NAME
-from tests.element_kernels import Kernels, check, grid, special_values
+from tests.support.element_kernels import Kernels, check, grid, special_values
 
 
 def test_neighbours_and_signs() -> None:

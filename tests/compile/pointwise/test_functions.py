@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.ops.pointwise import BY_NAME
-from tests.element_kernels import Kernels, check, expected, grid, native, same, special_values
+from tests.support.element_kernels import Kernels, check, expected, grid, native, same, special_values
 
 UNARY = (
     *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.ops.pointwise import BY_NAME
-from tests.element_kernels import Kernels, check, grid, native, special_values
+from tests.support.element_kernels import Kernels, check, grid, native, special_values
 
 
 def test_division_shifts_bits_and_divisors() -> None:

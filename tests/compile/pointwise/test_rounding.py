@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.ops.pointwise import BY_NAME
-from tests.element_kernels import Kernels, check, grid, special_values
+from tests.support.element_kernels import Kernels, check, grid, special_values
 
 
 def test_whole_parts() -> None:

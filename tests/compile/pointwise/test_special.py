@@ -7,7 +7,7 @@ import numpy as np
 import adjoint.ops.special  # noqa: F401  (declares the rules)
 from adjoint.compile import vector_math
 from adjoint.ops.special.declare import RULES
-from tests.element_kernels import Kernels, check, check_complex, grid, native
+from tests.support.element_kernels import Kernels, check, check_complex, grid, native
 
 X = np.array(
     [0.0, -0.0, 0.3, 0.7, 1.0, 1.5, 2.0, 2.5, 7.0, 30.0, 1e-20, -0.3, -1.0, -2.5, -7.0, np.inf, -np.inf, np.nan]

@@ -12,7 +12,7 @@ import scipy.special as sps
 import adjoint as ad
 import adjoint.numpy as anp
 from adjoint.scipy import special
-from tests.matrix_algebra import FIXED, FOURIER, LINEAR_ALGEBRA, PRODUCTS, Function, matrix, words
+from tests.support.matrix_algebra import FIXED, FOURIER, LINEAR_ALGEBRA, PRODUCTS, Function, matrix, words
 
 
 def written(write: Callable[[Any, Any], Any]) -> Function:
