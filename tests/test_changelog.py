@@ -1,43 +1,44 @@
-"""Fragments of the changelog are well formed, so that a release can gather them."""
+"""The changelog: versions in order, the newest one is the package's, and the names it gives exist."""
 
+import importlib
 import re
+from itertools import pairwise
 from pathlib import Path
 
-import pytest
+import adjoint
 
-FOLDER = Path(__file__).resolve().parent.parent / "changelog.d"
-NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\.(added|changed|deprecated|removed|fixed)\.md")
-FRAGMENTS = sorted(path.name for path in FOLDER.iterdir() if path.name != "README.md")
-
-
-def faults(name: str, text: str) -> list[str]:
-    """What is wrong with a fragment."""
-    checks = {
-        "is not called <subject>.<added|changed|deprecated|removed|fixed>.md": NAME.fullmatch(name),
-        "does not begin as a sentence does": re.match(r"[A-Z`]", text),
-        "does not end with a full stop and one newline": re.search(r"[.!]\n\Z", text),
-        "has a line of more than 120 columns": all(len(line) <= 120 for line in text.splitlines()),
-        "has a heading; the kind in its name gives it one": not re.search(r"^#", text, re.MULTILINE),
-    }
-    return [fault for fault, passes in checks.items() if not passes]
+TEXT = (Path(__file__).resolve().parent.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+SECTIONS = re.findall(r"^## (.*)$", TEXT, re.MULTILINE)
+HEADING = re.compile(r"(\d+)\.(\d+)\.(\d+) \((unreleased|\d{4}-\d\d-\d\d)\)")
 
 
-@pytest.mark.parametrize("name", FRAGMENTS)
-def test_fragment_is_well_formed(name: str) -> None:
-    found = faults(name, (FOLDER / name).read_text(encoding="utf-8"))
-    assert not found, f"changelog.d/{name} " + ", and ".join(found)
+def exists(name: str) -> bool:
+    """Whether a dotted name is a module of this package, or an attribute of one."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return hasattr(importlib.import_module(module), attribute)
+    return True
 
 
-@pytest.mark.parametrize(
-    "name, text, fault",
-    [
-        ("jet.new.md", "Good.\n", "is not called"),
-        ("Jet.added.md", "Good.\n", "is not called"),
-        ("jet.added.md", "", "does not begin"),
-        ("jet.added.md", "No stop\n", "does not end"),
-        ("jet.added.md", "# Added\nGood.\n", "has a heading"),
-        ("jet.added.md", f"A{'a' * 120}.\n", "120 columns"),
-    ],
-)
-def test_faults_are_seen(name: str, text: str, fault: str) -> None:
-    assert any(found.startswith(fault) or fault in found for found in faults(name, text))
+def test_versions_descend_to_the_first_and_the_newest_is_that_of_the_package() -> None:
+    matches = [HEADING.fullmatch(section) for section in SECTIONS]
+    assert all(matches), f"a section is called `## 1.2.3 (2026-01-31)` or `## 1.2.3 (unreleased)`: {SECTIONS}"
+    versions = [tuple(map(int, match.groups()[:3])) for match in matches if match]
+    assert all(newer > older for newer, older in pairwise(versions)), versions
+    assert ".".join(map(str, versions[0])) == adjoint.__version__
+    assert not any("unreleased" in section for section in SECTIONS[1:])
+
+
+def test_lines_fit_and_sections_have_no_duplicate_subjects() -> None:
+    assert [line for line in TEXT.splitlines() if len(line) > 120] == []
+    newest = re.split(r"^## .*$", TEXT, flags=re.MULTILINE)[1]
+    subjects = re.findall(r"^### (.*)$", newest, re.MULTILINE)
+    assert len(subjects) == len(set(subjects))
+
+
+def test_names_in_it_exist() -> None:
+    names = re.findall(r"`(adjoint(?:\.\w+)+)`", TEXT)
+    assert names
+    assert [name for name in names if not exists(name)] == []
