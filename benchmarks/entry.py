@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile import machine
-from adjoint.compile.entry import (
+from adjoint.compile.callable import (
     ArrayLeaf,
     DictNode,
     DictOf,

@@ -48,7 +48,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # needed, and give attributes to a class of another file.
 KNOTS = {
     "ops/operators.py": "gives traced values the operators whose primitives are defined above them",
-    "transform/recorders.py": "gives the tape's values operators that record without a detour, for small-array code",
+    "transform/tape_fast.py": "gives the tape's values operators that record without a detour, for small-array code",
     "numpy/dispatch.py": "the table behind __array_function__, which fetches the rules of SciPy's ufuncs on first use",
 }
 
@@ -92,6 +92,7 @@ TEST_FOLDERS_OF_THEIR_OWN = {
 TESTS_ACROSS_FILES = {
     "compile/test_random_programs.py",
     "ops/test_contract.py",
+    "ops/test_contract_mutations.py",
     "program/test_random.py",
     "transform/test_nesting.py",
     "transform/test_kinks.py",

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.ops.operators import FUNCTIONS as IMPLEMENTED
-from adjoint.ops.pointwise import BY_NAME
 from tests.support.matrix_algebra import Function, X, words
 from tests.support.matrix_functions import FUNCTIONS, SHAPES_BY_VALUE, UFUNCS
 

@@ -11,7 +11,7 @@ import adjoint as ad
 from adjoint.base.config import config
 from adjoint.base.source import describe
 from adjoint.compile.kernel import compile_program
-from adjoint.compile.written import all_equations
+from adjoint.compile.lower import all_equations
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import type_of

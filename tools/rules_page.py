@@ -13,8 +13,8 @@ from pathlib import Path
 
 import adjoint.ops
 import adjoint.random
-from adjoint.ops.control import Control
-from adjoint.ops.pointwise import BY_NAME, Ufunc
+from adjoint.ops.control.base import Control
+from adjoint.ops.elementwise.pointwise import BY_NAME, Ufunc
 from adjoint.program.op import PRIMITIVES, Op
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "rules.md"

@@ -11,11 +11,12 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import here, user_facing
-from adjoint.ops.select import StopGradient
+from adjoint.ops.elementwise.select import StopGradient
 from adjoint.program.trace import Traced, bind, running
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.transform import expansion, recorders, subprograms  # noqa: F401  (give others what they ask for)
+from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (give others what they ask for)
 from adjoint.transform.arguments import Argnums, Selection, Side, fresh, plain_value, returned, run, select
+from adjoint.transform.batch_driver import run_lanes
 from adjoint.transform.drivers import (
     Linearised,
     checked_leaf,
@@ -27,13 +28,12 @@ from adjoint.transform.drivers import (
     tangent_leaves,
     transposed,
 )
-from adjoint.transform.lanes import run_lanes
-from adjoint.transform.states import Held, leaves_of
+from adjoint.transform.generators import Held, leaves_of
+from adjoint.transform.nonfinite import lifted, settled, watched, watching
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
-from adjoint.transform.watch import lifted, settled, watched, watching
 from adjoint.transformed import Function, Transformed
 
-recorders.install()
+tape_fast.install()
 
 
 def grad(

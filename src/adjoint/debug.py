@@ -14,7 +14,7 @@ from adjoint import tree
 from adjoint.base.source import describe, here, user_facing
 from adjoint.ops.effects import Arguments, Callback, Check, Print
 from adjoint.program.trace import Traced, live_trace
-from adjoint.transform.watch import nans
+from adjoint.transform.nonfinite import nans
 
 __all__ = ["callback", "check", "nans", "print"]
 

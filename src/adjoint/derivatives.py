@@ -14,9 +14,9 @@ from adjoint.base.errors import DtypeError
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
+from adjoint.transform.batch_driver import run_lanes
 from adjoint.transform.drivers import Linearised
-from adjoint.transform.lanes import run_lanes
-from adjoint.transform.watch import watched
+from adjoint.transform.nonfinite import watched
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.compile.entry import (
+from adjoint.compile.callable import (
     ArrayLeaf,
     Build,
     Captured,
@@ -39,12 +39,12 @@ from adjoint.compile.entry import (
     TupleNode,
     TupleOf,
 )
-from adjoint.compile.entry import Fixed as FixedObject
+from adjoint.compile.callable import Fixed as FixedObject
 from adjoint.pipeline import Executable, Way
 from adjoint.program.trace import live_variable
+from adjoint.transform.nonfinite import watch_variable
 from adjoint.transform.signatures import Call, Fixed
 from adjoint.transform.surroundings import EMPTY, Read, is_input
-from adjoint.transform.watch import watch_variable
 from adjoint.tree.containers import items
 from adjoint.tree.kinds import Static
 from adjoint.tree.records import is_record_type

@@ -14,10 +14,10 @@ from adjoint.api import Transformed
 from adjoint.base.errors import RuleError
 from adjoint.base.foreign import is_refusal
 from adjoint.base.source import describe, here
+from adjoint.ops.checkpointing.policies import Chosen, Everything, Intermediate, Mark, Policy, Products
+from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.custom import Attach, OpaqueCall
-from adjoint.ops.policies import Chosen, Everything, Intermediate, Mark, Policy, Products
-from adjoint.ops.recompute import Checkpoint
-from adjoint.ops.select import StopGradient
+from adjoint.ops.elementwise.select import StopGradient
 from adjoint.program.program import Program
 from adjoint.program.record import RecordTracer, is_symbolic, record_program
 from adjoint.program.trace import Traced, bind, primal
@@ -25,7 +25,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.custom import ClosureRule, UserRule
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.states import Held, leaves_of
+from adjoint.transform.generators import Held, leaves_of
 
 __all__ = ["checkpoint", "checkpoint_name", "custom_rule"]
 

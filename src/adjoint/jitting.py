@@ -15,18 +15,18 @@ from adjoint import tree
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError
 from adjoint.base.source import by_name, user_facing, user_frame
-from adjoint.compile.entry import Entry
+from adjoint.compile.callable import Entry
 from adjoint.entries import specialisation
-from adjoint.ops.call import Call as CallProgram
-from adjoint.ops.guards import Mismatch
+from adjoint.ops.control.call import Call as CallProgram
+from adjoint.ops.control.guards import Mismatch
 from adjoint.pipeline import Way, executable, traced
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value
 from adjoint.report import Report, specialised
-from adjoint.transform.paths import TooManyPaths
-from adjoint.transform.questions import Asked, TooLarge
+from adjoint.transform.batch_branches import TooManyPaths
+from adjoint.transform.guards import Asked, TooLarge
+from adjoint.transform.nonfinite import watching
 from adjoint.transform.signatures import Call, Signature
-from adjoint.transform.watch import watching
 
 __all__ = ["Jitted", "jit"]
 

@@ -19,10 +19,10 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.garbage import uncollected
 from adjoint.base.source import here
-from adjoint.compile.entry import ArrayLeaf, Entry, ListOf, NumberLeaf, Output, OutputType, Specialisation
+from adjoint.compile.callable import ArrayLeaf, Entry, ListOf, NumberLeaf, Output, OutputType, Specialisation
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
-from adjoint.ops import call as calls
-from adjoint.ops.guards import Expect, Mismatch, acts, expectations, guards_first
+from adjoint.ops.control import call as calls
+from adjoint.ops.control.guards import Expect, Mismatch, acts, expectations, guards_first
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.freezing import without_draws
 from adjoint.program.program import Program, interpret
@@ -31,9 +31,9 @@ from adjoint.program.types import Value
 from adjoint.shortcut import Shortcut
 from adjoint.simplify import simplify
 from adjoint.transform.arguments import fresh, plain_value, run
-from adjoint.transform.questions import GuardedRecord
+from adjoint.transform.generators import Held, leaves_of
+from adjoint.transform.guards import GuardedRecord
 from adjoint.transform.signatures import Call, Signature
-from adjoint.transform.states import Held, leaves_of
 from adjoint.tree.static_values import STATIC_TYPES
 
 Run = Callable[[Sequence[Value]], list[Value]]

@@ -15,8 +15,8 @@ from typing import Any
 from adjoint.base.config import config
 from adjoint.base.source import Location
 from adjoint.compile import cache
-from adjoint.compile.families import Reading, described
-from adjoint.compile.written import all_constants, all_equations
+from adjoint.compile.lower import all_constants, all_equations
+from adjoint.compile.size_generic import Reading, described
 from adjoint.program.program import Program
 
 LARGEST = 1 << 20  # bytes of constants: larger ones take longer to read than to compute with

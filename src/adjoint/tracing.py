@@ -14,9 +14,10 @@ from adjoint.api import Transformed
 from adjoint.base.errors import DtypeError, ProgramError, ShapeError, TraceError
 from adjoint.base.source import describe, here, user_facing
 from adjoint.numpy.dispatch import load_primitives, load_rules_of
-from adjoint.ops import exponential, logsumexp  # noqa: F401  (primitives that a saved program may hold)
-from adjoint.ops.guards import Expect
-from adjoint.ops.pointwise import BY_NAME, UFUNCS
+from adjoint.ops.arrays import logsumexp  # noqa: F401  (primitives that a saved program may hold)
+from adjoint.ops.control.guards import Expect
+from adjoint.ops.elementwise.pointwise import BY_NAME, UFUNCS
+from adjoint.ops.linalg import expm  # noqa: F401  (primitives that a saved program may hold)
 from adjoint.program.check import check
 from adjoint.program.freezing import without_draws
 from adjoint.program.op import Op
@@ -27,7 +28,7 @@ from adjoint.program.trace import Traced, primal, running
 from adjoint.program.types import ArrayType, Size, Value, type_of
 from adjoint.transform.arguments import fresh, plain_value, run
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.states import Held, leaves_of
+from adjoint.transform.generators import Held, leaves_of
 
 __all__ = ["TracedProgram", "load", "trace"]
 

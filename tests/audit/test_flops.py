@@ -6,7 +6,7 @@ import pytest
 import adjoint as ad
 from adjoint.audit.cost import count
 from adjoint.audit.flops import FLOPS
-from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.elementwise.pointwise import BY_NAME
 
 RNG = np.random.default_rng(0)
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import adjoint as ad
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.testing import NotDifferentiable, check_frechet, difference_gradient
 
 RNG = np.random.default_rng(27)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import adjoint as ad
 from adjoint import tree
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.testing.checks import MismatchError, check_grads
 from adjoint.testing.complex_step import complex_step
 from adjoint.testing.counting import count_calls

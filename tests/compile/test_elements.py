@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.compile.elements import is_native, memory_type, register_type
-from adjoint.ops.pointwise import BY_NAME, MaskedProduct
-from adjoint.ops.rearrange import Imag, Real, Reshape
-from adjoint.ops.select import Select, StopGradient
-from adjoint.ops.weak import Weaken
+from adjoint.ops.arrays.rearrange import Imag, Real, Reshape
+from adjoint.ops.elementwise.pointwise import BY_NAME, MaskedProduct
+from adjoint.ops.elementwise.select import Select, StopGradient
+from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.types import ArrayType
 from tests.support.element_kernels import Kernels, check, grid, native, special_values
 

@@ -5,8 +5,8 @@ import pytest
 
 import adjoint as ad
 from adjoint.compile.expand import expanded
-from adjoint.ops.logsumexp import LogSumExp
-from adjoint.ops.norm import Length
+from adjoint.ops.arrays.logsumexp import LogSumExp
+from adjoint.ops.arrays.norm import Length
 from adjoint.program.check import check
 from adjoint.program.program import interpret
 from tests.random_programs.running import agrees

@@ -4,7 +4,7 @@ import numpy as np
 
 from adjoint.compile.graph import Graph, Source, cost_of, is_lazy, is_pieces
 from adjoint.compile.views import identity
-from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from tests.simplify.programs import program_of
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adjoint.compile.ir_types import Value, lanes, like, mangled, number_text, scalar_of, vector_of
-from adjoint.compile.sizes import SizeError, Sym
+from adjoint.compile.symbolic_sizes import SizeError, Sym
 
 
 def test_types() -> None:

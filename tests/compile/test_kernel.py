@@ -10,8 +10,8 @@ import adjoint as ad
 from adjoint.base.config import config
 from adjoint.compile.expand import expanded
 from adjoint.compile.kernel import compile_program
+from adjoint.compile.lower import Written
 from adjoint.compile.machine import verified
-from adjoint.compile.written import Written
 from adjoint.program.program import interpret
 from tests.compile.test_machine import resident
 from tests.random_programs.agreement import traced

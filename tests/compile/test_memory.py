@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjoint.compile.memory import ALIGNMENT, Arena
-from adjoint.compile.sizes import Sym, value_of
+from adjoint.compile.symbolic_sizes import Sym, value_of
 
 
 @given(st.lists(st.one_of(st.integers(1, 1000), st.just(None)), max_size=60), st.randoms(use_true_random=False))

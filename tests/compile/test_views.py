@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import adjoint as ad
 from adjoint.compile.kernel import compile_program
 from adjoint.compile.views import Index, identity, linear, restrided, strides_of, through, walks, written_out
-from adjoint.ops.index import Slice
-from adjoint.ops.rearrange import Broadcast, Reshape, Transpose
+from adjoint.ops.arrays.index import Slice
+from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
 
 
 def places(index, strides, shape):

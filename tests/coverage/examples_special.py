@@ -7,7 +7,7 @@ import numpy as np
 import scipy.special
 
 from adjoint.coverage import find
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from tests.coverage.agreement import Example, at, each, of
 
 X = np.array([0.3, 0.55])

@@ -6,8 +6,8 @@ import scipy.special
 
 import adjoint as ad
 from adjoint.coverage import CONSTANT, DIFFERENTIABLE, REFUSED
-from adjoint.ops.named import NamedUfunc
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.nary_ufuncs import NamedUfunc
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.scipy import special
 from tests.coverage.agreement import fault, fault_of_compiled, faults_of_names, moving, rows_of
 from tests.coverage.examples_special import example

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops.vector_convolution import PIECE
+from adjoint.ops.signal.vector_convolution import PIECE
 from tests.numpy.checking import CHECKS, Case, array, complex_array, signed
 
 X, V, W = array(3, 4), array(5), array(3, seed=1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.pointwise import BY_NAME, Ufunc
+from adjoint.ops.elementwise.pointwise import BY_NAME, Ufunc
 from tests.ops.examples_arrays import array_examples
 from tests.ops.examples_matrices import matrix_examples
 from tests.ops.random_examples import random_examples
@@ -158,21 +158,21 @@ def _away_from_steps(op: Ufunc, pair: tuple[Any, Any]) -> bool:
 TESTED_ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(["Cond", "Scan", "While"], "test_flow.py"),
     **dict.fromkeys(["Attach", "OpaqueCall"], "ops/test_custom.py"),
-    "Checkpoint": "ops/test_recompute.py",
-    **dict.fromkeys(["Sweep", "WhileSweep", "Rewind"], "ops/test_rewind.py"),
-    "Mark": "ops/test_policies.py",
+    "Checkpoint": "ops/control/test_remat.py",
+    **dict.fromkeys(["Sweep", "WhileSweep", "Rewind"], "ops/checkpointing/test_reverse.py"),
+    "Mark": "ops/checkpointing/test_policies.py",
     "Reversible": "memory/test_reversible.py",
     "Undifferentiable": "random/test_draws.py",
     **dict.fromkeys(["Print", "Callback", "Check"], "ops/test_effects.py"),
-    "Expect": "ops/test_guards.py",
-    "Call": "ops/test_call.py",
-    "LinearSolve": "ops/test_linear_solve.py",
-    "Weaken": "ops/test_weak.py",
-    "Nonzero": "ops/test_search.py",
-    "Cofactors": "ops/test_determinant.py",
-    **dict.fromkeys(["EighFrame", "SVDFrame", "FramedEigh", "FramedSVD"], "ops/test_frames.py"),
-    **dict.fromkeys(["EigFrame", "FramedEig"], "ops/test_eigenvalues.py"),
-    **dict.fromkeys(["Unreached", "Unseen", "Unsure"], "ops/test_strays.py"),
+    "Expect": "ops/control/test_guards.py",
+    "Call": "ops/control/test_call.py",
+    "LinearSolve": "ops/linalg/test_linear_solve.py",
+    "Weaken": "ops/elementwise/test_weak_types.py",
+    "Nonzero": "ops/arrays/test_search.py",
+    "Cofactors": "ops/linalg/test_determinant.py",
+    **dict.fromkeys(["EighFrame", "SVDFrame", "FramedEigh", "FramedSVD"], "ops/linalg/test_degenerate_basis.py"),
+    **dict.fromkeys(["EigFrame", "FramedEig"], "ops/linalg/test_eigenvalues.py"),
+    **dict.fromkeys(["Unreached", "Unseen", "Unsure"], "ops/linalg/test_degenerate_residue.py"),
 }
 
 

@@ -4,23 +4,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from adjoint.ops.compare import Exponent
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum, LinearRecurrence
-from adjoint.ops.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
-from adjoint.ops.index import Gather, LastWrite, ScatterSet, ScatterSum, Slice
-from adjoint.ops.logsumexp import LogSumExp
-from adjoint.ops.pointwise import MaskedProduct
-from adjoint.ops.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
-from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
-from adjoint.ops.search import ArgPartition, SearchSorted
-from adjoint.ops.select import Select, StopGradient
+from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.ops.arrays.cumulative import ArgCumExtremum, CumProd, CumSum, LinearRecurrence
+from adjoint.ops.arrays.index import Gather, LastWrite, ScatterSet, ScatterSum, Slice
+from adjoint.ops.arrays.logsumexp import LogSumExp
+from adjoint.ops.arrays.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
+from adjoint.ops.arrays.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
+from adjoint.ops.arrays.search import ArgPartition, SearchSorted
+from adjoint.ops.elementwise.compare import Exponent
+from adjoint.ops.elementwise.pointwise import MaskedProduct
+from adjoint.ops.elementwise.select import Select, StopGradient
+from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
+from adjoint.ops.signal.vector_convolution import VectorConvolution
 from adjoint.ops.special.carlson import CarlsonIntegral
 from adjoint.ops.special.gamma import Polygamma
 from adjoint.ops.special.parameters import ParameterDerivative
 from adjoint.ops.special.quadrature import Placed
 from adjoint.ops.special.sequences import FunctionSequence
-from adjoint.ops.vector_convolution import VectorConvolution
 from tests.ops.samples import ALL, COMPLEX, FLOAT, SINGLE, SINGLE_COMPLEX, Example, apart, normal, strided
 
 

@@ -5,7 +5,8 @@ within the circle in which differences are taken.
 
 Singular vectors, and eigenvectors of complex matrices, are fixed up to a factor that LAPACK chooses; and where a
 Hermitian matrix is expected, NumPy reads one triangle of it while the derivative is that of the Hermitian part. These
-examples are marked as not smooth: tests/ops/test_decompose.py and tests/ops/test_spectral.py compare them otherwise.
+examples are marked as not smooth: tests/ops/linalg/test_decompose.py and test_spectral.py beside it
+compare them otherwise.
 """
 
 from collections.abc import Iterator
@@ -13,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.decompose import LU, QR, Cholesky
-from adjoint.ops.determinant import Determinant, RegularDeterminant, SignLogDeterminant, SingularFrame
-from adjoint.ops.exponential import MatrixExponential
-from adjoint.ops.norm import Length
-from adjoint.ops.solving import Inverse, PseudoInverse, Solve, TriangularSolve
-from adjoint.ops.spectral import SVD, Eig, Eigh
+from adjoint.ops.arrays.norm import Length
+from adjoint.ops.linalg.decompose import LU, QR, Cholesky
+from adjoint.ops.linalg.determinant import Determinant, RegularDeterminant, SignLogDeterminant, SingularFrame
+from adjoint.ops.linalg.expm import MatrixExponential
+from adjoint.ops.linalg.solve import Inverse, PseudoInverse, Solve, TriangularSolve
+from adjoint.ops.linalg.spectral import SVD, Eig, Eigh
 from tests.ops.examples_matrix_equations import matrix_equation_examples
 from tests.ops.samples import COMPLEX, FLOAT, SINGLE, SINGLE_COMPLEX, Example, normal, strided
 

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from adjoint.ops.banded import BandedSolve
-from adjoint.ops.decompose import Elimination, PivotOrder
-from adjoint.ops.eigenvalues import Defect, GeneralLevels, GeneralSlopes, GeneralTurning
-from adjoint.ops.equations import Stein, Sylvester
-from adjoint.ops.ldl import LDL
-from adjoint.ops.levels import Dividing, Levels, Sharing, Turning
-from adjoint.ops.matrix_functions import Logarithm, PolarFactor, RealPower, Sign, SquareRoot
-from adjoint.ops.riccati import Riccati
-from adjoint.ops.schur import Schur, TriangularCommutator
+from adjoint.ops.linalg.banded import BandedSolve
+from adjoint.ops.linalg.decompose import Elimination, PivotOrder
+from adjoint.ops.linalg.degenerate_blocks import Dividing, Levels, Sharing, Turning
+from adjoint.ops.linalg.degenerate_residue import Slopes
+from adjoint.ops.linalg.eigenvalues import Defect, GeneralLevels, GeneralSlopes, GeneralTurning
+from adjoint.ops.linalg.ldl import LDL
+from adjoint.ops.linalg.matrix_equations import Stein, Sylvester
+from adjoint.ops.linalg.matrix_functions import Logarithm, PolarFactor, RealPower, Sign, SquareRoot
+from adjoint.ops.linalg.riccati import Riccati
+from adjoint.ops.linalg.schur import Schur, TriangularCommutator
+from adjoint.ops.linalg.spectral_function import SpectralDerivative
 from adjoint.ops.special.eigenvectors import TridiagonalEigh
-from adjoint.ops.spectral_function import SpectralDerivative
-from adjoint.ops.strays import Slopes
 from tests.ops.samples import COMPLEX, FLOAT, SINGLE, Example, normal
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.index import LastWrite
+from adjoint.ops.arrays.index import LastWrite
 from adjoint.program.op import Op
 
 ALL = (None, None, None)  # the slice that takes everything

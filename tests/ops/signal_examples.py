@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from adjoint.ops.convolution import Convolution
-from adjoint.ops.recursion import AllPole
-from adjoint.ops.resampling import WeightedTaps
-from adjoint.ops.trigonometric import TrigonometricTransform
-from adjoint.ops.windows import WindowArgExtremum, WindowExtremum, WindowShare, WindowSum
+from adjoint.ops.signal.convolution import Convolution
+from adjoint.ops.signal.cosine_transforms import TrigonometricTransform
+from adjoint.ops.signal.recursive_filter import AllPole
+from adjoint.ops.signal.resampling import WeightedTaps
+from adjoint.ops.signal.windows import WindowArgExtremum, WindowExtremum, WindowShare, WindowSum
 from tests.ops.samples import COMPLEX, SINGLE, Example, apart, normal, strided
 
 

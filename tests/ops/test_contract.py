@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import adjoint.ops
-from adjoint.ops.pointwise import BY_NAME, Ufunc
+from adjoint.ops.elementwise.pointwise import BY_NAME, Ufunc
 from adjoint.program.op import PRIMITIVES
 from tests.ops.contract_list import CHECKS
 from tests.ops.examples import TESTED_ELSEWHERE, examples
 from tests.ops.samples import Example
 
-for module in pkgutil.iter_modules(adjoint.ops.__path__):
-    importlib.import_module(f"adjoint.ops.{module.name}")
+for module in pkgutil.walk_packages(adjoint.ops.__path__, "adjoint.ops."):
+    importlib.import_module(module.name)
 
 BY_PRIMITIVE: dict[str, list[Example]] = defaultdict(list)
 for example in examples():

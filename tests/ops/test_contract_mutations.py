@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from adjoint.ops.arithmetic import AbsoluteUfunc, DivideUfunc, PowerUfunc
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.cumulative import CumProd, CumSum, LinearRecurrence
-from adjoint.ops.index import Gather, ScatterSet, ScatterSum, Slice
-from adjoint.ops.pointwise import BY_NAME, LinearUfunc, MaskedProduct, Pointwise, Ufunc
-from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Imag, Pad, Reshape, Transpose
-from adjoint.ops.reduce import Extremum, Product, Sum
-from adjoint.ops.select import Select
+from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.ops.arrays.cumulative import CumProd, CumSum, LinearRecurrence
+from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice
+from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Imag, Pad, Reshape, Transpose
+from adjoint.ops.arrays.reduce import Extremum, Product, Sum
+from adjoint.ops.elementwise.arithmetic import AbsoluteUfunc, DivideUfunc, PowerUfunc
+from adjoint.ops.elementwise.pointwise import BY_NAME, LinearUfunc, MaskedProduct, Pointwise, Ufunc
+from adjoint.ops.elementwise.select import Select
 from tests.ops.contract_list import CHECKS
 from tests.ops.examples import examples
 
@@ -127,7 +127,7 @@ def test_a_factor_that_keeps_too_little_is_caught(monkeypatch) -> None:
 
 def test_conjugation_is_seen(monkeypatch) -> None:
     """Without the conjugate in the pull, complex arguments fail and real ones pass."""
-    monkeypatch.setattr("adjoint.ops.pointwise.conjugated", lambda d: d)
+    monkeypatch.setattr("adjoint.ops.elementwise.pointwise.conjugated", lambda d: d)
     assert "pull" in caught_by([BY_NAME["exp"]])
     assert "pull" not in caught_by([BY_NAME["arctan2"]])
 

@@ -9,7 +9,7 @@ from scipy import special
 
 import adjoint as ad
 from adjoint.base.errors import UnsupportedError
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.special import RULES
 from adjoint.ops.special.gamma import polygamma
 from adjoint.testing import mp_difference, richardson

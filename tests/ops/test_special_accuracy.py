@@ -5,7 +5,7 @@ from pathlib import Path
 import mpmath
 import pytest
 
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.special import RULES
 from tests.ops.special_accuracy.collection import entries, stored
 from tests.ops.special_accuracy.entry import error, exactly, key

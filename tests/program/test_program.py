@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops.pointwise import BY_NAME
-from adjoint.ops.reduce import Sum
+from adjoint.ops.arrays.reduce import Sum
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.op import PRIMITIVES, Op, primitive
 from adjoint.program.program import Equation, Literal, Program, Var, interpret, names
 from adjoint.program.record import record_program

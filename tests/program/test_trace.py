@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.errors import LeakError, TraceError
-from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.trace import Traced, bind, live_trace
 
 TRANSFORMATIONS = {

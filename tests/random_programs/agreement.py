@@ -18,12 +18,12 @@ import numpy as np
 import adjoint as ad
 from adjoint.base.errors import AdjointError
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
-from adjoint.ops.arithmetic import multiply
+from adjoint.ops.elementwise.arithmetic import multiply
 from adjoint.program.program import Equation, Literal, Program, Var, interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import type_of
 from adjoint.simplify import simplify
-from adjoint.simplify.inside import holds_programs, map_programs
+from adjoint.simplify.subprograms import holds_programs, map_programs
 from tests.random_programs.functions import RandomFunction, random_function
 
 RAISED = (IndexError, ValueError, OverflowError, np.linalg.LinAlgError)  # by programs, for some values

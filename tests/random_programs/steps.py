@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 import adjoint as ad
-from adjoint.ops.cumulative import LinearRecurrence
-from adjoint.ops.logsumexp import LogSumExp
-from adjoint.ops.norm import Length
-from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.arrays.cumulative import LinearRecurrence
+from adjoint.ops.arrays.logsumexp import LogSumExp
+from adjoint.ops.arrays.norm import Length
+from adjoint.ops.elementwise.pointwise import BY_NAME
 
 Pool = list[Any]
 

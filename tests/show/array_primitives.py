@@ -5,26 +5,26 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.compare import Exponent
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.convolution import Convolution
-from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum, LinearRecurrence
-from adjoint.ops.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
-from adjoint.ops.index import Gather, LastWrite, ScatterSet, ScatterSum, Slice
-from adjoint.ops.logsumexp import LogSumExp
-from adjoint.ops.norm import Length
-from adjoint.ops.pointwise import MaskedProduct
-from adjoint.ops.policies import Mark
-from adjoint.ops.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
-from adjoint.ops.recursion import AllPole
-from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
-from adjoint.ops.resampling import WeightedTaps
-from adjoint.ops.search import Nonzero, SearchSorted
-from adjoint.ops.select import Select, StopGradient
-from adjoint.ops.trigonometric import TrigonometricTransform
-from adjoint.ops.vector_convolution import VectorConvolution
-from adjoint.ops.weak import Weaken
-from adjoint.ops.windows import WindowArgExtremum, WindowExtremum, WindowShare, WindowSum
+from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.ops.arrays.cumulative import ArgCumExtremum, CumProd, CumSum, LinearRecurrence
+from adjoint.ops.arrays.index import Gather, LastWrite, ScatterSet, ScatterSum, Slice
+from adjoint.ops.arrays.logsumexp import LogSumExp
+from adjoint.ops.arrays.norm import Length
+from adjoint.ops.arrays.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
+from adjoint.ops.arrays.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
+from adjoint.ops.arrays.search import Nonzero, SearchSorted
+from adjoint.ops.checkpointing.policies import Mark
+from adjoint.ops.elementwise.compare import Exponent
+from adjoint.ops.elementwise.pointwise import MaskedProduct
+from adjoint.ops.elementwise.select import Select, StopGradient
+from adjoint.ops.elementwise.weak_types import Weaken
+from adjoint.ops.signal.convolution import Convolution
+from adjoint.ops.signal.cosine_transforms import TrigonometricTransform
+from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
+from adjoint.ops.signal.recursive_filter import AllPole
+from adjoint.ops.signal.resampling import WeightedTaps
+from adjoint.ops.signal.vector_convolution import VectorConvolution
+from adjoint.ops.signal.windows import WindowArgExtremum, WindowExtremum, WindowShare, WindowSum
 from adjoint.random.draws import Undifferentiable
 
 Draw = Callable[..., Any]  # shape -> array

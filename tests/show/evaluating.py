@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import adjoint.ops.special  # noqa: F401  (SciPy's functions become primitives when they are imported)
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.program.op import Op
 from adjoint.show.rules import encoded, named
 from adjoint.show.scripts import evaluator

@@ -7,8 +7,8 @@ import pkgutil
 import pytest
 
 import adjoint
-from adjoint.ops.contract import MatMul
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.arrays.contract import MatMul
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.special.parameters import FAMILIES
 from adjoint.ops.special.quadrature import PLACES
 from adjoint.ops.special.sequences import EQUATIONS

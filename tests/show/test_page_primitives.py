@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.special.gamma import Polygamma
 from adjoint.show.rules import named
 from tests.show.array_primitives import FAMILIES, filters, real, transforms

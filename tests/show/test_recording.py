@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import adjoint as ad
-from adjoint.ops.guards import Mismatch
+from adjoint.ops.control.guards import Mismatch
 from adjoint.show.recording import recorded
 
 X = np.array([3.2, -1.0, 2.0, 4.5, 0.5])

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import adjoint as ad
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.program.op import PRIMITIVES
 from adjoint.show.data import explanation_data
 from adjoint.show.rules import encoded, named

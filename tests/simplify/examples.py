@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import adjoint as ad
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.index import Gather, ScatterSet, ScatterSum
-from adjoint.ops.pointwise import MaskedProduct
-from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Pad, Real, Reshape, Transpose
-from adjoint.ops.reduce import Extremum, FlatReduction, Product, Sum
-from adjoint.ops.select import Select
+from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum
+from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad, Real, Reshape, Transpose
+from adjoint.ops.arrays.reduce import Extremum, FlatReduction, Product, Sum
+from adjoint.ops.elementwise.pointwise import MaskedProduct
+from adjoint.ops.elementwise.select import Select
 
 V, M = np.array([0.3, -1.2, 2.5]), np.linspace(-1.0, 1.5, 6).reshape(2, 3)
 W = np.array([1.1, 0.4, -0.6])

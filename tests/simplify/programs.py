@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 import adjoint as ad
-from adjoint.ops.loops import While
-from adjoint.ops.scan import Scan
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
 from adjoint.program.program import Equation, Program
 
 

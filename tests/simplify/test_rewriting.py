@@ -13,7 +13,7 @@ from adjoint.simplify import simplify
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.rewriter import Rewriter
 from adjoint.simplify.rewriting import BOOK
-from adjoint.simplify.rules import RuleBook
+from adjoint.simplify.rules.rule import RuleBook
 from tests.simplify.examples import EXAMPLES, Example
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import adjoint as ad
-from adjoint.ops.slots import Disk, Kept, Slots
+from adjoint.ops.checkpointing.schedule import Disk, Kept, Slots
 
 RNG = np.random.default_rng(0)
 TURNS = 13

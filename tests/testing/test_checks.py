@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import adjoint as ad
 from adjoint.base.errors import DtypeError
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.testing import checks
 from adjoint.testing.checks import MismatchError, check_grads, dot_test
 from adjoint.testing.counting import count_calls

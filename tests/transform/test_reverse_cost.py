@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops.index import Gather, ScatterSum, Slice
+from adjoint.ops.arrays.index import Gather, ScatterSum, Slice
 from adjoint.program.trace import running
 from adjoint.transform.reverse import sweep
 from adjoint.transform.tape import Tape

@@ -28,7 +28,7 @@ from adjoint.audit.walk import check_real_result, real_array
 from adjoint.audit.ways import UnknownBranches, Way
 from adjoint.base.errors import ShapeError
 from adjoint.derivatives import jacobian
-from adjoint.ops.guards import Mismatch
+from adjoint.ops.control.guards import Mismatch
 from adjoint.tracing import trace
 
 __all__ = ["Generalized", "directional", "generalized_jacobian", "lipschitz"]

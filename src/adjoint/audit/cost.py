@@ -27,7 +27,7 @@ from adjoint.base.source import describe
 from adjoint.program.program import Equation, Program
 from adjoint.program.trace import Traced
 from adjoint.program.types import is_differentiable
-from adjoint.transform.watch import located
+from adjoint.transform.nonfinite import located
 
 __all__ = ["Cost", "Count", "Tally", "cost", "count"]
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import Linear
-from adjoint.ops.pointwise import MaskedProduct, Pointwise, Ufunc
+from adjoint.ops.elementwise.pointwise import MaskedProduct, Pointwise, Ufunc
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Literal, Program, Var
 

@@ -19,9 +19,9 @@ from adjoint.api import Function, Transformed
 from adjoint.audit.distances import beside, non_smooth
 from adjoint.audit.walk import recorded, walk
 from adjoint.base.source import describe
-from adjoint.ops.guards import Mismatch
-from adjoint.ops.pointwise import Ufunc
-from adjoint.ops.reduce import Extremum
+from adjoint.ops.arrays.reduce import Extremum
+from adjoint.ops.control.guards import Mismatch
+from adjoint.ops.elementwise.pointwise import Ufunc
 from adjoint.program.program import Equation, Program
 
 __all__ = ["Kink", "Kinks", "kinks"]

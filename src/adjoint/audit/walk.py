@@ -9,15 +9,15 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
-from adjoint.ops.call import Call
-from adjoint.ops.control import Cond
-from adjoint.ops.linear_solve import LinearSolve
-from adjoint.ops.loops import While
-from adjoint.ops.recompute import Checkpoint
-from adjoint.ops.rewind import Rewind
-from adjoint.ops.scan import Scan
-from adjoint.ops.sweep import Sweep, WhileSweep
-from adjoint.ops.turns import Columns
+from adjoint.ops.checkpointing.reverse import Rewind
+from adjoint.ops.checkpointing.scan import Sweep, WhileSweep
+from adjoint.ops.control.base import Cond
+from adjoint.ops.control.call import Call
+from adjoint.ops.control.counted_loop import Columns
+from adjoint.ops.control.remat import Checkpoint
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
+from adjoint.ops.linalg.linear_solve import LinearSolve
 from adjoint.program.evaluate import evaluated_by
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.trace import Traced

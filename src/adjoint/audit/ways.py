@@ -15,9 +15,9 @@ import numpy as np
 
 from adjoint.api import jvp
 from adjoint.audit.distances import non_smooth
-from adjoint.ops.call import Call
-from adjoint.ops.control import Cond, Control
-from adjoint.ops.recompute import Checkpoint
+from adjoint.ops.control.base import Cond, Control
+from adjoint.ops.control.call import Call
+from adjoint.ops.control.remat import Checkpoint
 from adjoint.program.program import Equation, Program, Var
 
 __all__ = ["UnknownBranches", "Way"]

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import lanes
-from adjoint.compile.block import BOUNDS, Block, Unsupported, lowers
+from adjoint.compile import vectors
+from adjoint.compile.emit import BOUNDS, Block, Unsupported, lowers
 from adjoint.compile.ir import Function, Value
 from adjoint.compile.views import strides_of
-from adjoint.ops.guards import Expect
+from adjoint.ops.control.guards import Expect
 from adjoint.program.program import Atom, Equation, Literal
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -64,7 +64,7 @@ def write_expectation(block: Block, eq: Equation) -> None:
     assert isinstance(guard, Expect)
     (x,) = eq.inputs
     operand = block.view(x)
-    value = lanes.load(f, operand.dtype, operand.pointer, f.index(0), 1, 1) if x.type.size == 1 else ()
+    value = vectors.load(f, operand.dtype, operand.pointer, f.index(0), 1, 1) if x.type.size == 1 else ()
     met = _answered(f, value, operand.dtype, guard.question, guard.answer) if isinstance(value, Value) else None
     if met is None:
         write_callback(block, eq)

@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.compile import lanes
-from adjoint.compile.block import Block, Operand, lowers
+from adjoint.compile import vectors
 from adjoint.compile.callbacks import write_callback
 from adjoint.compile.elements import convert, write
+from adjoint.compile.emit import Block, Operand, lowers
 from adjoint.compile.ir import Function, Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.views import strides_of
-from adjoint.ops.arithmetic import add, maximum, minimum, multiply
-from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum, LinearRecurrence
+from adjoint.ops.arrays.cumulative import ArgCumExtremum, CumProd, CumSum, LinearRecurrence
+from adjoint.ops.elementwise.arithmetic import add, maximum, minimum, multiply
 from adjoint.program.program import Equation
 from adjoint.program.types import ArrayType
 
@@ -112,11 +112,11 @@ def _run(
         for x, s, p in zip(operands, strides, places, strict=False):
             at = f.add(p, f.mul(k, block.number(s[axis])))
             step = 1 if vector is None else s[vector]
-            values.append(lanes.spread(f, lanes.load(f, x.dtype, x.pointer, at, 1, width if step else 1), width))
+            values.append(vectors.spread(f, vectors.load(f, x.dtype, x.pointer, at, 1, width if step else 1), width))
         return values
 
     def put(k: Value, value: Any) -> None:
-        lanes.store(f, out.dtype, value, target, f.add(places[-1], f.mul(k, block.number(own[axis]))), 1, width)
+        vectors.store(f, out.dtype, value, target, f.add(places[-1], f.mul(k, block.number(own[axis]))), 1, width)
 
     if isinstance(op, ArgCumExtremum):
         _extremum(block, eq, operands[0].dtype, row, put, width)
@@ -128,7 +128,7 @@ def _run(
         return k, [v if x.dtype == out.dtype else convert(f, v, x.dtype, out.dtype) for v, x in given]
 
     types = (kind, kind)
-    state = State(f, lanes.number(f, out.dtype, 0, width))
+    state = State(f, vectors.number(f, out.dtype, 0, width))
     first = f.index(0)
     if not isinstance(op, LinearRecurrence):
         # the first one as it is, as NumPy does: 0 + -0.0 would lose the sign, and (1 + 0j) · (inf + 0j) is a NaN

@@ -51,13 +51,13 @@ from adjoint.compile.pointwise.registers import (
     width_of,
 )
 from adjoint.compile.pointwise.table import WRITERS, Writer
-from adjoint.ops.arithmetic import multiply
-from adjoint.ops.compare import Exponent
-from adjoint.ops.named import NamedUfunc
-from adjoint.ops.pointwise import MaskedProduct, Ufunc
-from adjoint.ops.rearrange import Convert, Imag, Real
-from adjoint.ops.select import Select, StopGradient
-from adjoint.ops.weak import Weaken
+from adjoint.ops.arrays.rearrange import Convert, Imag, Real
+from adjoint.ops.elementwise.arithmetic import multiply
+from adjoint.ops.elementwise.compare import Exponent
+from adjoint.ops.elementwise.nary_ufuncs import NamedUfunc
+from adjoint.ops.elementwise.pointwise import MaskedProduct, Ufunc
+from adjoint.ops.elementwise.select import Select, StopGradient
+from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.op import Op
 from adjoint.program.types import ArrayType, promotion_token, real_dtype
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.arithmetic import divide
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.decompose import LU
-from adjoint.ops.determinant import Determinant, RegularDeterminant, SignLogDeterminant
-from adjoint.ops.levels import Dividing, Levels, Sharing, Turning
-from adjoint.ops.norm import Length
-from adjoint.ops.rearrange import Convert
-from adjoint.ops.reduce import ArgSort, FlatReduction
-from adjoint.ops.strays import Slopes, Unreached, Unseen, Unsure
+from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.ops.arrays.norm import Length
+from adjoint.ops.arrays.rearrange import Convert
+from adjoint.ops.arrays.reduce import ArgSort, FlatReduction
+from adjoint.ops.elementwise.arithmetic import divide
+from adjoint.ops.linalg.decompose import LU
+from adjoint.ops.linalg.degenerate_blocks import Dividing, Levels, Sharing, Turning
+from adjoint.ops.linalg.degenerate_residue import Slopes, Unreached, Unseen, Unsure
+from adjoint.ops.linalg.determinant import Determinant, RegularDeterminant, SignLogDeterminant
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.record import record_program

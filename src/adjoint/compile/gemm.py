@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import blas, lanes
-from adjoint.compile.block import Block
+from adjoint.compile import blas, vectors
+from adjoint.compile.emit import Block
 from adjoint.compile.matrices import Matrix, by_rows
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -22,8 +22,8 @@ def write_gemm(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matr
     integers = [f.allocate("i32", align=8) for _ in range(6)]
     letters = [f.allocate("i8", align=8) for _ in range(2)]
     one, zero = (f.allocate("i8", 16, align=8) for _ in range(2))
-    lanes.store(f, dtype, lanes.number(f, dtype, 1, 1), one, f.index(0), 1, 1)
-    lanes.store(f, dtype, lanes.number(f, dtype, 0, 1), zero, f.index(0), 1, 1)
+    vectors.store(f, dtype, vectors.number(f, dtype, 1, 1), one, f.index(0), 1, 1)
+    vectors.store(f, dtype, vectors.number(f, dtype, 0, 1), zero, f.index(0), 1, 1)
     flags, leads = [], []
     for x in (b, a):
         plain = x.across == 1 and (x.down >= x.columns or x.rows == 1)

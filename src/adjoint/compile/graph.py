@@ -15,9 +15,9 @@ import numpy as np
 
 from adjoint.compile.elements import is_native
 from adjoint.compile.views import Index, Map, broadcast, is_view, linear, strides_of, through, walks
-from adjoint.ops.arithmetic import add
-from adjoint.ops.index import Gather, ScatterSum
-from adjoint.ops.rearrange import Concatenate, Convert, Pad
+from adjoint.ops.arrays.index import Gather, ScatterSum
+from adjoint.ops.arrays.rearrange import Concatenate, Convert, Pad
+from adjoint.ops.elementwise.arithmetic import add
 from adjoint.program.program import Atom, Equation, Literal, Var
 from adjoint.program.types import ArrayType
 

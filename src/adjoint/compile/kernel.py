@@ -16,15 +16,15 @@ import numpy as np
 from adjoint.base.config import config
 from adjoint.base.source import describe
 from adjoint.compile import cache
-from adjoint.compile.block import Unsupported
 from adjoint.compile.cache import object_for
 from adjoint.compile.callbacks import Calls
+from adjoint.compile.emit import Unsupported
 from adjoint.compile.expand import expanded
-from adjoint.compile.families import Formulas, Reading, Rewriting, described
 from adjoint.compile.lapack import INDEFINITE, SINGULAR
+from adjoint.compile.lower import ENTRY, Code, Remembered, Written
 from adjoint.compile.machine import Loaded, compiled_object
-from adjoint.compile.sizes import Fact, collecting, hold, stop, value_of
-from adjoint.compile.written import ENTRY, Code, Remembered, Written
+from adjoint.compile.size_generic import Formulas, Reading, Rewriting, described
+from adjoint.compile.symbolic_sizes import Fact, collecting, hold, stop, value_of
 from adjoint.program.program import Program
 
 HEAVY = 50_000.0  # additions: about 20 microseconds, worth releasing the interpreter for

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import blas, lanes
-from adjoint.compile.block import Block, Operand, lowers
+from adjoint.compile import blas, vectors
 from adjoint.compile.callbacks import write_callback
+from adjoint.compile.emit import Block, Operand, lowers
 from adjoint.compile.gemm import LETTERS
 from adjoint.compile.ir import Value
 from adjoint.compile.views import strides_of
-from adjoint.ops.decompose import LU, Cholesky
-from adjoint.ops.solving import Inverse, Solve, TriangularSolve
+from adjoint.ops.linalg.decompose import LU, Cholesky
+from adjoint.ops.linalg.solve import Inverse, Solve, TriangularSolve
 from adjoint.program.program import Equation
 from adjoint.program.types import ArrayType
 
@@ -91,9 +91,9 @@ def write_cholesky(block: Block, eq: Equation) -> None:
     def factored(places: Sequence[Value]) -> None:
         block.copy_strided(places[1], Operand(places[0], a.strides[-2:], ArrayType((n, n), out.dtype)))
         _call(block, out.dtype, "potrf", ["U", n, places[1], n], INDEFINITE)
-        zero = lanes.number(f, out.dtype, 0, 1)
+        zero = vectors.number(f, out.dtype, 0, 1)
         with f.loop(f.index(0), f.index(n)) as i, f.loop(f.add(i, f.index(1)), f.index(n)) as j:
-            lanes.store(f, out.dtype, zero, places[1], f.add(f.mul(i, f.index(n)), j), 1, 1)
+            vectors.store(f, out.dtype, zero, places[1], f.add(f.mul(i, f.index(n)), j), 1, 1)
 
     _each(block, out.shape[:-2], [a, Operand(target, strides_of(out.shape), out)], factored)
     stack = math.prod(out.shape[:-2])
@@ -150,7 +150,7 @@ def _identity(block: Block, room: Value, n: int, dtype: np.dtype[Any]) -> None:
     f = block.f
     block.fill(room, ArrayType((n, n), dtype), 0)
     with f.loop(f.index(0), f.index(n)) as i:
-        lanes.store(f, dtype, lanes.number(f, dtype, 1, 1), room, f.mul(i, f.index(n + 1)), 1, 1)
+        vectors.store(f, dtype, vectors.number(f, dtype, 1, 1), room, f.mul(i, f.index(n + 1)), 1, 1)
 
 
 def _each(block: Block, stack: Sequence[int], operands: Sequence[Operand], visit: Callable[..., None]) -> None:

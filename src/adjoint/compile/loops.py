@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.compile import lanes
-from adjoint.compile.block import Block, Operand, lowers
+from adjoint.compile import vectors
 from adjoint.compile.callbacks import write_poll
+from adjoint.compile.emit import Block, Operand, lowers
 from adjoint.compile.ir import Value
 from adjoint.compile.plan import Single
 from adjoint.compile.products import wants_packing
-from adjoint.compile.sizes import plain
+from adjoint.compile.symbolic_sizes import plain
 from adjoint.compile.views import identity, linear, strides_of
-from adjoint.ops.control import Cond
-from adjoint.ops.index import ScatterSet
-from adjoint.ops.loops import While
-from adjoint.ops.recompute import Checkpoint
-from adjoint.ops.scan import Scan
+from adjoint.ops.arrays.index import ScatterSet
+from adjoint.ops.control.base import Cond
+from adjoint.ops.control.remat import Checkpoint
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.types import Size
 
@@ -74,9 +74,9 @@ class Carry:
             self.block.copy(room, source.pointer, self.kind)
             return
         f = self.block.f  # a number of another type
-        value = lanes.load(f, source.dtype, source.pointer, f.index(0), 1, 1)
+        value = vectors.load(f, source.dtype, source.pointer, f.index(0), 1, 1)
         converted = self.block.converted(value, source.dtype, self.kind.dtype)
-        lanes.store(f, self.kind.dtype, converted, room, f.index(0), 1, 1)
+        vectors.store(f, self.kind.dtype, converted, room, f.index(0), 1, 1)
 
     def enter(self) -> tuple[Value, Value]:
         """(where this turn reads it, where it writes the next one)."""
@@ -218,7 +218,7 @@ def _packed(block: Block, body: Block, constants: dict[Var, Value]) -> list[Valu
         with f.loop(f.index(0), f.index(rows)) as i, f.loop(f.index(0), f.index(columns)) as j:
             place = f.add(f.mul(i, f.index(down)), f.mul(j, f.index(across)))
             at = f.add(f.mul(i, f.index(strides[0])), f.mul(j, f.index(strides[1])))
-            lanes.store(f, kind.dtype, lanes.load(f, kind.dtype, source, place, 1, 1), room, at, 1, 1)
+            vectors.store(f, kind.dtype, vectors.load(f, kind.dtype, source, place, 1, 1), room, at, 1, 1)
         body.packed[step.equation, k] = Operand(room, strides, kind)
         rooms.append(room)
     return rooms
@@ -248,7 +248,7 @@ def write_while(block: Block, eq: Equation) -> None:
     states = [c.enter() for c in carries]
     now = {v: s[0] for v, s in zip(op.condition.inputs[a:], states, strict=True)}
     condition.emit({**test, **now}, {0: answer})
-    f.branch(lanes.load(f, op.condition.outputs[0].type.dtype, answer, f.index(0), 1, 1), turn, done)
+    f.branch(vectors.load(f, op.condition.outputs[0].type.dtype, answer, f.index(0), 1, 1), turn, done)
     f.place(turn)
     now = {v: s[0] for v, s in zip(op.body.inputs[op.body_constants :], states, strict=True)}
     targets = {k: s[1] for k, s in enumerate(states) if not carries[k].unchanged}
@@ -318,7 +318,7 @@ def write_cond(block: Block, eq: Equation) -> None:
     op: Any = eq.op
     f = block.f
     chosen = block.view(eq.inputs[0])
-    index = lanes.load(f, chosen.dtype, chosen.pointer, f.index(0), 1, 1)
+    index = vectors.load(f, chosen.dtype, chosen.pointer, f.index(0), 1, 1)
     index = f.cast("zext" if chosen.dtype.kind in "bu" else "sext", index, "i64")
     operands = [block.view(x).pointer for x in eq.inputs[1:]]
     results = [block.pointer(v) for v in eq.outputs]

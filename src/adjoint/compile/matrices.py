@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import lanes
-from adjoint.compile.block import Block
+from adjoint.compile import vectors
+from adjoint.compile.emit import Block
 from adjoint.compile.ir import Value
 
 
@@ -33,7 +33,7 @@ def by_rows(block: Block, dtype: np.dtype[Any], x: Matrix) -> Matrix:
     room = block.room(x.rows * x.columns * dtype.itemsize)
     with f.loop(f.index(0), block.number(x.rows)) as i, f.loop(f.index(0), block.number(x.columns)) as j:
         place = f.add(f.mul(i, block.number(x.down)), f.mul(j, block.number(x.across)))
-        value = lanes.load(f, dtype, x.pointer, place, 1, 1)
-        lanes.store(f, dtype, value, room, f.add(f.mul(i, block.number(x.columns)), j), 1, 1)
+        value = vectors.load(f, dtype, x.pointer, place, 1, 1)
+        vectors.store(f, dtype, value, room, f.add(f.mul(i, block.number(x.columns)), j), 1, 1)
     block.until_done.append(room)
     return Matrix(room, x.rows, x.columns, x.columns, 1)

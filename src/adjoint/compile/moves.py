@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import lanes
+from adjoint.compile import vectors
 from adjoint.compile.elements import convert
 from adjoint.compile.ir import Function, Value
 from adjoint.compile.views import strides_of
@@ -52,12 +52,12 @@ class Moves(ABC):
                 f.constant("i1", 0), declared=True,
             )  # fmt: skip
             return
-        number = lanes.number(f, kind.dtype, value, 1)
+        number = vectors.number(f, kind.dtype, value, 1)
         if size == 1:
-            lanes.store(f, kind.dtype, number, pointer, f.index(0), 1, 1)
+            vectors.store(f, kind.dtype, number, pointer, f.index(0), 1, 1)
             return
         with f.loop(f.index(0), self.number(size)) as i:
-            lanes.store(f, kind.dtype, number, pointer, i, 1, 1)
+            vectors.store(f, kind.dtype, number, pointer, i, 1, 1)
 
     def converted(self, value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
         """An element in another dtype."""
@@ -75,8 +75,8 @@ class Moves(ABC):
 
         def walk(axis: int, here: Value, there: Value) -> None:
             if axis == len(own):
-                lanes.store(
-                    f, source.dtype, lanes.load(f, source.dtype, source.pointer, here, 1, 1), target, there, 1, 1
+                vectors.store(
+                    f, source.dtype, vectors.load(f, source.dtype, source.pointer, here, 1, 1), target, there, 1, 1
                 )
                 return
             with f.loop(f.index(0), self.number(source.shape[axis])) as i:
@@ -93,8 +93,8 @@ class Moves(ABC):
         f, size = self.f, math.prod(kind.shape)
         if type(size) is int and size <= 8:
             for k in range(size):
-                lanes.store(
-                    f, kind.dtype, lanes.load(f, kind.dtype, source, f.index(k), 1, 1), target, f.index(k), 1, 1
+                vectors.store(
+                    f, kind.dtype, vectors.load(f, kind.dtype, source, f.index(k), 1, 1), target, f.index(k), 1, 1
                 )
             return
         f.call(

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import lanes
+from adjoint.compile import vectors
 from adjoint.compile.elements import write
 from adjoint.compile.graph import Graph, Mask, Node
 from adjoint.compile.ir import Function, Value
-from adjoint.compile.lanes import Element
+from adjoint.compile.vectors import Element
 from adjoint.compile.views import Index
-from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.program import Var
 from adjoint.program.types import ArrayType
 
@@ -218,7 +218,7 @@ class Nest:
     def wide(self, node: Node, width: int) -> Element:
         """The value of a node in as many lanes as its reader has."""
         if node.kind == "number":
-            return lanes.number(self.f, node.type.dtype, node.number, width)
+            return vectors.number(self.f, node.type.dtype, node.number, width)
         value = self._value[node]
         have = value.width if isinstance(value, Value) else value[0].width
         if have == width:
@@ -226,7 +226,7 @@ class Nest:
         key = (node, width)
         known = self._value.get(key)
         if known is None:
-            known = self._value[key] = lanes.spread(self.f, value, width)
+            known = self._value[key] = vectors.spread(self.f, value, width)
         return known
 
     def place(self, index: Index) -> tuple[Value, Any]:
@@ -250,12 +250,12 @@ class Nest:
             mask = self._windows(node.mask, width, mask)
             if width > 1 and stride == 0:  # only the mask depends on the vector axis
                 mask = None if mask is None else f.any_lane(mask)
-                return lanes.spread(f, lanes.load(f, node.type.dtype, self.memory(node.var), at, 0, 1, mask), width)
-            return lanes.load(f, node.type.dtype, self.memory(node.var), at, stride, width, mask)
+                return vectors.spread(f, vectors.load(f, node.type.dtype, self.memory(node.var), at, 0, 1, mask), width)
+            return vectors.load(f, node.type.dtype, self.memory(node.var), at, stride, width, mask)
         if node.kind == "choose":
             condition = self._windows(node.mask, width, None)
             assert condition is not None
-            return lanes.select(f, condition, self.wide(node.args[0], width), self.wide(node.args[1], width))
+            return vectors.select(f, condition, self.wide(node.args[0], width), self.wide(node.args[1], width))
         return self._gather(node, width, mask)
 
     def _windows(self, windows: Mask, width: int, mask: Value | None) -> Value | None:
@@ -284,7 +284,7 @@ class Nest:
         if not scalar_index and stride != 0:
             total = f.add(total, f.binary("mul", f.lane_numbers(w), f.spread(self.number(stride), w)))
         for arg, size, step in zip(node.args, node.number, strides, strict=False):
-            index = lanes.number(f, arg.type.dtype, arg.number, w) if arg.kind == "number" else self.wide(arg, w)
+            index = vectors.number(f, arg.type.dtype, arg.number, w) if arg.kind == "number" else self.wide(arg, w)
             if arg.type.dtype.kind == "b":
                 index = f.cast("zext", index, "i64")
             index = f.cast("zext" if arg.type.dtype.kind == "u" else "sext", index, "i64")
@@ -298,8 +298,8 @@ class Nest:
             total = f.add(total, f.binary("mul", index, f.spread(self.number(step), w)))
         base, dtype = self.memory(node.var), node.type.dtype
         if scalar_index:
-            return lanes.load(f, dtype, base, total, stride, width, mask)
-        return lanes.load_at(f, dtype, base, total, mask)
+            return vectors.load(f, dtype, base, total, stride, width, mask)
+        return vectors.load_at(f, dtype, base, total, mask)
 
     # Results
 
@@ -310,13 +310,13 @@ class Nest:
             dtype = out.root.var.type.dtype
             if width > 1 and stride == 0:
                 width, mask = 1, None
-            lanes.store(self.f, dtype, self._converted(out, width), out.base, at, stride, width, mask)
+            vectors.store(self.f, dtype, self._converted(out, width), out.base, at, stride, width, mask)
         elif out.registers == len(self.order):
             self._combine_into_memory(out, self._converted(out, width), width, mask)
         else:
             value = self._converted(out, width)
             if mask is not None:
-                value = lanes.select(self.f, mask, value, self._zero(out, width))
+                value = vectors.select(self.f, mask, value, self._zero(out, width))
             room = self._rooms[id(out), width]
             self._write_room(room, self._combined(out, self._read_room(room), value))
 
@@ -325,7 +325,7 @@ class Nest:
 
     def _zero(self, out: Output, width: int) -> Element:
         dtype = out.root.var.type.dtype
-        return lanes.number(self.f, dtype, neutral(out.root.kind, dtype), width)
+        return vectors.number(self.f, dtype, neutral(out.root.kind, dtype), width)
 
     def _new_room(self, out: Output, width: int) -> list[Value]:
         """Room on the stack: its address, with the type that it holds."""
@@ -358,17 +358,17 @@ class Nest:
         while width > 1 and width % 2 == 0:
             half = width // 2
             value = self._combined(
-                out, lanes.shuffled(f, value, range(half)), lanes.shuffled(f, value, range(half, width))
+                out, vectors.shuffled(f, value, range(half)), vectors.shuffled(f, value, range(half, width))
             )
             width = half
             if width == 1:
-                value = lanes.lane(f, value, 0)
+                value = vectors.lane(f, value, 0)
         if width > 1:
-            total = lanes.lane(f, value, 0)
+            total = vectors.lane(f, value, 0)
             for k in range(1, width):
-                total = self._combined(out, total, lanes.lane(f, value, k))
+                total = self._combined(out, total, vectors.lane(f, value, k))
             return total
-        return lanes.lane(f, value, 0)
+        return vectors.lane(f, value, 0)
 
     def _accumulated(self, out: Output, widths: list[int], fold: bool, width: int, mask: Value | None) -> None:
         """The loops that an accumulator runs over are done: put it where it belongs."""
@@ -384,15 +384,15 @@ class Nest:
             self._combine_into_memory(out, found, width, mask)
             return
         at, stride = self.place(out.place)
-        lanes.store(self.f, out.root.var.type.dtype, found, out.base, at, stride, width, mask)
+        vectors.store(self.f, out.root.var.type.dtype, found, out.base, at, stride, width, mask)
 
     def _combine_into_memory(self, out: Output, value: Element, width: int, mask: Value | None) -> None:
         f, dtype = self.f, out.root.var.type.dtype
         at, stride = self.place(out.place)
         if width > 1 and stride == 0:  # the vector axis is summed over
             if mask is not None:
-                start = lanes.number(f, dtype, neutral(out.root.kind, dtype), width)
-                value = lanes.select(f, mask, value, start)
+                start = vectors.number(f, dtype, neutral(out.root.kind, dtype), width)
+                value = vectors.select(f, mask, value, start)
             value, width, mask = self._folded(out, value, width), 1, None
-        old = lanes.load(f, dtype, out.base, at, stride, width, mask)
-        lanes.store(f, dtype, self._combined(out, old, value), out.base, at, stride, width, mask)
+        old = vectors.load(f, dtype, out.base, at, stride, width, mask)
+        vectors.store(f, dtype, self._combined(out, old, value), out.base, at, stride, width, mask)

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from adjoint.compile.graph import Graph, Source, cost_of, is_lazy
 from adjoint.compile.nest import Root
 from adjoint.compile.views import identity, is_view, restrided, strides_of, through, walks
-from adjoint.ops.index import Gather, Slice
-from adjoint.ops.rearrange import Broadcast, Reshape, Transpose
-from adjoint.ops.reduce import Extremum, FlatReduction, Product, Sum
+from adjoint.ops.arrays.index import Gather, Slice
+from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
+from adjoint.ops.arrays.reduce import Extremum, FlatReduction, Product, Sum
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 
 DEEPEST = 60  # operations expanded into one expression: beyond, the result is kept

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile.block import Block, Operand, lowers
 from adjoint.compile.callbacks import write_callback
+from adjoint.compile.emit import Block, Operand, lowers
 from adjoint.compile.gemm import write_gemm
 from adjoint.compile.ir import Value
 from adjoint.compile.matrices import Matrix, by_rows
 from adjoint.compile.tiles import write_dots, write_rows
-from adjoint.ops.contract import MatMul
+from adjoint.ops.arrays.contract import MatMul
 from adjoint.program.program import Equation, Var
 from adjoint.program.types import ArrayType
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import lanes
-from adjoint.compile.block import Block, Operand, lowers
+from adjoint.compile import vectors
 from adjoint.compile.elements import convert, write
+from adjoint.compile.emit import Block, Operand, lowers
 from adjoint.compile.ir import Value
 from adjoint.compile.views import strides_of, walks, written_out
-from adjoint.ops.arithmetic import add
-from adjoint.ops.index import ScatterSet, ScatterSum, arity
+from adjoint.ops.arrays.index import ScatterSet, ScatterSum, arity
+from adjoint.ops.elementwise.arithmetic import add
 from adjoint.program.program import Equation
 from adjoint.program.types import ArrayType
 
@@ -32,8 +32,8 @@ def write_scatter_sum(block: Block, eq: Equation) -> None:
 
     def added(place: Value, value: Any) -> None:
         f = block.f
-        old = lanes.load(f, out.dtype, target, place, 1, 1)
-        lanes.store(f, out.dtype, write(f, add, (kind, kind), kind, [old, value]), target, place, 1, 1)
+        old = vectors.load(f, out.dtype, target, place, 1, 1)
+        vectors.store(f, out.dtype, write(f, add, (kind, kind), kind, [old, value]), target, place, 1, 1)
 
     indices = list(eq.inputs[len(op.keys) :])
     for key, part in zip(op.keys, eq.inputs, strict=False):
@@ -54,7 +54,7 @@ def write_scatter_set(block: Block, eq: Equation) -> None:
         block.copy_strided(target, source)
 
     def put(place: Value, value: Any) -> None:
-        lanes.store(block.f, out.dtype, value, target, place, 1, 1)
+        vectors.store(block.f, out.dtype, value, target, place, 1, 1)
 
     _each(block, eq, op.place, block.view(v), [block.view(i) for i in indices], out, put)
     block.shared.steps.append(f"assignment into {out}")
@@ -107,7 +107,7 @@ def _each(
         for k, (n, s) in enumerate(zip(part.shape, part.strides, strict=True)):
             if n != 1:
                 at = f.add(at, f.mul(counters[offset + k], block.number(s)))
-        value = lanes.load(f, part.dtype, part.pointer, at, 1, 1)
+        value = vectors.load(f, part.dtype, part.pointer, at, 1, 1)
         put(place, value if part.dtype == out.dtype else convert(f, value, part.dtype, out.dtype))
 
     walk(0, block.number(start))
@@ -121,7 +121,7 @@ def _checked(block: Block, eq: Equation, index: Operand, counters: Sequence[Valu
     for k, (n, s) in enumerate(zip(index.shape, index.strides, strict=True)):
         if n != 1:
             at = f.add(at, f.mul(counters[offset + k], block.number(s)))
-    value = lanes.load(f, index.dtype, index.pointer, at, 1, 1)
+    value = vectors.load(f, index.dtype, index.pointer, at, 1, 1)
     value = f.cast("zext" if index.dtype.kind in "ub" else "sext", value, "i64")
     n = block.number(size)
     value = f.select(f.icmp("slt", value, f.index(0)), f.add(value, n), value)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import lanes
-from adjoint.compile.block import Block, lowers
+from adjoint.compile import vectors
 from adjoint.compile.callbacks import write_callback
 from adjoint.compile.elements import convert
+from adjoint.compile.emit import Block, lowers
 from adjoint.compile.ir import Function, Value
-from adjoint.ops.search import Nonzero, SearchSorted
+from adjoint.ops.arrays.search import Nonzero, SearchSorted
 from adjoint.program.program import Equation
 
 
@@ -28,13 +28,13 @@ def write_search(block: Block, eq: Equation) -> None:
     sorted_numbers, wanted = (block.view(x).pointer for x in eq.inputs)
     target = block.pointer(eq.outputs[0])
     with f.loop(f.index(0), block.number(v.size)) as i:
-        x: Any = convert(f, lanes.load(f, v.dtype, wanted, i, 1, 1), v.dtype, common)
+        x: Any = convert(f, vectors.load(f, v.dtype, wanted, i, 1, 1), v.dtype, common)
         count = f.index(0)
         for k in reversed(range(n.bit_length())):
             more = f.add(count, f.index(2**k))
             there = f.icmp("sle", more, f.index(n))
             place = f.sub(f.select(there, more, f.index(n)), f.index(1))
-            y: Any = convert(f, lanes.load(f, a.dtype, sorted_numbers, place, 1, 1), a.dtype, common)
+            y: Any = convert(f, vectors.load(f, a.dtype, sorted_numbers, place, 1, 1), a.dtype, common)
             count = f.select(f.binary("and", there, _before(f, common, y, x, op.side)), more, count)
         f.store(count, f.element(target, i, "i64"), 8)
     block.shared.work += block.times * v.size * 8.0 * n.bit_length()
@@ -61,7 +61,7 @@ def write_nonzero(block: Block, eq: Equation) -> None:
                 walk(axis + 1, f.add(place, f.mul(i, f.index(x.strides[axis]))))
                 counters.pop()
             return
-        value: Any = lanes.load(f, x.dtype, x.pointer, place, 1, 1)
+        value: Any = vectors.load(f, x.dtype, x.pointer, place, 1, 1)
         zero = f.same(value, 0)
         found = f.fcmp("une", value, zero) if x.dtype.kind == "f" else f.icmp("ne", value, zero)
         at = f.load("i64", number, 8)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile import lanes
-from adjoint.compile.block import Block
+from adjoint.compile import vectors
+from adjoint.compile.emit import Block
 from adjoint.compile.ir import Value, vector_of
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.matrices import Matrix
@@ -97,7 +97,7 @@ class Tile:
     def _at(self, x: Matrix, i: Value, j: Value) -> Value:
         f = self.block.f
         place = f.add(f.mul(i, self.block.number(x.down)), f.mul(j, self.block.number(x.across)))
-        return f.element(x.pointer, place, lanes.component(self.dtype))
+        return f.element(x.pointer, place, vectors.component(self.dtype))
 
     def _fetch(self, pointer: Value) -> None:
         """Ask for a line of memory that will be read soon; an address beyond the end does no harm."""
@@ -108,7 +108,7 @@ class Tile:
     def write(self, row: Value, column: Value, rows: int, widths: list[int]) -> None:
         """Few accumulators are doubled, to hide the latency of a multiplication."""
         f, dtype = self.block.f, self.dtype
-        scalar = lanes.component(dtype)
+        scalar = vectors.component(dtype)
         starts = [sum(widths[:v]) for v in range(len(widths))]
         ways = 1
         first, last, count = self.depth
@@ -123,7 +123,7 @@ class Tile:
             for i, line in enumerate(lines):
                 for v, room in enumerate(line):
                     if self.adds and way == 0:
-                        f.store(lanes.load(f, dtype, places[i][v], f.index(0), self.c.across, widths[v]), room)
+                        f.store(vectors.load(f, dtype, places[i][v], f.index(0), self.c.across, widths[v]), room)
                     else:
                         f.store(f.constant(kinds[v], 0), room)
         most = 1 if rows * len(widths) >= 12 else 4  # a loop of few instructions costs its turns
@@ -142,7 +142,9 @@ class Tile:
                 if from_afar and self.a.across != 1:  # the same rows of the next block
                     self._fetch(self._at(self.a, row, f.add(k, f.index(count))))
                 right = [
-                    lanes.load(f, dtype, self._at(self.b, k, f.add(column, f.index(at))), f.index(0), self.b.across, w)
+                    vectors.load(
+                        f, dtype, self._at(self.b, k, f.add(column, f.index(at))), f.index(0), self.b.across, w
+                    )
                     for at, w in zip(starts, widths, strict=True)
                 ]
                 for i in range(rows):
@@ -155,13 +157,13 @@ class Tile:
                 total = f.load(kinds[v], sums[0][i][v])
                 for way in range(1, ways):
                     total = f.fadd(total, f.load(kinds[v], sums[way][i][v]))
-                lanes.store(f, dtype, total, places[i][v], f.index(0), self.c.across, w)
+                vectors.store(f, dtype, total, places[i][v], f.index(0), self.c.across, w)
 
 
 def write_dots(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
     """Vectors along k: each element of C is a dot product."""
     f = block.f
-    scalar = lanes.component(dtype)
+    scalar = vectors.component(dtype)
     width = min(vector_bits() // 8 // dtype.itemsize, a.columns)
     tile_m = min(4, c.rows) if c.columns > 1 else min(8, c.rows)
     tile_n = min(4, c.columns) if c.rows > 1 else min(8, c.columns)
@@ -204,10 +206,11 @@ def _dot_tile(
             for s in range(ways):
                 k = f.add(start, f.index(s * w))
                 lefts = [
-                    lanes.load(f, dtype, at(a, f.add(i, f.index(p)), k), f.index(0), a.across, w) for p in range(rows)
+                    vectors.load(f, dtype, at(a, f.add(i, f.index(p)), k), f.index(0), a.across, w) for p in range(rows)
                 ]
                 rights = [
-                    lanes.load(f, dtype, at(b, k, f.add(j, f.index(q))), f.index(0), b.down, w) for q in range(columns)
+                    vectors.load(f, dtype, at(b, k, f.add(j, f.index(q))), f.index(0), b.down, w)
+                    for q in range(columns)
                 ]
                 for p in range(rows):
                     for q in range(columns):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from adjoint.ops.index import Slice
-from adjoint.ops.rearrange import Broadcast, Reshape, Transpose
+from adjoint.ops.arrays.index import Slice
+from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
 
 
 class Index(NamedTuple):

@@ -24,7 +24,7 @@ from adjoint.linear.maps import LinearMap
 from adjoint.linear.structures import matrix
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
-from adjoint.transform.watch import watched
+from adjoint.transform.nonfinite import watched
 
 __all__ = ["SecondOrder", "backpropagate", "block_gauss_newton", "block_hessian", "loss_curvature", "scalar_graph"]
 

@@ -33,7 +33,7 @@ from adjoint.curvature.local import (
 from adjoint.ops.calculus import fit, total
 from adjoint.program.types import Value
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
-from adjoint.transform.watch import watched
+from adjoint.transform.nonfinite import watched
 
 __all__ = ["FirstAndDiagonal", "diagonal_hessian"]
 

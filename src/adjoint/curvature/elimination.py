@@ -20,8 +20,8 @@ import numpy as np
 
 from adjoint.curvature.graph import Graph, Node
 from adjoint.curvature.local import is_elementwise, picks, pull, pulled, scaled, seconds, slopes
+from adjoint.ops.arrays.contract import MatMul
 from adjoint.ops.calculus import fit, total
-from adjoint.ops.contract import MatMul
 from adjoint.program.types import ArrayType, Value
 
 __all__ = ["Block", "Eliminated", "Kronecker", "ancestors", "dense", "eliminate"]

@@ -18,11 +18,11 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import DtypeError
 from adjoint.base.source import here
-from adjoint.ops.call import Call
-from adjoint.ops.control import Cond
-from adjoint.ops.loops import While
-from adjoint.ops.recompute import Checkpoint
-from adjoint.ops.scan import Scan
+from adjoint.ops.control.base import Cond
+from adjoint.ops.control.call import Call
+from adjoint.ops.control.remat import Checkpoint
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
 from adjoint.program.op import Op
 from adjoint.program.program import interpret
 from adjoint.program.trace import Trace, Traced, running

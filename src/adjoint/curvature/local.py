@@ -20,16 +20,16 @@ import numpy as np
 
 from adjoint.api import jvp, vjp, vmap
 from adjoint.curvature.graph import Node
+from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.ops.arrays.cumulative import CumSum
+from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice
+from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad, Reshape, Transpose
+from adjoint.ops.arrays.reduce import Sum
 from adjoint.ops.calculus import fit, total
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.convolution import Convolution
-from adjoint.ops.cumulative import CumSum
-from adjoint.ops.index import Gather, ScatterSet, ScatterSum, Slice
-from adjoint.ops.pointwise import LinearUfunc, Pointwise, masked_multiply
-from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Pad, Reshape, Transpose
-from adjoint.ops.reduce import Sum
-from adjoint.ops.select import Select
-from adjoint.ops.weak import Weaken
+from adjoint.ops.elementwise.pointwise import LinearUfunc, Pointwise, masked_multiply
+from adjoint.ops.elementwise.select import Select
+from adjoint.ops.elementwise.weak_types import Weaken
+from adjoint.ops.signal.convolution import Convolution
 from adjoint.program.op import Op
 from adjoint.program.types import Value, type_of
 

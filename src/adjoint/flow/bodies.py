@@ -10,14 +10,14 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import ShapeError, TreeError
-from adjoint.ops.weak import strengthened
+from adjoint.ops.elementwise.weak_types import strengthened
 from adjoint.program.freezing import without_draws
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.states import Held, leaves_of
+from adjoint.transform.generators import Held, leaves_of
 
 
 class Body:

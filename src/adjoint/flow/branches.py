@@ -15,12 +15,12 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError, TreeError
 from adjoint.base.source import user_facing
 from adjoint.flow.bodies import Body, flattened, types_of
-from adjoint.ops.control import Cond
+from adjoint.ops.control.base import Cond
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
-from adjoint.transform.states import Held
+from adjoint.transform.generators import Held
 
 
 @user_facing

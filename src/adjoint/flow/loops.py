@@ -12,18 +12,18 @@ from adjoint import tree
 from adjoint.base.errors import ShapeError, TraceError, TreeError
 from adjoint.base.source import user_facing
 from adjoint.flow.bodies import Body, captured_first, carried, check_carry, flattened, types_of
-from adjoint.ops.inverses import undoable
-from adjoint.ops.loops import While
-from adjoint.ops.scan import Scan
-from adjoint.ops.slots import Disk, Plan, plan_of
-from adjoint.ops.telling import told
-from adjoint.ops.turns import inner
-from adjoint.ops.undo import Invertible
-from adjoint.ops.weak import Weaken
+from adjoint.ops.checkpointing.invert_program import undoable
+from adjoint.ops.checkpointing.invertible import Invertible
+from adjoint.ops.checkpointing.schedule import Disk, Plan, plan_of
+from adjoint.ops.control.counted_loop import inner
+from adjoint.ops.control.progress_effects import told
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
+from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.transform.arguments import fresh
-from adjoint.transform.states import Held
+from adjoint.transform.generators import Held
 
 Checkpoint: TypeAlias = int | str | Plan | Disk | Invertible | None
 

@@ -11,7 +11,7 @@ from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.flow.bodies import flattened
 from adjoint.flow.loops import scan
-from adjoint.ops.prefixes import prefixes
+from adjoint.ops.control.associative_scan import prefixes
 from adjoint.program.types import Value
 from adjoint.transform.arguments import fresh
 

@@ -17,7 +17,7 @@ from adjoint.linear.facts import Facts
 from adjoint.linear.maps import OPERATIONS, STATIC, LinearMap
 from adjoint.linear.spaces import Space
 from adjoint.linear.stacks import check_single
-from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.types import Value
 
 __all__ = ["Adjoint", "Composed", "Conjugate", "Identity", "Scaled", "Sum", "Zero", "same"]

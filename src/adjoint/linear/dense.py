@@ -13,8 +13,8 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.linear.facts import Facts
-from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.matrices import factor_dtype
+from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.linalg.matrices import factor_dtype
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value, type_of
 from adjoint.scipy import linalg

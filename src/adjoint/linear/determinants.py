@@ -25,7 +25,7 @@ from adjoint.linear.maps import LinearMap
 from adjoint.linear.operations import Congruence, Inverse, Power
 from adjoint.linear.stacks import check_single
 from adjoint.linear.structures import Permutation
-from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.types import Value
 
 __all__ = ["logdet", "slogdet"]

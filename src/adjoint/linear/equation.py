@@ -17,7 +17,7 @@ from adjoint.linear.operator import Operator, is_traced
 from adjoint.linear.solution import Solution
 from adjoint.linear.spaces import Space
 from adjoint.ops.effects import silent
-from adjoint.ops.linear_solve import LinearSolve, remember_function
+from adjoint.ops.linalg.linear_solve import LinearSolve, remember_function
 from adjoint.program.program import Program, Var, interpret
 from adjoint.program.record import record_program
 from adjoint.program.trace import live_trace

@@ -20,7 +20,7 @@ import numpy as np
 
 from adjoint.api import stop_gradient
 from adjoint.linear.probes import Estimate, averaged
-from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.types import Value
 
 __all__ = ["hutch_plus_plus", "xdiag", "xtrace"]

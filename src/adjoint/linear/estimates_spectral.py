@@ -20,7 +20,7 @@ from adjoint.base.source import user_facing
 from adjoint.flow import scan
 from adjoint.linear.estimates import products_of
 from adjoint.linear.probes import Estimate, averaged, draw
-from adjoint.ops.spectral_function import SpectralDerivative
+from adjoint.ops.linalg.spectral_function import SpectralDerivative
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
 

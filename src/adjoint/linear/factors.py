@@ -19,7 +19,7 @@ from adjoint.linear.facts import Facts
 from adjoint.linear.maps import STATIC, LinearMap
 from adjoint.linear.operations import scale
 from adjoint.linear.spaces import Space
-from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.types import Value
 from adjoint.scipy import linalg
 

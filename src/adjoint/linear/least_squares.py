@@ -37,7 +37,7 @@ from adjoint.linear.operator import preconditioner as read_preconditioner
 from adjoint.linear.solution import CONVERGED, NOT_FINITE, RUNNING, STAGNATED, Solution
 from adjoint.linear.solvers import limits_for, options_in
 from adjoint.linear.spaces import Space
-from adjoint.ops.linear_solve import LinearSolve, remember_function
+from adjoint.ops.linalg.linear_solve import LinearSolve, remember_function
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.types import Value

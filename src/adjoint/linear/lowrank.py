@@ -17,7 +17,7 @@ from adjoint.linear.dense import solve_dense
 from adjoint.linear.maps import LinearMap, operation
 from adjoint.linear.operations import Congruence
 from adjoint.linear.structures import LowRank
-from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.types import Value
 
 __all__ = ["Woodbury", "rank_of", "woodbury"]

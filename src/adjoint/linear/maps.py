@@ -31,7 +31,7 @@ from adjoint.linear.facts import Facts
 from adjoint.linear.spaces import Space
 from adjoint.linear.stacks import check_single, lanes_of
 from adjoint.linear.text import described, html
-from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 

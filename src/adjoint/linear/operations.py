@@ -17,7 +17,7 @@ from adjoint.linear.algebra import Adjoint, Composed, Conjugate, Identity, Scale
 from adjoint.linear.facts import Facts
 from adjoint.linear.maps import OPERATIONS, STATIC, LinearMap, operation
 from adjoint.linear.spaces import Space
-from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 

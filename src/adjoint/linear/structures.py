@@ -21,7 +21,7 @@ from adjoint.linear.maps import STATIC, LinearMap
 from adjoint.linear.operations import scale
 from adjoint.linear.spaces import Space
 from adjoint.linear.stacks import axes_of, check_single
-from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.transform.arguments import plain_value

@@ -10,9 +10,9 @@ from adjoint.memory.policies import all_but_names, names, offload
 from adjoint.memory.report import MemoryReport, memory_report
 from adjoint.memory.reversible import Chain, coupling, leapfrog, momentum, reversible
 from adjoint.memory.schedules import Schedule, fewest_calls, longest, schedule
-from adjoint.ops.policies import Intermediate, Policy
-from adjoint.ops.slots import Disk, Halving, Kept, Online, Plan, Recompute, Slots
-from adjoint.ops.undo import Invertible
+from adjoint.ops.checkpointing.invertible import Invertible
+from adjoint.ops.checkpointing.policies import Intermediate, Policy
+from adjoint.ops.checkpointing.schedule import Disk, Halving, Kept, Online, Plan, Recompute, Slots
 
 __all__ = [
     "Chain",

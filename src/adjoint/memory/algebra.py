@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 
 from adjoint.memory.sizes import size_of
-from adjoint.ops.decompose import LU, QR, Cholesky, Elimination
-from adjoint.ops.determinant import Cofactors, Determinant, SignLogDeterminant
-from adjoint.ops.eigenvalues import Eig
-from adjoint.ops.equations import Stein, Sylvester
-from adjoint.ops.exponential import MatrixExponential
-from adjoint.ops.ldl import LDL
-from adjoint.ops.levels import Levels
-from adjoint.ops.matrix_functions import Logarithm, PolarFactor, RealPower, Sign, SquareRoot
-from adjoint.ops.riccati import Riccati
-from adjoint.ops.schur import Schur, TriangularCommutator
-from adjoint.ops.solving import Inverse, PseudoInverse, Solve
-from adjoint.ops.spectral import SVD, Eigh
-from adjoint.ops.spectral_function import SpectralDerivative
+from adjoint.ops.linalg.decompose import LU, QR, Cholesky, Elimination
+from adjoint.ops.linalg.degenerate_blocks import Levels
+from adjoint.ops.linalg.determinant import Cofactors, Determinant, SignLogDeterminant
+from adjoint.ops.linalg.eigenvalues import Eig
+from adjoint.ops.linalg.expm import MatrixExponential
+from adjoint.ops.linalg.ldl import LDL
+from adjoint.ops.linalg.matrix_equations import Stein, Sylvester
+from adjoint.ops.linalg.matrix_functions import Logarithm, PolarFactor, RealPower, Sign, SquareRoot
+from adjoint.ops.linalg.riccati import Riccati
+from adjoint.ops.linalg.schur import Schur, TriangularCommutator
+from adjoint.ops.linalg.solve import Inverse, PseudoInverse, Solve
+from adjoint.ops.linalg.spectral import SVD, Eigh
+from adjoint.ops.linalg.spectral_function import SpectralDerivative
 from adjoint.program.types import ArrayType
 
 Types = Sequence[ArrayType]

@@ -21,11 +21,11 @@ from adjoint.base.origins import Origin, origin, pin, unpin
 from adjoint.base.source import Location
 from adjoint.memory.sizes import CALL, ITEM, array_object, entry_object, size_of, tracer_object
 from adjoint.memory.workspace import GIVEN, VIEWS, WRITTEN, in_files, overhead, workspace
-from adjoint.ops.call import Call
-from adjoint.ops.index import ScatterSum
-from adjoint.ops.loops import While
-from adjoint.ops.rewind import Rewind
-from adjoint.ops.sweep import WhileSweep
+from adjoint.ops.arrays.index import ScatterSum
+from adjoint.ops.checkpointing.reverse import Rewind
+from adjoint.ops.checkpointing.scan import WhileSweep
+from adjoint.ops.control.call import Call
+from adjoint.ops.control.while_loop import While
 from adjoint.pipeline import executable
 from adjoint.program.op import Op
 from adjoint.program.program import Var

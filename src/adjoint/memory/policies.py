@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from adjoint.ops.disk import Files
-from adjoint.ops.policies import AllBut, Everything, Named, Offloaded, Policy, Products
+from adjoint.ops.checkpointing.disk import Files
+from adjoint.ops.checkpointing.policies import AllBut, Everything, Named, Offloaded, Policy, Products
 
 
 def names(*given: str) -> Policy:

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from adjoint.memory.sizes import ITEM, size_of
-from adjoint.ops.convolution import Convolution
-from adjoint.ops.convolving import NEAR, ROOM, fourier_pays
-from adjoint.ops.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
-from adjoint.ops.index import ScatterSum
-from adjoint.ops.logsumexp import LogSumExp
-from adjoint.ops.pointwise import MaskedProduct
-from adjoint.ops.rearrange import Concatenate
-from adjoint.ops.reduce import ArgSort
-from adjoint.ops.resampling import WeightedTaps
-from adjoint.ops.trigonometric import TrigonometricTransform
-from adjoint.ops.windows import WindowShare
+from adjoint.ops.arrays.index import ScatterSum
+from adjoint.ops.arrays.logsumexp import LogSumExp
+from adjoint.ops.arrays.rearrange import Concatenate
+from adjoint.ops.arrays.reduce import ArgSort
+from adjoint.ops.elementwise.pointwise import MaskedProduct
+from adjoint.ops.signal.convolution import Convolution
+from adjoint.ops.signal.convolution_algorithms import NEAR, ROOM, fourier_pays
+from adjoint.ops.signal.cosine_transforms import TrigonometricTransform
+from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
+from adjoint.ops.signal.resampling import WeightedTaps
+from adjoint.ops.signal.windows import WindowShare
 from adjoint.program.types import ArrayType
 
 Types = Sequence[ArrayType]
@@ -77,7 +77,7 @@ def _derivative(op: Any, types: Types, kinds: Types) -> int:
 
 
 def _convolution(op: Any, types: Types, kinds: Types) -> int:
-    """The ways of `adjoint.ops.convolving`, in the order in which it chooses."""
+    """The ways of `adjoint.ops.signal.convolution_algorithms`, in the order in which it chooses."""
     x, w = (ArrayType(t.shape, kinds[0].dtype) for t in types)
     (count, groups, channels), space = x.shape[:3], x.shape[3:]
     out, size, lengths = w.shape[1], w.shape[3:], op.lengths

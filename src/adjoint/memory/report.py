@@ -18,7 +18,7 @@ from adjoint.jitting import Jitted, jit
 from adjoint.memory.ledger import COMPILED, OBJECTS, Answers, CountedTape, Ledger, Line
 from adjoint.memory.sizes import address, size_of
 from adjoint.memory.workspace import callbacks
-from adjoint.ops.loops import While
+from adjoint.ops.control.while_loop import While
 from adjoint.pipeline import executable, traced
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import ArrayType, Value, type_of

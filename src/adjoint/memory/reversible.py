@@ -17,15 +17,15 @@ from typing import Any, overload
 from adjoint import tree
 from adjoint.base.errors import RuleError, ShapeError
 from adjoint.base.source import by_name, user_facing
-from adjoint.ops.inverses import inverted
-from adjoint.ops.reversible import Reversible
+from adjoint.ops.checkpointing.chain import Reversible
+from adjoint.ops.checkpointing.invert_program import inverted
 from adjoint.program.program import Program, Var
 from adjoint.program.record import RecordTracer, record_program
 from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.states import Held
+from adjoint.transform.generators import Held
 
 Function = Callable[..., tree.Tree]
 

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from adjoint.ops.slots import Plan, plan_of
+from adjoint.ops.checkpointing.schedule import Plan, plan_of
 
 
 class Action(NamedTuple):

@@ -9,19 +9,19 @@ from typing import Any
 from adjoint.memory.algebra import algebra_workspace, is_algebra
 from adjoint.memory.primitives import primitive_workspace
 from adjoint.memory.sizes import EQUATION, WRITING, size_of
-from adjoint.ops.call import Call
-from adjoint.ops.control import Cond
+from adjoint.ops.arrays.index import Slice
+from adjoint.ops.arrays.rearrange import Broadcast, Imag, Real, Reshape, Transpose
+from adjoint.ops.checkpointing.chain import Reversible
+from adjoint.ops.checkpointing.policies import Mark
+from adjoint.ops.checkpointing.reverse import Rewind
+from adjoint.ops.checkpointing.scan import Sweep, WhileSweep
+from adjoint.ops.checkpointing.schedule import Keeper
+from adjoint.ops.control.base import Cond
+from adjoint.ops.control.call import Call
+from adjoint.ops.control.while_loop import While
 from adjoint.ops.custom import Attach
-from adjoint.ops.index import Slice
-from adjoint.ops.loops import While
-from adjoint.ops.policies import Mark
-from adjoint.ops.rearrange import Broadcast, Imag, Real, Reshape, Transpose
-from adjoint.ops.reversible import Reversible
-from adjoint.ops.rewind import Rewind
-from adjoint.ops.select import StopGradient
-from adjoint.ops.slots import Keeper
-from adjoint.ops.spectral import FramedEigh, FramedSVD
-from adjoint.ops.sweep import Sweep, WhileSweep
+from adjoint.ops.elementwise.select import StopGradient
+from adjoint.ops.linalg.spectral import FramedEigh, FramedSVD
 from adjoint.pipeline import Executable, executable
 from adjoint.program.program import Equation, Program, Var, last_uses
 from adjoint.program.types import ArrayType

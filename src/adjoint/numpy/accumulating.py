@@ -18,8 +18,8 @@ from adjoint.numpy.dispatch import NO_VALUE, as_array, is_traced, normal_axes, n
 from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import settle
 from adjoint.numpy.shaping import convert, reshaped_copy
-from adjoint.ops.index import ScatterSum
-from adjoint.ops.logsumexp import LogSumExp
+from adjoint.ops.arrays.index import ScatterSum
+from adjoint.ops.arrays.logsumexp import LogSumExp
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
 

@@ -17,8 +17,8 @@ from adjoint.base.refusal import refuse
 from adjoint.base.source import describe, here
 from adjoint.coverage import CONSTANT, REFUSED, TYPES, find
 from adjoint.coverage.numpy import NUMPY
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.operators import FUNCTIONS, GENERAL
-from adjoint.ops.pointwise import UFUNCS
 from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import Value
 
@@ -115,7 +115,7 @@ def load_primitives() -> None:
     import pkgutil  # it takes as long to load as a tenth of this library
 
     importlib.import_module("adjoint.random.generator")
-    for module in pkgutil.iter_modules(ops.__path__, "adjoint.ops."):
+    for module in pkgutil.walk_packages(ops.__path__, "adjoint.ops."):
         importlib.import_module(module.name)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, into, normal_axis
-from adjoint.ops.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
-from adjoint.ops.rearrange import Pad
+from adjoint.ops.arrays.rearrange import Pad
+from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 

@@ -17,7 +17,7 @@ import numpy as np
 from adjoint.numpy.dispatch import as_array, implements, is_traced
 from adjoint.numpy.indexing import plain_mask
 from adjoint.numpy.shaping import convert
-from adjoint.ops.index import ScatterSum
+from adjoint.ops.arrays.index import ScatterSum
 from adjoint.program.types import Value
 
 

@@ -17,8 +17,8 @@ from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, give, implements, into, is_traced, normal_axis
 from adjoint.numpy.inplace import settle, viewed
-from adjoint.ops.index import Gather, ScatterSet, Slice
-from adjoint.ops.rearrange import inverse_permutation
+from adjoint.ops.arrays.index import Gather, ScatterSet, Slice
+from adjoint.ops.arrays.rearrange import inverse_permutation
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError, TraceError
 from adjoint.base.source import describe, here
+from adjoint.ops.arrays.rearrange import Reshape, Transpose
 from adjoint.ops.operators import GENERAL
-from adjoint.ops.rearrange import Reshape, Transpose
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 

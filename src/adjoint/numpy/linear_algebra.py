@@ -11,13 +11,13 @@ import numpy as np
 
 from adjoint.base.errors import ControlFlowError, ShapeError
 from adjoint.numpy.dispatch import as_array, implements, normal_axis
-from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.decompose import QR, Cholesky, Elimination
-from adjoint.ops.determinant import Determinant, SignLogDeterminant
-from adjoint.ops.matrices import answer
-from adjoint.ops.select import StopGradient
-from adjoint.ops.solving import Inverse, PseudoInverse, Solve, TriangularSolve
-from adjoint.ops.spectral import SVD, Eig, Eigh
+from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.elementwise.select import StopGradient
+from adjoint.ops.linalg.decompose import QR, Cholesky, Elimination
+from adjoint.ops.linalg.determinant import Determinant, SignLogDeterminant
+from adjoint.ops.linalg.matrices import answer
+from adjoint.ops.linalg.solve import Inverse, PseudoInverse, Solve, TriangularSolve
+from adjoint.ops.linalg.spectral import SVD, Eig, Eigh
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
 

@@ -17,8 +17,8 @@ from adjoint.numpy.flat import Flat
 from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import layout, overwrite
 from adjoint.numpy.shaping import convert, reshaped_copy, settled_order
+from adjoint.ops.arrays.rearrange import Complex
 from adjoint.ops.operators import _ask as ask
-from adjoint.ops.rearrange import Complex
 from adjoint.program.trace import Traced, refuse_conversion
 from adjoint.program.types import Value
 

@@ -25,7 +25,7 @@ from adjoint.numpy.quantiles import (
 )
 from adjoint.numpy.reducing import reduced_axes
 from adjoint.numpy.shaping import convert
-from adjoint.ops.norm import Length
+from adjoint.ops.arrays.norm import Length
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 

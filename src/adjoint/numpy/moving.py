@@ -12,7 +12,7 @@ from adjoint.numpy.dispatch import as_array, implements, into, normal_axes, norm
 from adjoint.numpy.indexing import getitem
 from adjoint.numpy.inplace import read_only
 from adjoint.numpy.shaping import convert
-from adjoint.ops.index import ScatterSum
+from adjoint.ops.arrays.index import ScatterSum
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axis
 from adjoint.numpy.shaping import convert
-from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.levels import Levels
-from adjoint.ops.matrices import real_diagonal
-from adjoint.ops.norm import Length
-from adjoint.ops.spectral import SVD
+from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.arrays.norm import Length
+from adjoint.ops.linalg.degenerate_blocks import Levels
+from adjoint.ops.linalg.matrices import real_diagonal
+from adjoint.ops.linalg.spectral import SVD
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, constant, implements, is_traced, refuse_keywords
-from adjoint.ops.rearrange import Pad
+from adjoint.ops.arrays.rearrange import Pad
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 

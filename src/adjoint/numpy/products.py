@@ -14,7 +14,7 @@ from adjoint.numpy.dispatch import as_array, implements, into, normal_axis
 from adjoint.numpy.indexing import updated
 from adjoint.numpy.inplace import viewed
 from adjoint.numpy.shaping import convert, reshaped
-from adjoint.ops.contract import Einsum
+from adjoint.ops.arrays.contract import Einsum
 from adjoint.program.trace import bind
 from adjoint.program.types import Value, result_dtype, type_of
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, normal_axes, normal_axis, refuse_keywords
 from adjoint.numpy.shaping import convert, reshaped
-from adjoint.ops.cumulative import ArgCumExtremum, CumProd, CumSum
-from adjoint.ops.norm import Length
-from adjoint.ops.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
+from adjoint.ops.arrays.cumulative import ArgCumExtremum, CumProd, CumSum
+from adjoint.ops.arrays.norm import Length
+from adjoint.ops.arrays.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 

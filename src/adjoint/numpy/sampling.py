@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, normal_axis
 from adjoint.numpy.indexing import getitem
 from adjoint.numpy.shaping import convert
-from adjoint.ops.vector_convolution import VectorConvolution
+from adjoint.ops.signal.vector_convolution import VectorConvolution
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 

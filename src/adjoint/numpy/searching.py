@@ -11,8 +11,8 @@ from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axes,
 from adjoint.numpy.indexing import places_of, take
 from adjoint.numpy.joining import static
 from adjoint.numpy.shaping import convert
-from adjoint.ops.index import ScatterSum
-from adjoint.ops.search import ArgPartition, SearchSorted
+from adjoint.ops.arrays.index import ScatterSum
+from adjoint.ops.arrays.search import ArgPartition, SearchSorted
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 

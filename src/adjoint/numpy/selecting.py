@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, refuse_keywords
+from adjoint.ops.elementwise.select import Select
 from adjoint.ops.operators import coerced
-from adjoint.ops.select import Select
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
 

@@ -14,7 +14,7 @@ from adjoint.base.source import describe, here
 from adjoint.numpy.array_api import check_device
 from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axis
 from adjoint.numpy.inplace import layout, read_only, shares_memory, viewed
-from adjoint.ops.rearrange import (
+from adjoint.ops.arrays.rearrange import (
     Broadcast,
     Complex,
     Concatenate,

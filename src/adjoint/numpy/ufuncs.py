@@ -14,9 +14,9 @@ from adjoint.coverage import find
 from adjoint.numpy import accumulating
 from adjoint.numpy.dispatch import LATER, into, load_rules_of, normal_axis, refuse_keywords, refuse_plain_target
 from adjoint.numpy.shaping import convert
-from adjoint.ops.compare import Exponent
+from adjoint.ops.elementwise.compare import Exponent
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.operators import GENERAL, coerced
-from adjoint.ops.pointwise import UFUNCS
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value, promotion_token, type_of
 

@@ -18,8 +18,9 @@ import numpy as np
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.foreign import asking_function, numpys_function, numpys_word
 from adjoint.base.source import describe, here
-from adjoint.ops import arithmetic, compare, contract, elementary  # noqa: F401  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
-from adjoint.ops.pointwise import BY_NAME, UFUNCS
+from adjoint.ops.arrays import contract  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
+from adjoint.ops.elementwise import arithmetic, compare, elementary  # noqa: F401  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
+from adjoint.ops.elementwise.pointwise import BY_NAME, UFUNCS
 from adjoint.program.op import Op
 from adjoint.program.trace import Traced, concrete, refuse_conversion
 from adjoint.program.types import Value, check_supported

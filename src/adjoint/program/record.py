@@ -48,7 +48,8 @@ def _constant(value: Value) -> np.ndarray[Any, Any]:
     return copy
 
 
-# arithmetic whose results are Python numbers when its operands are -> what makes them so; filled by adjoint.ops.weak
+# arithmetic whose results are Python numbers when its operands are -> what makes them so
+# (filled by adjoint.ops.elementwise.weak_types)
 WEAKENED: dict[Op, Op] = {}
 
 

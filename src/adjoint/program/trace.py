@@ -43,7 +43,7 @@ class Trace(ABC):
     differentiates = False  # its values are a value with derivatives beside it
     records = False  # writes a program: an effect inside it is written down, whatever it reads
     counts = False  # its values stand for plain arrays, to know what would be done with them; effects are left out
-    # the thread in which the short way of recording may be taken; 0 when it may not (see transform/recorders.py)
+    # the thread in which the short way of recording may be taken; 0 when it may not (see transform/tape_fast.py)
     fast = 0
     defers = False  # may have to run the function again: effects wait until it has run
 

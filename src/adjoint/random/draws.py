@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from adjoint.base.errors import RuleError
 from adjoint.base.source import describe, here
 from adjoint.ops.calculus import Flat
-from adjoint.ops.pointwise import broadcast_shapes
+from adjoint.ops.elementwise.pointwise import broadcast_shapes
 from adjoint.program.op import Op, primitive
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.random.bits import fold_in, random_bits, spawn, uniform_from_bits

@@ -1,8 +1,8 @@
 """scipy.fft for plain and traced values. Names and arguments are SciPy's; on plain values every function is SciPy's.
 
-The Fourier transforms are those of numpy.fft; sines and cosines are `adjoint.ops.trigonometric`. `overwrite_x`,
-`workers` and `plan` are taken and ignored. `with scipy.fft.set_backend(adjoint.scipy.fft):` lets SciPy's own functions
-take traced values.
+The Fourier transforms are those of numpy.fft; sines and cosines are `adjoint.ops.signal.cosine_transforms`.
+`overwrite_x`, `workers` and `plan` are taken and ignored. `with scipy.fft.set_backend(adjoint.scipy.fft):` lets
+SciPy's own functions take traced values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import scipy.fft
 
 from adjoint.base.errors import UnsupportedError
-from adjoint.ops.trigonometric import TrigonometricTransform
+from adjoint.ops.signal.cosine_transforms import TrigonometricTransform
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
 

@@ -37,7 +37,7 @@ import numpy as np
 
 from adjoint.base.garbage import uncollected
 from adjoint.base.source import Location, line, short
-from adjoint.ops.guards import QUESTIONS
+from adjoint.ops.control.guards import QUESTIONS
 from adjoint.program.types import Value, type_of
 from adjoint.show import sweeps
 from adjoint.show.rules import Rules, encoded, kind_of

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import fit
-from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.op import Op
 from adjoint.program.program import Literal as ProgramLiteral
 from adjoint.program.program import Program, Var

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.types import Value, type_of
 from adjoint.show import formulas, notation, sweeps
 from adjoint.show.formulas import Apply, Formula, Symbol

@@ -14,13 +14,13 @@ import numpy as np
 from adjoint.audit.flops import operations
 from adjoint.base.source import Location
 from adjoint.memory.ledger import VIEWS
-from adjoint.ops.call import Call
-from adjoint.ops.control import Cond
-from adjoint.ops.linear_solve import LinearSolve
-from adjoint.ops.loops import While
-from adjoint.ops.recompute import Checkpoint
-from adjoint.ops.scan import Scan
-from adjoint.ops.turns import Columns
+from adjoint.ops.control.base import Cond
+from adjoint.ops.control.call import Call
+from adjoint.ops.control.counted_loop import Columns
+from adjoint.ops.control.remat import Checkpoint
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
+from adjoint.ops.linalg.linear_solve import LinearSolve
 from adjoint.program.program import Equation, Program, Var, last_uses
 from adjoint.program.types import Value
 from adjoint.show.calls import Stack

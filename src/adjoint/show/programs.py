@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from adjoint.api import jvp, vjp
-from adjoint.compile.block import Unsupported
+from adjoint.compile.emit import Unsupported
 from adjoint.compile.expand import expanded
-from adjoint.compile.written import Written
+from adjoint.compile.lower import Written
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import Value, type_of

@@ -15,8 +15,8 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.source import describe
+from adjoint.ops.control.guards import Expect, content
 from adjoint.ops.effects import silent
-from adjoint.ops.guards import Expect, content
 from adjoint.program.freezing import without_draws
 from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.trace import Traced, primal

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.call import Call
-from adjoint.ops.weak import Weaken
+from adjoint.ops.control.call import Call
+from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.op import Op
 from adjoint.program.program import Program, Var
 from adjoint.program.types import Value, type_of

@@ -107,7 +107,7 @@ class Guard:
     """What was asked of a variable, and the answer that this story holds for: the way taken depends on it."""
 
     variable: Variable
-    question: str  # as in adjoint.ops.guards
+    question: str  # as in adjoint.ops.control.guards
     answer: Any
     text: str
 

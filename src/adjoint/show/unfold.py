@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.source import Location, line, short
-from adjoint.ops.call import Call
-from adjoint.ops.control import Cond
+from adjoint.ops.arrays.index import Slice
+from adjoint.ops.arrays.rearrange import Concatenate, Reshape, Transpose
+from adjoint.ops.control.base import Cond
+from adjoint.ops.control.call import Call
+from adjoint.ops.control.remat import Checkpoint
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
 from adjoint.ops.effects import Check, Effect
-from adjoint.ops.index import Slice
-from adjoint.ops.loops import While
-from adjoint.ops.rearrange import Concatenate, Reshape, Transpose
-from adjoint.ops.recompute import Checkpoint
-from adjoint.ops.scan import Scan
-from adjoint.ops.weak import Weaken
+from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.types import Value, is_differentiable

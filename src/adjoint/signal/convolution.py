@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.convolution import Convolution
+from adjoint.ops.signal.convolution import Convolution
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.signal.geometry import as_values, paddings, per_axis, places

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.index import ScatterSum
-from adjoint.ops.windows import WindowArgExtremum, WindowExtremum, WindowSum
+from adjoint.ops.arrays.index import ScatterSum
+from adjoint.ops.signal.windows import WindowArgExtremum, WindowExtremum, WindowSum
 from adjoint.program.op import Op
 from adjoint.program.trace import bind
 from adjoint.program.types import Value

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.index import Gather
-from adjoint.ops.resampling import WeightedTaps
+from adjoint.ops.arrays.index import Gather
+from adjoint.ops.signal.resampling import WeightedTaps
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.signal.geometry import as_values, per_axis

@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.control import Cond
-from adjoint.ops.index import ScatterSet, ScatterSum, Slice
-from adjoint.ops.pointwise import Pointwise, Ufunc
-from adjoint.ops.rearrange import Broadcast, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
-from adjoint.ops.reduce import ArgSort, Reduction
-from adjoint.ops.scan import Scan
-from adjoint.ops.select import Select, StopGradient
+from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.ops.arrays.index import ScatterSet, ScatterSum, Slice
+from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
+from adjoint.ops.arrays.reduce import ArgSort, Reduction
+from adjoint.ops.control.base import Cond
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.elementwise.pointwise import Pointwise, Ufunc
+from adjoint.ops.elementwise.select import Select, StopGradient
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program
 from adjoint.program.types import ArrayType

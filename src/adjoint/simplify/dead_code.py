@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adjoint.ops.effects import has_effects
 from adjoint.program.program import Equation, Program, Var
-from adjoint.simplify.inside import holds_programs
+from adjoint.simplify.subprograms import holds_programs
 
 SETTLED = "_settled"  # a mark on programs to which no rule of rewriting applies; it stays when equations go
 

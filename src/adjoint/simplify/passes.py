@@ -18,12 +18,12 @@ from typing import TypeAlias
 from adjoint.program.check import check
 from adjoint.program.program import Program
 from adjoint.simplify.dead_code import drop_dead_code
-from adjoint.simplify.derivative_marks import drop_derivative_marks, write_out
-from adjoint.simplify.inside import holds_programs, map_programs
-from adjoint.simplify.kept_states import write_kept_states
-from adjoint.simplify.loops import reshape_loops, tidy_loops
-from adjoint.simplify.reroll import reroll
+from adjoint.simplify.loops.checkpoint_states import write_kept_states
+from adjoint.simplify.loops.order import reshape_loops, tidy_loops
+from adjoint.simplify.reroll.driver import reroll
 from adjoint.simplify.rewriting import rewrite
+from adjoint.simplify.strip_stop_gradient import drop_derivative_marks, write_out
+from adjoint.simplify.subprograms import holds_programs, map_programs
 
 Pass: TypeAlias = Callable[[Program], Program]
 

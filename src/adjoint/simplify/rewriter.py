@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.arithmetic import add, multiply
-from adjoint.ops.pointwise import BY_NAME
-from adjoint.ops.rearrange import Broadcast, Convert, Reshape
+from adjoint.ops.arrays.rearrange import Broadcast, Convert, Reshape
+from adjoint.ops.elementwise.arithmetic import add, multiply
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.simplify.constant_folding import (
+from adjoint.simplify.rules.constant_folding import (
     MOST_BYTES,
     MOST_ELEMENTS,
     evaluated,
@@ -27,9 +27,9 @@ from adjoint.simplify.constant_folding import (
     same_array,
     uniform_element,
 )
-from adjoint.simplify.inside import holds_programs
-from adjoint.simplify.readers import Readers
-from adjoint.simplify.rules import RuleBook, Tag, tag_of, with_number
+from adjoint.simplify.rules.rule import RuleBook, Tag, tag_of, with_number
+from adjoint.simplify.subprograms import holds_programs
+from adjoint.simplify.use_counts import Readers
 
 # Exact for all numbers in either order; a number is written second.
 COMMUTATIVE: frozenset[Any] = frozenset(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from adjoint.program.program import Program
-from adjoint.simplify import algebra, contractions, indexing, reductions, shapes, short_loops
 from adjoint.simplify.dead_code import SETTLED
+from adjoint.simplify.loops import short_loops
 from adjoint.simplify.rewriter import Rewriter
-from adjoint.simplify.rules import RuleBook
+from adjoint.simplify.rules import algebra, contractions, indexing, reductions, shapes
+from adjoint.simplify.rules.rule import RuleBook
 
 BOOK = RuleBook(
     [

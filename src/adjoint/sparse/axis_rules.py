@@ -14,19 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.convolution import Convolution
-from adjoint.ops.cumulative import CumProd, CumSum, LinearRecurrence
-from adjoint.ops.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
-from adjoint.ops.logsumexp import LogSumExp
-from adjoint.ops.matrices import Stacked
-from adjoint.ops.norm import Length
-from adjoint.ops.reduce import Extremum, Product, Reduction, Sum
-from adjoint.ops.resampling import WeightedTaps
-from adjoint.ops.solving import Equations
-from adjoint.ops.trigonometric import TrigonometricTransform
-from adjoint.ops.vector_convolution import VectorConvolution
-from adjoint.ops.windows import WindowExtremum, WindowShare, WindowSum
+from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.ops.arrays.cumulative import CumProd, CumSum, LinearRecurrence
+from adjoint.ops.arrays.logsumexp import LogSumExp
+from adjoint.ops.arrays.norm import Length
+from adjoint.ops.arrays.reduce import Extremum, Product, Reduction, Sum
+from adjoint.ops.linalg.matrices import Stacked
+from adjoint.ops.linalg.solve import Equations
+from adjoint.ops.signal.convolution import Convolution
+from adjoint.ops.signal.cosine_transforms import TrigonometricTransform
+from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
+from adjoint.ops.signal.resampling import WeightedTaps
+from adjoint.ops.signal.vector_convolution import VectorConvolution
+from adjoint.ops.signal.windows import WindowExtremum, WindowShare, WindowSum
 from adjoint.sparse.element_rules import Reach, numbered
 from adjoint.sparse.relations import from_map, from_pairs, identity, union
 from adjoint.sparse.walking import Fact, Unanswered, Walk, rule

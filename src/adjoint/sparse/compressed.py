@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.index import ScatterSum
+from adjoint.ops.arrays.index import ScatterSum
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.sparse.graphs import graph_of

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import AdjointError
-from adjoint.ops.call import Call
-from adjoint.ops.control import Cond
+from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum
+from adjoint.ops.control.base import Cond
+from adjoint.ops.control.call import Call
+from adjoint.ops.control.remat import Checkpoint
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
 from adjoint.ops.custom import Attach
-from adjoint.ops.index import Gather, ScatterSet, ScatterSum
-from adjoint.ops.loops import While
-from adjoint.ops.recompute import Checkpoint
-from adjoint.ops.scan import Scan
-from adjoint.ops.select import Select
+from adjoint.ops.elementwise.select import Select
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.arithmetic import sign
-from adjoint.ops.index import Gather, ScatterSet, ScatterSum, Slice, subscript
-from adjoint.ops.pointwise import MaskedProduct, Pointwise, ProductUfunc, Ufunc
-from adjoint.ops.rearrange import (
+from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice, subscript
+from adjoint.ops.arrays.rearrange import (
     Broadcast,
     Complex,
     Concatenate,
@@ -27,8 +25,10 @@ from adjoint.ops.rearrange import (
     Reshape,
     Transpose,
 )
-from adjoint.ops.select import Select
-from adjoint.ops.weak import Weaken
+from adjoint.ops.elementwise.arithmetic import sign
+from adjoint.ops.elementwise.pointwise import MaskedProduct, Pointwise, ProductUfunc, Ufunc
+from adjoint.ops.elementwise.select import Select
+from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.sparse.relations import Dependence, concatenated, from_map, from_pairs, union
 from adjoint.sparse.walking import Fact, Unanswered, Walk, rule
 

@@ -24,8 +24,8 @@ from adjoint.program.types import ArrayType, Value
 from adjoint.sparse.colouring import Colouring
 from adjoint.sparse.compressed import entries_of
 from adjoint.sparse.recording import IN_PARTS, sizes_of
+from adjoint.transform.batch_driver import run_lanes
 from adjoint.transform.drivers import Linearised
-from adjoint.transform.lanes import run_lanes
 
 MULTIPLES = np.array([[1.0], [3.0], [5.0], [7.0], [11.0], [13.0]])  # of the vector of a check
 

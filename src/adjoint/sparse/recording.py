@@ -24,7 +24,7 @@ from adjoint.program.trace import Traced, concrete
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, plain_value, select
 from adjoint.transform.drivers import checked_leaf, gradient
-from adjoint.transform.states import Held
+from adjoint.transform.generators import Held
 
 MARK = np.dtype("V5")  # no array of numbers has it
 IN_PARTS = "make the real and the imaginary part two arguments: lambda x, y: f(x + 1j * y), argnums=(0, 1)"

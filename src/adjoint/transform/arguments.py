@@ -14,12 +14,12 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
-from adjoint.ops.rearrange import Convert
+from adjoint.ops.arrays.rearrange import Convert
 from adjoint.program.record import RecordTracer, is_constant
 from adjoint.program.trace import Trace, Traced
 from adjoint.program.types import Value, check_supported
 from adjoint.transform.capture import explain_lock
-from adjoint.transform.states import Held, leaves_of
+from adjoint.transform.generators import Held, leaves_of
 
 Argnums: TypeAlias = int | str | Sequence[int | str]
 Side: TypeAlias = Literal["left", "right"] | None

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.calculus import fit, total
-from adjoint.ops.index import ScatterSum
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 

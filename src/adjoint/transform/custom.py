@@ -18,8 +18,8 @@ from adjoint.ops.effects import silent
 from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.batch_driver import run_lanes
 from adjoint.transform.drivers import Linearised
-from adjoint.transform.lanes import run_lanes
 from adjoint.transform.linear import LinearTape
 from adjoint.transform.subprograms import jvp_program, pulled
 

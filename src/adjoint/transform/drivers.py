@@ -19,10 +19,10 @@ from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Side, fresh, plain_value, returned, run
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.linear import LinearTape
+from adjoint.transform.nonfinite import examined, lifted, new_tape, watching
+from adjoint.transform.one_sided import one_sided
 from adjoint.transform.reverse import replay, swept
-from adjoint.transform.sided import one_sided
 from adjoint.transform.tape import Tape, TapeTracer
-from adjoint.transform.watch import examined, lifted, new_tape, watching
 
 Function = Callable[[Sequence[Value]], Any]
 # As Any: a test against them leaves the value Any, where the classes would make its elements unknown.

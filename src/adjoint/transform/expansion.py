@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.spectral_function import expand_with
+from adjoint.ops.linalg.spectral_function import expand_with
 from adjoint.program.trace import running
 from adjoint.program.types import Value
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import fit, total
-from adjoint.ops.pointwise import masked_multiply, negated, over_y, pick_x, pick_y, pick_z, spread
+from adjoint.ops.elementwise.pointwise import masked_multiply, negated, over_y, pick_x, pick_y, pick_z, spread
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.transform.cotangents import Pending, accumulate, scatter, unwrite

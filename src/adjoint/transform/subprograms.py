@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from adjoint.ops.recompute import Checkpoint
+from adjoint.ops.control.remat import Checkpoint
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record, RecordTracer, record_program
 from adjoint.program.trace import Traced, running
@@ -22,10 +22,10 @@ from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.lines import LinedTape, lining, pins_restored
+from adjoint.transform.nonfinite import locating, new_tape
 from adjoint.transform.reverse import replay, sweep
 from adjoint.transform.tape import Tape, TapeTracer
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
-from adjoint.transform.watch import locating, new_tape
 
 Flags = tuple[bool, ...]
 R = TypeVar("R")

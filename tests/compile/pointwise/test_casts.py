@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.ops.rearrange import Convert
+from adjoint.ops.arrays.rearrange import Convert
 from tests.support.element_kernels import Kernels, check, native, special_values
 
 DTYPES = "?bBhHiIlLefdFD"

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from tests.support.element_kernels import WIDTHS, Kernels, check_complex, native, special_values
 
 FUNCTIONS = ("exp", "exp2", "log", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.ops.compare import Exponent
-from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.elementwise.compare import Exponent
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from tests.support.element_kernels import Kernels, check, grid, special_values
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.ops.pointwise import BY_NAME
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from tests.support.element_kernels import Kernels, check, grid, special_values
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from adjoint.compile.pointwise.complex_numbers import Complex, copysign, function_of, operation, pick
 from adjoint.compile.pointwise.powers import by_squaring
-from adjoint.compile.vector_math.lanes import Lanes, fma, square_root, where
+from adjoint.compile.vector_math.vectors import Lanes, fma, square_root, where
 
 LARGEST_EXPONENT = 99  # whole exponents up to it are products, as in NumPy
 

@@ -11,7 +11,7 @@ import math
 
 from adjoint.compile.pointwise.complex_functions import is_infinite, log_size, sqrt, squares_less_one
 from adjoint.compile.pointwise.complex_numbers import Complex, copysign, function_of, operation
-from adjoint.compile.vector_math.lanes import Lanes, where
+from adjoint.compile.vector_math.vectors import Lanes, where
 
 ROOTS = "hypot arcsinh arctan2 log log1p"
 LOGARITHM = "log1p log hypot arctan2"

@@ -11,7 +11,7 @@ from adjoint.compile import vector_math
 from adjoint.compile.ir import Function
 from adjoint.compile.pointwise.registers import Dtype, Element
 from adjoint.compile.pointwise.table import writes
-from adjoint.compile.vector_math.lanes import Lanes, where
+from adjoint.compile.vector_math.vectors import Lanes, where
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -12,7 +12,7 @@ from adjoint.compile.pointwise.complex_functions import log1p as complex_log1p
 from adjoint.compile.pointwise.complex_numbers import Complex, function_of, operation, pick
 from adjoint.compile.pointwise.registers import Dtype
 from adjoint.compile.pointwise.table import writes
-from adjoint.compile.vector_math.lanes import Lanes, floor, where
+from adjoint.compile.vector_math.vectors import Lanes, floor, where
 
 F = TypeVar("F", bound=Callable[..., Lanes])
 

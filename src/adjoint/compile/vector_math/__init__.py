@@ -20,7 +20,7 @@ from adjoint.compile.vector_math import (
     roots,
     trigonometric,
 )
-from adjoint.compile.vector_math.lanes import LaneFunction, shared, square_root
+from adjoint.compile.vector_math.vectors import LaneFunction, shared, square_root
 
 _WRITERS: dict[str, tuple[int, LaneFunction]] = {
     "exp": (1, exponential.exp),

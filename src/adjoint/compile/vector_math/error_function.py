@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from adjoint.compile.vector_math.exponential import exp_polynomial, reduced, scaled
-from adjoint.compile.vector_math.lanes import (
+from adjoint.compile.vector_math.logarithm import log_of_sum
+from adjoint.compile.vector_math.vectors import (
     Lanes,
     at_least,
     at_most,
@@ -20,7 +21,6 @@ from adjoint.compile.vector_math.lanes import (
     where,
     with_sign,
 )
-from adjoint.compile.vector_math.logarithm import log_of_sum
 
 # erf(x) / x - 1 in powers of x², |x| <= 1, relative to erf: tools/minimax.py erf, erf_single.
 ERF = {

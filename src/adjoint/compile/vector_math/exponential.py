@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from adjoint.compile.vector_math.lanes import Lanes, at_least, at_most, fma, polynomial, where
+from adjoint.compile.vector_math.vectors import Lanes, at_least, at_most, fma, polynomial, where
 
 # ln 2 in two parts: n · high is exact for |n| < 2^11 (double), 2^9 (float).
 LN2 = {

@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 
 from adjoint.compile.vector_math.exponential import EXP_RANGE, LN2, exp_polynomial, reduced, scaled
-from adjoint.compile.vector_math.lanes import (
+from adjoint.compile.vector_math.logarithm import log, log_of_sum, normal, series, split
+from adjoint.compile.vector_math.power import log_in_two_parts
+from adjoint.compile.vector_math.trigonometric import sine_and_cosine_of_turns
+from adjoint.compile.vector_math.vectors import (
     Lanes,
     at_least,
     at_most,
@@ -21,9 +24,6 @@ from adjoint.compile.vector_math.lanes import (
     through_double,
     where,
 )
-from adjoint.compile.vector_math.logarithm import log, log_of_sum, normal, series, split
-from adjoint.compile.vector_math.power import log_in_two_parts
-from adjoint.compile.vector_math.trigonometric import sine_and_cosine_of_turns
 
 STIRLING_FROM = 4.5
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from adjoint.compile.ir import Function, Value, shared_function
-from adjoint.compile.vector_math.lanes import Lanes, fma, where
+from adjoint.compile.vector_math.vectors import Lanes, fma, where
 
 HALF_PI = (float.fromhex("0x1.921fb54442d18p+0"), float.fromhex("0x1.1a62633145c07p-54"))
 LEADING = 128  # zero bits before the point of the table, so that every offset is positive

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 
 from adjoint.compile.vector_math.exponential import LN2, exp_polynomial, reduced, scaled_expm1
-from adjoint.compile.vector_math.lanes import (
+from adjoint.compile.vector_math.logarithm import log_of_sum, normal
+from adjoint.compile.vector_math.vectors import (
     Lanes,
     at_most,
     copy_sign,
@@ -20,7 +21,6 @@ from adjoint.compile.vector_math.lanes import (
     where,
     with_sign,
 )
-from adjoint.compile.vector_math.logarithm import log_of_sum, normal
 
 # Beyond these sinh and cosh are infinite.
 LARGEST = {"double": 710.6, "float": 89.6}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from adjoint.compile.vector_math.lanes import (
+from adjoint.compile.vector_math.vectors import (
     Lanes,
     copy_sign,
     fma,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from adjoint.compile.vector_math.exponential import EXP_RANGE, exp2, exp_polynomial, reduced, scaled
-from adjoint.compile.vector_math.lanes import Lanes, at_least, where
 from adjoint.compile.vector_math.logarithm import log_of_sum
+from adjoint.compile.vector_math.vectors import Lanes, at_least, where
 
 
 def log1p_exp(d: Lanes) -> Lanes:

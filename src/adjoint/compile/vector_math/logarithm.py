@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from adjoint.compile.vector_math.exponential import LN2, LOG10_2
-from adjoint.compile.vector_math.lanes import Lanes, fma, polynomial, where
+from adjoint.compile.vector_math.vectors import Lanes, fma, polynomial, where
 
 # (2 artanh s - 2 s) / s³ in powers of s², |s| <= 0.1716: tools/minimax.py artanh (2^-59.5).
 ARTANH = (

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from adjoint.compile.vector_math.exponential import EXP_RANGE, LN2, exp_polynomial, reduced, scaled
-from adjoint.compile.vector_math.lanes import (
+from adjoint.compile.vector_math.logarithm import normal, split
+from adjoint.compile.vector_math.vectors import (
     Lanes,
     at_least,
     at_most,
@@ -20,7 +21,6 @@ from adjoint.compile.vector_math.lanes import (
     where,
     with_sign,
 )
-from adjoint.compile.vector_math.logarithm import normal, split
 
 TWO_THIRDS = {
     "double": (0.6666666666666666, 3.700743415417188e-17),

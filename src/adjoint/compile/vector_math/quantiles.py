@@ -11,7 +11,8 @@ import math
 
 from adjoint.compile.vector_math.error_function import erfcx_far
 from adjoint.compile.vector_math.exponential import exp_polynomial, reduced
-from adjoint.compile.vector_math.lanes import (
+from adjoint.compile.vector_math.logarithm import log_of_sum, normal
+from adjoint.compile.vector_math.vectors import (
     Lanes,
     at_least,
     fma,
@@ -23,7 +24,6 @@ from adjoint.compile.vector_math.lanes import (
     where,
     with_sign,
 )
-from adjoint.compile.vector_math.logarithm import log_of_sum, normal
 
 # y / x - 1 in powers of w <= 2.5, relative to y: tools/minimax.py inverse_erf (2^-57.9).
 NEAR = (

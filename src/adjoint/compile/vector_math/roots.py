@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from adjoint.compile.vector_math.lanes import Lanes, fma, polynomial, sign_bit, square_root, where, with_sign
 from adjoint.compile.vector_math.logarithm import normal, split
+from adjoint.compile.vector_math.vectors import Lanes, fma, polynomial, sign_bit, square_root, where, with_sign
 
 # m^(-1/3) for m in [√½, √2], to 2^-17 (relative): tools/minimax.py cbrt.
 INVERSE_CBRT = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from adjoint.compile.vector_math.huge import exact_where
-from adjoint.compile.vector_math.lanes import Lanes, fma, polynomial, round_even, sign_bit, where, with_sign
+from adjoint.compile.vector_math.vectors import Lanes, fma, polynomial, round_even, sign_bit, where, with_sign
 
 HALF_PI = {
     "double": tuple(

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.named import NamedUfunc, SeveralUfunc
-from adjoint.ops.pointwise import BY_NAME, UFUNCS, Factor, FlatUfunc, Pointwise, SmoothUfunc
+from adjoint.ops.elementwise.nary_ufuncs import NamedUfunc, SeveralUfunc
+from adjoint.ops.elementwise.pointwise import BY_NAME, UFUNCS, Factor, FlatUfunc, Pointwise, SmoothUfunc
 from adjoint.program.types import Value
 
 RULES: dict[str, Pointwise] = {}  # name -> primitive

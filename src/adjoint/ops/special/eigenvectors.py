@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import Implicit, total
-from adjoint.ops.matrices import Stacked, check_square, diagonal, factor_dtype, hermitian, spread_diagonal
+from adjoint.ops.linalg.matrices import Stacked, check_square, diagonal, factor_dtype, hermitian, spread_diagonal
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype
 

@@ -14,8 +14,8 @@ from scipy import special
 from scipy.special import _ufuncs
 
 from adjoint.ops.calculus import Differential
-from adjoint.ops.named import adjoint_product, product
-from adjoint.ops.pointwise import Pointwise
+from adjoint.ops.elementwise.nary_ufuncs import adjoint_product, product
+from adjoint.ops.elementwise.pointwise import Pointwise
 from adjoint.ops.special.declare import SQRT_2PI, bare, flat, polynomial, unary
 from adjoint.program.op import primitive
 from adjoint.program.types import Value, type_of

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from scipy import special
 
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.special.declare import SQRT_2PI, bare, several
 from adjoint.ops.special.quadrature import placed, spread_out
 from adjoint.program.types import Value

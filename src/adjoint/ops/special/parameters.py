@@ -20,8 +20,8 @@ from scipy import special
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.calculus import Differential, fit, total
-from adjoint.ops.named import adjoint_product, product
-from adjoint.ops.pointwise import Pointwise, spread
+from adjoint.ops.elementwise.nary_ufuncs import adjoint_product, product
+from adjoint.ops.elementwise.pointwise import Pointwise, spread
 from adjoint.ops.special.declare import bare
 from adjoint.program.op import primitive
 from adjoint.program.types import Value, type_of

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import Flat
-from adjoint.ops.pointwise import Pointwise, broadcast_shapes
+from adjoint.ops.elementwise.pointwise import Pointwise, broadcast_shapes
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 

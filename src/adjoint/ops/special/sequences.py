@@ -14,8 +14,8 @@ import numpy as np
 from scipy import special
 
 from adjoint.ops.calculus import Differential, fit, total
-from adjoint.ops.named import adjoint_product, product
-from adjoint.ops.pointwise import spread
+from adjoint.ops.elementwise.nary_ufuncs import adjoint_product, product
+from adjoint.ops.elementwise.pointwise import spread
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 

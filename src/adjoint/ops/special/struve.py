@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from adjoint.ops.pointwise import UFUNCS
+from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.special.declare import SQRT_PI, named, partial_of, unary
 from adjoint.ops.special.quadrature import exp_sinh, placed, spread_out, tanh_sinh
 from adjoint.program.types import Value

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.contract import adjoint_matrix
+from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.op import Op
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.banded import BandedSolve, inside, shifted
-from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.decompose import Cholesky
+from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.linalg.banded import BandedSolve, inside, shifted
+from adjoint.ops.linalg.decompose import Cholesky
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.linalg.arguments import applied, array, inexact, matrix

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.equations import Stein, Sylvester
-from adjoint.ops.matrices import answer
-from adjoint.ops.riccati import Riccati
-from adjoint.ops.select import StopGradient
+from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.elementwise.select import StopGradient
+from adjoint.ops.linalg.matrices import answer
+from adjoint.ops.linalg.matrix_equations import Stein, Sylvester
+from adjoint.ops.linalg.riccati import Riccati
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.linalg.arguments import array, inexact, matrix, not_hermitian, square

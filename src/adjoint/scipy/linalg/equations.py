@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import UnsupportedError
-from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.decompose import Cholesky
-from adjoint.ops.matrices import hermitian
-from adjoint.ops.select import StopGradient
-from adjoint.ops.solving import PseudoInverse, Solve, TriangularSolve
+from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.elementwise.select import StopGradient
+from adjoint.ops.linalg.decompose import Cholesky
+from adjoint.ops.linalg.matrices import hermitian
+from adjoint.ops.linalg.solve import PseudoInverse, Solve, TriangularSolve
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.linalg.arguments import applied, array, constant, inexact, matrix, square

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.decompose import LU, QR, Cholesky, PivotOrder
-from adjoint.ops.ldl import LDL
-from adjoint.ops.matrix_functions import PolarFactor
-from adjoint.ops.schur import Schur
+from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.linalg.decompose import LU, QR, Cholesky, PivotOrder
+from adjoint.ops.linalg.ldl import LDL
+from adjoint.ops.linalg.matrix_functions import PolarFactor
+from adjoint.ops.linalg.schur import Schur
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.linalg.arguments import array, inexact, matrix, square

@@ -11,11 +11,11 @@ import numpy as np
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
-from adjoint.ops.exponential import MatrixExponential, toeplitz
-from adjoint.ops.matrices import answer, hermitian
-from adjoint.ops.matrix_functions import Logarithm, RealPower, Sign, SquareRoot
-from adjoint.ops.select import StopGradient
-from adjoint.ops.spectral_function import SpectralDerivative
+from adjoint.ops.elementwise.select import StopGradient
+from adjoint.ops.linalg.expm import MatrixExponential, toeplitz
+from adjoint.ops.linalg.matrices import answer, hermitian
+from adjoint.ops.linalg.matrix_functions import Logarithm, RealPower, Sign, SquareRoot
+from adjoint.ops.linalg.spectral_function import SpectralDerivative
 from adjoint.program.op import Op
 from adjoint.program.trace import bind
 from adjoint.program.types import Value

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.contract import adjoint_matrix
-from adjoint.ops.decompose import Cholesky
-from adjoint.ops.matrices import hermitian
-from adjoint.ops.matrix_functions import PolarFactor
-from adjoint.ops.select import StopGradient
-from adjoint.ops.solving import Solve, TriangularSolve
-from adjoint.ops.spectral import SVD, Eig, Eigh
+from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.elementwise.select import StopGradient
+from adjoint.ops.linalg.decompose import Cholesky
+from adjoint.ops.linalg.matrices import hermitian
+from adjoint.ops.linalg.matrix_functions import PolarFactor
+from adjoint.ops.linalg.solve import Solve, TriangularSolve
+from adjoint.ops.linalg.spectral import SVD, Eig, Eigh
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.linalg.arguments import array, constant, inexact, matrix, square

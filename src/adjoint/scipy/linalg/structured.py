@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.matrices import answer
-from adjoint.ops.select import StopGradient
+from adjoint.ops.elementwise.select import StopGradient
+from adjoint.ops.linalg.matrices import answer
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.linalg.arguments import array, constant

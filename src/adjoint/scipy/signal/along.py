@@ -10,7 +10,7 @@ import numpy as np
 import scipy.signal
 
 from adjoint.base.errors import UnsupportedError
-from adjoint.ops.convolution import Convolution
+from adjoint.ops.signal.convolution import Convolution
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.convolution import Convolution
+from adjoint.ops.signal.convolution import Convolution
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.signal.along import array, constant, filtered, floating, for_traced, refuse, vector

@@ -2,7 +2,7 @@
 
     Σ a[k] y[t-k] = Σ b[k] x[t-k] + a[0] zi[t]
 
-is a convolution with b, and then the inverse of one with a (`adjoint.ops.recursion`).
+is a convolution with b, and then the inverse of one with a (`adjoint.ops.signal.recursive_filter`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.recursion import AllPole
+from adjoint.ops.signal.recursive_filter import AllPole
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.signal.along import (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
-from adjoint.ops.resampling import WeightedTaps
+from adjoint.ops.signal.resampling import WeightedTaps
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.signal.along import array, constant, extended, floating, for_traced, spread_along, vector

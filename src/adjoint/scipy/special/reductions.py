@@ -8,8 +8,8 @@ import numpy as np
 import scipy.special
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from adjoint.ops.logsumexp import LogSumExp, largest
-from adjoint.ops.pointwise import masked_multiply
+from adjoint.ops.arrays.logsumexp import LogSumExp, largest
+from adjoint.ops.elementwise.pointwise import masked_multiply
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.special.arguments import array, traced

@@ -1,0 +1,186 @@
+"""The same call in Python: what the machine code must do, and what runs where it cannot be used."""
+
+# pyright: basic
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.compile.callable.layout import address, is_native, numbers_inside
+from adjoint.compile.callable.specialisation import (
+    ArrayLeaf,
+    Build,
+    Cell,
+    Constant,
+    Current,
+    DictNode,
+    DictOf,
+    Global,
+    ListNode,
+    ListOf,
+    Node,
+    NumberLeaf,
+    ObjectNode,
+    Output,
+    OutputType,
+    Passed,
+    Same,
+    Specialisation,
+    TupleNode,
+    TupleOf,
+)
+
+
+class Other(Exception):
+    """The call is not one that the specialisation takes."""
+
+
+class Matched:
+    """What was found in a call: arrays by slot, objects by node."""
+
+    def __init__(self) -> None:
+        self.data: dict[int, np.ndarray[Any, Any]] = {}
+        self.objects: dict[int, Any] = {}
+
+    def visit(self, node: Node, thing: Any) -> None:
+        """Match an object with a node; raise Other when it does not fit."""
+        self.objects[id(node)] = thing
+        if isinstance(node, ArrayLeaf):
+            flags = thing.flags if type(thing) is np.ndarray else None
+            _need(flags is not None and flags.c_contiguous and flags.aligned)
+            _need(thing.dtype.num == node.dtype.num and thing.dtype.isnative and thing.shape == tuple(node.shape))
+            self._pass_on(node.slot, thing)
+        elif isinstance(node, NumberLeaf):
+            _need(type(thing) is node.type)
+            _need(node.type is not int or -(2**63) <= thing < 2**63)
+            self._pass_on(node.slot, np.array(thing))
+        elif isinstance(node, DictNode):
+            _need(type(thing) is dict and len(thing) == len(node.items))
+            for key, item in node.items.items():
+                _need(key in thing)
+                self.visit(item, thing[key])
+        elif isinstance(node, TupleNode | ListNode):
+            _need(type(thing) is (list if isinstance(node, ListNode) else node.type))
+            _need(len(thing) == len(node.items))
+            for item, part in zip(node.items, thing, strict=True):
+                self.visit(item, part)
+        elif isinstance(node, ObjectNode):
+            _need(type(thing) is node.type)
+            self.visit(DictNode(node.attributes), vars(thing))
+        elif isinstance(node, Same):
+            _need(thing is node.object)
+        else:
+            _need(thing is node.object or (type(thing) is type(node.object) and _equal(thing, node.object)))
+
+    def _pass_on(self, slot: int | None, array: np.ndarray[Any, Any]) -> None:
+        if slot is not None:
+            self.data[slot] = array
+
+
+def _need(truth: Any) -> None:
+    if not truth:
+        raise Other
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return np.array(a).tobytes() == np.array(b).tobytes() if isinstance(a, float | complex) else a == b
+
+
+def check(s: Specialisation) -> None:
+    """Refuse what machine code cannot do, in the same words wherever the call runs."""
+    for node in _nodes([*s.positional, *s.keywords.values(), *[c.node for c in s.captured]]):
+        if isinstance(node, ArrayLeaf):
+            _refuse_dtype(node.dtype)
+        if isinstance(node, NumberLeaf) and node.type not in (int, bool) and not numbers_inside(node.type):
+            raise TypeError(f"entry: numbers of class {node.type.__name__} cannot be passed to machine code.")
+    for output in s.outputs:
+        _refuse_dtype(output.dtype)
+
+
+def _refuse_dtype(dtype: np.dtype[Any]) -> None:
+    if not is_native(dtype):
+        raise TypeError(f"entry: arrays of dtype {dtype} cannot be passed to machine code.")
+
+
+def _nodes(listed: Sequence[Node]) -> list[Node]:
+    found: list[Node] = []
+    for node in listed:
+        inner: list[Node] = []
+        if isinstance(node, DictNode):
+            inner = list(node.items.values())
+        elif isinstance(node, ObjectNode):
+            inner = list(node.attributes.values())
+        elif isinstance(node, TupleNode | ListNode):
+            inner = list(node.items)
+        found += [node, *_nodes(inner)]
+    return found
+
+
+def matched(s: Specialisation, args: Sequence[Any], kwargs: dict[str, Any]) -> Matched:
+    """The inputs of a kernel, or Other."""
+    _need(len(args) == len(s.positional) and kwargs.keys() == s.keywords.keys())
+    found = Matched()
+    for node, thing in zip(s.positional, args, strict=True):
+        found.visit(node, thing)
+    for name, node in s.keywords.items():
+        found.visit(node, kwargs[name])
+    for captured in s.captured:
+        if isinstance(captured, Cell):
+            try:
+                thing = captured.cell.cell_contents
+            except ValueError:  # an empty cell
+                raise Other from None
+        elif isinstance(captured, Global):
+            _need(captured.name in captured.names)
+            thing = captured.names[captured.name]
+        elif isinstance(captured, Current):
+            try:
+                thing = captured.variable.get()
+            except LookupError:
+                raise Other from None
+        else:
+            thing = captured.object
+        found.visit(captured.node, thing)
+    return found
+
+
+def run(s: Specialisation, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[int, Any]:
+    """(0, result), or (status, None); raises Other when the call is not for this specialisation."""
+    found = matched(s, args, kwargs)
+    outputs = [np.empty(o.shape, o.dtype) for o in s.outputs]
+    inputs = [address(found.data[i]) if i in found.data else 0 for i in range(s.inputs)]
+    pointers = [*inputs, *map(address, outputs), *[c if isinstance(c, int) else address(c) for c in s.constants]]
+    workspace = np.empty((s.workspace or 0) + 64, np.uint8)
+    if s.workspace is not None:
+        pointers.append(-(-address(workspace) // 64) * 64)
+    if s.context is not None:
+        pointers.append(s.context)
+    table = (ctypes.c_void_p * len(pointers))(*pointers)
+    prototype = ctypes.CFUNCTYPE if s.heavy else ctypes.PYFUNCTYPE  # the first lets other threads run
+    status = prototype(ctypes.c_int64, ctypes.c_void_p)(s.kernel)(ctypes.addressof(table))
+    return (status, None) if status else (0, built(s.result, s.outputs, outputs, found))
+
+
+def built(result: Build, types: Sequence[OutputType], outputs: list[Any], found: Matched) -> Any:
+    """The result of a call."""
+    finished = [x[()] if kind.is_scalar else x for kind, x in zip(types, outputs, strict=True)]
+
+    def visit(part: Build) -> Any:
+        if isinstance(part, Output):
+            return finished[part.index]
+        if isinstance(part, Passed):
+            return found.objects[id(part.node)]
+        if isinstance(part, Constant):
+            return part.object
+        if isinstance(part, DictOf):
+            return {key: visit(item) for key, item in part.items.items()}
+        items = [visit(item) for item in part.items]
+        if isinstance(part, ListOf):
+            return items
+        return tuple(items) if isinstance(part, TupleOf) else part.make(*items)
+
+    return visit(result)

@@ -1,0 +1,366 @@
+"""A block of equations as instructions: its plan, the memory of its variables, and its steps one after another.
+
+The kernel's own equations are a block, and so is the body of every loop and branch inside it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.compile import vectors
+from adjoint.compile.graph import Box, Graph, Node
+from adjoint.compile.ir import Function, Module, Value
+from adjoint.compile.memory import Arena
+from adjoint.compile.moves import Moves, Operand
+from adjoint.compile.nest import Nest, Output, Root, neutral
+from adjoint.compile.order import collapsed, loop_order, vector_axis, vector_width
+from adjoint.compile.plan import Fused, Plan, Single, View, drawn
+from adjoint.compile.symbolic_sizes import SizeError, Sym, plain
+from adjoint.compile.views import Index, identity, linear, strides_of
+from adjoint.program.op import Op
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.types import Size
+
+BOUNDS = -2  # the number of the call that tells Python of an index out of bounds
+ON_THE_STACK = 256  # bytes: smaller temporaries are registers, or next to them
+
+
+Lowering = Callable[["Block", Equation], None]
+LOWERINGS: dict[type[Op], Lowering] = {}  # how operations that are no nests become instructions
+STRIDED: set[type[Op]] = set()  # those that read operands at any stride
+ANY_SIZE: set[type[Op]] = set()  # those whose code may be for sizes that are known at run time
+
+
+def lowers(*ops: type[Op], strided: bool = False, any_size: bool = False) -> Callable[[Lowering], Lowering]:
+    """Declare how an operation becomes instructions."""
+
+    def declared(lowering: Lowering) -> Lowering:
+        for op in ops:
+            LOWERINGS[op] = lowering
+            if strided:
+                STRIDED.add(op)
+            if any_size:
+                ANY_SIZE.add(op)
+        return lowering
+
+    return declared
+
+
+class Unsupported(Exception):
+    """The program has something that machine code cannot do (yet), also not by calling NumPy."""
+
+
+class Shared:
+    """What all blocks of a kernel have in common."""
+
+    def __init__(self, module: Module, function: Function) -> None:
+        self.module, self.function = module, function
+        self.status = function.allocate("i64", align=8)
+        self.leave = function.new_block("leave")
+        self.context: Value | None = None
+        self.callbacks: list[Equation] = []
+        self.errors: list[Equation] = []  # by the number that a failure reports
+        self.work = 0.0  # about how many additions a call makes
+        self.steps: list[str] = []  # what was made, for reports
+        self.releases: list[Value] = []  # rooms holding memory to be freed
+        self.symbols: dict[str, int] = {}
+        self.given_sizes: dict[str, Value] = {}  # sizes of the arguments, when the code is for many
+        self.sizes: dict[Size, Value] = {}  # lengths that are known when the kernel runs
+        self.constants: dict[Var, Value] = {}  # of the program and of all programs inside it
+        self.arena = Arena()
+        self.workspace = Value("", "ptr")
+        self.offsets: dict[str, tuple[Any, Any]] = {}  # address -> what was taken from the arena for it
+        self.lowering: Callable[[Block, Equation], None] = lambda block, eq: None
+
+
+class Block(Moves):
+    """Writes the steps of one program into the kernel's function."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        program: Program,
+        times: float = 1.0,
+    ) -> None:
+        self.shared, self.f, self.program = shared, shared.function, program
+        self.times = times  # about how often the block runs
+        self.pointers: dict[Var, Value] = {}
+        self.until_done: list[Value] = []  # room that is free again after the step being written
+        self.packed: dict[tuple[Equation, int], Operand] = {}  # operands laid out anew before a loop
+        for eq in program.equations:
+            for kind in {a.type for a in (*eq.inputs, *eq.outputs)}:
+                if any(isinstance(n, Size) for n in kind.shape[1 if hasattr(eq.op, "programs") else 0 :]):
+                    raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
+        self.plan = Plan(program, lambda op: type(op) in STRIDED)
+        self.ends: dict[int, list[Var]] = {}  # after which step nothing reads a variable any more
+        for var, position in self._last_reads().items():
+            self.ends.setdefault(position, []).append(var)
+
+    # Memory
+
+    def _last_reads(self) -> dict[Var, int]:
+        """The last step that reads each result. What is given is not freed: the next turn reads it again."""
+        last: dict[Var, int] = {}
+        for position, step in enumerate(self.plan.steps):
+            for var in self.plan.reads(step):
+                last[var] = position
+            made = [r.var for r in step.roots] if isinstance(step, Fused) else step.equation.outputs
+            for var in made:
+                last.setdefault(var, position)
+        for k, atom in enumerate(self.program.outputs):
+            var = self.plan.aliases.get(k, atom)
+            if isinstance(var, Var):
+                last[var] = len(self.plan.steps)
+        return {var: position for var, position in last.items() if var not in self.plan.given}
+
+    def nbytes(self, kind: Any) -> Any:
+        if any(isinstance(n, Size) for n in kind.shape):
+            raise Unsupported(f"{kind}: its size is known only when the program runs")
+        return math.prod(kind.shape) * kind.dtype.itemsize
+
+    def pointer(self, var: Var) -> Value:
+        """Where a variable stands in memory; room is found when it is first asked for."""
+        known = self.pointers.get(var)
+        if known is None:
+            open_size = any(isinstance(n, Size) for n in var.type.shape)
+            known = self._heap(var.type) if open_size else self.room(self.nbytes(var.type))
+            self.pointers[var] = known
+        return known
+
+    def _heap(self, kind: Any) -> Value:
+        """Memory of a size that is known when the kernel runs; the next turn of a loop around takes the same again."""
+        f = self.f
+        slot = f.allocate("ptr", align=8)
+        f.initialise(Value("null", "ptr"), slot)
+        self.shared.releases.append(slot)
+        nbytes = f.index(max(kind.dtype.itemsize, 1))
+        for n in kind.shape:
+            nbytes = f.mul(nbytes, self.number(n))
+        nbytes = f.intrinsic("smax", nbytes, f.index(1))
+        found = f.call("realloc", "ptr", f.load("ptr", slot, 8), nbytes, declared=True)
+        self.leave_if(f.icmp("eq", found, Value("null", "ptr")), -4)
+        f.store(found, slot)
+        return found
+
+    def room(self, nbytes: Any) -> Value:
+        """Memory for a while: on the stack when it is little, else in the arena (until `free`)."""
+        if self.is_small(nbytes):
+            return self.f.allocate("i8", max(nbytes, 1), align=64)
+        shared = self.shared
+        offset = shared.arena.take(nbytes)
+        pointer = self.f.element(shared.workspace, self.number(offset), "i8")
+        if pointer.text == shared.workspace.text:  # a name of its own, so that it can be given back
+            pointer = self.f.element(shared.workspace, Value("0 ", "i64"), "i8")
+        shared.offsets[pointer.text] = (offset, nbytes)
+        return pointer
+
+    def number(self, n: Any) -> Value:
+        """A size as a value of the function."""
+        if type(n) is int:
+            return self.f.index(n)
+        if not isinstance(n, Size):
+            return self._formula(n)
+        if n not in self.shared.sizes:
+            raise Unsupported(f"the size {n} is known only when the program runs, and not yet where it is asked for")
+        return self.shared.sizes[n]
+
+    def _formula(self, n: Sym) -> Value:
+        """The value of a polynomial in the sizes that the kernel is given."""
+        f, total = self.f, None
+        for names, coefficient in n.polynomial:
+            term = f.index(coefficient)
+            for name in names:
+                term = f.mul(term, self.shared.given_sizes[name])
+            total = term if total is None else f.add(total, term)
+        assert total is not None
+        return total
+
+    def is_small(self, nbytes: Any) -> bool:
+        """Whether something goes on the stack."""
+        return type(nbytes) is int and nbytes <= ON_THE_STACK
+
+    def view(self, atom: Atom) -> Operand:
+        """An operand where it stands, at its own strides."""
+        if isinstance(atom, Literal):
+            return self.constant(atom)
+        found = self.plan.view(atom)
+        if found is None or (found.base not in self.pointers and found.base not in self.plan.kept):
+            found = View(atom, 0, strides_of(atom.type.shape), atom.type.shape)
+        pointer = self.pointer(found.base)
+        pointer = self.offset(pointer, found.base.type.dtype, found.offset)
+        return Operand(pointer, found.strides, atom.type)
+
+    def constant(self, atom: Literal) -> Operand:
+        """A number, put into memory."""
+        kind = atom.type
+        room = self.f.allocate("i8", kind.dtype.itemsize)
+        vectors.store(
+            self.f, kind.dtype, vectors.number(self.f, kind.dtype, atom.value, 1), room, self.f.index(0), 1, 1
+        )
+        return Operand(room, (), kind)
+
+    def offset(self, pointer: Value, dtype: np.dtype[Any], elements: Any) -> Value:
+        """The address some elements further on."""
+        return self.f.element(pointer, self.number(elements * dtype.itemsize), "i8")
+
+    # Steps
+
+    def emit(self, pointers: Mapping[Var, Value], targets: Mapping[int, Value]) -> None:
+        """Write all steps, from the memory of inputs into the memory of outputs."""
+        self.pointers.update(pointers)
+        self.pointers.update((v, self.shared.constants[v]) for v in self.program.constants)
+        for k, atom in enumerate(self.program.outputs):
+            var = self.plan.aliases.get(k, atom)
+            if k in targets and isinstance(var, Var):
+                self.pointers[var] = targets[k]
+        for position, step in enumerate(self.plan.steps):
+            if isinstance(step, Fused):
+                self._nest(step)
+            else:
+                self._single(step)
+            for var in self.ends.get(position, ()):
+                pointer = self.pointers.get(var)
+                if pointer is not None:
+                    self.free(pointer)
+
+    def free(self, pointer: Value) -> None:
+        """Give back what `room` gave; what it did not give stays."""
+        taken = self.shared.offsets.pop(pointer.text, None)
+        if taken is not None:
+            self.shared.arena.give(*taken)
+
+    def _single(self, step: Single) -> None:
+        eq = step.equation
+        if type(eq.op) not in ANY_SIZE and any(type(n) is Sym for a in (*eq.inputs, *eq.outputs) for n in a.type.shape):
+            raise SizeError(f"{eq.op.title} is compiled for known sizes")
+        self.shared.lowering(self, eq)
+
+    def leave(self, status: Value) -> None:
+        """End the kernel with a status; the block being written ends here."""
+        self.f.store(status, self.shared.status)
+        self.f.jump(self.shared.leave)
+
+    def leave_if(self, condition: Value, status: int, before: Callable[[], None] | None = None) -> None:
+        """End the kernel with a status when a condition holds."""
+        f = self.f
+        bad, fine = f.new_block("bad"), f.new_block("fine")
+        f.branch(condition, bad, fine)
+        f.place(bad)
+        if before is not None:
+            before()
+        self.leave(f.index(status))
+        f.place(fine)
+
+    def python(self) -> Value:
+        """The function of Python's that the kernel may call."""
+        context = self.shared.context
+        assert context is not None
+        return self.f.load("ptr", context, 8)
+
+    # Nests
+
+    def _nest(self, step: Fused) -> None:
+        f = self.f
+        for root in step.roots:
+            self.pointer(root.var)
+        graph = step.graph
+        assert graph is not None
+        elements = math.prod(step.domain)
+        self.shared.work += self.times * elements * (1 + sum(1 for n in graph.nodes if n.kind == "point"))
+        shown = "×".join(str(plain(n)) for n in step.domain) or "scalar"
+        self.shared.steps.append(f"{shown}: {len(step.roots)} results, {len(graph.nodes)} nodes")
+        if elements == 0:
+            for root in step.roots:
+                if root.kind != "store":
+                    self.fill(self.pointer(root.var), root.var.type, neutral(root.kind, root.var.type.dtype))
+            return
+        boxes = _boxes(graph, step.roots)
+        reductions = [r for r in step.roots if r.kind != "store"]
+        drawings = [(graph, True)] if len(boxes) == 1 else [(drawn(self.plan.source(), step, b), False) for b in boxes]
+        layouts: list[tuple[Graph, list[Output], list[int], int | None]] = []
+        for drawing, whole in drawings:
+            outputs = self._outputs(step, drawing, whole)
+            drawing, outputs = collapsed(drawing, outputs)
+            vector = vector_axis(drawing, outputs)
+            layouts.append((drawing, outputs, loop_order(drawing, outputs, vector), vector))
+        nests = [
+            Nest(
+                f, drawing, outputs, order, vector, vector_width(drawing, outputs, vector),
+                self.number, self.pointer, self._out_of_bounds,
+            )
+            for drawing, outputs, order, vector in layouts
+        ]  # fmt: skip
+        for root in reductions:
+            if len(nests) > 1 or any(
+                o.root is root and (o.outside or o.registers == len(n.order)) and n.order
+                for n in nests
+                for o in n.outputs
+            ):
+                self.fill(self.pointer(root.var), root.var.type, neutral(root.kind, root.var.type.dtype))
+        for nest in nests:
+            for out in nest.outputs:
+                if out.root.kind != "store" and not nest.order:
+                    out.root = type(out.root)(out.root.var, out.root.value, out.root.shape)
+            nest.emit()
+
+    def _outputs(self, step: Fused, graph: Graph, whole: bool) -> list[Output]:
+        """The roots that have elements in a box."""
+        found: list[Output] = []
+        for root in step.roots:
+            if any(low >= n for (low, _), n in zip(graph.box, root.shape, strict=True)):
+                continue
+            node = graph.node(root.value, identity(len(root.shape)))
+            node = graph.converted(node, root.var.type)
+            kept = [a for a in range(len(root.shape)) if a not in root.axes]
+            index = tuple(Index(0, ((a, 1),)) for a in kept)
+            place = linear(index, strides_of(root.var.type.shape))
+            found.append(Output(root, node, place, self.pointer(root.var), whole))
+        return found
+
+    def _out_of_bounds(self, bad: Value, index: Value, size: Any, node: Node) -> None:
+        self.refuse_if(bad, index, size, node.op)
+
+    def refuse_if(self, bad: Value, index: Value, size: Any, eq: Equation) -> None:
+        """Leave when an index is out of bounds, saying which and where."""
+        f = self.f
+        self.shared.errors.append(eq)
+        number = len(self.shared.errors) - 1
+        n = self.number(size)
+
+        def note() -> None:
+            worst = index
+            if index.width > 1:
+                lanes_of = f.select(bad, f.lane_numbers(index.width), f.constant(index.type, 63))
+                first = f.intrinsic("vector.reduce.umin", lanes_of, returns="i64")
+                worst = f.lane(index, first)
+            worst = f.select(f.icmp("slt", worst, f.index(0)), f.binary("sub", worst, n), worst)  # as it was given
+            table = f.allocate("i64", 4, align=8)
+            for slot, value in enumerate((f.index(number), worst, n)):
+                f.store(value, f.element(table, f.index(slot + 1), "i64"), 8)
+            f.call_address(self.python(), "i64", f.index(BOUNDS), table)
+
+        self.leave_if(f.any_lane(bad), -2, note)
+
+
+def _boxes(graph: Graph, roots: Sequence[Root]) -> list[Box]:
+    """The box of a graph cut along its edges, so that windows are open or closed throughout.
+
+    Where that makes more than nine parts, it is cut only where results end: nothing is written beyond them.
+    """
+    by_axis: dict[int, set[Any]] = {}
+    for axis, at in graph.edges:
+        by_axis.setdefault(axis, set()).add(at)
+    boxes: list[Box] = [graph.box]
+    for axis, edges in sorted(by_axis.items(), key=lambda item: len(item[1])):
+        ends = edges & {root.shape[axis] for root in roots}
+        cuts = edges if len(boxes) * (len(edges) + 1) <= 9 else ends
+        points = [graph.box[axis][0], *sorted(cuts), graph.box[axis][1]]
+        boxes = [
+            (*box[:axis], (low, high), *box[axis + 1 :]) for box in boxes for low, high in itertools.pairwise(points)
+        ]
+    return boxes

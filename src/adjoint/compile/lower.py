@@ -1,0 +1,146 @@
+"""A program as LLVM's text: one function that reads a table of addresses and leaves a status."""
+
+# pyright: basic
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.compile import (  # noqa: F401  # they declare lowerings
+    blas,
+    cumulative,
+    lapack,
+    loops,
+    products,
+    scatter,
+    searching,
+)
+from adjoint.compile.callbacks import interpreter, write_callback
+from adjoint.compile.emit import LOWERINGS, Block, Shared
+from adjoint.compile.ir import Function, Module, Value
+from adjoint.compile.machine import vector_bits
+from adjoint.compile.memory import ALIGNMENT
+from adjoint.program.program import Equation, Program, Var
+
+ENTRY = "adjoint_kernel"
+
+
+class Code:
+    """What must be known of machine code to run it."""
+
+    constants: dict[Var, Any]
+    workspace: Any  # bytes
+    work: float  # about how many additions a call makes
+    steps: list[str]
+    callbacks: list[Equation]
+    errors: list[Equation]
+    symbols: dict[str, int]
+
+    def facts(self, program: Program) -> dict[str, Any]:
+        """The same for the cache on disk: equations by their number."""
+        number = {id(eq): k for k, eq in enumerate(all_equations(program))}
+        return {
+            "workspace": self.workspace,
+            "work": self.work,
+            "steps": self.steps,
+            "callbacks": [number[id(eq)] for eq in self.callbacks],
+            "errors": [number[id(eq)] for eq in self.errors],
+            "symbols": list(self.symbols),
+        }
+
+
+class Remembered(Code):
+    """What was written in an earlier process, from the facts that were kept."""
+
+    def __init__(self, program: Program, facts: Mapping[str, Any]) -> None:
+        equations = list(all_equations(program))
+        self.constants = all_constants(program)
+        self.workspace, self.work, self.steps = facts["workspace"], facts["work"], facts["steps"]
+        self.callbacks = [equations[k] for k in facts["callbacks"]]
+        self.errors = [equations[k] for k in facts["errors"]]
+        self.symbols = {name: interpreter().get(name) or blas.address(name) for name in facts["symbols"]}
+
+
+class Written(Code):
+    """A program as LLVM's text; `names` are the sizes that it is given."""
+
+    def __init__(self, program: Program, names: Sequence[str] = ()) -> None:
+        module = Module()
+        width = f'"prefer-vector-width"="{vector_bits()}"'
+        f = Function(module, ENTRY, ["ptr noalias"], "i64", linkage="", attributes=f"nounwind {width}")
+        shared = Shared(module, f)
+        shared.lowering = lower
+        table = f.params[0]
+
+        def entry(k: int) -> Value:
+            return f.load("ptr", f.element(table, f.index(k), "ptr"), 8)
+
+        inputs, outputs = len(program.inputs), len(program.outputs)
+        pointers = {v: entry(k) for k, v in enumerate(program.inputs)}
+        targets = {k: entry(inputs + k) for k in range(outputs)}
+        self.constants = all_constants(program)
+        first = inputs + outputs
+        shared.constants = {v: entry(first + k) for k, v in enumerate(self.constants)}
+        rest = first + len(self.constants)
+        if names:
+            sizes = entry(rest)
+            rest += 1
+            shared.given_sizes = {
+                name: f.load("i64", f.element(sizes, f.index(k), "i64"), 8) for k, name in enumerate(names)
+            }
+        shared.workspace = _aligned(f, entry(rest))
+        shared.context = entry(rest + 1)
+        f.store(f.index(0), shared.status)
+        Block(shared, program).emit(pointers, targets)
+        f.jump(shared.leave)
+        f.place(shared.leave)
+        for room in shared.releases:
+            f.call("free", "void", f.load("ptr", room), declared=True)  # of nothing, if the loop did not run
+        f.ret(f.load("i64", shared.status))
+        f.finish()
+        self.text = str(module)
+        self.workspace = shared.arena.size + ALIGNMENT
+        self.work, self.steps, self.errors = shared.work, shared.steps, shared.errors
+        self.callbacks = shared.callbacks
+        self.symbols = shared.symbols
+
+
+def _aligned(f: Function, pointer: Value) -> Value:
+    """The first address of a cache line from here on: vectors that cross lines are read twice."""
+    after = f.element(pointer, f.index(ALIGNMENT - 1), "i8")
+    return f.intrinsic("ptrmask", after, f.index(-ALIGNMENT), over=["ptr", "i64"])
+
+
+def all_programs(program: Program) -> Iterator[Program]:
+    """A program and those inside it, from the outside."""
+    yield program
+    for eq in program.equations:
+        inner = getattr(eq.op, "programs", None)
+        for sub in inner().values() if inner is not None else ():
+            yield from all_programs(sub)
+
+
+def all_equations(program: Program) -> Iterator[Equation]:
+    """The equations of a program and of those inside it."""
+    for p in all_programs(program):
+        yield from p.equations
+
+
+def all_constants(program: Program) -> dict[Var, Any]:
+    """The constants of a program and of those inside it, each once, contiguous."""
+    found: dict[Var, Any] = {}
+    for p in all_programs(program):
+        found.update(p.constants)
+    return {v: np.ascontiguousarray(c).reshape(np.shape(c)) for v, c in found.items()}
+
+
+def lower(block: Block, eq: Equation) -> None:
+    """The instructions of an equation that is no part of a nest."""
+    lowering = LOWERINGS.get(type(eq.op))
+    if lowering is None:
+        write_callback(block, eq)
+    else:
+        lowering(block, eq)

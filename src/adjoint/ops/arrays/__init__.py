@@ -1,0 +1,1 @@
+"""Primitives on whole arrays: indexing, rearranging, reductions, contractions, searches."""

@@ -1,0 +1,1 @@
+"""Loops that keep few states for the backward pass: checkpoint schedules, recomputation, reversible bodies."""

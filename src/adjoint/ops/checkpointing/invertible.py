@@ -1,0 +1,134 @@
+"""Loops whose turns can be undone: reverse mode keeps the last carry, and finds the others by the inverse of the body.
+
+The way back is one loop: s_{t-1} = body⁻¹(s_t, x_t), then the turn is taken backwards at s_{t-1}.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.ops.checkpointing.drift_check import sampled, warn_of_drift
+from adjoint.ops.checkpointing.step import backwards
+from adjoint.ops.control.base import Flags, zeros
+from adjoint.ops.control.counted_loop import Turns, inner
+from adjoint.ops.effects import silent
+from adjoint.program.program import Program, interpret
+from adjoint.program.record import record_program
+from adjoint.program.save import RECORDS
+from adjoint.program.types import Value, type_of
+
+
+@dataclass(frozen=True)
+class Invertible:
+    """A plan for `scan`: nothing is kept but the last carry.
+
+    `inverse(carry, x)` gives the carry before a turn from the one after it; without it, it is found from the body, if
+    that is a composition of operations that can be undone.
+    """
+
+    inverse: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True)
+class Undo:
+    """What a loop has in the place of a plan: the inverse of its body, (constants, carry, x) → carry."""
+
+    inverse: Program
+
+    def __str__(self) -> str:
+        return "undo"
+
+    def lifted(self, loop: Turns, programs: Any, order: int, active: Flags, flags: Flags) -> Undo:
+        """The inverse of the loop with derivatives is the inverse with derivatives."""
+        k, n = loop.carries, len(active)
+        forced = flags[:k]
+        if order == 1:
+            made, found = programs.jvp(self.inverse, active, forced)
+        else:
+            made, found = programs.jet(self.inverse, active, order, forced)
+        values, higher = loop.places(active, order, [loop.constants, k, n - loop.constants - k])
+        inputs = [0] * len(made.inputs)
+        number = n
+        for i, place in enumerate(values):
+            inputs[place] = i
+        for i in sorted(higher):
+            for place in higher[i]:
+                inputs[place] = number
+                number += 1
+        outputs, at = list(range(k)), k
+        for j, has in enumerate(found):
+            outputs += range(at, at + order) if has and forced[j] else ()
+            at += order * has
+        return Undo(
+            Program(
+                tuple(made.inputs[i] for i in inputs),
+                made.equations,
+                tuple(made.outputs[j] for j in outputs),
+                made.constants,
+            )
+        )
+
+    def batched(self, loop: Turns, programs: Any, size: int, mapped: Flags, flags: Flags) -> Undo:
+        """The inverse for all lanes at once."""
+        made, _ = programs.batched(self.inverse, mapped, size, flags[: loop.carries])
+        return Undo(made)
+
+
+RECORDS["Undo"] = Undo
+
+
+class Undoing:
+    """How the way back is found from what is recorded of the way forwards: the arguments and the last carry."""
+
+    def __init__(self, loop: Any, wanted: Flags, programs: Any) -> None:
+        self.loop = dataclasses.replace(loop, body=silent(loop.body))
+        self.wanted, self.programs = wanted, programs
+
+    def pull(self, ct: Sequence[Value], xs: Sequence[Value], last: Sequence[Value]) -> list[Value]:
+        """Cotangents of all arguments."""
+        loop = self.loop
+        turn, wanted, given = backwards(loop, self.wanted, tuple(c is not None for c in ct), self.programs)
+        constants, _, arrays = loop.split(xs)
+        a, b, k = loop.constants, loop.constants + loop.carries, loop.carries
+        places = [i for i, w in enumerate(wanted) if w]
+        summed, carried = [i for i in places if i < a], [i for i in places if a <= i < b]
+        sums = [zeros(constants[i]) for i in summed]
+        cts = [zeros(type_of(xs[i])) if ct[i - a] is None else ct[i - a] for i in carried]
+        ct_ys = [c for j, c in enumerate(ct) if j >= k and given[j]]
+        s, c, w = len(sums), len(cts), len(arrays)
+
+        def body(*flat: Value) -> list[Value]:
+            own, rest = flat[:a], flat[a:]
+            state, rest = rest[:k], rest[k:]
+            total, back, walked, ct_rows = rest[:s], rest[s : s + c], rest[s + c : s + c + w], rest[s + c + w :]
+            before = interpret(loop.checkpoint.inverse, [*own, *state, *walked])
+            found = interpret(turn, [*own, *before, *walked, *back, *ct_rows])
+            new = [old + g for old, g in zip(total, found[:s], strict=True)]
+            return [*before, *new, *found[s:]]
+
+        carry = [*last, *sums, *cts]
+        types = [*map(type_of, constants), *map(type_of, carry), *[inner(type_of(x)) for x in (*arrays, *ct_ys)]]
+        program, _ = record_program(body, types)
+        change: Any = dataclasses.replace
+        scan = change(loop, body=program, constants=a, carries=len(carry), reverse=not loop.reverse, checkpoint=None)
+        out = scan(*constants, *carry, *arrays, *ct_ys)
+        warn_of_drift("scan(checkpoint=Invertible(…))", sampled(xs[a:b]), out[:k])
+        found = dict(zip(places, out[k:], strict=True))
+        return [found.get(i) if w else None for i, w in enumerate(self.wanted)]
+
+    def push(self, dxs: Sequence[Value], xs: Sequence[Value], last: Sequence[Value]) -> list[Value]:
+        """Tangents of all results: the loop runs again."""
+        loop = self.loop
+        active = tuple(dx is not None for dx in dxs)
+        made, active, flags = loop.lifted(self.programs, 1, active, (False,) * len(loop.body.outputs))
+        out = made(*loop.arranged(active, 1, xs, {i: [dx] for i, dx in enumerate(dxs)}))
+        return [None if d is None else d[0] for d in loop.separated(out, flags, 1)[1]]
+
+
+def save(loop: Any, xs: Sequence[Value], wanted: Flags, trace: Any) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
+    """What reverse mode keeps of a loop whose turns can be undone."""
+    out = tuple(loop(*xs))
+    return out, (Undoing(loop, wanted, trace.programs), tuple(xs), out[: loop.carries])

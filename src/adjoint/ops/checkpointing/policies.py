@@ -1,0 +1,140 @@
+"""What reverse mode may keep of a checkpointed function: policies, and marks that give values names.
+
+A policy is asked of every equation whether its results may be kept. Of those that may, the ones are kept that spare
+work; everything else is computed again from them and from the arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.base.source import describe
+from adjoint.ops.calculus import Linear
+from adjoint.ops.checkpointing.disk import Files
+from adjoint.program.op import primitive
+from adjoint.program.program import Equation
+from adjoint.program.save import RECORDS
+from adjoint.program.types import ArrayType, Value
+
+
+@primitive
+class Mark(Linear):
+    """The identity: gives a value a name, by which policies know it."""
+
+    name: str
+
+    def evaluate(self, *xs: Value) -> Value:
+        return xs[0]
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return types[0]
+
+    def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
+        return (ct,)
+
+    def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
+        return self(xs[0])
+
+
+@dataclass(frozen=True)
+class Intermediate:
+    """A result inside a checkpointed function, as a policy of the user's sees it."""
+
+    operation: str
+    inputs: tuple[ArrayType, ...]
+    outputs: tuple[ArrayType, ...]
+    name: str | None  # given by checkpoint_name
+    where: str  # the user's line
+    scope: tuple[str, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Its size in memory."""
+        return sum(t.size * t.dtype.itemsize for t in self.outputs)
+
+    @staticmethod
+    def of(eq: Equation) -> Intermediate:
+        """The results of an equation."""
+        types = tuple(a.type for a in eq.inputs), tuple(v.type for v in eq.outputs)
+        name = eq.op.name if isinstance(eq.op, Mark) else None
+        return Intermediate(eq.op.title, *types, name, describe(eq.location), eq.scope)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What may be kept."""
+
+    def saves(self, eq: Equation) -> bool:
+        raise NotImplementedError
+
+    @property
+    def files(self) -> Files | None:
+        """Where it is kept, when that is not memory."""
+        return None
+
+
+@dataclass(frozen=True)
+class Everything(Policy):
+    """All results may be kept: as without a checkpoint."""
+
+    def saves(self, eq: Equation) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Products(Policy):
+    """Results of matrix products, contractions and convolutions, which cost much for their size."""
+
+    def saves(self, eq: Equation) -> bool:
+        return type(eq.op).__name__ in {"MatMul", "Einsum", "Convolution", "VectorConvolution"}
+
+
+@dataclass(frozen=True)
+class Named(Policy):
+    """Values that `checkpoint_name` has given one of these names."""
+
+    names: tuple[str, ...]
+
+    def saves(self, eq: Equation) -> bool:
+        return isinstance(eq.op, Mark) and eq.op.name in self.names
+
+
+@dataclass(frozen=True)
+class AllBut(Policy):
+    """All values but those that `checkpoint_name` has given one of these names."""
+
+    names: tuple[str, ...]
+
+    def saves(self, eq: Equation) -> bool:
+        return not (isinstance(eq.op, Mark) and eq.op.name in self.names)
+
+
+@dataclass(frozen=True)
+class Chosen(Policy):
+    """What a function of the user's says."""
+
+    choose: Callable[[Intermediate], object]
+
+    def saves(self, eq: Equation) -> bool:
+        return bool(self.choose(Intermediate.of(eq)))
+
+
+@dataclass(frozen=True)
+class Offloaded(Policy):
+    """What another policy keeps, in files (where values are known: compiled programs keep it in memory)."""
+
+    policy: Policy
+    place: Files
+
+    def saves(self, eq: Equation) -> bool:
+        return self.policy.saves(eq)
+
+    @property
+    def files(self) -> Files | None:
+        return self.place
+
+
+for _policy in (Everything, Products, Named, AllBut, Chosen, Offloaded):
+    RECORDS[_policy.__name__] = _policy

@@ -1,0 +1,343 @@
+"""`Rewind`: the way back through a loop that has kept some of its states.
+
+For a loop y = F(x), where x are its constants, first carry and arrays, it computes P(x, ȳ) = F′(x)ᵀ ȳ: from the last
+turn to the first, a state is taken from the nearest slot or computed from it, and one turn is taken backwards.
+
+Its own derivatives are ways back as well. Let F_d be the loop that carries Taylor coefficients up to order d along,
+(x₀ … x_d) ↦ (y₀ … y_d). Since ∂yₖ/∂xⱼ is the coefficient k-j of F′(x(t)), the way back through F_d with the cotangent
+ȳ_{d-k} for yₖ gives for xⱼ
+
+    Σₖ (F′)ᵀ_{k-j} ȳ_{d-k} = coefficient d-j of P(x(t), ȳ(t)):
+
+all coefficients of P at once, in reverse order. (d = 1: tangents.) And for a cotangent w of P,
+
+    ⟨w, P(x, ȳ)⟩ = ⟨F′(x) w, ȳ⟩
+
+is the tangent of F₁ along w, which is linear in ȳ and goes back to x as any other loop. So derivatives of every order
+keep as few states as the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.checkpointing.step import backwards, pruned, strong
+from adjoint.ops.control.base import Control, Flags, Guard, active_series, zeros
+from adjoint.ops.control.call import Call
+from adjoint.ops.control.counted_loop import Higher, inner, lanes
+from adjoint.program.evaluate import Evaluator
+from adjoint.program.op import primitive
+from adjoint.program.program import Program
+from adjoint.program.types import ArrayType, Value, type_of
+
+ABOUT_STACKS = 4  # results of a loop of unknown length: places, rows, how many, number of turns
+
+
+def rewind_of(loop: Any, wanted: Flags, given: Flags, programs: Any, stored: bool = True) -> Rewind:
+    """The way back for the wanted arguments of the body, when cotangents of the given results are known."""
+    return Rewind(loop, *backwards(loop, wanted, given, programs), stored)
+
+
+@primitive
+class Rewind(Control):
+    """Arguments: what the loop has kept (if `stored`), the arguments of the loop, cotangents of the given results.
+
+    Results: cotangents of the wanted arguments of the body.
+    """
+
+    loop: Any  # a Sweep or WhileSweep, without effects
+    turn: Program  # (arguments of the body, cotangents of the wanted carries and given ys) → cotangents
+    wanted: Flags
+    given: Flags
+    stored: bool
+    stretch: Program | None = None  # many turns at once: (first turn, how many, constants, carry, arrays) → carry
+
+    def programs(self) -> dict[str, Program]:
+        return {"body": self.loop.body, "turn": self.turn}
+
+    def guarded(self, guard: Guard) -> tuple[Control, int | None]:
+        raise TypeError("the way back has no effects")
+
+    def __str__(self) -> str:
+        return f"rewind[checkpoint={self.loop.checkpoint}]"
+
+    @property
+    def _numbers(self) -> int:
+        return ABOUT_STACKS if self.loop.has_condition else 0
+
+    def parts(self, xs: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """(what was kept, arguments of the loop, cotangents) of a list of arguments."""
+        a = self.loop.carries + self._numbers if self.stored else 0
+        b = a + self.loop.tests + len(self.loop.body.inputs)
+        return list(xs[:a]), list(xs[a:b]), list(xs[b:])
+
+    def result_type(self, *types: ArrayType) -> Any:
+        args = self.parts(types)[1][self.loop.tests :]
+        return tuple(strong(t) for t, w in zip(args, self.wanted, strict=True) if w)
+
+    def carried(self, cts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Cotangents (None: zero) of the wanted carries, and those of the given ys."""
+        rest = iter(cts)
+        known = [next(rest) if g else None for g in self.given[: self.loop.carries]]
+        a = self.loop.constants
+        return [ct for j, ct in enumerate(known) if self.wanted[a + j]], list(rest)
+
+    def evaluate(self, *xs: Value) -> Value:
+        kept, args, cts = self.parts(xs)
+        loop, plan = self.loop, self.loop.checkpoint
+        if not self.stored:
+            kept = self._kept(args)
+        stacks, numbers = kept[: loop.carries], kept[loop.carries :]
+        if loop.has_condition:
+            places, rows, count, turns = [np.asarray(x).tolist() for x in numbers]
+            places, rows = places[:count], rows[:count]
+        else:
+            turns = loop.length
+            places = [*plan.stored(turns)]
+            rows = [*range(len(places)), plan.capacity(turns)]
+        constants, _, arrays = loop.split(args[loop.tests :])
+        advance, turn = Evaluator(self.advancing()), self._turning()
+        states = [[stack[row] for stack in stacks] for row in rows]
+        carried, stacks_of_cts = self.carried(cts)
+        results = _Results(self, carried, args[loop.tests :], turns)
+
+        def at(t: int) -> int:
+            return turns - 1 - t if loop.reverse else t
+
+        for step in plan.reversal(turns, places, plan.capacity(turns)):
+            state = states[step.slot]
+            if self.stretch is not None:
+                state = self._stretched(step.start, step.advance, constants, state, arrays)
+            else:
+                for t in range(step.start, step.start + step.advance):
+                    state = advance([*constants, *state, *[x[at(t)] for x in arrays]])
+            if step.advance:
+                states.append(state if plan.disk is None else [plan.disk.kept(v) for v in state])
+            if step.turn is not None:
+                states.pop()
+                row = at(step.turn)
+                walked = [x[row] for x in (*arrays, *stacks_of_cts)]
+                mine, rows_of_cts = walked[: len(arrays)], walked[len(arrays) :]
+                results.take(row, turn([*constants, *state, *mine, *results.carry, *rows_of_cts]))
+        return results.finished()
+
+    def _kept(self, args: Sequence[Value]) -> list[Value]:
+        """What the loop keeps when it runs once more."""
+        loop = self.loop
+        if self.stretch is None:
+            return list(loop.evaluate(*args))[len(loop.body.outputs) :]
+        constants, state, arrays = loop.split(args)
+        plan, turns = loop.checkpoint, loop.length
+        stacks = [plan.disk.room((plan.capacity(turns) + 1, *np.shape(x)), type_of(x).dtype) for x in state]
+        places = [*plan.stored(turns), turns - 1]
+        rows = [*range(len(places) - 1), plan.capacity(turns)]
+        at = 0
+        for row, place in zip(rows, places, strict=True):
+            state, at = self._stretched(at, place - at, constants, state, arrays), place
+            for stack, value in zip(stacks, state, strict=True):
+                stack[row] = value
+        return stacks
+
+    def _turning(self) -> Callable[[Sequence[Value]], Sequence[Value]]:
+        if self.stretch is None:
+            return Evaluator(self.turn)
+        call = Call(self.turn)
+        return lambda values: call.evaluate(*values)
+
+    def _stretched(
+        self, start: int, count: int, constants: Sequence[Value], state: Sequence[Value], arrays: Sequence[Value]
+    ) -> list[Value]:
+        if count <= 0 or self.stretch is None:
+            return list(state)
+        return list(Call(self.stretch).evaluate(np.int64(start), np.int64(count), *constants, *state, *arrays))
+
+    def advancing(self) -> Program:
+        """One turn forwards, for the carry alone."""
+        body = self.loop.body
+        return _remembered(body, lambda: pruned(_first_outputs(body, self.loop.carries)))
+
+    @property
+    def order(self) -> tuple[list[int], list[int], list[int]]:
+        """The wanted constants, carries and arrays."""
+        a, b = self.loop.constants, self.loop.constants + self.loop.carries
+        places = [i for i, w in enumerate(self.wanted) if w]
+        return [i for i in places if i < a], [i for i in places if a <= i < b], [i for i in places if i >= b]
+
+    # Derivatives and lanes: see above.
+
+    def _lifted(
+        self,
+        programs: Any,
+        order: int,
+        args: Sequence[Value],
+        higher: Higher,
+        kept: tuple[Sequence[Value], Sequence[Any]] | None,
+        cts: Sequence[Sequence[Value]],
+    ) -> list[list[Value]]:
+        """Coefficients of the results; `higher` are those of the arguments of the body, `cts` of the cotangents.
+
+        `kept` is what the loop has kept, and its higher coefficients (None: zero); without it the loop runs again.
+        """
+        loop, t = self.loop, self.loop.tests
+        a, k, n, m = loop.constants, loop.carries, len(loop.body.inputs), len(loop.body.outputs)
+        active = tuple(w or i in higher for i, w in enumerate(self.wanted))
+        made, active, flags = loop.lifted(programs, order, active, self.given)
+        new_args = [*args[:t], *loop.arranged(active, order, args[t:], higher)]
+        in_value, in_higher = loop.places(active, order, [a, k, n - a - k])
+        out_value, out_higher = loop.places(flags, order, [k, m - k])
+        if kept is None:
+            store = list(made(*new_args))[len(made.body.outputs) :]
+        else:
+            values, slopes = kept
+            store = list(values[:k])
+            for j in range(k):
+                if flags[j]:
+                    store += [zeros(values[j])] * order if slopes[j] is None else _filled(slopes[j], values[j], order)
+            store += values[k:]
+        wanted = [False] * len(made.body.inputs)
+        for i, w in enumerate(self.wanted):
+            for place in (in_value[i], *in_higher[i]) if w else ():
+                wanted[place] = True
+        seeds: dict[int, Value] = {}
+        for j, series in zip([j for j, g in enumerate(self.given) if g], cts, strict=True):
+            for place, ct in zip((out_value[j], *out_higher[j]), reversed(series), strict=True):
+                if ct is not None:
+                    seeds[place] = ct
+        given = tuple(j in seeds for j in range(len(made.body.outputs)))
+        back = rewind_of(made, tuple(wanted), given, programs)
+        out = back(*store, *new_args, *[seeds[j] for j, g in enumerate(back.given) if g])
+        place_of = {i: number for number, i in enumerate(i for i, w in enumerate(back.wanted) if w)}
+        return [
+            [out[place_of[p]] for p in reversed((in_value[i], *in_higher[i]))] for i, w in enumerate(self.wanted) if w
+        ]
+
+    def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
+        found = self._series([[x] if dx is None else [x, dx] for x, dx in zip(xs, dxs, strict=True)], 1, trace.programs)
+        return [c[0] for c in found], [c[1] for c in found]
+
+    def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
+        return self._series(series, trace.order, trace.programs)
+
+    def _series(self, series: Sequence[list[Value]], order: int, programs: Any) -> list[list[Value]]:
+        kept, args, cts = self.parts(series)
+        active = active_series(args[self.loop.tests :])
+        higher = {i: s[1:] for i, s in enumerate(args[self.loop.tests :]) if active[i]}
+        moving = [s[1:] if any(c is not None for c in s[1:]) else None for s in kept]
+        store = ([s[0] for s in kept], moving) if self.stored else None
+        full = [[*ct, *[None] * (order + 1 - len(ct))] for ct in cts]
+        return self._lifted(programs, order, [s[0] for s in args], higher, store, full)
+
+    def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
+        loop, t, size = self.loop, self.loop.tests, trace.size
+        a, k = loop.constants, loop.carries
+        kept, args, cts = self.parts(list(zip(xs, mapped, strict=True)))
+        given = tuple(m for _, m in args)
+        # every lane has cotangents of its own, so what they belong to has lanes too
+        flags = [m or w for m, w in zip(given[t:], self.wanted, strict=True)]
+        for j in range(k if self.stored else 0):
+            flags[a + j] = flags[a + j] or kept[j][1]
+        made, wanted, outs = loop.batched(trace.programs, size, (*given[:t], *flags), self.given)
+        new_args = loop.stacked(made, [x for x, _ in args], given, wanted, size)
+        store = [lanes(x, m, wanted[t + a + j], size, 1) for j, (x, m) in enumerate(kept[:k])] + [
+            x for x, _ in kept[k:]
+        ]
+        shift = made.constants - loop.constants  # a body that reads the condition has its constants first
+        back = rewind_of(made, (False,) * shift + self.wanted, self.given, trace.programs, self.stored)
+        walked = [j for j, g in enumerate(self.given) if g]
+        kept_cts = [j for j, g in enumerate(back.given) if g]
+        seeds = {j: lanes(x, m, True, size, 1 if j >= k else 0) for j, (x, m) in zip(walked, cts, strict=True)}
+        assert all(outs[j] for j in kept_cts)
+        out = back(*store, *new_args, *[seeds[j] for j in kept_cts])
+        places = [i - shift for i, w in enumerate(back.wanted) if w]
+        results = {i: np.moveaxis(z, 1, 0) if i >= a + k else z for i, z in zip(places, out, strict=True)}
+        return [(results[i], True) for i, w in enumerate(self.wanted) if w]
+
+    def save(
+        self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
+    ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
+        return tuple(self(*xs)), (trace.programs, tuple(xs))
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        programs, values = xs
+        kept, args, cts = self.parts(values)
+        _, arg_flags, ct_flags = self.parts(wanted)
+        loop, t = self.loop, self.loop.tests
+        a, k, n, m = loop.constants, loop.carries, len(loop.body.inputs), len(loop.body.outputs)
+        along = {i: [w] for i, w in zip([i for i, w in enumerate(self.wanted) if w], ct, strict=True) if w is not None}
+        outputs = [j for j, g in enumerate(self.given) if g]
+        made, active, flags = loop.lifted(programs, 1, tuple(i in along for i in range(n)), self.given)
+        new_args = [*args[:t], *loop.arranged(active, 1, args[t:], along)]
+        out = list(made(*new_args))
+        _, out_higher = loop.places(flags, 1, [k, m - k])
+        in_value, _ = loop.places(active, 1, [a, k, n - a - k])
+        found_cts = [out[out_higher[j][0]] if f else None for j, f in zip(outputs, ct_flags, strict=True)]
+        found: list[Value] = [None] * n
+        if any(arg_flags[t:]):
+            places = [in_value[i] for i in range(n) if arg_flags[t + i]]
+            seeds = {out_higher[j][0]: c for j, c in zip(outputs, cts, strict=True)}
+            back = rewind_of(
+                made,
+                tuple(i in places for i in range(len(made.body.inputs))),
+                tuple(j in seeds for j in range(len(made.body.outputs))),
+                programs,
+            )
+            store = out[len(made.body.outputs) :]
+            results = back(*store, *new_args, *[seeds[j] for j, g in enumerate(back.given) if g])
+            by_place = dict(zip([i for i, w in enumerate(back.wanted) if w], results, strict=True))
+            found = [by_place[in_value[i]] if f else None for i, f in enumerate(arg_flags[t:])]
+        return [None] * len(kept) + [None] * t + found + found_cts
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        programs, values = xs
+        _, args, cts = self.parts(values)
+        _, d_args, d_cts = self.parts(dxs)
+        higher = {i: [d] for i, d in enumerate(d_args[self.loop.tests :]) if d is not None}
+        found = self._lifted(programs, 1, args, higher, None, [[c, d] for c, d in zip(cts, d_cts, strict=True)])
+        return [c[1] for c in found]
+
+
+def _filled(given: Sequence[Value], value: Value, order: int) -> list[Value]:
+    return [zeros(value) if j >= len(given) or given[j] is None else given[j] for j in range(order)]
+
+
+def _first_outputs(program: Program, count: int) -> Program:
+    return Program(program.inputs, program.equations, program.outputs[:count], program.constants)
+
+
+def _remembered(program: Program, make: Callable[[], Program]) -> Program:
+    if "_advancing" not in program.__dict__:
+        program.__dict__["_advancing"] = make()
+    return program.__dict__["_advancing"]
+
+
+class _Results:
+    """Cotangents as they grow: carried, summed up over the turns, or one row for each turn."""
+
+    def __init__(self, rewind: Rewind, carry: Sequence[Value], args: Sequence[Value], turns: int) -> None:
+        self.order = rewind.order
+        types = [type_of(x) for x in args]
+        constants, carries, arrays = self.order
+        self.carry = [zeros(types[i])[()] if ct is None else ct for i, ct in zip(carries, carry, strict=True)]
+        self.sums: list[Any] = [None] * len(constants)
+        self.rows = [np.zeros((turns, *inner(types[i]).shape), types[i].dtype) for i in arrays]
+        self.types = [types[i] for i in constants]
+
+    def take(self, row: int, found: Sequence[Value]) -> None:
+        """What a turn gives: cotangents of the constants, carry and arrays."""
+        c, k = len(self.sums), len(self.carry)
+        for i, g in enumerate(found[:c]):
+            old = self.sums[i]
+            if isinstance(old, np.ndarray):
+                old += g
+            else:
+                self.sums[i] = np.array(g) if old is None else np.array(old + g)
+        self.carry = list(found[c : c + k])
+        for stack, g in zip(self.rows, found[c + k :], strict=True):
+            stack[row] = g
+
+    def finished(self) -> tuple[Value, ...]:
+        sums = [zeros(t) if s is None else s for s, t in zip(self.sums, self.types, strict=True)]
+        return (*[s[()] if not np.ndim(s) else s for s in sums], *self.carry, *self.rows)

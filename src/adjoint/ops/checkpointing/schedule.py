@@ -1,0 +1,363 @@
+"""Where a loop keeps its states, so that reverse mode can have all of them with few slots of memory.
+
+Reverse mode needs the states s_{K-1}, …, s₀ of a loop of K turns, in this order. With S slots some of them are kept and
+the others computed again from the nearest one before them. One rule says everything: in a stretch of k turns whose
+first state is in a slot, with s slots left for it (that one among them), the next state to be kept is l turns on;
+
+    C(k, s) = C(k-l, s-1) + C(l, s) + l,    C(1, s) = 0,    C(k, 1) = k(k-1)/2
+
+turns are computed in all. The state that is being worked on is not counted as a slot.
+
+| plan | l | slots | turns computed |
+|---|---|---|---|
+| `Recompute` | k-1 | 1 | K(K-1)/2 |
+| `Halving` | ⌊k/2⌋ | ⌈log₂ K⌉ | (K/2) log₂ K |
+| `Slots(S)` | the best one, by a formula | S | rK - C(S+r, S+1), the fewest possible |
+| `Slots(S, costs)` | the best one, by a table | S | the cheapest possible |
+| `Kept(positions)` | k-1 | as many as positions | |
+| `Online(S)` | as for `Slots` | S | close to the fewest, for a loop whose length is not known |
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adjoint.ops.checkpointing.disk import Files
+from adjoint.program.save import RECORDS
+
+_INTEGER: Any = np.integer
+FIRST = 1 << 40  # the level of the first state, which is never given up
+
+
+def binomial_advance(k: int, s: int) -> int:
+    """The best l for k ≥ 2 turns and s slots, all turns costing the same.
+
+    With β(s, r) = C(s+r, s), the longest stretch in which no turn is computed more than r times, and r the smallest
+    number with k ≤ β(s, r), every l is best that leaves both parts within the same bounds: β(s, r-2) ≤ l ≤ β(s, r-1)
+    and β(s-1, r-1) ≤ k-l ≤ β(s-1, r). This is the largest one.
+    """
+    if s == 1:
+        return k - 1
+    r, before, reach = 0, 1, 1  # β(s, r-1), β(s, r)
+    while reach < k:
+        r, before, reach = r + 1, reach, reach * (s + r + 1) // (r + 1)
+    return min(before, k - before * s // (s + r - 1))
+
+
+def _check_count(title: str, count: Any) -> None:
+    if isinstance(count, bool) or not isinstance(count, int | _INTEGER):
+        raise ValueError(f"{title}: the number of slots is {count!r}; it must be a whole number.")
+    if count < 1:
+        raise ValueError(f"{title}: needs at least one slot, not {count}: the first state has to be somewhere.")
+
+
+class Step(NamedTuple):
+    """One step of a reversal: from the state in slot `slot`, `advance` turns on, keep the state there in `kept`."""
+
+    slot: int
+    start: int
+    advance: int
+    kept: int  # the slot that the state goes to; `slot` itself when nothing was advanced
+    turn: int | None  # the turn that is then taken backwards, if one is
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a loop keeps. `disk` says where, when it is not memory."""
+
+    def capacity(self, length: int) -> int:
+        """How many states it keeps at once, at most."""
+        raise NotImplementedError
+
+    def advance(self, k: int, s: int) -> int:
+        """How far on the next state is kept, in a stretch of k ≥ 2 turns with s slots."""
+        raise NotImplementedError
+
+    @property
+    def disk(self) -> Files | None:
+        return None
+
+    def stored(self, length: int) -> tuple[int, ...]:
+        """The states that are kept while the loop runs forwards, s₀ first."""
+        places = [0]
+        while length - places[-1] > 1 and len(places) < self.capacity(length):
+            places.append(places[-1] + self.advance(length - places[-1], self.capacity(length) - len(places) + 1))
+        return tuple(places)
+
+    def table(self, length: int) -> tuple[int, ...] | None:
+        """The advances of the whole reversal in order, where no formula gives them."""
+        return None
+
+    def reversal(self, length: int, places: Sequence[int] | None = None, slots: int | None = None) -> Iterator[Step]:
+        """The steps after the loop has run forwards, when `places` are kept and the last state is at hand."""
+        size = self.capacity(length) if slots is None else slots
+        stack = list(self.stored(length) if places is None else places)
+        stack += [length - 1] if stack[-1] != length - 1 else []
+        table = self.table(length)
+        rest = iter((table or ())[len(self.stored(length)) - 1 :])
+        end = length
+        while end:
+            start, slot = stack[-1], len(stack) - 1
+            k, s = end - start, size - slot
+            far = 0 if k == 1 else k - 1 if s == 1 else next(rest) if table is not None else self.advance(k, s)
+            stack += [start + far] if far else []
+            turns = stack[-1] == end - 1
+            yield Step(slot, start, far, len(stack) - 1, end - 1 if turns else None)
+            if turns:
+                stack.pop()
+                end -= 1
+
+
+@dataclass(frozen=True)
+class Recompute(Plan):
+    """Keep nothing but the first state: every other one is computed again from it."""
+
+    def capacity(self, length: int) -> int:
+        return 1
+
+    def advance(self, k: int, s: int) -> int:
+        return k - 1
+
+
+@dataclass(frozen=True)
+class Halving(Plan):
+    """Keep the state in the middle, and do the same with both halves."""
+
+    def capacity(self, length: int) -> int:
+        return max(1, (length - 1).bit_length())
+
+    def advance(self, k: int, s: int) -> int:
+        return k // 2 if s > 1 else k - 1
+
+
+@dataclass(frozen=True)
+class Kept(Plan):
+    """Keep the states at these places alone: `positions` counts the turns before each; the first state is kept too."""
+
+    positions: tuple[int, ...]
+
+    def capacity(self, length: int) -> int:
+        return len(self.stored(length))
+
+    def stored(self, length: int) -> tuple[int, ...]:
+        return tuple(sorted({0, *[p for p in self.positions if 0 < p < length]}))
+
+    def advance(self, k: int, s: int) -> int:
+        return k - 1
+
+
+@dataclass(frozen=True)
+class Slots(Plan):
+    """Keep S states at once, and compute as few turns again as possible.
+
+    `costs` says what each turn costs, when they differ; then planning takes O(K³S) operations.
+    """
+
+    count: int
+    costs: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _check_count("Slots", self.count)
+        if self.costs is not None:
+            object.__setattr__(self, "costs", tuple(float(c) for c in self.costs))
+
+    def capacity(self, length: int) -> int:
+        return max(1, min(self.count, length))
+
+    def advance(self, k: int, s: int) -> int:
+        return binomial_advance(k, s)
+
+    def stored(self, length: int) -> tuple[int, ...]:
+        if self.costs is None:
+            return super().stored(length)
+        places, advances = [0], iter(self.table(length) or ())
+        while length - places[-1] > 1 and len(places) < self.capacity(length):
+            places.append(places[-1] + next(advances))
+        return tuple(places)
+
+    def table(self, length: int) -> tuple[int, ...] | None:
+        if self.costs is None:
+            return None
+        if len(self.costs) != length:
+            raise ValueError(f"Slots: {len(self.costs)} costs were given for a loop of {length} turns.")
+        return cheapest_advances(self.costs, self.capacity(length))
+
+
+@dataclass(frozen=True)
+class Online(Plan):
+    """Keep S states at once in a loop whose length is not known; as many turns again as `Slots`, or few more.
+
+    While the loop runs, every state is kept when it is reached, with level 0. When all slots are taken, a state goes
+    that has a later one of a higher level; if there is none, the latest goes and the new one is a level above it. (The
+    state that is being worked on takes part in this, as one more slot.)
+    """
+
+    count: int = 32
+
+    def __post_init__(self) -> None:
+        _check_count("Online", self.count)
+
+    def capacity(self, length: int) -> int:
+        return self.count
+
+    def advance(self, k: int, s: int) -> int:
+        return binomial_advance(k, s)
+
+    def stored(self, length: int) -> tuple[int, ...]:
+        keeper = Keeper(self.count)
+        for turn in range(length):
+            keeper.next(turn)
+        return tuple(keeper.places)
+
+
+class Keeper:
+    """Which states of a loop are kept while it runs, by `Online`'s rule: in order of time, with levels and rows."""
+
+    def __init__(self, count: int) -> None:
+        self.size = count + 1
+        self.places: list[int] = []
+        self.levels: list[int] = []
+        self.rows: list[int] = []
+
+    def next(self, turn: int) -> int:
+        """The row for the state before a turn."""
+        if len(self.places) < self.size:
+            row, level = len(self.places), 0 if self.places else FIRST
+        else:
+            gone = next((i for i in range(1, self.size) if self.levels[i] < max(self.levels[i:])), self.size - 1)
+            level = self.levels[-1] + 1 if gone == self.size - 1 else 0
+            row = self.rows.pop(gone)
+            del self.places[gone], self.levels[gone]
+        self.places.append(turn)
+        self.levels.append(level)
+        self.rows.append(row)
+        return row
+
+
+@dataclass(frozen=True)
+class OnDisk(Plan):
+    """Another plan, with the states in files."""
+
+    plan: Plan
+    files: Files
+
+    @property
+    def disk(self) -> Files | None:
+        return self.files
+
+    def capacity(self, length: int) -> int:
+        return self.plan.capacity(length)
+
+    def advance(self, k: int, s: int) -> int:
+        return self.plan.advance(k, s)
+
+    def stored(self, length: int) -> tuple[int, ...]:
+        return self.plan.stored(length)
+
+    def table(self, length: int) -> tuple[int, ...] | None:
+        return self.plan.table(length)
+
+
+@dataclass(frozen=True)
+class Disk:
+    """Keep the states in temporary files: S of them at once, or all of them.
+
+    (In a loop whose length is not known, all means 1024.)
+    """
+
+    directory: str | None = None
+    slots: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.slots is not None:
+            _check_count("Disk", self.slots)
+
+    def plan(self, known: bool) -> Plan:
+        """The plan for a loop whose length is known, or not."""
+        count = self.slots if self.slots is not None else 1 << 60 if known else 1024
+        return OnDisk(Slots(count) if known else Online(count), Files(self.directory))
+
+
+NAMES: dict[str, Plan] = {"full": Recompute(), "halving": Halving(), "online": Online()}
+
+
+def plan_of(checkpoint: object, known: bool, title: str) -> Plan | None:
+    """The plan that a user has asked for, for a loop whose length is known, or not."""
+    if checkpoint is None or isinstance(checkpoint, Plan):
+        plan = checkpoint
+    elif isinstance(checkpoint, str) and checkpoint in NAMES:
+        plan = NAMES[checkpoint]
+    elif isinstance(checkpoint, Disk):
+        return checkpoint.plan(known)
+    elif isinstance(checkpoint, int) and not isinstance(checkpoint, bool):
+        plan = Slots(checkpoint)
+    elif isinstance(checkpoint, _INTEGER):
+        plan = Slots(int(str(checkpoint)))
+    else:
+        raise ValueError(
+            f"{title}: checkpoint={checkpoint!r} is no plan. Give None (keep everything that the way back reads), a "
+            'number of slots, "full", "halving", "online", or a plan of ad.memory (Slots, Kept, Online, Disk).'
+        )
+    if known:
+        return Slots(plan.count) if isinstance(plan, Online) else plan
+    if isinstance(plan, Slots) and plan.costs is None:
+        return Online(plan.count)
+    if plan is None or isinstance(plan, Online | Recompute):
+        return plan
+    raise ValueError(
+        f"{title}: {plan} needs a loop whose length is known beforehand. Give a number of slots: the states to keep "
+        "are then chosen while the loop runs."
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def cheapest_advances(costs: tuple[float, ...], slots: int) -> tuple[int, ...]:
+    """The advances of the cheapest reversal when turns cost differently, in the order in which they are taken.
+
+    C(i, j, s) = min over i < m < j of  cost(i … m) + C(m, j, s-1) + C(i, m, s)  for the turns i … j-1.
+    """
+    best = cheapest(costs, slots)
+    length = len(costs)
+    found: list[int] = []
+    waiting = [(0, length, slots)]
+    while waiting:
+        i, j, s = waiting.pop()
+        if j - i > 1 and s > 1:
+            m = best[s][1][i][j]
+            found.append(m - i)
+            waiting += [(i, m, s), (m, j, s - 1)]  # the later part comes first
+    return tuple(found)
+
+
+def cheapest(costs: Sequence[float], slots: int) -> list[tuple[list[list[float]], list[list[int]]]]:
+    """For each s: the tables C(i, j, s) and the best m."""
+    length = len(costs)
+    until = [0.0]
+    for c in costs:
+        until.append(until[-1] + c)
+    one = [[0.0] * (length + 1) for _ in range(length + 1)]
+    for i in range(length):
+        for j in range(i + 2, length + 1):
+            one[i][j] = one[i][j - 1] + until[j - 1] - until[i]  # s_{j-1} from s_i, and the rest
+    tables: list[tuple[list[list[float]], list[list[int]]]] = [([], []), (one, [])]
+    for _ in range(2, slots + 1):
+        fewer = tables[-1][0]
+        least = [[0.0] * (length + 1) for _ in range(length + 1)]
+        where = [[0] * (length + 1) for _ in range(length + 1)]
+        for size in range(2, length + 1):
+            for i in range(length - size + 1):
+                j = i + size
+                row, begun = least[i], until[i]
+                value, m = min((until[m] - begun + fewer[m][j] + row[m], m) for m in range(i + 1, j))
+                least[i][j], where[i][j] = value, m
+        tables.append((least, where))
+    return tables
+
+
+for _plan in (Recompute, Halving, Kept, Slots, Online, OnDisk, Files):
+    RECORDS[_plan.__name__] = _plan

@@ -1,0 +1,1 @@
+"""Control flow: primitives with programs inside, and what guards and orders them."""

@@ -1,0 +1,111 @@
+"""What loops that go on while a condition holds have in common, among them that lanes may finish at different turns."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.control.base import Control, Flags, Guard, rearranged
+from adjoint.ops.control.counted_loop import Turns
+from adjoint.ops.effects import guarded, has_effects, silent
+from adjoint.program.program import Program, interpret
+from adjoint.program.record import record_program
+from adjoint.program.types import Value, type_of
+
+
+class Repeated(Turns):
+    """A loop that goes on while a condition holds.
+
+    Arguments: constants of the condition, constants of the body, initial carry.
+    """
+
+    condition: Program
+    body: Program
+    condition_constants: int
+    body_constants: int
+    has_condition = True
+    reverse = False
+
+    @property
+    def tests(self) -> int:
+        return self.condition_constants
+
+    @property
+    def constants(self) -> int:  # type: ignore[override]
+        return self.body_constants
+
+    @property
+    def carries(self) -> int:  # type: ignore[override]
+        return len(self.condition.inputs) - self.condition_constants
+
+    def programs(self) -> dict[str, Program]:
+        return {"condition": self.condition, "body": self.body}
+
+    def guarded(self, guard: Guard) -> tuple[Control, int | None]:
+        body = guard(self.body)
+        n = len(body.inputs) - 1
+        body = rearranged(body, [n, *range(n)], range(len(body.outputs)))
+        return self.made(body, self.constants + 1, self.carries), self.condition_constants
+
+    def parts(self, values: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """Constants of the condition, constants of the body, carry."""
+        a, b = self.condition_constants, self.condition_constants + self.body_constants
+        return list(values[:a]), list(values[a:b]), list(values[b:])
+
+    def with_condition(self, condition: Program, body: Program, tests: int, constants: int) -> Any:
+        """The same kind of loop with another condition and body."""
+        change: Any = dataclasses.replace
+        return change(self, condition=condition, body=body, condition_constants=tests, body_constants=constants)
+
+    def made(self, body: Program, constants: int, carries: int) -> Any:
+        condition = self.condition
+        if carries != self.carries:  # it does not look at the derivatives in the carry
+            extra = body.input_types[constants + self.carries : constants + carries]
+            condition, _ = record_program(
+                lambda *flat: interpret(self.condition, flat[: len(self.condition.inputs)]),
+                [*self.condition.input_types, *extra],
+            )
+        return self.with_condition(condition, body, self.condition_constants, constants)
+
+    def batched(self, programs: Any, size: int, mapped: Flags, forced: Flags) -> tuple[Any, Flags, Flags]:
+        a, b = self.condition_constants, self.body_constants
+        body, wanted, flags = self.closed(mapped[a:], forced, lambda m, f: programs.batched(self.body, m, size, f))
+        lanes_test = (*mapped[:a], *wanted[b:])
+        condition, (lanes_differ,) = programs.batched(self.condition, lanes_test, size, (False,))
+        if lanes_differ:
+            every = (True,) * self.carries
+            return self._masked(programs, size, mapped), (*mapped[: a + b], *every), (True,) * len(self.body.outputs)
+        return self.with_condition(condition, body, a, b), (*mapped[:a], *wanted), flags
+
+    def _masked(self, programs: Any, size: int, mapped: Flags) -> Any:
+        """Lanes finish at different turns: the loop runs while any goes on, and the others keep what they have.
+
+        The body reads the condition too: its constants are those of the condition, then its own.
+        """
+        a, b = self.condition_constants, self.body_constants
+        every = (True,) * self.carries
+        outputs = len(self.body.outputs)
+        condition, _ = programs.batched(self.condition, (*mapped[:a], *every), size, (True,))
+        watched = has_effects(self.body)
+        mine, flags = (guarded(self.body), (True,)) if watched else (self.body, ())
+        body, _ = programs.batched(mine, (*mapped[a : a + b], *every, *flags), size, (True,) * outputs)
+        again, _ = programs.batched(silent(self.condition), (*mapped[:a], *every), size, (True,))
+
+        def step(*flat: Value) -> list[Value]:
+            going = interpret(again, [*flat[:a], *flat[a + b :]])[0]
+            out = interpret(body, [*flat[a:], going] if watched else flat[a:])
+            # what inner loops kept of their turns is as long as they ran: a zero without a shape fits
+            old = [*flat[a + b :], *[type_of(y).dtype.type(0) for y in out[self.carries :]]]
+            return [
+                np.where(np.reshape(going, (size,) + (1,) * (np.ndim(y) - 1)), y, o)
+                for y, o in zip(out, old, strict=True)
+            ]
+
+        tests, carry = condition.input_types[:a], condition.input_types[a:]
+        any_lane, _ = record_program(lambda *flat: [np.any(interpret(condition, flat)[0])], [*tests, *carry])
+        with np.errstate(all="ignore"):  # lanes that have finished warn of nothing
+            masked, _ = record_program(step, [*tests, *body.input_types[:b], *carry])
+        return self.with_condition(any_lane, masked, a, a + b)

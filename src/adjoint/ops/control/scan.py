@@ -1,0 +1,208 @@
+"""`Scan`: a loop with a known number of turns. carry, yₜ = body(constants, carry, xₜ).
+
+Its derivative is again a scan: forwards with tangents in the carry; backwards over the residuals of each turn, with the
+cotangents of carry and constants in the carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.checkpointing import invertible, scan
+from adjoint.ops.control.base import Flags, zeros
+from adjoint.ops.control.counted_loop import Columns, Turns, inner
+from adjoint.program.evaluate import Evaluator
+from adjoint.program.op import primitive
+from adjoint.program.program import Program, interpret
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType, Value, type_of
+
+
+@primitive
+class Scan(Turns):
+    """Arguments: constants, initial carry, then arrays whose first axis is walked along.
+
+    Results: last carry, then stacked ys.
+    """
+
+    body: Program
+    constants: int
+    carries: int
+    length: Any  # int, or None for the length of the arrays (a loop whose number of turns was found while running)
+    reverse: bool = False
+    checkpoint: Any = None
+
+    def programs(self) -> dict[str, Program]:
+        return {"body": self.body}
+
+    def __str__(self) -> str:
+        kept = f", checkpoint={self.checkpoint}" if self.checkpoint is not None else ""
+        return f"scan[length={self.length}{', reverse' if self.reverse else ''}{kept}]"
+
+    def evaluate(self, *xs: Value) -> Value:
+        constants, carry, arrays = self.split(xs)
+        length = self.length if self.length is not None else len(arrays[0])
+        columns = Columns(self.body.output_types[self.carries :], length)
+        turn = Evaluator(self.body)
+        for t in range(length - 1, -1, -1) if self.reverse else range(length):
+            out = turn([*constants, *carry, *[a[t] for a in arrays]])
+            carry = out[: self.carries]
+            columns.put(t, out[self.carries :])
+        return (*carry, *columns.finished())
+
+    def result_type(self, *types: ArrayType) -> Any:
+        _, carry, arrays = self.split(types)
+        length = self.length if self.length is not None else arrays[0].shape[0]
+        outs = self.body.output_types
+        return (
+            *[ArrayType(c.shape, c.dtype) for c in carry],
+            *[ArrayType((length, *t.shape), t.dtype) for t in outs[self.carries :]],
+        )
+
+    def save(
+        self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
+    ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
+        if self.checkpoint is not None:
+            keep = invertible.save if isinstance(self.checkpoint, invertible.Undo) else scan.save
+            return keep(self, xs, tuple(wanted), trace)
+        record = ScanRecord(self, tuple(wanted), trace)
+        out, stacked = record.forward(xs)
+        residuals = record.gather(xs, stacked)
+        return tuple(out), (record, residuals, tuple(type_of(x) for x in xs), tuple(type_of(z) for z in out))
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        if self.checkpoint is not None:
+            return xs[0].pull(ct, *xs[1:])
+        record, residuals, types, out_types = xs
+        return record.backward(residuals, types, out_types, ct)
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        if self.checkpoint is not None:
+            return xs[0].push(dxs, *xs[1:])[: len(self.body.outputs)]
+        record, residuals, types, _ = xs
+        return record.push(residuals, types, dxs)
+
+
+class ScanRecord:
+    """How the halves of a differentiated loop fit together: which residuals are constants, which are walked along."""
+
+    def __init__(self, scan: Scan, wanted: Flags, trace: Any) -> None:
+        self.scan = scan
+        a, b = scan.constants, scan.constants + scan.carries
+        while True:  # a carry is differentiated as soon as anything differentiated flows into it
+            split = trace.programs.split(scan.body, wanted)
+            grown = (
+                wanted[:a]
+                + tuple(w or o for w, o in zip(wanted[a:b], split.active[: scan.carries], strict=True))
+                + wanted[b:]
+            )
+            if grown == wanted:
+                break
+            wanted = grown
+        self.split, self.wanted = split, wanted
+        # residuals that are the carry itself must be stacked, one for each turn; constants and xs are at hand
+        self.carried = [at for kind, at in split.sources if kind == "input" and a <= at < b]
+
+    def forward(self, xs: Sequence[Value]) -> tuple[list[Value], list[Value]]:
+        """The loop with its residuals as further ys: (outputs, stacked residuals)."""
+        scan, n = self.scan, len(self.scan.body.outputs)
+
+        def body(*flat: Value) -> list[Value]:
+            return [*interpret(self.split.forward, flat), *[flat[i] for i in self.carried]]
+
+        program, _ = record_program(body, scan.body.input_types)
+        out = Scan(program, scan.constants, scan.carries, scan.length, scan.reverse)(*xs)
+        return list(out[:n]), list(out[n:])
+
+    def gather(self, xs: Sequence[Value], stacked: Sequence[Value]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+        """(constant residuals, walked residuals), in the order of the split's sources."""
+        scan = self.scan
+        a, b = scan.constants, scan.constants + scan.carries
+        constant: list[Value] = []
+        walked: list[Value] = []
+        for kind, at in self.split.sources:
+            if kind == "output":
+                walked.append(stacked[at])
+            elif a <= at < b:
+                walked.append(stacked[self.split.extra + self.carried.index(at)])
+            else:
+                (constant if at < a else walked).append(xs[at])
+        return tuple(constant), tuple(walked)
+
+    def _residuals(self, constant: Sequence[Value], walked: Sequence[Value]) -> list[Value]:
+        """The residuals of one turn, in the order of the split's sources."""
+        first, second = iter(constant), iter(walked)
+        return [
+            next(first) if kind == "input" and at < self.scan.constants else next(second)
+            for kind, at in self.split.sources
+        ]
+
+    def backward(
+        self, residuals: Any, types: Sequence[ArrayType], out_types: Sequence[ArrayType], ct: Sequence[Value]
+    ) -> list[Value]:
+        """Cotangents of all arguments: a scan the other way round."""
+        scan, split, wanted = self.scan, self.split, self.wanted
+        a, b = scan.constants, scan.constants + scan.carries
+        constant, walked = residuals
+        carry_in = [i for i in range(a, b) if wanted[i]]
+        const_in = [i for i in range(a) if wanted[i]]
+        ys = [j for j in range(scan.carries, len(out_types)) if split.active[j]]
+        start = [zeros(types[i]) if ct[i - a] is None else ct[i - a] for i in carry_in] + [
+            zeros(types[i]) for i in const_in
+        ]
+        ct_ys = [zeros(out_types[j]) if ct[j] is None else ct[j] for j in ys]
+        k, c, w = len(constant), len(start), len(walked)
+
+        def body(*flat: Value) -> list[Value]:
+            carry, walk = flat[k : k + c], flat[k + c : k + c + w]
+            by_place = dict(zip(carry_in, carry, strict=False))
+            seeds = [by_place[a + j] for j in range(scan.carries) if split.active[j]] + list(flat[k + c + w :])
+            found = dict(
+                zip(
+                    [i for i, f in enumerate(wanted) if f],
+                    interpret(split.backward(), [*self._residuals(flat[:k], walk), *seeds]),
+                    strict=True,
+                )
+            )
+            new = [found[i] for i in carry_in]
+            sums = [s + found[i] for s, i in zip(carry[len(carry_in) :], const_in, strict=True)]
+            return [*new, *sums, *[found[i] for i in range(b, len(wanted)) if wanted[i]]]
+
+        kinds = [*map(type_of, constant), *map(type_of, start), *[inner(type_of(x)) for x in (*walked, *ct_ys)]]
+        program, _ = record_program(body, kinds)
+        out = list(Scan(program, k, c, scan.length, not scan.reverse)(*constant, *start, *walked, *ct_ys))
+        order = carry_in + const_in + [i for i in range(b, len(wanted)) if wanted[i]]
+        found = dict(zip(order, out, strict=True))
+        return [found.get(i) for i in range(len(wanted))]
+
+    def push(self, residuals: Any, types: Sequence[ArrayType], dxs: Sequence[Value]) -> list[Value]:
+        """Tangents of all outputs: a scan the same way round."""
+        scan, split, wanted = self.scan, self.split, self.wanted
+        a, b = scan.constants, scan.constants + scan.carries
+        constant, walked = residuals
+        moving = [zeros(types[i]) if dxs[i] is None else dxs[i] for i, f in enumerate(wanted) if f]
+        d_const, d_carry = moving[: sum(wanted[:a])], moving[sum(wanted[:a]) : sum(wanted[:b])]
+        d_xs = moving[sum(wanted[:b]) :]
+        k, c, w = len(constant) + len(d_const), len(d_carry), len(walked)
+        carry_in = [i - a for i in range(a, b) if wanted[i]]
+
+        def body(*flat: Value) -> list[Value]:
+            walk = flat[k + c : k + c + w]
+            values = self._residuals(flat[: len(constant)], walk)
+            found = interpret(split.push(), [*values, *flat[len(constant) : k], *flat[k : k + c], *flat[k + c + w :]])
+            by_place = dict(zip([j for j, f in enumerate(split.active) if f], found, strict=True))
+            carry = [
+                by_place[j] if j in by_place else np.zeros_like(d)
+                for j, d in zip(carry_in, flat[k : k + c], strict=True)
+            ]
+            return [*carry, *[by_place[j] for j in range(scan.carries, len(split.active)) if split.active[j]]]
+
+        kinds = [*map(type_of, (*constant, *d_const, *d_carry)), *[inner(type_of(x)) for x in (*walked, *d_xs)]]
+        program, _ = record_program(body, kinds)
+        out = list(Scan(program, k, c, scan.length, scan.reverse)(*constant, *d_const, *d_carry, *walked, *d_xs))
+        places = carry_in + [j for j in range(scan.carries, len(split.active)) if split.active[j]]
+        found = dict(zip(places, out, strict=True))
+        return [found.get(j) for j in range(len(split.active))]

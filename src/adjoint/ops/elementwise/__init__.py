@@ -1,0 +1,1 @@
+"""Primitives that act element by element: arithmetic, elementary functions, comparisons, selection."""

@@ -1,0 +1,1 @@
+"""Linear algebra: equations, factorizations, eigenvalues, functions of matrices."""

@@ -1,0 +1,251 @@
+"""Eigenvalues and eigenvectors of matrices that need not be Hermitian.
+
+Where eigenvalues coincide, what `levels`, `frames` and `strays` say for Hermitian matrices holds with V⁻¹ in the place
+of Vᴴ: the block of V⁻¹ Ȧ V moves as a matrix, forward and Taylor mode choose the vectors in which it is diagonal, and
+what is not told by values and vectors is NaN. So is everything where V has no inverse: such a matrix has too few
+eigenvectors, and its eigenvalues move like roots of what they were given. Slopes that differ for values that coincide
+(those of V g(w) V⁻¹, or of one value among equals) do not tell what belongs between these values, and functions of
+single vectors among them have no derivative: they give NaN too.
+(Of V g(w) V⁻¹ itself values and vectors determine no more than first derivatives: see `spectral`.)
+"""
+
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+# (NumPy types the results of linear algebra by their arguments, which may be anything here.)
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.calculus import Differential, Flat, Implicit, fit, total
+from adjoint.ops.linalg.degenerate_basis import Framed, InFrame, may_coincide
+from adjoint.ops.linalg.degenerate_blocks import ROUNDING, OnStacks, Turning, beside, cleaned, coincide
+from adjoint.ops.linalg.degenerate_residue import Slopes, Unseen, Unsure, astray, even, unspared
+from adjoint.ops.linalg.matrices import Stacked, check_square, diagonal, factor_dtype, spread_diagonal
+from adjoint.ops.linalg.solve import Solve
+from adjoint.program.op import primitive
+from adjoint.program.types import ArrayType, Value
+
+
+@primitive
+class GeneralLevels(OnStacks, Differential):
+    """L = diag(w) for A V = V diag(w); arguments A, V, w. L̇ is V⁻¹ Ȧ V within the blocks of equal w.
+
+    Nothing else moves it: V and w count as what A makes of them.
+    """
+
+    def evaluate(self, *xs: Value) -> Value:
+        return spread_diagonal(xs[2])
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(types[1].shape, types[2].dtype)
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (False, True, True), False
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        if dxs[0] is None:
+            return None
+        _, v, w = xs
+        inner = Solve()(v, np.matmul(dxs[0], v))
+        told = np.where(np.eye(w.shape[-1], dtype=bool), inner, inner.dtype.type(0))
+        return told + cleaned(np.where(beside(w), inner, inner.dtype.type(0)), dxs[0])
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        if not wanted[0]:
+            return (None,) * 3
+        a, v, w = xs
+        vh = adjoint_matrix(v)
+        return fit(Solve()(vh, np.matmul(np.where(coincide(w), ct, ct.dtype.type(0)), vh)), a), None, None
+
+
+@primitive
+class GeneralTurning(Turning):
+    """Ω L - L Ω = M between the blocks of complex L, Ω = 0 in them."""
+
+    def written(self, levels: Value, y: Value) -> Value:
+        return self.formula(diagonal(levels), y)
+
+    def adjoint(self, levels: Value, ct: Value) -> Value:
+        """M̄ from Ω̄: M̄ Lᴴ - Lᴴ M̄ = Ω̄ between the blocks."""
+        return np.conjugate(self(transposed(levels), np.conjugate(ct)))
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        levels, y = xs
+        g = self.adjoint(levels, ct)
+        return (
+            fit(-self.change_adjoint(z, g), levels) if wanted[0] else None,
+            fit(g, y) if wanted[1] else None,
+        )
+
+
+@primitive
+class GeneralSlopes(Slopes):
+    """diag(w̄) for complex levels; see `Slopes`."""
+
+    def values(self, strays: Value) -> Value:
+        return diagonal(strays)
+
+
+@primitive
+class Defect(OnStacks, Flat):
+    """For each matrix NaN if values coincide and there are too few vectors for them, else 0; arguments w, V."""
+
+    def evaluate(self, *xs: Value) -> Value:
+        w, v = xs
+        found = np.zeros(w.shape[:-1], w.dtype)
+        for at in np.ndindex(*w.shape[:-1]):
+            if np.any(beside(w[at])) and not is_regular(v[at]):
+                found[at] = np.nan
+        return found[()]
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return ArrayType(types[0].shape[:-1], types[0].dtype)
+
+
+def is_regular(v: Value) -> bool:
+    """Whether a plain matrix has an inverse that is more than rounding."""
+    if not np.all(np.isfinite(v)):
+        return False
+    s = np.linalg.svd(v, compute_uv=False)
+    return bool(s[-1] > ROUNDING * len(s) * np.finfo(v.dtype).eps * s[0])
+
+
+def groups(together: Value) -> Iterator[Value]:
+    """The numbers of at least two values that coincide, directly or through others. together[n, n]"""
+    left = np.any(together, axis=-1)
+    while np.any(left):
+        group = np.zeros(len(left), bool)
+        group[np.argmax(left)] = True
+        while np.any(grown := np.logical_and(np.any(together[group], axis=0), np.logical_not(group))):
+            group |= grown
+        left &= ~group
+        yield np.flatnonzero(group)
+
+
+@primitive
+class EigFrame(OnStacks, Flat):
+    """The eigenvectors V of w, mixed within blocks so that V⁻¹ Ȧ V is diagonal there; arguments w, V, Ȧ.
+
+    A block of V⁻¹ Ȧ V stays as it is where it has too few eigenvectors itself, or complex ones where all else is real:
+    such results are handed on as real numbers, and their values leave the real axis.
+    """
+
+    def evaluate(self, *xs: Value) -> Value:
+        w, v, da = xs
+        together = beside(w)
+        if not np.any(together):
+            return v
+        v = v.copy()
+        for at in np.ndindex(*w.shape[:-1]):
+            if np.any(together[at]) and np.all(np.isfinite(da[at])) and is_regular(v[at]):
+                m = np.linalg.solve(v[at], da[at] @ v[at])
+                real = not any(np.any(np.imag(x)) for x in (w[at], v[at], da[at]))
+                for block in groups(together[at]):
+                    inner = m[np.ix_(block, block)]
+                    turn = np.linalg.eig(np.real(inner) if real else inner)[1]
+                    if np.linalg.cond(turn) < np.finfo(w.dtype).eps ** -0.5 and not (real and np.iscomplexobj(turn)):
+                        part = v[at][:, block] @ turn
+                        v[at][:, block] = part / np.linalg.norm(part, axis=0)
+        return v
+
+    def result_type(self, *types: ArrayType) -> Any:
+        return types[1]
+
+
+class EigRules(Implicit):
+    """The derivative of (w, V).
+
+    With M = V⁻¹ Ȧ V: ẇ = diag(M), and V̇ = V Ω up to a multiple of each vector, which keeps its length: Re(vᴴ v̇) = 0.
+    """
+
+    several = True
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        w, v = z
+        blocks = may_coincide(w, False)
+        basis = _regular(w, v) if blocks else v
+        m = Solve()(basis, np.matmul(dxs[0], basis))
+        rates = diagonal(m)
+        if blocks:
+            defect, levels, unseen = Defect()(w, v), GeneralLevels()(xs[0], basis, w), Unseen()
+            moved = np.where(coincide(w), m, m.dtype.type(0))
+            rates = rates + unseen(levels, levels, w) + unseen(levels, moved, w) + np.expand_dims(defect, -1)
+            lost = np.where(astray(m, w), w.dtype.type(np.nan), w.dtype.type(0))  # vectors that do not go on
+            turn = GeneralTurning()(levels, m) + np.expand_dims(defect, (-2, -1)) + np.expand_dims(lost, -2)
+        else:
+            turn = GeneralTurning().formula(w, m)
+        dv = np.matmul(v, turn)
+        growth = np.sum(np.real(np.conjugate(v) * dv), axis=-2, keepdims=True)
+        return rates, dv - v * growth
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        (w_bar, v_bar), (w, v) = ct, z
+        blocks = may_coincide(w, False)
+        basis = _regular(w, v) if blocks else v
+        levels = GeneralLevels()(xs[0], basis, w) if blocks else None
+        inner: Value = None
+        if w_bar is not None:
+            inner = spread_diagonal(w_bar) if levels is None else GeneralSlopes()(levels, w_bar) + _untold(w, w_bar)
+        if v_bar is not None:
+            along = v_bar - v * np.sum(np.real(np.conjugate(v) * v_bar), axis=-2, keepdims=True)
+            y = np.matmul(adjoint_matrix(v), along)
+            turning = GeneralTurning()
+            if levels is None:
+                inner = total(inner, turning.formula(np.conjugate(w), y))
+            else:  # what depends on the vectors inside a space has no derivative
+                inner = total(inner, turning.adjoint(levels, y), Unsure()(y, w, unspared(w)))
+        vh = adjoint_matrix(basis)
+        a_bar = Solve()(vh, np.matmul(inner, vh))  # M = V⁻¹ Ȧ V  gives  Ā = V⁻ᴴ M̄ Vᴴ
+        if blocks:
+            a_bar = a_bar + np.expand_dims(Defect()(w, v), (-2, -1))
+        return (a_bar if xs[0].dtype.kind == "c" else np.real(a_bar),)
+
+
+def transposed(x: Value) -> Value:
+    """The transpose, without conjugation."""
+    return np.swapaxes(x, -1, -2)
+
+
+def _regular(w: Value, v: Value) -> Value:
+    """V, or the identity where it has no inverse: what is computed with it is NaN in the end."""
+    lost = np.expand_dims(np.not_equal(Defect()(w, v), 0), (-2, -1))
+    return np.where(lost, np.eye(v.shape[-1], dtype=v.dtype), v)
+
+
+def _untold(w: Value, w_bar: Value) -> Value:
+    """NaN on the diagonal where slopes differ between values that coincide, else zeros."""
+    unlike = np.any(np.logical_and(beside(w), np.logical_not(even(w_bar))), axis=-1)
+    return spread_diagonal(np.where(unlike, w.dtype.type(np.nan), w.dtype.type(0)))
+
+
+@primitive
+class Eig(Stacked, InFrame, EigRules):
+    """A V = V diag(w) for any square A, in complex numbers; the columns of V have length one."""
+
+    def evaluate(self, *xs: Value) -> Value:
+        w, v = np.linalg.eig(xs[0])
+        dtype = np.result_type(w.dtype, np.complex64)
+        return w.astype(dtype), v.astype(dtype)
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (a,) = types
+        check_square(self.title, a)
+        dtype = np.result_type(factor_dtype(self.title, a), np.complex64)
+        return ArrayType(a.shape[:-1], dtype), ArrayType(a.shape, dtype)
+
+    def framed(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
+        w, v = self(a)
+        return FramedEig(), (a, w, EigFrame()(w, v, da) if may_coincide(w, False) else v)
+
+
+@primitive
+class FramedEig(Framed, EigRules):
+    """(w, V) as given, with the derivative that `Eig` has in A; arguments A, w, V."""
+
+    @property
+    def title(self) -> str:
+        return "eig"

@@ -1,0 +1,103 @@
+"""A = L D Lᴴ for Hermitian or symmetric A that need not be positive: D has 1 × 1 and 2 × 2 blocks."""
+
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportMissingTypeStubs=false
+# pyright: reportUnknownArgumentType=false
+# (NumPy types the results of linear algebra by their arguments, which may be anything here; SciPy has no types.)
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.calculus import Implicit, total
+from adjoint.ops.linalg.matrices import Stacked, check_square, each_matrix, factor_dtype, to_factor_dtype
+from adjoint.ops.linalg.solve import Solve, TriangularSolve
+from adjoint.program.op import primitive
+from adjoint.program.types import ArrayType, Value
+
+
+@primitive
+class LDL(Stacked, Implicit):
+    """(L, D, order) with A = L D Lᴴ (L D Lᵀ unless `hermitian`); L[order] is triangular with ones on its diagonal.
+
+    The order of the rows and the blocks of D are constant nearby. With L for L[order], P for the reordered Ȧ and
+    M = L⁻¹ P L⁻ᴴ:   Ḋ = the blocks of M,   L⁻¹ L̇ = (the part of M below the blocks) D⁻¹.
+    The derivative is that for the Hermitian (symmetric) part of A, so gradients are Hermitian (symmetric).
+    """
+
+    lower: bool = True
+    hermitian: bool = True
+    several = True
+
+    def evaluate(self, *xs: Value) -> Value:
+        import scipy.linalg
+
+        a = to_factor_dtype(self.title, xs[0])
+        if self.hermitian and a.dtype.kind == "c":  # the diagonal counts with its real part
+            a = np.where(np.eye(a.shape[-1], dtype=bool), a.real, a)
+
+        def one(x: Value) -> Any:
+            return scipy.linalg.ldl(x, self.lower, hermitian=self.hermitian, check_finite=False)
+
+        return each_matrix(self, one, [a])
+
+    def result_type(self, *types: ArrayType) -> Any:
+        (a,) = types
+        check_square(self.title, a)
+        factor = ArrayType(a.shape, factor_dtype(self.title, a))
+        return factor, factor, ArrayType(a.shape[:-1], np.dtype(np.intp))
+
+    def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
+        return (False,), True
+
+    def adjoint_of(self, x: Value) -> Value:
+        """xᴴ, or xᵀ for a factorisation that is only symmetric."""
+        return adjoint_matrix(x) if self.hermitian else np.swapaxes(x, -1, -2)
+
+    def solve(self, low: Value, x: Value) -> Value:
+        return TriangularSolve(self.lower, unit=True)(low, x)
+
+    def structure(self, d: Value) -> tuple[Value, Value]:
+        """Where the blocks are, and what is below them (above, for an upper triangular L)."""
+        n = d.shape[-1]
+        blocks = np.logical_or(np.eye(n, dtype=bool), np.not_equal(d, 0))
+        side = np.tri(n, k=-1, dtype=bool)
+        return blocks, np.logical_and(side if self.lower else side.T, np.logical_not(blocks))
+
+    def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
+        factor, d, order = z
+        da = (dxs[0] + self.adjoint_of(dxs[0])) / 2
+        low, p = rows(factor, order), rows(self.adjoint_of(rows(da, order)), order)  # P Ȧ Pᵀ, up to the adjoint
+        p = self.adjoint_of(p)
+        m = self.adjoint_of(self.solve(low, self.adjoint_of(self.solve(low, p))))
+        blocks, below = self.structure(d)
+        zero = d.dtype.type(0)
+        x = self.adjoint_of(Solve()(self.adjoint_of(d), self.adjoint_of(np.where(below, m, zero))))
+        return rows(np.matmul(low, x), np.argsort(order, axis=-1)), np.where(blocks, m, zero), None
+
+    def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
+        (factor_bar, d_bar, _), (factor, d, order) = ct, z
+        low = rows(factor, order)
+        blocks, below = self.structure(d)
+        zero = d.dtype.type(0)
+        m_bar: Value = None if d_bar is None else np.where(blocks, d_bar, zero)
+        if factor_bar is not None:
+            x_bar = np.matmul(adjoint_matrix(low), rows(factor_bar, order))
+            # x = K D⁻¹ gives K̄ = x̄ D⁻ᴴ
+            k_bar = adjoint_matrix(Solve()(d, adjoint_matrix(x_bar)))
+            m_bar = total(m_bar, np.where(below, k_bar, zero))
+        solve = TriangularSolve(not self.lower, unit=True)
+        lowh = adjoint_matrix(low)
+        # M = L⁻¹ P L⁻ᴴ gives P̄ = L⁻ᴴ M̄ L⁻¹;  M = L⁻¹ P L⁻ᵀ gives P̄ = L⁻ᴴ M̄ (L*)⁻¹
+        p_bar = self.adjoint_of(solve(lowh, self.adjoint_of(solve(lowh, m_bar))))
+        back = np.argsort(order, axis=-1)
+        a_bar = self.adjoint_of(rows(self.adjoint_of(rows(p_bar, back)), back))
+        return ((a_bar + self.adjoint_of(a_bar)) / 2,)
+
+
+def rows(x: Value, order: Value) -> Value:
+    """x[order], for each matrix of a stack."""
+    return np.take_along_axis(x, np.expand_dims(order, -1), axis=-2)

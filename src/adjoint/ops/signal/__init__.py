@@ -1,0 +1,1 @@
+"""Signals: convolutions, windows, Fourier and cosine transforms, recursive filters, resampling."""

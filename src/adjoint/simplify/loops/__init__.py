@@ -1,0 +1,1 @@
+"""Passes over loops and branches: hoisting, liveness, store forwarding, rematerialization."""

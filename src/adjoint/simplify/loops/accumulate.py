@@ -1,0 +1,326 @@
+"""Sums in the carry of a loop: outer products gathered into one product behind it, and sums that are added merged.
+
+A carry s ← s + uₜ vₜᵀ that nothing else reads costs a pass over all of s in every turn. The factors are stacked instead
+(often they are stacked already), and behind the loop
+
+    s = s₀ + Σₜ uₜ vₜᵀ = s₀ + Uᵀ V,    U = [u₁ … u_T]ᵀ, V = [v₁ … v_T]ᵀ
+
+is one product of matrices. So with Σₜ Aₜ Bₜ, as long as what Aₜ and Bₜ share is short. Two sums a ← a + fₜ and
+b ← b + gₜ of which only a + b is read are one sum, s ← s + (fₜ + gₜ). Both change the order of additions, hence the
+last digits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.ops.arrays.rearrange import Reshape, Transpose
+from adjoint.ops.elementwise.arithmetic import add, multiply, subtract
+from adjoint.program.op import Op
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.types import ArrayType
+from adjoint.simplify.costs import elements
+from adjoint.simplify.loops.parts import Carry, Loop, opened
+
+SIGNS: tuple[Op, Op] = (add, subtract)
+SMALLEST_SUM = 64  # elements of a sum that is worth a product of its own
+FEWEST_TURNS = 8
+LONGEST_SHARED = 16  # of the axis that is summed over in every turn; longer products are quick in the loop
+MOST_STACKED = 1 << 25  # elements of the stacks that are made for it
+
+
+def with_sums_behind_loops(program: Program) -> Program:
+    """The program with products that its loops add up behind the loops, and with fewer sums in their carries."""
+    merged = _Sums(program).run()
+    equations: list[Equation] = []
+    for eq in merged.equations:
+        loop = opened(eq)
+        behind = _products_behind(loop) if loop is not None and _is_long(loop) else []
+        equations += [loop.closed(), *behind] if loop is not None and behind else [eq]
+    if len(equations) == len(merged.equations):
+        return merged
+    return Program(merged.inputs, tuple(equations), merged.outputs, merged.constants)
+
+
+def _is_long(loop: Loop) -> bool:
+    return loop.test is None and loop.length is not None and loop.length >= FEWEST_TURNS
+
+
+class _Body:
+    """The body of a loop: who makes a variable, and how often it is read."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+        self.makers = {v: eq for eq in loop.equations for v in eq.outputs}
+        self.reads: dict[Atom, int] = {}
+        for a in (
+            *[a for eq in loop.equations for a in eq.inputs],
+            *[c.next for c in loop.carries],
+            *[a for a, _ in loop.ys],
+        ):
+            self.reads[a] = self.reads.get(a, 0) + 1
+
+    def maker(self, atom: Atom, kind: type[Op]) -> Equation | None:
+        """The equation that makes an atom, if it is of a kind and nothing else reads the atom."""
+        eq = self.makers.get(atom) if isinstance(atom, Var) else None
+        return eq if eq is not None and isinstance(eq.op, kind) else None
+
+    def added(self, carry: Carry) -> tuple[Op, Atom] | None:
+        """(±, fₜ), if the carry is a sum s ← s ± fₜ that nothing else reads."""
+        eq = self.makers.get(carry.next) if isinstance(carry.next, Var) else None
+        if eq is None or eq.op not in SIGNS or self.reads[carry.next] != 1 or self.reads.get(carry.inside) != 1:
+            return None
+        a, b = eq.inputs
+        other = b if a is carry.inside else a if b is carry.inside and eq.op is add else None
+        return (eq.op, other) if other is not None and other.type.shape == carry.inside.type.shape else None
+
+    def terms(self, atom: Atom) -> list[Atom]:
+        """The terms of a sum whose partial sums nothing else reads."""
+        eq = self.makers.get(atom) if isinstance(atom, Var) else None
+        if eq is None or eq.op is not add or self.reads[atom] != 1:
+            return [atom]
+        if any(a.type.shape != atom.type.shape or a.type.dtype != atom.type.dtype for a in eq.inputs):
+            return [atom]
+        return [t for a in eq.inputs for t in self.terms(a)]
+
+
+@dataclass
+class _Factor:
+    """One factor of Σₜ Aₜ Bₜ: a variable of the body whose rows, stacked and reshaped, are (T·k, n)."""
+
+    base: Var
+    turned: bool  # base is (n, k): each of its stacked matrices has to be turned over
+
+
+@dataclass
+class _Product:
+    """A term uₜ vₜᵀ, or Aₜ Bₜ with a short axis k between them; flipped: the term is its transpose."""
+
+    left: _Factor
+    right: _Factor
+    rows: int
+    shared: int
+    columns: int
+    flipped: bool
+
+
+def _products_behind(loop: Loop) -> list[Equation]:
+    """Take products out of the sums of a loop; the equations that add them up behind it."""
+    body = _Body(loop)
+    behind: list[Equation] = []
+    for carry in list(loop.carries):
+        added = body.added(carry)
+        if added is None or elements(carry.inside.type) < SMALLEST_SUM or carry.inside.type.dtype.kind not in "fc":
+            continue
+        sign, total = added
+        terms = body.terms(total)
+        products = {t: p for t in terms if (p := _product(body, t)) is not None and _pays(loop, p)}
+        if not products:
+            continue
+        rest = [t for t in terms if t not in products]
+        base, result = carry.start, carry.result
+        loop.equations = [eq for eq in loop.equations if carry.next not in eq.outputs]
+        if rest:
+            _write_sum(loop, carry, sign, rest)
+            base = carry.result = Var(result.type)
+        else:
+            loop.carries.remove(carry)
+        for position, product in enumerate(products.values()):
+            last = position == len(products) - 1
+            base = _write_product(loop, product, sign, base, result if last else Var(result.type), behind)
+        loop.changed = True
+    return behind
+
+
+def _write_sum(loop: Loop, carry: Carry, sign: Op, terms: list[Atom]) -> None:
+    total: Atom = carry.inside
+    for term in terms:
+        new = Var(carry.inside.type)
+        loop.equations.append(dataclasses.replace(loop.equation, op=sign, inputs=(total, term), outputs=(new,)))
+        total = new
+    carry.next = total
+
+
+def _product(body: _Body, atom: Atom) -> _Product | None:
+    """The two factors of a term, if it is a product of two matrices that vary."""
+    kind = atom.type
+    flipped = False
+    while True:
+        eq = body.maker(atom, Reshape)
+        if eq is not None and [n for n in eq.inputs[0].type.shape if n != 1] == [n for n in kind.shape if n != 1]:
+            atom = eq.inputs[0]
+            continue
+        eq = body.maker(atom, Transpose)
+        if eq is None or eq.inputs[0].type.ndim != 2:
+            break
+        flipped ^= eq.op == Transpose((1, 0))
+        atom = eq.inputs[0]
+        kind = atom.type
+    eq = body.makers.get(atom) if isinstance(atom, Var) else None
+    if eq is None or len(eq.inputs) != 2:
+        return None
+    a, b = eq.inputs
+    if isinstance(a, Literal) or isinstance(b, Literal) or a.type.dtype != b.type.dtype:
+        return None
+    if isinstance(eq.op, MatMul) and a.type.ndim == b.type.ndim == 2:
+        rows, shared, columns = a.type.shape[0], a.type.shape[1], b.type.shape[1]
+    elif _is_outer(eq, a, b):
+        rows, shared, columns = elements(a.type), 1, elements(b.type)
+    else:
+        return None
+    left, right = _factor(body, a, rows, shared, is_left=True), _factor(body, b, columns, shared, is_left=False)
+    return _Product(left, right, rows, shared, columns, flipped)
+
+
+def _is_outer(eq: Equation, a: Var, b: Var) -> bool:
+    """u vᵀ, written as a product that broadcasts a column and a row, or as an einsum."""
+    shape = eq.outputs[0].type.shape
+    if eq.op is multiply and len(shape) == 2:
+        return a.type.shape == (shape[0], 1) and b.type.shape in ((1, shape[1]), (shape[1],)) and shape[1] != 1
+    if isinstance(eq.op, Einsum):
+        inputs, output = eq.op.spec.split("->")
+        return inputs == f"{output[:1]},{output[1:]}" and len(output) == 2
+    return False
+
+
+def _factor(body: _Body, atom: Var, length: int, shared: int, *, is_left: bool) -> _Factor:
+    """A factor through the views that make it: a column, a row and a vector are stacked alike."""
+    while True:
+        eq = body.makers.get(atom)
+        if eq is None or not isinstance(eq.inputs[0] if eq.inputs else None, Var):
+            break
+        source = eq.inputs[0]
+        assert isinstance(source, Var)
+        view = isinstance(eq.op, Reshape) or (isinstance(eq.op, Transpose) and shared == 1)
+        if shared == 1 and view and elements(source.type) == length:
+            atom = source
+        elif shared > 1 and eq.op == Transpose((1, 0)):
+            atom, is_left = source, not is_left
+        else:
+            break
+    return _Factor(atom, turned=is_left and shared > 1)
+
+
+def _pays(loop: Loop, product: _Product) -> bool:
+    """Whether reading the factors again behind the loop costs less than adding the product in every turn."""
+    at_hand = {v for v, _ in loop.walked} | {a for a, _ in loop.ys}
+    new = sum(elements(f.base.type) for f in (product.left, product.right) if f.base not in at_hand)
+    turns = loop.length or 0
+    if product.shared > LONGEST_SHARED or turns * new > MOST_STACKED:
+        return False
+    constant = {v for v, _ in loop.constants} | set(loop.values)
+    if product.left.base in constant or product.right.base in constant:
+        return False
+    return 2 * new <= product.rows * product.columns
+
+
+def _write_product(loop: Loop, product: _Product, sign: Op, base: Atom, result: Var, behind: list[Equation]) -> Var:
+    """result = base ± Uᵀ V behind the loop."""
+
+    def write(op: Op, *inputs: Atom, out: Var | None = None) -> Var:
+        made = out if out is not None else Var(op.result_type(*[a.type for a in inputs]))
+        behind.append(dataclasses.replace(loop.equation, op=op, inputs=inputs, outputs=(made,)))
+        return made
+
+    def rows(factor: _Factor, width: int) -> Var:
+        stack = stacked(loop, factor.base)
+        if factor.turned:
+            stack = write(Transpose((0, 2, 1)), stack)
+        shape = ((loop.length or 0) * product.shared, width)
+        return stack if stack.type.shape == shape else write(Reshape(shape), stack)
+
+    left, right = rows(product.left, product.rows), rows(product.right, product.columns)
+    if product.flipped:
+        left, right = right, left
+    total = write(MatMul(), write(Transpose((1, 0)), left), right)
+    if total.type.shape != result.type.shape:
+        total = write(Reshape(tuple(result.type.shape)), total)
+    return write(sign, base, total, out=result)
+
+
+def stacked(loop: Loop, v: Var) -> Var:
+    """The rows of a variable of the body, outside; they are stacked if they were not at hand."""
+    for inside, outside in loop.walked:
+        if inside is v and isinstance(outside, Var):
+            return outside
+    for inside, outside in loop.ys:
+        if inside is v:
+            return outside
+    stack = Var(ArrayType((loop.length, *v.type.shape), v.type.dtype))
+    loop.ys.append((v, stack))
+    loop.changed = True
+    return stack
+
+
+class _Sums:
+    """Sums in the carries of loops of which a program reads nothing but their sum."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.loops = {i: loop for i, eq in enumerate(program.equations) if (loop := opened(eq)) is not None}
+        self.reads: dict[Atom, int] = {}
+        for a in (*[a for eq in program.equations for a in eq.inputs], *program.outputs):
+            self.reads[a] = self.reads.get(a, 0) + 1
+
+    def run(self) -> Program:
+        p = self.program
+        owner = {c.result: (i, c) for i, loop in self.loops.items() if loop.test is None for c in loop.carries}
+        if not owner:
+            return p
+        bodies: dict[int, _Body] = {}
+        dropped: set[int] = set()
+        before: dict[int, list[Equation]] = {}
+        for position, eq in enumerate(p.equations):
+            if eq.op is not add or not all(a in owner and self.reads[a] == 1 for a in eq.inputs):
+                continue
+            (i, a), (j, b) = (owner[v] for v in eq.inputs if isinstance(v, Var))
+            if i != j or a is b or a.inside.type != b.inside.type:
+                continue
+            loop = self.loops[i]
+            body = bodies[i] = bodies.get(i) or _Body(loop)
+            f, g = body.added(a), body.added(b)
+            if f is None or g is None:
+                continue
+            if f[0] is subtract:
+                f, g = g, f
+            total, following = Var(a.inside.type), Var(a.inside.type)
+            both = add if f[0] is g[0] else subtract  # f + g and -f - g, or f - g
+            loop.equations += [
+                dataclasses.replace(loop.equation, op=both, inputs=(f[1], g[1]), outputs=(total,)),
+                dataclasses.replace(loop.equation, op=f[0], inputs=(a.inside, total), outputs=(following,)),
+            ]
+            dead = {a.next, b.next}
+            loop.equations = [e for e in loop.equations if not dead.intersection(e.outputs)]
+            loop.carries.remove(b)
+            body.makers |= {total: loop.equations[-2], following: loop.equations[-1]}
+            body.reads |= {total: 1, following: 1}
+            a.start = self._started(a.start, b.start, loop, before.setdefault(i, []))
+            a.next, a.result = following, eq.outputs[0]
+            owner[a.result] = (i, a)
+            loop.changed = True
+            dropped.add(position)
+        if not dropped:
+            return p
+        equations: list[Equation] = []
+        for i, eq in enumerate(p.equations):
+            if i not in dropped:
+                equations += [*before.get(i, ()), self.loops[i].closed() if i in self.loops else eq]
+        return Program(p.inputs, tuple(equations), p.outputs, p.constants)
+
+    def _started(self, a: Atom, b: Atom, loop: Loop, before: list[Equation]) -> Atom:
+        """The sum of two starts; zeros, which they are as a rule, are left out."""
+        if self._is_zero(b):
+            return a
+        if self._is_zero(a):
+            return b
+        total = Var(ArrayType(a.type.shape, a.type.dtype))
+        before.append(dataclasses.replace(loop.equation, op=add, inputs=(a, b), outputs=(total,)))
+        return total
+
+    def _is_zero(self, atom: Atom) -> bool:
+        value = atom.value if isinstance(atom, Literal) else self.program.constants.get(atom)
+        return value is not None and not np.any(value)

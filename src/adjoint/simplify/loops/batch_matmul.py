@@ -1,0 +1,284 @@
+"""Products of a constant matrix with one vector in every turn, done for all turns at once.
+
+W xₜ, where xₜ is walked along or computed from what is walked along, is known before the loop starts: X Wᵀ is one
+product of matrices, and the loop walks along its rows. Likewise a product that goes into a stack and nothing else,
+yₜ = V hₜ, is H Vᵀ behind the loop, where h is stacked in place of y. The equations between (elementwise ones, views)
+move along, stacked by the rules by which they are mapped over lanes. A product of matrices reads W once for many
+vectors; it pays where W is not small, and as long as the stacks do not grow much.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.record import record_program
+from adjoint.program.types import ArrayType, Value
+from adjoint.simplify.costs import cost, elements
+from adjoint.simplify.loops.accumulate import stacked
+from adjoint.simplify.loops.branches import inlined
+from adjoint.simplify.loops.parts import Loop, Renaming, acts, opened, resolved, substituted
+
+SETTLED = "_without_products"  # on an equation: there is nothing to do, as long as it is this equation
+SMALLEST_MATRIX = 256  # elements of the constant factor
+MOST_ROWS = 8  # of the other factor; a product with many rows is quick in the loop
+FEWEST_TURNS = 8
+MOST_STACKED = 1 << 24  # elements of a stack that is made for it
+GROWTH = 4  # a stack may be that much larger than those it is made of
+SHORT = 16  # elements of a row that leave registers empty
+LONG = 8.0  # cost, for each element stacked, that is worth a pass over memory
+DEAREST = 64.0  # cost of an element of the equations that move along
+
+
+def with_whole_products(program: Program) -> Program:
+    """The program with products of constant matrices before and behind its loops."""
+    equations: list[Equation] = []
+    constants = dict(program.constants)
+    renaming: Renaming = {}
+    changed = False
+    for eq in program.equations:
+        (eq,) = substituted([eq], renaming)
+        loop = opened(eq) if SETTLED not in eq.__dict__ else None
+        if loop is None or loop.test is not None or loop.length is None or loop.length < FEWEST_TURNS:
+            equations.append(eq)
+            continue
+        mover = _Mover(loop, constants)
+        before = mover.before()
+        behind = mover.behind(renaming)
+        changed |= loop.changed
+        made = loop.closed()
+        made.__dict__[SETTLED] = True
+        equations += [*before, made, *behind]
+    if not changed:
+        return program
+    outputs = tuple([resolved(a, renaming) for a in program.outputs])
+    return Program(program.inputs, tuple(equations), outputs, constants)
+
+
+class _Mover:
+    """Moves equations of one loop out of it, stacked."""
+
+    def __init__(self, loop: Loop, constants: dict[Var, Value]) -> None:
+        self.loop, self.constants = loop, constants
+
+    def _levels(self) -> dict[Var, int]:
+        """0 for what never changes, 1 for what depends on the arrays walked along alone, 2 for the rest."""
+        loop = self.loop
+        level: dict[Var, int] = {v: 0 for v, _ in loop.constants} | dict.fromkeys(loop.values, 0)
+        level |= {v: 1 for v, _ in loop.walked} | {c.inside: 2 for c in loop.carries}
+        for eq in loop.equations:
+            found = max((level[a] for a in eq.inputs if isinstance(a, Var)), default=0)
+            if not _has_rule(eq):
+                found = 2
+            level.update(dict.fromkeys(eq.outputs, found))
+        return level
+
+    def _is_product(self, eq: Equation, level: dict[Var, int]) -> bool:
+        """Whether an equation is a product of a constant matrix that is not small with few rows."""
+        if not isinstance(eq.op, MatMul | Einsum) or len(eq.inputs) != 2:
+            return False
+        a, b = eq.inputs
+        if isinstance(a, Literal) or isinstance(b, Literal) or min(level[a], level[b]) != 0 or a.type.ndim == 0:
+            return False
+        matrix, rest = (a, b) if level[a] == 0 else (b, a)
+        if level[rest] == 0 or matrix.type.ndim != 2 or elements(matrix.type) < SMALLEST_MATRIX:
+            return False
+        if isinstance(eq.op, Einsum) or rest.type.ndim == 1:
+            return rest.type.ndim == 1
+        return rest.type.ndim == 2 and (rest.type.shape[0] <= MOST_ROWS if rest is a else rest.type.shape[1] == 1)
+
+    def before(self) -> list[Equation]:
+        """Products with what is walked along: before the loop."""
+        loop = self.loop
+        if not loop.walked or not any(isinstance(eq.op, MatMul | Einsum) for eq in loop.equations):
+            return []
+        level = self._levels()
+        makers = {v: eq for eq in loop.equations for v in eq.outputs}
+        roots = [eq for eq in loop.equations if eq.outputs and level[eq.outputs[0]] == 1]
+        roots = [eq for eq in roots if self._is_product(eq, level) and self._pays_before(eq, makers, level)]
+        if not roots:
+            return []
+        chosen = _ancestors(roots, makers)
+        equations, found = self._whole([eq for eq in loop.equations if eq in chosen], [eq.outputs[0] for eq in roots])
+        renaming: Renaming = {}
+        for eq, outside in zip(roots, found, strict=True):
+            inside = Var(eq.outputs[0].type)
+            assert isinstance(outside, Var), "a product is no number"
+            loop.walked.append((inside, outside))
+            renaming[eq.outputs[0]] = inside
+        done = set(roots)
+        loop.equations = [eq for eq in loop.equations if eq not in done]
+        loop.substitute(renaming)
+        return equations
+
+    def _pays_before(self, root: Equation, makers: dict[Var, Equation], level: dict[Var, int]) -> bool:
+        loop = self.loop
+        chosen = _ancestors([root], makers)
+        moving = [eq for eq in chosen if level[eq.outputs[0]] == 1]
+        arrays = {v for v, _ in loop.walked}
+        given = {a for eq in moving for a in eq.inputs if isinstance(a, Var) and a in arrays}
+        size = elements(root.outputs[0].type)
+        if (
+            not given
+            or size > GROWTH * sum(elements(v.type) for v in given)
+            or (loop.length or 0) * size > MOST_STACKED
+        ):
+            return False
+        return all(_is_cheap(eq) for eq in moving if eq is not root)
+
+    def behind(self, renaming: Renaming) -> list[Equation]:
+        """Products that only stacks need: behind the loop, with what they are made of stacked instead."""
+        loop = self.loop
+        tail = self._tail()
+        if not tail:
+            return []
+        level = self._levels()
+        moving = [eq for eq in loop.equations if eq in tail]
+        if not self._is_free(moving, level):
+            roots = [eq for eq in moving if self._is_product(eq, level)]
+            moving = _descendants(roots, loop.equations)
+            if not roots or not self._pays_behind(moving, level):
+                return []
+        made = _outputs(moving)
+        results = {v: a for a, v in loop.ys if isinstance(a, Var) and a in made}
+        loop.ys = [(a, v) for a, v in loop.ys if a not in made]
+        makers = {v: eq for eq in loop.equations for v in eq.outputs if level[v] == 0}
+        views = _ancestors([makers[a] for eq in moving for a in eq.inputs if a in makers], makers)
+        done = set(moving)
+        equations, found = self._whole(
+            [eq for eq in loop.equations if eq in views or eq in done], list(results.values())
+        )
+        loop.equations = [eq for eq in loop.equations if eq not in done]
+        loop.changed = True
+        renaming.update(zip(results, found, strict=True))
+        return equations
+
+    def _tail(self) -> set[Equation]:
+        """The equations that only stacks need."""
+        loop = self.loop
+        tail: set[Equation] = set()
+        if not loop.ys:
+            return tail
+        needed: set[Atom] = {c.next for c in loop.carries}
+        stacks = {a for a, _ in loop.ys}
+        for eq in reversed(loop.equations):
+            if any(v in needed for v in eq.outputs) or not _has_rule(eq):
+                needed.update(eq.inputs)
+            elif eq.outputs[0] in stacks:
+                tail.add(eq)
+                stacks.update(eq.inputs)
+        return tail
+
+    def _stacks(self, moving: list[Equation], level: dict[Var, int]) -> tuple[int, int]:
+        """The elements that would be stacked in one turn in place of others, and those others."""
+        loop, made = self.loop, _outputs(moving)
+        at_hand = {v for v, _ in loop.walked} | {a for a, _ in loop.ys}
+        read = {a for eq in moving for a in eq.inputs if isinstance(a, Var) and a not in made and level[a] > 0}
+        new = sum(elements(v.type) for v in read if v not in at_hand)
+        return new, sum(elements(a.type) for a in made if a in at_hand)
+
+    def _pays_behind(self, moving: list[Equation], level: dict[Var, int]) -> bool:
+        new, freed = self._stacks(moving, level)
+        if not freed or new > GROWTH * freed or (self.loop.length or 0) * new > MOST_STACKED:
+            return False
+        return all(_is_cheap(eq) or self._is_product(eq, level) for eq in moving)
+
+    def _is_free(self, moving: list[Equation], level: dict[Var, int]) -> bool:
+        """Whether all that only stacks need can be done behind the loop from stacks that are there.
+
+        Short rows of functions that take long may be stacked for it: all turns together fill the registers.
+        """
+        new, freed = self._stacks(moving, level)
+        if not freed or new > freed or not all(_is_cheap(eq) for eq in moving):
+            return False
+        if new == 0:
+            return True
+        short = max(elements(eq.outputs[0].type) for eq in moving) <= SHORT
+        return short and sum(map(cost, moving)) >= LONG * new
+
+    def _whole(self, moving: Sequence[Equation], results: Sequence[Var]) -> tuple[list[Equation], list[Atom]]:
+        """Equations of the body for all turns at once: (equations outside, what the results are called there)."""
+        loop = self.loop
+        turns = loop.length or 0
+        constants, made = dict(loop.constants), _outputs(moving)
+        leaves = list(dict.fromkeys(a for eq in moving for a in eq.inputs if isinstance(a, Var) and a not in made))
+        mapped = {v: v not in constants and v not in loop.values for v in leaves}
+        arguments: list[Atom] = []
+        for v in leaves:
+            if mapped[v]:
+                arguments.append(stacked(loop, v))
+            elif v in constants:
+                arguments.append(constants[v])
+            else:
+                constant = Var(v.type)
+                self.constants[constant] = loop.values[v]
+                arguments.append(constant)
+
+        def whole(*given: Value) -> list[Value]:
+            values: dict[Var, Value] = dict(zip(leaves, given, strict=True))
+            flags = dict(mapped)
+            for eq in moving:
+                xs = [values[a] if isinstance(a, Var) else a.value for a in eq.inputs]
+                lanes = [isinstance(a, Var) and flags[a] for a in eq.inputs]
+                flags[eq.outputs[0]] = any(lanes)
+                values[eq.outputs[0]] = _stacked_result(eq, xs, lanes, turns) if any(lanes) else eq.op(*xs)
+            return [values[v] if flags[v] else np.broadcast_to(values[v], (turns, *v.type.shape)) for v in results]
+
+        kinds = [ArrayType((turns, *v.type.shape), v.type.dtype) if mapped[v] else v.type for v in leaves]
+        with np.errstate(divide="ignore" if any(eq.quiet for eq in moving) else None):
+            program, _ = record_program(whole, kinds)
+        equations: list[Equation] = []
+        found = inlined(program, arguments, equations, self.constants)
+        at = moving[0]
+        placed = [dataclasses.replace(eq, location=at.location, scope=at.scope, pulled=at.pulled) for eq in equations]
+        return placed, found
+
+
+def _stacked_result(eq: Equation, xs: list[Value], lanes: list[bool], turns: int) -> Value:
+    """An equation for all turns at once; a product with a constant matrix is one product, not one for each turn."""
+    if isinstance(eq.op, MatMul) and lanes == [True, False] and xs[0].ndim == 3 and xs[1].ndim == 2:
+        (_, rows, columns), width = xs[0].shape, xs[1].shape[1]
+        return np.reshape(np.matmul(np.reshape(xs[0], (turns * rows, columns)), xs[1]), (turns, rows, width))
+    if isinstance(eq.op, MatMul) and lanes == [False, True] and xs[0].ndim == 2 and xs[1].shape[2:] == (1,):
+        product = np.matmul(np.reshape(xs[1], (turns, xs[1].shape[1])), np.swapaxes(xs[0], 0, 1))
+        return np.reshape(product, (*product.shape, 1))
+    return eq.op.batch(xs, lanes, turns)
+
+
+def _has_rule(eq: Equation) -> bool:
+    """Whether an equation can be done for all turns at once."""
+    return len(eq.outputs) == 1 and not eq.op.several and not acts(eq.op) and not hasattr(eq.op, "programs")
+
+
+def _is_cheap(eq: Equation) -> bool:
+    return cost(eq) <= DEAREST * elements(eq.outputs[0].type)
+
+
+def _outputs(equations: Iterable[Equation]) -> set[Atom]:
+    return {v for eq in equations for v in eq.outputs}
+
+
+def _descendants(roots: Sequence[Equation], equations: Sequence[Equation]) -> list[Equation]:
+    """Some equations, and those that need them, in order."""
+    chosen, made = set(roots), _outputs(roots)
+    for eq in equations:
+        if eq in chosen or any(a in made for a in eq.inputs):
+            chosen.add(eq)
+            made.update(eq.outputs)
+    return [eq for eq in equations if eq in chosen]
+
+
+def _ancestors(roots: Sequence[Equation], makers: dict[Var, Equation]) -> set[Equation]:
+    """The equations that some equations need, and these."""
+    found: set[Equation] = set()
+    waiting = list(roots)
+    while waiting:
+        eq = waiting.pop()
+        if eq not in found:
+            found.add(eq)
+            waiting += [makers[a] for a in eq.inputs if isinstance(a, Var) and a in makers]
+    return found

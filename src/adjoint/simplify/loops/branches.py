@@ -1,0 +1,126 @@
+"""Branches: operands and results that stand there twice or are known outside, and choices that are none."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from adjoint.ops.control.base import Cond, rearranged
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.types import Value
+from adjoint.simplify.loops.parts import Renaming, literal_of, resolved, substituted
+
+
+def with_plain_branches(program: Program) -> Program:
+    """The program with branches that take and give each value once, and no choices that are none.
+
+    Choices with a known answer, or with the same program in every branch, are no choices; results that are the same
+    operand in every branch are that operand, and operands that are numbers are written into the branches.
+    """
+    renaming: Renaming = {}
+    equations: list[Equation] = []
+    constants = dict(program.constants)
+    changed = False
+    for eq in program.equations:
+        (made,) = substituted([eq], renaming)
+        if isinstance(made.op, Cond):
+            made = _operands_once(made)
+            chosen = _decided(made, constants)
+            if chosen is not None:
+                outputs = inlined(chosen, made.inputs[1:], equations, constants)
+                renaming.update(zip(made.outputs, outputs, strict=True))
+                changed = True
+                continue
+            made = _results_once(made, renaming)
+        changed |= made is not eq
+        equations.append(made)
+    if not changed:
+        return program
+    outputs = tuple([resolved(a, renaming) for a in program.outputs])
+    return Program(program.inputs, tuple(equations), outputs, constants)
+
+
+def _decided(eq: Equation, constants: dict[Var, Value]) -> Program | None:
+    """The branch that is taken whatever the arguments are."""
+    assert isinstance(eq.op, Cond)
+    branches, index = eq.op.branches, eq.inputs[0]
+    value = index.value if isinstance(index, Literal) else constants.get(index)
+    if value is not None:
+        return branches[min(max(int(value), 0), len(branches) - 1)]
+    return branches[0] if all(p == branches[0] for p in branches[1:]) else None
+
+
+def inlined(
+    program: Program, arguments: Sequence[Atom], equations: list[Equation], constants: dict[Var, Value]
+) -> list[Atom]:
+    """Write a program out where it is called; what its outputs are called there."""
+    name: dict[Var, Atom] = dict(zip(program.inputs, arguments, strict=True))
+    for v, value in program.constants.items():
+        name[v] = new = Var(v.type)
+        constants[new] = value
+    for eq in program.equations:
+        outputs = tuple(Var(v.type) for v in eq.outputs)
+        inputs = tuple([a if isinstance(a, Literal) else name[a] for a in eq.inputs])
+        equations.append(dataclasses.replace(eq, inputs=inputs, outputs=outputs))
+        name.update(zip(eq.outputs, outputs, strict=True))
+    return [a if isinstance(a, Literal) else name[a] for a in program.outputs]
+
+
+def _operands_once(eq: Equation) -> Equation:
+    """Numbers among the operands as literals of the branches, and each other operand once."""
+    assert isinstance(eq.op, Cond)
+    kept: list[int] = []
+    place: dict[Var, int] = {}
+    replaced: list[tuple[int, int | Literal]] = []
+    for i, atom in enumerate(eq.inputs[1:]):
+        if isinstance(atom, Literal):
+            replaced.append((i, atom))
+        elif atom in place:
+            replaced.append((i, place[atom]))
+        else:
+            place[atom] = i
+            kept.append(i)
+    if not replaced:
+        return eq
+    branches: list[Program] = []
+    for p in eq.op.branches:
+        renaming: Renaming = {
+            p.inputs[i]: p.inputs[to] if isinstance(to, int) else literal_of(to.value, p.inputs[i].type)
+            for i, to in replaced
+        }
+        branches.append(
+            Program(
+                tuple(p.inputs[i] for i in kept),
+                tuple(substituted(p.equations, renaming)),
+                tuple([resolved(a, renaming) for a in p.outputs]),
+                p.constants,
+            )
+        )
+    return dataclasses.replace(eq, op=Cond(tuple(branches)), inputs=(eq.inputs[0], *[eq.inputs[1 + i] for i in kept]))
+
+
+def _results_once(eq: Equation, renaming: Renaming) -> Equation:
+    """Results that every branch gives twice, or that are the same operand or number in every branch, are known."""
+    assert isinstance(eq.op, Cond)
+    branches = eq.op.branches
+    places = [{v: i for i, v in enumerate(p.inputs)} for p in branches]
+    seen: dict[tuple[object, ...], Var] = {}
+    kept: list[int] = []
+    for j, result in enumerate(eq.outputs):
+        atoms = [p.outputs[j] for p in branches]
+        key = tuple(a.key() if isinstance(a, Literal) else a for a in atoms)
+        numbers = {at[a] if isinstance(a, Var) and a in at else None for a, at in zip(atoms, places, strict=True)}
+        number = numbers.pop() if len(numbers) == 1 else None
+        if number is not None:
+            renaming[result] = eq.inputs[1 + number]
+        elif isinstance(atoms[0], Literal) and len(set(key)) == 1:
+            renaming[result] = atoms[0]
+        elif key in seen:
+            renaming[result] = seen[key]
+        else:
+            seen[key] = result
+            kept.append(j)
+    if len(kept) == len(eq.outputs):
+        return eq
+    made = Cond(tuple(rearranged(p, range(len(p.inputs)), kept) for p in branches))
+    return dataclasses.replace(eq, op=made, outputs=tuple(eq.outputs[j] for j in kept))

@@ -1,0 +1,358 @@
+"""Loops that keep states, and the ways back through them, written as plain loops with room for as many states.
+
+    Sweep           one loop; each turn writes its state into a row of the room
+    WhileSweep      the same; the row is chosen by levels (see `adjoint.ops.checkpointing.schedule.Online`)
+    Rewind          for each turn, from the last to the first:
+                        while the state before it is not in the topmost slot:
+                            l turns on from the topmost slot, into the next one
+                        take the turn backwards; the topmost slot is free again
+    Reversible      its layers
+
+l comes from a formula (or a table), so no schedule stands in the program. To be applied when no transformation follows.
+"""
+
+# The rules are written in plain NumPy on values that are being recorded.
+# pyright: basic
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.checkpointing.chain import Reversible
+from adjoint.ops.checkpointing.reverse import Rewind
+from adjoint.ops.checkpointing.scan import Sweep, WhileSweep
+from adjoint.ops.checkpointing.schedule import FIRST, Halving, Kept, Recompute
+from adjoint.ops.control.base import rearranged, zeros
+from adjoint.ops.control.counted_loop import inner
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
+from adjoint.program.program import Atom, Equation, Program, Var, interpret
+from adjoint.program.record import record_program
+from adjoint.program.trace import live_trace
+from adjoint.program.types import Value, type_of
+
+WHOLE = np.int64
+
+
+def write_kept_states(program: Program) -> Program:
+    """The program with such loops written out."""
+    if not any(type(eq.op) in _WRITERS for eq in program.equations):
+        return program
+    instead: dict[Var, Atom] = {}
+    constants = dict(program.constants)
+    kept: list[Equation] = []
+
+    def read(atom: Atom) -> Atom:
+        return instead.get(atom, atom) if isinstance(atom, Var) else atom
+
+    changed = False
+    for eq in _without_files(program):
+        write = _WRITERS.get(type(eq.op))
+        inputs = tuple(map(read, eq.inputs))
+        if write is None or _in_files(eq.op):
+            changed = changed or eq not in program.equations
+            kept.append(eq if inputs == eq.inputs else dataclasses.replace(eq, inputs=inputs))
+            continue
+        changed = True
+        body, _ = record_program(lambda *xs, write=write, op=eq.op: write(op, xs), [a.type for a in inputs])
+        here: dict[Var, Atom] = dict(zip(body.inputs, inputs, strict=True))
+        constants.update(body.constants)
+        for equation in body.equations:
+            operands = tuple(here.get(a, a) if isinstance(a, Var) else a for a in equation.inputs)
+            kept.append(Equation(equation.op, operands, equation.outputs, eq.location, eq.scope, eq.quiet, eq.pulled))
+        instead.update(
+            (v, here.get(a, a) if isinstance(a, Var) else a) for v, a in zip(eq.outputs, body.outputs, strict=True)
+        )
+    return Program(program.inputs, tuple(kept), tuple(map(read, program.outputs)), constants) if changed else program
+
+
+def _in_files(op: Any) -> bool:
+    loop = op.loop if isinstance(op, Rewind) else op
+    return not isinstance(op, Reversible) and loop.checkpoint.disk is not None
+
+
+def _without_files(program: Program) -> list[Equation]:
+    """States in files are not given from one equation to another: the way back makes them itself."""
+    equations: list[Equation] = []
+    for eq in program.equations:
+        op = eq.op
+        if isinstance(op, Rewind) and op.loop.checkpoint.disk is not None and op.stored:
+            _, args, cts = op.parts(eq.inputs)
+            stretch = None if op.loop.has_condition else _stretch(op)
+            op = dataclasses.replace(op, stored=False, stretch=stretch)
+            eq = dataclasses.replace(eq, op=op, inputs=(*args, *cts))
+        equations.append(eq)
+    read = {a for eq in equations for a in eq.inputs} | set(program.outputs)
+    for position, eq in enumerate(equations):
+        op = eq.op
+        if isinstance(op, Sweep | WhileSweep) and op.checkpoint.disk is not None:
+            n = len(op.body.outputs)
+            if not read & set(eq.outputs[n:]):
+                equations[position] = dataclasses.replace(eq, op=_plain(op), outputs=eq.outputs[:n])
+    return equations
+
+
+def _plain(op: Any) -> Any:
+    """The loop without its states."""
+    if isinstance(op, WhileSweep):
+        return While(op.condition, op.body, op.condition_constants, op.body_constants)
+    return Scan(op.body, op.constants, op.carries, op.length, op.reverse)
+
+
+def _stretch(op: Rewind) -> Program:
+    """(first turn, how many, constants, state, arrays) → state after them."""
+    loop = op.loop
+    a, k = loop.constants, loop.carries
+    advance = op.advancing()
+
+    def run(start: Value, count: Value, *flat: Value) -> list[Value]:
+        return _advanced(loop, advance, flat[:a], flat[a : a + k], flat[a + k :], start, count)
+
+    types = loop.body.input_types
+    length = loop.length
+    arrays = [dataclasses.replace(t, shape=(length, *t.shape)) for t in types[a + k :]]
+    whole = type_of(WHOLE(0))
+    return record_program(run, [whole, whole, *types[: a + k], *arrays])[0]
+
+
+def repeat(going: Callable[..., Value], step: Callable[..., Sequence[Value]], carry: Sequence[Value]) -> list[Value]:
+    """while going(*carry): carry = step(*carry)."""
+    types = [dataclasses.replace(type_of(c), weak=False) for c in carry]
+    condition, test = record_program(lambda *state: [going(*state)], types)
+    body, constants = record_program(lambda *state: list(step(*state)), types)
+    n = len(carry)
+    condition, body = (
+        rearranged(p, [*range(n, len(p.inputs)), *range(n)], range(len(p.outputs))) for p in (condition, body)
+    )
+    return list(While(condition, body, len(test), len(constants))(*test, *constants, *carry))
+
+
+def _scan(
+    body: Callable[..., list[Value]],
+    types: Sequence[Any],
+    loop: Any,
+    constants: Sequence[Value],
+    carry: Sequence[Value],
+    arrays: Sequence[Value],
+    reverse: bool,
+) -> list[Value]:
+    """A loop with as many turns as another one."""
+    program, captured = record_program(body, types)
+    n = len(types)
+    program = rearranged(program, [*range(n, len(program.inputs)), *range(n)], range(len(program.outputs)))
+    scan = Scan(program, len(captured) + len(constants), len(carry), loop.length, reverse)
+    return list(scan(*captured, *constants, *carry, *arrays))
+
+
+def _advanced(
+    loop: Any,
+    advance: Program,
+    constants: Sequence[Value],
+    state: Sequence[Value],
+    arrays: Sequence[Value],
+    start: Value,
+    count: Value,
+) -> list[Value]:
+    """The state `count` turns after turn `start`."""
+
+    def step(i: Value, *state: Value) -> list[Value]:
+        row = loop.length - 1 - i if loop.reverse else i
+        return [i + 1, *interpret(advance, [*constants, *state, *[x[row] for x in arrays]])]
+
+    end = start + count
+    return repeat(lambda i, *_: i < end, step, [start + WHOLE(0), *state])[1:]
+
+
+def _table(numbers: Sequence[int]) -> Value:
+    """Whole numbers that are read at places which are known later."""
+    trace = live_trace()
+    assert trace is not None
+    return trace.constant(np.array(numbers, WHOLE))
+
+
+def _rows(state: Sequence[Value], count: int) -> list[Value]:
+    """Room for so many states."""
+    return [np.broadcast_to(x, (count, *np.shape(x))) for x in state]
+
+
+def _put(stacks: Sequence[Value], row: Value, state: Sequence[Value]) -> None:
+    for stack, value in zip(stacks, state, strict=True):
+        stack[row] = value
+
+
+def write_sweep(op: Sweep, xs: Sequence[Value]) -> list[Value]:
+    constants, carry, arrays = op.split(xs)
+    places = op.checkpoint.stored(op.length)
+    slots, k, last = op.checkpoint.capacity(op.length), op.carries, len(places) - 1
+    stored = _table(places)
+
+    def body(*flat: Value) -> list[Value]:
+        held, (turn, number), rest = (
+            flat[: op.constants],
+            flat[op.constants : op.constants + 2],
+            flat[op.constants + 2 :],
+        )
+        stacks, state, walked = list(rest[:k]), rest[k : 2 * k], rest[2 * k :]
+        here = (turn == stored[np.minimum(number, last)]) & (number <= last) if last else turn == 0
+        _put(stacks, np.where(here, number, slots), state)
+        out = interpret(op.body, [*held, *state, *walked])
+        return [turn + 1, np.where(here, number + 1, number), *stacks, *out]
+
+    start = [WHOLE(0), WHOLE(0), *_rows(carry, slots + 1), *carry]
+    types = [*map(type_of, constants), *map(type_of, start), *[inner(type_of(x)) for x in arrays]]
+    out = _scan(body, types, op, constants, start, arrays, op.reverse)
+    return [*out[2 + k :], *out[2 : 2 + k]]
+
+
+def write_while_sweep(op: WhileSweep, xs: Sequence[Value]) -> list[Value]:
+    tests, constants, carry = op.parts(xs)
+    n, k = op.slots + 1, op.carries
+    order = np.arange(n, dtype=WHOLE)
+
+    def step(places: Value, levels: Value, rows: Value, count: Value, turn: Value, *rest: Value) -> list[Value]:
+        stacks, state = list(rest[:k]), rest[k:]
+        full = count >= n
+        highest = np.flip(np.maximum.accumulate(np.flip(levels)))
+        gone = np.min(np.where((levels < highest) & (order > 0), order, n - 1))
+        level = np.where(full, np.where(gone == n - 1, levels[n - 1] + 1, 0), np.where(count == 0, FIRST, 0))
+        row = np.where(full, rows[gone], count)
+        moved = np.where(full & (order >= gone), np.minimum(order + 1, n - 1), order)
+        places, levels, rows = places[moved], levels[moved], rows[moved]
+        at = np.minimum(count, n - 1)
+        places[at], levels[at], rows[at] = turn, level, row
+        _put(stacks, row, state)
+        out = interpret(op.body, [*constants, *state])
+        return [places, levels, rows, np.minimum(count + 1, n), turn + 1, *stacks, *out]
+
+    none = np.zeros(n, WHOLE)
+    start = [none, none, order, WHOLE(0), WHOLE(0), *_rows(carry, n), *carry]
+    out = repeat(lambda *s: interpret(op.condition, [*tests, *s[-k:]])[0], step, start)
+    places, _, rows, count, turns = out[:5]
+    return [*out[5 + k :], *out[5 : 5 + k], places, rows, count, turns]
+
+
+def write_rewind(op: Rewind, xs: Sequence[Value]) -> list[Value]:
+    return _Rewinding(op, xs).run()
+
+
+def write_reversible(op: Reversible, xs: Sequence[Value]) -> list[Value]:
+    parameters, state = op.parameters(xs)
+    for layer, own in zip(op.layers, parameters, strict=True):
+        state = interpret(layer, [*own, *state])
+    return state
+
+
+class _Rewinding:
+    """The loops of a way back."""
+
+    def __init__(self, op: Rewind, xs: Sequence[Value]) -> None:
+        store, args, cts = op.parts(xs)
+        self.op, self.loop, self.plan = op, op.loop, op.loop.checkpoint
+        self.constants, _, self.arrays = self.loop.split(args[self.loop.tests :])
+        self.k = self.loop.carries
+        self.stacks, numbers = store[: self.k], store[self.k :]
+        self.advance = op.advancing()
+        if self.loop.has_condition:
+            self.slots, self.table = self.plan.capacity(0), None
+            self.places, self.rows, count, self.turns = numbers
+            self.top = count - 1
+        else:
+            self.turns: Any = WHOLE(self.loop.length)
+            self.slots = self.plan.capacity(self.loop.length)
+            self._known_places()
+        carried, self.ct_ys = op.carried(cts)
+        wanted = [self.loop.body.input_types[i] for i in op.order[1]]
+        self.cts = [zeros(t) if ct is None else ct for ct, t in zip(carried, wanted, strict=True)]
+        self.sums = [zeros(type_of(self.constants[i])) for i in op.order[0]]
+
+    def _known_places(self) -> None:
+        length = self.loop.length
+        places = list(self.plan.stored(length))
+        rows = [*range(len(places)), self.slots, *range(len(places), self.slots)]
+        places += [] if places[-1] == length - 1 else [length - 1]
+        self.top: Any = WHOLE(len(places) - 1)
+        self.places = _table([*places, *[0] * (self.slots + 1 - len(places))])
+        self.rows = _table(rows) if rows != sorted(rows) else None
+        table = self.plan.table(length)
+        self.table = None if table is None else _table([*table[len(self.plan.stored(length)) - 1 :], 0])
+
+    def row(self, slot: Value) -> Value:
+        """Where the state of a slot is."""
+        return slot if self.rows is None else self.rows[slot]
+
+    def run(self) -> list[Value]:
+        """Cotangents of constants, carry and arrays."""
+        state = [self.places, self.top, WHOLE(0), self.turns, *self.sums, *self.cts, *self.stacks]
+        if self.loop.has_condition:
+            out = repeat(lambda *s: s[3] > 0, lambda *s: self._turn(list(s), [], []), state)
+            rows = []
+        else:
+            given = len(self.arrays)
+            walked = [*self.arrays, *self.ct_ys]
+            types = [*map(type_of, state), *[inner(type_of(x)) for x in walked]]
+
+            def body(*flat: Value) -> list[Value]:
+                own, walk = list(flat[: len(state)]), flat[len(state) :]
+                return self._turn(own, walk[:given], walk[given:])
+
+            flat = _scan(body, types, self.loop, [], state, walked, not self.loop.reverse)
+            out, rows = flat[: len(state)], flat[len(state) :]
+        return [*out[4 : 4 + len(self.sums) + len(self.cts)], *rows]
+
+    def _turn(self, state: list[Value], walked: Sequence[Value], ct_rows: Sequence[Value]) -> list[Value]:
+        """Have the state before the last turn that is left, and take the turn backwards."""
+        s, c = len(self.sums), len(self.cts)
+        places, top, used, end = state[:4]
+        sums, cts, stacks = state[4 : 4 + s], state[4 + s : 4 + s + c], state[4 + s + c :]
+        descended = repeat(
+            lambda places, top, *_: places[top] < end - 1,
+            lambda *own: self._descend(end, *own),
+            [places, top, used, *stacks],
+        )
+        places, top, used, stacks = descended[0], descended[1], descended[2], descended[3:]
+        row = self.row(top)
+        found = interpret(self.op.turn, [*self.constants, *[x[row] for x in stacks], *walked, *cts, *ct_rows])
+        new_sums = [old + g for old, g in zip(sums, found[:s], strict=True)]
+        return [places, top - 1, used, end - 1, *new_sums, *found[s : s + c], *stacks, *found[s + c :]]
+
+    def _descend(self, end: Value, places: Value, top: Value, used: Value, *stacks: Value) -> list[Value]:
+        """From the topmost slot some turns on, into the next one."""
+        start, slots = places[top], self.slots - top
+        far, used = self._far(end - start, slots, used)
+        row = self.row(top)
+        state = _advanced(self.loop, self.advance, self.constants, [x[row] for x in stacks], self.arrays, start, far)
+        top = top + 1
+        places[top] = start + far
+        _put(stacks, self.row(top), state)
+        return [places, top, used, *stacks]
+
+    def _far(self, turns: Value, slots: Value, used: Value) -> tuple[Value, Value]:
+        """How far on the next state is kept."""
+        plan = self.plan
+        if isinstance(plan, Recompute | Kept):
+            return turns - 1, used
+        alone = slots == 1
+        if isinstance(plan, Halving):
+            return np.where(alone, turns - 1, turns // 2), used
+        if self.table is not None:
+            return np.where(alone, turns - 1, self.table[used]), np.where(alone, used, used + 1)
+
+        def larger(r: Value, before: Value, reach: Value) -> list[Value]:
+            return [r + 1, reach, reach * (slots + r + 1) // (r + 1)]
+
+        one = WHOLE(1)
+        r, before, _ = repeat(lambda r, before, reach: (reach < turns) & (slots > 1), larger, [WHOLE(0), one, one])
+        within = np.maximum(slots + r - 1, 1)  # no division by zero where the result is not used
+        return np.where(alone, turns - 1, np.minimum(before, turns - before * slots // within)), used
+
+
+_WRITERS: dict[type, Callable[[Any, Sequence[Value]], list[Value]]] = {
+    Sweep: write_sweep,
+    WhileSweep: write_while_sweep,
+    Rewind: write_rewind,
+    Reversible: write_reversible,
+}

@@ -1,0 +1,166 @@
+"""What nobody reads of loops and branches: stacks, carries, constants, arrays, results, operands.
+
+A program is read backwards. A part of a loop stays when something that is read needs it, through any number of turns
+and at any depth: a carry that only its own next value needs goes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+from adjoint.ops.control.base import Cond, rearranged
+from adjoint.program.program import Atom, Equation, Program, Var
+from adjoint.simplify.loops.parts import Loop, acts, inner_programs, opened
+from adjoint.simplify.subprograms import map_programs
+
+SETTLED = "_without_dead_parts"  # on an equation all of whose results are read: there is nothing to do
+
+
+def without_dead_parts(program: Program) -> Program:
+    """The program without equations, and parts of loops and branches, that nobody reads."""
+    live = {a for a in program.outputs if isinstance(a, Var)}
+    kept: list[Equation] = []
+    changed = False
+    for eq in reversed(program.equations):
+        if not acts(eq.op) and not any(v in live for v in eq.outputs):
+            changed = True
+            continue
+        made = _pruned(eq, live) if inner_programs(eq.op) else eq
+        changed |= made is not eq
+        live.update(a for a in made.inputs if isinstance(a, Var))
+        kept.append(made)
+    values = {v: value for v, value in program.constants.items() if v in live}
+    if not changed and len(values) == len(program.constants):
+        return program
+    return Program(program.inputs, tuple(reversed(kept)), program.outputs, values)
+
+
+def _pruned(eq: Equation, live: set[Var]) -> Equation:
+    """An equation with programs inside, without what its live results do not need."""
+    if SETTLED in eq.__dict__ and live.issuperset(eq.outputs):
+        return eq
+    made = _without_dead(eq, live)
+    made.__dict__[SETTLED] = True
+    return made
+
+
+def _without_dead(eq: Equation, live: set[Var]) -> Equation:
+    loop = opened(eq)
+    if loop is not None:
+        _prune_loop(loop, live)
+        body = loop.body()
+        pruned = without_dead_parts(body)
+        if pruned is not body:
+            loop.equations, loop.values, loop.changed = list(pruned.equations), pruned.constants, True
+        return loop.closed()
+    if isinstance(eq.op, Cond):
+        return _prune_branches(eq, eq.op, live)
+    op = map_programs(eq.op, without_dead_parts)
+    return eq if op is eq.op else dataclasses.replace(eq, op=op)
+
+
+def _prune_branches(eq: Equation, op: Cond, live: set[Var]) -> Equation:
+    results = [j for j, v in enumerate(eq.outputs) if v in live]
+    if len(results) == len(eq.outputs):
+        branches = [without_dead_parts(p) for p in op.branches]
+    else:
+        branches = [without_dead_parts(rearranged(p, range(len(p.inputs)), results)) for p in op.branches]
+    read = [{a for e in p.equations for a in e.inputs} | set(p.outputs) for p in branches]
+    operands = [
+        i for i in range(len(eq.inputs) - 1) if any(p.inputs[i] in r for p, r in zip(branches, read, strict=True))
+    ]
+    if len(operands) == len(eq.inputs) - 1 and all(a is b for a, b in zip(branches, op.branches, strict=True)):
+        return eq
+    return dataclasses.replace(
+        eq,
+        op=Cond(tuple(rearranged(p, operands, range(len(results))) for p in branches)),
+        inputs=(eq.inputs[0], *[eq.inputs[1 + i] for i in operands]),
+        outputs=tuple(eq.outputs[j] for j in results),
+    )
+
+
+def _prune_loop(loop: Loop, live: set[Var]) -> None:
+    """Keep what the live results, the effects and the condition of a loop need."""
+    asked = _asked(loop)
+    seen, kept = _needed_inside(loop, live, asked)
+    before = (len(loop.ys), len(loop.carries), len(loop.constants), len(loop.walked), len(loop.equations))
+    loop.ys = [(a, v) for a, v in loop.ys if v in live]
+    loop.carries = [c for c in loop.carries if c.inside in seen or c.result in live or c.tested in asked]
+    loop.constants = [(v, a) for v, a in loop.constants if v in seen]
+    walked = [(v, a) for v, a in loop.walked if v in seen]
+    loop.walked = walked or loop.walked[:1] if loop.needs_rows else walked
+    loop.equations = [eq for position, eq in enumerate(loop.equations) if position in kept]
+    loop.values = {v: value for v, value in loop.values.items() if v in seen}
+    after = (len(loop.ys), len(loop.carries), len(loop.constants), len(loop.walked), len(loop.equations))
+    loop.changed |= before != after
+    test = loop.test
+    if test is not None:
+        whole = Program((), tuple(test.equations), (test.output,), test.values)
+        condition = without_dead_parts(whole)
+        tested = [(v, a) for v, a in test.constants if v in asked]
+        loop.changed |= len(tested) != len(test.constants) or condition is not whole
+        test.constants, test.equations, test.values = tested, list(condition.equations), condition.constants
+
+
+def _asked(loop: Loop) -> set[Var]:
+    """What the condition of a while loop reads."""
+    test = loop.test
+    return _needed(test.equations, [test.output], {})[0] if test is not None else set()
+
+
+def _needed_inside(loop: Loop, live: set[Var], asked: set[Var]) -> tuple[set[Var], set[int]]:
+    """The variables and equations of the body that are needed, a fixed point over the turns."""
+    roots = [a for a, v in loop.ys if v in live]
+    roots += [c.next for c in loop.carries if c.result in live or c.tested in asked]
+    return _needed(loop.equations, roots, {c.inside: c.next for c in loop.carries})
+
+
+def _needed(
+    equations: Sequence[Equation], roots: Iterable[Atom], follow: Mapping[Var, Atom]
+) -> tuple[set[Var], set[int]]:
+    """(variables, positions of equations) that the roots and the effects need; whoever needs v needs follow[v]."""
+    makers = {v: position for position, eq in enumerate(equations) for v in eq.outputs}
+    kept = {position for position, eq in enumerate(equations) if acts(eq.op)}
+    deep = {position for position in kept if inner_programs(equations[position].op)}
+    waiting = [*roots, *[a for position in kept - deep for a in equations[position].inputs]]
+    seen: set[Var] = set()
+    while waiting or deep:
+        if not waiting:  # equations with programs inside come last: more of their results may be needed by now
+            position = deep.pop()
+            waiting += _inputs_needed(equations[position], seen)
+            continue
+        atom = waiting.pop()
+        if not isinstance(atom, Var) or atom in seen:
+            continue
+        seen.add(atom)
+        if atom in follow:
+            waiting.append(follow[atom])
+        position = makers.get(atom)
+        if position is None:
+            continue
+        if inner_programs(equations[position].op):
+            deep.add(position)
+        elif position not in kept:
+            waiting += equations[position].inputs
+        kept.add(position)
+    return seen, kept
+
+
+def _inputs_needed(eq: Equation, live: set[Var]) -> list[Atom]:
+    """The inputs of an equation with programs inside that its live results and its effects need."""
+    loop = opened(eq)
+    if loop is not None:
+        asked = _asked(loop)
+        seen, _ = _needed_inside(loop, live, asked)
+        found = [a for v, a in (*loop.constants, *loop.walked) if v in seen]
+        found += [c.start for c in loop.carries if c.inside in seen or c.result in live or c.tested in asked]
+        found += [a for v, a in loop.test.constants if v in asked] if loop.test is not None else []
+        return found + ([a for _, a in loop.walked[:1]] if loop.needs_rows else [])
+    if isinstance(eq.op, Cond):
+        found: list[Atom] = [eq.inputs[0]]
+        for p in eq.op.branches:
+            seen, _ = _needed(p.equations, [a for a, v in zip(p.outputs, eq.outputs, strict=True) if v in live], {})
+            found += [a for v, a in zip(p.inputs, eq.inputs[1:], strict=True) if v in seen]
+        return found
+    return list(eq.inputs)

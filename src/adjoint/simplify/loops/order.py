@@ -1,0 +1,58 @@
+"""The passes over loops and branches, in the order in which they help one another.
+
+`TIDYING` takes away what is not needed, and loses nothing. `RESHAPING` moves work between loops and out of them, as
+cheap as it can be in the programs as they are: it comes when there is nothing to tidy any more, and is followed by
+tidying again. Each pass is about the loops of a program; those inside other loops come with the programs inside. Each
+gives back the very same program where it finds nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from adjoint.program.program import Program
+from adjoint.simplify.loops.accumulate import with_sums_behind_loops
+from adjoint.simplify.loops.batch_matmul import with_whole_products
+from adjoint.simplify.loops.branches import with_plain_branches
+from adjoint.simplify.loops.hoist import with_invariants_outside
+from adjoint.simplify.loops.interface import with_plain_interface
+from adjoint.simplify.loops.liveness import without_dead_parts
+from adjoint.simplify.loops.parts import inside_first
+from adjoint.simplify.loops.rematerialize import with_recomputed_residuals
+
+TIDYING: tuple[Callable[[Program], Program], ...] = (
+    with_plain_branches,
+    with_plain_interface,
+    with_invariants_outside,
+    without_dead_parts,
+)
+RESHAPING: tuple[Callable[[Program], Program], ...] = (
+    with_recomputed_residuals,
+    with_whole_products,
+    with_sums_behind_loops,
+    without_dead_parts,
+)
+
+
+def tidy_loops(program: Program) -> Program:
+    """The loops and branches of a program without what they do not need."""
+    return _passed(program, TIDYING)
+
+
+def reshape_loops(program: Program) -> Program:
+    """The loops of a program with their work where it is cheapest."""
+    return _passed(program, RESHAPING)
+
+
+def _passed(program: Program, passes: Sequence[Callable[[Program], Program]]) -> Program:
+    if any(hasattr(eq.op, "programs") for eq in program.equations):
+        for each in passes:
+            program = each(program)
+    return program
+
+
+def simplify_loops(program: Program) -> Program:
+    """All passes over loops and branches, at every depth."""
+    program = inside_first(tidy_loops)(program)
+    program = inside_first(reshape_loops)(program)
+    return inside_first(tidy_loops)(program)

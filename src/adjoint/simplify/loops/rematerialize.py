@@ -1,0 +1,251 @@
+"""Residuals of loops: what a second loop computes again instead of reading what a first one stored.
+
+The way back through a loop F is a loop B over the same turns, or all but a few of them, that reads residuals, stacked
+by F. Which of them are stored and which are computed again in B is weighed in `residual_choice`; here it is written
+into the two loops. What B computes again already is weighed with them (see `computed_twice`). What is computed again is
+computed by the same operations: the results are the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from adjoint.ops.arrays.index import Slice
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.types import ArrayType
+from adjoint.simplify.loops.parts import Loop, Renaming, opened
+from adjoint.simplify.loops.residual_choice import Choice
+from adjoint.simplify.loops.shared_work import computed_twice, is_among, reads_of
+from adjoint.simplify.loops.stack_readers import Row, StackReaders, Walk
+
+WEIGHED = "_weighed_against"  # on an equation: the loops whose residuals it reads as well as they can be chosen
+
+
+def with_recomputed_residuals(program: Program) -> Program:
+    """The program with the residuals between its loops chosen anew."""
+    if sum(hasattr(eq.op, "carries") for eq in program.equations) < 2:
+        return program
+    while True:  # a pair at a time: one that has changed may leave less to the next
+        changed = _first_change(program)
+        if changed is None:
+            return program
+        program = changed
+
+
+def _first_change(program: Program) -> Program | None:
+    """The program with another choice for one pair of loops; None if all are as cheap as they can be."""
+    readers: StackReaders | None = None
+    for first, eq in enumerate(program.equations):
+        forward = opened(eq)
+        if forward is None or not forward.ys:
+            continue
+        readers = readers or StackReaders(program)
+        pairs: dict[tuple[int, int], dict[Var, list[Row]]] = {}
+        for _, stack in forward.ys:
+            found = readers.of(stack) or []
+            walks = {(w.loop, w.offset) for w in found if isinstance(w, Walk)}
+            if len(walks) == 1:
+                pairs.setdefault(walks.pop(), {})[stack] = [r for r in found if isinstance(r, Row)]
+        for (second, offset), given in pairs.items():
+            weighed = program.equations[second].__dict__.setdefault(WEIGHED, set())
+            forward, backward = opened(eq), opened(program.equations[second])
+            if forward is None or backward is None or (eq, offset) in weighed:
+                continue
+            weighed.add((eq, offset))
+            changed = _Pair(program, readers, forward, backward, offset, given).changed(first, second)
+            if changed is not None:
+                return changed
+    return None
+
+
+class _Pair:
+    """Two loops, the second of which reads stacks of the first, `offset` rows on."""
+
+    def __init__(
+        self,
+        program: Program,
+        readers: StackReaders,
+        forward: Loop,
+        backward: Loop,
+        offset: int,
+        given: dict[Var, list[Row]],
+    ) -> None:
+        self.program, self.readers, self.offset, self.given = program, readers, offset, given
+        self.forward, self.backward = forward, backward
+        self.atom_of = {v: a for a, v in forward.ys}
+        self.stack_of = {a: v for a, v in forward.ys if isinstance(a, Var)}
+        self.constants, self.arrays = dict(forward.constants), dict(forward.walked)
+        self._turns = forward.ys[0][1].type.shape[:1]
+        self.shares = False  # whether the second loop computes what the first one has
+        self.inside: Renaming = {}  # variables of the first loop, as the second one calls them
+        self.values = dict(program.constants)
+        self.before: dict[int, list[Equation]] = {}  # new equations, by the position before which they stand
+        self.at_hand = {
+            whole: array for _, array in backward.walked for whole, at in [readers.source(array)] if at == offset
+        }
+
+    def changed(self, first: int, second: int) -> Program | None:
+        """The program with the cheapest choice; None if it is that already."""
+        before = {a for a in map(self.atom_of.__getitem__, self.given) if isinstance(a, Var)}
+        unread = self._store_what_is_computed_twice(second)
+        residuals = [a for a in map(self.atom_of.__getitem__, self.given) if isinstance(a, Var) and a not in unread]
+        if not residuals:
+            return None
+        choice = Choice(self.forward, self.given, residuals, self.at_hand)
+        if set(choice.stored) == before if self.shares else not choice.computed:
+            return None
+        dropped = self._write(choice, second)
+        removed: set[int] = set()
+        for stack in dropped:
+            for row in self.given[stack]:
+                self._write_row(choice, stack, row)
+                removed.add(row.position)
+            found = self.readers.of(stack) or []
+            removed |= {w.through for w in found if isinstance(w, Walk) and w.through is not None}
+        equations: list[Equation] = []
+        made = {first: self.forward.closed(), second: self.backward.closed()}
+        made[second].__dict__[WEIGHED] = {(made[first], self.offset)}
+        for position, eq in enumerate(self.program.equations):
+            equations += self.before.get(position, ())
+            if position not in removed:
+                equations.append(made.get(position, eq))
+        return Program(self.program.inputs, tuple(equations), self.program.outputs, self.values)
+
+    def _store_what_is_computed_twice(self, second: int) -> set[Var]:
+        """Let the second loop read what it computes and the first one has; the residuals that it then needs no more."""
+        forward, backward = self.forward, self.backward
+        inside = {array: v for v, array in forward.walked} | {v: a for a, v in forward.ys if isinstance(a, Var)}
+        whole_of = {array: whole for whole, array in self.at_hand.items()}
+        rows = {v: inside[whole_of[a]] for v, a in backward.walked if whole_of.get(a) in inside}
+        twice = computed_twice(forward, backward, rows)
+        backward.equations = [eq for eq in backward.equations if not is_among(eq, twice)]
+        read = reads_of(backward)
+        renaming: Renaming = {}
+        for v, w in twice.items():
+            if v in read:
+                if w not in self.stack_of:
+                    self.stack_of[w] = stack = Var(ArrayType((*self._turns, *w.type.shape), w.type.dtype))
+                    self.atom_of[stack] = w
+                    self.given[stack] = []
+                    forward.ys.append((w, stack))
+                renaming[v] = _paired(backward.walked, self._rows(self.stack_of[w], second), w.type)
+        self.shares = bool(renaming)
+        backward.substitute(renaming)
+        walks = {whole_of.get(a): v for v, a in backward.walked}
+        return {
+            a for stack, others in self.given.items() for a in [self.atom_of[stack]]
+            if isinstance(a, Var) and not others and stack in walks and walks[stack] not in read
+        }  # fmt: skip
+
+    def _write(self, choice: Choice, second: int) -> list[Var]:
+        """Write the choice into the two loops; the stacks that are not made any more."""
+        forward, backward = self.forward, self.backward
+        for v in choice.stored:
+            if v not in self.stack_of:
+                self.stack_of[v] = Var(ArrayType((*self._turns, *v.type.shape), v.type.dtype))
+                forward.ys.append((v, self.stack_of[v]))
+        before = list(backward.walked)
+
+        def read(v: Var) -> Atom:
+            if v not in self.inside:
+                if v in self.constants:
+                    self.inside[v] = _paired(backward.constants, self.constants[v], v.type)
+                elif v in forward.values:
+                    self.inside[v] = constant = Var(v.type)
+                    backward.values[constant] = forward.values[v]
+                else:
+                    self.inside[v] = _paired(backward.walked, self._rows(self._array(v), second), v.type)
+            return self.inside[v]
+
+        prologue = [_again(eq, read, self.inside) for eq in choice.computed]
+        kept = set(choice.stored)
+        dropped = [v for v in self.given if isinstance(self.atom_of[v], Var) and self.atom_of[v] not in kept]
+        gone = {self.at_hand[v]: v for v in dropped}
+        walked = [(v, a) for v, a in backward.walked if a not in gone]
+        if backward.needs_rows and not walked:  # it counts its turns by the rows of one of them
+            last = dropped.pop()
+            del gone[self.at_hand[last]]
+            walked = [(v, a) for v, a in backward.walked if a is self.at_hand[last]]
+        renaming: Renaming = {}
+        needed = reads_of(backward)
+        for v, array in before:
+            if array in gone and v in needed:
+                atom = self.atom_of[gone[array]]
+                renaming[v] = read(atom) if isinstance(atom, Var) else atom
+        backward.walked = walked
+        backward.substitute(renaming)
+        backward.equations[:0] = prologue
+        forward.ys = [(a, v) for a, v in forward.ys if v not in dropped]
+        forward.changed = backward.changed = True
+        return dropped
+
+    def _array(self, v: Var) -> Atom:
+        """The rows of a variable of the first loop, outside."""
+        return self.stack_of[v] if v in self.stack_of else self.arrays[v]
+
+    def _rows(self, array: Atom, second: int) -> Atom:
+        """The rows of an array that the second loop walks along."""
+        if array not in self.at_hand:
+            length = self.backward.length
+            if self.forward.length == length:
+                self.at_hand[array] = array
+            else:
+                op = Slice(((self.offset, self.offset + (length or 0), 1),))
+                self.at_hand[array] = self._new(op, array, second)
+        return self.at_hand[array]
+
+    def _new(self, op: Slice, atom: Atom, position: int) -> Var:
+        out = Var(op.result_type(atom.type))
+        at = self.program.equations[position]
+        self.before.setdefault(position, []).append(Equation(op, (atom,), (out,), at.location, at.scope, at.quiet))
+        return out
+
+    def _write_row(self, choice: Choice, stack: Var, row: Row) -> None:
+        """One row of a stack that is not made any more, computed where it is read."""
+        atom = self.atom_of[stack]
+        result = self.program.equations[row.position].outputs[0]
+        here = self.before.setdefault(row.position, [])
+        known: Renaming = {}
+
+        def read(v: Var) -> Atom:
+            if v not in known:
+                if v in self.constants:
+                    known[v] = self.constants[v]
+                elif v in self.forward.values:
+                    known[v] = constant = Var(v.type)
+                    self.values[constant] = self.forward.values[v]
+                else:
+                    known[v] = self._new(Slice((row.index,)), self._array(v), row.position)
+            return known[v]
+
+        needed: set[Atom] = {atom}
+        chain: list[Equation] = []
+        for eq in reversed(choice.computed):
+            if needed.intersection(eq.outputs):
+                needed.update(eq.inputs)
+                chain.append(eq)
+        if not chain and isinstance(atom, Var):
+            here.append(dataclasses.replace(self.program.equations[row.position], inputs=(self._array(atom),)))
+        for eq in reversed(chain):
+            made = _again(eq, read, known)
+            outputs = tuple(result if v is atom else w for v, w in zip(eq.outputs, made.outputs, strict=True))
+            here.append(dataclasses.replace(made, outputs=outputs))
+
+
+def _again(eq: Equation, read: Callable[[Var], Atom], names: Renaming) -> Equation:
+    """An equation of the first loop, somewhere else; it has warned of what it warns of."""
+    inputs = tuple([a if isinstance(a, Literal) else read(a) for a in eq.inputs])
+    outputs = tuple(Var(v.type) for v in eq.outputs)
+    names.update(zip(eq.outputs, outputs, strict=True))
+    return dataclasses.replace(eq, inputs=inputs, outputs=outputs, quiet=True)
+
+
+def _paired(pairs: list[tuple[Var, Atom]], outer: Atom, kind: ArrayType) -> Var:
+    """What a value outside is called inside; it is given to the loop if it was not."""
+    for v, atom in pairs:
+        if atom is outer:
+            return v
+    v = Var(ArrayType(kind.shape, kind.dtype, kind.weak))
+    pairs.append((v, outer))
+    return v

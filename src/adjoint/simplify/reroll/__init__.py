@@ -1,0 +1,1 @@
+"""Unrolled Python loops become loops again."""

@@ -1,0 +1,1 @@
+"""Rewrite rules: identities of arithmetic, shapes, indexing, contractions and reductions."""

@@ -1,0 +1,358 @@
+"""Reading and writing parts of arrays: what is read from a part that is at hand is read there."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice
+from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad
+from adjoint.ops.elementwise.arithmetic import add
+from adjoint.program.program import Atom, Literal, Var
+from adjoint.program.types import ArrayType
+from adjoint.simplify.rules.rule import ANY, Rule, rule
+from adjoint.simplify.rules.shapes import reshaped
+from adjoint.simplify.rules.static_index import FULL, Items, composed, disjoint, extent, keeps_order, normal, shape_of
+
+FARTHEST = 64  # writes that are looked through for the one that is read
+
+
+def sliced(r: Any, x: Atom, items: Items) -> Atom:
+    """x[items], for items in normal form."""
+    if not items:
+        return x
+    return r.apply(Slice(items), (x,), ArrayType(shape_of(items, x.type.shape), x.type.dtype))
+
+
+@rule("a slice in normal form; one that takes all is none, or a reshape", Slice, ANY)
+def normal_slice(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    (x,) = inputs
+    items = normal(op.items, x.type.shape)
+    if items is None or isinstance(x, Literal):
+        return None
+    if keeps_order(items, x.type.shape):
+        return reshaped(r, x, kind.shape)
+    return None if items == op.items else sliced(r, x, items)
+
+
+@rule("x[a][b] = x[a, b]", Slice, Slice)
+def slice_of_slice(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    eq = r.defined[inputs[0]]
+    (x,) = eq.inputs
+    inner, outer = normal(eq.op.items, x.type.shape), normal(op.items, inputs[0].type.shape)
+    if inner is None or outer is None:
+        return None
+    items = composed(inner, outer, x.type.shape)
+    return None if items is None else sliced(r, x, items)
+
+
+@rule("a slice of a broadcast is a broadcast of a slice", Slice, Broadcast)
+def slice_of_broadcast(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    (x,) = r.defined[inputs[0]].inputs
+    if isinstance(x, Literal):
+        return r.spread(x, kind.shape)
+    wide = inputs[0].type.shape
+    items = normal(op.items, wide)
+    if items is None or None in items:
+        return None
+    lead = len(wide) - x.type.ndim
+    inside: list[Any] = []
+    for axis, item in enumerate((*items, *[FULL] * (len(wide) - len(items)))):
+        if axis >= lead:
+            alike = x.type.shape[axis - lead] == wide[axis]
+            inside.append(item if alike else 0 if isinstance(item, int) else FULL)
+    there = normal(tuple(inside), x.type.shape)
+    return None if there is None else r.spread(sliced(r, x, there), kind.shape)
+
+
+@rule("a slice that lies in one part of a concatenation is read from that part", Slice, Concatenate)
+def slice_of_concatenate(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    eq = r.defined[inputs[0]]
+    axis, n = eq.op.axis, inputs[0].type.shape[eq.op.axis]
+    items = normal(op.items, inputs[0].type.shape)
+    if items is None or None in items[: axis + 1] or len(items) <= axis or items[axis] == FULL:
+        return None
+    item = items[axis]
+    first, step, count = (item, 1, 1) if isinstance(item, int) else extent(item, n)
+    last = first + step * (count - 1)
+    start = 0
+    for part in eq.inputs:
+        stop = start + part.type.shape[axis]
+        if count and start <= min(first, last) and max(first, last) < stop and part.type.dtype == kind.dtype:
+            return sliced(r, part, _moved(items, axis, -start, part.type.shape))
+        start = stop
+    return None
+
+
+@rule("a slice that lies inside the padding is read from what was padded", Slice, Pad)
+def slice_of_pad(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    eq = r.defined[inputs[0]]
+    (x,) = eq.inputs
+    items = normal(op.items, inputs[0].type.shape)
+    if items is None or None in items:
+        return None
+    for axis, (item, (before, _)) in enumerate(zip(items, eq.op.widths, strict=False)):
+        if item == FULL:
+            continue
+        first, step, count = (item, 1, 1) if isinstance(item, int) else extent(item, inputs[0].type.shape[axis])
+        last = first + step * (count - 1)
+        if not count or min(first, last) < before or max(first, last) >= before + x.type.shape[axis]:
+            return None
+    if any(widths != (0, 0) for widths in eq.op.widths[len(items) :]):
+        return None
+    if any(item == FULL and widths != (0, 0) for item, widths in zip(items, eq.op.widths, strict=False)):
+        return None
+    for axis, (before, _) in enumerate(eq.op.widths[: len(items)]):
+        items = _moved(items, axis, -before, (*x.type.shape[: axis + 1], *inputs[0].type.shape[axis + 1 :]))
+    there = normal(items, x.type.shape)
+    return None if there is None else sliced(r, x, there)
+
+
+def _moved(items: Items, axis: int, by: int, shape: tuple[Any, ...]) -> Items:
+    """The items with one of them moved along its axis, in an array of this shape."""
+    items = (*items, *[FULL] * (axis + 1 - len(items)))
+    item = items[axis]
+    if isinstance(item, int):
+        new: Any = item + by
+    elif item == FULL:
+        new = FULL
+    else:
+        start, stop, step = item
+        end = -1 if stop is None else stop
+        new = (start + by, None if end + by < 0 else end + by, step)
+    found = normal((*items[:axis], new, *items[axis + 1 :]), shape)
+    return found if found is not None else items
+
+
+@rule("what was written is read where it was written, and the rest from before the writing", Slice, ScatterSet)
+def slice_of_set(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    (x,) = inputs
+    shape = x.type.shape
+    items = normal(op.items, shape)
+    if items is None:
+        return None
+    for _ in range(FARTHEST):
+        eq = r.made_by(x, ScatterSet)
+        if eq is None or eq.op.place[0] != "slice":
+            break
+        place = normal(eq.op.place[1], shape)
+        if place is None:
+            break
+        if place == items:
+            written = eq.inputs[1]
+            return _in_dtype(r, written, kind)
+        if not disjoint(place, items, shape):
+            break
+        x = eq.inputs[0]
+    return None if x is inputs[0] else sliced(r, x, items)
+
+
+def _in_dtype(r: Any, x: Atom, kind: ArrayType) -> Atom | None:
+    """A value that is written into an array, in its dtype and with no more axes; it is spread afterwards."""
+    if x.type.ndim > kind.ndim:  # axes of size one in front
+        x = reshaped(r, x, x.type.shape[x.type.ndim - kind.ndim :])
+    if x.type.dtype == kind.dtype or isinstance(x, Literal):
+        return x if x.type.dtype.kind != "c" or kind.dtype.kind == "c" else None
+    return r.apply(Convert(kind.dtype), (x,), ArrayType(x.type.shape, kind.dtype))
+
+
+@rule("x[:] = v is v", ScatterSet)
+def set_all(r: Any, op: ScatterSet, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    x, v = inputs[:2]
+    if op.place[0] != "slice":
+        return None
+    items = normal(op.place[1], kind.shape)
+    if items == () and (found := _in_dtype(r, v, kind)) is not None:
+        return found
+    if items is not None and 0 in shape_of(items, kind.shape):
+        return x if isinstance(x, Var) else None
+    if items is None or items == op.place[1]:
+        return _set_again(r, op, x, v, kind)
+    return r.apply(ScatterSet(("slice", items)), inputs, kind)
+
+
+def _set_again(r: Any, op: ScatterSet, x: Atom, v: Atom, kind: ArrayType) -> Atom | None:
+    """What is written over is not written."""
+    eq = r.made_by(x, ScatterSet)
+    return r.apply(op, (eq.inputs[0], v), kind) if eq is not None and eq.op == op and op.place[0] == "slice" else None
+
+
+@rule("parts that fill an array one after another are a concatenation; zeros are not added", ScatterSum)
+def plain_scatter(r: Any, op: ScatterSum, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    keys = op.keys
+    parts, indices = inputs[: len(keys)], inputs[len(keys) :]
+    if any(key[0] != "slice" for key in keys):
+        return _without_zeros(r, op, parts, indices, kind)
+    items = [normal(key[1], op.shape) for key in keys]
+    if any(i is None for i in items):
+        return None
+    live = [(i, part) for i, part in zip(items, parts, strict=True) if not _is_zero(r, part)]
+    if not live:
+        return r.literal(kind.dtype.type(0))
+    if all(part.type.dtype == kind.dtype for _, part in live):
+        live = _added_by_place(r, live)
+        filled = _concatenated(r, live, kind)
+        if filled is not None:
+            return filled
+    if len(live) == len(keys) and tuple(items) == tuple(key[1] for key in keys):
+        return None
+    made = ScatterSum(op.shape, op.dtype, tuple(("slice", i) for i, _ in live))
+    return r.apply(made, tuple([part for _, part in live]), kind)
+
+
+def _added_by_place(r: Any, live: list[tuple[Any, Atom]]) -> list[tuple[Any, Atom]]:
+    """Parts for the same place as one part, their sum."""
+    sums: dict[Any, Atom] = {}
+    for items, part in live:
+        key = (items, part.type.shape)
+        sums[key] = r.apply(add, (sums[key], part), part.type) if key in sums else part
+    return live if len(sums) == len(live) else [(items, part) for (items, _), part in sums.items()]
+
+
+def _without_zeros(r: Any, op: ScatterSum, parts: Sequence[Atom], indices: Sequence[Atom], kind: ArrayType) -> Any:
+    live = [j for j, part in enumerate(parts) if not _is_zero(r, part)]
+    if len(live) == len(parts):
+        return None
+    if not live:
+        return r.literal(kind.dtype.type(0))
+    starts = np.cumsum([0, *[key[1] if key[0] == "gather" else 0 for key in op.keys]]).tolist()
+    kept = [a for j in live for a in indices[starts[j] : starts[j + 1]]]
+    made = ScatterSum(op.shape, op.dtype, tuple(op.keys[j] for j in live))
+    return r.apply(made, (*[parts[j] for j in live], *kept), kind)
+
+
+def _is_zero(r: Any, atom: Atom) -> bool:
+    if isinstance(atom, Var):
+        eq = r.made_by(atom, Broadcast)
+        if eq is None:
+            return False
+        atom = eq.inputs[0]
+    return isinstance(atom, Literal) and bool(atom.value == 0)
+
+
+def _concatenated(r: Any, live: list[tuple[Any, Atom]], kind: ArrayType) -> Atom | None:
+    """Parts that lie side by side along one axis and fill the array, as one array."""
+    shape = kind.shape
+    if len(live) == 1:
+        items, part = live[0]
+        whole = keeps_order(items, shape) and part.type.shape == shape_of(items, shape)
+        return reshaped(r, part, shape) if whole else None
+    axes = {axis for items, _ in live for axis, item in enumerate(items) if item != FULL}
+    if len(axes) != 1 or any(None in items for items, _ in live):
+        return None
+    (axis,) = axes
+    pieces: list[tuple[int, int, Atom]] = []
+    for items, part in live:
+        item = items[axis] if axis < len(items) else FULL
+        if isinstance(item, tuple) and item != FULL and item[2] != 1:
+            return None
+        start, _, count = (item, 1, 1) if isinstance(item, int) else extent(item, shape[axis])
+        if part.type.shape != shape_of(items, shape):
+            return None
+        pieces.append((start, start + count, reshaped(r, part, (*shape[:axis], count, *shape[axis + 1 :]))))
+    pieces.sort(key=lambda piece: piece[0])
+    ends = [0, *[stop for _, stop, _ in pieces]]
+    if ends[-1] != shape[axis] or any(start != end for (start, _, _), end in zip(pieces, ends, strict=False)):
+        return None
+    return r.apply(Concatenate(axis), tuple([part for _, _, part in pieces]), kind)
+
+
+@rule("a gather at known places in equal steps is a slice", Gather)
+def gather_in_steps(r: Any, op: Gather, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    x, *indices = inputs
+    if isinstance(x, Literal) or any(isinstance(i, Var) and i not in r.constants for i in indices):
+        return None
+    items: list[Any] = []
+    for axis, index in enumerate(indices):
+        value: Any = index.value if isinstance(index, Literal) else r.constants[index]
+        item = _in_steps(value, x.type.shape[axis])
+        if item is None:
+            return None
+        items.append(item)
+    if len(items) > 1 and not all(isinstance(item, int) for item in items):
+        return None
+    found = normal(tuple(items), x.type.shape)
+    return None if found is None else sliced(r, x, found)
+
+
+def _in_steps(value: Any, n: Any) -> Any:
+    """The item of a static index for places that are known: a number, or equal steps; None for others."""
+    if not isinstance(n, int) or np.ndim(value) > 1 or np.size(value) > 4096:
+        return None
+    places = [int(i) + n if i < 0 else int(i) for i in np.atleast_1d(value).tolist()]
+    if not places or not all(0 <= i < n for i in places):
+        return None
+    if np.ndim(value) == 0:
+        return places[0]
+    step = places[1] - places[0] if len(places) > 1 else 1
+    if step == 0 or any(b - a != step for a, b in itertools.pairwise(places)):
+        return None
+    stop = places[-1] + (1 if step > 0 else -1)
+    return (places[0], stop if stop >= 0 else None, step)
+
+
+@rule("a concatenation of one part, of neighbouring slices of one array, or with empty parts", Concatenate)
+def joined(r: Any, op: Concatenate, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    axis = op.axis
+    parts: list[Atom] = []
+    for part in inputs:
+        if part.type.shape[axis] == 0 and len(inputs) > 1:
+            continue
+        eq = r.made_by(part, Concatenate)
+        if eq is not None and eq.op == op and part.type.dtype == kind.dtype and r.once(part):
+            parts += eq.inputs
+        else:
+            parts.append(part)
+    parts = _neighbours_joined(r, parts, axis)
+    if len(parts) == len(inputs) or any(part.type.dtype != kind.dtype for part in parts):
+        return None
+    if len(parts) == 1:
+        return parts[0]
+    return r.apply(op, tuple(parts), kind) if parts else r.literal(kind.dtype.type(0))
+
+
+def _neighbours_joined(r: Any, parts: list[Atom], axis: int) -> list[Atom]:
+    found: list[Atom] = []
+    for part in parts:
+        merged = _two_joined(r, found[-1], part, axis) if found else None
+        if merged is None:
+            found.append(part)
+        else:
+            found[-1] = merged
+    return found
+
+
+def _two_joined(r: Any, a: Atom, b: Atom, axis: int) -> Atom | None:
+    first, second = r.made_by(a, Slice), r.made_by(b, Slice)
+    if first is None or second is None or first.inputs[0] is not second.inputs[0]:
+        return None
+    (x,) = first.inputs
+    one, two = normal(first.op.items, x.type.shape), normal(second.op.items, x.type.shape)
+    if one is None or two is None or len(one) <= axis or len(two) <= axis or None in one or None in two:
+        return None
+    if one[:axis] != two[:axis] or one[axis + 1 :] != two[axis + 1 :] or any(isinstance(i, int) for i in one[:axis]):
+        return None
+    if isinstance(one[axis], int) or isinstance(two[axis], int) or FULL in (one[axis], two[axis]):
+        return None
+    (start, end, step), (begin, stop, stride) = one[axis], two[axis]
+    if step != 1 or stride != 1 or end != begin:
+        return None
+    items = normal((*one[:axis], (start, stop, 1), *one[axis + 1 :]), x.type.shape)
+    return None if items is None else sliced(r, x, items)
+
+
+RULES: list[Rule] = [
+    slice_of_slice,
+    slice_of_broadcast,
+    slice_of_concatenate,
+    slice_of_pad,
+    slice_of_set,
+    normal_slice,
+    set_all,
+    plain_scatter,
+    gather_in_steps,
+    joined,
+]

@@ -1,0 +1,70 @@
+"""Objects matched by their attributes: dataclasses among the arguments."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjoint.compile.callable import (
+    ArrayLeaf,
+    Equal,
+    NumberLeaf,
+    ObjectNode,
+    Output,
+    OutputType,
+    Specialisation,
+    reference,
+)
+from tests.compile.callable.kernels import FLOAT, Missed, echo, entry
+
+X = np.arange(12.0).reshape(3, 4)
+
+
+class Thing:
+    def __init__(self, **attributes: Any) -> None:
+        vars(self).update(attributes)
+
+
+class Slotted:
+    __slots__ = ("x",)
+
+
+def test_objects_by_their_attributes() -> None:
+    node = ObjectNode(Thing, {"x": ArrayLeaf(0, FLOAT, (3, 4)), "name": Equal("a")})
+    made = Specialisation(
+        echo(X.nbytes), 1, [node], [OutputType(FLOAT, (3, 4))], Output(0), workspace=None, context=None
+    )
+    reference.check(made)
+    call = entry(made)
+    for fits in (Thing(x=X, name="a"), Thing(name="a", x=X + 1)):
+        assert np.array_equal(call(fits), fits.x)
+        assert np.array_equal(reference.run(made, (fits,), {})[1], fits.x)
+    other = type("Other", (Thing,), {})
+    for thing in (
+        Thing(x=X, name="b"),
+        Thing(x=X),
+        Thing(x=X, name="a", more=1),
+        Thing(x=X[:2], name="a"),
+        other(x=X, name="a"),
+        Slotted(),
+        {"x": X, "name": "a"},
+    ):
+        with pytest.raises(Missed):
+            call(thing)
+        with pytest.raises(reference.Other):
+            reference.run(made, (thing,), {})
+
+
+def test_attributes_that_the_object_alone_holds() -> None:
+    node = ObjectNode(Thing, {"x": NumberLeaf(0, float)})
+    call = entry(Specialisation(echo(8), 1, [node], [OutputType(FLOAT, ())], Output(0), workspace=None, context=None))
+    thing = Thing()
+    for k in range(1000):
+        thing.x = k + 0.5
+        assert call(thing) == k + 0.5
+    before = sys.getrefcount(vars(thing))
+    for _ in range(5):
+        call(thing)
+    after = sys.getrefcount(vars(thing))
+    assert after == before

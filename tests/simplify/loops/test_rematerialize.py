@@ -1,0 +1,202 @@
+"""Residuals between loops: which are stored and which are computed again, with the same results to the last bit."""
+
+import numpy as np
+
+import adjoint as ad
+from adjoint.program.check import check
+from adjoint.program.program import Program
+from adjoint.simplify.loops.interface import with_plain_interface
+from adjoint.simplify.loops.liveness import without_dead_parts
+from adjoint.simplify.loops.order import simplify_loops
+from adjoint.simplify.loops.rematerialize import with_recomputed_residuals
+from adjoint.simplify.passes import simplify
+from tests.simplify.programs import loops_of, program_of, same_results, titles
+from tests.simplify.recurrent import (
+    chain,
+    chain_arguments,
+    motion_arguments,
+    network,
+    network_arguments,
+    prey_and_predators,
+)
+
+X = np.array([0.6, 0.9, 0.35])
+
+
+def chosen(f, *args) -> Program:
+    before, arguments = program_of(f, *args)
+    plain = without_dead_parts(with_plain_interface(before))
+    after = check(with_recomputed_residuals(plain))
+    same_results(before, after, arguments, rounding=0.0)
+    return after
+
+
+def stored(program: Program, carries: int) -> list[tuple[int, ...]]:
+    """The shapes of one turn of what the first loop of a program stacks."""
+    return [v.type.shape[1:] for v in loops_of(program)[0].outputs[carries:]]
+
+
+def motion(turns: int) -> Program:
+    return simplify_loops(
+        program_of(
+            ad.value_and_grad(lambda *a: prey_and_predators(*a, turns=turns), argnums=(0, 1)), *motion_arguments()
+        )[0]
+    )
+
+
+def test_of_an_equation_of_motion_the_states_of_the_stages_are_stored() -> None:
+    chosen(ad.value_and_grad(prey_and_predators, argnums=(0, 1)), *motion_arguments())
+    assert len(stored(motion(6), 2)) == 8  # of the sixteen residuals: x and y of four stages
+
+
+def test_of_a_long_motion_only_the_state_is_stored() -> None:
+    forward = loops_of(motion(1_000_000))[0]
+    assert set(forward.op.body.outputs[2:]) == set(forward.op.body.inputs[-2:])  # the carries themselves
+
+
+def test_of_a_network_only_the_state_is_stored() -> None:
+    program = chosen(ad.value_and_grad(network, argnums=(0, 1, 2, 3)), *network_arguments())
+    assert stored(program, 1) == [(3,), (3,)]  # hₜ, which is read outside as well, and hₜ₋₁
+    assert "tanh" not in titles(loops_of(program)[1].op.body)
+
+
+def test_of_a_chain_exponentials_are_stored_and_sums_computed_again() -> None:
+    program = chosen(ad.value_and_grad(chain, argnums=(0, 1)), *chain_arguments())
+    shapes = stored(program, 1)
+    assert shapes.count((4, 4)) == 1  # exp(…), not the sum inside it
+    back = titles(loops_of(program)[1].op.body)
+    assert "exp" not in back
+    assert "add" in back
+
+
+def test_what_is_read_outside_as_well_is_not_computed_again() -> None:
+    def f(x):
+        last, (a, b) = ad.scan(lambda c, t: (np.sin(c * t) * t, (c * t, c)), x[0], x)
+        return last * np.sum(a * a) * np.sum(b)
+
+    program = chosen(ad.value_and_grad(f), X)
+    assert len(stored(program, 1)) == 3  # c·t and c, which are read outside, and cos(c·t)
+
+
+def test_a_residual_that_is_costly_is_stored() -> None:
+    def f(x):
+        return np.sum(ad.scan(lambda c, t: (np.linalg.inv(c) * t + c, None), np.outer(x, x) + np.eye(3), x)[0])
+
+    program = chosen(ad.value_and_grad(f), X)
+    assert titles(loops_of(program)[0].op.body).count("inv") == 1
+    assert "inv" not in titles(loops_of(program)[1].op.body)
+
+
+def test_random_numbers_are_drawn_once() -> None:
+    def f(x):
+        def body(carry, t):
+            c, rng = carry
+            z = rng.standard_normal()
+            return (c * z * t, rng), None
+
+        return ad.scan(body, (x[0], ad.random.default_rng(3)), x)[0][0]
+
+    before, arguments = program_of(ad.value_and_grad(f), X)
+    after = check(simplify_loops(before))
+    same_results(before, after, arguments)
+    assert str(after).count("randombits") == str(before).count("randombits")
+
+
+def test_effects_are_not_repeated(capsys) -> None:
+    def f(x):
+        def body(c, t):
+            ad.debug.print("{:.3f}", c)
+            return np.square(c) * t, None
+
+        return ad.scan(body, x[0], x)[0]
+
+    program = chosen(ad.value_and_grad(f), X)
+    capsys.readouterr()
+    program(X)
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_while_loops() -> None:
+    def f(x):
+        def body(s):
+            a = s * x[0] + 1.0
+            b = a * x[1] + s
+            return a * b * 0.3 + s
+
+        return ad.while_loop(lambda s: s < 50.0, body, x[2])
+
+    program = chosen(ad.value_and_grad(f), X)
+    assert stored(program, 1) == [()]  # the carry
+    assert loops_of(program)[1].op.length is None
+
+
+def test_the_second_derivative() -> None:
+    def f(theta):
+        return prey_and_predators(theta, np.array([10.0, 5.0]), np.array([8.0, 3.0]))
+
+    before, arguments = program_of(ad.grad(lambda t: np.sum(ad.grad(f)(t) ** 2)), motion_arguments()[0])
+    after = check(simplify_loops(before))
+    same_results(before, after, arguments)
+
+    def memory(program: Program) -> int:
+        return sum(v.type.size for eq in loops_of(program) for v in eq.outputs)
+
+    assert memory(after) < 0.7 * memory(before)
+
+
+def test_loops_inside_loops() -> None:
+    def f(x):
+        def outer(c, t):
+            return ad.scan(lambda d, s: ((d + 1.0) * s * t, None), c, x)[0], None
+
+        return ad.scan(outer, x[0], x)[0]
+
+    before, arguments = program_of(ad.value_and_grad(f), X)
+    after = check(simplify_loops(before))
+    same_results(before, after, arguments)
+
+
+def test_a_loop_that_reads_a_range_of_rows_and_rows_read_by_themselves() -> None:
+    xs = np.linspace(0.1, 1.0, 10)
+
+    def f(xs):
+        k = np.float64(2.0)
+        _, (a, b, d) = ad.scan(lambda c, x: (np.sin(c) * x, (c * k, c * 3.0, c * 5.0 + xs[0])), 0.5, xs)
+        total, _ = ad.scan(lambda s, r: (s * r[0] + r[1] - r[2], None), xs[2], (a[1:9], b[1:9], d[1:9]), reverse=True)
+        return total * a[9] + b[0] * d[-1]
+
+    program = chosen(f, xs)
+    assert stored(program, 1) == [()]
+    assert titles(loops_of(program)[1].op.body).count("multiply") == 4
+    assert titles(program).count("multiply") == 2 + 3
+
+
+def test_a_loop_that_was_written_out() -> None:
+    def f(scores, moves):
+        a = scores[0]
+        for t in range(1, len(scores)):
+            m = a[:, None] + moves
+            a = scores[t] + np.log(np.exp(m).sum(0))
+        return np.sum(a)
+
+    before, arguments = program_of(ad.value_and_grad(f, argnums=(0, 1)), *chain_arguments(24, 5))
+    after = check(simplify(before))
+    same_results(before, after, arguments)
+    forward, _ = loops_of(after)
+    assert sum(v.type.shape[1:] == (5, 5) for v in forward.outputs) == 1
+
+
+def steps_of_steps(x, outer: int, inner: int):
+    def step(c, _):
+        return ((c * x[0] + 1.0) * c + x[1]) * 0.3, None
+
+    return ad.scan(lambda c, _: (ad.scan(step, c, None, length=inner)[0], None), x[2], None, length=outer)[0]
+
+
+def test_a_loop_inside_is_run_again_when_memory_is_dear() -> None:
+    before, arguments = program_of(ad.value_and_grad(lambda x: steps_of_steps(x, 3, 4)), X)
+    after = check(simplify(before))
+    same_results(before, after, arguments)
+    assert (4,) in stored(after, 1)  # what each of its turns needs
+    program, _ = program_of(ad.value_and_grad(lambda x: steps_of_steps(x, 50_000, 100)), X)
+    assert stored(simplify(program), 1) == [()]  # the carry around it

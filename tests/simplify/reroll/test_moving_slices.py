@@ -1,0 +1,111 @@
+"""Slices that move: what all turns read or write at once is what they do one by one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adjoint.ops.arrays.index import ScatterSet, subscript
+from adjoint.ops.elementwise.arithmetic import add
+from adjoint.program.check import check
+from adjoint.program.program import Equation, Program, Var, interpret
+from adjoint.program.types import ArrayType
+from adjoint.simplify.reroll.moving_slices import Draft, MovingPlaces
+
+SHAPE = (12, 9, 5)
+FLOAT = np.dtype(np.float64)
+
+
+@st.composite
+def items(draw, turns):
+    """For each turn the items of a slice of an array of shape SHAPE."""
+    columns = []
+    for n in SHAPE[: draw(st.integers(1, 3))]:
+        kind = draw(st.sampled_from(["integer", "moving", "anywhere", "window", "block", "all", "new"]))
+        if kind == "integer":
+            columns.append([draw(st.integers(-n, n - 1))] * turns)
+        elif kind == "moving":
+            down = draw(st.booleans())
+            columns.append([n - 1 - t if down else t for t in range(turns)])
+        elif kind == "anywhere":
+            columns.append(draw(st.lists(st.integers(0, n - 1), min_size=turns, max_size=turns)))
+        elif kind == "window":
+            columns.append([(t % (n - 1), t % (n - 1) + 2, 1) for t in range(turns)])
+        elif kind == "block" and 2 * turns <= n:
+            columns.append([(2 * t, 2 * t + 2, None) for t in range(turns)])
+        elif kind == "new":
+            columns.append([None] * turns)
+            columns.append([(None, None, None)] * turns)
+        else:
+            columns.append([(None, None, None)] * turns)
+    return [("slice", row) for row in zip(*columns, strict=True)]
+
+
+PLACES = st.integers(2, 5).flatmap(items)
+
+
+def values(*shape):
+    return np.random.default_rng(5).normal(size=shape)
+
+
+def evaluated(draft, inputs, output, args):
+    program = check(Program(tuple(inputs), tuple(draft.equations), (output,), draft.constants))
+    return interpret(program, args)[0]
+
+
+def drafted():
+    return Draft(Equation(add, (), ()))
+
+
+@given(PLACES)
+def test_reads(keys):
+    x = values(*SHAPE)
+    places = MovingPlaces.of(keys, SHAPE)
+    assert places is not None
+    if places.moving:
+        draft, v = drafted(), Var(ArrayType(SHAPE, FLOAT))
+        found = evaluated(draft, [v], places.read(draft, v), [x])
+        np.testing.assert_array_equal(found, np.stack([x[subscript(key, ())] for key in keys]))
+
+
+@given(PLACES)
+def test_reads_of_one_turn(keys):
+    x = values(*SHAPE)
+    places = MovingPlaces.of(keys, SHAPE)
+    assert places is not None
+    for t, key in enumerate(keys):
+        if places.moving:
+            draft, v = drafted(), Var(ArrayType(SHAPE, FLOAT))
+            indices = [draft.constant(np.array(array[t])) for array in places.indices(places.moving)]
+            found = evaluated(draft, [v], places.read_one(draft, v, indices), [x])
+            np.testing.assert_array_equal(found, x[subscript(key, ())])
+
+
+@given(PLACES, st.integers(0, 2))
+def test_writes_to_places_apart(keys, broadcast):
+    x = values(*SHAPE)
+    places = MovingPlaces.of(keys, SHAPE)
+    assert places is not None
+    if not (places.moving and places.distinct):
+        return
+    outer = places.outer
+    shape = outer if broadcast == 0 else outer[1:] if broadcast == 1 else (1, *outer)
+    new = values(len(keys), *shape)
+    wanted = x.copy()
+    for t, key in enumerate(keys):
+        wanted[subscript(key, ())] = new[t]
+    draft, v, w = drafted(), Var(ArrayType(SHAPE, FLOAT)), Var(ArrayType(new.shape, FLOAT))
+    key, aligned, indices = places.write(draft, w)
+    z = draft.write(ScatterSet(key), v, aligned, *indices)
+    np.testing.assert_array_equal(evaluated(draft, [v, w], z, [x, new]), wanted)
+
+
+def test_places_that_meet_are_not_apart():
+    windows = MovingPlaces.of([("slice", ((t, t + 3, 1),)) for t in range(5)], SHAPE)
+    assert windows is not None
+    assert not windows.distinct
+
+
+@pytest.mark.parametrize("key", [("gather", 1), ("slice", ((0, 2, 1),))])
+def test_keys_of_different_form_have_no_places(key):
+    assert MovingPlaces.of([("slice", (0,)), key], SHAPE) is None
