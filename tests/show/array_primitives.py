@@ -12,19 +12,13 @@ from adjoint.ops.arrays.logsumexp import LogSumExp
 from adjoint.ops.arrays.norm import Length
 from adjoint.ops.arrays.rearrange import Broadcast, Complex, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
 from adjoint.ops.arrays.reduce import ArgSort, Extremum, FlatReduction, Product, Sum
-from adjoint.ops.arrays.search import Nonzero, SearchSorted
+from adjoint.ops.arrays.search import ArgPartition, Nonzero, SearchSorted
 from adjoint.ops.checkpointing.policies import Mark
 from adjoint.ops.elementwise.compare import Exponent
 from adjoint.ops.elementwise.pointwise import MaskedProduct
 from adjoint.ops.elementwise.select import Select, StopGradient
 from adjoint.ops.elementwise.weak_types import Weaken
-from adjoint.ops.signal.convolution import Convolution
-from adjoint.ops.signal.cosine_transforms import TrigonometricTransform
-from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum
-from adjoint.ops.signal.recursive_filter import AllPole
-from adjoint.ops.signal.resampling import WeightedTaps
-from adjoint.ops.signal.vector_convolution import VectorConvolution
-from adjoint.ops.signal.windows import WindowArgExtremum, WindowExtremum, WindowShare, WindowSum
+from adjoint.ops.special.gamma import Polygamma
 from adjoint.random.draws import Undifferentiable
 
 Draw = Callable[..., Any]  # shape -> array
@@ -85,41 +79,12 @@ def real_reductions(draw: Draw) -> Tried:
     yield LogSumExp((0,)), [np.full((3, 2), -np.inf)]
     yield Sum((0,)), [np.arange(20_000, dtype=np.float32) / 7]
     yield Sum((0,)), [np.array([True, False, True])]
+    yield ArgPartition((0, 1, 2, 3), 1), [np.array([[3.0, 1.0, 2.0, np.nan], [0.5, 9.0, -1.0, 4.0]])]
+    for n in (1, 2, 5):
+        yield Polygamma(n), [np.array([0.1, 0.7, 1.0, 2.5, 13.0, 40.0, -0.5, -2.3, np.inf, np.nan])]
     yield Exponent(), [np.array([1.0, 0.5, -3.0, 0.0, 1e-310, 1e308, np.inf])]
     yield SearchSorted("left"), [np.array([1.0, 2.0, np.nan]), np.array([np.nan, np.inf, 2.0])]
     yield LastWrite((3, 4)), [np.array([0, 2, 2, 1]), np.array([1, 1, 1, 3])]
-
-
-def windows(draw: Draw) -> Tried:
-    x = draw(2, 5, 6)
-    ways = [
-        ((2, 3), (1, 2), (1, 1), (0, 0), (4, 2)),
-        ((3, 2), (2, 1), (1, 2), (-1, -2), (3, 6)),
-        ((2,), (3,), (2,), (1,), (2,)),
-        ((1, 1), (1, 1), (1, 1), (7, 0), (2, 6)),
-    ]
-    for size, stride, dilation, start, lengths in ways:
-        way = (size, stride, dilation, start, lengths)
-        space = x.shape[3 - len(size) :]
-        z = np.asarray(WindowSum(*way, space=space).evaluate(x))
-        yield WindowSum(*way, space=space), [x]
-        yield WindowSum(*way, space=space, transposed=True), [z]
-        if np.isrealobj(x):
-            places = np.round(x)  # with ties
-            for kind in ("max", "min"):
-                yield WindowExtremum(kind, *way), [places]
-                yield WindowArgExtremum(kind, *way), [places]
-        best = np.asarray(WindowExtremum("max", *way).evaluate(np.round(x)))
-        yield WindowShare(*way), [draw(*x.shape), np.round(x), best]
-        yield WindowShare(*way, transposed=True), [draw(*best.shape), np.round(x), best]
-    if np.isrealobj(x):
-        broken = np.where(x > 1.3, np.nan, x)
-        way = ways[0]
-        best = WindowExtremum("min", *way).evaluate(broken)
-        yield WindowExtremum("min", *way), [broken]
-        yield WindowArgExtremum("max", *way), [broken]
-        yield WindowShare(*way), [x, broken, best]
-        yield WindowExtremum("max", *way), [np.arange(60, dtype=np.int32).reshape(2, 5, 6) % 7]
 
 
 def rearrangements(draw: Draw) -> Tried:
@@ -178,33 +143,5 @@ def products(draw: Draw) -> Tried:
     yield Einsum("ij->ji"), [draw(2, 3)]
 
 
-def transforms(draw: Draw) -> Tried:
-    for shape, axes in (((7,), (0,)), ((2, 12), (1,)), ((3, 4, 5), (0, 2)), ((1,), (0,))):
-        for sign in (-1, 1):
-            yield Fourier(axes, sign), [draw(*shape).astype(complex)]
-    x = draw(3, 6, 5)
-    for axis in (1, 2):
-        if np.isrealobj(x):
-            yield HalfSpectrum(axis), [x]
-        yield FromHalfSpectrum(axis, 2 * x.shape[axis] - 1), [x.astype(complex)]
-        yield FromHalfSpectrum(axis, 2 * x.shape[axis] - 2), [x.astype(complex)]
-    for kind in ("dct", "dst"):
-        for number in (1, 2, 3, 4):
-            yield TrigonometricTransform(kind, number, 1), [x]
-
-
-def filters(draw: Draw) -> Tried:
-    for valid in (False, True):
-        yield VectorConvolution(valid), [draw(6), draw(3)]
-        yield VectorConvolution(valid), [draw(2, 1, 5), draw(4, 3)]
-    yield Convolution((2,), (1,), (1,), (-1,), (3,)), [draw(2, 2, 3, 5), draw(2, 2, 3, 3)]
-    yield Convolution((1, 1), (2, -1), (2, 1), (0, 2), (6, 4)), [draw(1, 1, 2, 4, 5), draw(1, 3, 2, 2, 3)]
-    for reverse in (False, True):
-        yield AllPole(reverse), [np.array([[2.0, 0.3, -0.1], [1.0, 0.5, 0.2]]) * draw(2, 1), draw(3, 2, 6)]
-    index, weight = np.array([[0, 1], [2, 2], [3, 1]]), np.array([[0.5, 0.25], [1.0, -1.5], [2.0, 0.1]])
-    yield WeightedTaps(1, 4), [draw(2, 4, 3), index, weight]
-    yield WeightedTaps(1, 4, transposed=True), [draw(2, 3, 3), index, weight]
-
-
-FAMILIES = (reductions, real_reductions, windows, rearrangements, products, transforms, filters)
-COMPLEX_FAMILIES = (reductions, windows, rearrangements, products, transforms, filters)
+FAMILIES = (reductions, real_reductions, rearrangements, products)
+COMPLEX_FAMILIES = (reductions, rearrangements, products)

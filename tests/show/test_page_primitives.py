@@ -5,10 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from adjoint.ops.elementwise.pointwise import UFUNCS
-from adjoint.ops.special.gamma import Polygamma
 from adjoint.show.rules import named
-from tests.show.array_primitives import FAMILIES, filters, real, transforms
+from tests.show.array_primitives import FAMILIES, real
 from tests.show.evaluating import BY_NAME, RUN, check, evaluating_page, written
 
 pytestmark = pytest.mark.browser
@@ -36,12 +34,8 @@ def arguments(name, arity, rng):
 
 
 def test_every_function_of_numbers_is_numpys(opened):
-    names = opened(evaluating_page([])).evaluate("Object.keys(numbers.of)")
+    names = opened(evaluating_page()).evaluate("Object.keys(numbers.of)")
     assert not [name for name in names if name not in BY_NAME]
-    numpy_own = {
-        str(op) for function, op in UFUNCS.items() if getattr(np, getattr(function, "__name__", ""), 0) is function
-    }
-    assert numpy_own - {"matmul"} <= set(names)  # all of NumPy's
     rng = np.random.default_rng(0)
     rows = []
     for name in names:
@@ -58,23 +52,14 @@ def test_every_function_of_numbers_is_numpys(opened):
 
 
 def test_every_array_primitive_is_numpys(opened):
-    rows = [
-        (op, xs, 2e-14, 2e-14 if family in (transforms, filters) else 2e-15)  # sums in which much cancels
-        for family in FAMILIES
-        for op, xs in family(real(np.random.default_rng(1)))
-    ]
+    rows = [(op, xs, 2e-14, 2e-15) for family in FAMILIES for op, xs in family(real(np.random.default_rng(1)))]
     narrow = lambda op, xs: np.asarray(xs[0]).dtype == np.float32 or getattr(op, "dtype", "") in ("float32", "float16")
     check(opened, *[(op, xs, 1e-6, 0.0) if narrow(op, xs) else (op, xs, r, a) for op, xs, r, a in rows])
 
 
-def test_derivatives_of_the_logarithm_of_gamma(opened):
-    x = np.array([0.1, 0.7, 1.0, 2.5, 13.0, 40.0, np.inf, np.nan])
-    check(opened, *[(Polygamma(n), [x], 2e-14, 0.0) for n in (1, 2, 5)])
-
-
 def test_all_array_primitives_of_the_page_are_tried(opened):
     tried = {named(op)["name"] for family in FAMILIES for op, _ in family(real(np.random.default_rng(2)))}
-    assert set(opened(evaluating_page([])).evaluate("Object.keys(primitives.table)")) <= tried
+    assert set(opened(evaluating_page()).evaluate("Object.keys(primitives.table)")) <= tried
 
 
 EXTREMES = [0.0, -0.0, 1.0, -1.0, 2.0, 0.3, -1e-5, 1e-7, 3e-8, 1e-45, np.inf, np.nan, 1000.7]
@@ -109,7 +94,7 @@ def test_dtypes_round_and_wrap_as_numpys(opened):
 
 def test_what_is_not_computed_says_so(opened):
     big = written(BY_NAME["multiply"], [np.array(2**40), np.array(2**20)])[0]
-    page = opened(evaluating_page([big]))
+    page = opened(evaluating_page())
     assert page.evaluate("primitives.reason({name: 'jv', title: 'jv'})") == "jv is not computed in the page"
     assert page.evaluate(RUN, [big]) == [{"error": "a whole number beyond 2⁵³"}]
     wide = "primitives.reason({name: 'add', title: 'add'}, ['float128'])"

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import adjoint as ad
-from adjoint.ops.elementwise.pointwise import UFUNCS
+from adjoint.ops.arrays import reduce
+from adjoint.ops.elementwise.pointwise import BY_NAME, UFUNCS, FlatUfunc
 from adjoint.program.op import PRIMITIVES
 from adjoint.show.data import explanation_data
 from adjoint.show.rules import encoded, named
@@ -88,3 +89,16 @@ def test_names_and_values():
     assert encoded(np.complex128(1 + 2j)) == {"value": 1.0, "imaginary": 2.0}
     scan = ad.explain(lambda x: ad.scan(lambda c, a: (c * a, c), x, np.ones(3))[0], most=1)(2.0)
     assert explanation_data(scan)["ops"][0].get("name") is None or explanation_data(scan)["events"]["pull"][0] == -1
+
+
+class Sum(reduce.Sum):
+    """A user's primitive that has the name of another."""
+
+
+def test_the_page_takes_no_primitive_for_a_namesake(monkeypatch):
+    assert named(reduce.Sum((0,)))["name"] == "Sum"
+    assert named(Sum((0,))) == {"title": "sum"}
+    monkeypatch.setitem(BY_NAME, "exp", BY_NAME["exp"])  # undone behind the next line
+    own = FlatUfunc(np.frompyfunc(lambda x: 2 * x, 1, 1), name="exp")
+    assert named(own) == {"title": "exp"}
+    assert named(UFUNCS[np.exp]) == {"title": "exp", "name": "exp"}

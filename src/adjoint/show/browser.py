@@ -6,15 +6,17 @@ from __future__ import annotations
 import functools
 import json
 from html import escape
+from importlib import resources
 from typing import Any
 
 from adjoint.base.garbage import uncollected
 from adjoint.show.data import explanation_data
-from adjoint.show.scripts import file, script
 from adjoint.show.sections import MOST_DRAWN
 
-__all__ = ["page"]
+__all__ = ["evaluator", "file", "page"]
 
+EVALUATOR = ("numbers", "complexes", "arrays", "complex_arrays", "primitives")
+SHOWN = ("engine", "format", "entries", "state", "trace", "scene", "frames", "graph", "paper", "main")
 START = """
 window.explanation = start(
   JSON.parse(document.getElementById("data").textContent),
@@ -32,14 +34,30 @@ def page(explanation: Any) -> str:
 def _page(explanation: Any) -> str:
     data = explanation_data(explanation)
     filled = {
-        "title": escape(f"{explanation.name}: explained"), "style": _style(), "script": script(data) + START,
-        "plain": escape(str(explanation)), "data": embedded(data),
-        "graph": embedded(_graph(explanation)),
+        "title": escape(f"{explanation.name}: explained"), "style": _style(),
+        "script": evaluator() + _joined(SHOWN) + START,
+        "plain": escape(str(explanation)), "data": embedded(data), "graph": embedded(_graph(explanation)),
     }  # fmt: skip
     out: list[str] = []
     for k, piece in enumerate(_template()):
         out.append(filled[piece] if k % 2 else piece)
     return "".join(out)
+
+
+@functools.cache
+def file(name: str) -> str:
+    """The text of a file of the page."""
+    return resources.files("adjoint.show").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def evaluator() -> str:
+    """The part of the script that computes primitives."""
+    return _joined(EVALUATOR)
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    """The text of several scripts."""
+    return "\n".join(file(f"{name}.js") for name in names)
 
 
 def _graph(explanation: Any) -> Any:

@@ -49,22 +49,13 @@ class Rules:
         return self._ops[key]
 
     def of(self, event: Event, masked: bool, kind: tuple[Any, ...]) -> tuple[int, ...]:
-        """The numbers of pull, push and second of an operation; `kind` is its types and which operands move.
-
-        Where a rule asks for orders and degrees, which are whole numbers, it is the rule for those of this operation.
-        """
+        """The numbers of pull, push and second of an operation; `kind` is its types and which operands move."""
         op: Any = event.op
         if op.flat or not any(event.moving) or op.saves or op.closes or op.opaque:
             return -1, -1, -1
         key = (self._key(op), kind, masked)
         if key not in self._rules:
-            self._rules[key] = self._made(event, masked, {})
-        found = self._rules[key]
-        if -1 in found and (orders := _orders(event)):
-            key = (*key, *orders.items())
-            if key not in self._rules:
-                made = self._made(event, masked, orders, [number < 0 for number in found])
-                self._rules[key] = tuple(map(max, found, made))
+            self._rules[key] = self._record(event, masked)
         return self._rules[key]
 
     def _key(self, op: Op) -> Any:
@@ -75,30 +66,27 @@ class Rules:
             return id(op)
         return op
 
-    def _made(
-        self, event: Event, masked: bool, orders: dict[int, Any], missing: Sequence[bool] = (True, True, True)
-    ) -> tuple[int, ...]:
+    def _record(self, event: Event, masked: bool) -> tuple[int, ...]:
         op: Any = event.op
         types = tuple(_strong(type_of(a.value)) for a in event.operands)
         outs = tuple(_strong(type_of(v.value)) for v in event.outputs)
         moving = tuple(event.moving)
         n = len(types)
         dots = [t for t, m in zip(types, moving, strict=True) if m]
-        set_in = lambda xs: [orders.get(i, x) for i, x in enumerate(xs)]
         whether = [is_differentiable(np.zeros((), t.dtype)) for t in outs]
 
         def pull(*values: Value) -> Sequence[Value]:
             cts, xs, zs = values[: len(outs)], values[len(outs) : len(outs) + n], values[len(outs) + n :]
             extra = (masked,) if op.pointwise else ()
             ct, z = (list(cts), tuple(zs)) if op.several else (cts[0], zs[0])
-            parts = op.pull(ct, set_in(xs), z, moving, *extra)
+            parts = op.pull(ct, xs, z, moving, *extra)
             return tuple(
                 np.zeros(t.shape, t.dtype) if part is None else fit(_array(part), t)
                 for part, m, t in zip(parts, moving, types, strict=False) if m
             )  # fmt: skip
 
         def push(*values: Value) -> Sequence[Value]:
-            xs, zs, rest = set_in(values[:n]), values[n : n + len(outs)], iter(values[n + len(outs) :])
+            xs, zs, rest = values[:n], values[n : n + len(outs)], iter(values[n + len(outs) :])
             d = op.push(xs, tuple(zs) if op.several else zs[0], [next(rest) if m else None for m in moving])
             ds = d if op.several else (d,)
             return [np.zeros(t.shape, t.dtype) if part is None else part for part, t in zip(ds, outs, strict=True)]
@@ -118,17 +106,13 @@ class Rules:
             return jvp(only, tuple(primals[i] for i in places), tuple(rest))[1]
 
         floats = [t for t, smooth in zip(outs, whether, strict=True) if smooth]
-        first = [len(outs), 0, len(outs)]  # where the operands stand
-        given = (
-            (pull, [*outs, *types, *outs]), (push, [*types, *outs, *dots]),
-            (second, [*outs, *types, *outs, *floats, *dots, *floats]),
-        )  # fmt: skip
-        return tuple(
-            self._program(rule, kinds, _fixed(op, orders, start)) if wanted else -1
-            for (rule, kinds), start, wanted in zip(given, first, missing, strict=True)
+        return (
+            self._program(pull, [*outs, *types, *outs]),
+            self._program(push, [*types, *outs, *dots]),
+            self._program(second, [*outs, *types, *outs, *floats, *dots, *floats]),
         )
 
-    def _program(self, rule: Callable[..., Sequence[Value]], types: Sequence[ArrayType], fixed: dict[str, Any]) -> int:
+    def _program(self, rule: Callable[..., Sequence[Value]], types: Sequence[ArrayType]) -> int:
         try:
             with np.errstate(all="ignore"):
                 program, captured = record_program(rule, types)
@@ -136,7 +120,7 @@ class Rules:
             return -1
         if captured:
             return -1
-        self.programs.append(slots(program, self.op, encoded) | fixed)
+        self.programs.append(slots(program, self.op, encoded))
         return len(self.programs) - 1
 
 
@@ -150,17 +134,6 @@ def kind_of(event: Event) -> tuple[Any, ...]:
     return tuple(parts)
 
 
-def _orders(event: Event) -> dict[int, Any]:
-    """The operands that are whole numbers, by place."""
-    whole = {i: np.asarray(x)[()] for i, x in enumerate(event.values) if np.asarray(x).dtype.kind in "iu"}
-    return {i: x for i, x in whole.items() if not np.ndim(x)}
-
-
-def _fixed(op: Op, orders: dict[int, Any], start: int) -> dict[str, Any]:
-    """What a rule for given orders says of them: {"of": the primitive, "fixed": [[slot, value]]}."""
-    return {"of": op.title, "fixed": [[start + i, int(x)] for i, x in orders.items()]} if orders else {}
-
-
 def _strong(kind: ArrayType) -> ArrayType:
     return ArrayType(kind.shape, kind.dtype)
 
@@ -170,16 +143,29 @@ def _array(value: Value) -> Value:
 
 
 def named(op: Op) -> dict[str, Any]:
-    """A primitive by name and static parameters; without `name` when these are not plain data."""
+    """A primitive by name and static parameters; without `name` when these are not plain data, or it is a user's own.
+
+    The page knows primitives by name: one from outside that has the name of another must not be taken for it.
+    """
     title = {"title": op.title}
     name = getattr(op, "name", None)
+    if not type(op).__module__.startswith("adjoint."):
+        return title
     if not dataclasses.is_dataclass(op):
-        return {**title, "name": name} if isinstance(name, str) else title
+        return {**title, "name": name} if isinstance(name, str) and _is_public(op) else title
     try:
         fields = {f.name: _plain(getattr(op, f.name)) for f in dataclasses.fields(op)}
     except TypeError:
         return title
     return {**title, "name": type(op).__name__, "parameters": fields}
+
+
+def _is_public(op: Any) -> bool:
+    """Whether NumPy or SciPy has the function of an elementwise primitive under its name."""
+    from scipy import special
+
+    name = op.name.rpartition(".")[2]
+    return op.ufunc in (getattr(np, name, None), getattr(special, name, None))
 
 
 def _plain(value: Any) -> Any:

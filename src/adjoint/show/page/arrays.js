@@ -129,21 +129,12 @@ const arrays = (() => {
     return out;
   }
 
-  // f gives for each element a list of results, as many as there are dtypes.
-  function mapSeveral(f, dtypes, ...xs) {
-    const shape = broadcastShape(...xs.map((x) => x.shape));
-    const full = xs.map((x) => broadcast(x, shape).data);
-    const out = dtypes.map((dtype) => make(shape, dtype));
-    for (let i = 0; i < count(shape); i++) f(...full.map((d) => d[i])).forEach((z, k) => (out[k].data[i] = z));
-    return out;
-  }
-
-  // The same for complex numbers: f takes pairs [re, im], and its results are pairs, or numbers where they are real.
-  function mapPairs(f, dtypes, ...xs) {
+  // The same for complex numbers: f takes pairs [re, im], and gives a pair, or a number where the result is real.
+  function mapPairs(f, dtype, ...xs) {
     const shape = broadcastShape(...xs.map((x) => x.shape));
     const full = xs.map((x) => broadcast(x, shape));
-    const out = dtypes.map((dtype) => make(shape, dtype));
-    for (let i = 0; i < count(shape); i++) f(...full.map((x) => pair(x, i))).forEach((z, k) => put(out[k], i, z));
+    const out = make(shape, dtype);
+    for (let i = 0; i < count(shape); i++) put(out, i, f(...full.map((x) => pair(x, i))));
     return out;
   }
 
@@ -254,7 +245,7 @@ const arrays = (() => {
   }
 
   return {
-    count, whole, complex, make, scalar, part, pair, put, decode, cast, broadcastShape, broadcast, map, mapSeveral,
-    mapPairs, transpose, rows, reduce, along, locate, take, same, strides, walk,
+    count, whole, complex, make, scalar, part, pair, put, decode, cast, broadcastShape, broadcast, map, mapPairs,
+    transpose, rows, reduce, along, locate, take, same, strides, walk,
   };
 })();

@@ -1,14 +1,11 @@
-// Functions of numbers, as NumPy and SciPy have them: values only, no derivatives.
+// Functions of numbers, as NumPy and SciPy have them: values only, no derivatives. A page computes these, and fixes the
+// inputs of a story that holds other primitives, so that a new primitive asks for nothing here.
 //   numbers.of[name] = (a, b, …) => number                     the ufunc of this name (see adjoint.show.rules.named)
-//   numbers.several[name] = (a, b, …) => [number, …]           a ufunc with several results
-//   numbers.given[key] = (parameters) => (a, b, …) => number   a primitive with static parameters (primitives.key)
-//   complexes.of, complexes.several, complexes.given           the same where an operand or a result is complex: every
-//       argument is a pair [re, im], and each result a pair too, or a number where it is real
-//   numbers.arrays[key], complexes.arrays[key] = (parameters, operands, dtypes) => array, or list of arrays
-//   numbers.shared                                             what files in special/ give to each other
-// Rarer functions stand in special/*.js, of which a page has those that its primitives need (adjoint.show.scripts).
+//   complexes.of[name]                                         the same where an operand or a result is complex: every
+//       argument is a pair [re, im], and the result a pair too, or a number where it is real
+//   primitives.table[name], complexes.arrays[name] = (parameters, operands, dtype) => array, or list of arrays
 "use strict";
-const complexes = { of: {}, several: {}, given: {}, arrays: {} };
+const complexes = { of: {}, arrays: {} };
 const numbers = (() => {
   const LN2 = Math.LN2;
   const SQRT_PI = Math.sqrt(Math.PI);
@@ -236,6 +233,27 @@ const numbers = (() => {
     return shift + Math.log(x) - 0.5 / x - series;
   }
 
+  // ψ⁽ⁿ⁾(x) = (-1)ⁿ⁺¹ n! ζ(n+1, x) with ζ(s, x) = Σ (x+k)⁻ˢ: terms up to y = x+N, then Euler and Maclaurin's series,
+  // y^(1-s)/(s-1) + y⁻ˢ/2 + Σ B₂ⱼ/(2j)! s(s+1)…(s+2j-2) y^(1-s-2j)
+  const BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798];
+
+  function polygamma(n, x) {
+    const s = n + 1, scale = (n % 2 ? 1 : -1) * gamma(s);
+    if (x <= 0 && (Number.isInteger(x) || x === -Infinity)) return scale * Infinity;
+    if (x === Infinity) return scale * 0;
+    let sum = 0, y = x;
+    for (; y < Math.max(14, s / 2); y += 1) sum += Math.pow(y, -s);
+    let term = Math.pow(y, -s);
+    sum += (term * y) / (s - 1) + term / 2;
+    term *= s / y / 2;
+    BERNOULLI.forEach((b, i) => {
+      const j = i + 1;
+      sum += b * term;
+      term *= ((s + 2 * j - 1) / y / (2 * j + 1)) * ((s + 2 * j) / y / (2 * j + 2));
+    });
+    return scale * sum;
+  }
+
   const expit = (x) => (x < 0 ? Math.exp(x) / (1 + Math.exp(x)) : 1 / (1 + Math.exp(-x)));
   const logExpit = (x) => (x < 0 ? x - Math.log1p(Math.exp(x)) : -Math.log1p(Math.exp(-x)));
   const xlogy = (x, y) => (x === 0 && y === y ? 0 : x * Math.log(y));
@@ -308,8 +326,5 @@ const numbers = (() => {
     nextafter, spacing, multiply: product, square: (dtype) => (x) => product(dtype)(x, x),
     invert: (dtype) => (dtype === "bool" ? (x) => bool(x === 0) : of.invert),
   };
-  return {
-    of, several: {}, given: {}, arrays: {}, shared: {},
-    typed, frexp, half,
-  };
+  return { of, typed, frexp, half, polygamma };
 })();

@@ -177,6 +177,23 @@ const primitives = (() => {
     }, dtype, x);
   }
 
+  const before = (x, y) => (y !== y ? x === x : x < y); // NaN stands behind all numbers
+
+  function searchSorted({ side }, [a, v], dtype) {
+    const below = side === "left" ? before : (x, y) => !before(y, x);
+    return map((y) => a.data.reduce((n, x) => n + (below(x, y) ? 1 : 0), 0), dtype, v);
+  }
+
+  // One vector of indices for each axis. Their number is part of the story: another one would be another story.
+  function nonzero(parameters, [x]) {
+    const is = (_, i) => x.data[i] !== 0 || (x.imaginary && x.imaginary[i] !== 0);
+    const indices = Array.from(x.data, (_, i) => i).filter(is), n = indices.length;
+    if (n !== parameters.count) throw new Error(`${n} elements are not zero, and the story has ${parameters.count}`);
+    const own = arrays.strides(x.shape);
+    return x.shape.map((m, axis) => make([n], "int64", Float64Array.from(indices, (i) => Math.floor(i / own[axis]) % m)));
+  }
+
+  complexes.arrays.Nonzero = nonzero;
   const copy = (x) => make(x.shape, x.dtype, Float64Array.from(x.data));
 
   // name -> (parameters, operands, dtype of the result) -> array
@@ -198,6 +215,10 @@ const primitives = (() => {
     Length: ({ axes }, [x], dtype) => reduce(x, axes, dtype, (row) => Math.sqrt(pairwise(row.map((a) => a * a)))),
     LogSumExp: ({ axes }, [x], dtype) => reduce(x, axes, dtype, logsumexp),
     ArgSort: ({ axis }, [x], dtype) => along([x], axis, dtype, order),
+    ArgPartition: ({ axis }, [x], dtype) => along([x], axis, dtype, order), // NumPy leaves the order of the others open
+    SearchSorted: searchSorted,
+    Nonzero: nonzero,
+    Polygamma: ({ n }, [x], dtype) => map((a) => numbers.polygamma(n, a), dtype, x),
     CumSum: ({ axis, reverse }, [x], dtype) => along([x], axis, dtype, (row) => running(row, reverse, (a, b) => a + b)),
     CumProd: ({ axis }, [x], dtype) => along([x], axis, dtype, (row) => running(row, false, (a, b) => a * b)),
     LinearRecurrence: ({ axis, reverse }, xs, dtype) => along(xs, axis, dtype, (a, b) => recurrence(a, b, reverse)),
@@ -226,8 +247,8 @@ const primitives = (() => {
   const first = () => 1;
   const LINEAR = {
     Sum: first, CumSum: first, Reshape: first, Transpose: first, Broadcast: first, Pad: first, Slice: first,
-    Gather: first, StopGradient: first, Mark: first, Weaken: first, Undifferentiable: first, WindowSum: first,
-    TrigonometricTransform: first, WeightedTaps: first, Concatenate: () => Infinity, ScatterSet: () => 2,
+    Gather: first, StopGradient: first, Mark: first, Weaken: first, Undifferentiable: first,
+    Concatenate: () => Infinity, ScatterSet: () => 2,
     ScatterSum: ({ keys }) => keys.length, Select: () => 2,
   };
 
@@ -240,7 +261,7 @@ const primitives = (() => {
   }
 
   // A product of several arrays, linear in each, expanded in real and imaginary parts.
-  const MULTILINEAR = ["MatMul", "Einsum", "VectorConvolution", "Convolution"];
+  const MULTILINEAR = ["MatMul", "Einsum"];
 
   function expanded(f) {
     return (parameters, xs, dtype) => {
@@ -263,33 +284,15 @@ const primitives = (() => {
 
   const DTYPES = /^(float(64|32|16)|complex(128|64)|bool|u?int(8|16|32|64))$/;
 
-  // The name of a primitive with static parameters; of a family that has its members by name: family.member.
-  function key({ name, parameters }) {
-    const member = { ParameterDerivative: "of", Placed: "rule", FunctionSequence: "function" }[name];
-    return member ? `${name}.${parameters[member]}` : name;
-  }
-
-  // How a primitive is computed: {whole} from arrays, or element by element {one} or {several}; null: not at all.
-  function found(op, complex) {
-    const { name, parameters } = op;
-    if (!name) return null;
-    const registry = complex ? complexes : numbers;
+  // How a primitive is computed: {whole} from arrays, or {one} element by element; null: not at all.
+  function method({ name, parameters }, complex) {
+    const own = (entries) => (Object.hasOwn(entries, name) ? entries[name] : null);
     if (!parameters) {
-      if (name in registry.of) return { one: registry.of[name] };
-      return name in registry.several ? { several: registry.several[name] } : null;
+      const one = own((complex ? complexes : numbers).of);
+      return one && { one };
     }
-    const own = key(op), real = table[own] || numbers.arrays[own];
-    const whole = complex ? registry.arrays[own] || onParts(own, real) : real;
-    if (whole) return { whole };
-    return own in registry.given ? { one: registry.given[own](parameters) } : null;
-  }
-
-  const known = [new Map(), new Map()]; // of real and of complex numbers: primitive -> how it is computed
-
-  function way(op, complex) {
-    const table = known[Number(complex)];
-    if (!table.has(op)) table.set(op, found(op, complex));
-    return table.get(op);
+    const real = own(table), whole = complex ? own(complexes.arrays) || onParts(name, real) : real;
+    return whole && { whole };
   }
 
   // Why a primitive cannot be computed here for operands and results of these dtypes; "" when it can.
@@ -297,8 +300,8 @@ const primitives = (() => {
     const strange = dtypes.find((dtype) => !DTYPES.test(dtype));
     if (strange) return `values of dtype ${strange} are not computed in the page`;
     const complex = dtypes.some(arrays.complex);
-    if (way(op, complex)) return "";
-    return `${op.title}${complex && way(op, false) ? " of complex numbers" : ""} is not computed in the page`;
+    if (method(op, complex)) return "";
+    return `${op.title}${complex && method(op, false) ? " of complex numbers" : ""} is not computed in the page`;
   }
 
   // A number of Python's takes the dtype of the arrays beside it: 0.1 is rounded to float32 where they are.
@@ -315,16 +318,15 @@ const primitives = (() => {
   function run(op, xs, dtypes) {
     xs = fitted(xs);
     const complex = xs.some((x) => x.imaginary) || dtypes.some(arrays.complex);
-    const how = way(op, complex);
+    const how = method(op, complex);
     if (!how) throw new Error(reason(op, [...xs.map((x) => x.dtype), ...dtypes]));
-    const { whole, one, several } = how;
+    const { whole, one } = how;
     let out;
     if (whole) out = [whole(op.parameters, xs, dtypes[0])].flat();
-    else if (complex) out = arrays.mapPairs(one ? (...pairs) => [one(...pairs)] : several, dtypes, ...xs);
-    else if (several) out = arrays.mapSeveral(several, dtypes, ...xs);
+    else if (complex) out = [arrays.mapPairs(one, dtypes[0], ...xs)];
     else out = [map(op.name in numbers.typed ? numbers.typed[op.name](dtypes[0]) : one, dtypes[0], ...xs)];
     return out.map((z, k) => arrays.cast(z, dtypes[k]));
   }
 
-  return { run, reason, key, table, pairwise };
+  return { run, reason, table, pairwise };
 })();

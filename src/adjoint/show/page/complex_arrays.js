@@ -1,7 +1,4 @@
 // Reductions, products and orders of complex arrays; what acts on both parts alike (sums …) is in primitives.js.
-// gives complex: Real Imag Complex Convert MaskedProduct Product Extremum FlatReduction Length LogSumExp ArgSort
-// gives complex: CumProd LinearRecurrence ArgCumExtremum SearchSorted ArgPartition
-// needs: complexes
 "use strict";
 (() => {
   const { multiply, add, exp, log, divide, equal } = complexes.of;
@@ -102,7 +99,7 @@
   function searchSorted({ side }, [a, v], dtype) {
     const sorted = Array.from(a.data, (_, i) => arrays.pair(a, i));
     const before = (z, w) => (side === "left" ? compare(z, w) < 0 : compare(z, w) <= 0);
-    return arrays.mapPairs((w) => [sorted.filter((z) => before(z, w)).length], [dtype], v)[0];
+    return arrays.mapPairs((w) => sorted.filter((z) => before(z, w)).length, dtype, v);
   }
 
   Object.assign(complexes.arrays, {
@@ -111,7 +108,7 @@
     Complex: (_, [re, im], dtype) => joined(re, im, dtype),
     Convert: (_, [x], dtype) => convert(x, dtype),
     MaskedProduct: (_, xs, dtype) =>
-      arrays.mapPairs((ct, d) => [ct[0] !== 0 || ct[1] !== 0 ? multiply(ct, d) : [0, 0]], [dtype], ...xs)[0],
+      arrays.mapPairs((ct, d) => (ct[0] !== 0 || ct[1] !== 0 ? multiply(ct, d) : [0, 0]), dtype, ...xs),
     Product: ({ axes }, [x], dtype) => reduce(x, axes, dtype, (row) => row.reduce(multiply, [1, 0])),
     Extremum: ({ kind, axes }, [x], dtype) => reduce(x, axes, dtype, (row) => row.reduce((z, w) => better(kind)(z, w))),
     FlatReduction: ({ kind, axes }, [x], dtype) => reduce(x, axes, dtype, flat[kind]),

@@ -1,9 +1,4 @@
 // Complex numbers as pairs [re, im]: elementary functions with NumPy's branch cuts, signed zeros and order.
-// gives complex: add subtract multiply divide negative positive conjugate absolute sign square sqrt reciprocal power
-// gives complex: float_power exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan
-// gives complex: arcsinh arccosh arctanh rint isnan isinf isfinite logical_not logical_and logical_or logical_xor
-// gives complex: equal not_equal less less_equal greater greater_equal maximum minimum fmax fmin
-// gives complex: special.log1p special.expm1 xlogy xlog1py
 "use strict";
 (() => {
   const { LN2, LOG2E, LOG10E, PI, abs, exp, sin, cos, hypot, atan2 } = Math;
