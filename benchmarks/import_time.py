@@ -1,4 +1,4 @@
-"""How much time `import adjoint` adds to `import numpy`.
+"""How much time `import adjoint`, and its first use, add to `import numpy`.
 
 Each import runs in a fresh interpreter. The two are timed in turn, many times, so that a busy machine disturbs both
 alike, and the minimum of each is compared: noise only ever adds time.
@@ -14,8 +14,12 @@ import tempfile
 from rich.console import Console
 from rich.table import Table
 
-STATEMENTS = {"import numpy": "import numpy", "import numpy, adjoint": "import numpy, adjoint"}
-LIMIT = 0.15  # seconds that adjoint may add
+STATEMENTS = {  # the package loads its parts when they are first used
+    "import numpy": "import numpy",
+    "import numpy, adjoint": "import numpy, adjoint",
+    "… and adjoint.grad": "import numpy, adjoint; adjoint.grad",
+}
+LIMIT = 0.15  # seconds that adjoint may add, with its first use
 TIMED = """
 import time
 start = time.perf_counter()
@@ -53,10 +57,11 @@ def main(runs: int = 15) -> int:
         table.add_column(column, justify="right")
     for name, measured in times.items():
         table.add_row(name, f"{1e3 * measured[0]:.1f} ms", f"{1e3 * measured[runs // 2]:.1f} ms")
-    (numpy_alone, *_), (both, *_) = times.values()
-    added = both - numpy_alone
+    (numpy_alone, *_), (both, *_), (used, *_) = times.values()
+    added = used - numpy_alone
     table.add_section()
-    table.add_row("what adjoint adds", f"{1e3 * added:.1f} ms", f"at most {1e3 * LIMIT:.0f} ms")
+    table.add_row("what the import adds", f"{1e3 * (both - numpy_alone):.1f} ms", "")
+    table.add_row("with the first use", f"{1e3 * added:.1f} ms", f"at most {1e3 * LIMIT:.0f} ms")
     Console().print(table)
     return 0 if added <= LIMIT else 1
 

@@ -69,7 +69,7 @@ LAZY = {
 }
 
 # Packages whose files wait until they are asked for.
-DOORS = {"__init__.py", "coverage/__init__.py", "scipy/__init__.py"}
+DOORS = {"__init__.py", "command/main.py", "coverage/__init__.py", "scipy/__init__.py"}
 
 LONGEST = 400
 # Names that another library chose for its modules, which its users import.

@@ -6,31 +6,48 @@
 array([0.90929743, 0.90929743, 0.90929743])
 """
 
-import importlib
+import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from adjoint import debug, numpy, scipy, tree
-from adjoint.api import grad, jet, jvp, linear_transpose, linearize, stop_gradient, value_and_grad, vjp, vmap
-from adjoint.base.progress import progress
-from adjoint.base.scopes import scope
-from adjoint.debug import check
-from adjoint.derivatives import hessian, jacfwd, jacobian, jacrev
-from adjoint.extend import checkpoint, checkpoint_name, custom_rule
-from adjoint.flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
-from adjoint.program.types import ArrayType
-from adjoint.tracing import load, trace
-
 if TYPE_CHECKING:
-    from adjoint import audit, curvature, linear, memory, random, signal, sparse, testing
+    from adjoint import audit, curvature, debug, linear, memory, numpy, random, scipy, signal, sparse, testing, tree
+    from adjoint.api import grad, jet, jvp, linear_transpose, linearize, stop_gradient, value_and_grad, vjp, vmap
     from adjoint.audit import cost, kinks
+    from adjoint.base.errors import (
+        AdjointError,
+        CaptureError,
+        CheckError,
+        ControlFlowError,
+        DtypeError,
+        IndexBoundsError,
+        LeakError,
+        NonFiniteError,
+        NotLinear,
+        ProgramError,
+        RuleError,
+        ShapeError,
+        SolveError,
+        TraceError,
+        TreeError,
+        UnsupportedError,
+    )
+    from adjoint.base.progress import progress
+    from adjoint.base.scopes import scope
+    from adjoint.debug import check
+    from adjoint.derivatives import hessian, jacfwd, jacobian, jacrev
+    from adjoint.extend import checkpoint, checkpoint_name, custom_rule
+    from adjoint.flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
     from adjoint.hessian_products import hvp
     from adjoint.jitting import jit
     from adjoint.linear.estimates_gradient import forward_gradient
     from adjoint.memory import memory_report, reversible
+    from adjoint.program.types import ArrayType
     from adjoint.series import derivative, laplacian, partials, taylor
     from adjoint.show import explain
     from adjoint.show.profile import profile
     from adjoint.testing import check_grads
+    from adjoint.tracing import load, trace
 
 __version__ = "0.1.0"
 
@@ -95,6 +112,23 @@ __all__ = [  # noqa: RUF022  (by subject)
     "curvature",
     # sparse derivatives
     "sparse",
+    # errors
+    "AdjointError",
+    "CaptureError",
+    "CheckError",
+    "ControlFlowError",
+    "DtypeError",
+    "IndexBoundsError",
+    "LeakError",
+    "NonFiniteError",
+    "NotLinear",
+    "ProgramError",
+    "RuleError",
+    "ShapeError",
+    "SolveError",
+    "TraceError",
+    "TreeError",
+    "UnsupportedError",
     # names
     "numpy",
     "random",
@@ -103,38 +137,42 @@ __all__ = [  # noqa: RUF022  (by subject)
     "tree",
 ]
 
-# Loaded when they are first used, so that `import adjoint` stays quick.
-_LATER = {
-    "audit": "adjoint.audit",
-    "cost": "adjoint.audit",
-    "explain": "adjoint.show",
-    "kinks": "adjoint.audit",
-    "curvature": "adjoint.curvature",
-    "linear": "adjoint.linear",
-    "memory": "adjoint.memory",
-    "memory_report": "adjoint.memory",
-    "reversible": "adjoint.memory",
-    "profile": "adjoint.show.profile",
-    "random": "adjoint.random",
-    "signal": "adjoint.signal",
-    "sparse": "adjoint.sparse",
-    "testing": "adjoint.testing",
-    "check_grads": "adjoint.testing",
-    "hvp": "adjoint.hessian_products",
-    "forward_gradient": "adjoint.linear.estimates_gradient",
-    "jit": "adjoint.jitting",
-    "derivative": "adjoint.series",
-    "laplacian": "adjoint.series",
-    "partials": "adjoint.series",
-    "taylor": "adjoint.series",
+# Everything is loaded when it is first used: the module that defines each name, and the modules that are names.
+_HOMES = {
+    "adjoint": "audit curvature debug linear memory numpy random scipy signal sparse testing tree",
+    "adjoint.api": "grad jet jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
+    "adjoint.audit": "cost kinks",
+    "adjoint.base.errors": (
+        "AdjointError CaptureError CheckError ControlFlowError DtypeError IndexBoundsError LeakError NonFiniteError "
+        "NotLinear ProgramError RuleError ShapeError SolveError TraceError TreeError UnsupportedError"
+    ),
+    "adjoint.base.progress": "progress",
+    "adjoint.base.scopes": "scope",
+    "adjoint.debug": "check",
+    "adjoint.derivatives": "hessian jacfwd jacobian jacrev",
+    "adjoint.extend": "checkpoint checkpoint_name custom_rule",
+    "adjoint.flow": "associative_scan cond fori_loop map scan switch while_loop",
+    "adjoint.hessian_products": "hvp",
+    "adjoint.jitting": "jit",
+    "adjoint.linear.estimates_gradient": "forward_gradient",
+    "adjoint.memory": "memory_report reversible",
+    "adjoint.program.types": "ArrayType",
+    "adjoint.series": "derivative laplacian partials taylor",
+    "adjoint.show": "explain",
+    "adjoint.show.profile": "profile",
+    "adjoint.testing": "check_grads",
+    "adjoint.tracing": "load trace",
 }
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
-    module = importlib.import_module(_LATER[name])
-    return module if _LATER[name] == f"adjoint.{name}" else getattr(module, name)
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'adjoint' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    home = _HOME_OF[name]
+    value = import_module(f"adjoint.{name}") if home == "adjoint" else getattr(import_module(home), name)
+    globals()[name] = value  # from now on it is found without this function
+    return value
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (gives traced values NumPy's protocols)
 from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import here, user_facing

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
+import adjoint.api  # noqa: F401  # pyright: ignore[reportUnusedImport]  (loads what functions are traced with)
 from adjoint import tree
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError

@@ -25,6 +25,13 @@ def test_version() -> None:
     assert (found.code, found.out, found.err) == (0, f"adjoint {ad.__version__}\n", "")
 
 
+@pytest.mark.parametrize("argv", [["--version"], ["--help"], ["explian"]])
+def test_what_needs_no_numbers_does_not_wait_for_numpy(argv: list[str]) -> None:
+    code = f"import sys; from adjoint.command.main import main; main({argv}); print('numpy' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "False"
+
+
 @pytest.mark.parametrize("argv", [["--help"], ["-h"], ["help"]])
 def test_help_names_every_command_and_exit_code(argv: list[str]) -> None:
     found = ran(*argv)

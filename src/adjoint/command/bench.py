@@ -17,7 +17,6 @@ from adjoint.command.failures import CommandError, Exit
 from adjoint.command.printing import console, table
 from adjoint.jitting import jit
 
-SUMMARY = "how fast gradients are on this machine, beside NumPy written by hand"
 HELP = """
 Time gradients on this machine: by adjoint as it runs without a compiler, by adjoint compiled, and written by hand in
 NumPy. Takes some seconds. The comparison with other libraries is `make bench` in the project's folder.

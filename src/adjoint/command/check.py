@@ -30,7 +30,6 @@ from adjoint.testing.checks import (
 from adjoint.testing.flat import Differences, Leaves, flat_function
 from adjoint.testing.vectors import epsilon, inner, random_direction
 
-SUMMARY = "derivatives of a function against differences, in every mode and order"
 HELP = """
 Check the derivatives of a function against differences of its values, in forward and in reverse mode, and the modes
 against each other; for every order the derivatives of derivatives too.

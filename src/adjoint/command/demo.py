@@ -19,7 +19,6 @@ from adjoint.command.stage import Stage
 from adjoint.show import explain
 from adjoint.testing import complex_step_gradient
 
-SUMMARY = "an example explained step by step, then a tour of what can be differentiated"
 HELP = """
 Explain the gradient of a small logistic regression step by step; then take a tour: derivatives of any order, a Hessian,
 a loop, a model fitted to handwritten digits. Every number is checked against another way to it. Takes half a minute.

@@ -23,7 +23,6 @@ from adjoint.command.printing import console, table
 from adjoint.compile import cache, machine
 from adjoint.jitting import jit
 
-SUMMARY = "versions, processor, cache and threads of this machine, and what is wrong with them"
 HELP = """
 Tell which versions of Python and of packages are in use, what the processor can do, where compiled code is kept, and
 how many threads there are; then take a gradient, eagerly and compiled. What is wrong comes with what to do about it.

@@ -19,7 +19,6 @@ from adjoint.command.printing import console, is_terminal, warn
 from adjoint.command.targets import Target, target
 from adjoint.show import explain
 
-SUMMARY = "what a function and its derivative do, step by step: a table, a page, a picture"
 HELP = """
 Show every step of a function with its value, and of its derivative, at given values of the variables.
 

@@ -9,20 +9,20 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib import import_module
 from typing import Any, NoReturn
 
 from adjoint.base.errors import AdjointError
-from adjoint.command import bench, check, demo, doctor, explain
+from adjoint.base.suggestions import did_you_mean
 from adjoint.command.failures import CommandError, Exit, said_of
-from adjoint.command.vocabulary import closest
 
-_COMMANDS: dict[str, Any] = {
-    "explain": explain,
-    "check": check,
-    "bench": bench,
-    "doctor": doctor,
-    "demo": demo,
+# Each command is a module beside this one, loaded when it is chosen: `adjoint --version` need not wait for NumPy.
+_COMMANDS = {
+    "explain": "what a function and its derivative do, step by step: a table, a page, a picture",
+    "check": "derivatives of a function against differences, in every mode and order",
+    "bench": "how fast gradients are on this machine, beside NumPy written by hand",
+    "doctor": "versions, processor, cache and threads of this machine, and what is wrong with them",
+    "demo": "an example explained step by step, then a tour of what can be differentiated",
 }
 
 _EXIT_CODES = """
@@ -38,7 +38,7 @@ _USAGE = "adjoint [--version] [--help] [--traceback] <command> [...]"
 
 
 def _help() -> str:
-    rows = "\n".join(f"  {name:9}{module.SUMMARY}" for name, module in _COMMANDS.items())
+    rows = "\n".join(f"  {name:9}{summary}" for name, summary in _COMMANDS.items())
     return f"""usage: {_USAGE}
 
 Derivatives of the NumPy code you already have, from the command line.
@@ -66,12 +66,17 @@ class _Parser(argparse.ArgumentParser):
         raise CommandError(f"{message}.\n{self.format_usage().strip()}")
 
 
+def command(name: str) -> Any:
+    """The module of a command: its `HELP`, `add_options` and `run`."""
+    return import_module(f"adjoint.command.{name}")
+
+
 def parser_of(name: str) -> argparse.ArgumentParser:
     """The options of one command."""
-    module = _COMMANDS[name]
+    module = command(name)
     parser = _Parser(
         prog=f"adjoint {name}",
-        description=module.__doc__ and textwrap.dedent(module.HELP).strip(),
+        description=textwrap.dedent(module.HELP).strip(),
         epilog=_EXIT_CODES.strip(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -87,13 +92,6 @@ def _with_signs(argv: Sequence[str], parser: argparse.ArgumentParser) -> list[st
     return [f" {word}" if word[:1] == "-" and word[:2] != "--" and word not in options else word for word in argv]
 
 
-def _our_version() -> str:
-    try:
-        return version("adjoint")
-    except PackageNotFoundError:  # run from a folder, not installed
-        return sys.modules["adjoint"].__version__
-
-
 def run(argv: Sequence[str]) -> int:
     """Run a command; CommandError for bad input."""
     words = [word for word in argv if word != "--traceback"] if argv[:1] == ["--traceback"] else list(argv)
@@ -105,18 +103,18 @@ def run(argv: Sequence[str]) -> int:
             print(_help(), end="")
             return Exit.WELL
         case ["--version" | "-V", *_]:
-            print(f"adjoint {_our_version()}")
+            print(f"adjoint {sys.modules['adjoint'].__version__}")
             return Exit.WELL
         case ["help", name, *_]:
             return run([name, "--help"])
         case [name, *rest] if name in _COMMANDS:
             parser = parser_of(name)
             options = parser.parse_args(_with_signs(rest, parser))
-            return int(_COMMANDS[name].run(options))
+            return int(command(name).run(options))
         case [name, *_]:
             kind = "option" if name.startswith("-") else "command"
             known = ["--help", "--version", "--traceback"] if kind == "option" else _COMMANDS
-            near = closest(name, known) or f"The commands are {', '.join(_COMMANDS)}."
+            near = did_you_mean(name, known) or f"The commands are {', '.join(_COMMANDS)}."
             raise CommandError(f"There is no {kind} {name!r}. {near}")
     raise AssertionError(words)
 

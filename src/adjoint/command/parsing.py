@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from adjoint import numpy as own_numpy
+from adjoint.base.suggestions import did_you_mean
 from adjoint.command import vocabulary
 from adjoint.command.failures import ExpressionError
 from adjoint.command.grammar import (
@@ -237,7 +238,7 @@ class Reader:
             self._refuse(node, f"{name} is not taken. Names with underscores in front belong to Python.")
         if vocabulary.find(name) or name in vocabulary.PREFIXES:
             self._refuse(node, f"{name} is a function here. Call it: {name}(x).")
-        near = vocabulary.closest(name, [*self.names, *vocabulary.CONSTANTS])
+        near = did_you_mean(name, [*self.names, *vocabulary.CONSTANTS])
         self._refuse(node, f"{name} has no value. " + (near or f"Give it one after the expression: {name}=1.0."))
 
     def _chain(self, node: ast.BinOp) -> Any:
@@ -365,7 +366,7 @@ class Reader:
             return prefix
         root = (prefix or "").partition(".")[0]
         if prefix and root not in self.names and root not in vocabulary.CONSTANTS:
-            near = vocabulary.closest(prefix, vocabulary.PREFIXES)
+            near = did_you_mean(prefix, vocabulary.PREFIXES)
             self._refuse(node, f"{prefix} is no part of NumPy or SciPy that is known. {near or 'Write np.sqrt(x).'}")
         remedy = {"T": "transpose(x)", "shape": "shape(x)", "size": "size(x)"}.get(node.attr, f"{node.attr}(x)")
         self._refuse(node, f"The attribute {node.attr} is not taken. Methods are written as functions: {remedy}.")

@@ -19,10 +19,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from adjoint.base.suggestions import did_you_mean
 from adjoint.command.expressions import Expression, NotFinite, variables_of
 from adjoint.command.failures import CommandError, said_of
 from adjoint.command.grammar import normalised
-from adjoint.command.vocabulary import closest
 
 _NAMED = re.compile(r"(?P<module>[^\W\d][\w.]*|.*\.py):(?P<function>[^\W\d][\w.]*)")
 _PAIR = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*=(?!=)(?P<value>.*)", re.DOTALL)
@@ -113,7 +113,7 @@ def found_function(module: str, name: str) -> Callable[..., Any]:
     for part in name.split("."):
         if not hasattr(found, part):
             functions = [key for key, value in vars(found).items() if callable(value) and not key.startswith("_")]
-            near = closest(part, functions)
+            near = did_you_mean(part, functions)
             near = near or f"It has {', '.join(functions[:8]) or 'no functions'}."
             raise CommandError(f"{module} has no function {name}. {near}")
         found = getattr(found, part)
@@ -143,7 +143,7 @@ def _imported(module: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
             files = [path.stem for path in Path().glob("*.py")]
-            near = closest(module, files)
+            near = did_you_mean(module, files)
             near = near or "Run the command in the folder of the module, or name the file: path/to/file.py:function."
             raise CommandError(f"There is no module {error.name}. {near}") from error
         raise CommandError(said_of(error, f"{module} cannot be imported: ")) from error
@@ -162,7 +162,7 @@ def bound(function: Callable[..., Any], title: str, values: dict[str, Any]) -> t
     takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     for name in values:
         if name not in parameters and not takes_any:
-            near = closest(name, parameters) or f"Its arguments are {', '.join(parameters) or 'none'}."
+            near = did_you_mean(name, parameters) or f"Its arguments are {', '.join(parameters) or 'none'}."
             raise CommandError(f"{title} has no argument {name}. {near}")
     first = list(parameters.values())
     positional = [p.name for p in first if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -190,7 +190,7 @@ def arrays_in(file: str) -> dict[str, Any]:
         with open(file, "rb") as handle:
             return _loaded(file, handle)
     except FileNotFoundError as error:
-        near = closest(Path(file).name, [p.name for p in Path(file).parent.glob("*.np[yz]")])
+        near = did_you_mean(Path(file).name, [p.name for p in Path(file).parent.glob("*.np[yz]")])
         raise CommandError(f"There is no file {file}. {near}".rstrip()) from error
     except IsADirectoryError as error:
         raise CommandError(f"{file} is a folder; --args takes a file that np.savez wrote.") from error

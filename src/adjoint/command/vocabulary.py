@@ -7,7 +7,6 @@ arrays. What writes into its arguments, calls functions that it is given, or rea
 from __future__ import annotations
 
 import builtins
-import difflib
 import math
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -17,6 +16,7 @@ import numpy as np
 
 from adjoint import numpy as own_numpy
 from adjoint import scipy as own_scipy
+from adjoint.base.suggestions import closest
 from adjoint.coverage import CONSTANT, DIFFERENTIABLE, TABLES, VALUES
 
 CONSTANTS: dict[str, float | bool | None] = {
@@ -134,15 +134,6 @@ def suggestion(name: str, others: Iterable[str] = (), *, prefix: str = "") -> st
     if hasattr(builtins, name):  # not a typo, but a wish that is not granted
         return ""
     spaces = (PREFIXES[prefix],) if prefix else WITHOUT_PREFIX
-    return closest(name, [*others, *(word for space in spaces for word in sorted(names(space))), *_KNOWN_ELSEWHERE])
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """`Did you mean …?` with the nearest of the known names; nothing when none is near."""
-    listed = list(dict.fromkeys(known))
-    lower = {word.lower(): word for word in reversed(listed)}
-    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.65)
-    if not near:
-        return ""
-    found = lower[near[0]]
-    return f"Did you mean {_KNOWN_ELSEWHERE.get(found, found)}?"
+    known = [*others, *(word for space in spaces for word in sorted(names(space))), *_KNOWN_ELSEWHERE]
+    near = closest(name, known)
+    return f"Did you mean {_KNOWN_ELSEWHERE.get(near, near)}?" if near is not None else ""

@@ -6,6 +6,7 @@ Plain Python control flow works too in every eager transformation; these are for
 traced programs. Bodies are traced once, so a value-dependent `if` inside them has to be a `cond`.
 """
 
+import adjoint.api  # pyright: ignore[reportUnusedImport]  (loads the primitives that bodies are recorded with)
 from adjoint.flow.branches import cond, switch
 from adjoint.flow.loops import Checkpoint, fori_loop, scan, while_loop
 from adjoint.flow.stacks import associative_scan, map  # noqa: A004

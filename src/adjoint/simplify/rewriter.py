@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.ops.arrays.rearrange import Broadcast, Convert, Reshape
 from adjoint.ops.elementwise.arithmetic import add, multiply
-from adjoint.ops.elementwise.pointwise import BY_NAME
+from adjoint.ops.elementwise.ufuncs import BY_NAME
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType, Value, type_of

@@ -21,7 +21,7 @@ from adjoint.ops.arrays.search import Nonzero
 from adjoint.ops.control.guards import Expect, content
 from adjoint.ops.effects import silent_operation
 from adjoint.ops.elementwise import weak_types  # noqa: F401  # pyright: ignore[reportUnusedImport]  (fills WEAKENED)
-from adjoint.ops.elementwise.pointwise import BY_NAME
+from adjoint.ops.elementwise.ufuncs import BY_NAME
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Var
 from adjoint.program.record import Record, RecordTracer

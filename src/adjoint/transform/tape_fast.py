@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.elementwise.pointwise import BY_NAME, Ufunc
+from adjoint.ops.elementwise.pointwise import Ufunc
+from adjoint.ops.elementwise.ufuncs import BY_NAME
 from adjoint.program.types import Value
 from adjoint.transform.tape import TapeTracer
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.calculus import Linear
-from adjoint.ops.elementwise import arithmetic  # noqa: F401  # pyright: ignore[reportUnusedImport]  (fills BY_NAME)
-from adjoint.ops.elementwise.pointwise import BY_NAME
+from adjoint.ops.elementwise.ufuncs import BY_NAME
 from adjoint.program.op import primitive
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.record import WEAKENED

@@ -15,8 +15,9 @@ import numpy as np
 
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.elementwise.arithmetic import add, divide, multiply, power
-from adjoint.ops.elementwise.pointwise import BY_NAME, MaskedProduct
+from adjoint.ops.elementwise.pointwise import MaskedProduct
 from adjoint.ops.elementwise.select import Select
+from adjoint.ops.elementwise.ufuncs import BY_NAME
 from adjoint.program.program import Atom, Literal
 from adjoint.program.types import ArrayType
 from adjoint.simplify.rules.patterns import identity

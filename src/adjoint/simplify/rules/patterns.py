@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adjoint.ops.elementwise.pointwise import BY_NAME, MaskedProduct
+from adjoint.ops.elementwise.pointwise import MaskedProduct
 from adjoint.ops.elementwise.select import Select
+from adjoint.ops.elementwise.ufuncs import BY_NAME
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Var
 from adjoint.program.types import ArrayType, Value
