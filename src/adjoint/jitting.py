@@ -7,7 +7,6 @@ import inspect
 import itertools
 import threading
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
@@ -15,7 +14,7 @@ import adjoint.api  # noqa: F401  # pyright: ignore[reportUnusedImport]  (loads 
 from adjoint import tree
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError
-from adjoint.base.source import by_name, user_facing, user_frame
+from adjoint.base.source import by_name, user_facing, warn_user
 from adjoint.compile.callable import Entry
 from adjoint.entries import specialisation
 from adjoint.ops.control.call import Call as CallProgram
@@ -202,16 +201,11 @@ class Jitted(Entry):
             if len(repeated) >= config.specialisations:
                 self._told = True
                 names = ", ".join(dict.fromkeys(name for one in repeated for name in one))
-                self._warn(
+                warn_user(
                     f"jit of {self.__name__}: {len(repeated) + 1} programs were made that differ only in {names}. "
                     "Pass a number as an argument, and define a function once, outside the loop."
                 )
         return f"{', '.join([*arguments, *others])} changed"
-
-    def _warn(self, message: str) -> None:
-        frame = user_frame()
-        place = ("jit", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-        warnings.warn_explicit(message, RuntimeWarning, *place)
 
     def _give_up(self, ways: Ways, reason: str, details: str) -> None:
         """From now on such calls run as plain Python; said once."""
@@ -221,7 +215,7 @@ class Jitted(Entry):
         ways.reason = reason
         if not ways.warned:
             ways.warned = True
-            self._warn(f"{message} This call, and others like it, run as plain Python.")
+            warn_user(f"{message} This call, and others like it, run as plain Python.")
 
     def _inside(self, args: Any, kwargs: Any) -> Any:
         """A call inside a transformation: recorded as one primitive, or as what the function does."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.garbage import uncollected
-from adjoint.base.source import here
+from adjoint.base.source import here, warn_user
 from adjoint.compile.callable import ArrayLeaf, Entry, ListOf, NumberLeaf, Output, OutputType, Specialisation
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
 from adjoint.ops.control import call as calls
@@ -71,21 +70,37 @@ def _executable(program: Program) -> Executable:
     begin = time.perf_counter()
     with uncollected():
         known = Shortcut(program)
-        simple = simplify(program) if known.simple is None else known.simple
+        simple, how = known.simple, "compiled"
+        if simple is None:
+            try:
+                simple = simplify(program)
+            except Exception as problem:  # a fault of ours: the program as it was traced computes the same
+                simple, how = program, f"compiled, not simplified: simplification failed with {_named(problem)}"
+                _report_fault(how, program)
         simplified = time.perf_counter()
         seconds = {"simplify": simplified - begin}
         try:
             kernel = compile_program(simple, known.code)
         except (Unsupported, ImportError) as problem:
             return Executable(simple, Evaluator(simple), f"read by NumPy: {problem}", None, seconds)
-        except Exception as problem:  # a fault of ours: the answer is right all the same
-            how = f"read by NumPy: the compiler failed with {type(problem).__name__}: {problem}"
-            if _sizes_are_known(simple):
-                warnings.warn(f"jit: a program is {how}", RuntimeWarning, stacklevel=2)
-            return Executable(simple, Evaluator(simple), how, None, seconds)
-        known.keep(simple, kernel.notes["name"])
+        except Exception as problem:  # a fault of ours, perhaps of simplification: NumPy reads what was traced
+            how = f"read by NumPy: the compiler failed with {_named(problem)}"
+            _report_fault(how, simple)
+            return Executable(program, Evaluator(program), how, None, seconds)
+        if how == "compiled":
+            known.keep(simple, kernel.notes["name"])
     seconds["compile"] = time.perf_counter() - simplified
-    return Executable(simple, _entered(kernel), "compiled", kernel, seconds)
+    return Executable(simple, _entered(kernel), how, kernel, seconds)
+
+
+def _named(problem: Exception) -> str:
+    return f"{type(problem).__name__}: {problem}"
+
+
+def _report_fault(how: str, program: Program) -> None:
+    """Warn that a program runs slower than it should; where sizes are not known yet, NumPy is what is expected."""
+    if _sizes_are_known(program):
+        warn_user(f"jit: a program is {how}. The results are right; please report it.")
 
 
 def _sizes_are_known(program: Program) -> bool:

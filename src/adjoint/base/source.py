@@ -9,6 +9,7 @@ import itertools
 import linecache
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType, TracebackType
@@ -18,7 +19,7 @@ from adjoint.base.config import config
 
 __all__ = [
     "Location", "by_name", "clean_traceback", "describe", "explainers", "here", "is_library", "line", "short",
-    "user_facing", "user_frame",
+    "user_facing", "user_frame", "warn_user",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -81,6 +82,18 @@ def user_frame(skip: int = 0) -> FrameType | None:
     while frame is not None and _is_library[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
+
+
+def warn_user(message: str | Warning, category: type[Warning] = RuntimeWarning) -> None:
+    """Warn of something at the line of the user's code that is running now."""
+    frame = user_frame(1)
+    if frame is None:
+        warnings.warn_explicit(message, category, "adjoint", 0)
+        return
+    module = frame.f_globals
+    registry = module.setdefault("__warningregistry__", {})
+    name = module.get("__name__", "<unknown>")
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, name, registry)
 
 
 def here() -> Location | None:

@@ -182,7 +182,7 @@ class _Grouping:
         """All parts of some turns at once, one after another where they meet."""
         flat = [i for turn in stretch for i in turn]
         places = MovingPlaces.of([self.op.keys[i] for i in flat], self.op.shape)
-        if places is None:
+        if places is None or not places.shape:
             return None
         if len(stretch[0]) == 1 and places.distinct:
             return self._together(flat)
@@ -197,7 +197,7 @@ class _Grouping:
         values = columns[0] if len(columns) == 1 else self.draft.write(Concatenate(1), *columns)
         # one more axis of size one: so the elements are added one by one, whatever they are added to
         values = self.draft.reshaped(values, (len(flat), 1, *values.type.shape[2:]))
-        front = places.front
+        front = places.front or [0]  # keys that name the whole array: its rows, one by one
         arrays = [array.reshape(len(array), 1, *array.shape[1:]) for array in places.indices(front)]
         return ("gather", len(front)), values, [self.draft.constant(array) for array in arrays]
 

@@ -209,6 +209,8 @@ class Turns:
                     if places is None:  # index arrays, which are read as operands
                         raise Unknown
                     found[-1].append(places)
+                if not any(places.moving for places in found[-1]):  # x[0:n] is x[:n]
+                    found[-1] = []
         return found
 
     def _extent(self, column: Whole) -> tuple[int, int]:

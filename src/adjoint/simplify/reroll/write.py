@@ -249,14 +249,18 @@ class Loop(Wanted):
         places, op, draft = self.roll.places[q], eq.op, body.draft
         if isinstance(op, Slice):
             return places[0].read_one(draft, inputs[0], self._index_rows(body, q, 0, places[0].moving))
-        keys, indices, parts = [], [], []
+        assert isinstance(op, ScatterSet | ScatterSum)
+        before = 1 if isinstance(op, ScatterSet) else 0  # inputs that stand before the parts
+        keys = list(op.keys if isinstance(op, ScatterSum) else (op.key(),))
+        indices: list[Atom] = []
+        parts = inputs[before : before + len(keys)]
         for number, p in enumerate(places):
-            indices += self._index_rows(body, q, number, p.front)
-            keys.append(("gather", len(p.front)))
-            parts.append(p.written_one(draft, inputs[number + (1 if isinstance(op, ScatterSet) else 0)]))
+            if p.moving:  # all others stay as they are
+                indices += self._index_rows(body, q, number, p.front)
+                keys[number] = ("gather", len(p.front))
+                parts[number] = p.written_one(draft, parts[number])
         if isinstance(op, ScatterSet):
             return draft.write(ScatterSet(keys[0]), inputs[0], *parts, *indices)
-        assert isinstance(op, ScatterSum)
         return draft.write(ScatterSum(op.shape, op.dtype, tuple(keys)), *parts, *indices)
 
     def _index_rows(self, body: _Body, q: int, number: int, axes: Any) -> list[Atom]:
