@@ -4,6 +4,7 @@ Libraries such as SciPy, scikit-learn and pandas convert their arguments, so a t
 is read from the stack: the outermost frame between the user's line and the question has the name that the user wrote.
 """
 
+import os
 import re
 import sys
 import threading
@@ -28,7 +29,23 @@ _LIBRARIES = frozenset(
         *("numba", "cvxpy", "xarray"),
     }
 )
+# What these return is decided by comparisons, which have no derivative: searches, iterations until a step is small.
+_DECIDING = tuple(
+    os.path.join("scipy", *parts) for parts in (("optimize", ""), ("_lib", "_elementwise_iterative_method.py"))
+)
 _TRACER = re.compile(r"\b(Tape|Forward|Batch|Record|Taylor|Watch)\w*Tracer\b")
+
+
+class _Deciding(dict[str, bool]):
+    """Does a code file belong to a solver whose result hangs on comparisons? Decided once for each file."""
+
+    def __missing__(self, filename: str) -> bool:
+        answer = is_library(filename) and any(f"{os.sep}{part}" in filename for part in _DECIDING)
+        self[filename] = answer
+        return answer
+
+
+is_deciding = _Deciding()
 
 
 def asking_function() -> tuple[str, str] | None:
@@ -36,6 +53,11 @@ def asking_function() -> tuple[str, str] | None:
     user, frame = user_frame(1), sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     found = _named(_outwards(frame, user))
     return None if found is None else (found, _instead(found))
+
+
+def deciding_function() -> tuple[str, str]:
+    """(the solver that the user's code called, the remedy), while one decides by comparisons."""
+    return asking_function() or ("A function of scipy.optimize", remedy("scipy.optimize"))
 
 
 def _outwards(frame: FrameType | None, end: FrameType | None) -> Iterator[FrameType]:
@@ -85,6 +107,11 @@ def _function(frame: FrameType, package: str) -> str | None:
             if hasattr(sys.modules.get(place), name):
                 return f"{place}.{name}"
             place = place.rpartition(".")[0]
+    # under another name, as scipy.optimize.line_search, or in a module that shows what a private one has
+    for place in (package, str(frame.f_globals.get("__name__")).replace("._", ".")):
+        for name, value in list(vars(sys.modules.get(place, re)).items()):
+            if name[0] != "_" and getattr(value, "__code__", None) is frame.f_code:
+                return f"{place}.{name}"
     return None
 
 
@@ -205,4 +232,7 @@ def _holds_traced(frame: FrameType) -> bool:
 
 explainers.append(explained)
 
-__all__ = ["asking_function", "explained", "is_refusal", "numpys_function", "numpys_word", "remember_refusal"]
+__all__ = [
+    "asking_function", "deciding_function", "explained", "is_deciding", "is_refusal", "numpys_function", "numpys_word",
+    "remember_refusal",
+]  # fmt: skip

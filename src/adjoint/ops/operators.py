@@ -10,13 +10,15 @@ The rules of all primitives use `+`, `*`, `np.sin` … on values; on traced valu
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from adjoint.base.errors import DtypeError, TraceError
-from adjoint.base.foreign import asking_function, numpys_function, numpys_word
+from adjoint.base.foreign import asking_function, deciding_function, is_deciding, numpys_function, numpys_word
 from adjoint.base.source import describe, here
 from adjoint.ops.arrays import contract  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
 from adjoint.ops.elementwise import arithmetic, compare, elementary  # noqa: F401  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
@@ -31,6 +33,7 @@ PLAIN = frozenset({bool, int, float, complex, np.ndarray, *np.sctypeDict.values(
 # As Any: a test against them leaves the value Any, where the classes would make it an array of unknown elements.
 _SEQUENCE: Any = (list, tuple)
 _ARRAY: Any = np.ndarray
+_frame: Callable[[int], FrameType] = sys._getframe
 
 # np function -> ours, filled by adjoint.numpy; behind __array_function__
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -102,6 +105,8 @@ def _array_ufunc(self: Traced, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     if method == "__call__" and not kwargs:
         op = UFUNCS.get(ufunc)
         if op is not None:
+            if op.flat and is_deciding[_frame(1).f_code.co_filename]:
+                _refuse_decision(self)
             if len(inputs) == 2:
                 return apply_two(op, *inputs)
             if len(inputs) == 1:
@@ -130,6 +135,29 @@ def _forward(op: Op) -> Callable[[Traced, Any], Any]:
         return apply_two(op, self, other)
 
     return method
+
+
+def _comparison(op: Op) -> Callable[[Traced, Any], Any]:
+    """What `_forward` makes, written out: a question that a solver asks is refused, at the cost of one look."""
+
+    def method(self: Traced, other: Any) -> Any:
+        if is_deciding[_frame(1).f_code.co_filename]:
+            _refuse_decision(self)
+        trace = self._trace
+        if type(other) in PLAIN or (type(other) is type(self) and other._trace is trace):
+            return trace.apply_two(op, self, other)
+        if other is None or isinstance(other, str) or _stands_apart(other):
+            return NotImplemented
+        return apply_two(op, self, other)
+
+    return method
+
+
+def _refuse_decision(x: Traced) -> None:
+    """A solver decides by a traced value: its result would be a constant, whatever the value depends on."""
+    if x._trace.differentiates and not x.moves():
+        return
+    refuse_conversion(x, *deciding_function(), "was about to decide by")
 
 
 def _backward(op: Op) -> Callable[[Traced, Any], Any]:
@@ -176,6 +204,8 @@ def _truth(self: Traced) -> bool:
 
 def _ask(x: Traced, question: str, answer: Callable[[Value], Any]) -> Any:
     """Python asks for a plain answer. Stacked and recorded values have their own ways to give one."""
+    if is_deciding[_frame(2).f_code.co_filename]:  # 2: who has called bool(), int(), .item() …
+        _refuse_decision(x)
     trace = x._trace
     if hasattr(trace, "ask"):
         return trace.ask(x, question, answer)  # type: ignore[attr-defined]
@@ -353,7 +383,7 @@ def install() -> None:
         "gt": "greater",
         "ge": "greater_equal",
     }.items():
-        methods[f"__{short}__"] = _forward(BY_NAME[name])
+        methods[f"__{short}__"] = _comparison(BY_NAME[name])
     for short, name in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
         methods[f"__{short}__"] = _unary(BY_NAME[name])
     methods["__divmod__"], methods["__rdivmod__"] = _divmod, _rdivmod

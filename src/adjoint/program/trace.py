@@ -301,11 +301,11 @@ def concrete(x: Value) -> Value:
     return x  # pyright: ignore[reportUnknownVariableType]
 
 
-def refuse_conversion(x: Traced, call: str, remedy: str) -> NoReturn:
+def refuse_conversion(x: Traced, call: str, remedy: str, asks: str = "was asked for the plain value of") -> NoReturn:
     """Python or NumPy asks for a plain number where a traced value stands."""
     unknown = x._trace.records or x._trace.counts
     lost = "It is not known while a program is recorded" if unknown else "Its derivative would be lost"
     place = here()
-    message = f"{call} was asked for the plain value of a traced {x.type}, at {describe(place)}. {lost}. {remedy}"
+    message = f"{call} {asks} a traced {x.type}, at {describe(place)}. {lost}. {remedy}"
     remember_refusal(message, place)
     raise TraceError(message)

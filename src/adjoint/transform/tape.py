@@ -124,7 +124,7 @@ class Tape(Trace):
         return self._new(z, (op, (ix,), None, (type_of(xv),), None, None, None))
 
     def apply_two(self, op: Any, x: Value, y: Value) -> Value:
-        if not (op.pointwise or op.multilinear):
+        if not (op.pointwise or op.multilinear or (op.flat and not op.several)):
             return self.apply(op, (x, y))
         if get_ident() != self.thread:
             self.wrong_thread()
@@ -137,7 +137,7 @@ class Tape(Trace):
         else:
             yv, iy = y, -1
         if not op.pointwise:
-            return self._apply_product(op, xv, yv, ix, iy)
+            return self._settled(op(xv, yv)) if op.flat else self._apply_product(op, xv, yv, ix, iy)
         z = op.function(xv, yv)
         extent = z.shape if z.dtype is FLOAT64 else None
         if iy < 0:
