@@ -18,7 +18,7 @@ from adjoint.numpy.indexing import getitem, updated
 from adjoint.numpy.inplace import layout, overwrite
 from adjoint.numpy.shaping import convert, reshaped_copy, settled_order
 from adjoint.ops.arrays.rearrange import Complex
-from adjoint.ops.operators import _ask as ask
+from adjoint.ops.conversions import ask
 from adjoint.program.trace import Traced, refuse_conversion
 from adjoint.program.types import Value
 
@@ -39,37 +39,9 @@ def _same_name(name: str) -> Callable[..., Any]:
 
 # methods whose arguments are those of NumPy's function, in the same order
 SAME = (
-    *(
-        "sum",
-        "mean",
-        "prod",
-        "max",
-        "min",
-        "std",
-        "var",
-        "argmax",
-        "argmin",
-        "argsort",
-        "cumsum",
-        "cumprod",
-        "any",
-        "all",
-        "round",
-    ),
-    *(
-        "swapaxes",
-        "squeeze",
-        "repeat",
-        "take",
-        "diagonal",
-        "trace",
-        "nonzero",
-        "searchsorted",
-        "choose",
-        "argpartition",
-        "dot",
-        "ravel",
-    ),
+    *("sum", "mean", "prod", "max", "min", "std", "var", "argmax", "argmin", "argsort", "cumsum", "cumprod", "any"),
+    *("all", "round", "swapaxes", "squeeze", "repeat", "take", "diagonal", "trace", "nonzero", "searchsorted"),
+    *("choose", "argpartition", "dot", "ravel"),
 )
 
 
@@ -154,6 +126,9 @@ def partition(self: Traced, kth: Any, axis: int = -1, kind: str = "introselect",
 def item(self: Any, *args: Any) -> Any:
     """A whole number or truth value, by asking; a float keeps its derivative only as a traced value."""
     if self.dtype.kind in "fc":
+        known = self._trace.known(self)
+        if known is not None:
+            return known.item(*args)
         refuse_conversion(
             self,
             ".item()",
@@ -172,6 +147,9 @@ def item(self: Any, *args: Any) -> Any:
 
 def tolist(self: Traced) -> Any:
     if self.dtype.kind in "fc":
+        known = self._trace.known(self)
+        if known is not None:
+            return known.tolist()
         refuse_conversion(self, ".tolist()", "list(x) gives its traced parts; np.stack puts them together again.")
     return [row.tolist() if hasattr(row, "tolist") else row for row in self] if self.shape else item(self)  # type: ignore[attr-defined]
 

@@ -9,7 +9,6 @@ The rules of all primitives use `+`, `*`, `np.sin` … on values; on traced valu
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -18,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import DtypeError, TraceError
-from adjoint.base.foreign import asking_function, deciding_function, is_deciding, numpys_function, numpys_word
+from adjoint.base.foreign import is_deciding
 from adjoint.base.source import describe, here
 from adjoint.ops.arrays import contract  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
+from adjoint.ops.conversions import CONVERSIONS, refuse_decision
 from adjoint.ops.elementwise import arithmetic, compare, elementary  # noqa: F401  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
 from adjoint.ops.elementwise.pointwise import BY_NAME, UFUNCS
 from adjoint.program.op import Op
-from adjoint.program.trace import Traced, concrete, refuse_conversion
+from adjoint.program.trace import Traced
 from adjoint.program.types import Value, check_supported
 
 UFUNCS[np.matmul] = contract.MatMul()
@@ -106,7 +106,7 @@ def _array_ufunc(self: Traced, ufunc: Any, method: str, *inputs: Any, **kwargs: 
         op = UFUNCS.get(ufunc)
         if op is not None:
             if op.flat and is_deciding[_frame(1).f_code.co_filename]:
-                _refuse_decision(self)
+                refuse_decision(self)
             if len(inputs) == 2:
                 return apply_two(op, *inputs)
             if len(inputs) == 1:
@@ -142,7 +142,7 @@ def _comparison(op: Op) -> Callable[[Traced, Any], Any]:
 
     def method(self: Traced, other: Any) -> Any:
         if is_deciding[_frame(1).f_code.co_filename]:
-            _refuse_decision(self)
+            refuse_decision(self)
         trace = self._trace
         if type(other) in PLAIN or (type(other) is type(self) and other._trace is trace):
             return trace.apply_two(op, self, other)
@@ -151,13 +151,6 @@ def _comparison(op: Op) -> Callable[[Traced, Any], Any]:
         return apply_two(op, self, other)
 
     return method
-
-
-def _refuse_decision(x: Traced) -> None:
-    """A solver decides by a traced value: its result would be a constant, whatever the value depends on."""
-    if x._trace.differentiates and not x.moves():
-        return
-    refuse_conversion(x, *deciding_function(), "was about to decide by")
 
 
 def _backward(op: Op) -> Callable[[Traced, Any], Any]:
@@ -193,139 +186,10 @@ def _in_place(name: str, op: Op) -> Callable[[Traced, Any], Any]:
     return method
 
 
-def _truth(self: Traced) -> bool:
-    if self.shape and self.type.size != 1:
-        raise ValueError(
-            "The truth value of an array with more than one element is ambiguous. Use np.any or np.all, or np.where "
-            "to choose by element."
-        )
-    return _ask(self, "bool", bool)
-
-
-def _ask(x: Traced, question: str, answer: Callable[[Value], Any]) -> Any:
-    """Python asks for a plain answer. Stacked and recorded values have their own ways to give one."""
-    if is_deciding[_frame(2).f_code.co_filename]:  # 2: who has called bool(), int(), .item() …
-        _refuse_decision(x)
-    trace = x._trace
-    if hasattr(trace, "ask"):
-        return trace.ask(x, question, answer)  # type: ignore[attr-defined]
-    value = trace.asked(x)
-    return _ask(value, question, answer) if isinstance(value, Traced) else answer(value)
-
-
-def _integer(self: Traced) -> int:
-    return _ask(self, "int", int)
-
-
-def _rounded(question: str, how: Callable[[Any], int]) -> Callable[[Traced], int]:
-    """math.floor, math.ceil and math.trunc: whole numbers, as int(x) gives them."""
-
-    def method(self: Traced) -> int:
-        return _ask(self, question, how)
-
-    return method
-
-
-def _index(self: Traced) -> int:
-    if self.dtype.kind not in "iu" or self.shape:
-        raise TraceError(
-            f"A traced {self.type} cannot be an index, at {describe(here())}: only integers can. Use int(x) to "
-            "truncate it."
-        )
-    return _ask(self, "index", int)
-
-
-def _hash(self: Traced) -> int:
-    if self.shape:
-        raise TypeError(f"unhashable: a traced {self.type}, like any array")
-    if self.moves():
-        raise TraceError(
-            f"A traced {self.type} as a key (of a dict, a set or functools.lru_cache), at {describe(here())}: "
-            "numbers that are equal may have different derivatives, and one would be taken for the other. "
-            "Use what it was computed from as the key (an index, a name), or stop_gradient(x)."
-        )
-    return _ask(self, "hash", hash)
-
-
-def _float(self: Traced) -> float:
-    trace: Any = self._trace
-    if hasattr(trace, "whole") and trace.whole(self):  # made of Python's ints alone: np.arange(n) asks for it
-        return trace.ask(self, "float", float)
-    asking = asking_function()
-    if asking is not None:
-        refuse_conversion(self, *asking)
-    refuse_conversion(
-        self,
-        "float() (or a function of math, or z[i] = x with a plain array z)",
-        "Use NumPy's functions (np.sin, not math.sin); to assign into an array, make it with adjoint.numpy.zeros.",
-    )
-
-
-def _refuse(call: str, remedy: str) -> Callable[..., Any]:
-    def method(self: Traced, *args: Any, **kwargs: Any) -> Any:
-        refuse_conversion(self, call, remedy)
-
-    return method
-
-
-def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
-    """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods
-    of plain arrays).
-    """
-    trace: Any = self._trace
-    if self.dtype.kind == "i" and hasattr(trace, "whole") and trace.whole(self):  # a size, as in np.arange(n)
-        return np.asarray(_ask(self, "index", int), *args, **kwargs)
-    known = trace.from_outside(self) if hasattr(trace, "from_outside") else None
-    if known is not None:
-        return np.asarray(known, *args, **kwargs)
-    asking = asking_function() or numpys_word()
-    if asking is not None:
-        refuse_conversion(self, *asking)
-    if self.dtype.kind in "biu":
-        remedy = (
-            "Read a plain array at traced places with adjoint.numpy.take(plain, x), or adjoint.numpy.array(plain)[x]."
-        )
-    elif numpys_function() is not None or not self.shape:
-        remedy = (
-            "A list of traced values becomes an array with np.stack or adjoint.numpy.array (adjoint.numpy has all of "
-            "NumPy's functions, also for lists); "
-            "to assign into an array, make it with adjoint.numpy.zeros."
-        )
-    else:
-        remedy = (
-            "NumPy's functions take it as it is: np.dot(a, x) instead of a.dot(x), np.stack instead of np.array; "
-            "to assign into an array, make it with adjoint.numpy.zeros."
-        )
-    refuse_conversion(self, numpys_function() or "NumPy (np.asarray, np.array, or a method of a plain array)", remedy)
-
-
 def _length(self: Traced) -> int:
     if not self.shape:
         raise TypeError("len() of a 0-d array")
     return self.shape[0]
-
-
-def _text(self: Traced) -> str:
-    return f"Traced({self.type}, {self._trace.title}{_shown_value(self)})"
-
-
-def _shown_value(self: Traced) -> str:
-    try:
-        value = concrete(self)
-    except TraceError:
-        return ""
-    if value is None:
-        return ""
-    return ": " + np.array2string(np.asarray(value), threshold=8, edgeitems=2, precision=6, separator=", ").replace(
-        "\n", ""
-    )
-
-
-def _format(self: Traced, spec: str) -> str:
-    value = concrete(self) if spec else None
-    if spec and value is None:
-        refuse_conversion(self, f"format(x, {spec!r})", f"Print it with ad.debug.print('{{:{spec}}}', x).")
-    return format(value, spec) if spec else _text(self)
 
 
 def _unary(op: Op) -> Callable[..., Any]:
@@ -387,26 +251,10 @@ def install() -> None:
     for short, name in {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}.items():
         methods[f"__{short}__"] = _unary(BY_NAME[name])
     methods["__divmod__"], methods["__rdivmod__"] = _divmod, _rdivmod
-    methods |= {
+    methods |= CONVERSIONS | {
         "__array_ufunc__": _array_ufunc,
         "__array_function__": _array_function,
-        "__bool__": _truth,
-        "__int__": _integer,
-        "__floor__": _rounded("floor", math.floor),
-        "__ceil__": _rounded("ceil", math.ceil),
-        "__trunc__": _rounded("int", math.trunc),
-        "__index__": _index,
-        "__hash__": _hash,
         "__len__": _length,
-        "__repr__": _text,
-        "__str__": _text,
-        "__format__": _format,
-        "__float__": _float,
-        "__complex__": _refuse(
-            "complex() (or a function of cmath, or z[i] = x with a plain array z)",
-            "Use NumPy's functions; to assign into an array, make it with adjoint.numpy.zeros.",
-        ),
-        "__array__": _refuse_array,
         "__contains__": _contains,
     }
     for name, method in methods.items():

@@ -71,6 +71,13 @@ class Trace(ABC):
         """The value that answers Python's questions (`if x:`, int(x)) to a value of this trace."""
         return x._value
 
+    def known(self, x: Any) -> Value | None:
+        """The plain value of a value of this trace, where nothing is lost with it; None where something is.
+
+        No derivative goes with it, it is the same for all batch elements, and depends on no argument that is compiled.
+        """
+        return known(x._value) if self.differentiates and not x.moves() else None
+
     def is_unrolled(self) -> bool:
         """Whether loops run turn by turn here, or further out: checkpoints would spare nothing."""
         return self.unrolls or (self.outer is not None and self.outer.is_unrolled())
@@ -292,6 +299,11 @@ def exclusive(x: Traced) -> bool:
 def primal(x: Value) -> Value:
     """A value without derivatives, at all levels; see `Traced.primal`."""
     return x.primal() if isinstance(x, Traced) else x
+
+
+def known(x: Value) -> Value | None:
+    """The plain value, where nothing is lost with it; see `Trace.known`."""
+    return x._trace.known(x) if isinstance(x, Traced) else x
 
 
 def concrete(x: Value) -> Value:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.program.op import Op
-from adjoint.program.trace import Trace, Traced, primal
+from adjoint.program.trace import Trace, Traced, known, primal
 from adjoint.program.types import ArrayType, Value
 
 
@@ -59,6 +59,9 @@ class Batch(Trace):
 
     def constant(self, value: Value) -> BatchTracer:
         return BatchTracer(self, value, False)
+
+    def known(self, x: BatchTracer) -> Value | None:
+        return None if x._mapped else known(x._value)
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if get_ident() != self.thread:

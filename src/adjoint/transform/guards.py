@@ -115,7 +115,7 @@ class GuardedRecord(Record):
         self.ask(x, "content", content)
         return np.array(self._values[x._var])
 
-    def from_outside(self, x: RecordTracer) -> Value | None:
+    def known(self, x: RecordTracer) -> Value | None:
         """The array itself where it depends on no argument: a function of another library may want it as it is."""
         if not self.answers:
             return None
