@@ -1,9 +1,10 @@
 """Differentiate and compile the NumPy code you already have.
 
->>> import numpy as np
->>> import adjoint as ad
->>> ad.grad(lambda x: np.sum(np.sin(x) ** 2))(np.ones(3))
-array([0.90929743, 0.90929743, 0.90929743])
+```python
+import numpy as np
+import adjoint as ad
+ad.grad(lambda x: np.sum(np.sin(x) ** 2))(np.ones(3))  # → [0.909297…, 0.909297…, 0.909297…]
+```
 """
 
 import sys

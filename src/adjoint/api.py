@@ -46,6 +46,13 @@ def grad(
     function returns (value, aux) and the result is (gradient, aux). For complex x and real f it is ∂f/∂x + i ∂f/∂y, the
     direction of steepest ascent; with `holomorphic` it is f'(z). Integer leaves inside a tree are constants, and their
     gradient is zero. With `side` "right" or "left" it is the limit of gradients as all numbers come from that side.
+
+    ```python
+    f = lambda x: np.sum(np.sin(x) ** 2)
+    ad.grad(f)(np.array([0.0, 1.0]))  # → [0.0, 0.909297…]
+    ad.grad(lambda a, b: a * b**2, argnums=("a", "b"))(2.0, 3.0)  # → (9.0, 12.0)
+    ad.grad(ad.grad(np.sin))(1.0)  # → -0.841470…
+    ```
     """
     options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "side": side}
     return Transformed(_grad, function, options)
@@ -54,7 +61,12 @@ def grad(
 def value_and_grad(
     function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, side: Side = None
 ) -> Transformed:
-    """(value, gradient) in one call; ((value, aux), gradient) with `has_aux`. See `grad`."""
+    """(value, gradient) in one call; ((value, aux), gradient) with `has_aux`. See `grad`.
+
+    ```python
+    ad.value_and_grad(lambda x: x**3)(2.0)  # → (8.0, 12.0)
+    ```
+    """
     options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "side": side}
     return Transformed(_value_and_grad, function, options)
 
@@ -113,6 +125,11 @@ def jvp(
     """(f(x), ∂f(x)[v]): value and directional derivative, by forward mode.
 
     `primals` and `tangents` are tuples of trees.
+
+    ```python
+    ad.jvp(np.sin, (0.0,), (1.0,))  # → (0.0, 1.0)
+    ad.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))  # → (6.0, 3.0)
+    ```
     """
     chosen = _all_arguments(function, primals, "jvp")
     if not isinstance(tangents, tuple | list):
@@ -179,6 +196,11 @@ def vjp(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple
     """(f(x), pullback): `pullback(u)` is the tuple of ∂f(x)*[u], one for each argument; it can be called many times.
 
     For complex values it is the adjoint with respect to Re⟨u, v⟩.
+
+    ```python
+    value, pullback = ad.vjp(lambda x, y: x * y, 2.0, 3.0)
+    pullback(1.0)  # → (3.0, 2.0)
+    ```
     """
     chosen = _all_arguments(function, primals, "vjp")
     recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
@@ -190,7 +212,13 @@ def vjp(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple
 @user_facing
 @watched
 def linearize(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple[tree.Tree, ...]:
-    """(f(x), f_lin): `f_lin(*tangents)` is ∂f(x)[v], replayed from one recorded run of f."""
+    """(f(x), f_lin): `f_lin(*tangents)` is ∂f(x)[v], replayed from one recorded run of f.
+
+    ```python
+    value, pushforward = ad.linearize(lambda x: x**2, np.array([1.0, 2.0]))
+    pushforward(np.array([1.0, 0.0]))  # → [2.0, 0.0]
+    ```
+    """
     chosen = _all_arguments(function, primals, "linearize")
     recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
     y = tree.unflatten(recorded.structure, recorded.values)
@@ -234,6 +262,12 @@ def vmap(
     Python's own `if` and `while` on mapped values work: lanes that go different ways are run in groups. A random
     generator that is mapped gives every lane a stream of its own; one that is not mapped gives all lanes the same
     numbers.
+
+    ```python
+    ad.vmap(ad.grad(np.sin))(np.array([0.0, np.pi]))  # → [1.0, -1.0]
+    dot = ad.vmap(np.dot, in_axes=(0, None))
+    dot(np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones(2))  # → [3.0, 7.0]
+    ```
     """
     return Transformed(_vmap, function, {"in_axes": in_axes, "out_axes": out_axes, "axis_size": axis_size})
 

@@ -25,6 +25,10 @@ def print(text: str, *args: tree.Tree, **kwargs: tree.Tree) -> None:  # noqa: A0
 
     Inside the body of a loop it prints at every turn; under `vmap` once for each lane, after the mapped function has
     run. In a function that reverse mode runs again (`checkpoint`) it prints the first time only.
+
+    ```python
+    ad.jit(lambda x: ad.debug.print("x = {:.2f}", x))(1.0)  # → x = 1.00
+    ```
     """
     if not isinstance(text, str):
         raise TypeError(
@@ -37,7 +41,14 @@ def print(text: str, *args: tree.Tree, **kwargs: tree.Tree) -> None:  # noqa: A0
 
 @user_facing
 def callback(function: Callable[..., object], *args: tree.Tree, **kwargs: tree.Tree) -> None:
-    """Call `function(*args, **kwargs)` with plain arrays, and ignore its result. Runs when and as often as `print`."""
+    """Call `function(*args, **kwargs)` with plain arrays, and ignore its result. Runs when and as often as `print`.
+
+    ```python
+    seen = []
+    ad.fori_loop(0, 3, lambda i, x: (ad.debug.callback(seen.append, x), 2 * x)[1], 1.0)  # → 8.0
+    seen  # → [1.0, 2.0, 4.0]
+    ```
+    """
     if not callable(function):
         raise TypeError(f"debug.callback needs a function; got {type(function).__name__}.")
     arguments, operands = Arguments.of(args, kwargs)
@@ -52,6 +63,10 @@ def check(condition: tree.Tree, message: str, *args: tree.Tree, **kwargs: tree.T
     branches and in traced programs it is checked whenever they run. Under `vmap` the error names the lanes; lanes that
     did not take the branch, or whose loop has ended, are not checked (the condition of a `while_loop` is evaluated,
     and checked, for all lanes as long as one goes on).
+
+    ```python
+    ad.debug.check(np.array([1.0, -1.0]) > 0, "x must be positive")  # → CheckError: x must be positive
+    ```
     """
     if not isinstance(message, str):
         raise TypeError(

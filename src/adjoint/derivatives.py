@@ -40,6 +40,10 @@ def jacfwd(
     A tree of outputs, each with the tree of inputs: every leaf has shape output.shape + input.shape.
 
     `chunk_size` directions run at the same time, by default as many as fit into half a gigabyte (inside `jit`: all).
+
+    ```python
+    ad.jacfwd(np.cumprod)(np.array([2.0, 3.0]))  # → [[1.0, 0.0], [3.0, 2.0]]
+    ```
     """
     return _transformed("forward", function, argnums, has_aux, holomorphic, chunk_size)
 
@@ -52,7 +56,12 @@ def jacrev(
     holomorphic: bool = False,
     chunk_size: int | None = None,
 ) -> Transformed:
-    """The Jacobian by reverse mode: one pulled direction for each output element. Otherwise like `jacfwd`."""
+    """The Jacobian by reverse mode: one pulled direction for each output element. Otherwise like `jacfwd`.
+
+    ```python
+    ad.jacrev(np.cumprod)(np.array([2.0, 3.0]))  # → [[1.0, 0.0], [3.0, 2.0]]
+    ```
+    """
     return _transformed("reverse", function, argnums, has_aux, holomorphic, chunk_size)
 
 
@@ -70,6 +79,10 @@ def jacobian(
     n inputs take n pushed directions, m outputs m pulled ones: "auto" is "reverse" for a wide Jacobian (m < n), and
     "forward" for a tall or square one, which keeps nothing. `mode` may name one. For a sparse Jacobian see
     `ad.sparse.jacobian`.
+
+    ```python
+    ad.jacobian(lambda x: np.stack([x[0] * x[1], x[1] ** 2]))(np.array([2.0, 3.0]))  # → [[3.0, 2.0], [0.0, 6.0]]
+    ```
     """
     if mode not in NAMES:
         raise ValueError(f'jacobian: mode={mode!r} is not known. Give "auto", "forward" or "reverse".')
@@ -260,6 +273,10 @@ def hessian(
 
     `chunk_size` columns are found at the same time, by default as many as fit into half a gigabyte. For a sparse
     Hessian see `ad.sparse.hessian`.
+
+    ```python
+    ad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0]))  # → [[6.0, 4.0], [4.0, 0.0]]
+    ```
     """
     inner = jacrev(function, argnums, has_aux=has_aux, holomorphic=holomorphic)
     return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic, chunk_size=chunk_size)

@@ -51,6 +51,13 @@ def custom_rule(
 
     The function may call anything that takes arrays: SciPy, C, Fortran, numba. What it closes over is differentiated as
     usual.
+
+    ```python
+    @ad.custom_rule(vjp=lambda x: (np.exp(x), lambda ct: (ct * np.exp(x),)))
+    def exp(x):
+        return np.exp(x)
+    ad.grad(exp)(0.0), ad.grad(ad.grad(exp))(0.0)  # → (1.0, 1.0)
+    ```
     """
     if function is None:
         return functools.partial(
@@ -243,6 +250,11 @@ def checkpoint(
     may be kept all the same: "nothing" (as None), "everything", "products" (results of matrix products and
     convolutions), a policy of `ad.memory` (values that `checkpoint_name` has named, files), or a function that says
     yes or no to each `ad.memory.Intermediate`.
+
+    ```python
+    block = ad.checkpoint(lambda x: np.sum(np.sin(np.cos(x))))
+    np.allclose(ad.grad(block)(np.ones(3)), ad.grad(block.function)(np.ones(3)))  # → True
+    ```
     """
     if function is None:
         return lambda f: checkpoint(f, policy=policy)
@@ -250,7 +262,13 @@ def checkpoint(
 
 
 def checkpoint_name(value: tree.Tree, name: str) -> tree.Tree:
-    """The same value (a tree), by a name that policies of `checkpoint` know: policy=ad.memory.names(name)."""
+    """The same value (a tree), by a name that policies of `checkpoint` know: policy=ad.memory.names(name).
+
+    ```python
+    layer = lambda x: np.sum(np.sin(ad.checkpoint_name(np.tanh(x), "hidden")))
+    ad.grad(ad.checkpoint(layer, policy=ad.memory.names("hidden")))(0.0)  # → 1.0
+    ```
+    """
     return tree.map(lambda leaf: bind(Mark(name), leaf) if isinstance(leaf, Traced) else leaf, value)
 
 

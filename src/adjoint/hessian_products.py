@@ -55,6 +55,10 @@ def hvp(
     f; "forward-over-forward", one second derivative for each input element, which stores nothing on the way; "auto",
     the first, unless the program of another one costs clearly less; "measure", the one of the three that was fastest
     when they were timed, once for each function and types of x.
+
+    ```python
+    ad.hvp(lambda x: x[0] ** 2 * x[1], (np.array([2.0, 3.0]),), (np.array([1.0, 0.0]),))  # → [6.0, 4.0]
+    ```
     """
     if mode not in (*HVP_MODES, "auto", "measure"):
         raise ValueError(f"hvp: mode {mode!r} is none of auto, measure, {', '.join(HVP_MODES)}.")
@@ -134,7 +138,13 @@ def _forward_over_forward(function: Function, primals: tuple[Any, ...], tangents
 @final
 @dataclass(frozen=True)
 class HvpTimes:
-    """How long f and its Hessian-vector products took, in seconds: the least of several runs, taken in turns."""
+    """How long f and its Hessian-vector products took, in seconds: the least of several runs, taken in turns.
+
+    ```python
+    times = ad.curvature.hvp_times(np.sin, (1.0,), (1.0,))
+    times.function > 0  # → True
+    ```
+    """
 
     function: float
     products: dict[str, float]
@@ -249,6 +259,11 @@ def predicted_hvp_costs(
 
     f is recorded once, for the types of its arguments. `compiled` programs leave out what nothing reads, and pay
     nothing for each primitive; eager ones run everything.
+
+    ```python
+    costs = ad.curvature.predicted_hvp_costs(lambda x: np.sum(np.sin(x) ** 2), (np.ones(10),))
+    sorted(costs)  # → ['forward-over-reverse', 'reverse-over-forward', 'reverse-over-reverse']
+    ```
     """
     primals = tuple(primals)
     found = _predictions.find(function, (_key(primals), compiled), lambda: _predicted(function, primals, compiled))
@@ -305,6 +320,11 @@ def hvp_times(
 
     Measured once for each function and types of its arguments, or `again`. With `compiler=ad.jit` the compiled products
     are timed: what `mode="measure"` goes by inside compiled functions, where it cannot time anything itself.
+
+    ```python
+    times = ad.curvature.hvp_times(lambda x: np.sum(np.sin(x) ** 2), (np.ones(10),), (np.ones(10),))
+    sorted(times.products)  # → ['forward-over-reverse', 'reverse-over-forward', 'reverse-over-reverse']
+    ```
     """
     primals, tangents = tuple(primals), tuple(tangents)
     key = (_key(primals), compiler is not None)

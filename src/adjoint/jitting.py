@@ -314,6 +314,11 @@ def jit(
     defaults and globals that the function names are looked at in each call, and arrays among them are inputs; so is
     what the functions read that it names there or is given, unless they belong to a library. Attributes, and what
     containers hold, are as they were when it was traced.
+
+    ```python
+    fast = ad.jit(ad.value_and_grad(lambda x: np.sum(x**2)))
+    fast(np.array([1.0, 2.0]))  # → (5.0, [2.0, 4.0])
+    ```
     """
     options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "strict": strict}
     if function is None:

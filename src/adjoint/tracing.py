@@ -151,6 +151,12 @@ def trace(
     loops of `ad` can be traced). With `concrete` it is run on the arguments given: Python's control flow then takes
     the way that it takes for them, each question becomes a guard, and the program raises for arguments that would
     answer differently.
+
+    ```python
+    program = ad.trace(lambda x: np.sin(x) * 2)(1.0)
+    program(0.0)  # → 0.0
+    [equation.op.name for equation in program.program.equations]  # → ['sin', 'multiply']
+    ```
     """
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     return Transformed(_trace, function, {"concrete": concrete, "static_argnames": names})
@@ -285,6 +291,13 @@ def load(path: str | os.PathLike[str], classes: Sequence[type] = ()) -> TracedPr
     """A program that was saved.
 
     `classes` are the dataclasses, NamedTuples … of its arguments and results: none is imported by name.
+
+    ```python
+    import os, tempfile
+    path = os.path.join(tempfile.mkdtemp(), "double.program")
+    ad.trace(lambda x: 2 * x)(1.0).save(path)
+    ad.load(path)(3.0)  # → 6.0
+    ```
     """
     program, text, reader = read(path, _ufunc, classes)
     fixed = tuple((number, reader.value(value)) for number, value in text["fixed"])

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 ARROW = re.compile(r"#\s*→\s*(.*)$")
-UNSEEN = re.compile(r"^(\s+```py|```py(?!thon\s*$))")
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\S*)\s*$")
+UNSEEN = re.compile(r"^\s*```py(?!thon\s*$)")
 CLIPPED = re.compile(r"(\d+(?:\.\d*)?|\.\d+)…(e[+-]?\d+)?")
-RAISES = re.compile(r"^(\w*(?:Error|Exception|Warning))(?::\s*(.*))?$")
+RAISES = re.compile(r"^(\w*(?:Error|Exception|Warning)|NotLinear|NotDifferentiable)(?::\s*(.*))?$")
 DIGITS = 1e-9
 
 
@@ -37,19 +38,21 @@ class Block:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The ```python blocks of a page; an opened block that nothing closes is an error."""
+    """The ```python blocks of a page, also those indented in a tab; an opened block that nothing closes is an error."""
     lines = text.splitlines()
     number = 0
     while number < len(lines):
-        if lines[number].startswith("```") and not UNSEEN.match(lines[number]):
-            end = next((k for k in range(number + 1, len(lines)) if lines[k].rstrip() == "```"), None)
+        if UNSEEN.match(lines[number]):
+            raise PageError(f"line {number + 1}: this block would not run; open it with ```python")
+        if fence := FENCE.match(lines[number]):
+            closing = fence["indent"] + "```"
+            end = next((k for k in range(number + 1, len(lines)) if lines[k].rstrip() == closing), None)
             if end is None:
                 raise PageError(f"line {number + 1}: this block is never closed")
-            if lines[number].rstrip() == "```python":
-                yield Block(number + 2, "\n".join(lines[number + 1 : end]) + "\n")
+            if fence["language"] == "python":
+                inside = [line.removeprefix(fence["indent"]) for line in lines[number + 1 : end]]
+                yield Block(number + 2, "\n".join(inside) + "\n")
             number = end
-        elif UNSEEN.match(lines[number]):
-            raise PageError(f"line {number + 1}: this block would not run; open it with ```python at the margin")
         number += 1
 
 

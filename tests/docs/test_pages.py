@@ -43,10 +43,15 @@ def test_a_block_left_open_is_an_error() -> None:
         run_page("```python\n1 + 1\n", "p.md")
 
 
-@pytest.mark.parametrize("opening", ["  ```python", "```py", "```pycon", "```python no-run"])
+@pytest.mark.parametrize("opening", ["```py", "  ```py", "```pycon", "```python no-run"])
 def test_a_block_that_would_be_passed_over_is_an_error(opening: str) -> None:
     with pytest.raises(PageError, match="line 3: this block would not run"):
         run_page(f"One\n\n{opening}\n1 + 1\n```\n", "p.md")
+
+
+def test_blocks_in_tabs_run_at_their_lines() -> None:
+    with pytest.raises(PageError, match=r"p\.md:4: promised 3"):
+        run_page('=== "A tab"\n\n    ```python\n    1 + 1  # → 3\n    ```\n', "p.md")
 
 
 def test_promises_that_hold() -> None:

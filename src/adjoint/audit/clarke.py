@@ -38,7 +38,12 @@ MOST = 4096  # combinations of branches
 
 @dataclass(frozen=True)
 class Generalized:
-    """The limits of derivatives around a point; the generalized derivative is their convex hull."""
+    """The limits of derivatives around a point; the generalized derivative is their convex hull.
+
+    ```python
+    ad.audit.generalized_jacobian(lambda x: np.sum(np.abs(x)))(np.zeros(1)).exact  # → True
+    ```
+    """
 
     vertices: np.ndarray  # (how many, *shape of the result, *shape of the argument)
     exact: bool  # enumerated, or sampled
@@ -68,6 +73,10 @@ def generalized_jacobian(
 
     `method`: "exact" enumerates the branches at the kinks, "sampled" takes derivatives at random points within
     `radius`; "auto" samples where not all branches can be enumerated.
+
+    ```python
+    ad.audit.generalized_jacobian(lambda x: np.sum(np.abs(x)))(np.zeros(1)).vertices  # → [[1.0], [-1.0]]
+    ```
     """
     if method not in ("auto", "exact", "sampled"):
         raise ValueError(f'generalized_jacobian: method is "auto", "exact" or "sampled"; got {method!r}.')
@@ -114,6 +123,10 @@ def directional(
 
     "exact": max ⟨g, v⟩ over the generalized gradient. "sampled": the greatest quotient (f(u + δv) - f(u)) / δ over
     random u and δ within `radius`, an estimate from below up to rounding.
+
+    ```python
+    ad.audit.directional(lambda x: np.sum(np.abs(x)))(np.zeros(1), np.ones(1))  # → 1.0
+    ```
     """
 
     def quotient(w: Any, v: Any) -> Any:
@@ -138,7 +151,12 @@ def directional(
 def lipschitz(
     function: Callable[..., Any], *, radius: float = 1e-3, samples: int = 200, seed: int = 0
 ) -> Callable[[Any], float]:
-    """An estimate from below of the Lipschitz constant around a point: the largest norm of J at points nearby."""
+    """An estimate from below of the Lipschitz constant around a point: the largest norm of J at points nearby.
+
+    ```python
+    ad.audit.lipschitz(lambda x: 3 * np.abs(x))(np.zeros(1))  # → 3.0
+    ```
+    """
 
     def estimate(w: Any) -> float:
         w = real_array("lipschitz", w, "the point")

@@ -60,7 +60,13 @@ class Tally(Count):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a function costs, and with its gradient. Print it, show it with rich or in a notebook."""
+    """What a function costs, and with its gradient. Print it, show it with rich or in a notebook.
+
+    ```python
+    counted = ad.cost(lambda x: np.exp(x), weights={"exp": 10})(1.0)
+    counted.value.flops  # → 10
+    ```
+    """
 
     name: str
     value: Tally
@@ -141,6 +147,11 @@ def cost(
     The function is run on the arguments: of a branch the side taken is counted, of a loop every turn. `value` counts
     f, `gradient` counts f and one pull of ones, in the arguments `argnums` (None: all of floating point). `weights`
     are flops per element of a primitive's result that replace those of the table: {"divide": 4, "exp": 10}.
+
+    ```python
+    counted = ad.cost(lambda x: np.sum(x * x))(np.ones(10))
+    counted.value.flops, counted.gradient.flops  # → (19, 49)
+    ```
     """
     return Transformed(_cost, function, {"argnums": argnums, "weights": dict(weights or {})})
 

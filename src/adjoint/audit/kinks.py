@@ -33,7 +33,12 @@ MOST_SHOWN = 20  # so many rows are printed
 
 @dataclass(frozen=True)
 class Kink:
-    """One element of one primitive at, or near, a point where it is not smooth."""
+    """One element of one primitive at, or near, a point where it is not smooth.
+
+    ```python
+    ad.kinks(np.abs)(0.0)[0].primitive  # → 'absolute'
+    ```
+    """
 
     primitive: str
     kind: str  # "kink", "jump" or "singular"
@@ -46,7 +51,12 @@ class Kink:
 
 @dataclass(frozen=True)
 class Kinks:
-    """All of them, and how far the nearest other one is. Print it, show it with rich or in a notebook."""
+    """All of them, and how far the nearest other one is. Print it, show it with rich or in a notebook.
+
+    ```python
+    ad.kinks(np.abs)(0.5).margin  # → 0.5
+    ```
+    """
 
     name: str
     found: tuple[Kink, ...]
@@ -109,6 +119,11 @@ def kinks(function: Function, *, tolerance: float = TOLERANCE) -> Transformed:
     The function is run on the arguments, into the branches taken and every turn of its loops. An element is found when
     its distance from the point is at most `tolerance`. A condition at equality, or a step, is a "jump"; but a "kink" if
     the function comes out the same on both sides of it (which is not known for Python's own `if`).
+
+    ```python
+    found = ad.kinks(lambda x: np.sum(np.abs(x)))(np.array([0.0, 2.0]))
+    [kink.element for kink in found]  # → [(0,)]
+    ```
     """
     return Transformed(_kinks, function, {"tolerance": tolerance})
 

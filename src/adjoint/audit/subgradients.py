@@ -21,6 +21,10 @@ def is_subgradient(
 
     f(y) ≥ f(x) + ⟨z, y - x⟩ is tried for `samples` points y around x, at distances from radius · 1e-6 to `radius` and
     along the axes. False is certain, up to rounding; True says that no sample speaks against it.
+
+    ```python
+    ad.audit.is_subgradient(np.abs, 0.0, 0.5), ad.audit.is_subgradient(np.abs, 0.0, 1.5)  # → (True, False)
+    ```
     """
     plain_values("is_subgradient", x, z)
     leaves, structure = tree.flatten(x)

@@ -19,7 +19,12 @@ __all__ = ["TangentSpace", "tangent_space"]
 
 @dataclass(frozen=True)
 class TangentSpace:
-    """An orthonormal basis, (dimension, *shape of w)."""
+    """An orthonormal basis, (dimension, *shape of w).
+
+    ```python
+    ad.audit.tangent_space(lambda w: np.sum(w**2) - 1)(np.array([1.0, 0.0, 0.0])).basis.shape  # → (2, 3)
+    ```
+    """
 
     basis: np.ndarray
 
@@ -37,6 +42,11 @@ def tangent_space(constraints: Callable[..., Any]) -> Transformed:
     """The tangent space of {w: c(w) = 0} at a point: `tangent_space(c)(w)`, for one array w; c may return any tree.
 
     The rank of ∂c(w) is found from its singular values, so that constraints may depend on each other.
+
+    ```python
+    space = ad.audit.tangent_space(lambda w: np.sum(w**2) - 1)(np.array([1.0, 0.0]))
+    np.abs(space.basis)  # → [[0.0, 1.0]]
+    ```
     """
     return Transformed(_tangent_space, constraints, {})
 

@@ -166,6 +166,10 @@ class progress(Generic[T]):  # noqa: N801 (it is used like a function)
     `total` is the number of items where `iterable` has no length. In a terminal it is a bar, elsewhere a few plain
     lines; `config.progress` switches all of it off or on. `with progress.showing():` shows the progress of work inside
     the library too.
+
+    ```python
+    sum(ad.progress(range(3), "sum"))  # → 3
+    ```
     """
 
     def __init__(self, iterable: Iterable[T], description: str = "", total: int | None = None) -> None:

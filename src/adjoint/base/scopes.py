@@ -25,6 +25,12 @@ class scope:  # noqa: N801 (it is used like a function)
 
     The object keeps nothing between entry and exit, so that it can be entered again inside itself, and by several
     threads at once.
+
+    ```python
+    with ad.scope("encoder"):
+        y = np.tanh(0.0)
+    y  # → 0.0
+    ```
     """
 
     __slots__ = ("name",)

@@ -1,10 +1,10 @@
 """Second order: Hessians, Gauss-Newton and Fisher matrices, their products, blocks, diagonals and inverses.
 
->>> import numpy as np
->>> from adjoint import curvature
->>> loss, model = lambda z: np.sum(z**2), lambda w: np.array([1.0, 2.0]) * w**2
->>> curvature.gauss_newton_product(loss, model, (np.ones(2),), (np.ones(2),))
-array([ 8., 32.])
+```python
+from adjoint import curvature
+loss, model = lambda z: np.sum(z**2), lambda w: np.array([1.0, 2.0]) * w**2
+curvature.gauss_newton_product(loss, model, (np.ones(2),), (np.ones(2),))  # → [8.0, 32.0]
+```
 """
 
 from adjoint.curvature.backpropagation import SecondOrder, backpropagate, block_gauss_newton, block_hessian

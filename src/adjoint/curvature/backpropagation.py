@@ -30,7 +30,12 @@ __all__ = ["SecondOrder", "backpropagate", "block_gauss_newton", "block_hessian"
 
 
 class SecondOrder(NamedTuple):
-    """f(x), ∇f(x), ∇²f(x)."""
+    """f(x), ∇f(x), ∇²f(x).
+
+    ```python
+    ad.curvature.backpropagate(lambda x: x**3)(2.0).hessian  # → 12.0
+    ```
+    """
 
     value: Any
     gradient: Any
@@ -42,6 +47,11 @@ def backpropagate(function: Function, argnums: Argnums = 0) -> Transformed:
 
     `backpropagate(f)(x)` is (f(x), ∇f(x), ∇²f(x)), the Hessian laid out as by `ad.hessian`. It takes as much memory as
     the Hessians in the intermediate variables that are live at a time, and is quick where these are small or diagonal.
+
+    ```python
+    value, gradient, hessian = ad.curvature.backpropagate(lambda x: np.prod(x))(np.array([2.0, 3.0]))
+    hessian  # → [[0.0, 1.0], [1.0, 0.0]]
+    ```
     """
     return Transformed(_backpropagate, function, {"argnums": argnums})
 
@@ -71,6 +81,11 @@ def block_hessian(
     costs less, is exact for chains and trees, and an approximation where a variable is used twice. With `as_maps` the
     blocks of leaves are linear maps (`adjoint.linear`) on the elements of the leaf in NumPy's order: Kronecker products
     R ⊗ s sᵀ for the matrices W that are read once, in W s, and matrices for all others.
+
+    ```python
+    f = lambda p: np.sum(p["a"] ** 2) * p["b"]
+    ad.curvature.block_hessian(f)({"a": np.ones(2), "b": 3.0})["a"]  # → [[6.0, 0.0], [0.0, 6.0]]
+    ```
     """
     options = {"argnums": argnums, "by": by, "cross": cross, "as_maps": as_maps}
     return Transformed(_block_hessian, function, options)
@@ -98,6 +113,12 @@ def block_gauss_newton(
     """The diagonal blocks of the Gauss-Newton matrix ∂f* ∇²ℓ ∂f of ℓ∘f, in one walk back through the graph of f.
 
     `block_gauss_newton(loss, model)(w)`, where `loss` takes what `model` returns. Options as in `block_hessian`.
+
+    ```python
+    model = lambda p: p["a"] * p["b"]
+    result = ad.curvature.block_gauss_newton(lambda z: np.sum(z**2), model)({"a": np.ones(2), "b": 3.0})["a"]
+    result  # → [[18.0, 0.0], [0.0, 18.0]]
+    ```
     """
     options = {"argnums": argnums, "by": by, "cross": cross, "as_maps": as_maps, "loss": loss}
     return Transformed(_block_gauss_newton, model, options)

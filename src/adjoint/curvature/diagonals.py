@@ -39,7 +39,12 @@ __all__ = ["FirstAndDiagonal", "diagonal_hessian"]
 
 
 class FirstAndDiagonal(NamedTuple):
-    """∇f(x), and the estimate of the diagonal of ∇²f(x)."""
+    """∇f(x), and the estimate of the diagonal of ∇²f(x).
+
+    ```python
+    ad.curvature.diagonal_hessian(lambda x: np.sum(x**3))(np.ones(2)).gradient  # → [3.0, 3.0]
+    ```
+    """
 
     gradient: Any
     diagonal: Any
@@ -57,6 +62,11 @@ def diagonal_hessian(
 
     What is left out lies between the primitives, so that the estimate depends on them: a loop or branch whose course is
     known only when it runs (inside a compiled function) is one primitive, and exact by itself.
+
+    ```python
+    gradient, diagonal = ad.curvature.diagonal_hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+    diagonal  # → [6.0, 12.0]
+    ```
     """
     if last not in ("exact", "diagonal"):
         raise ValueError(f'diagonal_hessian: last={last!r} is neither "exact" nor "diagonal".')

@@ -42,6 +42,11 @@ def output_fisher(
     The expectation runs over outcomes y, stacked along the first axis: over the whole `support`, each with its
     probability exp(-ℓ(θ, y)), which is exact; or over `samples` drawn from the model, with equal weights, which is an
     unbiased estimate. `form` is "score" for E[∇ℓ ⊗ ∇ℓ] or "hessian" for E[∇²ℓ].
+
+    ```python
+    loss = lambda theta, y: np.logaddexp(0.0, theta) - y * theta
+    ad.curvature.output_fisher(loss, 0.0, support=np.array([0.0, 1.0]))  # → [[0.25]]
+    ```
     """
     F, covered = _output_fisher(loss, theta, support, samples, form)
     _check_support(covered)
@@ -96,6 +101,11 @@ def fisher(
     `loss(θ, y)` is -log q(y; θ) and `model(w)` gives θ. `support` or `samples` as in `output_fisher`. With `inputs`,
     stacked along their first axis, `model(w, x)` gives θ and the result is the mean over them; `samples` then have one
     row of draws for each input.
+
+    ```python
+    loss = lambda theta, y: np.logaddexp(0.0, theta) - y * theta       # a coin with log-odds theta
+    ad.curvature.fisher(loss, lambda w: 2 * w, support=np.array([0.0, 1.0]))(0.0)  # → 1.0
+    ```
     """
     options = {"loss": loss, "inputs": inputs, "support": support, "samples": samples, "form": form}
     return Transformed(_fisher, model, options)
@@ -133,7 +143,13 @@ def fisher_product(
     samples: tree.Tree = None,
     form: str = "score",
 ) -> tree.Tree:
-    """F(w)[v] without the matrix: push v through the model, multiply by F(θ), pull back. Options as in `fisher`."""
+    """F(w)[v] without the matrix: push v through the model, multiply by F(θ), pull back. Options as in `fisher`.
+
+    ```python
+    loss = lambda theta, y: np.logaddexp(0.0, theta) - y * theta
+    ad.curvature.fisher_product(loss, lambda w: 2 * w, (0.0,), (3.0,), support=np.array([0.0, 1.0]))  # → 3.0
+    ```
+    """
     primals = tuple(primals)
     many = model if inputs is None else lambda *w: vmap(lambda x: model(*w, x))(inputs)
     theta, pushed = linearize(many, *primals)
@@ -159,6 +175,12 @@ def empirical_fisher(loss: Loss, model: Function, data: tuple[tree.Tree, tree.Tr
 
     `empirical_fisher(loss, model, (x, y))(w)`, laid out as by `ad.hessian`; model(w, x) and loss(θ, y). The two agree
     where the labels are distributed as the model says.
+
+    ```python
+    loss, model = lambda theta, y: (theta - y)**2 / 2, lambda w, x: w * x
+    data = np.array([1.0, 2.0]), np.array([0.0, 1.0])
+    ad.curvature.empirical_fisher(loss, model, data)(1.0)  # → 2.5
+    ```
     """
     return Transformed(_empirical_fisher, model, {"loss": loss, "data": data})
 
@@ -178,7 +200,14 @@ def empirical_fisher_product(
     tangents: Sequence[tree.Tree],
     data: tuple[tree.Tree, tree.Tree],
 ) -> tree.Tree:
-    """The empirical Fisher matrix times a vector, (1/n) Σ gᵢ ⟨gᵢ, v⟩, without individual gradients gᵢ."""
+    """The empirical Fisher matrix times a vector, (1/n) Σ gᵢ ⟨gᵢ, v⟩, without individual gradients gᵢ.
+
+    ```python
+    loss, model = lambda theta, y: (theta - y)**2 / 2, lambda w, x: w * x
+    data = np.array([1.0, 2.0]), np.array([0.0, 1.0])
+    ad.curvature.empirical_fisher_product(loss, model, (1.0,), (2.0,), data)  # → 5.0
+    ```
+    """
     xs, ys = stacked_pair(data, "data")
     primals = tuple(primals)
     losses, pushed = linearize(lambda *w: vmap(lambda x, y: loss(model(*w, x), y))(xs, ys), *primals)

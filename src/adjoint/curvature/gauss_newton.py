@@ -47,6 +47,11 @@ def gauss_newton_product(
 
     `primals` and `tangents` are tuples, as for `hvp`; the result is a tree like w. With `samples` = (x, y), stacked
     along their first axis, it is the mean over the samples: model(w, x) and loss(z, y).
+
+    ```python
+    loss, model = lambda z: np.sum(z**2), lambda w: np.array([1.0, 2.0]) * w**2
+    ad.curvature.gauss_newton_product(loss, model, (np.ones(2),), (np.ones(2),))  # → [8.0, 32.0]
+    ```
     """
     loss, model = _over(loss, model, samples)
     primals = tuple(primals)
@@ -79,6 +84,11 @@ def gauss_newton(loss: Loss, model: Function, *, samples: tuple[tree.Tree, tree.
     """The Gauss-Newton matrix of loss∘model: `gauss_newton(loss, model)(w)`, laid out as `ad.hessian` lays it out.
 
     With `samples` = (x, y) the mean over the samples: model(w, x) and loss(z, y).
+
+    ```python
+    loss, model = lambda z: np.sum(z**2), lambda w: np.array([1.0, 2.0]) * w**2
+    ad.curvature.gauss_newton(loss, model)(np.ones(2))  # → [[8.0, 0.0], [0.0, 32.0]]
+    ```
     """
     return Transformed(_gauss_newton, model, {"loss": loss, "samples": samples})
 
@@ -101,14 +111,26 @@ def _parts(loss: Loss, model: Function, w: tree.Tree) -> tuple[Value, Value]:
 
 
 class HessianSplit(NamedTuple):
-    """∇²(ℓ∘f) = gauss_newton + rest: the curvature of the loss, and that of the model weighted by ∇ℓ."""
+    """∇²(ℓ∘f) = gauss_newton + rest: the curvature of the loss, and that of the model weighted by ∇ℓ.
+
+    ```python
+    ad.curvature.hessian_split(lambda z: z**2, np.exp)(0.0).rest  # → 2.0
+    ```
+    """
 
     gauss_newton: Any
     rest: Any
 
 
 def hessian_split(loss: Loss, model: Function) -> Transformed:
-    """`hessian_split(loss, model)(w)`: the two parts of ∇²(loss∘model), each laid out as by `ad.hessian`."""
+    """`hessian_split(loss, model)(w)`: the two parts of ∇²(loss∘model), each laid out as by `ad.hessian`.
+
+    ```python
+    loss, model = lambda z: np.sum(z**2), lambda w: w**2
+    split = ad.curvature.hessian_split(loss, model)(3.0)
+    split.gauss_newton, split.rest, ad.hessian(lambda w: loss(model(w)))(3.0)  # → (72.0, 36.0, 108.0)
+    ```
+    """
     return Transformed(_hessian_split, model, {"loss": loss})
 
 
@@ -126,6 +148,12 @@ def gauss_newton_factor(loss: Loss, model: Function, *, tolerance: float | None 
     With ∇²ℓ = Σⱼ λⱼ uⱼ uⱼᵀ the columns are √λⱼ ∂f(w)*[uⱼ]; eigenvalues below `tolerance` times the largest one give
     columns of zeros (a root would turn their rounding errors into large ones). It holds no record of the model:
     `factor_product(V, v)` needs neither the model nor its values.
+
+    ```python
+    loss, model = lambda z: np.sum(z**2), lambda w: np.array([1.0, 2.0]) * w**2
+    V = ad.curvature.gauss_newton_factor(loss, model)(np.ones(2))
+    V @ V.T  # → [[8.0, 0.0], [0.0, 32.0]]
+    ```
     """
     return Transformed(_gauss_newton_factor, model, {"loss": loss, "tolerance": tolerance})
 
@@ -152,7 +180,14 @@ def _gauss_newton_factor(model: Function, options: dict[str, Any], args: Any, kw
 
 @user_facing
 def factor_product(factor: tree.Tree, v: tree.Tree) -> tree.Tree:
-    """V (Vᵀ v), for a factor V as `gauss_newton_factor` gives it and a tree v like the parameters."""
+    """V (Vᵀ v), for a factor V as `gauss_newton_factor` gives it and a tree v like the parameters.
+
+    ```python
+    loss, model = lambda z: np.sum(z**2), lambda w: np.array([1.0, 2.0]) * w**2
+    V = ad.curvature.gauss_newton_factor(loss, model)(np.ones(2))
+    ad.curvature.factor_product(V, np.ones(2))  # → [8.0, 32.0]
+    ```
+    """
     V, flat = _columns(factor), raveled(v)
     return unraveled(np.matmul(V, np.matmul(np.transpose(V), flat)), v)
 

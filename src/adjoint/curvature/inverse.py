@@ -44,6 +44,11 @@ def inverse_hvp(
     "auto" takes the direct one for a few hundred real unknowns, else "cg" if the `facts` say "positive definite", or
     "minres". Options (tol, x0, preconditioner, max_iterations …) and the answer are those of `adjoint.linear.solve`.
     Differentiable in everything, by the equation itself.
+
+    ```python
+    f = lambda x: np.sum(np.array([1.0, 2.0]) * x**2)
+    ad.curvature.inverse_hvp(f, (np.ones(2),), np.ones(2)).value  # → [0.5, 0.25]
+    ```
     """
     primals = tuple(primals)
     if method == "auto":
@@ -63,6 +68,12 @@ def factored_hessian(function: Function, *facts: str, damping: Value = 0.0) -> T
     """∇²f(x) + damping I with its factors, for many right sides: `factored_hessian(f)(x).solve(u)`.
 
     Cholesky where the `facts` say "positive definite", else LU.
+
+    ```python
+    f = lambda x: np.sum(np.array([1.0, 2.0]) * x**2)
+    H = ad.curvature.factored_hessian(f, "positive definite")(np.ones(2))
+    H.solve(np.ones(2))  # → [0.499999…, 0.25]
+    ```
     """
     return Transformed(_factored_hessian, function, {"facts": facts, "damping": damping})
 
@@ -79,6 +90,11 @@ def inverse_hvp_costs(
 
     `iterations` is how many each iterative one takes: P of them (the default) is the most in exact arithmetic, the
     number of distinct eigenvalues what it is at best.
+
+    ```python
+    f = lambda x: np.sum(np.cosh(x) * x[::-1])
+    sorted(ad.curvature.inverse_hvp_costs(f, (np.ones(50),)))  # → ['direct', 'iterative']
+    ```
     """
     primals = tuple(primals)
     n = size_of(primals)

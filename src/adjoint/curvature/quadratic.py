@@ -31,6 +31,11 @@ class QuadraticModel:
 
     It is a tree: it goes through jit, vmap and grad, and is differentiable in v, in the point and in what f closes
     over.
+
+    ```python
+    q = ad.curvature.quadratic_model(lambda x: np.sum(x**3))(np.ones(2))
+    q.product(np.ones(2))  # → [6.0, 6.0]
+    ```
     """
 
     function: Callable[..., Any] = field(metadata={"static": True})
@@ -75,6 +80,11 @@ def quadratic_model(function: Function, *, loss: Callable[..., Any] | None = Non
 
     With `loss` the function is a model and q is that of loss(function(w)), with its Gauss-Newton matrix for B: for a
     convex loss it is bounded below.
+
+    ```python
+    q = ad.curvature.quadratic_model(np.exp)(0.0)
+    q(0.1)  # → 1.105
+    ```
     """
     return Transformed(_quadratic_model, function, {"loss": loss})
 

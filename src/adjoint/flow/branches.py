@@ -34,6 +34,11 @@ def cond(
 
     With a plain predicate only the chosen branch runs. With a traced one both are traced; under `vmap` each lane takes
     its own branch.
+
+    ```python
+    relu_like = lambda x: ad.cond(x > 0, lambda x: x**2, lambda x: -x, x)
+    ad.grad(relu_like)(3.0), ad.grad(relu_like)(-3.0)  # → (6.0, -1.0)
+    ```
     """
     if np.shape(predicate) != ():
         raise ShapeError(
@@ -49,7 +54,12 @@ def cond(
 
 @user_facing
 def switch(index: tree.Tree, branches: Sequence[Callable[..., tree.Tree]], *operands: tree.Tree) -> tree.Tree:
-    """branches[index](*operands); the index is clipped to the number of branches."""
+    """branches[index](*operands); the index is clipped to the number of branches.
+
+    ```python
+    ad.switch(1, [np.sin, np.cos, np.exp], 0.0)  # → 1.0
+    ```
+    """
     if not branches:
         raise ValueError("switch: needs at least one branch.")
     if np.shape(index) != ():

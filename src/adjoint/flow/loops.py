@@ -44,6 +44,12 @@ def scan(
     Both are trees. `xs` may be None when `length` is given. With `reverse` the loop runs from the last x to the first.
     `checkpoint` says what reverse mode keeps: None all that it will read; a number S so many carries at once, and turns
     run again, as few as possible; "full", "halving", or a plan of `ad.memory`. `progress`, a text, shows the turns.
+
+    ```python
+    total = lambda x: ad.scan(lambda s, x: (s + x**2, s), 0.0, x)
+    total(np.array([1.0, 2.0, 3.0]))  # → (14.0, [0.0, 1.0, 5.0])
+    ad.grad(lambda x: total(x)[0])(np.array([1.0, 2.0, 3.0]))  # → [2.0, 4.0, 6.0]
+    ```
     """
     return _scan("scan", body, init, xs, length, reverse, checkpoint, progress)
 
@@ -122,6 +128,11 @@ def while_loop(
 
     Differentiable in both modes, to any order. `checkpoint` says what reverse mode keeps: None all that it will read; a
     number S (or "online") so many values at once, chosen on the way; "full" the first. `progress`, a text, shows turns.
+
+    ```python
+    halve = lambda x: ad.while_loop(lambda y: y > 1.0, lambda y: y / 2, x)
+    ad.value_and_grad(halve)(10.0)  # → (0.625, 0.0625)
+    ```
     """
     return _while("while_loop", condition, body, init, checkpoint, progress)
 
@@ -174,6 +185,11 @@ def fori_loop(
 
     The bounds may be traced. In the types of results i counts as an int of Python's: x * i has the dtype of x.
     `checkpoint` is that of `scan`, or of `while_loop` if a bound is traced.
+
+    ```python
+    power = lambda x, n: ad.fori_loop(0, n, lambda i, y: y * x, 1.0)
+    ad.value_and_grad(power)(2.0, 5)  # → (32.0, 80.0)
+    ```
     """
     name = "fori_loop"
     carry, structure = flattened(init, f"{name}: init")

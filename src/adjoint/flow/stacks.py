@@ -18,7 +18,12 @@ from adjoint.transform.arguments import fresh
 
 @user_facing
 def map(function: Callable[[tree.Tree], tree.Tree], xs: tree.Tree) -> tree.Tree:
-    """function(x) for each x along the first axis of `xs`, one after the other, stacked. `vmap` does all at once."""
+    """function(x) for each x along the first axis of `xs`, one after the other, stacked. `vmap` does all at once.
+
+    ```python
+    ad.map(lambda x: np.sum(x**2), np.array([[1.0, 2.0], [3.0, 4.0]]))  # → [5.0, 25.0]
+    ```
+    """
     return scan(lambda _, x: (None, function(x)), None, xs)[1]
 
 
@@ -29,6 +34,10 @@ def associative_scan(
     """Running combinations e₀, e₀∘e₁, e₀∘e₁∘e₂, … of an associative function, in O(log n) steps over whole arrays.
 
     `function(a, b)` combines trees of stacked elements (it is given many pairs at once, along `axis`).
+
+    ```python
+    ad.associative_scan(np.multiply, np.array([1.0, 2.0, 3.0, 4.0]))  # → [1.0, 2.0, 6.0, 24.0]
+    ```
     """
     leaves, structure = flattened(elems, "associative_scan: elems")
     if any(not np.ndim(x) for x in leaves):

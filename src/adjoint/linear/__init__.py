@@ -1,12 +1,11 @@
 """Linear maps without a matrix, over trees of arrays.
 
->>> import numpy as np
->>> from adjoint import linear
->>> A = linear.diagonal(np.arange(1.0, 4.0)) + linear.low_rank(np.ones(3))
->>> A @ np.ones(3)
-array([4., 5., 6.])
->>> A.has("positive definite"), A.method
-(True, 'diagonal with a low-rank update (Woodbury)')
+```python
+from adjoint import linear
+A = linear.diagonal(np.arange(1.0, 4.0)) + linear.low_rank(np.ones(3))
+A @ np.ones(3)  # → [4.0, 5.0, 6.0]
+A.has("positive definite"), A.method  # → (True, 'diagonal with a low-rank update (Woodbury)')
+```
 """
 
 from adjoint.linear import lowrank  # (gives sums their solver)

@@ -31,7 +31,13 @@ __all__ = ["BilinearMap", "bilinear", "bilinear_form", "second_derivative"]
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class BilinearMap:
-    """(u, v) ↦ b[u, v]: `b(u, v)`; `b.fix_first(u)`, `b.fix_second(v)` are linear maps; `b.to_dense()` its tensor."""
+    """(u, v) ↦ b[u, v]: `b(u, v)`; `b.fix_first(u)`, `b.fix_second(v)` are linear maps; `b.to_dense()` its tensor.
+
+    ```python
+    b = ad.linear.bilinear(lambda u, v: np.sum(u * v), 2)
+    b.to_dense()  # → [[[1.0, 0.0], [0.0, 1.0]]]
+    ```
+    """
 
     function: Callable[..., Any] = field(metadata=STATIC)
     parameters: tuple[Any, ...]
@@ -105,7 +111,13 @@ def bilinear(
     function: Callable[..., Any], first: Any, second: Any = None, *, parameters: tuple[Any, ...] = (),
     symmetric: bool = False,
 ) -> BilinearMap:  # fmt: skip
-    """The bilinear map of a function b(u, v), or b(p, …, u, v) with `parameters`."""
+    """The bilinear map of a function b(u, v), or b(p, …, u, v) with `parameters`.
+
+    ```python
+    b = ad.linear.bilinear(lambda u, v: u[0] * v[1], 2)
+    b(np.array([2.0, 0.0]), np.array([0.0, 3.0]))  # → 6.0
+    ```
+    """
     one = Space.of(first)
     two = one if second is None else Space.of(second)
     program = trace(lambda u, v: function(*parameters, u, v))(one.tree, two.tree)
@@ -113,7 +125,13 @@ def bilinear(
 
 
 def bilinear_form(a: LinearMap) -> BilinearMap:
-    """b[u, v] = ⟨u, A v⟩."""
+    """b[u, v] = ⟨u, A v⟩.
+
+    ```python
+    b = ad.linear.bilinear_form(ad.linear.matrix(np.array([[1.0, 2.0], [3.0, 4.0]])))
+    b(np.array([1.0, 0.0]), np.array([0.0, 1.0]))  # → 2.0
+    ```
+    """
     target = Space.of(np.zeros((), np.finfo(a.dtype).dtype))
     return BilinearMap(_form, (a,), a.range, a.domain, target, "symmetric" in a.facts)
 
@@ -123,7 +141,13 @@ def _form(a: LinearMap, u: Any, v: Any) -> Value:
 
 
 def second_derivative(function: Callable[[Any], Any]) -> Callable[[Any], BilinearMap]:
-    """second_derivative(f)(x)[u, v] = ∂²f(x)[u, v], symmetric; two pushes for each pair, no tensor unless asked."""
+    """second_derivative(f)(x)[u, v] = ∂²f(x)[u, v], symmetric; two pushes for each pair, no tensor unless asked.
+
+    ```python
+    b = ad.linear.second_derivative(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0]))
+    b(np.array([1.0, 0.0]), np.array([0.0, 1.0]))  # → 4.0
+    ```
+    """
     pushed = _PushedTwice(function)
     return lambda x: bilinear(pushed, x, parameters=(x,), symmetric=True)
 

@@ -252,7 +252,13 @@ class Raveled(LinearMap):
 
 
 def raveled(a: LinearMap) -> LinearMap:
-    """The map on vectors that A is, when the leaves of its domain and range are written one after another."""
+    """The map on vectors that A is, when the leaves of its domain and range are written one after another.
+
+    ```python
+    result = ad.linear.raveled(ad.linear.diagonal((np.ones(2), 3.0))).to_dense()
+    result  # → [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 3.0]]
+    ```
+    """
     if len({t.dtype.kind for t in (*a.domain.types, *a.range.types)}) > 1:  # one vector holds numbers of one kind
         a = OPERATIONS["complexify"](a)
     return a if a.domain.is_vector and a.range.is_vector else Raveled(a)
@@ -262,6 +268,11 @@ def block(rows: Sequence[Sequence[Any]]) -> LinearMap:
     """[[A, B], [C, D]]: (x, y) ↦ (A x + B y, C x + D y), of maps or matrices.
 
     None is zero; `raveled` makes a map on vectors of it.
+
+    ```python
+    A = ad.linear.block([[np.eye(2), None], [None, 2 * np.eye(1)]])
+    A @ (np.ones(2), np.ones(1))  # → ([1.0, 1.0], [2.0])
+    ```
     """
     table = [[_map(a, "block") for a in row] for row in rows]
     if not table or not table[0] or any(len(row) != len(table[0]) for row in table):
@@ -293,7 +304,13 @@ def _map(a: Any, what: str) -> Any:
 
 
 def block_diagonal(maps: Any) -> LinearMap:
-    """Each map on its own part: `maps` is a list, tuple or dict of maps (or nested ones), and elements look like it."""
+    """Each map on its own part: `maps` is a list, tuple or dict of maps (or nested ones), and elements look like it.
+
+    ```python
+    A = ad.linear.block_diagonal({"a": np.eye(2), "b": 3 * np.eye(1)})
+    A @ {"a": np.ones(2), "b": np.ones(1)}  # → {'a': [1.0, 1.0], 'b': [3.0]}
+    ```
+    """
     held: list[LinearMap] = []
     places = _places(maps, held)
     return BlockDiagonal(tuple(held), tree.structure(places))

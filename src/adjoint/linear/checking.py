@@ -19,7 +19,13 @@ __all__ = ["assume", "check_adjoint", "check_facts", "find_facts"]
 
 
 def assume(a: LinearMap, *facts: str) -> LinearMap:
-    """The same map, with facts that you know of it. They are believed, and choose solvers; `check_facts` looks."""
+    """The same map, with facts that you know of it. They are believed, and choose solvers; `check_facts` looks.
+
+    ```python
+    A = ad.linear.matrix(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    A.method, ad.linear.assume(A, "positive definite").method  # → ('lu', 'cholesky')
+    ```
+    """
     claims = read(facts)
     square = claims - {"orthonormal", "orthonormal rows", "zero"}
     if square and not a.is_square:
@@ -28,7 +34,13 @@ def assume(a: LinearMap, *facts: str) -> LinearMap:
 
 
 def check_adjoint(a: LinearMap, *, rtol: float | None = None, trials: int = 3, seed: int = 0) -> None:
-    """Raise CheckError unless ⟨A x, u⟩ = ⟨x, A* u⟩ for random x and u."""
+    """Raise CheckError unless ⟨A x, u⟩ = ⟨x, A* u⟩ for random x and u.
+
+    ```python
+    wrong = ad.linear.from_function(lambda x: 2 * x, 3, adjoint=lambda u: 3 * u)
+    ad.linear.check_adjoint(wrong)  # → CheckError: not the adjoint
+    ```
+    """
     _plain("check_adjoint", a)
     rng = np.random.default_rng(seed)
     tolerance = _tolerance(a) if rtol is None else rtol
@@ -48,6 +60,11 @@ def check_facts(a: LinearMap, *facts: str, rtol: float | None = None, dense_up_t
 
     The matrix is looked at up to `dense_up_to` rows and columns; larger maps are tried on random elements, which finds
     what is wrong about symmetry, orthonormality, definiteness and zero, and leaves the others unchecked.
+
+    ```python
+    A = ad.linear.matrix(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    ad.linear.check_facts(A, "symmetric")  # → CheckError: symmetric
+    ```
     """
     _plain("check_facts", a)
     asked = sorted(read(facts) if facts else a.facts)
@@ -63,7 +80,12 @@ def check_facts(a: LinearMap, *facts: str, rtol: float | None = None, dense_up_t
 
 
 def find_facts(a: LinearMap, *, rtol: float | None = None) -> LinearMap:
-    """The same map, with all facts that its matrix shows (it is made for that)."""
+    """The same map, with all facts that its matrix shows (it is made for that).
+
+    ```python
+    ad.linear.find_facts(ad.linear.matrix(np.diag([1.0, 2.0]))).has("positive definite")  # → True
+    ```
+    """
     _plain("find_facts", a)
     dense, tolerance = np.asarray(a.to_dense()), _tolerance(a) if rtol is None else rtol
     usable = FACTS if a.is_square else {"orthonormal", "orthonormal rows", "zero"}

@@ -91,12 +91,24 @@ def _inexact(leaf: Any) -> Value:
 
 
 def jacobian(function: Callable[..., Any], argnums: Argnums = 0) -> At:
-    """∂f(x) as a map: `jacobian(f)(x) @ v` pushes, `jacobian(f)(x).adjoint @ u` pulls. f is run once."""
+    """∂f(x) as a map: `jacobian(f)(x) @ v` pushes, `jacobian(f)(x).adjoint @ u` pulls. f is run once.
+
+    ```python
+    J = ad.linear.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+    J @ np.ones(2), J.adjoint @ np.array([1.0, 0.0])  # → ([2.0, 4.0], [2.0, 0.0])
+    ```
+    """
     return At("jacobian", lambda *args, **kwargs: _derivative(function, argnums, args, kwargs), function)
 
 
 def hessian(function: Callable[..., Any], argnums: Argnums = 0, *facts: str) -> At:
-    """∇²f(x) as a symmetric map. `facts` are what you know besides: "positive definite", of a strictly convex f."""
+    """∇²f(x) as a symmetric map. `facts` are what you know besides: "positive definite", of a strictly convex f.
+
+    ```python
+    H = ad.linear.hessian(lambda x: np.sum(x**4))(np.array([1.0, 2.0]))
+    H.has("symmetric"), H.to_dense()  # → (True, [[12.0, 0.0], [0.0, 48.0]])
+    ```
+    """
     places = argnums if isinstance(argnums, int) else tuple(argnums)
 
     def make(*args: Any, **kwargs: Any) -> LinearMap:
@@ -110,6 +122,11 @@ def gauss_newton(loss: Callable[..., Any], model: Callable[..., Any], argnums: i
     """∂f(x)* ∇²ℓ(f(x)) ∂f(x), the Hessian of ℓ∘f without the curvature of f.
 
     It is positive semidefinite when the loss ℓ is convex in its argument, as most losses are; say so if it is not.
+
+    ```python
+    G = ad.linear.gauss_newton(lambda z: np.sum(z**2), lambda x: x**2)(np.array([1.0, 2.0]))
+    G.to_dense()  # → [[8.0, 0.0], [0.0, 32.0]]
+    ```
     """
 
     def make(*args: Any, **kwargs: Any) -> LinearMap:
@@ -126,6 +143,12 @@ def fisher(log_probability: Callable[..., Any]) -> At:
     With all possible y as samples and their probabilities under the model as weights it is the Fisher information;
     with samples drawn from the model and no weights (1/n each) an unbiased estimate of it; with the labels of data,
     the empirical Fisher matrix, which is something else.
+
+    ```python
+    log_q = lambda theta, y: y * theta - np.logaddexp(0.0, theta)      # a coin with log-odds theta
+    F = ad.linear.fisher(log_q)(0.0, np.array([0.0, 1.0]), np.array([0.5, 0.5]))
+    F @ 1.0  # → 0.25
+    ```
     """
 
     def make(x: Any, samples: Any, weights: Any = None) -> LinearMap:

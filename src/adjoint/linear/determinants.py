@@ -35,7 +35,12 @@ Pair = tuple[Any, Any]
 
 @user_facing
 def slogdet(a: LinearMap) -> Pair:
-    """(sign, log|det A|), as np.linalg.slogdet gives them; the sign is a number of modulus one for complex maps."""
+    """(sign, log|det A|), as np.linalg.slogdet gives them; the sign is a number of modulus one for complex maps.
+
+    ```python
+    ad.linear.slogdet(ad.linear.diagonal(np.array([-1.0, 2.0])))  # → (-1.0, 0.693147…)
+    ```
+    """
     check_single(a, "slogdet")
     if not a.is_square:
         raise ShapeError(f"slogdet: a map of shape {a.shape} has no determinant.")
@@ -47,7 +52,12 @@ def slogdet(a: LinearMap) -> Pair:
 
 @user_facing
 def logdet(a: LinearMap) -> Value:
-    """log|det A|, which is log det A for a positive definite map."""
+    """log|det A|, which is log det A for a positive definite map.
+
+    ```python
+    ad.linear.logdet(ad.linear.identity(3) + ad.linear.low_rank(np.ones(3)))  # → 1.386294…
+    ```
+    """
     return slogdet(a)[1]
 
 

@@ -35,7 +35,13 @@ Loss = Callable[[Any, Any], Any]
 @final
 @dataclass(frozen=True, eq=False)
 class Bartlett:
-    """Σⱼ pⱼ gⱼ ⊗ gⱼ by its factors: the rows of `gradients`, in the order of `ravel`, and the weights (None: 1/S)."""
+    """Σⱼ pⱼ gⱼ ⊗ gⱼ by its factors: the rows of `gradients`, in the order of `ravel`, and the weights (None: 1/S).
+
+    ```python
+    loss = lambda w, y: np.logaddexp(0.0, w) - y * w
+    ad.linear.bartlett(loss, 0.0, np.array([0.0, 1.0])).gradients  # → [[0.5], [-0.5]]
+    ```
+    """
 
     gradients: Value
     weights: Value | None
@@ -83,6 +89,11 @@ def bartlett(loss: Loss, w: Any, samples: Any, weights: Any = None) -> Bartlett:
 
     Without weights the samples are drawn from the model, and each counts 1/S. `.map` is the matrix as a linear map,
     `.diagonal()` and `.trace()` come with standard errors.
+
+    ```python
+    loss = lambda w, y: np.logaddexp(0.0, w) - y * w
+    ad.linear.bartlett(loss, 0.0, np.array([0.0, 1.0]), np.array([0.5, 0.5])).map @ 1.0  # → 0.25
+    ```
     """
     count = _count(samples, "bartlett")
     if weights is not None and np.shape(weights) != (count,):
@@ -101,6 +112,11 @@ def bartlett_diagonal(loss: Loss, w: Any, samples: Any) -> Estimate:
     Unbiased, because scores of labels from the model have mean zero, so that the products of different samples cancel
     on average. It costs one backward pass and varies more than `bartlett(...).diagonal()`. Its standard error is √2
     times the value itself, the limit for many samples, in which the mean score is normal.
+
+    ```python
+    loss = lambda w, y: np.logaddexp(0.0, w) - y * w
+    ad.linear.bartlett_diagonal(loss, 0.0, np.array([0.0, 1.0, 1.0])).value  # → 0.0833333…
+    ```
     """
     count = _count(samples, "bartlett_diagonal")
     space = Space.of(w)

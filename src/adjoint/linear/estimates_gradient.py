@@ -31,6 +31,11 @@ def forward_gradient(
     the length of the computation. The result has the gradient in `.value` and the standard error of each entry in
     `.error` (NaN for one sample). The sum of the variances is (P + 1)‖∇f‖²/S with probes="normal", (P - 1)‖∇f‖²/S with
     "signs".
+
+    ```python
+    estimate = ad.forward_gradient(lambda x: np.sum(x**2), samples=1000)(0, np.ones(2))
+    np.all(np.abs(estimate.value - 2.0) < 4 * estimate.error)  # → True
+    ```
     """
     if samples < 1:
         raise ValueError(f"forward_gradient: samples={samples}; it must be at least 1.")

@@ -93,6 +93,11 @@ def factored(a: LinearMap) -> LinearMap:
     """A with its factors: every later `solve` costs two substitutions. A map that is easy to solve with stays as it is.
 
     The factors are chosen by the facts, and differentiable in what the map is made of.
+
+    ```python
+    A = ad.linear.factored(ad.linear.matrix(np.array([[2.0, 1.0], [1.0, 2.0]])))
+    A.solve(np.array([3.0, 3.0]))  # → [1.0, 1.0]
+    ```
     """
     if a.is_structured or (a.is_square and a.facts & {"lower triangular", "upper triangular"}):
         return a

@@ -85,6 +85,11 @@ def from_function(
     `domain` is an element, a tree of types, a shape, or a number of elements. `adjoint` takes the same parameters;
     without it the adjoint is read off the function's program. With `range` given the function is not traced here: so
     it may be one that takes plain arrays alone.
+
+    ```python
+    difference = ad.linear.from_function(lambda x: x[1:] - x[:-1], 3)
+    difference.adjoint @ np.ones(2)  # → [-1.0, 0.0, 1.0]
+    ```
     """
     source = Space.of(domain)
     if range is None:

@@ -136,7 +136,12 @@ class KhatriRao(LinearMap):
 
 
 def kronecker(*factors: Any) -> LinearMap:
-    """A ⊗ B ⊗ …, of maps or matrices, on vectors: np.kron's order."""
+    """A ⊗ B ⊗ …, of maps or matrices, on vectors: np.kron's order.
+
+    ```python
+    ad.linear.kronecker(np.array([[0.0, 1.0], [1.0, 0.0]]), np.eye(2)) @ np.arange(4.0)  # → [2.0, 3.0, 0.0, 1.0]
+    ```
+    """
     maps = [raveled(a) if isinstance(a, LinearMap) else matrix(a) for a in factors]
     if not maps:
         raise ShapeError("kronecker: give at least one factor.")
@@ -144,7 +149,13 @@ def kronecker(*factors: Any) -> LinearMap:
 
 
 def khatri_rao(a: Any, b: Any) -> LinearMap:
-    """The map whose matrix has the columns aₖ ⊗ bₖ."""
+    """The map whose matrix has the columns aₖ ⊗ bₖ.
+
+    ```python
+    result = ad.linear.khatri_rao(np.array([[1.0, 2.0]]), np.array([[1.0, 1.0], [0.0, 3.0]])).to_dense()
+    result  # → [[1.0, 2.0], [0.0, 6.0]]
+    ```
+    """
     left, right = (matrix(m)._to_dense() for m in (a, b))
     if left.shape[1] != right.shape[1]:
         raise ShapeError(f"khatri_rao: the matrices have {left.shape[1]} and {right.shape[1]} columns.")

@@ -136,6 +136,10 @@ def lsmr(
     """The x of least ‖A x - b‖² + damp² ‖x‖², and of least norm when there are several (from x0 = 0).
 
     It ends when ‖r‖ ≤ max(tol ‖b‖, atol) or ‖A* r‖ ≤ tol ‖A‖ ‖r‖. A preconditioner N replaces x by N y.
+
+    ```python
+    ad.linear.lsmr(np.array([[1.0], [1.0]]), np.array([1.0, 3.0])).value  # → [2.0]
+    ```
     """
     made, b, x0 = operator(A, b, x0, "lsmr")
     rows, columns = made.range.size, made.domain.size

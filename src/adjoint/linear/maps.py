@@ -58,7 +58,13 @@ def operation(name: str) -> Callable[[F], F]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearMap(ABC):
-    """A linear map A from `domain` to `range`: A(x) or A @ x applies it, `A.adjoint` is A*, `A @ B` is A after B."""
+    """A linear map A from `domain` to `range`: A(x) or A @ x applies it, `A.adjoint` is A*, `A @ B` is A after B.
+
+    ```python
+    A = ad.linear.matrix(np.array([[2.0, 1.0], [0.0, 1.0]]))
+    (A.adjoint @ A + 1.0 * ad.linear.identity(2)) @ np.ones(2)  # → [7.0, 5.0]
+    ```
+    """
 
     __array_ufunc__ = None  # NumPy's operators leave us alone: `array @ A` asks A
     __array_priority__ = 1000.0

@@ -40,7 +40,12 @@ __all__ = ["Covector", "InnerProduct", "Metric", "adjoint", "differential", "euc
 @final
 @dataclass(frozen=True, eq=False)
 class Covector:
-    """A linear form v ↦ c[v] on a space, by its components in the basis of unit vectors: c[v] = ⟨components, v⟩."""
+    """A linear form v ↦ c[v] on a space, by its components in the basis of unit vectors: c[v] = ⟨components, v⟩.
+
+    ```python
+    ad.linear.Covector(np.array([2.0, 3.0]))(np.array([1.0, 1.0]))  # → 5.0
+    ```
+    """
 
     components: Any
 
@@ -70,7 +75,12 @@ def _covector(value: Any, what: str) -> Covector:
 @final
 @dataclass(frozen=True, eq=False)
 class InnerProduct:
-    """⟨u, v⟩_G = ⟨u, G v⟩, for a positive definite map G."""
+    """⟨u, v⟩_G = ⟨u, G v⟩, for a positive definite map G.
+
+    ```python
+    ad.linear.InnerProduct(ad.linear.diagonal(np.array([1.0, 4.0]))).norm(np.array([0.0, 1.0]))  # → 2.0
+    ```
+    """
 
     gram: LinearMap
 
@@ -101,7 +111,13 @@ Metric = InnerProduct | Callable[[Any], InnerProduct]
 
 def inner_product(gram: Any) -> InnerProduct:
     """⟨u, v⟩ = ⟨u, G v⟩ for a positive definite map G, a symmetric positive definite matrix G, or weights w:
-    ⟨u, v⟩ = Σ wᵢ uᵢ vᵢ, where w is a tree like the elements (the weights of a quadrature, say)."""
+    ⟨u, v⟩ = Σ wᵢ uᵢ vᵢ, where w is a tree like the elements (the weights of a quadrature, say).
+
+    ```python
+    weighted = ad.linear.inner_product(np.array([1.0, 4.0]))
+    weighted(np.array([1.0, 1.0]), np.array([1.0, 1.0]))  # → 5.0
+    ```
+    """
     if isinstance(gram, LinearMap):
         if gram.domain != gram.range:
             raise ShapeError(f"inner_product: G goes from {gram.domain} to {gram.range}; both must be the same space.")
@@ -130,7 +146,12 @@ def _check_gram(gram: Any) -> None:
 
 
 def euclidean(space: Any) -> InnerProduct:
-    """Re Σ conj(a) b, the inner product that everything else here has by default."""
+    """Re Σ conj(a) b, the inner product that everything else here has by default.
+
+    ```python
+    ad.linear.euclidean(2)(np.array([1.0, 2.0]), np.array([3.0, 4.0]))  # → 11.0
+    ```
+    """
     return InnerProduct(Identity(Space.of(space)))
 
 
@@ -141,7 +162,12 @@ def _product_at(metric: Metric | None, point: Any) -> InnerProduct:
 
 
 def differential(function: Callable[..., Any]) -> Callable[..., Covector]:
-    """The derivative of a scalar function as a covector: differential(f)(x)[v] = ∂f(x)[v]. It needs no metric."""
+    """The derivative of a scalar function as a covector: differential(f)(x)[v] = ∂f(x)[v]. It needs no metric.
+
+    ```python
+    ad.linear.differential(lambda x: np.sum(x**2))(np.ones(2))(np.array([1.0, 0.0]))  # → 2.0
+    ```
+    """
     return lambda x, *rest: Covector(grad(function)(x, *rest))
 
 
@@ -156,6 +182,13 @@ def gradient(
         g = G⁻¹(∂f - Jᵀλ),   (J G⁻¹ Jᵀ) λ = J G⁻¹ ∂f,   J = ∂c(x),
 
     for a metric and any extension of f around the constraint's surface.
+
+    ```python
+    weighted = ad.linear.inner_product(np.array([1.0, 4.0]))
+    ad.linear.gradient(lambda x: np.sum(x**2), weighted)(np.ones(2))  # → [2.0, 0.5]
+    sphere = lambda x: np.sum(x**2) - 1
+    ad.linear.gradient(lambda x: x[0], constraint=sphere)(np.array([0.6, 0.8]))  # → [0.64, -0.48]
+    ```
     """
 
     def at(x: Any, *rest: Any) -> Any:
@@ -172,18 +205,36 @@ def gradient(
 
 
 def adjoint(a: LinearMap, domain: InnerProduct | None = None, range: InnerProduct | None = None) -> LinearMap:
-    """A* with respect to inner products of the domain and the range: ⟨A v, u⟩_range = ⟨v, A* u⟩_domain."""
+    """A* with respect to inner products of the domain and the range: ⟨A v, u⟩_range = ⟨v, A* u⟩_domain.
+
+    ```python
+    A = ad.linear.matrix(np.array([[1.0, 1.0], [0.0, 1.0]]))
+    result = ad.linear.adjoint(A, domain=ad.linear.inner_product(np.array([1.0, 2.0]))).to_dense()
+    result  # → [[1.0, 0.0], [0.5, 0.5]]
+    ```
+    """
     found = a.adjoint if range is None else a.adjoint @ range.gram
     return found if domain is None else domain.gram.inverse @ found
 
 
 def pushforward(function: Callable[..., Any]) -> At:
-    """∂f(x) as a map of tangent vectors."""
+    """∂f(x) as a map of tangent vectors.
+
+    ```python
+    ad.linear.pushforward(lambda x: x**2)(np.array([1.0, 2.0])) @ np.ones(2)  # → [2.0, 4.0]
+    ```
+    """
     return jacobian(function)
 
 
 def pullback(function: Callable[..., Any]) -> Callable[..., Callable[[Covector], Covector]]:
-    """pullback(f)(x) takes a covector at f(x) to one at x: (f* c)[v] = c[∂f(x)[v]]. It needs no metric."""
+    """pullback(f)(x) takes a covector at f(x) to one at x: (f* c)[v] = c[∂f(x)[v]]. It needs no metric.
+
+    ```python
+    form = ad.linear.Covector(np.array([1.0, 1.0]))
+    ad.linear.pullback(lambda x: x**2)(np.array([1.0, 2.0]))(form).components  # → [2.0, 4.0]
+    ```
+    """
 
     def at(*args: Any) -> Callable[[Covector], Covector]:
         back = jacobian(function)(*args).adjoint
@@ -193,7 +244,13 @@ def pullback(function: Callable[..., Any]) -> Callable[..., Callable[[Covector],
 
 
 def pulled_back_metric(function: Callable[..., Any], metric: Metric | None = None) -> Callable[[Any], InnerProduct]:
-    """x ↦ the inner product ⟨∂f(x)[u], ∂f(x)[v]⟩ in the metric at f(x): lengths measured after f."""
+    """x ↦ the inner product ⟨∂f(x)[u], ∂f(x)[v]⟩ in the metric at f(x): lengths measured after f.
+
+    ```python
+    polar = lambda p: p[0] * np.stack([np.cos(p[1]), np.sin(p[1])])
+    ad.linear.pulled_back_metric(polar)(np.array([2.0, 0.0])).norm(np.array([0.0, 1.0]))  # → 2.0
+    ```
+    """
 
     def at(x: Any) -> InnerProduct:
         pushed = Derivative(function, x)

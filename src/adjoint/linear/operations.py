@@ -255,7 +255,13 @@ def _product(factors: tuple[LinearMap, ...]) -> LinearMap:
 
 
 def congruence(outer: LinearMap, inner: LinearMap | None = None) -> LinearMap:
-    """B* S B; B* B when S is left out."""
+    """B* S B; B* B when S is left out.
+
+    ```python
+    B = ad.linear.matrix(np.array([[1.0, 2.0]]))
+    ad.linear.congruence(B).to_dense()  # → [[1.0, 2.0], [2.0, 4.0]]
+    ```
+    """
     inner = Identity(outer.range) if inner is None else inner
     if inner.domain != outer.range or inner.range != outer.range:
         raise ShapeError(f"B* S B: B gives elements of {outer.range}, but S goes from {inner.domain} to {inner.range}.")

@@ -41,7 +41,13 @@ def _source(A: Any, title: str) -> Any:
 
 @user_facing
 def jacobi(A: Any) -> LinearMap:
-    """r ↦ r / diag(A); where the diagonal is zero, r itself."""
+    """r ↦ r / diag(A); where the diagonal is zero, r itself.
+
+    ```python
+    A = np.array([[4.0, 1.0], [1.0, 2.0]])
+    ad.linear.cg(A, np.array([5.0, 3.0]), preconditioner=ad.linear.jacobi(A)).value  # → [1.0, 1.0]
+    ```
+    """
     A = _source(A, "jacobi")
     d = stop_gradient(A.diagonal() if isinstance(A, LinearMap) or is_sparse(A) else np.diagonal(A))
     d = d.astype(float) if d.dtype.kind not in "fc" else d
@@ -51,7 +57,14 @@ def jacobi(A: Any) -> LinearMap:
 
 @user_facing
 def block_jacobi(A: Any, size: int) -> LinearMap:
-    """r ↦ D⁻¹ r, where D is A inside square blocks of `size` along its diagonal and zero outside."""
+    """r ↦ D⁻¹ r, where D is A inside square blocks of `size` along its diagonal and zero outside.
+
+    ```python
+    A = np.array([[4.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 5.0]])
+    result = ad.linear.cg(A, np.array([5.0, 4.0, 6.0]), preconditioner=ad.linear.block_jacobi(A, 2)).value
+    result  # → [1.0, 1.0, 1.0]
+    ```
+    """
     A = _source(A, "block_jacobi")
     n = A.shape[0]
     if size < 1:
@@ -97,7 +110,13 @@ def _constant_sparse(A: Any, title: str) -> Any:
 
 @user_facing
 def incomplete_lu(A: Any, drop_tol: float = 1e-4, fill_factor: float = 10.0) -> LinearMap:
-    """r ↦ (L U)⁻¹ r with small elements of the factors dropped (SciPy's spilu); A is a constant."""
+    """r ↦ (L U)⁻¹ r with small elements of the factors dropped (SciPy's spilu); A is a constant.
+
+    ```python
+    A = np.array([[4.0, 1.0], [2.0, 3.0]])
+    ad.linear.gmres(A, np.array([5.0, 5.0]), preconditioner=ad.linear.incomplete_lu(A)).value  # → [1.0, 1.0]
+    ```
+    """
     import scipy.sparse.linalg
 
     made = _constant_sparse(A, "incomplete_lu")
@@ -113,6 +132,11 @@ def incomplete_cholesky(A: Any, drop_tol: float = 1e-4, fill_factor: float = 10.
     """r ↦ (L D L*)⁻¹ r with small elements of L dropped; A is a constant, symmetric and positive definite.
 
     L and D are those of an incomplete elimination without exchanges; positive definite, as cg needs.
+
+    ```python
+    A = np.array([[4.0, 1.0], [1.0, 3.0]])
+    ad.linear.cg(A, np.array([5.0, 4.0]), preconditioner=ad.linear.incomplete_cholesky(A)).value  # → [1.0, 1.0]
+    ```
     """
     import scipy.sparse
     import scipy.sparse.linalg as solvers

@@ -23,6 +23,11 @@ class Estimate:
     """A random estimate: `value`, its standard error `error` (NaN from one sample), and what it cost.
 
     It is a tree, so it goes through jit, vmap and grad.
+
+    ```python
+    estimate = ad.linear.estimate_trace(np.diag([1.0, 2.0]), rng=0, products=4)
+    estimate.value, estimate.products  # → (3.0, 2)
+    ```
     """
 
     value: Any

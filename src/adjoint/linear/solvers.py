@@ -71,7 +71,14 @@ def cg(
     history: bool = False,
     unrolled: bool = False,
 ) -> Solution:
-    """x with A x = b by conjugate gradients: A symmetric (Hermitian) and positive definite."""
+    """x with A x = b by conjugate gradients: A symmetric (Hermitian) and positive definite.
+
+    ```python
+    A = ad.linear.from_function(lambda x: 2 * x, 3, "positive definite")
+    solution = ad.linear.cg(A, np.ones(3))
+    solution.value, solution.iterations  # → ([0.5, 0.5, 0.5], 1)
+    ```
+    """
     return _krylov("cg", conjugate_gradients, A, b, x0, options_in(locals()), symmetric=True)
 
 
@@ -90,7 +97,12 @@ def minres(
     history: bool = False,
     unrolled: bool = False,
 ) -> Solution:
-    """x with A x = b by minimal residuals: A symmetric (Hermitian), of any signs; the preconditioner is positive."""
+    """x with A x = b by minimal residuals: A symmetric (Hermitian), of any signs; the preconditioner is positive.
+
+    ```python
+    ad.linear.minres(np.diag([1.0, -2.0]), np.ones(2)).value  # → [1.0, -0.5]
+    ```
+    """
     return _krylov("minres", minimal_residuals, A, b, x0, options_in(locals()), symmetric=True)
 
 
@@ -110,7 +122,12 @@ def gmres(
     history: bool = False,
     unrolled: bool = False,
 ) -> Solution:
-    """x with A x = b by generalized minimal residuals: any invertible A; keeps `restart` + 1 vectors."""
+    """x with A x = b by generalized minimal residuals: any invertible A; keeps `restart` + 1 vectors.
+
+    ```python
+    ad.linear.gmres(np.array([[1.0, 2.0], [0.0, 4.0]]), np.array([3.0, 4.0])).value  # → [1.0, 1.0]
+    ```
+    """
     if operator_index(restart) < 1:
         raise ValueError(f"gmres: restart is {restart}; it must be at least 1.")
     return _krylov("gmres", generalized_minimal_residuals, A, b, x0, options_in(locals()), symmetric=False)
@@ -131,7 +148,12 @@ def bicgstab(
     history: bool = False,
     unrolled: bool = False,
 ) -> Solution:
-    """x with A x = b by stabilized biconjugate gradients: any invertible A, a few vectors, two products a step."""
+    """x with A x = b by stabilized biconjugate gradients: any invertible A, a few vectors, two products a step.
+
+    ```python
+    ad.linear.bicgstab(np.array([[1.0, 2.0], [0.0, 4.0]]), np.array([3.0, 4.0])).value  # → [1.0, 1.0]
+    ```
+    """
     return _krylov("bicgstab", stabilized_biconjugate_gradients, A, b, x0, options_in(locals()), symmetric=False)
 
 

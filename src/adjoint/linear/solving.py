@@ -40,6 +40,11 @@ def solve(A: Any, b: Any, *facts: str, method: str = "auto", x0: Any = None, **o
     fewer rows than columns: lsmr; all others: gmres. `facts` tell what is known about A ("symmetric", "positive
     definite"), and are believed; `method` names one: "direct", "cg", "minres", "gmres", "bicgstab", "lsmr", or a direct
     method ("cholesky", "lu", "qr" …). The other arguments are those of the iterative methods.
+
+    ```python
+    solution = ad.linear.solve(np.array([[2.0, 1.0], [1.0, 2.0]]), np.array([3.0, 3.0]), "positive definite")
+    solution.value, solution.method  # → ([1.0, 1.0], 'cholesky')
+    ```
     """
     claims = read(facts)
     chosen = choose(A, claims) if method == "auto" else method

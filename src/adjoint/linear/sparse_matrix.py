@@ -89,7 +89,13 @@ def gathered(values: Value, places: Value, size: int) -> Value:
 
 
 def sparse(entries: Any, rows: Any, columns: Any, shape: tuple[int, int], *facts: str) -> LinearMap:
-    """The map of a sparse matrix with these entries at (rows, columns); several at one place are added."""
+    """The map of a sparse matrix with these entries at (rows, columns); several at one place are added.
+
+    ```python
+    result = ad.linear.sparse(np.array([5.0, 7.0]), np.array([0, 1]), np.array([1, 0]), (2, 2)).to_dense()
+    result  # → [[0.0, 5.0], [7.0, 0.0]]
+    ```
+    """
     entries = plain_value(entries if hasattr(entries, "dtype") else np.asarray(entries, float), "sparse: the entries")
     rows, columns = (np.asarray(places, np.intp) for places in (rows, columns))
     if not entries.shape == rows.shape == columns.shape:
@@ -101,7 +107,13 @@ def sparse(entries: Any, rows: Any, columns: Any, shape: tuple[int, int], *facts
 
 
 def as_map(a: Any, *facts: str) -> LinearMap:
-    """A linear map from a map, a matrix, a sparse array of SciPy, or a LinearOperator of SciPy (a constant)."""
+    """A linear map from a map, a matrix, a sparse array of SciPy, or a LinearOperator of SciPy (a constant).
+
+    ```python
+    import scipy.sparse
+    ad.linear.as_map(scipy.sparse.eye_array(3)) @ np.arange(3.0)  # → [0.0, 1.0, 2.0]
+    ```
+    """
     if isinstance(a, LinearMap):
         return a._claiming(read(facts))
     if hasattr(a, "tocoo"):

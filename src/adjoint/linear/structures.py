@@ -232,6 +232,11 @@ def matrix(array: Any, *facts: str, domain: Any = None, range: Any = None) -> Li
 
     With `domain` and `range` (elements, trees of types, or spaces) it acts between those, on their elements in the
     order of `ravel`.
+
+    ```python
+    A = ad.linear.matrix(np.array([[2.0, 1.0], [1.0, 2.0]]), "positive definite")
+    A @ np.array([1.0, 0.0])  # → [2.0, 1.0]
+    ```
     """
     array = _array(array, "matrix: the array", 2)
     source, target = (None if space is None else Space.of(space) for space in (domain, range))
@@ -242,7 +247,13 @@ def matrix(array: Any, *facts: str, domain: Any = None, range: Any = None) -> Li
 
 
 def triangular(array: Any, *, lower: bool = True, unit_diagonal: bool = False) -> LinearMap:
-    """The map of one triangle of a matrix; the other is not read, nor is the diagonal with `unit_diagonal`."""
+    """The map of one triangle of a matrix; the other is not read, nor is the diagonal with `unit_diagonal`.
+
+    ```python
+    L = ad.linear.triangular(np.array([[2.0, 9.0], [1.0, 4.0]]))
+    ad.linear.solve(L, np.array([2.0, 5.0])).value  # → [1.0, 1.0]
+    ```
+    """
     array = _array(array, "triangular: the array", 2)
     if array.shape[0] != array.shape[1]:
         raise ShapeError(f"triangular: the array has shape {array.shape}; it must have as many rows as columns.")
@@ -254,7 +265,13 @@ def triangular(array: Any, *, lower: bool = True, unit_diagonal: bool = False) -
 
 
 def diagonal(elements: Any) -> LinearMap:
-    """x ↦ d ∘ x, for a tree of arrays d. Plain elements tell whether it is positive."""
+    """x ↦ d ∘ x, for a tree of arrays d. Plain elements tell whether it is positive.
+
+    ```python
+    result = ad.linear.diagonal({"a": np.array([1.0, 2.0]), "b": 3.0}) @ {"a": np.ones(2), "b": 1.0}
+    result  # → {'a': [1.0, 2.0], 'b': 3.0}
+    ```
+    """
     leaves, structure = tree.flatten(np.asarray(elements) if isinstance(elements, list) else elements)
     leaves = [_as_float(leaf) for leaf in leaves]
     return Diagonal(tree.unflatten(structure, leaves), _sign(leaves))
@@ -287,7 +304,13 @@ def _real_sign(leaves: Sequence[Value]) -> str:
 
 
 def low_rank(left: Any, right: Any = None) -> LinearMap:
-    """U V*: never made into a matrix. Vectors a, b give a b*; without `right` it is U U*, positive semidefinite."""
+    """U V*: never made into a matrix. Vectors a, b give a b*; without `right` it is U U*, positive semidefinite.
+
+    ```python
+    A = ad.linear.identity(3) + ad.linear.low_rank(np.ones(3))
+    A.method  # → 'identity with a low-rank update (Woodbury)'
+    ```
+    """
     u = _columns(left)
     if right is None:
         return LowRank(u)
@@ -303,7 +326,12 @@ def _columns(value: Any) -> Value:
 
 
 def permutation(order: Sequence[int], dtype: Any = float) -> LinearMap:
-    """x ↦ x[order]."""
+    """x ↦ x[order].
+
+    ```python
+    ad.linear.permutation([2, 0, 1]) @ np.array([1.0, 2.0, 3.0])  # → [3.0, 1.0, 2.0]
+    ```
+    """
     places = tuple(int(i) for i in order)
     if sorted(places) != list(range(len(places))):
         raise ValueError(f"permutation: {places} does not name each of 0 … {len(places) - 1} once.")
@@ -311,16 +339,31 @@ def permutation(order: Sequence[int], dtype: Any = float) -> LinearMap:
 
 
 def identity(space: Any) -> LinearMap:
-    """x ↦ x on a space: n for vectors, a shape, an element, or a tree of types."""
+    """x ↦ x on a space: n for vectors, a shape, an element, or a tree of types.
+
+    ```python
+    ad.linear.identity(2).to_dense()  # → [[1.0, 0.0], [0.0, 1.0]]
+    ```
+    """
     return Identity(Space.of(space))
 
 
 def zero(domain: Any, range: Any = None) -> LinearMap:
-    """x ↦ 0."""
+    """x ↦ 0.
+
+    ```python
+    ad.linear.zero(2) @ np.ones(2)  # → [0.0, 0.0]
+    ```
+    """
     source = Space.of(domain)
     return Zero(source, source if range is None else Space.of(range))
 
 
 def scaling(factor: Value, space: Any) -> LinearMap:
-    """x ↦ c x."""
+    """x ↦ c x.
+
+    ```python
+    ad.linear.scaling(3.0, 2) @ np.ones(2)  # → [3.0, 3.0]
+    ```
+    """
     return scale(factor, identity(space))

@@ -39,12 +39,22 @@ class Action(NamedTuple):
 
 
 def longest(slots: int, repeats: int) -> int:
-    """β(S, r) = C(S+r, S): the longest chain that S slots reverse with no step called more than r times."""
+    """β(S, r) = C(S+r, S): the longest chain that S slots reverse with no step called more than r times.
+
+    ```python
+    ad.memory.longest(3, 3)  # → 20
+    ```
+    """
     return math.comb(slots + repeats, slots)
 
 
 def fewest_calls(length: int, slots: int) -> int:
-    """C*(K, S), by the formula."""
+    """C*(K, S), by the formula.
+
+    ```python
+    ad.memory.fewest_calls(64, 6)  # → 156
+    ```
+    """
     if slots < 1 or length < 0:
         raise ValueError(f"fewest_calls: needs a chain and at least one slot for it; got {length} steps and {slots}.")
     repeats = 0
@@ -55,7 +65,13 @@ def fewest_calls(length: int, slots: int) -> int:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The reversal of a chain: its actions, and what they cost."""
+    """The reversal of a chain: its actions, and what they cost.
+
+    ```python
+    plan = ad.memory.schedule(2, 4)
+    plan.calls, plan.peak  # → (4, 2)
+    ```
+    """
 
     plan: Plan
     length: int
@@ -141,7 +157,12 @@ class Schedule:
 
 
 def schedule(checkpoint: Plan | int | str, length: int) -> Schedule:
-    """What a plan (or what `scan(checkpoint=…)` takes) does with a chain of K steps."""
+    """What a plan (or what `scan(checkpoint=…)` takes) does with a chain of K steps.
+
+    ```python
+    ad.memory.schedule(ad.memory.Slots(6), 64).calls  # → 156
+    ```
+    """
     known = checkpoint if isinstance(checkpoint, Plan) else plan_of(checkpoint, True, "schedule")
     if known is None or not isinstance(length, int | np.integer) or length < 1:
         raise ValueError(f"schedule: needs a plan and at least one step, not {checkpoint!r} and {length}.")

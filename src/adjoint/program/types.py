@@ -38,7 +38,13 @@ Shape: TypeAlias = tuple[Any, ...]  # of int | Size
 
 @dataclass(frozen=True)
 class ArrayType:
-    """Shape and dtype of an array; `weak` marks a Python number, which gives way in promotion (NEP 50)."""
+    """Shape and dtype of an array; `weak` marks a Python number, which gives way in promotion (NEP 50).
+
+    ```python
+    program = ad.trace(lambda x: x @ x)(ad.ArrayType((3,), np.float64))
+    program(np.ones(3))  # → 3.0
+    ```
+    """
 
     shape: Shape
     dtype: np.dtype[Any]

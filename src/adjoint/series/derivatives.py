@@ -68,6 +68,10 @@ def derivative(function: Function, n: int = 1, argnums: int = 0) -> Function:
 
     The results of f may be any tree of arrays; of a complex number f is holomorphic. For many numbers at once:
     vmap(derivative(f, n)).
+
+    ```python
+    ad.derivative(np.sin, 9)(0.0)  # → 1.0
+    ```
     """
     order = whole_order(n, "derivative")
 

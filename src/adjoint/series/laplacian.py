@@ -114,6 +114,10 @@ def laplacian(function: Function) -> Function:
 
     x may be a number, an array or a tree; f may return a number, an array or a tree, whose Laplacians come in the same
     structure. Of complex x it is Σᵢ ∂²f/∂zᵢ² of a holomorphic f. Other arguments stay as they are.
+
+    ```python
+    ad.laplacian(lambda x: np.sum(x**2))(np.ones(3))  # → 6.0
+    ```
     """
 
     @user_facing

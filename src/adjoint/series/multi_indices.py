@@ -33,7 +33,12 @@ def of_degree(n: int, degree: int) -> tuple[Index, ...]:
 
 @functools.lru_cache(maxsize=256)
 def multi_indices(n: int, order: int) -> tuple[Index, ...]:
-    """All α ∈ ℕⁿ with |α| ≤ order, by degree: C(n + order, order) of them."""
+    """All α ∈ ℕⁿ with |α| ≤ order, by degree: C(n + order, order) of them.
+
+    ```python
+    ad.series.multi_indices(2, 1)  # → ((0, 0), (1, 0), (0, 1))
+    ```
+    """
     return tuple(itertools.chain.from_iterable(of_degree(n, degree) for degree in range(order + 1)))
 
 

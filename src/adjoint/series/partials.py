@@ -33,6 +33,11 @@ class Partials:
     `values` has the structure of f's results, with a first axis over `indices`. It is a tree: it goes through jit, vmap
     and grad. `p[α]` is one derivative, by its multi-index or, for one variable, by its order; `p.tensor(k)` the full
     tensor of order k.
+
+    ```python
+    p = ad.partials(lambda x: np.sum(x**2), 2)(np.ones(2))
+    p.tensor(2)  # → [[2.0, 0.0], [0.0, 2.0]]
+    ```
     """
 
     values: Any
@@ -119,6 +124,12 @@ def partials(function: Function, order: int) -> Callable[..., Partials]:
     for a fixed K the cost is polynomial in n, and for a fixed n in K; nested derivatives cost 2ᴷ evaluations for each
     of nᴷ entries. x may be any tree of n real or complex numbers (of which f is holomorphic); other arguments stay
     as they are. The sums lose about one digit for each order beyond the fourth when n > 1.
+
+    ```python
+    p = ad.partials(lambda x: x[0] ** 2 * x[1], 3)(np.array([2.0, 3.0]))
+    p[2, 1]  # → 2.0
+    p.tensor(1)  # → [12.0, 4.0]
+    ```
     """
     order = whole_order(order, "partials")
 

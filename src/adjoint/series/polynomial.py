@@ -30,6 +30,11 @@ class TaylorPolynomial:
     """The Taylor polynomial of a function: `p(x)` evaluates it, `p.coefficients` are its c_α, `p[α]` is one of them.
 
     It is a tree: it goes through jit, vmap and grad, and is differentiable in x, in x₀ and in what f closes over.
+
+    ```python
+    p = ad.taylor(np.cos, 0.0, 4)
+    [p[k] for k in range(5)]  # → [1.0, 0.0, -0.5, 0.0, 0.0416666…]
+    ```
     """
 
     function: Callable[[Any], Any] = field(metadata={"static": True})
@@ -121,6 +126,12 @@ def taylor(function: Function, x0: tree.Tree, order: int) -> TaylorPolynomial:
 
     x₀ may be a number, an array, or a tree; f may return any tree; of complex numbers it is holomorphic. Of the
     symmetric tensors of derivatives each entry is computed and stored once.
+
+    ```python
+    p = ad.taylor(np.exp, 0.0, 3)
+    p(0.1)  # → 1.105166…
+    p[3]  # → 0.166666…
+    ```
     """
     order = whole_order(order, "taylor")
     x0 = floating(x0, "taylor")

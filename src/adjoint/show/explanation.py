@@ -44,7 +44,13 @@ COST_SECONDS = 0.05  # for each measurement of a cost table
 
 
 class Explanation(Written):
-    """What a function did for its arguments. Print it, show it in a notebook, or write a page."""
+    """What a function did for its arguments. Print it, show it in a notebook, or write a page.
+
+    ```python
+    page = ad.explain(np.sin)(1.0).html()
+    "<html" in page  # → True
+    ```
+    """
 
     def __init__(self, story: Story, run: Recorded, options: dict[str, Any]) -> None:
         self.story, self.mode = story, options["mode"]
@@ -186,6 +192,11 @@ def explain(
     all of floats. `detail` is "primitives", or "statements": then each statement of the function is one step. `seed` is
     the adjoint of the results, when they are more than one number. Loops are shown turn by turn up to `most` operations
     in all.
+
+    ```python
+    explained = ad.explain(lambda x: np.sin(x) * x)(1.0)
+    "cos(" in str(explained)  # → True
+    ```
     """
     if mode not in MODES:
         raise ValueError(f"explain: mode is one of {', '.join(map(repr, MODES))}; got {mode!r}.")

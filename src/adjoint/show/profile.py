@@ -37,6 +37,11 @@ def profile(
     profiled with its gradient in `argnums`, others without; `gradient` says so otherwise. `grad(f)` and
     `value_and_grad(f)` are profiled as f with its gradient. Of a compiled function (`jit(f)`), or with `compiled`, the
     machine code is timed too: as a whole, and by line as an estimate. Each measurement is repeated for about `seconds`.
+
+    ```python
+    profile = ad.profile(lambda x: np.sum(np.sin(x)), seconds=0.01)(np.ones(1000))
+    "sin" in str(profile)  # → True
+    ```
     """
     options = {"argnums": argnums, "gradient": gradient, "compiled": compiled, "seconds": float(seconds)}
     return Transformed(_profile, function, options)

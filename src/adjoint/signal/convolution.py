@@ -66,6 +66,10 @@ def conv(
     number, one for each axis, or a pair (before, after) for each axis; negative ones cut. `dilation` spaces the
     elements of the kernel, `input_dilation` those of x. With `groups`, channels are divided, and each group has kernels
     of its own. The kernel is not turned round, unless `flip` (then this is convolution in the sense of mathematics).
+
+    ```python
+    ad.signal.conv(np.arange(5.0), np.array([1.0, 0.0, -1.0]), channels=None)  # → [-2.0, -2.0, -2.0]
+    ```
     """
     x, kernel = as_values(x), as_values(kernel)
     x, kernel, lead = _channels_first("conv", x, kernel, channels)
@@ -112,6 +116,11 @@ def conv_transpose(
     The kernel is that of the convolution which is transposed: kernel[c, o / groups, *size] for x[…, c, *space] (with
     channels last kernel[*size, o / groups, c]). The result has stride·(length - 1) + dilation·(size - 1) + 1 places,
     less the padding, and `output_padding` more at the end; with padding="same" it has stride·length.
+
+    ```python
+    result = ad.signal.conv_transpose(np.array([1.0, 2.0]), np.array([1.0, 1.0]), stride=2, channels=None)
+    result  # → [1.0, 1.0, 2.0, 2.0]
+    ```
     """
     x, kernel = as_values(x), as_values(kernel)
     x, kernel, lead = _channels_first("conv_transpose", x, kernel, channels)
@@ -149,6 +158,10 @@ def conv_transpose(
 def depthwise_conv(x: Any, kernel: Any, *, channels: str = "first", **options: Any) -> Value:
     """`conv` of each channel by itself: kernel[m·c, *size] (channels last: kernel[*size, m·c]) gives m results for
     each of the c channels; options are those of `conv`.
+
+    ```python
+    ad.signal.depthwise_conv(np.ones((2, 3)), np.array([[1.0, 1.0], [2.0, 2.0]]))  # → [[2.0, 2.0], [4.0, 4.0]]
+    ```
     """
     x, kernel = as_values(x), as_values(kernel)
     n = kernel.ndim - 1

@@ -74,6 +74,11 @@ def max_pool(
     `padding`: "valid", "same", a whole number, one for each axis or a pair for each axis. `ceil_mode`: a last window
     that hangs over the end counts too. `return_indices`: also where the (first) largest element stands, counted
     through the axes of space, for `max_unpool`.
+
+    ```python
+    ad.signal.max_pool(np.array([1.0, 3.0, 2.0, 5.0]), 2)  # → [3.0, 5.0]
+    ad.grad(lambda x: np.sum(ad.signal.max_pool(x, 2)))(np.array([1.0, 3.0, 2.0, 5.0]))  # → [0.0, 1.0, 0.0, 1.0]
+    ```
     """
     return _extremum("max_pool", "max", as_values(x), size, stride, padding, dilation, ceil_mode, axes, return_indices)
 
@@ -89,7 +94,12 @@ def min_pool(
     axes: Any = None,
     return_indices: bool = False,
 ) -> Any:
-    """The smallest element of each window; see `max_pool`."""
+    """The smallest element of each window; see `max_pool`.
+
+    ```python
+    ad.signal.min_pool(np.array([1.0, 3.0, 2.0, 5.0]), 2)  # → [1.0, 2.0]
+    ```
+    """
     return _extremum("min_pool", "min", as_values(x), size, stride, padding, dilation, ceil_mode, axes, return_indices)
 
 
@@ -144,6 +154,10 @@ def avg_pool(
 ) -> Value:
     """The mean of each window. Zeros of the padding are counted unless count_include_pad=False; elements that hang
     over beyond the padding (ceil_mode) never are. `divisor` replaces the count. The rest is as in `max_pool`.
+
+    ```python
+    ad.signal.avg_pool(np.array([1.0, 3.0, 2.0, 5.0]), 2)  # → [2.0, 3.5]
+    ```
     """
     x, back = _at_the_end("avg_pool", as_values(x), _counted(size), axes)
     total, op, pads = _window_sum("avg_pool", x, size, stride, padding, dilation, ceil_mode)
@@ -181,6 +195,10 @@ def lp_pool(
 ) -> Value:
     """The p-norm of each window, (Σ |x|ᵖ)^(1/p); of a window of zeros the derivative is zero. p = np.inf: the largest
     absolute value. The rest is as in `max_pool`.
+
+    ```python
+    ad.signal.lp_pool(np.array([3.0, 4.0, 0.0, 5.0]), 2)  # → [5.0, 5.0]
+    ```
     """
     x, back = _at_the_end("lp_pool", as_values(x), _counted(size), axes)
     if not p > 0:
@@ -195,12 +213,22 @@ def lp_pool(
 
 
 def global_max_pool(x: Any, axes: Any, *, keepdims: bool = False) -> Value:
-    """The largest element over all of `axes`."""
+    """The largest element over all of `axes`.
+
+    ```python
+    ad.signal.global_max_pool(np.arange(6.0).reshape(2, 3), -1)  # → [2.0, 5.0]
+    ```
+    """
     return np.max(as_values(x), axis=_several(axes), keepdims=keepdims)
 
 
 def global_avg_pool(x: Any, axes: Any, *, keepdims: bool = False) -> Value:
-    """The mean over all of `axes`."""
+    """The mean over all of `axes`.
+
+    ```python
+    ad.signal.global_avg_pool(np.arange(6.0).reshape(2, 3), -1)  # → [1.0, 4.0]
+    ```
+    """
     return np.mean(as_values(x), axis=_several(axes), keepdims=keepdims)
 
 
@@ -221,6 +249,10 @@ def _cells(call: str, x: Value, out: Any) -> list[tuple[Any, Any]]:
 def adaptive_avg_pool(x: Any, out: Any, *, axes: Any = None) -> Value:
     """The mean over out[j] nearly equal parts of each axis (None: the axis as it is): part q of c covers the elements
     from ⌊q·length / c⌋ to ⌈(q + 1)·length / c⌉.
+
+    ```python
+    ad.signal.adaptive_avg_pool(np.arange(6.0), 2)  # → [1.0, 4.0]
+    ```
     """
     x, back = _at_the_end("adaptive_avg_pool", as_values(x), _counted(out), axes)
     cells = _cells("adaptive_avg_pool", x, out)
@@ -234,7 +266,12 @@ def adaptive_avg_pool(x: Any, out: Any, *, axes: Any = None) -> Value:
 
 
 def adaptive_max_pool(x: Any, out: Any, *, axes: Any = None) -> Value:
-    """The largest element of out[j] nearly equal parts of each axis; see `adaptive_avg_pool` and `max_pool`."""
+    """The largest element of out[j] nearly equal parts of each axis; see `adaptive_avg_pool` and `max_pool`.
+
+    ```python
+    ad.signal.adaptive_max_pool(np.arange(6.0), 2)  # → [2.0, 5.0]
+    ```
+    """
     x, back = _at_the_end("adaptive_max_pool", as_values(x), _counted(out), axes)
     cells = _cells("adaptive_max_pool", x, out)
     n = len(cells)
@@ -254,6 +291,11 @@ def adaptive_max_pool(x: Any, out: Any, *, axes: Any = None) -> Value:
 def max_unpool(x: Any, indices: Any, out: Any, *, axes: Any = None) -> Value:
     """Zeros of shape `out` over the axes of space, with each element of x added at its index: the transpose of reading
     the elements that `max_pool(…, return_indices=True)` names.
+
+    ```python
+    values, indices = ad.signal.max_pool(np.array([1.0, 3.0, 2.0, 5.0]), 2, return_indices=True)
+    ad.signal.max_unpool(values, indices, 4)  # → [0.0, 3.0, 0.0, 5.0]
+    ```
     """
     shape = tuple(int(v) for v in out) if isinstance(out, list | tuple) else (int(out),)
     n = len(shape)

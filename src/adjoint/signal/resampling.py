@@ -82,6 +82,10 @@ def resize(
     `method`: "nearest" (the sample at ⌊p·ratio⌋), "nearest-exact" (the nearest centre), "linear", "cubic" (a = -0.75),
     "area" (the mean of the samples that a place covers). `antialias`: going down, "linear" and "cubic" average over all
     the samples that a place stands for (a = -0.5). `scale` replaces new length / old length in the positions.
+
+    ```python
+    ad.signal.resize(np.array([0.0, 1.0]), 4)  # → [0.0, 0.25, 0.75, 1.0]
+    ```
     """
     x = as_values(x)
     wanted = list(shape) if isinstance(shape, list | tuple | np.ndarray) else [shape]
@@ -135,6 +139,11 @@ def grid_sample(
 
     `method`: "nearest", "linear", "cubic". `padding`: what lies beyond the ends: "zeros", "border" (the last sample),
     "reflection". -1 and 1 are the ends of the first and last cell, or with `align_corners` the first and last sample.
+
+    ```python
+    image = np.arange(4.0).reshape(1, 1, 2, 2)
+    ad.signal.grid_sample(image, np.zeros((1, 1, 1, 2)))  # → [[[[1.5]]]]
+    ```
     """
     x, grid = as_values(x), as_values(grid)
     d = x.ndim - 2

@@ -1,11 +1,10 @@
 """Sparse derivatives: patterns found from programs, colourings, Jacobians and Hessians as SciPy matrices.
 
->>> import numpy as np
->>> from adjoint import sparse
->>> J = sparse.jacobian(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0]))
->>> J.toarray()
-array([[2., 1., 0.],
-       [0., 3., 2.]])
+```python
+from adjoint import sparse
+J = sparse.jacobian(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0]))
+J.toarray()  # → [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]]
+```
 """
 
 from adjoint.sparse.colouring import Colouring, colour

@@ -28,6 +28,10 @@ class Colouring:
     kind: "column" and "row" for a Jacobian by products from the right or from the left, "bidirectional" for both,
     "star" and "acyclic" for a symmetric matrix, where one entry of each pair hᵢⱼ = hⱼᵢ is enough. A colouring that
     does not determine every entry of the pattern is refused.
+
+    ```python
+    ad.sparse.jacobian(lambda x: x**2).colouring(np.ones(100)).number  # → 1
+    ```
     """
 
     def __init__(self, pattern: Any, kind: str, columns: Any = None, rows: Any = None) -> None:
@@ -212,6 +216,11 @@ def colour(
     "auto" is the kind of fewest colours among "column", "row" and "bidirectional"; a product from the left counts as
     `pull_cost` of those from the right: a tenth more by default. "star" and "acyclic" are for symmetric patterns:
     Hessians.
+
+    ```python
+    pattern = ad.sparse.pattern(lambda x: x[1:] - x[:-1])(np.ones(100))
+    ad.sparse.colour(pattern).number  # → 2
+    ```
     """
     found = as_pattern(pattern)
     if kind in ("star", "acyclic"):

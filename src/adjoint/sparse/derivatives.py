@@ -47,6 +47,11 @@ class SparseDerivative:
 
     Called, it returns a `scipy.sparse.csr_array`. `values` returns the nonzeros alone, as an array, and can be
     compiled, mapped and differentiated; `assemble` makes the matrix of them.
+
+    ```python
+    J = ad.sparse.jacobian(lambda x: x[1:] * x[:-1])
+    J.values(np.array([1.0, 2.0, 3.0]))  # → [2.0, 1.0, 3.0, 2.0]
+    ```
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -205,6 +210,11 @@ def jacobian(
 
     Complex results of real arguments have a complex Jacobian. Complex arguments need `holomorphic`: J is that of
     dw = J dz, and `check` also finds out whether there is one.
+
+    ```python
+    J = ad.sparse.jacobian(lambda x: x[1:] * x[:-1])(np.array([1.0, 2.0, 3.0]))
+    J.toarray()  # → [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]]
+    ```
     """
     options = {
         "what": "jacobian", "pattern": pattern, "colouring": colouring, "mode": mode, "argnums": argnums,
@@ -225,6 +235,11 @@ def hessian(
     "column" (symmetry is not used). `with_value` returns (f(x), ∇f(x), H). The rest as for `sparse.jacobian`: of a
     holomorphic function, or a complex one of real arguments, the gradient holds the ∂f/∂xⱼ, and H is symmetric (not
     Hermitian).
+
+    ```python
+    H = ad.sparse.hessian(lambda x: np.sum(x[1:] * x[:-1]))(np.array([1.0, 2.0, 3.0]))
+    H.toarray()  # → [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    ```
     """
     options = {
         "what": "hessian", "pattern": pattern, "colouring": colouring, "mode": mode, "argnums": argnums,

@@ -40,6 +40,11 @@ def pattern(
 
     A function of complex numbers may depend on them in any way; for the Hessian of a complex function of them it is
     `holomorphic`.
+
+    ```python
+    result = ad.sparse.pattern(lambda x: x[1:] * x[:-1])(np.ones(3)).toarray()
+    result  # → [[True, True, False], [False, True, True]]
+    ```
     """
     if order not in (1, 2):
         raise ValueError(f"sparse.pattern: order is 1 (Jacobian) or 2 (Hessian), not {order}.")

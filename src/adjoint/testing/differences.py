@@ -35,6 +35,10 @@ def finite_difference(
     The stencil is chosen by `points` (p) or by `accuracy`, the power of the step in the error. Without a `step` the one
     that balances truncation and rounding is taken. f is called once for each weight that is not zero: twice for the
     first derivative by the simplest rules.
+
+    ```python
+    ad.testing.finite_difference(np.sin, 0.0, 1.0)  # → 1.0
+    ```
     """
     stencil = chosen_stencil(kind, derivative, points, accuracy)
     along = line(x, direction)
@@ -56,6 +60,11 @@ def difference_gradient(
 
     Costs P + 1 calls of f by forward or backward differences (f(x) is shared), 2P by central ones. For a complex leaf
     it is ∂f/∂a + i ∂f/∂b at z = a + i b; leaves that cannot move get zeros of their type.
+
+    ```python
+    result = ad.testing.difference_gradient(lambda x: x[0] * x[1], np.array([2.0, 3.0]), kind="central", step=0.5)
+    result  # → [3.0, 2.0]
+    ```
     """
     x = float(x) if type(x) is int else x
     slopes = iter(partial_derivatives(f, x, chosen_stencil(kind, 1, points, accuracy), step))
@@ -87,6 +96,10 @@ def difference_jacobian(
     """The Jacobian of f at x: a tree like f(x) of trees like x, each leaf of shape (shape of output, shape of input).
 
     One column ∂f(x)[eᵢ] for each of the P numbers in x: P + 1 calls of f one-sided, 2P central.
+
+    ```python
+    ad.testing.difference_jacobian(lambda x: x**2, np.array([1.0, 2.0]), step=0.5)  # → [[2.0, 0.0], [0.0, 4.0]]
+    ```
     """
     x = float(x) if type(x) is int else x
     leaves, structure = flatten(x)
@@ -156,6 +169,10 @@ def optimal_step(
     F = ‖f‖ is the `size` and M = ‖∂ᵏ⁺^q f‖ the `remainder`. The minimum is at δ^{q+k} = k ε F Σ|aᵢ| / (q |c| M):
     about √ε for forward and ε^{1/3} for central first differences. A power of two makes x + δ and the division by δᵏ
     (nearly) exact.
+
+    ```python
+    ad.testing.optimal_step(ad.testing.coefficients("forward"))  # → 2.980232…e-08
+    ```
     """
     k, q = stencil.derivative, stencil.order
     δ = (k * rounding * size * stencil.gain / (q * abs(float(stencil.constant)) * remainder)) ** (1.0 / (q + k))

@@ -19,7 +19,12 @@ from adjoint.tree import Tree, flatten, unflatten
 
 
 class Extrapolated(NamedTuple):
-    """A derivative and an estimate of its error, both trees like f(x)."""
+    """A derivative and an estimate of its error, both trees like f(x).
+
+    ```python
+    ad.testing.richardson(np.exp, 0.0, 1.0).error < 1e-10  # → True
+    ```
+    """
 
     value: Tree
     error: Tree
@@ -50,6 +55,11 @@ def richardson(
     far it lies from the two it was made from, and the rounding that its smallest step magnifies; the result is, element
     by element, the entry with the least. `step` is the largest step (0.1 at unit scale by default). A step that leaves
     the domain of f (NaN) is passed over.
+
+    ```python
+    result = ad.testing.richardson(np.exp, 0.0, 1.0)
+    abs(result.value - 1.0) < 1e-11  # → True
+    ```
     """
     if ratio <= 1 or levels < 2:
         raise ValueError(f"richardson: needs ratio > 1 and levels >= 2, got ratio={ratio} and levels={levels}.")

@@ -30,7 +30,12 @@ from adjoint.tree import Tree, flatten
 
 
 class NotDifferentiable(AdjointError, AssertionError):  # noqa: N818 (a statement about the function, as NotLinear is)
-    """The residual of a linear approximation does not fall faster than the step."""
+    """The residual of a linear approximation does not fall faster than the step.
+
+    ```python
+    ad.testing.check_frechet(np.abs, 0.0, derivative=lambda v: v)  # → NotDifferentiable
+    ```
+    """
 
 
 ALONG_LINES_ONLY = (
@@ -46,6 +51,10 @@ def check_linear(
     """Raise NotLinear unless f[a u + b v] = a f[u] + b f[v] for random numbers a, b and random u, v like x.
 
     The values of x do not matter, only its structure, shapes and types. An affine map with an offset is not linear.
+
+    ```python
+    ad.testing.check_linear(lambda x: x + 1.0, 1.0)  # → NotLinear: f is not linear
+    ```
     """
     rng = np.random.default_rng(seed)
     tolerance = 1e4 * epsilon(x) if rtol is None else rtol
@@ -106,6 +115,11 @@ def check_frechet(
     It must be linear in v (else NotLinear), and its residual ‖f(x + t v) - f(x) - t ∂f(x)[v]‖ / ‖t v‖ must fall over
     the radii t, and still by a third between the last two, down to the size of rounding (else NotDifferentiable).
     Random directions cannot see everything: a function that misbehaves along a curve alone passes.
+
+    ```python
+    ratios = ad.testing.check_frechet(lambda x: np.sum(x**2), np.ones(2))
+    ratios[-1] < ratios[0]  # → True
+    ```
     """
     rng = np.random.default_rng(seed)
     slope = derivative or (lambda v: richardson(f, x, v, step=radii[0]).value)

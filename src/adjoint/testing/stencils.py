@@ -25,6 +25,11 @@ class Stencil:
 
     `weights` are exact. `numerators` and `denominator` are the same over one denominator: integers are exact in
     floating point, so the sum Σ nᵢ fᵢ carries no rounding of the weights.
+
+    ```python
+    stencil = ad.testing.coefficients("central")
+    stencil.offsets, stencil.order  # → ((-1, 0, 1), 2)
+    ```
     """
 
     derivative: int
@@ -57,6 +62,10 @@ def coefficients(kind: Kind = "central", derivative: int = 1, points: int | None
 
     `points` is by default the smallest that can see the derivative: k one-sided, ⌈k/2⌉ central.
     The order is p - k + 1 one-sided and 2p + 2 - 2⌊(k + 1)/2⌋ central, where the odd terms cancel.
+
+    ```python
+    ad.testing.coefficients("central", 2).weights  # → (Fraction(1, 1), Fraction(-2, 1), Fraction(1, 1))
+    ```
     """
     if kind not in ("central", "forward", "backward"):
         raise ValueError(f"coefficients: kind is 'central', 'forward' or 'backward', not {kind!r}.")
@@ -85,7 +94,12 @@ def points_for_accuracy(kind: Kind, derivative: int, accuracy: int) -> int:
 
 
 def stencil_on(offsets: Sequence[int], derivative: int = 1) -> Stencil:
-    """The stencil on any distinct integer offsets, for the k-th derivative."""
+    """The stencil on any distinct integer offsets, for the k-th derivative.
+
+    ```python
+    ad.testing.stencil_on((0, 1, 3)).order  # → 2
+    ```
+    """
     return _stencil_on(tuple(offsets), derivative)
 
 

@@ -39,7 +39,12 @@ FARTHEST = 0.125  # the largest step, for numbers of size one
 
 @dataclass(frozen=True)
 class Difference:
-    """A derivative from values alone: trees like f(x), and how they were found."""
+    """A derivative from values alone: trees like f(x), and how they were found.
+
+    ```python
+    ad.testing.difference(np.exp, 0.0, kind="complex").value  # → 1.0
+    ```
+    """
 
     value: Tree
     truncation: Tree  # estimates of the absolute errors
@@ -85,6 +90,11 @@ def difference(
     `kind` is a rule of differences, "complex" for the complex step, or "richardson" for the extrapolation of central
     differences. `noise` is the relative error of the values of f, machine precision by default; say more for a function
     that is itself the result of an iteration. With a `step` given, only the errors are estimated.
+
+    ```python
+    result = ad.testing.difference(np.exp, 0.0)
+    abs(result.value - 1.0) < 10 * (result.truncation + result.rounding)  # → True
+    ```
     """
     counted: Any = count_calls(f)
     if kind in ("complex", "richardson") and (noise is not None or points is not None or accuracy is not None):

@@ -366,6 +366,11 @@ def nans() -> Generator[None]:
 
     Values that do not reach a result (the branch not taken of `np.where` or `ad.cond`) raise nothing. Costs time and
     memory while active, and nothing otherwise.
+
+    ```python
+    f = ad.debug.nans()(ad.grad(lambda x: np.sum(np.sqrt(x))))
+    f(np.zeros(2))  # → NonFiniteError: sqrt
+    ```
     """
     token = _watch.set(Watch())
     try:

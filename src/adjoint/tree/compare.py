@@ -15,7 +15,12 @@ __all__ = ["broadcast_prefix", "check_same_structure", "leaves_like"]
 def check_same_structure(
     name: str, first: Tree, second: Tree, first_name: str = "the first", second_name: str = "the second"
 ) -> None:
-    """Raise when two trees (or structures) differ: `name` says who asks, the error where they part, and both sides."""
+    """Raise when two trees (or structures) differ: `name` says who asks, the error where they part, and both sides.
+
+    ```python
+    ad.tree.check_same_structure("example", {"a": 1.0}, {"b": 1.0})  # → TreeError: the trees differ
+    ```
+    """
     one = first if isinstance(first, Structure) else flatten(first)[1]
     two = second if isinstance(second, Structure) else flatten(second)[1]
     if one == two:
@@ -61,7 +66,12 @@ def _open(value: Any, expected: Node) -> tuple[Node, Sequence[Any]]:
 def leaves_like(
     name: str, structure: Structure, tree: Tree, first_name: str = "the first", tree_name: str = "the other"
 ) -> list[Leaf]:
-    """What stands in `tree` where `structure` has its leaves: leaves, or whole subtrees."""
+    """What stands in `tree` where `structure` has its leaves: leaves, or whole subtrees.
+
+    ```python
+    ad.tree.leaves_like("example", ad.tree.structure({"a": 1.0}), {"a": (2.0, 3.0)})  # → [(2.0, 3.0)]
+    ```
+    """
     found: list[Leaf] = []
     waiting: list[Any] = [tree]
     for number, expected in enumerate(structure.nodes):
@@ -83,6 +93,10 @@ def broadcast_prefix(
 
     Where `prefix` ends, in a leaf or in None, its value holds for all leaves below:
     (0, None) for ((x, y), z) gives [0, 0, None].
+
+    ```python
+    ad.tree.broadcast_prefix("example", (0, None), ((1.0, 2.0), 3.0))  # → [0, 0, None]
+    ```
     """
     structure = tree if isinstance(tree, Structure) else flatten(tree)[1]
     found: list[Leaf] = []

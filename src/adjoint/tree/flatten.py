@@ -27,6 +27,11 @@ def flatten(tree: Tree) -> tuple[list[Leaf], Structure]:
 
     In a dataclass or attrs class, also in the lists and dicts in its fields, strings, flags (Python's bool),
     functions, enums, types, dtypes, slices ... are no leaves but static: part of the structure.
+
+    ```python
+    leaves, structure = ad.tree.flatten({"b": 2.0, "a": (1.0, None)})
+    leaves  # → [1.0, 2.0]
+    ```
     """
     cls = type(tree)  # pyright: ignore[reportUnknownVariableType]
     if cls in _LEAF_TYPES:
@@ -37,17 +42,33 @@ def flatten(tree: Tree) -> tuple[list[Leaf], Structure]:
 
 
 def unflatten(structure: Structure, leaves: Iterable[Leaf]) -> Tree:
-    """The tree of this structure with these leaves."""
+    """The tree of this structure with these leaves.
+
+    ```python
+    leaves, structure = ad.tree.flatten({"a": 1.0, "b": [2.0]})
+    ad.tree.unflatten(structure, [10.0, 20.0])  # → {'a': 10.0, 'b': [20.0]}
+    ```
+    """
     return structure.unflatten(leaves)
 
 
 def leaves(tree: Tree) -> list[Leaf]:
-    """The leaves of a tree, in order."""
+    """The leaves of a tree, in order.
+
+    ```python
+    ad.tree.leaves({"a": 1.0, "b": [2.0, 3.0]})  # → [1.0, 2.0, 3.0]
+    ```
+    """
     return flatten(tree)[0]
 
 
 def structure(tree: Tree) -> Structure:
-    """The structure of a tree, without its leaves."""
+    """The structure of a tree, without its leaves.
+
+    ```python
+    ad.tree.structure({"a": 1.0}) == ad.tree.structure({"a": 5.0})  # → True
+    ```
+    """
     return flatten(tree)[1]
 
 

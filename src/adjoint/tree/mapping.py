@@ -14,6 +14,10 @@ def map(f: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
     """f(leaf, leaf of rest[0], ...) for every leaf, in a tree of the same structure.
 
     The trees in `rest` have the structure of `tree`, or go on where it has a leaf: `f` then gets a whole subtree.
+
+    ```python
+    ad.tree.map(np.add, {"a": 1.0, "b": 2.0}, {"a": 10.0, "b": 20.0})  # → {'a': 11.0, 'b': 22.0}
+    ```
     """
     first, structure = flatten(tree)
     others = [leaves_like("map", structure, other) for other in rest]
@@ -21,7 +25,12 @@ def map(f: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
 
 
 def map_with_path(f: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
-    """f(path, leaf, leaf of rest[0], ...) for every leaf: as `map`, with the path of the leaf."""
+    """f(path, leaf, leaf of rest[0], ...) for every leaf: as `map`, with the path of the leaf.
+
+    ```python
+    ad.tree.map_with_path(lambda path, leaf: path, {"a": 1.0, "b": [2.0]})  # → {'a': "['a']", 'b': ["['b'][0]"]}
+    ```
+    """
     first, structure = flatten(tree)
     others = [leaves_like("map_with_path", structure, other) for other in rest]
     return structure.unflatten([f(*group) for group in zip(structure.paths(), first, *others, strict=True)])

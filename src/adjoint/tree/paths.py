@@ -17,12 +17,22 @@ _ATTRIBUTE = re.compile(r"\.?([^\W\d]\w*)")
 
 
 def paths(tree: Tree, root: str = "") -> list[str]:
-    """The path of every leaf: `.name` for fields, `['key']` for dicts, `[0]` for sequences."""
+    """The path of every leaf: `.name` for fields, `['key']` for dicts, `[0]` for sequences.
+
+    ```python
+    ad.tree.paths({"a": 1.0, "b": [2.0, 3.0]})  # → ["['a']", "['b'][0]", "['b'][1]"]
+    ```
+    """
     return structure(tree).paths(root)
 
 
 def get(tree: Tree, path: str) -> Tree:
-    """What stands at `path`: a leaf, a subtree, or a static field."""
+    """What stands at `path`: a leaf, a subtree, or a static field.
+
+    ```python
+    ad.tree.get({"a": 1.0, "b": [2.0, 3.0]}, "['b'][1]")  # → 3.0
+    ```
+    """
     for position, label in enumerate(labels := _labels(path)):
         _, _, children, index = _step(tree, label, labels[:position])
         tree = children[index]
@@ -32,7 +42,12 @@ def get(tree: Tree, path: str) -> Tree:
 
 
 def replace(tree: T, path: str, value: object) -> T:
-    """A copy of `tree` with `value` at `path`; what is not on the way is shared with the old tree."""
+    """A copy of `tree` with `value` at `path`; what is not on the way is shared with the old tree.
+
+    ```python
+    ad.tree.replace({"a": 1.0, "b": [2.0, 3.0]}, "['b'][1]", 0.0)  # → {'a': 1.0, 'b': [2.0, 0.0]}
+    ```
+    """
     labels = _labels(path)
     way: list[tuple[Kind, Any, list[Any], int]] = []
     current: Any = tree

@@ -22,6 +22,12 @@ def ravel(tree: Tree) -> tuple[Array, "Unravel"]:
 
     The element type is what NumPy promotes the leaves to; `unravel` gives each leaf its shape and its element type
     again. Integers beside floating-point leaves are refused: a solver would move them to fractions.
+
+    ```python
+    flat, unravel = ad.tree.ravel({"a": np.array([1.0, 2.0]), "b": 3.0})
+    flat  # → [1.0, 2.0, 3.0]
+    unravel(2 * flat)  # → {'a': [2.0, 4.0], 'b': 6.0}
+    ```
     """
     leaves, structure = flatten(tree)
     paths = structure.paths()
@@ -40,7 +46,13 @@ def ravel(tree: Tree) -> tuple[Array, "Unravel"]:
 
 @final
 class Unravel:
-    """The way back from a vector to a tree: called with the vector."""
+    """The way back from a vector to a tree: called with the vector.
+
+    ```python
+    flat, unravel = ad.tree.ravel((1.0, np.ones(2)))
+    unravel(np.arange(3.0))  # → (0.0, [1.0, 2.0])
+    ```
+    """
 
     __slots__ = ("dtypes", "shapes", "size", "sizes", "structure")
 

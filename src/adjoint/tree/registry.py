@@ -139,6 +139,13 @@ def register(
     flatten(object) -> (children, static data): the children as a sequence, or as a dict when they have names
     (they then appear in paths as `.name`); static data is compared by equality and becomes part of the structure.
     unflatten(static data, children) -> object: the children come as a tuple, or as a dict when they have names.
+
+    ```python
+    class Point:
+        def __init__(self, x, y): self.x, self.y = x, y
+    ad.tree.register(Point, lambda p: ((p.x, p.y), None), lambda _, children: Point(*children))
+    ad.grad(lambda p: p.x * p.y)(Point(2.0, 3.0)).x  # → 3.0
+    ```
     """
     _refuse(cls)
     with _lock:
@@ -150,7 +157,15 @@ def register(
 
 
 def register_leaf(cls: C) -> C:
-    """Make the objects of a class, and of its subclasses, leaves, whatever they look like. Usable as a decorator."""
+    """Make the objects of a class, and of its subclasses, leaves, whatever they look like. Usable as a decorator.
+
+    ```python
+    @ad.tree.register_leaf
+    class Units(tuple):
+        pass
+    ad.tree.leaves([Units((1, 2)), 3.0])  # → [(1, 2), 3.0]
+    ```
+    """
     _refuse(cls)
     with _lock:
         _registered.pop(cls, None)

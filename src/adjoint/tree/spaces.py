@@ -26,25 +26,45 @@ T = TypeVar("T")
 
 
 def zeros_like(tree: T) -> T:
-    """The zero of the tree's space: same structure, shapes and element types."""
+    """The zero of the tree's space: same structure, shapes and element types.
+
+    ```python
+    ad.tree.zeros_like({"a": np.ones(2), "b": 1.0})  # → {'a': [0.0, 0.0], 'b': 0.0}
+    ```
+    """
     arrays, structure = _arrays("zeros_like", tree, "biufc")
     return structure.unflatten([_scalar(np.zeros_like(x)) for x in arrays])
 
 
 def add(a: T, b: T) -> T:
-    """a + b."""
+    """a + b.
+
+    ```python
+    ad.tree.add({"a": 1.0}, {"a": 2.0})  # → {'a': 3.0}
+    ```
+    """
     pairs, structure = _pairs("add", a, b)
     return structure.unflatten([_scalar(x + y) for x, y in pairs])
 
 
 def subtract(a: T, b: T) -> T:
-    """a - b."""
+    """a - b.
+
+    ```python
+    ad.tree.subtract({"a": 1.0}, {"a": 2.0})  # → {'a': -1.0}
+    ```
+    """
     pairs, structure = _pairs("subtract", a, b)
     return structure.unflatten([_scalar(x - y) for x, y in pairs])
 
 
 def scale(c: Any, tree: T) -> T:
-    """c a, for a number c."""
+    """c a, for a number c.
+
+    ```python
+    ad.tree.scale(3.0, {"a": 1.0, "b": np.ones(2)})  # → {'a': 3.0, 'b': [3.0, 3.0]}
+    ```
+    """
     # A Python number stays one: multiplied by it, float32 stays float32.
     if type(c) not in (int, float, complex):
         c = as_array("scale", c, "the factor", "iufc")
@@ -55,14 +75,24 @@ def scale(c: Any, tree: T) -> T:
 
 
 def vdot(a: Tree, b: Tree) -> Any:
-    """<a, b> = Re Σ conj(a_i) b_i, over all elements of all leaves. A real number."""
+    """<a, b> = Re Σ conj(a_i) b_i, over all elements of all leaves. A real number.
+
+    ```python
+    ad.tree.vdot({"a": 1.0, "b": np.ones(2)}, {"a": 2.0, "b": np.ones(2)})  # → 4.0
+    ```
+    """
     pairs, _ = _pairs("vdot", a, b)
     terms = [_leaf_vdot(x, y) for x, y in pairs]
     return functools.reduce(operator.add, terms) if terms else np.float64(0.0)
 
 
 def norm(tree: Tree) -> Any:
-    """‖a‖ = √<a, a>."""
+    """‖a‖ = √<a, a>.
+
+    ```python
+    ad.tree.norm({"a": 3.0, "b": 4.0})  # → 5.0
+    ```
+    """
     arrays, _ = _arrays("norm", tree)
     # The norm of the leaves' norms: np.linalg.norm has a derivative where √ has none, at zero.
     lengths = [np.linalg.norm(np.reshape(x, (-1,))) for x in arrays]
@@ -72,7 +102,12 @@ def norm(tree: Tree) -> Any:
 
 
 def size(tree: Tree) -> int:
-    """The number of elements of all leaves together: the dimension of the tree's space."""
+    """The number of elements of all leaves together: the dimension of the tree's space.
+
+    ```python
+    ad.tree.size({"a": 1.0, "b": np.ones((2, 3))})  # → 7
+    ```
+    """
     return sum(math.prod(x.shape) for x in _arrays("size", tree, "biufc")[0])
 
 
@@ -80,6 +115,10 @@ def basis(tree: T) -> Iterator[T]:
     """The unit vectors e₁, e₂, ...: trees that are 1 at one element of one leaf and 0 elsewhere, in `ravel`'s order.
 
     A complex element has one of them: together with its multiple by i it spans that element over the reals.
+
+    ```python
+    list(ad.tree.basis((0.0, np.zeros(1))))  # → [(1.0, [0.0]), (0.0, [1.0])]
+    ```
     """
     arrays, structure = _arrays("basis", tree)
     for number, x in enumerate(arrays):

@@ -30,6 +30,15 @@ def static(*, metadata: dict[str, Any] | None = None, **arguments: Any) -> Any:
     """A field of a dataclass that is part of the structure: `name: str = static(default="a")`.
 
     Takes what `dataclasses.field` takes. In attrs classes write `attrs.field(metadata={"static": True})`.
+
+    ```python
+    import dataclasses
+    @dataclasses.dataclass
+    class Layer:
+        w: float
+        size: int = ad.tree.static(default=3)
+    ad.tree.leaves(Layer(2.0))  # → [2.0]
+    ```
     """
     marked: Callable[..., Any] = dataclasses.field
     return marked(metadata={**(metadata or {}), "static": True}, **arguments)

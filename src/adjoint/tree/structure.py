@@ -21,7 +21,12 @@ _LONGEST_TEXT = 400
 
 @final
 class Structure:
-    """The structure of a tree: its containers, keys, field names and static values, with a place for each leaf."""
+    """The structure of a tree: its containers, keys, field names and static values, with a place for each leaf.
+
+    ```python
+    ad.tree.structure({"a": 1.0, "b": [2.0]}).num_leaves  # → 2
+    ```
+    """
 
     __slots__ = ("_hash", "nodes", "num_leaves")
 

@@ -27,6 +27,12 @@ class Invertible:
 
     `inverse(carry, x)` gives the carry before a turn from the one after it; without it, it is found from the body, if
     that is a composition of operations that can be undone.
+
+    ```python
+    plan = ad.memory.Invertible(lambda carry, x: carry - x)
+    result = ad.grad(lambda xs: ad.scan(lambda c, x: (c + x, None), 0.0, xs, checkpoint=plan)[0])(np.ones(3))
+    result  # → [1.0, 1.0, 1.0]
+    ```
     """
 
     inverse: Callable[..., Any] | None = None

@@ -40,7 +40,13 @@ class Mark(Linear):
 
 @dataclass(frozen=True)
 class Intermediate:
-    """A result inside a checkpointed function, as a policy of the user's sees it."""
+    """A result inside a checkpointed function, as a policy of the user's sees it.
+
+    ```python
+    small = lambda value: value.nbytes < 100
+    ad.grad(ad.checkpoint(lambda x: np.sin(np.cos(x)), policy=small))(1.0)  # → -0.721606…
+    ```
+    """
 
     operation: str
     inputs: tuple[ArrayType, ...]
@@ -64,7 +70,12 @@ class Intermediate:
 
 @dataclass(frozen=True)
 class Policy:
-    """What may be kept."""
+    """What may be kept.
+
+    ```python
+    isinstance(ad.memory.names("hidden"), ad.memory.Policy)  # → True
+    ```
+    """
 
     def saves(self, eq: Equation) -> bool:
         raise NotImplementedError

@@ -68,7 +68,12 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a loop keeps. `disk` says where, when it is not memory."""
+    """What a loop keeps. `disk` says where, when it is not memory.
+
+    ```python
+    isinstance(ad.memory.Slots(3), ad.memory.Plan)  # → True
+    ```
+    """
 
     def capacity(self, length: int) -> int:
         """How many states it keeps at once, at most."""
@@ -115,7 +120,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Recompute(Plan):
-    """Keep nothing but the first state: every other one is computed again from it."""
+    """Keep nothing but the first state: every other one is computed again from it.
+
+    ```python
+    ad.memory.schedule(ad.memory.Recompute(), 64).calls  # → 2016
+    ```
+    """
 
     def capacity(self, length: int) -> int:
         return 1
@@ -126,7 +136,12 @@ class Recompute(Plan):
 
 @dataclass(frozen=True)
 class Halving(Plan):
-    """Keep the state in the middle, and do the same with both halves."""
+    """Keep the state in the middle, and do the same with both halves.
+
+    ```python
+    ad.memory.schedule(ad.memory.Halving(), 64).calls  # → 192
+    ```
+    """
 
     def capacity(self, length: int) -> int:
         return max(1, (length - 1).bit_length())
@@ -137,7 +152,12 @@ class Halving(Plan):
 
 @dataclass(frozen=True)
 class Kept(Plan):
-    """Keep the states at these places alone: `positions` counts the turns before each; the first state is kept too."""
+    """Keep the states at these places alone: `positions` counts the turns before each; the first state is kept too.
+
+    ```python
+    ad.memory.schedule(ad.memory.Kept((2, 4)), 6).calls  # → 7
+    ```
+    """
 
     positions: tuple[int, ...]
 
@@ -156,6 +176,11 @@ class Slots(Plan):
     """Keep S states at once, and compute as few turns again as possible.
 
     `costs` says what each turn costs, when they differ; then planning takes O(K³S) operations.
+
+    ```python
+    f = lambda x: ad.fori_loop(0, 50, lambda i, y: y * x, 1.0, checkpoint=ad.memory.Slots(4))
+    ad.grad(f)(1.0)  # → 50.0
+    ```
     """
 
     count: int
@@ -195,6 +220,11 @@ class Online(Plan):
     While the loop runs, every state is kept when it is reached, with level 0. When all slots are taken, a state goes
     that has a later one of a higher level; if there is none, the latest goes and the new one is a level above it. (The
     state that is being worked on takes part in this, as one more slot.)
+
+    ```python
+    f = lambda x: ad.while_loop(lambda y: y < 100.0, lambda y: y * x, x, checkpoint=ad.memory.Online(3))
+    ad.grad(f)(2.0)  # → 448.0
+    ```
     """
 
     count: int = 32
@@ -268,6 +298,11 @@ class Disk:
     """Keep the states in temporary files: S of them at once, or all of them.
 
     (In a loop whose length is not known, all means 1024.)
+
+    ```python
+    f = lambda x: ad.fori_loop(0, 10, lambda i, y: y * x, 1.0, checkpoint=ad.memory.Disk())
+    ad.grad(f)(1.0)  # → 10.0
+    ```
     """
 
     directory: str | None = None

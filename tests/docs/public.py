@@ -1,0 +1,30 @@
+"""The public packages, and their names."""
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+# Packages whose names are our own; those of the mirrors of NumPy, SciPy and autograd stand in tables.
+OWN = (
+    "adjoint",
+    "adjoint.audit",
+    "adjoint.base.errors",
+    "adjoint.curvature",
+    "adjoint.debug",
+    "adjoint.linear",
+    "adjoint.memory",
+    "adjoint.random",
+    "adjoint.series",
+    "adjoint.show",
+    "adjoint.signal",
+    "adjoint.sparse",
+    "adjoint.testing",
+    "adjoint.tree",
+)
+
+
+def names_of(package: str) -> dict[str, Any]:
+    """The public names of a package that are no packages themselves, with their values."""
+    module = importlib.import_module(package)
+    values = {name: getattr(module, name) for name in module.__all__}
+    return {name: value for name, value in values.items() if not isinstance(value, ModuleType)}
