@@ -45,6 +45,8 @@ PYTHON |= {"linalg": np.linalg, "fft": np.fft, "special": scipy.special, "numpy"
         "stack([x, x])[1]",
         "hypot(x, 3)",
         "pi * x + e",
+        "np.pi * x - numpy.e",
+        "np . linalg.norm([x, 1])",
         "real(fft.fft([x, 1, 2]))[1]",
         "linalg.eigh([[x, 1], [1, 2]])[0][1]",
         "linalg.slogdet([[x, 1], [0, 2]])[1]",

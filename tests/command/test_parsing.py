@@ -67,6 +67,8 @@ def refusal(text: str) -> ExpressionError:
         ("A[True]", 3, "An index is a whole number"),
         ("A['a']", 3, "An index is a whole number"),
         ("A.T", 1, "transpose(x)"),
+        ("np.sqrt", 1, "Write np.sqrt(x)"),
+        ("1 + np.linalg.norm * x", 5, "Write np.linalg.norm(x)"),
         ("A.sum()", 1, "sum(x)"),
         ("2(x)", 1, "Write 2*(x + 1)"),
         ("x(2)", 1, "Write x*(...)"),

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType, FunctionType
@@ -28,61 +28,48 @@ from adjoint.command.parsing import Reader, Ref, Step
 _numbers = itertools.count(1)
 
 
-def _code(
-    steps: Sequence[Step], places: Sequence[int], result: Any, variables: Sequence[str], filename: str
+def _compile(
+    steps: Sequence[Step], lines: Sequence[int], result: Any, variables: Sequence[str], filename: str
 ) -> FunctionType:
-    """The steps as one function of Python's, each in its line: written from the steps, not from the user's text.
+    """The steps as one Python function, each in its line: written from the steps, not from the user's text.
 
-    Steps without a name of the user's are items of a list, so that whoever looks for names does not find any.
+    Steps without a name of the user's are items of a dictionary, so that whoever looks for names does not find any.
     """
-    known: dict[str, Any] = {}  # what the function refers to, under names that no user can write
+    own = "_" * (1 + max(map(len, [*variables, *(step.label for step in steps)]), default=0))  # no name of the user's
+    constants: list[Any] = []
 
-    def constant(value: Any, kind: str) -> ast.expr:
-        name = f".{kind}{len(known)}"
-        known[name] = value
-        return ast.Name(name, ast.Load())
-
-    def item(k: int, context: ast.expr_context) -> ast.expr:
-        if steps[k].label:
-            return ast.Name(steps[k].label, context)
-        return ast.Subscript(ast.Name(".steps", ast.Load()), ast.Constant(k), context)
-
-    def written(argument: Any) -> ast.expr:
+    def write(argument: Any) -> str:
         match argument:
             case Ref(index) if index < len(variables):
-                return ast.Name(variables[index], ast.Load())
+                return variables[index]
             case Ref(index):
-                return item(index - len(variables), ast.Load())
-            case list() | tuple():
-                make = ast.List if isinstance(argument, list) else ast.Tuple
-                return make([written(part) for part in argument], ast.Load())
+                return name_of(index - len(variables))
+            case list():
+                return f"[{', '.join(map(write, argument))}]"
+            case tuple():
+                return f"({''.join(f'{write(part)}, ' for part in argument)})"
             case _:
-                return constant(argument, "constant")
+                constants.append(argument)
+                return f"{own}constants[{len(constants) - 1}]"
 
-    lines: list[ast.stmt] = [ast.parse("steps = {}").body[0]]
-    lines[0].targets = [ast.Name(".steps", ast.Store())]  # pyright: ignore[reportAttributeAccessIssue]
+    def name_of(k: int) -> str:
+        return steps[k].label or f"{own}[{k}]"
+
+    body = [f"{own} = {{}}"]
     for k, step in enumerate(steps):
-        given = [written(argument) for argument in step.arguments]
-        keywords = [ast.keyword(name, written(argument)) for name, argument in step.keywords]
-        call = ast.Call(constant(step.function, "function"), given, keywords)
-        lines.append(_at_line(places[k], ast.Assign([item(k, ast.Store())], call)))
-    lines.append(_at_line(max(places, default=1), ast.Return(written(result))))
-    whole = ast.parse("def f(): pass")
-    made = whole.body[0]
-    assert isinstance(made, ast.FunctionDef)
-    made.args.args = [ast.arg(name) for name in variables]
-    made.body = lines
-    module = compile(ast.fix_missing_locations(whole), filename, "exec")
-    return FunctionType(next(part for part in module.co_consts if isinstance(part, CodeType)), known)
-
-
-def _at_line(line: int, statement: ast.stmt) -> ast.stmt:
-    """A statement all of whose parts stand in this line."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.stmt | ast.expr | ast.keyword):
-            node.lineno = node.end_lineno = line
-            node.col_offset = node.end_col_offset = 0
-    return statement
+        given = [write(argument) for argument in step.arguments]
+        given += [f"{name}={write(argument)}" for name, argument in step.keywords]
+        body.append(f"{name_of(k)} = {own}functions[{k}]({', '.join(given)})")
+    module = ast.parse("\n ".join(["def f():", *body, f"return {write(result)}"]))
+    function = module.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    function.args.args = [ast.arg(name) for name in variables]
+    for line, statement in zip([1, *lines, max(lines, default=1)], function.body, strict=True):
+        for node in ast.walk(statement):
+            vars(node).update(lineno=line, end_lineno=line, col_offset=0, end_col_offset=0)
+    code = compile(ast.fix_missing_locations(module), filename, "exec")
+    known = {f"{own}functions": [step.function for step in steps], f"{own}constants": constants}
+    return FunctionType(next(part for part in code.co_consts if isinstance(part, CodeType)), known)
 
 
 @dataclass(frozen=True)
@@ -126,10 +113,10 @@ class Expression:
         number = next(_numbers)
         filename = "<expression>" if number == 1 else f"<expression-{number}>"
         one = len(self.statements) == 1
-        places = [k + 1 if one else step.statement + 1 for k, step in enumerate(self.steps)]
-        lines = [f"{text}\n" for text in ([step.text for step in self.steps] if one else self.statements)]
-        linecache.cache[filename] = (sum(map(len, lines)), None, lines, filename)
-        function = _code(self.steps, places, self.result, self.variables, filename)
+        texts = [f"{text}\n" for text in ([step.text for step in self.steps] if one else self.statements)]
+        lines = [k + 1 if one else step.statement + 1 for k, step in enumerate(self.steps)]
+        linecache.cache[filename] = (sum(map(len, texts)), None, texts, filename)
+        function = _compile(self.steps, lines, self.result, self.variables, filename)
         function.__doc__ = self.text
         return function
 
@@ -138,12 +125,12 @@ class Expression:
 
         Errors name the part and its column.
         """
-        found: list[Any] = [values[name] for name in self.variables]
+        results: list[Any] = [values[name] for name in self.variables]
         trouble = None
-        largest = max([LARGEST, *(4 * size_of(value) for value in found)])
+        largest = max([LARGEST, *(4 * size_of(value) for value in results)])
         with np.errstate(all="ignore"):
             for step in self.steps:
-                args, kwargs = self._given(step, found)
+                args, kwargs = _fill(step.arguments, results), _fill(dict(step.keywords), results)
                 check_growth(step, args, kwargs, largest, self.text)
                 try:
                     value = step.function(*args, **kwargs)
@@ -153,55 +140,37 @@ class Expression:
                     raise step.refused(_reason(error), self.text) from error
                 if size_of(value) > largest:
                     raise step.refused(f"makes {size_of(value):,} numbers, more than {largest:,}", self.text)
-                if trouble is None and not _finite(value) and all(map(_finite, _leaves((args, kwargs)))):
+                if trouble is None and not _finite(value) and _finite((args, kwargs)):
                     trouble = NotFinite(step.text, step.column, value)
-                found.append(value)
-        return _filled(self.result, found), trouble
-
-    def _given(self, step: Step, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        args = tuple(_filled(argument, values) for argument in step.arguments)
-        return args, {name: _filled(argument, values) for name, argument in step.keywords}
+                results.append(value)
+        return _fill(self.result, results), trouble
 
 
-def _filled(argument: Any, values: Sequence[Any]) -> Any:
+def _fill(argument: Any, values: Sequence[Any]) -> Any:
     """An argument with the values of the steps that it refers to."""
     match argument:
         case Ref():
             return values[argument.index]
         case tuple() | list():
-            return type(argument)(_filled(item, values) for item in argument)
+            return type(argument)(_fill(item, values) for item in argument)
+        case dict():
+            return {name: _fill(item, values) for name, item in argument.items()}
         case _:
             return argument
 
 
-def _leaves(arguments: Any) -> Iterator[Any]:
-    match arguments:
-        case tuple() | list():
-            for item in arguments:
-                yield from _leaves(item)
-        case dict():
-            yield from _leaves(list(arguments.values()))
-        case _:
-            yield arguments
-
-
 def _finite(value: Any) -> bool:
-    if isinstance(value, tuple | list):
-        return all(map(_finite, value))
+    if isinstance(value, tuple | list | dict):
+        return all(map(_finite, value.values() if isinstance(value, dict) else value))
     array = np.asarray(value)
     return array.dtype.kind not in "fc" or bool(np.all(np.isfinite(array)))
 
 
 def _reason(error: Exception) -> str:
-    match error:
-        case ZeroDivisionError():
-            return "divides by zero"
-        case OverflowError():
-            return "is too large a number"
-        case MemoryError():
-            return f"needs too much memory. {error}".rstrip()
-        case _:
-            return f"cannot be computed: {str(error).strip() or type(error).__name__}"
+    if isinstance(error, MemoryError):
+        return f"needs too much memory. {error}".rstrip()
+    known = {ZeroDivisionError: "divides by zero", OverflowError: "is too large a number"}
+    return known.get(type(error), f"cannot be computed: {str(error).strip() or type(error).__name__}")
 
 
 def value_of(text: str, *, floats: bool = True) -> Any:

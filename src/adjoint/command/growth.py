@@ -15,6 +15,9 @@ _MOST_TURNS = 1_000_000  # of loops, parts, bins
 _MOST_WORK = 10_000_000_000  # products of numbers, where work grows faster than the result
 
 
+Size = Callable[[tuple[Any, ...], Mapping[str, Any]], int]  # the arguments of a function -> numbers in its result
+
+
 def size_of(value: Any) -> int:
     """How many numbers a value holds."""
     if isinstance(value, tuple | list):
@@ -28,6 +31,10 @@ def _shape_size(shape: Any) -> int:
 
 def _argument(args: tuple[Any, ...], kwargs: Mapping[str, Any], place: int, name: str, default: Any) -> Any:
     return kwargs.get(name, args[place] if len(args) > place else default)
+
+
+def _shaped(position: int, name: str) -> Size:
+    return lambda args, kwargs: _shape_size(_argument(args, kwargs, position, name, None) or 0)
 
 
 def _square(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
@@ -67,19 +74,19 @@ def _diagonal(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
 
 
 # By the name of the function; other functions give no more numbers than their arguments broadcast to, or have.
-_RESULT: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], int]] = {
-    "zeros": lambda args, kwargs: _shape_size(_argument(args, kwargs, 0, "shape", 0)),
-    "ones": lambda args, kwargs: _shape_size(_argument(args, kwargs, 0, "shape", 0)),
-    "full": lambda args, kwargs: _shape_size(_argument(args, kwargs, 0, "shape", 0)),
-    "resize": lambda args, kwargs: _shape_size(_argument(args, kwargs, 1, "new_shape", 0)),
-    "broadcast_to": lambda args, kwargs: _shape_size(_argument(args, kwargs, 1, "shape", 0)),
+_RESULT: dict[str, Size] = {
+    **{name: _shaped(0, "shape") for name in ("zeros", "ones", "full")},
+    **{name: _shaped(1, "s") for name in ("fftn", "ifftn", "fft2", "ifft2", "rfftn", "rfft2", "irfftn", "irfft2")},
+    "resize": _shaped(1, "new_shape"),
+    "broadcast_to": _shaped(1, "shape"),
     "eye": _square,
     "identity": _square,
     "tri": _square,
     "arange": _range,
-    "linspace": lambda args, kwargs: int(_argument(args, kwargs, 2, "num", 50)) * size_of(args[0]),
-    "logspace": lambda args, kwargs: int(_argument(args, kwargs, 2, "num", 50)) * size_of(args[0]),
-    "geomspace": lambda args, kwargs: int(_argument(args, kwargs, 2, "num", 50)) * size_of(args[0]),
+    **dict.fromkeys(
+        ("linspace", "logspace", "geomspace"),
+        lambda args, kwargs: int(_argument(args, kwargs, 2, "num", 50)) * size_of(args[0]),
+    ),
     "tile": lambda args, kwargs: size_of(args[0]) * _shape_size(_argument(args, kwargs, 1, "reps", 1)),
     "repeat": lambda args, kwargs: size_of(args[0]) * int(np.max(_argument(args, kwargs, 1, "repeats", 1))),
     "outer": _product,
@@ -89,23 +96,17 @@ _RESULT: dict[str, Callable[[tuple[Any, ...], Mapping[str, Any]], int]] = {
     "meshgrid": _meshed,
     "ix_": _meshed,
     "diag": lambda args, kwargs: _diagonal(args, kwargs) if np.ndim(args[0]) == 1 else 0,
-    "diagflat": lambda args, kwargs: _diagonal(args, kwargs),
+    "diagflat": _diagonal,
     "vander": lambda args, kwargs: size_of(args[0]) * int(_argument(args, kwargs, 1, "N", None) or size_of(args[0])),
     "matmul": _matrices,
     "dot": _matrices,
     "inner": lambda args, kwargs: _product(args, kwargs) // max(1, *np.shape(args[0])[-1:]) ** 2,
-    "cov": lambda args, kwargs: len(np.atleast_2d(args[0])) ** 2,
-    "corrcoef": lambda args, kwargs: len(np.atleast_2d(args[0])) ** 2,
+    **dict.fromkeys(("cov", "corrcoef"), lambda args, kwargs: len(np.atleast_2d(args[0])) ** 2),
     "svd": lambda args, kwargs: max(np.shape(args[0])[-2:]) ** 2,
     "bincount": lambda args, kwargs: int(np.max(args[0], initial=0)),
     "pad": lambda args, kwargs: math.prod(n + 2 * int(np.max(args[1])) for n in np.shape(args[0])),
-    "fftn": lambda args, kwargs: _shape_size(_argument(args, kwargs, 1, "s", None) or 0),
-    "assoc_legendre_p_all": _orders,
-    "sph_legendre_p_all": _orders,
-    "sph_harm_y_all": _orders,
-    "lqmn": _orders,
+    **dict.fromkeys(("assoc_legendre_p_all", "sph_legendre_p_all", "sph_harm_y_all", "lqmn"), _orders),
 }
-_RESULT |= dict.fromkeys(("ifftn", "fft2", "ifft2", "rfftn", "rfft2", "irfftn", "irfft2"), _RESULT["fftn"])
 
 # Functions whose whole numbers are lengths, and numbers of parts, bins and turns.
 _COUNTS = frozenset(

@@ -10,6 +10,7 @@ import inspect
 import os
 import re
 import sys
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -22,7 +23,6 @@ import numpy as np
 from adjoint.base.suggestions import did_you_mean
 from adjoint.command.expressions import Expression, NotFinite, variables_of
 from adjoint.command.failures import CommandError, said_of
-from adjoint.command.grammar import normalised
 
 _NAMED = re.compile(r"(?P<module>[^\W\d][\w.]*|.*\.py):(?P<function>[^\W\d][\w.]*)")
 _PAIR = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*=(?!=)(?P<value>.*)", re.DOTALL)
@@ -65,7 +65,7 @@ def split_pairs(pairs: Sequence[str]) -> dict[str, str]:
         match = _PAIR.fullmatch(pair)
         if match is None:
             raise CommandError(f"{pair!r} gives no value to a variable; write x=1.0 or x=[1, 2, 3].")
-        name = normalised(match["name"])
+        name = unicodedata.normalize("NFKC", match["name"])  # as Python reads names in code
         if name in found:
             raise CommandError(f"{name} has two values, {found[name]} and {match['value']}; give it one.")
         if not match["value"].strip():
