@@ -3,10 +3,8 @@
 Matrices are a wide diagonal and something small around it, so that eigenvalues, singular values and pivots stay apart
 within the circle in which differences are taken.
 
-Singular vectors, and eigenvectors of complex matrices, are fixed up to a factor that LAPACK chooses; and where a
-Hermitian matrix is expected, NumPy reads one triangle of it while the derivative is that of the Hermitian part. These
-examples are marked as not smooth: tests/ops/linalg/test_decompose.py and test_spectral.py beside it
-compare them otherwise.
+Eigenvectors and singular vectors are fixed up to a factor, or a sign, that LAPACK chooses. These examples are
+marked as not smooth: tests/ops/linalg/test_spectral.py compares them otherwise.
 """
 
 from collections.abc import Iterator
@@ -81,7 +79,7 @@ def _equations() -> Iterator[Example]:
         yield Example(PseudoInverse(), (spread(*shape), cutoff))
         yield Example(PseudoInverse(), (spread(*shape, dtype=COMPLEX), cutoff))
     yield Example(PseudoInverse(), (spread(2, 3, 2), np.full(2, 1e-15)), note="a cutoff for each matrix")
-    yield Example(PseudoInverse(symmetric=True), (positive(3, 3), cutoff), smooth=False)
+    yield Example(PseudoInverse(symmetric=True), (positive(3, 3), cutoff))
 
 
 def _factors() -> Iterator[Example]:
@@ -96,7 +94,7 @@ def _factors() -> Iterator[Example]:
         yield Example(op, (spread(3, 2, dtype=SINGLE),), smooth=not isinstance(op, SVD))
     for shape in ((3, 3), (2, 2, 2), (1, 1), (0, 0)):
         for dtype in (FLOAT, COMPLEX, SINGLE):
-            yield Example(Cholesky(), (positive(*shape, dtype=dtype),), smooth=False)
+            yield Example(Cholesky(), (positive(*shape, dtype=dtype),))
             yield Example(Eigh(), (positive(*shape, dtype=dtype),), smooth=False)
             yield Example(Eigh(lower=False), (positive(*shape, dtype=dtype),), smooth=False)
             yield Example(Eig(), (spread(*shape, dtype=dtype),), smooth=dtype is FLOAT)

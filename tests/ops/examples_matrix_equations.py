@@ -91,8 +91,8 @@ def _factors() -> Iterator[Example]:
         yield Example(Schur("rhp"), (apart(2, 2, 2, dtype=dtype),), smooth=dtype is FLOAT)
         for hermitian in (True, False):
             h = (a + (np.conj(a.T) if hermitian else a.T)) / 2
-            yield Example(LDL(True, hermitian), (h,), smooth=False)
-            yield Example(LDL(False, hermitian), (np.stack([h, 1.1 * h]),), smooth=False)
+            yield Example(LDL(True, hermitian), (h,))
+            yield Example(LDL(False, hermitian), (np.stack([h, 1.1 * h]),))
         for op in (TriangularCommutator(), TriangularCommutator(adjoint=True)):
             yield Example(op, (np.triu(a), normal(3, 3, dtype=dtype)), smooth=False)
             yield Example(op, (np.triu(apart(2, 2, 2, dtype=dtype)), normal(2, 2)), smooth=False)

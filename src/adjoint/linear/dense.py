@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.linear.facts import Facts
 from adjoint.ops.arrays.contract import adjoint_matrix
-from adjoint.ops.linalg.matrices import factor_dtype
+from adjoint.ops.linalg.matrices import factor_dtype, hermitian
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value, type_of
 from adjoint.scipy import linalg
@@ -66,7 +66,8 @@ def solve_dense(a: Value, b: Value, facts: Facts = frozenset(), method: str | No
         return _tridiagonal(a, b)
     if method == "cholesky":
         sign = -1 if "negative definite" in facts else 1
-        return sign * linalg.solve(sign * a, b, assume_a="pos")
+        # symmetric by the facts: the Hermitian part gives each element its share, as the other methods do
+        return sign * linalg.solve(hermitian(sign * a), b, assume_a="pos")
     if method == "lu":
         return linalg.solve(a, b)
     return _least_squares(a, b)

@@ -26,6 +26,7 @@ from adjoint.linear.operations import Congruence, Inverse, Power
 from adjoint.linear.stacks import check_single
 from adjoint.linear.structures import Permutation
 from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.linalg.matrices import hermitian
 from adjoint.program.types import Value
 
 __all__ = ["logdet", "slogdet"]
@@ -103,7 +104,7 @@ def _of_matrix(a: LinearMap) -> Pair:
     if isinstance(a, Factored) and a.kind == "cholesky":
         return 1.0, 2 * np.sum(np.log(np.real(np.diagonal(a.factors[0]))))
     if "positive definite" in a.facts:
-        return 1.0, 2 * np.sum(np.log(np.real(np.diagonal(np.linalg.cholesky(a._to_dense())))))
+        return 1.0, 2 * np.sum(np.log(np.real(np.diagonal(np.linalg.cholesky(hermitian(a._to_dense()))))))
     sign, size = np.linalg.slogdet(a._to_dense())
     return sign, size
 

@@ -20,6 +20,7 @@ from adjoint.linear.maps import STATIC, LinearMap
 from adjoint.linear.operations import scale
 from adjoint.linear.spaces import Space
 from adjoint.ops.arrays.contract import adjoint_matrix
+from adjoint.ops.linalg.matrices import hermitian
 from adjoint.program.types import Value
 from adjoint.scipy import linalg
 
@@ -105,7 +106,7 @@ def factored(a: LinearMap) -> LinearMap:
         return scale(-1.0, factored(scale(-1.0, a)))
     dense = a._to_dense()
     if "positive definite" in a.facts:
-        return Factored(a, (np.linalg.cholesky(dense),), "cholesky")
+        return Factored(a, (np.linalg.cholesky(hermitian(dense)),), "cholesky")
     if a.is_square:
         packed, pivots = linalg.lu_factor(dense)
         return Factored(a, (packed, pivots), "lu")

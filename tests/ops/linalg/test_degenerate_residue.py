@@ -30,6 +30,12 @@ def hermitian(x):
     return (x + adjoint(x)) / 2
 
 
+def from_lower(x):
+    """The Hermitian matrix whose lower triangle x holds."""
+    low = np.tril(x, -1)
+    return low + adjoint(low) + np.eye(x.shape[-1]) * np.real(x)
+
+
 def with_eigenvalues(w, complex_):
     q = np.linalg.qr(draw(len(w), len(w), complex_=complex_))[0]
     return hermitian((q * np.array(w)) @ adjoint(q))
@@ -46,7 +52,7 @@ def entropy(a):
 
 
 def entropy_of_matrix(a):
-    return np.real(np.trace(linalg.funm(hermitian(a), lambda w: w * np.log(w))) + np.linalg.det(hermitian(a)))
+    return np.real(np.trace(linalg.funm(from_lower(a), lambda w: w * np.log(w))) + np.linalg.det(from_lower(a)))
 
 
 def even_function(a):
@@ -86,7 +92,7 @@ def check_second_derivatives(found, wanted, a, v, complex_):
         if mode in ALWAYS_RIGHT:
             np.testing.assert_allclose(second, expected, atol=1e-11, err_msg=mode)
         else:
-            assert np.all(np.isnan(second))
+            assert np.all(np.isnan(second[expected != 0]))
     zero = np.zeros_like(v)
     (_, terms), (_, true) = (ad.jet(f, (a,), [[v, zero, zero]]) for f in (found, wanted))
     np.testing.assert_allclose(terms, true, rtol=1e-10)
@@ -106,7 +112,7 @@ def test_compiled_derivatives_are_the_same() -> None:
         if mode in ALWAYS_RIGHT:
             np.testing.assert_allclose(second, expected, atol=1e-11, err_msg=mode)
         else:
-            assert np.all(np.isnan(second))
+            assert np.all(np.isnan(second[expected != 0]))
     b = with_singular_values((2, 0), 3, 2, False)
     second = ad.jit(lambda b, v: ad.hvp(even_function, (b,), (v,)))(b, draw(3, 2))
     np.testing.assert_allclose(second, ad.hvp(even_function_of_matrix, (b,), (draw(3, 2),)), atol=1e-11)
@@ -118,7 +124,7 @@ def test_lanes_and_stacks_have_their_own_frames() -> None:
     product = lambda f: ad.vmap(lambda a, v: ad.hvp(f, (a,), (v,)))
     np.testing.assert_allclose(product(entropy)(a, v), product(entropy_of_matrix)(a, v), atol=1e-11)
     found = ad.hvp(lambda a: np.sum(np.exp(np.linalg.eigvalsh(a))), (a,), (v,))
-    wanted = ad.hvp(lambda a: np.sum(np.trace(linalg.expm(hermitian(a)), axis1=-2, axis2=-1)), (a,), (v,))
+    wanted = ad.hvp(lambda a: np.sum(np.trace(linalg.expm(from_lower(a)), axis1=-2, axis2=-1)), (a,), (v,))
     np.testing.assert_allclose(found, wanted, atol=1e-11)
 
 
@@ -162,11 +168,11 @@ def unit(i, j):
 PAIRS = {
     "cubes": (
         lambda a: np.sum(np.linalg.eigvalsh(a) ** 3),
-        lambda a: np.trace(np.linalg.matrix_power(hermitian(a), 3)),
+        lambda a: np.trace(np.linalg.matrix_power(from_lower(a), 3)),
     ),
     "flat at one": (
         lambda a: np.sum((np.linalg.eigvalsh(a) - 1) ** 3),
-        lambda a: np.trace(np.linalg.matrix_power(hermitian(a) - np.eye(3), 3)),
+        lambda a: np.trace(np.linalg.matrix_power(from_lower(a) - np.eye(3), 3)),
     ),
     "singular": (lambda a: np.sum(np.linalg.svdvals(a) ** 4), lambda a: np.trace(a @ a.T @ a @ a.T)),
 }

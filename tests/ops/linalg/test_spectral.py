@@ -26,6 +26,12 @@ def hermitian(x):
     return (x + adjoint(x)) / 2
 
 
+def from_lower(x):
+    """The Hermitian matrix whose lower triangle x holds."""
+    low = np.tril(x, -1)
+    return low + adjoint(low) + np.eye(x.shape[-1]) * np.real(x)
+
+
 def rotation(n: int, complex_: bool, seed: int = 0):
     return np.linalg.qr(draw(n, n, complex_=complex_, seed=seed))[0]
 
@@ -56,16 +62,17 @@ REPEATED = [(1, 1, 1, 1), (1, 1, 2, 2), (0, 0, 0, 0), (1, 2, 2, 3), (0, 0, 1, 1)
 @KINDS
 @pytest.mark.parametrize("w", REPEATED, ids=str)
 def test_symmetric_functions_of_repeated_eigenvalues(w, complex_) -> None:
-    a, v = with_eigenvalues(w, complex_), hermitian(draw(4, 4, complex_=complex_, seed=3))
+    a, v = with_eigenvalues(w, complex_), draw(4, 4, complex_=complex_, seed=3)
     check(lambda x: np.sum(np.exp(np.linalg.eigvalsh(x))), a, v, complex_)
     cubes = lambda x: np.sum(Eigh()(x)[0] ** 3)
-    np.testing.assert_allclose(ad.grad(cubes)(a), 3 * a @ a, atol=1e-10)
+    wanted = lambda x: np.real(np.trace(np.linalg.matrix_power(from_lower(x), 3)))
+    np.testing.assert_allclose(ad.grad(cubes)(a), ad.grad(wanted)(a), atol=1e-10)
 
 
 @KINDS
 @pytest.mark.parametrize("w", [w for w in REPEATED if len(set(w)) > 1], ids=str)
 def test_projector_onto_a_whole_eigenspace(w, complex_) -> None:
-    a, v = with_eigenvalues(w, complex_), hermitian(draw(4, 4, complex_=complex_, seed=3))
+    a, v = with_eigenvalues(w, complex_), draw(4, 4, complex_=complex_, seed=3)
     first = w.index(max(w))
 
     def projector(x):
@@ -77,9 +84,9 @@ def test_projector_onto_a_whole_eigenspace(w, complex_) -> None:
 
 @KINDS
 @pytest.mark.parametrize("lower", [True, False])
-def test_eigenvectors_along_hermitian_directions(lower, complex_) -> None:
+def test_eigenvectors_read_one_triangle(lower, complex_) -> None:
     """Up to its phase, which is fixed here by its largest element, each vector has a derivative."""
-    a, v = with_eigenvalues([1.0, 2.0, 4.0], complex_), hermitian(draw(3, 3, complex_=complex_))
+    a, v = with_eigenvalues([1.0, 2.0, 4.0], complex_), draw(3, 3, complex_=complex_)
 
     def fixed(x):
         w, vectors = np.linalg.eigh(x, "L" if lower else "U")
@@ -88,7 +95,8 @@ def test_eigenvectors_along_hermitian_directions(lower, complex_) -> None:
 
     check(fixed, a, v, complex_)
     (back,) = ad.vjp(lambda x: Eigh(lower)(x)[0], a)[1](np.array([1.0, 2.0, 3.0]))
-    np.testing.assert_allclose(back, adjoint(back), atol=1e-12)
+    np.testing.assert_array_equal(back, np.tril(back) if lower else np.triu(back))
+    np.testing.assert_array_equal(np.imag(np.diag(back)), np.zeros(3))
 
 
 def test_a_real_eigenvector_keeps_its_length() -> None:
@@ -202,11 +210,11 @@ def test_functions_of_a_matrix_through_its_factors_are_right_or_nan_at_equal_val
         return np.sum(weights * ((u * s**3) @ vh))
 
     sides = weights + weights.T
-    square = (point @ sides + sides @ point) / 2
+    square = ad.grad(lambda a: np.sum(weights * (from_lower(a) @ from_lower(a))))(point)
     cube = weights @ point @ point + point @ weights.T @ point + point @ point @ weights
     for f, right in ((through_eigh, square), (through_svd, cube)):
         for g in (ad.grad(f)(point), ad.jit(ad.grad(f))(point)):
-            assert np.all(np.isnan(g)) or np.allclose(g, right, atol=1e-9)
+            assert np.all(np.isnan(g[right != 0])) or np.allclose(g, right, atol=1e-9)
         np.testing.assert_allclose(ad.jvp(f, (point,), (sides,))[1], np.sum(right * sides), rtol=1e-9)
 
 
@@ -217,5 +225,5 @@ def test_functions_of_values_and_of_whole_spaces_together_are_right_at_equal_val
         filled = v[:, :2]
         return np.sum(w[:2]) + np.sum(WEIGHTS * (filled @ filled.T))
 
-    ad.check_grads(lambda a: energy((a + a.T) / 2), (point,), order=1)
+    ad.check_grads(energy, (point,), order=1)
     np.testing.assert_allclose(ad.jit(ad.grad(energy))(point), ad.grad(energy)(point), rtol=1e-12, atol=1e-14)

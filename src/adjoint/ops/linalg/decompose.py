@@ -21,7 +21,10 @@ from adjoint.ops.linalg.matrices import (
     complement_push,
     each_matrix,
     factor_dtype,
+    from_triangle,
+    half_triangle,
     hermitian,
+    onto_triangle,
     real_diagonal,
     spread_diagonal,
     to_factor_dtype,
@@ -48,8 +51,7 @@ class Cholesky(Stacked, Implicit):
     """L lower triangular with L Lᴴ = A, the diagonal of L positive.
 
     L⁻¹ Ȧ L⁻ᴴ = L⁻¹ L̇ + (L⁻¹ L̇)ᴴ, so L̇ = L Φ(L⁻¹ Ȧ L⁻ᴴ), where Φ takes the lower triangle and half of the diagonal.
-    NumPy reads the lower triangle of A; the derivative is that of the factor of the Hermitian part of A, so gradients
-    are Hermitian.
+    Of A and Ȧ the lower triangle is read, with the real part of the diagonal; so gradients are zero above it.
     """
 
     def evaluate(self, *xs: Value) -> Value:
@@ -63,20 +65,15 @@ class Cholesky(Stacked, Implicit):
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return (False,), True
 
-    def half(self, x: Value) -> Value:
-        """Φ(x): the lower triangle with half of the diagonal."""
-        n = x.shape[-1]
-        return x * (np.tri(n, n, -1, dtype=x.dtype) + np.eye(n, dtype=x.dtype) / 2)
-
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        inner = adjoint_matrix(_lower(z, hermitian(dxs[0])))  # (L⁻¹ Ȧ)ᴴ = Ȧ L⁻ᴴ
-        return np.matmul(z, self.half(_lower(z, inner)))
+        inner = adjoint_matrix(_lower(z, from_triangle(dxs[0])))  # (L⁻¹ Ȧ)ᴴ = Ȧ L⁻ᴴ
+        return np.matmul(z, half_triangle(_lower(z, inner)))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         zh = adjoint_matrix(z)
-        x = hermitian(self.half(np.matmul(zh, ct)))
+        x = hermitian(half_triangle(np.matmul(zh, ct)))
         left = _upper(zh, x)  # L⁻ᴴ x
-        return (hermitian(_upper(zh, adjoint_matrix(left))),)
+        return (onto_triangle(_upper(zh, adjoint_matrix(left))),)
 
 
 @primitive

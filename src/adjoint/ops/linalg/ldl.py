@@ -13,7 +13,15 @@ import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Implicit, total
-from adjoint.ops.linalg.matrices import Stacked, check_square, each_matrix, factor_dtype, to_factor_dtype
+from adjoint.ops.linalg.matrices import (
+    Stacked,
+    check_square,
+    each_matrix,
+    factor_dtype,
+    from_triangle,
+    onto_triangle,
+    to_factor_dtype,
+)
 from adjoint.ops.linalg.solve import Solve, TriangularSolve
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
@@ -25,7 +33,8 @@ class LDL(Stacked, Implicit):
 
     The order of the rows and the blocks of D are constant nearby. With L for L[order], P for the reordered Ȧ and
     M = L⁻¹ P L⁻ᴴ:   Ḋ = the blocks of M,   L⁻¹ L̇ = (the part of M below the blocks) D⁻¹.
-    The derivative is that for the Hermitian (symmetric) part of A, so gradients are Hermitian (symmetric).
+    Of A and Ȧ one triangle is read (with the real part of the diagonal, if `hermitian`); so gradients are zero in the
+    other one.
     """
 
     lower: bool = True
@@ -69,7 +78,7 @@ class LDL(Stacked, Implicit):
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         factor, d, order = z
-        da = (dxs[0] + self.adjoint_of(dxs[0])) / 2
+        da = from_triangle(dxs[0], self.lower, self.adjoint_of)
         low, p = rows(factor, order), rows(self.adjoint_of(rows(da, order)), order)  # P Ȧ Pᵀ, up to the adjoint
         p = self.adjoint_of(p)
         m = self.adjoint_of(self.solve(low, self.adjoint_of(self.solve(low, p))))
@@ -95,7 +104,7 @@ class LDL(Stacked, Implicit):
         p_bar = self.adjoint_of(solve(lowh, self.adjoint_of(solve(lowh, m_bar))))
         back = np.argsort(order, axis=-1)
         a_bar = self.adjoint_of(rows(self.adjoint_of(rows(p_bar, back)), back))
-        return ((a_bar + self.adjoint_of(a_bar)) / 2,)
+        return (onto_triangle(a_bar, self.lower, self.adjoint_of),)
 
 
 def rows(x: Value, order: Value) -> Value:

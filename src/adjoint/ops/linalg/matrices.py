@@ -99,6 +99,28 @@ def hermitian(x: Value) -> Value:
     return (x + adjoint_matrix(x)) / 2
 
 
+def half_triangle(x: Value, lower: bool = True) -> Value:
+    """Φ(x): one triangle with half of the diagonal. Nothing comes from the other one, not even NaN."""
+    n, number = x.shape[-1], x.dtype if x.dtype.kind in "fc" else FLOAT64
+    inside = np.tri(n, dtype=bool)
+    return np.where(inside if lower else inside.T, x, x.dtype.type(0)) * (1 - np.eye(n, dtype=number) / 2)
+
+
+def from_triangle(x: Value, lower: bool = True, other: Callable[[Value], Value] = adjoint_matrix) -> Value:
+    """The Hermitian matrix that one triangle of x stands for: Φ(x) + Φ(x)ᴴ. It has the real part of the diagonal.
+
+    What LAPACK makes of a Hermitian argument, of which it reads one triangle. `other` is the adjoint, or the transpose
+    for symmetric matrices.
+    """
+    half = half_triangle(x, lower)
+    return half + other(half)
+
+
+def onto_triangle(x: Value, lower: bool = True, other: Callable[[Value], Value] = adjoint_matrix) -> Value:
+    """The adjoint of `from_triangle` as a map, Φ(x + xᴴ): what each number of the triangle did at both positions."""
+    return half_triangle(x + other(x), lower)
+
+
 def skew(x: Value) -> Value:
     """The skew-Hermitian part (x - xᴴ) / 2, also its own adjoint."""
     return (x - adjoint_matrix(x)) / 2

@@ -23,7 +23,8 @@ from adjoint.ops.linalg.matrices import (
     factor_dtype,
     folded_product,
     from_columns,
-    hermitian,
+    from_triangle,
+    onto_triangle,
     stack_shape,
     to_factor_dtype,
 )
@@ -169,7 +170,7 @@ class PseudoInverse(Implicit):
 
         Ż = -Z Ȧ Z + Z Zᴴ Ȧᴴ (1 - A Z) + (1 - Z A) Ȧᴴ Zᴴ Z
 
-    With `symmetric`, A is Hermitian: NumPy reads its lower triangle, and the derivative takes the Hermitian part of Ȧ.
+    With `symmetric`, A is Hermitian: of A and Ȧ the lower triangle is read, with the real part of the diagonal.
     """
 
     symmetric: bool = False
@@ -196,7 +197,7 @@ class PseudoInverse(Implicit):
         a, da = xs[0], dxs[0]
         if da is None:
             return None
-        da = hermitian(da) if self.symmetric else da
+        a, da = (from_triangle(a), from_triangle(da)) if self.symmetric else (a, da)
         dah, zh = adjoint_matrix(da), adjoint_matrix(z)
         rows = np.matmul(np.matmul(z, zh), dah)
         columns = np.matmul(dah, np.matmul(zh, z))
@@ -206,7 +207,7 @@ class PseudoInverse(Implicit):
         )
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        a = xs[0]
+        a = from_triangle(xs[0]) if self.symmetric else xs[0]
         zh, cth = adjoint_matrix(z), adjoint_matrix(ct)
         # adjoints of the three terms: -Zᴴ Z̄ Zᴴ, (1 - A Z) Z̄ᴴ Z Zᴴ, Zᴴ Z Z̄ᴴ (1 - Z A)
         left = np.matmul(cth, np.matmul(z, zh))
@@ -218,7 +219,7 @@ class PseudoInverse(Implicit):
             - np.matmul(np.matmul(right, z), a)
             - np.matmul(np.matmul(zh, ct), zh)
         )
-        return (hermitian(a_bar) if self.symmetric else a_bar), None
+        return (onto_triangle(a_bar) if self.symmetric else a_bar), None
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         a, cutoff = xs

@@ -43,9 +43,11 @@ from adjoint.ops.linalg.matrices import (
     complement_pull,
     complement_push,
     factor_dtype,
+    from_triangle,
     hermitian,
     is_final,
     is_plain,
+    onto_triangle,
     real_diagonal,
     skew,
 )
@@ -117,24 +119,25 @@ class Basis:
 
 
 class EighRules(Implicit):
-    """The derivative of (w, V)."""
+    """The derivative of (w, V); of A, Ȧ one triangle is read."""
 
+    lower: bool
     several = True
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        (w, v), da = z, hermitian(dxs[0])
-        m, basis = np.matmul(adjoint_matrix(v), np.matmul(da, v)), Basis(xs[0], v, v, w)
+        (w, v), da = z, from_triangle(dxs[0], self.lower)
+        m, basis = np.matmul(adjoint_matrix(v), np.matmul(da, v)), Basis(from_triangle(xs[0], self.lower), v, v, w)
         return basis.rates(da, m), np.matmul(v, basis.divided(_turning, m))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         (w_bar, v_bar), (w, v) = ct, z
-        vh, basis = adjoint_matrix(v), Basis(xs[0], v, v, w)
+        vh, basis = adjoint_matrix(v), Basis(from_triangle(xs[0], self.lower), v, v, w)
         a_bar: Value = None if w_bar is None else basis.slopes(w_bar)
         if v_bar is not None:
             turned = np.matmul(vh, v_bar)
             a_bar = total(a_bar, np.matmul(v, np.matmul(basis.divided(_turning, turned), vh)))
             a_bar = basis.where_told(a_bar, w_bar, turned)
-        return (hermitian(a_bar),)
+        return (onto_triangle(a_bar, self.lower),)
 
 
 @primitive
@@ -142,8 +145,8 @@ class Eigh(Stacked, InFrame, EighRules):
     """A V = V diag(w) for Hermitian A; w ascending, Vᴴ V = 1.
 
     With M = Vᴴ Ȧ V: ẇ = diag(M), V̇ = V (F ∘ M), F[i, j] = 1 / (wⱼ - wᵢ) off the diagonal. (Each vector keeps its
-    phase: Vᴴ V̇ has a zero diagonal.) NumPy reads one triangle of A; the derivative is that for the Hermitian part of
-    A, so gradients are Hermitian.
+    phase: Vᴴ V̇ has a zero diagonal.) Of A and Ȧ one triangle is read, with the real part of the diagonal; so gradients
+    are zero in the other one.
     """
 
     lower: bool = True
@@ -159,12 +162,15 @@ class Eigh(Stacked, InFrame, EighRules):
 
     def framed(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
         w, v = self(a)
-        return FramedEigh(), (a, w, EighFrame()(w, v, da) if may_coincide(w, False) else v)
+        turned = EighFrame()(w, v, from_triangle(da, self.lower)) if may_coincide(w, False) else v
+        return FramedEigh(self.lower), (a, w, turned)
 
 
 @primitive
 class FramedEigh(Framed, EighRules):
     """(w, V) as given, with the derivative that `Eigh` has in A; arguments A, w, V."""
+
+    lower: bool = True
 
     @property
     def title(self) -> str:

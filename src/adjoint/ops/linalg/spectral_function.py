@@ -23,7 +23,7 @@ from adjoint.base.errors import TraceError
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Differential, fit, total
 from adjoint.ops.elementwise.pointwise import aligned
-from adjoint.ops.linalg.matrices import check_square, factor_dtype, hermitian, to_factor_dtype
+from adjoint.ops.linalg.matrices import check_square, factor_dtype, to_factor_dtype
 from adjoint.program.op import primitive
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, real_dtype
@@ -106,8 +106,8 @@ class SpectralDerivative(Differential):
     """The derivative of f at A, of some order, in the directions E₁, E₂, …: arguments A, E₁, E₂, … (order 0: f(A)).
 
     It is linear and symmetric in the directions; its derivative in A is that of the next order, with Ȧ as one more
-    direction. Its adjoint in a direction is the same map of conj(f) with the adjoints of the others. Only the
-    Hermitian part of Ȧ counts.
+    direction, Hermitian or not. Its adjoint in a direction is the same map of conj(f) at Aᴴ (which is A, but moves
+    otherwise) with the adjoints of the others.
     """
 
     function: Callable[..., Any]
@@ -153,19 +153,19 @@ class SpectralDerivative(Differential):
         terms = [self(a, *directions[:i], d, *directions[i + 1 :]) for i, d in enumerate(dxs[1:]) if d is not None]
         if dxs[0] is not None:
             following = SpectralDerivative(self.function, self.order + 1, self.conjugated)
-            terms.append(following(a, *directions, hermitian(dxs[0])))
+            terms.append(following(a, *directions, dxs[0]))
         return total(*terms)
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         a, *directions = xs
-        others = [adjoint_matrix(e) for e in directions]
+        ah, *others = (adjoint_matrix(x) for x in xs)
         cts: list[Value] = [None]
         if wanted[0]:
             following = SpectralDerivative(self.function, self.order + 1, not self.conjugated)
-            cts = [fit(hermitian(following(a, *others, ct)), a)]
+            cts = [fit(following(ah, *others, ct), a)]
         same = SpectralDerivative(self.function, self.order, not self.conjugated)
         for i, want in enumerate(wanted[1:]):
-            cts.append(fit(same(a, *others[:i], ct, *others[i + 1 :]), directions[i]) if want else None)
+            cts.append(fit(same(ah, *others[:i], ct, *others[i + 1 :]), directions[i]) if want else None)
         return cts
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:

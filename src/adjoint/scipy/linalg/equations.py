@@ -10,7 +10,7 @@ from adjoint.base.errors import UnsupportedError
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.linalg.decompose import Cholesky
-from adjoint.ops.linalg.matrices import hermitian
+from adjoint.ops.linalg.matrices import from_triangle
 from adjoint.ops.linalg.solve import PseudoInverse, Solve, TriangularSolve
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
@@ -50,6 +50,9 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     return applied(TriangularSolve(lower=False), high, applied(TriangularSolve(lower=True), low, b))
 
 
+_STRUCTURES = ("gen", "general", "her", "hermitian", "sym", "symmetric", "diagonal", "tridiagonal", "banded")
+
+
 def solve(
     a: Any,
     b: Any,
@@ -60,20 +63,25 @@ def solve(
     assume_a: str | None = None,
     transposed: bool = False,
 ) -> Value:
-    """x with a x = b (aᵀ x = b if `transposed`). What `assume_a` says must be true of all of a, not of one triangle."""
+    """x with a x = b (aᵀ x = b if `transposed`). Of a only what `assume_a` names is read: one triangle (the upper one,
+    or the `lower`) of a symmetric or Hermitian matrix, one, three diagonals.
+    """
     a, b = matrix(a, "solve"), array(b)
     kind = "gen" if assume_a is None else assume_a
     if kind in ("pos", "positive definite"):
-        factor = bind(Cholesky(), hermitian(a))
+        factor = bind(Cholesky(), a if lower else adjoint_matrix(a))
         return cho_solve((np.conjugate(factor) if transposed else factor, True), b)
+    if kind in ("her", "hermitian"):
+        a = from_triangle(a, bool(lower))
+    elif kind in ("sym", "symmetric"):
+        a = from_triangle(a, bool(lower), lambda x: np.swapaxes(x, -1, -2))
+    elif kind in ("diagonal", "tridiagonal"):
+        n, width = a.shape[-1], 0 if kind == "diagonal" else 1
+        a = np.where(np.tri(n, k=width, dtype=bool) & np.tri(n, k=width, dtype=bool).T, a, a.dtype.type(0))
     a = np.swapaxes(a, -1, -2) if transposed else a
     if kind in ("upper triangular", "lower triangular"):
         return applied(TriangularSolve((kind == "lower triangular") != transposed), a, b)
-    if kind in ("her", "hermitian"):
-        a = hermitian(a)
-    elif kind in ("sym", "symmetric"):
-        a = (a + np.swapaxes(a, -1, -2)) / 2
-    elif kind not in ("gen", "general", "diagonal", "tridiagonal", "banded"):
+    if kind not in _STRUCTURES:
         raise UnsupportedError(
             f"solve: assume_a={assume_a!r} is not known; leave it out, or use one that scipy.linalg.solve names."
         )
@@ -92,7 +100,7 @@ def inv(
     a = square(a, "inv")
     if assume_a is None or assume_a in ("gen", "general"):
         return np.linalg.inv(a)
-    return solve(a, np.eye(a.shape[-1], dtype=inexact(a).dtype), assume_a=assume_a)
+    return solve(a, np.eye(a.shape[-1], dtype=inexact(a).dtype), assume_a=assume_a, lower=lower)
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Value:
@@ -182,7 +190,7 @@ def pinvh(
     return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """The same for a Hermitian matrix; the gradient is Hermitian."""
+    """The same for a Hermitian matrix, of which one triangle is read."""
     a = inexact(square(a, "pinvh"))
     a = a if lower else adjoint_matrix(a)
     s = np.abs(np.linalg.eigvalsh(bind(StopGradient(), a)))

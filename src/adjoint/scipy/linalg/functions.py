@@ -13,7 +13,7 @@ from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.linalg.expm import MatrixExponential, toeplitz
-from adjoint.ops.linalg.matrices import answer, hermitian
+from adjoint.ops.linalg.matrices import answer
 from adjoint.ops.linalg.matrix_functions import Logarithm, RealPower, Sign, SquareRoot
 from adjoint.ops.linalg.spectral_function import SpectralDerivative
 from adjoint.program.op import Op
@@ -109,8 +109,8 @@ def fractional_matrix_power(A: Any, t: Any) -> Value:  # noqa: N803
 def funm(A: Any, func: Callable[..., Any], disp: bool = True) -> Value:  # noqa: N803
     """func(A) of a symmetric or Hermitian matrix; func acts on arrays of numbers, element by element.
 
-    Exact to any order, also where eigenvalues coincide, for functions that can be differentiated there. The gradient
-    is Hermitian. Matrices that are not Hermitian are refused (where their values are not known yet, they give NaN).
+    Exact to any order, also where eigenvalues coincide, for functions that can be differentiated there, along any
+    direction. Matrices that are not Hermitian are refused (where their values are not known yet, they give NaN).
     """
     if not disp:
         raise UnsupportedError("funm(disp=False) returns an estimate of the error as well. Leave disp out.")
@@ -123,7 +123,7 @@ def funm(A: Any, func: Callable[..., Any], disp: bool = True) -> Value:  # noqa:
             "Use expm, logm, sqrtm, signm, fractional_matrix_power or sinm, cosm …, which take any matrix; or "
             "funm((A + A.conj().T) / 2, f)."
         )
-    z = bind(SpectralDerivative(func), hermitian(a))
+    z = bind(SpectralDerivative(func), a)
     if other is None:
         z = np.where(np.expand_dims(not_hermitian(value), (-2, -1)), z.dtype.type(np.nan), z)
     return z

@@ -14,7 +14,7 @@ from adjoint.base.errors import ShapeError
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.linalg.decompose import Cholesky
-from adjoint.ops.linalg.matrices import hermitian
+from adjoint.ops.linalg.matrices import from_triangle, hermitian
 from adjoint.ops.linalg.matrix_functions import PolarFactor
 from adjoint.ops.linalg.solve import Solve, TriangularSolve
 from adjoint.ops.linalg.spectral import SVD, Eig, Eigh
@@ -31,11 +31,6 @@ def _reduced(a: Value, b: Value, kind: int) -> tuple[Value, Value]:
         half = bind(solve, factor, a)
         return adjoint_matrix(bind(solve, factor, adjoint_matrix(half))), factor
     return np.matmul(adjoint_matrix(factor), np.matmul(a, factor)), factor  # a b x = w x, b a x = w x: Lᴴ a L
-
-
-def _whole_of(a: Value, lower: bool) -> Value:
-    """The Hermitian matrix that one triangle says; the derivative is that for the Hermitian part."""
-    return a if lower else adjoint_matrix(a)
 
 
 def eigh(
@@ -55,13 +50,12 @@ def eigh(
     """Eigenvalues and vectors of a Hermitian a; with b, of a v = w b v (type 1), a b v = w v (2), b a v = w v (3)."""
     if type not in (1, 2, 3):
         raise ValueError("'type' keyword only accepts 1, 2, and 3.")
-    a = _whole_of(inexact(square(a, "eigh")), lower)
+    a = inexact(square(a, "eigh"))
     if b is None:
-        w, v = bind(Eigh(), a)
+        w, v = bind(Eigh(bool(lower)), a)
     else:
-        a = _symmetric_from_lower(a)
-        b = _whole_of(inexact(square(b, "eigh")), lower)
-        made, factor = _reduced(a, b, type)
+        b = inexact(square(b, "eigh"))
+        made, factor = _reduced(from_triangle(a, lower), b if lower else adjoint_matrix(b), type)
         w, v = bind(Eigh(), hermitian(made))
         high = adjoint_matrix(factor)
         v = np.matmul(factor, v) if type == 3 else bind(TriangularSolve(lower=False), high, v)
@@ -70,14 +64,6 @@ def eigh(
     if eigvals_only:
         return chosen_values(w, subset_by_index, subset_by_value, "eigh")
     return chosen_pairs(w, v, subset_by_index, subset_by_value, "eigh")
-
-
-def _symmetric_from_lower(a: Value) -> Value:
-    """The Hermitian matrix with the lower triangle of a, and the derivative of the Hermitian part."""
-    value = bind(StopGradient(), a)
-    low = np.tril(value, -1)
-    whole = low + adjoint_matrix(low) + np.eye(a.shape[-1], dtype=a.dtype) * np.real(value).astype(a.dtype)
-    return whole + (hermitian(a) - hermitian(value))
 
 
 def _places(w: Value, index: Any, value: Any, call: str) -> Any:

@@ -86,6 +86,20 @@ def test_vectors() -> None:
     ad.check_grads(symmetric, (rng.normal(size=(2, 3)), mean, factor))
 
 
+def test_one_triangle_of_a_covariance_is_read() -> None:
+    rng = np.random.default_rng(2)
+    theirs, mine = scipy.stats.multivariate_normal, stats.multivariate_normal
+    cov, x, mean = 3 * np.eye(3) + rng.uniform(-1, 1, (3, 3)), rng.normal(size=3), rng.normal(size=3)
+    for f, other in (
+        (lambda c: mine.logpdf(x, mean, c), lambda c: theirs.logpdf(x, mean, c)),
+        (lambda c: mine.entropy(mean, c), lambda c: theirs.entropy(mean, c)),
+    ):
+        np.testing.assert_allclose(f(cov), other(cov))
+        v = rng.normal(size=(3, 3))
+        wanted = (other(cov + 1e-5 * v) - other(cov - 1e-5 * v)) / 2e-5
+        np.testing.assert_allclose(np.sum(ad.grad(f)(cov) * v), wanted, rtol=1e-7)
+
+
 def test_singular_covariances() -> None:
     theirs, mine, cov = scipy.stats.multivariate_normal, stats.multivariate_normal, np.diag([1.0, 2.0, 0.0])
     mean, x = np.array([0.3, 0.1, 0.5]), np.array([[0.2, -1.0, 0.5], [1.1, 0.4, 0.5], [0.0, 0.0, 0.7]])

@@ -47,7 +47,11 @@ def logpdf(x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = Fals
 def _of_regular(gap: Any, cov: Any) -> Any:
     factor = np.linalg.cholesky(cov)
     z = solve_triangular(factor, gap.T, lower=True)
-    return -0.5 * (gap.shape[1] * _LOG_2PI + np.sum(z**2, axis=0)) - np.sum(np.log(np.diagonal(factor)))
+    return -0.5 * (gap.shape[1] * _LOG_2PI + np.sum(z**2, axis=0)) - _half_log_determinant(factor)
+
+
+def _half_log_determinant(factor: Any) -> Any:
+    return np.sum(np.log(np.diagonal(factor)))
 
 
 def _of_singular(gap: Any, cov: Any) -> Any:
@@ -73,4 +77,4 @@ def pdf(x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) 
 def entropy(mean: Any = None, cov: Any = 1.0) -> Any:
     """log det(2πe cov) / 2."""
     n = np.size(mean) if mean is not None else (1 if np.ndim(cov) == 0 else np.shape(cov)[0])
-    return 0.5 * (n * (1 + _LOG_2PI) + np.linalg.slogdet(_covariance(cov, n))[1])
+    return 0.5 * n * (1 + _LOG_2PI) + _half_log_determinant(np.linalg.cholesky(_covariance(cov, n)))
