@@ -1,14 +1,17 @@
-"""One way through a program at a kink: a branch for each primitive that has several, and the slopes along it.
+"""The branches of a program at a kink: which of them a direction takes together, and the Jacobians along them.
 
-Slopes are the derivatives of a value in all inputs, stacked first: (number of inputs, *shape); None is zero. Which
-branch a primitive takes beside the point is decided by signs of ⟨a, d⟩ for the direction d in which one goes; what was
-decided before is kept as a list of vectors c with ⟨c, d⟩ > 0.
+On the way to u = w + t d, t ↓ 0, each primitive at a kink takes one of its branches, by the sign of ⟨a, d⟩ for the
+gradient a of what it compares. The branches are enumerated in the order in which the program meets them; a choice is
+followed only if some d takes all choices before it as well, {d: ±⟨aₖ, d⟩ > 0}, which a linear program decides. Where
+a = 0 both branches of |x|, max, min have the same first derivative.
+
+Gradients are stacked first: (number of inputs, *shape); None is zero.
 """
 
 # pyright: basic
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +22,11 @@ from adjoint.ops.control.base import Cond, Control
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.program.program import Equation, Program, Var
+from adjoint.tracing import trace
 
-__all__ = ["UnknownBranches", "Way"]
+__all__ = ["Branches", "UnknownBranches", "enumerate_jacobians"]
 
+MOST = 4096  # combinations of branches
 NEAR = 1e-12
 COMPARISONS = {"less": -1, "less_equal": -1, "greater": 1, "greater_equal": 1}
 LARGER = {"maximum": 1, "fmax": 1, "minimum": -1, "fmin": -1}
@@ -31,17 +36,47 @@ class UnknownBranches(Exception):
     """A kink whose branches are not enumerated."""
 
 
-class Way:
-    """The way whose first choices are prescribed; behind them it takes the first branch possible."""
+def enumerate_jacobians(f: Callable[..., Any], x: np.ndarray) -> list[Any]:
+    """The Jacobians of all combinations of branches that some direction takes."""
+    if not x.size:
+        return [np.zeros((*np.shape(f(x)), *x.shape))]
+    program = trace(f, concrete=True)(x[()]).program
+    waiting: list[tuple[int, ...]] = [()]
+    values: list[Any] = []
+    jacobians: list[Any] = []
+    while waiting:
+        if len(jacobians) + len(waiting) > MOST:
+            raise UnknownBranches(f"there are more than {MOST} combinations of branches.")
+        branches = Branches(waiting.pop(), x.size)
+        (value,), (gradients,) = branches.run(program, [x[()]], [np.eye(x.size).reshape((x.size, *x.shape))])
+        gradients = np.zeros((x.size, *np.shape(value))) if gradients is None else gradients
+        waiting += branches.others()
+        jacobians.append(np.moveaxis(gradients, 0, -1).reshape((*np.shape(value), *x.shape)))
+        values.append(value)
+    if any(np.any(np.isnan(value)) for value in values):
+        raise ValueError("generalized_jacobian: the function is NaN here, so that it has no derivatives.")
+    if not all(np.allclose(value, values[0], rtol=1e-12, atol=1e-12) for value in values):
+        raise ValueError(
+            "generalized_jacobian: the function jumps here, and Clarke's derivatives are for continuous functions."
+        )
+    return jacobians
+
+
+class Branches:
+    """One run of a program whose first choices are prescribed; behind them it takes the first branch possible."""
 
     def __init__(self, prescribed: Sequence[int], inputs: int) -> None:
         self.prescribed, self.inputs = tuple(prescribed), inputs
         self.taken: list[int] = []
-        self.others: list[tuple[int, int]] = []  # (position, choice) that were possible as well
-        self.decided: list[np.ndarray] = []
+        self.possible: list[tuple[int, int]] = []  # (position, choice) that were possible as well
+        self.decided: list[np.ndarray] = []  # vectors c with ⟨c, d⟩ > 0
+
+    def others(self) -> list[tuple[int, ...]]:
+        """The choices of the runs that part from this one behind its prescribed beginning."""
+        return [(*self.taken[:position], choice) for position, choice in self.possible]
 
     def run(self, program: Program, args: Sequence[Any], slopes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Values and slopes of the outputs."""
+        """Values and gradients of the outputs."""
         env: dict[Var, tuple[Any, Any]] = dict(zip(program.inputs, zip(args, slopes, strict=True), strict=True))
         env.update((v, (value, None)) for v, value in program.constants.items())
         read = lambda atom: env[atom] if isinstance(atom, Var) else (atom.value, None)
@@ -142,8 +177,8 @@ class Way:
         if position < len(self.prescribed):
             choice = self.prescribed[position]
         else:
-            choice, *more = [i for i, option in enumerate(options) if _possible([*self.decided, *option])]
-            self.others += [(position, other) for other in more]
+            choice, *more = [i for i, option in enumerate(options) if _is_possible([*self.decided, *option])]
+            self.possible += [(position, other) for other in more]
         self.taken.append(choice)
         self.decided += options[choice]
         return choice
@@ -153,7 +188,7 @@ def _vanishes(a: np.ndarray) -> bool:
     return bool(np.max(np.abs(a), initial=0.0) <= 1e-14)
 
 
-def _possible(vectors: list[np.ndarray]) -> bool:
+def _is_possible(vectors: list[np.ndarray]) -> bool:
     """Whether some d has ⟨c, d⟩ > 0 for all: max t with ⟨c, d⟩ >= t over -1 <= d <= 1."""
     from scipy.optimize import linprog
 
