@@ -8,7 +8,7 @@ import tempfile
 import hypothesis
 import pytest
 
-import adjoint.api  # noqa: F401  (tests of single files, too, find traced values complete)
+import adjoint.api.gradients  # noqa: F401  (tests of single files, too, find traced values complete)
 from tests.opinfo.place import PRESENT
 from tests.support import browsers
 

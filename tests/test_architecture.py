@@ -25,22 +25,20 @@ LAYERS = [
     {"program"},
     {"ops"},
     {"transform", "simplify", "compile", "numpy", "scipy", "random", "signal"},
-    {"shortcut", "transformed"},
-    {"api", "pipeline"},
-    {"debug", "derivatives", "entries", "extend", "flow", "report", "tracing"},
-    {"hessian_products", "jitting"},
+    {"api", "debug", "jit"},
     {"testing"},
-    {"compat"},
     {"linear"},
-    {"curvature", "sparse", "series", "memory", "audit"},
+    {"curvature", "sparse", "series", "memory", "audit", "data"},
     {"show"},
     {"implicit"},
     {"optimize"},
-    {"probability", "integrate", "smoothing"},
-    {"nn", "graphical"},
+    {"integrate", "distributed"},
+    {"probability"},
+    {"smoothing"},
+    {"graphical", "nn"},
+    {"compat"},
     {"command"},
-    {"__main__"},
-    {"__init__"},
+    {"__init__", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
@@ -69,7 +67,7 @@ LAZY = {
 }
 
 # Packages whose files wait until they are asked for.
-DOORS = {"__init__.py", "command/main.py", "coverage/__init__.py", "scipy/__init__.py"}
+DOORS = {"__init__.py", "jit/__init__.py", "command/main.py", "coverage/__init__.py", "scipy/__init__.py"}
 
 LONGEST = 400
 # Names that another library chose for its modules, which its users import.

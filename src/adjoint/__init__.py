@@ -11,9 +11,27 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from adjoint.jit import jit  # bound before the folder of this name is
+
 if TYPE_CHECKING:
     from adjoint import audit, curvature, debug, linear, memory, numpy, random, scipy, signal, sparse, testing, tree
-    from adjoint.api import grad, jet, jvp, linear_transpose, linearize, stop_gradient, value_and_grad, vjp, vmap
+    from adjoint.api.checkpoint import checkpoint, checkpoint_name
+    from adjoint.api.control_flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
+    from adjoint.api.custom_rules import custom_rule
+    from adjoint.api.gradients import (
+        grad,
+        jet,
+        jvp,
+        linear_transpose,
+        linearize,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+        vmap,
+    )
+    from adjoint.api.hessian_products import hvp
+    from adjoint.api.jacobians import hessian, jacfwd, jacobian, jacrev
+    from adjoint.api.tracing import load, trace
     from adjoint.audit import cost, kinks
     from adjoint.base.errors import (
         AdjointError,
@@ -36,19 +54,13 @@ if TYPE_CHECKING:
     from adjoint.base.progress import progress
     from adjoint.base.scopes import scope
     from adjoint.debug import check
-    from adjoint.derivatives import hessian, jacfwd, jacobian, jacrev
-    from adjoint.extend import checkpoint, checkpoint_name, custom_rule
-    from adjoint.flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
-    from adjoint.hessian_products import hvp
-    from adjoint.jitting import jit
     from adjoint.linear.estimates_gradient import forward_gradient
     from adjoint.memory import memory_report, reversible
     from adjoint.program.types import ArrayType
     from adjoint.series import derivative, laplacian, partials, taylor
     from adjoint.show import explain
-    from adjoint.show.profile import profile
+    from adjoint.show.profile.driver import profile
     from adjoint.testing import check_grads
-    from adjoint.tracing import load, trace
 
 __version__ = "0.1.0"
 
@@ -141,7 +153,7 @@ __all__ = [  # noqa: RUF022  (by subject)
 # Everything is loaded when it is first used: the module that defines each name, and the modules that are names.
 _HOMES = {
     "adjoint": "audit curvature debug linear memory numpy random scipy signal sparse testing tree",
-    "adjoint.api": "grad jet jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
+    "adjoint.api.gradients": "grad jet jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
     "adjoint.audit": "cost kinks",
     "adjoint.base.errors": (
         "AdjointError CaptureError CheckError ControlFlowError DtypeError IndexBoundsError LeakError NonFiniteError "
@@ -150,19 +162,19 @@ _HOMES = {
     "adjoint.base.progress": "progress",
     "adjoint.base.scopes": "scope",
     "adjoint.debug": "check",
-    "adjoint.derivatives": "hessian jacfwd jacobian jacrev",
-    "adjoint.extend": "checkpoint checkpoint_name custom_rule",
-    "adjoint.flow": "associative_scan cond fori_loop map scan switch while_loop",
-    "adjoint.hessian_products": "hvp",
-    "adjoint.jitting": "jit",
+    "adjoint.api.jacobians": "hessian jacfwd jacobian jacrev",
+    "adjoint.api.checkpoint": "checkpoint checkpoint_name",
+    "adjoint.api.custom_rules": "custom_rule",
+    "adjoint.api.control_flow": "associative_scan cond fori_loop map scan switch while_loop",
+    "adjoint.api.hessian_products": "hvp",
     "adjoint.linear.estimates_gradient": "forward_gradient",
     "adjoint.memory": "memory_report reversible",
     "adjoint.program.types": "ArrayType",
     "adjoint.series": "derivative laplacian partials taylor",
     "adjoint.show": "explain",
-    "adjoint.show.profile": "profile",
+    "adjoint.show.profile.driver": "profile",
     "adjoint.testing": "check_grads",
-    "adjoint.tracing": "load trace",
+    "adjoint.api.tracing": "load trace",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import adjoint as ad
+from adjoint.api.hessian_products import HVP_MODES
 from adjoint.curvature import gauss_newton_product, hvp_times, predicted_hvp_costs, quadratic_model
-from adjoint.hessian_products import HVP_MODES
 from adjoint.program.program import Var
 from adjoint.simplify.costs import program_cost
 from adjoint.testing import precise

@@ -6,8 +6,8 @@ import numpy as np
 
 import adjoint.ops.special  # noqa: F401  (SciPy's functions become primitives when they are imported)
 from adjoint.ops.elementwise.pointwise import UFUNCS
-from adjoint.show.browser import evaluator
-from adjoint.show.rules import encoded, named
+from adjoint.show.page.browser import evaluator
+from adjoint.show.page.rules import encoded, named
 
 BY_NAME: dict[str, Any] = {str(op): op for op in UFUNCS.values()}
 RUN = """cases => cases.map(({op, xs, dtypes}) => {

@@ -1,4 +1,4 @@
-"""The graph in a page stands where `adjoint.show.scene` puts it, whichever frames are open."""
+"""The graph in a page stands where `adjoint.show.drawing.scene` puts it, whichever frames are open."""
 
 import functools
 import json
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.show.scene import placed
-from adjoint.show.summaries import summary
+from adjoint.show.drawing.scene import placed
+from adjoint.show.explanation.summaries import summary
 
 pytestmark = pytest.mark.browser
 PLACED = """({data, opened}) => scene.placed(data, new Set(opened),

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from adjoint.show.rules import named
+from adjoint.show.page.rules import named
 from tests.show.array_primitives import FAMILIES, real
 from tests.show.evaluating import BY_NAME, RUN, check, evaluating_page, written
 

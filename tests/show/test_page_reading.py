@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.show.formulas import adjoint_formula
-from adjoint.show.notation import text
+from adjoint.show.explanation.formulas import adjoint_formula
+from adjoint.show.explanation.notation import text
 from tests.show.lecture import loss
 
 pytestmark = pytest.mark.browser

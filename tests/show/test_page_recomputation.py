@@ -8,9 +8,9 @@ from scipy.special import erf, expit, gammaln, jv, log_ndtr, logit, pbdv
 
 import adjoint as ad
 from adjoint.scipy.special import logsumexp
-from adjoint.show.notation import number
-from adjoint.show.rules import encoded
-from adjoint.show.summaries import summary
+from adjoint.show.explanation.notation import number
+from adjoint.show.explanation.summaries import summary
+from adjoint.show.page.rules import encoded
 
 pytestmark = pytest.mark.browser
 RECOMPUTED = """({inputs, mode}) => {

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import jvp
+from adjoint.api.gradients import jvp
+from adjoint.api.tracing import trace
 from adjoint.audit.distances import non_smooth
 from adjoint.ops.control.base import Cond, Control
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.program.program import Equation, Program, Var
-from adjoint.tracing import trace
 
 __all__ = ["Branches", "UnknownBranches", "enumerate_jacobians"]
 

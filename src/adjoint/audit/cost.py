@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, Transformed, vjp
+from adjoint.api.gradients import Function, Transformed, vjp
 from adjoint.audit.flops import VIEWS, operations, reciprocals
 from adjoint.audit.walk import recorded, walk
 from adjoint.base.origins import Origin, at

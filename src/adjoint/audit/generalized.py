@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, Transformed
+from adjoint.api.function import Function, Transformed
+from adjoint.api.jacobians import jacobian
 from adjoint.audit.branches import UnknownBranches, enumerate_jacobians
 from adjoint.audit.walk import check_real_result, plain_values, real_array
 from adjoint.base.errors import ShapeError
-from adjoint.derivatives import jacobian
 from adjoint.ops.control.guards import Mismatch
 
 __all__ = [

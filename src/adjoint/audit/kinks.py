@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import Function, Transformed
+from adjoint.api.gradients import Function, Transformed
 from adjoint.audit.distances import beside, non_smooth
 from adjoint.audit.walk import recorded, walk
 from adjoint.base.source import describe

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.tracing import trace
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.ops.checkpointing.reverse import Rewind
 from adjoint.ops.checkpointing.scan import Sweep, WhileSweep
@@ -22,7 +23,6 @@ from adjoint.program.evaluate import evaluated_by
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
-from adjoint.tracing import trace
 from adjoint.transform.arguments import plain_value
 
 __all__ = ["Visit", "check_real_result", "plain_values", "real_array", "recorded", "walk"]

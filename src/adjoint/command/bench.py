@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import grad
+from adjoint.api.gradients import grad
 from adjoint.base.progress import progress
 from adjoint.command.failures import CommandError, Exit
 from adjoint.command.printing import console, table
-from adjoint.jitting import jit
+from adjoint.jit import jit
 
 HELP = """
 Time gradients on this machine: by adjoint as it runs without a compiler, by adjoint compiled, and written by hand in

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import jvp, vjp
+from adjoint.api.gradients import jvp, vjp
 from adjoint.audit.kinks import kinks
 from adjoint.command.failures import CommandError, Exit, said_of
 from adjoint.command.printing import console, table, warn

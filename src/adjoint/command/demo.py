@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adjoint.api import value_and_grad
+from adjoint.api.gradients import value_and_grad
 from adjoint.command import tour
 from adjoint.command.expressions import Expression
 from adjoint.command.failures import CommandError, Exit

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import grad
+from adjoint.api.gradients import grad
 from adjoint.base.config import config
 from adjoint.command.failures import Exit
 from adjoint.command.printing import console, table
 from adjoint.compile import cache, machine
-from adjoint.jitting import jit
+from adjoint.jit import jit
 
 HELP = """
 Tell which versions of Python and of packages are in use, what the processor can do, where compiled code is kept, and

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import grad, jet, value_and_grad, vmap
+from adjoint.api.gradients import grad, jet, value_and_grad, vmap
+from adjoint.api.jacobians import hessian
 from adjoint.base.progress import progress
 from adjoint.command.stage import Stage
-from adjoint.derivatives import hessian
 
 # ------------------------------------------------------------------------------------------ 1. gradients
 

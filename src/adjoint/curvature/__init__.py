@@ -7,6 +7,7 @@ curvature.gauss_newton_product(loss, model, (np.ones(2),), (np.ones(2),))  # →
 ```
 """
 
+from adjoint.api.hessian_products import HvpTimes, hvp_times, predicted_hvp_costs
 from adjoint.curvature.backpropagation import SecondOrder, backpropagate, block_gauss_newton, block_hessian
 from adjoint.curvature.diagonals import FirstAndDiagonal, diagonal_hessian
 from adjoint.curvature.fisher import (
@@ -26,7 +27,6 @@ from adjoint.curvature.gauss_newton import (
 )
 from adjoint.curvature.inverse import factored_hessian, inverse_hvp, inverse_hvp_costs
 from adjoint.curvature.quadratic import QuadraticModel, quadratic_model
-from adjoint.hessian_products import HvpTimes, hvp_times, predicted_hvp_costs
 
 __all__ = [
     "FirstAndDiagonal",

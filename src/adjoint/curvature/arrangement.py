@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function
+from adjoint.api.gradients import Function
 from adjoint.program.types import Value
 
 __all__ = ["laid_out", "matrix_of", "one_argument", "raveled", "size_of", "unraveled"]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, Transformed
+from adjoint.api.gradients import Function, Transformed
 from adjoint.base.errors import ShapeError
 from adjoint.curvature.elimination import Block, Eliminated, ancestors, dense, eliminate
 from adjoint.curvature.graph import Graph, recorded

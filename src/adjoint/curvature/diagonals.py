@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.api import Function, Transformed
+from adjoint.api.gradients import Function, Transformed
 from adjoint.curvature.backpropagation import loss_curvature, scalar_graph
 from adjoint.curvature.elimination import Block, dense
 from adjoint.curvature.graph import Graph, Node, recorded

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, Transformed, grad, linearize, value_and_grad, vmap
-from adjoint.api import LinearMap as Recorded
+from adjoint.api.gradients import Function, Transformed, grad, linearize, value_and_grad, vmap
+from adjoint.api.gradients import LinearMap as Recorded
+from adjoint.api.jacobians import hessian, jacobian
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import laid_out, matrix_of, one_argument, raveled, unraveled
 from adjoint.curvature.gauss_newton import stacked_pair
-from adjoint.derivatives import hessian, jacobian
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, Transformed, grad, linearize, vmap
-from adjoint.api import LinearMap as Recorded
+from adjoint.api.gradients import Function, Transformed, grad, linearize, vmap
+from adjoint.api.gradients import LinearMap as Recorded
+from adjoint.api.hessian_products import hvp
+from adjoint.api.jacobians import hessian, jacobian
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import laid_out, matrix_of, one_argument, raveled, unraveled
-from adjoint.derivatives import hessian, jacobian
-from adjoint.hessian_products import hvp
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint import tree
-from adjoint.api import Function, Transformed
+from adjoint.api.gradients import Function, Transformed
+from adjoint.api.hessian_products import predicted_hvp_costs
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import size_of
-from adjoint.hessian_products import predicted_hvp_costs
 from adjoint.linear.derivative_maps import hessian
 from adjoint.linear.factors import factored
 from adjoint.linear.maps import LinearMap

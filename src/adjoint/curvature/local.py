@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import jvp, vjp, vmap
+from adjoint.api.gradients import jvp, vjp, vmap
 from adjoint.curvature.graph import Node
 from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.cumulative import CumSum

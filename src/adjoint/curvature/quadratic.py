@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, Transformed, grad, linearize, value_and_grad
+from adjoint.api.gradients import Function, Transformed, grad, linearize, value_and_grad
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import one_argument

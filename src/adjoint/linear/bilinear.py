@@ -15,7 +15,8 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import jvp, vmap
+from adjoint.api.gradients import jvp, vmap
+from adjoint.api.tracing import trace
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.functions import from_function
@@ -23,7 +24,6 @@ from adjoint.linear.maps import STATIC, LinearMap
 from adjoint.linear.spaces import Space
 from adjoint.linear.structures import matrix
 from adjoint.program.types import Value
-from adjoint.tracing import trace
 
 __all__ = ["BilinearMap", "bilinear", "bilinear_form", "second_derivative"]
 

@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import grad, vmap
+from adjoint.api.gradients import grad, vmap
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.functions import Derivative

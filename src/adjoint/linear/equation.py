@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import linear_transpose
+from adjoint.api.gradients import linear_transpose
 from adjoint.base.errors import AdjointError
 from adjoint.linear.iteration import Flat, Limits, Outcome, ended
 from adjoint.linear.operator import Operator, is_traced

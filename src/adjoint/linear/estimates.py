@@ -18,7 +18,7 @@ from typing import Any, final
 
 import numpy as np
 
-from adjoint.api import linear_transpose, stop_gradient, vmap
+from adjoint.api.gradients import linear_transpose, stop_gradient, vmap
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.estimates_sketched import hutch_plus_plus, xdiag, xtrace

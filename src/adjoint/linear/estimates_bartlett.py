@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import grad, stop_gradient, vmap
+from adjoint.api.gradients import grad, stop_gradient, vmap
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.maps import LinearMap

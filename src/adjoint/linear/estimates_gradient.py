@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import Function, jvp, vmap
+from adjoint.api.gradients import Function, jvp, vmap
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.probes import Estimate, averaged, draw

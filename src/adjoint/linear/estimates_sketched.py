@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from adjoint.api import stop_gradient
+from adjoint.api.gradients import stop_gradient
 from adjoint.linear.probes import Estimate, averaged
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.types import Value

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import stop_gradient
+from adjoint.api.control_flow import scan
+from adjoint.api.gradients import stop_gradient
 from adjoint.base.source import user_facing
-from adjoint.flow import scan
 from adjoint.linear.estimates import products_of
 from adjoint.linear.probes import Estimate, averaged, draw
 from adjoint.ops.linalg.spectral_function import SpectralDerivative

@@ -13,8 +13,9 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import LinearMap as Recorded
-from adjoint.api import linear_transpose, linearize
+from adjoint.api.gradients import LinearMap as Recorded
+from adjoint.api.gradients import linear_transpose, linearize
+from adjoint.api.tracing import trace
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.linear.facts import read
 from adjoint.linear.maps import STATIC, LinearMap
@@ -22,7 +23,6 @@ from adjoint.linear.spaces import Space
 from adjoint.linear.stacks import axes_of, check_single
 from adjoint.program.trace import Traced, live_trace
 from adjoint.program.types import Value
-from adjoint.tracing import trace
 
 __all__ = ["Derivative", "Function", "from_function"]
 

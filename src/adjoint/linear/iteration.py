@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.control_flow import cond, while_loop
 from adjoint.debug import callback as call_back
-from adjoint.flow import cond, while_loop
 from adjoint.linear.solution import CONVERGED, MAX_ITERATIONS, NOT_FINITE, RUNNING, STAGNATED
 from adjoint.linear.telling import Teller
 from adjoint.program.trace import Traced

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.flow import cond
+from adjoint.api.control_flow import cond
 from adjoint.linear.iteration import (
     Flat,
     Limits,

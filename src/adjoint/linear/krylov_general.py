@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.api.control_flow import fori_loop
 from adjoint.debug import callback as call_back
-from adjoint.flow import fori_loop
 from adjoint.linear.iteration import (
     TRACED,
     Flat,

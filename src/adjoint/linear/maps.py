@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import vmap
+from adjoint.api.gradients import vmap
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear import facts as known

@@ -21,7 +21,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import grad
+from adjoint.api.gradients import grad
 from adjoint.base.errors import ShapeError
 from adjoint.linear.algebra import Identity
 from adjoint.linear.derivative_maps import At, jacobian

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import linear_transpose
+from adjoint.api.custom_rules import custom_rule
+from adjoint.api.gradients import linear_transpose
 from adjoint.base.errors import DtypeError, NotLinear, ShapeError
-from adjoint.extend import custom_rule
 from adjoint.linear.facts import Facts
 from adjoint.linear.functions import from_function
 from adjoint.linear.maps import LinearMap, operation

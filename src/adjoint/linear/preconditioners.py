@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import stop_gradient
+from adjoint.api.gradients import stop_gradient
 from adjoint.base.errors import ShapeError, SolveError, TraceError
 from adjoint.base.source import user_facing
 from adjoint.linear.functions import from_function

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import stop_gradient
+from adjoint.api.gradients import stop_gradient
 from adjoint.linear.spaces import Space
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value

@@ -19,6 +19,7 @@ import numpy as np
 
 from adjoint.base.origins import Origin, origin, pin, unpin
 from adjoint.base.source import Location
+from adjoint.jit.pipeline import executable
 from adjoint.memory.sizes import CALL, ITEM, array_object, entry_object, size_of, tracer_object
 from adjoint.memory.workspace import GIVEN, VIEWS, WRITTEN, in_files, overhead, workspace
 from adjoint.ops.arrays.index import ScatterSum
@@ -26,7 +27,6 @@ from adjoint.ops.checkpointing.reverse import Rewind
 from adjoint.ops.checkpointing.scan import WhileSweep
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.while_loop import While
-from adjoint.pipeline import executable
 from adjoint.program.op import Op
 from adjoint.program.program import Var
 from adjoint.program.record import Record, RecordTracer, is_constant

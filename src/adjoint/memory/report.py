@@ -11,15 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint import tree
-from adjoint.api import value_and_grad
+from adjoint.api.gradients import value_and_grad
 from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, user_facing
-from adjoint.jitting import Jitted, jit
+from adjoint.jit import jit
+from adjoint.jit.function import Jitted
+from adjoint.jit.pipeline import executable
+from adjoint.jit.trace import traced
 from adjoint.memory.ledger import COMPILED, OBJECTS, Answers, CountedTape, Ledger, Line
 from adjoint.memory.sizes import address, size_of
 from adjoint.memory.workspace import callbacks
 from adjoint.ops.control.while_loop import While
-from adjoint.pipeline import executable, traced
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, select

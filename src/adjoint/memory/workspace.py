@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.jit.pipeline import Executable, executable
 from adjoint.memory.algebra import algebra_workspace, is_algebra
 from adjoint.memory.primitives import primitive_workspace
 from adjoint.memory.sizes import EQUATION, WRITING, size_of
@@ -22,7 +23,6 @@ from adjoint.ops.control.while_loop import While
 from adjoint.ops.custom import Attach
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.linalg.spectral import FramedEigh, FramedSVD
-from adjoint.pipeline import Executable, executable
 from adjoint.program.program import Equation, Program, Var, last_uses
 from adjoint.program.types import ArrayType
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, jet
+from adjoint.api.gradients import Function, jet
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, jet, jvp, vmap
+from adjoint.api.gradients import Function, jet, jvp, vmap
 from adjoint.base.source import user_facing
 from adjoint.linear.spaces import Space
 from adjoint.ops.calculus import Linear

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function, vmap
+from adjoint.api.gradients import Function, vmap
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.spaces import Space

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import Function
+from adjoint.api.gradients import Function
 from adjoint.base.source import user_facing
 from adjoint.linear.spaces import Space
 from adjoint.program.trace import Traced

@@ -1,5 +1,5 @@
 """Look at programs and their derivatives: explanations, graphs, pages, profiles."""
 
-from adjoint.show.explanation import Explanation, explain
+from adjoint.show.explanation.explain import Explanation, explain
 
 __all__ = ["Explanation", "explain"]

@@ -7,7 +7,7 @@ J.toarray()  # → [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]]
 ```
 """
 
-from adjoint.sparse.colouring import Colouring, colour
+from adjoint.sparse.coloring import Colouring, colour
 from adjoint.sparse.derivatives import SparseDerivative, hessian, jacobian
 from adjoint.sparse.pattern import pattern
 

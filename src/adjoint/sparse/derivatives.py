@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.jacobians import PULL_COST
 from adjoint.base.errors import ShapeError, TraceError
 from adjoint.base.source import user_facing
-from adjoint.derivatives import PULL_COST
-from adjoint.jitting import jit as compiled
+from adjoint.jit import jit as compiled
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value, type_of
-from adjoint.sparse.colouring import Colouring, colour
+from adjoint.sparse.coloring import Colouring, colour
 from adjoint.sparse.pattern import pattern_of
 from adjoint.sparse.products import checking_products, compare, from_left, from_right, has_complex, refuse_real_results
 from adjoint.sparse.recording import Recorded, chosen_arguments, recorded_either_way, sizes_of, slopes

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api import Transformed
+from adjoint.api.gradients import Transformed
 from adjoint.base.errors import ShapeError, UnsupportedError
 from adjoint.sparse import axis_rules, control_rules, element_rules  # noqa: F401  (enter their rules)
 from adjoint.sparse.recording import Recorded, recorded, sizes_of

@@ -21,7 +21,7 @@ import numpy as np
 
 from adjoint.base.errors import CheckError, DtypeError
 from adjoint.program.types import ArrayType, Value
-from adjoint.sparse.colouring import Colouring
+from adjoint.sparse.coloring import Colouring
 from adjoint.sparse.compressed import entries_of
 from adjoint.sparse.recording import IN_PARTS, sizes_of
 from adjoint.transform.batch_driver import run_lanes

@@ -16,7 +16,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from adjoint.api import jvp, vjp
+from adjoint.api.gradients import jvp, vjp
 from adjoint.base.errors import AdjointError
 from adjoint.testing.flat import Differences, Flat, Leaves, flat_function
 from adjoint.testing.linearity import place

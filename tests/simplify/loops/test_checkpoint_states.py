@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.pipeline import executable
+from adjoint.jit.pipeline import executable
 from adjoint.simplify import simplify
 from adjoint.simplify.loops.checkpoint_states import write_kept_states
 from tests.simplify.programs import program_of, titles

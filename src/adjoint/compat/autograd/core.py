@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import jvp, vjp
+from adjoint.api.gradients import jvp, vjp
 from adjoint.compat.autograd.boxes import Box, getval, isbox
 from adjoint.compat.autograd.extend import (
     JVPNode,

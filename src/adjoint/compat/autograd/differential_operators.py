@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api import grad as ad_grad
-from adjoint.api import linearize, vmap
-from adjoint.api import value_and_grad as ad_value_and_grad
+from adjoint.api.custom_rules import checkpoint as ad_checkpoint
+from adjoint.api.gradients import grad as ad_grad
+from adjoint.api.gradients import linearize, vmap
+from adjoint.api.gradients import value_and_grad as ad_value_and_grad
+from adjoint.api.jacobians import jacobian as ad_jacobian
 from adjoint.compat.autograd.core import floating
 from adjoint.compat.autograd.core import make_jvp as _make_jvp
 from adjoint.compat.autograd.core import make_vjp as _make_vjp
 from adjoint.compat.autograd.extend import conjugated
 from adjoint.compat.autograd.vspaces import vspace
 from adjoint.compat.autograd.wrap_util import Argnum, checked, unary_to_nary, wrap_nary_f
-from adjoint.derivatives import jacobian as ad_jacobian
-from adjoint.extend import checkpoint as ad_checkpoint
 
 __all__ = [
     "checkpoint",

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.custom_rules import custom_rule
 from adjoint.base.errors import RuleError, TraceError, UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.compat.autograd.boxes import Box, nothing_traced, notrace_primitive
 from adjoint.compat.autograd.vspaces import VSpace, vspace
-from adjoint.extend import custom_rule
 from adjoint.program.trace import Traced
 
 __all__ = [

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint import tree
-from adjoint.api import jvp, vjp
+from adjoint.api.custom_rules import custom_rule
+from adjoint.api.gradients import jvp, vjp
 from adjoint.compat.autograd.boxes import nothing_traced
 from adjoint.compat.autograd.extend import named
-from adjoint.extend import custom_rule
 
 __all__ = ["fixed_point"]
 

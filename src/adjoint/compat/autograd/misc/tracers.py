@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.jitting import jit
+from adjoint.jit import jit
 
 __all__ = ["const_graph"]
 

@@ -23,11 +23,11 @@ import scipy.integrate
 
 from adjoint import numpy as anp
 from adjoint import tree
-from adjoint.api import jvp, vjp
+from adjoint.api.custom_rules import custom_rule
+from adjoint.api.gradients import jvp, vjp
 from adjoint.base.errors import UnsupportedError
 from adjoint.compat.autograd.boxes import nothing_traced
 from adjoint.compat.autograd.extend import named
-from adjoint.extend import custom_rule
 from adjoint.program.trace import Traced
 
 __all__ = ["odeint"]

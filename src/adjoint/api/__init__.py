@@ -1,0 +1,1 @@
+"""What users call: derivatives, batching, Taylor series, loops and branches, rules of their own, programs."""

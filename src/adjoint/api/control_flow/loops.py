@@ -1,0 +1,210 @@
+"""scan, while_loop, fori_loop: loops that stay loops, whose bodies are traced once."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api.control_flow.bodies import Body, captured_first, carried, check_carry, flattened, types_of
+from adjoint.base.errors import ShapeError, TraceError, TreeError
+from adjoint.base.source import user_facing
+from adjoint.ops.checkpointing.invert_program import undoable
+from adjoint.ops.checkpointing.invertible import Invertible
+from adjoint.ops.checkpointing.schedule import Disk, Plan, plan_of
+from adjoint.ops.control.counted_loop import inner
+from adjoint.ops.control.progress_effects import told
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
+from adjoint.ops.elementwise.weak_types import Weaken
+from adjoint.program.trace import Traced
+from adjoint.program.types import Value
+from adjoint.transform.arguments import fresh
+from adjoint.transform.generators import Held
+
+Checkpoint: TypeAlias = int | str | Plan | Disk | Invertible | None
+
+
+@user_facing
+def scan(
+    body: Callable[..., tree.Tree],
+    init: tree.Tree,
+    xs: tree.Tree = None,
+    length: int | None = None,
+    *,
+    reverse: bool = False,
+    checkpoint: Checkpoint = None,
+    progress: bool | str = False,
+) -> tuple[tree.Tree, tree.Tree]:
+    """carry, y = body(carry, x) for each x along the first axis of `xs`; returns (last carry, ys stacked).
+
+    Both are trees. `xs` may be None when `length` is given. With `reverse` the loop runs from the last x to the first.
+    `checkpoint` says what reverse mode keeps: None all that it will read; a number S so many carries at once, and turns
+    run again, as few as possible; "full", "halving", or a plan of `ad.memory`. `progress`, a text, shows the turns.
+
+    ```python
+    total = lambda x: ad.scan(lambda s, x: (s + x**2, s), 0.0, x)
+    total(np.array([1.0, 2.0, 3.0]))  # → (14.0, [0.0, 1.0, 5.0])
+    ad.grad(lambda x: total(x)[0])(np.array([1.0, 2.0, 3.0]))  # → [2.0, 4.0, 6.0]
+    ```
+    """
+    return _scan("scan", body, init, xs, length, reverse, checkpoint, progress)
+
+
+def _scan(
+    name: str, body: Callable[..., Any], init: Any, xs: Any, length: int | None, reverse: bool, checkpoint: Any,
+    progress: bool | str,
+) -> tuple[Any, Any]:  # fmt: skip
+    carry, carry_structure = flattened(init, f"{name}: init")
+    arrays, xs_structure = flattened(xs, f"{name}: xs")
+    sizes: set[Any] = {np.shape(a)[0] if np.ndim(a) else None for a in arrays}
+    if None in sizes:
+        raise ShapeError(
+            "scan: every array in xs needs a first axis to walk along; one of them is a number. Put it into the "
+            "carry, or close over it."
+        )
+    if len(sizes) > 1 or (length is not None and sizes and sizes != {length}):
+        raise ShapeError(
+            f"scan: the first axes of xs have sizes {sorted(sizes)}"
+            f"{f', but length is {length}' if length is not None else ''}."
+        )
+    if length is None and not sizes:
+        raise ShapeError("scan: without xs, give length=… (the number of turns).")
+    turns = length if length is not None else sizes.pop()
+    if progress:
+        rest = (init, xs, length, reverse, checkpoint, False)
+        return told(progress, turns, body, lambda turn: _scan(name, turn, *rest))
+    structure = tree.structure((tree.unflatten(carry_structure, carry), tree.unflatten(xs_structure, arrays)))
+    types, kinds = types_of(carry), [inner(t) for t in types_of(arrays)]
+    held, own = Held(name, (init, xs)), len(Held(name, init).places)
+    traced = Body(body, structure, [*types, *kinds], f"the body of {name}", held, own)
+    n = len(carry)
+    try:
+        out_carry, out_ys = _pair_structure(traced.result)
+    except TreeError:
+        raise TreeError(f"scan: the body must return a pair (carry, y); it returned {traced.result}.") from None
+    outs = traced.program.output_types
+    check_carry(name, carry_structure, types, out_carry, outs[:n])
+    program = captured_first(traced.program, n + len(arrays), len(traced.captured))
+    constants: list[Value] = list(traced.captured)
+    plan: Any
+    if isinstance(checkpoint, Invertible):
+        inverse = None
+        if checkpoint.inverse is not None:
+            inverse = Body(checkpoint.inverse, structure, [*types, *kinds], "the inverse of a body", Held(name, ()))
+            check_carry(f"{name}: the inverse", carry_structure, types, inverse.result, inverse.program.output_types)
+            constants += inverse.captured
+        program, plan = undoable(program, n, len(arrays), None if inverse is None else inverse.program)
+    else:
+        plan = plan_of(checkpoint, True, name)
+    out = Scan(program, len(constants), n, turns, reverse, plan)(*constants, *carry, *arrays)
+    out = fresh(out, [*carry, *arrays])
+    m = n + out_ys.num_leaves
+    held.hand_back(out[m:], range(own, len(held.places)))
+    return carried(held, own, traced, tree.unflatten(carry_structure, out[:n])), tree.unflatten(out_ys, out[n:m])
+
+
+def _pair_structure(structure: Any) -> tuple[Any, Any]:
+    """The structures of the two parts of a pair."""
+    probe = tree.unflatten(structure, list(range(structure.num_leaves)))
+    if not isinstance(probe, tuple) or len(probe) != 2:
+        raise TreeError("not a pair")
+    return tree.structure(probe[0]), tree.structure(probe[1])
+
+
+@user_facing
+def while_loop(
+    condition: Callable[[tree.Tree], tree.Tree],
+    body: Callable[[tree.Tree], tree.Tree],
+    init: tree.Tree,
+    *,
+    checkpoint: Checkpoint = None,
+    progress: bool | str = False,
+) -> tree.Tree:
+    """value = init; while condition(value): value = body(value); return value.
+
+    Differentiable in both modes, to any order. `checkpoint` says what reverse mode keeps: None all that it will read; a
+    number S (or "online") so many values at once, chosen on the way; "full" the first. `progress`, a text, shows turns.
+
+    ```python
+    halve = lambda x: ad.while_loop(lambda y: y > 1.0, lambda y: y / 2, x)
+    ad.value_and_grad(halve)(10.0)  # → (0.625, 0.0625)
+    ```
+    """
+    return _while("while_loop", condition, body, init, checkpoint, progress)
+
+
+def _while(
+    name: str, condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, checkpoint: Any,
+    progress: bool | str,
+) -> Any:  # fmt: skip
+    if progress:
+        return told(progress, None, body, lambda turn: _while(name, condition, turn, init, checkpoint, False))
+    carry, structure = flattened(init, f"{name}: init")
+    types = types_of(carry)
+    single = tree.structure((tree.unflatten(structure, carry),))
+    held = Held(name, init, structure)
+    test = Body(condition, single, types, f"the condition of {name}", held, len(held.places))
+    if test.draws:
+        raise TraceError(
+            f"{name}: the condition drew random numbers. Draw them in the body, and carry what the condition needs."
+        )
+    turn = Body(body, single, types, f"the body of {name}", held, len(held.places))
+    if len(test.program.outputs) != 1 or test.program.output_types[0].shape != ():
+        raise ShapeError(
+            f"{name}: the condition must return one truth value; it returned "
+            f"{', '.join(str(t) for t in test.program.output_types)}."
+        )
+    check_carry(name, structure, types, turn.result, turn.program.output_types)
+    n = len(carry)
+    loop = While(
+        captured_first(test.program, n, len(test.captured)),
+        captured_first(turn.program, n, len(turn.captured)),
+        len(test.captured),
+        len(turn.captured),
+        plan_of(checkpoint, False, name),
+    )
+    last = tree.unflatten(structure, fresh(loop(*test.captured, *turn.captured, *carry), carry))
+    return carried(held, len(held.places), turn, last)
+
+
+@user_facing
+def fori_loop(
+    lower: tree.Tree,
+    upper: tree.Tree,
+    body: Callable[[tree.Tree, tree.Tree], tree.Tree],
+    init: tree.Tree,
+    *,
+    checkpoint: Checkpoint = None,
+    progress: bool | str = False,
+) -> tree.Tree:
+    """value = init; for i in range(lower, upper): value = body(i, value); return value.
+
+    The bounds may be traced. In the types of results i counts as an int of Python's: x * i has the dtype of x.
+    `checkpoint` is that of `scan`, or of `while_loop` if a bound is traced.
+
+    ```python
+    power = lambda x, n: ad.fori_loop(0, n, lambda i, y: y * x, 1.0)
+    ad.value_and_grad(power)(2.0, 5)  # → (32.0, 80.0)
+    ```
+    """
+    name = "fori_loop"
+    carry, structure = flattened(init, f"{name}: init")
+    types = types_of(carry)
+
+    def turn(i: Value, value: Any) -> Any:
+        new = body(Weaken()(i), value)
+        result, after = flattened(new, f"{name}: the body's result")
+        check_carry(name, structure, types, after, types_of(result))
+        return new  # itself: random generators in it are those that were handed in
+
+    if not isinstance(lower, Traced) and not isinstance(upper, Traced):
+        start, stop = operator.index(lower), operator.index(upper)
+        turns = np.arange(start, max(start, stop))
+        return _scan(name, lambda c, i: (turn(i, c), None), init, turns, None, False, checkpoint, progress)[0]
+    first = lower if isinstance(lower, Traced) else np.int64(lower)
+    goes_on, step = lambda state: state[0] < upper, lambda state: (state[0] + 1, turn(*state))
+    return _while(name, goes_on, step, (first, init), checkpoint, progress)[1]

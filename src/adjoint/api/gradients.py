@@ -1,0 +1,397 @@
+"""What users call: derivatives and batching of plain NumPy functions, over trees of arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (gives traced values NumPy's protocols)
+from adjoint import tree
+from adjoint.api.function import Function, Transformed
+from adjoint.base.errors import DtypeError, ShapeError
+from adjoint.base.source import here, user_facing
+from adjoint.ops.elementwise.select import StopGradient
+from adjoint.program.trace import Traced, bind, running
+from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (give others what they ask for)
+from adjoint.transform.arguments import Argnums, Selection, Side, fresh, plain_value, returned, run, select
+from adjoint.transform.batch_driver import run_lanes
+from adjoint.transform.drivers import (
+    Linearised,
+    checked_leaf,
+    checked_tangents,
+    gradient,
+    outside,
+    push_forward,
+    split_aux,
+    tangent_leaves,
+    transposed,
+)
+from adjoint.transform.generators import Held, leaves_of
+from adjoint.transform.nonfinite import lifted, settled, watched, watching
+from adjoint.transform.taylor import Known, Taylor, TaylorTracer
+
+tape_fast.install()
+
+
+def grad(
+    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, side: Side = None
+) -> Transformed:
+    """The gradient of a scalar function: `grad(f)(x)` has the structure, shapes and dtypes of `x`.
+
+    `argnums` names the arguments to differentiate, by position or by name; several give a tuple. With `has_aux` the
+    function returns (value, aux) and the result is (gradient, aux). For complex x and real f it is ∂f/∂x + i ∂f/∂y, the
+    direction of steepest ascent; with `holomorphic` it is f'(z). Integer leaves inside a tree are constants, and their
+    gradient is zero. With `side` "right" or "left" it is the limit of gradients as all numbers come from that side.
+
+    ```python
+    f = lambda x: np.sum(np.sin(x) ** 2)
+    ad.grad(f)(np.array([0.0, 1.0]))  # → [0.0, 0.909297…]
+    ad.grad(lambda a, b: a * b**2, argnums=("a", "b"))(2.0, 3.0)  # → (9.0, 12.0)
+    ad.grad(ad.grad(np.sin))(1.0)  # → -0.841470…
+    ```
+    """
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "side": side}
+    return Transformed(_grad, function, options)
+
+
+def value_and_grad(
+    function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, side: Side = None
+) -> Transformed:
+    """(value, gradient) in one call; ((value, aux), gradient) with `has_aux`. See `grad`.
+
+    ```python
+    ad.value_and_grad(lambda x: x**3)(2.0)  # → (8.0, 12.0)
+    ```
+    """
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "side": side}
+    return Transformed(_value_and_grad, function, options)
+
+
+@watched
+def _grad(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    _, aux, result = _gradients("grad", function, options, args, kwargs)
+    return (result, aux) if options["has_aux"] else result
+
+
+@watched
+def _value_and_grad(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    value, aux, result = _gradients("value_and_grad", function, options, args, kwargs)
+    return ((value, aux) if options["has_aux"] else value), result
+
+
+def _gradients(
+    name: str, function: Function, options: dict[str, Any], args: Any, kwargs: Any
+) -> tuple[Value, Any, Any]:
+    chosen = select(function, options["argnums"], args, kwargs, name)
+    if options["holomorphic"] and any(type_of(v).dtype.kind != "c" for v in chosen.values):
+        raise DtypeError(
+            f"{name}(holomorphic=True) needs complex arguments; {chosen.names[0]} is {type_of(chosen.values[0])}."
+        )
+    value, aux, gs = gradient(
+        lambda active: chosen.call(chosen.completed(active)),
+        chosen.values,
+        has_aux=options["has_aux"],
+        holomorphic=options["holomorphic"],
+        transformation=name,
+        side=options["side"],
+    )
+    return value, aux, chosen.result(_with_zeros(chosen, gs))
+
+
+def _with_zeros(chosen: Selection, active: Sequence[Value]) -> list[Value]:
+    """Gradients of all leaves: integer leaves have zeros of their own type."""
+    given = dict(zip(chosen.active, active, strict=True))
+    return [given[i] if i in given else type_of(leaf).zeros() for i, leaf in enumerate(chosen.leaves)]
+
+
+def _all_arguments(function: Function, primals: Sequence[Any], name: str) -> Selection:
+    if not isinstance(primals, tuple | list):
+        raise TypeError(
+            f"{name}: primals must be a tuple with one entry for each argument; got {type(primals).__name__}. Write "
+            f"{name}(f, (x,), …)."
+        )
+    return select(function, tuple(range(len(primals))), tuple(primals), {}, name)
+
+
+@user_facing
+@watched
+def jvp(
+    function: Function, primals: Sequence[tree.Tree], tangents: Sequence[tree.Tree], *, has_aux: bool = False
+) -> tuple[tree.Tree, ...]:
+    """(f(x), ∂f(x)[v]): value and directional derivative, by forward mode.
+
+    `primals` and `tangents` are tuples of trees.
+
+    ```python
+    ad.jvp(np.sin, (0.0,), (1.0,))  # → (0.0, 1.0)
+    ad.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))  # → (6.0, 3.0)
+    ```
+    """
+    chosen = _all_arguments(function, primals, "jvp")
+    if not isinstance(tangents, tuple | list):
+        raise TypeError(f"jvp: tangents must be a tuple like primals; got {type(tangents).__name__}.")
+    given = _tangents(chosen, tuple(tangents), "jvp tangents")
+    y, dy, aux = push_forward(
+        lambda active: chosen.call(chosen.completed(active)), chosen.values, given, has_aux=has_aux
+    )
+    return (y, dy, aux) if has_aux else (y, dy)
+
+
+def _tangents(chosen: Selection, given: Any, what: str) -> list[Value]:
+    """The tangents of the active leaves; integer leaves must have none that matter."""
+    leaves = tree.leaves_like(what, chosen.structure, given, "the primals", "the tangents")
+    for i, leaf in enumerate(leaves):
+        if (
+            i not in chosen.active
+            and leaf is not None
+            and not isinstance(leaf, Traced)
+            and np.any(np.not_equal(leaf, 0))
+        ):
+            raise DtypeError(
+                f"{what}: {chosen.names[i]} belongs to whole numbers, which do not move: its tangent must be zero or "
+                "None."
+            )
+    types, names = [type_of(v) for v in chosen.values], chosen.names
+    return checked_tangents([leaves[i] for i in chosen.active], types, what, [names[i] for i in chosen.active])
+
+
+class LinearMap:
+    """The derivative of a recorded function as a linear map; made by `linearize` (forwards) and `vjp` (backwards)."""
+
+    def __init__(self, recorded: Linearised, chosen: Selection, *, backwards: bool) -> None:
+        self._recorded, self._chosen, self._backwards = recorded, chosen, backwards
+
+    @user_facing
+    def __call__(self, *args: Any) -> Any:
+        recorded, chosen = self._recorded, self._chosen
+        if self._backwards:
+            if len(args) != 1:
+                raise TypeError(f"a pullback takes one cotangent, like the function's result; got {len(args)}.")
+            names = recorded.structure.paths()
+            given = tangent_leaves(args[0], recorded.structure, recorded.output_types, "vjp cotangent", names)
+            result = chosen.result(_with_zeros(chosen, fresh(recorded.pull(given), given)))
+        else:
+            given = _tangents(chosen, args, "linearize tangents")
+            result = tree.unflatten(recorded.structure, fresh(recorded.push(given), given))
+        return settled(result) if recorded.watch is not None else result
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "A derivative at one point holds the record of a run, and does not pickle. Pickle the function, and call "
+            "vjp or linearize again."
+        )
+
+    def __repr__(self) -> str:
+        kind = "pullback" if self._backwards else "pushforward"
+        return f"<{kind} through {len(self._recorded.entries)} recorded values>"
+
+
+@user_facing
+@watched
+def vjp(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple[tree.Tree, ...]:
+    """(f(x), pullback): `pullback(u)` is the tuple of ∂f(x)*[u], one for each argument; it can be called many times.
+
+    For complex values it is the adjoint with respect to Re⟨u, v⟩.
+
+    ```python
+    value, pullback = ad.vjp(lambda x, y: x * y, 2.0, 3.0)
+    pullback(1.0)  # → (3.0, 2.0)
+    ```
+    """
+    chosen = _all_arguments(function, primals, "vjp")
+    recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
+    y = tree.unflatten(recorded.structure, recorded.values)
+    pullback = LinearMap(recorded, chosen, backwards=True)
+    return (y, pullback, recorded.aux) if has_aux else (y, pullback)
+
+
+@user_facing
+@watched
+def linearize(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple[tree.Tree, ...]:
+    """(f(x), f_lin): `f_lin(*tangents)` is ∂f(x)[v], replayed from one recorded run of f.
+
+    ```python
+    value, pushforward = ad.linearize(lambda x: x**2, np.array([1.0, 2.0]))
+    pushforward(np.array([1.0, 0.0]))  # → [2.0, 0.0]
+    ```
+    """
+    chosen = _all_arguments(function, primals, "linearize")
+    recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
+    y = tree.unflatten(recorded.structure, recorded.values)
+    pushed = LinearMap(recorded, chosen, backwards=False)
+    return (y, pushed, recorded.aux) if has_aux else (y, pushed)
+
+
+def linear_transpose(function: Function, *primals: tree.Tree) -> Transformed:
+    """The transpose of a linear function: `linear_transpose(f, x)(u)` is the tuple of f*[u].
+
+    `primals` give shapes and dtypes only.
+    """
+    return Transformed(_linear_transpose, function, {"primals": primals})
+
+
+@watched
+def _linear_transpose(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    primals = tuple(tree.map(_example, p) for p in options["primals"])
+    chosen = _all_arguments(function, primals, "linear_transpose")
+
+    def cotangents(structure: Any, types: list[Any]) -> list[Value]:
+        return tangent_leaves(
+            args[0] if len(args) == 1 else args, structure, types, "linear_transpose cotangent", structure.paths()
+        )
+
+    found = transposed(lambda active: chosen.call(chosen.completed(active)), chosen.values, cotangents)
+    return chosen.result(_with_zeros(chosen, found))
+
+
+def _example(leaf: Any) -> Value:
+    """A zero of the leaf's type: only shape and dtype matter."""
+    return np.zeros(leaf.shape, leaf.dtype)[()] if isinstance(leaf, ArrayType) else leaf
+
+
+def vmap(
+    function: Function, in_axes: tree.Tree = 0, out_axes: tree.Tree = 0, *, axis_size: int | None = None
+) -> Transformed:
+    """Map a function over an axis of its arguments, all lanes at once.
+
+    `in_axes` is one axis for all arguments, or a tuple with an axis, None (not mapped) or a tree of these for each.
+    Python's own `if` and `while` on mapped values work: lanes that go different ways are run in groups. A random
+    generator that is mapped gives every lane a stream of its own; one that is not mapped gives all lanes the same
+    numbers.
+
+    ```python
+    ad.vmap(ad.grad(np.sin))(np.array([0.0, np.pi]))  # → [1.0, -1.0]
+    dot = ad.vmap(np.dot, in_axes=(0, None))
+    dot(np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones(2))  # → [3.0, 7.0]
+    ```
+    """
+    return Transformed(_vmap, function, {"in_axes": in_axes, "out_axes": out_axes, "axis_size": axis_size})
+
+
+@watched
+def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    in_axes, n = options["in_axes"], len(args)
+    if isinstance(in_axes, list | tuple) and len(in_axes) != n:
+        raise TypeError(f"vmap: in_axes has {len(in_axes)} entries, but the function was called with {n} arguments.")
+    axes = [*in_axes, *[0] * len(kwargs)] if isinstance(in_axes, list | tuple) else [in_axes] * n + [0] * len(kwargs)
+    everything = (*args, *kwargs.values())
+    leaves, structure = tree.flatten(everything)
+    chosen = tree.broadcast_prefix("vmap in_axes", tuple(axes), structure, "in_axes", "the arguments")
+    names = structure.paths()
+    held = Held("vmap", everything, structure)
+    leaves = held.split(leaves, chosen, options["axis_size"]) if held else leaves
+    values, mapped, sizes = [], [], {}
+    for leaf, axis, name in zip(leaves, chosen, names, strict=True):
+        if axis is None:
+            values.append(leaf)
+            mapped.append(False)
+            continue
+        value = plain_value(leaf, f"vmap: argument {name}")
+        shape = np.shape(value)
+        if not shape or not -len(shape) <= axis < len(shape):
+            raise ShapeError(
+                f"vmap: argument {name} has shape {shape}, so it has no axis {axis} to map over. Give None in in_axes "
+                "to pass it to all lanes."
+            )
+        sizes[name] = shape[axis]
+        values.append(np.moveaxis(value, axis, 0) if axis % len(shape) else value)
+        mapped.append(True)
+    size = options["axis_size"] if not sizes else next(iter(sizes.values()))
+    if size is None:
+        raise ShapeError(
+            "vmap: no argument is mapped, so the number of lanes is unknown. Give axis_size=…, or map an argument."
+        )
+    if any(found != size for found in sizes.values()) or (options["axis_size"] not in (None, size)):
+        raise ShapeError(
+            f"vmap: the mapped axes have different sizes: {', '.join(f'{k}: {v}' for k, v in sizes.items())}."
+        )
+
+    def call(new: Sequence[Value]) -> Any:
+        made = tree.unflatten(structure, new)
+        copies = held.copies(made)
+        result = function(*made[:n], **dict(zip(kwargs, made[n:], strict=True)))
+        return (result, leaves_of(copies)) if held else result
+
+    outputs, flags, out_structure = run_lanes(call, values, mapped, size)
+    if held:
+        out_structure = out_structure.children()[0]
+        k = out_structure.num_leaves
+        held.hand_back_lanes(outputs[k:], flags[k:], chosen, size)
+        outputs, flags = outputs[:k], flags[:k]
+    out_axes = tree.broadcast_prefix("vmap out_axes", options["out_axes"], out_structure, "out_axes", "the result")
+    placed = [
+        _placed(v, f, axis, size, path)
+        for v, f, axis, path in zip(outputs, flags, out_axes, out_structure.paths(), strict=True)
+    ]
+    return tree.unflatten(out_structure, fresh(placed, leaves))
+
+
+def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) -> Value:
+    """A result with its lanes along the axis asked for."""
+    if axis is None:
+        if mapped:
+            raise ShapeError(f"vmap: out_axes is None for result{path}, but it differs from lane to lane.")
+        return value.copy() if isinstance(value, np.ndarray) else value
+    if not mapped:
+        value = np.broadcast_to(value, (size, *np.shape(value)))
+    return np.moveaxis(value, 0, axis) if axis else value
+
+
+@user_facing
+@watched
+def jet(function: Function, primals: Sequence[tree.Tree], series: Sequence[tree.Tree]) -> tuple[tree.Tree, tree.Tree]:
+    """Taylor mode: derivatives of t ↦ f(x(t)) up to any order, from those of x.
+
+    `series[i]` lists the first, second, … derivatives of argument i at t = 0 (each like primals[i]). Returns (f(x),
+    [first, second, …]). The cost of each product grows with the square of the order.
+    """
+    chosen = _all_arguments(function, primals, "jet")
+    if len(series) != len(primals):
+        raise TypeError(f"jet: {len(primals)} primals but {len(series)} series.")
+    orders = {len(s) for s in series}
+    if len(orders) != 1:
+        raise ShapeError(f"jet: all series must have the same number of terms; got {sorted(orders)}.")
+    order = orders.pop()
+    terms = [_tangents(chosen, tuple(s[k] for s in series), f"jet series of order {k + 1}") for k in range(order)]
+    trace = Taylor(order)
+    with running(trace):
+        trace.started = here()
+        inputs = [
+            TaylorTracer(
+                trace,
+                Known(
+                    [v, *[None if terms[k][i] is None else terms[k][i] / math.factorial(k + 1) for k in range(order)]]
+                ),
+            )
+            for i, v in enumerate(lifted(chosen.values, watching()))
+        ]
+        y = run(trace, lambda: chosen.call(chosen.completed(inputs)))
+        leaves, structure = tree.flatten(y)
+        leaves = [checked_leaf(leaf) for leaf in leaves]
+        found = [trace.coefficients(leaf._series) if _mine(leaf, trace) else [leaf] + [None] * order for leaf in leaves]
+    values = [c[0] for c in found]
+    out = [
+        [type_of(v).zeros() if c[k] is None else c[k] * math.factorial(k) for v, c in zip(values, found, strict=True)]
+        for k in range(1, order + 1)
+    ]
+    result = tree.unflatten(structure, fresh([returned(v, trace, chosen.values) for v in values]))
+    return result, [tree.unflatten(structure, fresh(terms_k)) for terms_k in out]
+
+
+def _mine(leaf: Value, trace: Any) -> bool:
+    return isinstance(leaf, TaylorTracer) and leaf._trace is trace
+
+
+def stop_gradient(x: tree.Tree) -> tree.Tree:
+    """x, with derivative zero."""
+    return tree.map(lambda leaf: bind(StopGradient(), leaf), x)
+
+
+__all__ = [
+    "LinearMap", "Transformed", "grad", "jet", "jvp", "linear_transpose", "linearize", "outside", "split_aux",
+    "stop_gradient", "value_and_grad", "vjp", "vmap",
+]  # fmt: skip

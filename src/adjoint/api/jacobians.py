@@ -1,0 +1,282 @@
+"""Whole derivatives: Jacobians and Hessians."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api.gradients import Function, Transformed
+from adjoint.base.errors import DtypeError
+from adjoint.program.trace import live_trace
+from adjoint.program.types import Value, type_of
+from adjoint.transform.arguments import Argnums, Selection, fresh, select
+from adjoint.transform.batch_driver import run_lanes
+from adjoint.transform.drivers import Linearised
+from adjoint.transform.nonfinite import watched
+
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
+
+NAMES = {"forward": "jacfwd", "reverse": "jacrev", "auto": "jacobian"}
+
+
+PULL_COST = 1.1  # what a pulled direction costs, in pushed ones: about the same, as measured
+MEMORY = 1 << 29  # bytes that the directions which run at the same time may take by default
+
+
+def jacfwd(
+    function: Function,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
+) -> Transformed:
+    """The Jacobian by forward mode: one pushed direction for each input element.
+
+    A tree of outputs, each with the tree of inputs: every leaf has shape output.shape + input.shape.
+
+    `chunk_size` directions run at the same time, by default as many as fit into half a gigabyte (inside `jit`: all).
+
+    ```python
+    ad.jacfwd(np.cumprod)(np.array([2.0, 3.0]))  # → [[1.0, 0.0], [3.0, 2.0]]
+    ```
+    """
+    return _transformed("forward", function, argnums, has_aux, holomorphic, chunk_size)
+
+
+def jacrev(
+    function: Function,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
+) -> Transformed:
+    """The Jacobian by reverse mode: one pulled direction for each output element. Otherwise like `jacfwd`.
+
+    ```python
+    ad.jacrev(np.cumprod)(np.array([2.0, 3.0]))  # → [[1.0, 0.0], [3.0, 2.0]]
+    ```
+    """
+    return _transformed("reverse", function, argnums, has_aux, holomorphic, chunk_size)
+
+
+def jacobian(
+    function: Function,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
+    mode: str = "auto",
+) -> Transformed:
+    """The Jacobian by the mode that takes fewer directions, otherwise like `jacfwd`.
+
+    n inputs take n pushed directions, m outputs m pulled ones: "auto" is "reverse" for a wide Jacobian (m < n), and
+    "forward" for a tall or square one, which keeps nothing. `mode` may name one. For a sparse Jacobian see
+    `ad.sparse.jacobian`.
+
+    ```python
+    ad.jacobian(lambda x: np.stack([x[0] * x[1], x[1] ** 2]))(np.array([2.0, 3.0]))  # → [[3.0, 2.0], [0.0, 6.0]]
+    ```
+    """
+    if mode not in NAMES:
+        raise ValueError(f'jacobian: mode={mode!r} is not known. Give "auto", "forward" or "reverse".')
+    return _transformed(mode, function, argnums, has_aux, holomorphic, chunk_size)
+
+
+def _transformed(
+    mode: str, function: Function, argnums: Argnums, has_aux: bool, holomorphic: bool, chunk_size: int | None
+) -> Transformed:
+    if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
+        raise ValueError(f"{NAMES[mode]}: chunk_size is a whole number above zero, or None; got {chunk_size!r}.")
+    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": mode, "chunk": chunk_size}
+    return Transformed(_jacobian, function, options)
+
+
+@watched
+def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    name = NAMES[options["mode"]]
+    chosen = select(function, options["argnums"], args, kwargs, name)
+    if any(type_of(v).dtype.kind == "c" for v in chosen.values) and not options["holomorphic"]:
+        raise DtypeError(
+            f"{name} of complex arguments needs holomorphic=True: a function of z and conj(z) has no single complex "
+            "Jacobian. Use jvp or vjp."
+        )
+    recorded = Linearised(
+        lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options["has_aux"]
+    )
+    _check_holomorphic(recorded, name)
+    mode = options["mode"] if options["mode"] != "auto" else cheaper_mode(recorded)
+    chunk = options["chunk"] or default_chunk(recorded)
+    conjugate = options["holomorphic"]
+    blocks = _columns(recorded, chunk) if mode == "forward" else _rows(recorded, chunk, conjugate=conjugate)
+    result = tree.unflatten(
+        recorded.structure,
+        [
+            chosen.result(_with_integers(chosen, fresh(row), t))
+            for row, t in zip(blocks, recorded.output_types, strict=True)
+        ],
+    )
+    return (result, recorded.aux) if options["has_aux"] else result
+
+
+def _check_holomorphic(recorded: Linearised, name: str) -> None:
+    """A real result that moves with complex arguments is not holomorphic: the two modes would not agree on it."""
+    if all(t.dtype.kind != "c" for t in recorded.input_types):
+        return
+    for t, place in zip(recorded.output_types, recorded.places, strict=True):
+        if t.dtype.kind != "c" and place >= 0:
+            raise DtypeError(
+                f"{name}(holomorphic=True) needs complex results; the function returned {t}, and a real function of "
+                "complex numbers is not holomorphic. Use grad or vjp, or return it with has_aux=True."
+            )
+
+
+def _with_integers(chosen: Selection, row: Sequence[Value], out: Any) -> list[Value]:
+    full: list[Any] = [np.zeros((*out.shape, *np.shape(leaf)), type_of(leaf).dtype) for leaf in chosen.leaves]
+    for i, block in zip(chosen.active, row, strict=True):
+        full[i] = block
+    return full
+
+
+def numbers(types: Sequence[Any]) -> int:
+    """How many numbers values of these types hold together."""
+    return sum(math.prod(t.shape) for t in types)
+
+
+def cheaper_mode(recorded: Linearised) -> str:
+    """ "forward" or "reverse": one direction costs about the same in both, so their number decides."""
+    return "reverse" if numbers(recorded.output_types) < numbers(recorded.input_types) else "forward"
+
+
+def default_chunk(recorded: Linearised) -> int | None:
+    """How many directions fit into MEMORY; None when a program is being recorded, which runs who knows where.
+
+    A direction takes one number for each number that the record computed, and one for each input and output.
+    """
+    trace = live_trace()
+    while trace is not None:
+        if trace.records:
+            return None
+        trace = trace.outer
+    each = numbers(recorded.input_types) + numbers(recorded.output_types) + sum(map(_extent, recorded.entries))
+    return max(1, MEMORY // (8 * max(1, each)))
+
+
+def _extent(entry: Any) -> int:
+    """About how many numbers an entry of the record stands for: as many as the largest value or type that it holds."""
+    _, _, _, x, y, z, types = entry
+    held = (*(x if isinstance(x, _SEQUENCE) else (x,)), y, *(z if isinstance(z, _SEQUENCE) else (z,)), *(types or ()))
+    return max((math.prod(v.shape) for v in held if hasattr(v, "shape")), default=0)
+
+
+_SEQUENCE: Any = (tuple, list)
+
+
+def _basis(types: Sequence[Any], first: int, last: int) -> list[Value]:
+    """For each leaf a stack of tangents that together run through the unit vectors from `first` to before `last`."""
+    stacks: list[Value] = []
+    start = 0
+    for t in types:
+        n = math.prod(t.shape)
+        stack = np.zeros((last - first, n), t.dtype)
+        here = np.arange(max(first, start), min(last, start + n))
+        stack[here - first, here - start] = 1
+        stacks.append(stack.reshape(last - first, *t.shape))
+        start += n
+    return stacks
+
+
+def _mapped(
+    function: Callable[[Sequence[Value]], Sequence[Value]],
+    types: Sequence[Any],
+    out_types: Sequence[Any],
+    chunk: int | None,
+    unit: complex = 1,
+) -> list[Value]:
+    """A linear function of all unit vectors: for each of its results a stack, chunk by chunk."""
+    size = numbers(types)
+    if not size:
+        return [np.zeros((0, *t.shape), t.dtype) for t in out_types]
+    chunk = size if chunk is None else min(chunk, size)
+    parts: list[list[Value]] = []
+    for first in range(0, size, chunk):
+        last = min(first + chunk, size)
+        stacks = [s * s.dtype.type(unit) if s.dtype.kind == "c" else s for s in _basis(types, first, last)]
+        out, flags, _ = run_lanes(lambda lanes: list(function(lanes)), stacks, [True] * len(stacks), last - first)
+        full = [z if f else np.broadcast_to(z, (last - first, *np.shape(z))) for z, f in zip(out, flags, strict=True)]
+        parts.append(full)
+    return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def _columns(recorded: Linearised, chunk: int | None) -> list[list[Value]]:
+    """blocks[output][input] from one pushed direction per input element."""
+    pushed = _mapped(recorded.push, recorded.input_types, recorded.output_types, chunk)
+    blocks: list[list[Value]] = []
+    for column in pushed:
+        row, start = [], 0
+        for t in recorded.input_types:
+            n = math.prod(t.shape)
+            part = np.moveaxis(column[start : start + n], 0, -1)
+            row.append(np.reshape(part, (*part.shape[:-1], *t.shape)))
+            start += n
+        blocks.append(row)
+    return blocks
+
+
+def _rows(recorded: Linearised, chunk: int | None, *, conjugate: bool) -> list[list[Value]]:
+    """blocks[output][input] from one pulled direction per output element.
+
+    A complex output of a real input needs two: pull(u) = Re(Jᴴ u), so that J = pull(1) + i pull(i).
+    """
+
+    def pulled(unit: complex) -> list[Value]:
+        return _mapped(recorded.pull, recorded.output_types, recorded.input_types, chunk, unit)
+
+    real = [t.dtype.kind != "c" for t in recorded.input_types]
+    first = pulled(1)
+    second = pulled(1j) if any(real) and any(t.dtype.kind == "c" for t in recorded.output_types) else first
+    blocks: list[list[Value]] = []
+    start = 0
+    for t in recorded.output_types:
+        n = math.prod(t.shape)
+
+        def block(stack: Value, t: Any = t, start: int = start, n: int = n) -> Value:
+            return np.reshape(stack[start : start + n], (*t.shape, *np.shape(stack)[1:]))
+
+        row: list[Value] = []
+        for p, q, is_real in zip(first, second, real, strict=True):
+            if is_real:
+                row.append(block(p) + t.dtype.type(1j) * block(q) if t.dtype.kind == "c" else block(p))
+            else:
+                row.append(np.conjugate(block(p)) if conjugate else block(p))
+        blocks.append(row)
+        start += n
+    return blocks
+
+
+def hessian(
+    function: Function,
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    chunk_size: int | None = None,
+) -> Transformed:
+    """The matrix of second derivatives (forward over reverse). For trees: a tree of trees, each leaf of shape
+    output.shape + input.shape + input.shape; for a scalar function of one array x: x.shape + x.shape.
+
+    `chunk_size` columns are found at the same time, by default as many as fit into half a gigabyte. For a sparse
+    Hessian see `ad.sparse.hessian`.
+
+    ```python
+    ad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0]))  # → [[6.0, 4.0], [4.0, 0.0]]
+    ```
+    """
+    inner = jacrev(function, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic, chunk_size=chunk_size)

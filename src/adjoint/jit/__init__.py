@@ -1,0 +1,61 @@
+"""Compiled functions: traced once for each signature, simplified, compiled, and called without Python from then on.
+
+`pipeline` is the picture of it. This file is the door: `adjoint.jit` is the function below, which loads the rest when
+it is first called, so that `import adjoint` stays quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+if TYPE_CHECKING:
+    from adjoint.jit.function import Function, Jitted
+
+__all__ = ["jit"]
+
+
+@overload
+def jit(
+    function: Function,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    strict: bool = False,
+) -> Jitted: ...
+@overload
+def jit(
+    function: None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    strict: bool = False,
+) -> Callable[[Function], Jitted]: ...
+def jit(
+    function: Function | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    strict: bool = False,
+) -> Jitted | Callable[[Function], Jitted]:
+    """The function, compiled: traced once for each kind of arguments, and run as machine code from then on.
+
+    Arguments are trees of arrays and numbers; texts, flags, functions, None, and what `static_argnums` or
+    `static_argnames` name, are part of the program. Python's own control flow works: each answer that it is given
+    becomes a guard, and arguments that answer differently are traced again. When that has happened too often, a call
+    runs as plain Python and a warning says why; with `strict` it raises. Numbers, flags and functions in closures,
+    defaults and globals that the function names are looked at in each call, and arrays among them are inputs; so is
+    what the functions read that it names there or is given, unless they belong to a library. Attributes, and what
+    containers hold, are as they were when it was traced.
+
+    ```python
+    fast = ad.jit(ad.value_and_grad(lambda x: np.sum(x**2)))
+    fast(np.array([1.0, 2.0]))  # → (5.0, [2.0, 4.0])
+    ```
+    """
+    options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "strict": strict}
+    made: Any = importlib.import_module("adjoint.jit.function").Jitted
+    if function is None:
+        return lambda f: made(f, options)
+    return made(function, options)

@@ -1,0 +1,191 @@
+"""A compiled way through a function as a specialisation of its entry: calls that take it never see Python code.
+
+Arguments become patterns to match, results a recipe to build. What the entry cannot express (random generators and
+containers of the user's among the arguments) is answered by Python code instead, which looks at every call anew.
+"""
+
+# pyright: basic
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.compile.callable import (
+    ArrayLeaf,
+    Build,
+    Captured,
+    Cell,
+    Constant,
+    Current,
+    DictNode,
+    DictOf,
+    Equal,
+    Global,
+    ListNode,
+    ListOf,
+    Made,
+    Node,
+    NumberLeaf,
+    ObjectNode,
+    Output,
+    OutputType,
+    Same,
+    Specialisation,
+    TupleNode,
+    TupleOf,
+)
+from adjoint.compile.callable import Fixed as FixedObject
+from adjoint.jit.environment import EMPTY, Read, is_input
+from adjoint.jit.pipeline import Executable
+from adjoint.jit.signature import Call, Fixed
+from adjoint.jit.trace import Way
+from adjoint.program.trace import live_variable
+from adjoint.transform.nonfinite import watch_variable
+from adjoint.tree.containers import items
+from adjoint.tree.kinds import Static
+from adjoint.tree.records import is_record_type
+from adjoint.tree.structure import Structure
+
+COMPARED = (str, bytes, bool, int, float, complex)
+
+
+class NotMatched(Exception):
+    """The entry has no pattern or recipe for this."""
+
+
+def specialisation(way: Way, made: Executable, call: Call) -> Specialisation | None:
+    """The calls that take a way, for the entry; None when it must be answered by Python code."""
+    kernel = made.kernel
+    if kernel is None or way.stateful or way.captured:
+        return None
+    try:
+        slots = dict(zip(call.inputs, range(len(call.inputs)), strict=True))
+        leaves = [_leaf(leaf, slots.get(number)) for number, leaf in enumerate(call.leaves)]
+        arguments, keywords = _pattern(call.structure, leaves).items
+        return Specialisation(
+            kernel=kernel.address,
+            inputs=len(call.values),
+            positional=arguments.items,
+            keywords=keywords.items,
+            captured=[*_captured(call.around.reads, len(call.inputs)), *_alone(way.acts)],
+            outputs=[OutputType(t.dtype, t.shape) for t in kernel.output_types],
+            result=_recipe(way),
+            constants=kernel.constants,
+            workspace=kernel.workspace,
+            context=kernel.context,
+            heavy=kernel.heavy,
+            calls_back=kernel.calls_back,
+            retry=bool(way.expected),
+            keep=(kernel, way),
+        )
+    except NotMatched:
+        return None
+
+
+def _leaf(leaf: Any, slot: int | None) -> Node:
+    """The pattern of an argument; `slot` is its number among the inputs, None for what is part of the program."""
+    if slot is None:
+        return _object(leaf.value if type(leaf) is Fixed else leaf)
+    if type(leaf) is np.ndarray and leaf.dtype.isnative:
+        return ArrayLeaf(slot, leaf.dtype, leaf.shape)
+    if type(leaf) in (float, int, complex) or (isinstance(leaf, np.generic) and leaf.dtype.type is type(leaf)):
+        return NumberLeaf(slot, type(leaf))
+    raise NotMatched
+
+
+def _object(value: Any) -> Node:
+    return Equal(value) if type(value) in COMPARED else Same(value)
+
+
+def _captured(reads: Sequence[Read], slot: int) -> Iterator[Captured]:
+    """Patterns for what the function reads beside its arguments; its arrays are the inputs from `slot` on."""
+    for read in reads:
+        value = read.value()
+        if isinstance(value, ModuleType):
+            continue
+        if value is EMPTY:
+            raise NotMatched
+        node = _object(value)
+        if is_input(value):
+            node, slot = _leaf(value, slot), slot + 1
+        if read.kind == "cell":
+            yield Cell(read.owner, node)
+        elif read.kind == "global":
+            yield Global(read.owner.__globals__, read.key, node)
+        elif isinstance(node, ArrayLeaf):  # a default, or an argument of partial: the array stays, its content may not
+            yield FixedObject(value, node)
+
+
+def _alone(acts: bool) -> Iterator[Captured]:
+    """Nothing watches every operation; for a program with effects, nothing runs that wants to know of them."""
+    yield Current(watch_variable(), Same(None))
+    if acts:
+        yield Current(live_variable(), Same(None))
+
+
+def _folded(structure: Structure, leaves: Sequence[Any], build: Callable[[Any, Any, list[Any]], Any]) -> Any:
+    """Put a tree together from its leaves up: `build(class, data, children)` for each container."""
+    stack: list[Any] = []
+    rest = list(leaves)
+    for node in reversed(structure.nodes):
+        if node is None:
+            stack.append(rest.pop())
+            continue
+        cls, arity, data = node
+        children = stack[: -arity - 1 : -1]
+        if arity:
+            del stack[-arity:]
+        stack.append(build(cls, data, children))
+    return stack[0]
+
+
+def _pattern(structure: Structure, leaves: Sequence[Node]) -> Any:
+    def container(cls: Any, data: Any, children: list[Any]) -> Node:
+        if cls is list:
+            return ListNode(children)
+        if cls is dict:
+            return DictNode(dict(zip(data, children, strict=True)))
+        if cls is type(None):
+            return Same(None)
+        if issubclass(cls, tuple):
+            return TupleNode(children, cls)
+        if cls is Static:
+            return _object(data.value)
+        if is_record_type(cls) and cls.__dictoffset__:
+            return ObjectNode(cls, dict(zip(data, children, strict=True)))
+        raise NotMatched
+
+    return _folded(structure, leaves, container)
+
+
+def _recipe(way: Way) -> Build:
+    numbers = iter(range(len(way.program.outputs)))
+    leaves = [
+        _constant(way.constants[i]) if i in way.constants else Output(next(numbers))
+        for i in range(way.outputs.num_leaves)
+    ]
+
+    def container(cls: Any, data: Any, children: list[Any]) -> Build:
+        if cls is tuple:
+            return TupleOf(children)
+        if cls is list:
+            return ListOf(children)
+        if cls is dict:
+            return DictOf(dict(items(data, children)))
+        if cls is type(None):
+            return Constant(None)
+        raise NotMatched
+
+    try:
+        return _folded(way.outputs, leaves, container)
+    except NotMatched:  # a container of the user's: all leaves go into it in one step
+        return Made(lambda *found: tree.unflatten(way.outputs, found), leaves)
+
+
+def _constant(leaf: Any) -> Build:
+    return Made(leaf.copy, ()) if isinstance(leaf, np.ndarray) else Constant(leaf)

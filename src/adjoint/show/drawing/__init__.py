@@ -1,0 +1,1 @@
+"""The computation graph as a picture: layers, crossings, coordinates, labels."""

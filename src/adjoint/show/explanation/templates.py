@@ -1,0 +1,137 @@
+"""Formulas of many operations: one is written for each kind of operation, and the names are filled in.
+
+A formula that depends on values (a `where` whose condition is known) is written for its operation alone; the general
+one, with the condition, stands beside it for a page that tries other values.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from adjoint.program.types import type_of
+from adjoint.show.explanation.formulas import (
+    Apply,
+    Formula,
+    Number,
+    Symbol,
+    adjoint_formula,
+    covers,
+    forward_formula,
+    pull_program,
+    pulled_formula,
+    push_program,
+    read,
+    tangent_formula,
+)
+from adjoint.show.explanation.model import Event, Story, Variable
+from adjoint.show.explanation.notation import accented, text
+
+__all__ = ["Templates"]
+
+PLACE = 0xE000  # private letters stand for variables
+MOST_TERMS = 12  # of a sum over everything that reads a variable
+_PLACES = re.compile("([\ue000-\uf8ff][\u0304\u0307]*)")
+_ACCENTS = {"": "", "\u0304": "bar", "\u0307": "dot"}
+Pieces = list[Any]  # texts, and (number of the variable in the operation, accent)
+General = tuple[str, list[str]] | None
+
+
+class Templates:
+    """The texts of all operations of a story."""
+
+    def __init__(self, story: Story) -> None:
+        self.hides = any(v.hidden for v in story.variables)
+        self._known: dict[Any, tuple[Pieces | None, Pieces | None, list[Pieces | None], bool]] = {}
+        self._loose: set[int] = set()  # events whose formulas depend on values
+
+    def of(self, event: Event, key: Any) -> tuple[str, str, list[str], General]:
+        """What the operation computes, its tangent, and what it adds to the adjoint of each operand ("": nothing).
+
+        Last, tangent and terms for any values, when these are for those of the story alone.
+        """
+        if len(event.outputs) > 1:
+            return *self._alone(event), None
+        literals = tuple(None if isinstance(a, Variable) else repr(a.value) for a in event.operands)
+        full = (key, literals)
+        if full not in self._known:
+            self._known[full] = _template(event)
+        forward, tangent, terms, depends = self._known[full]
+        if depends:
+            self._loose.add(event.number)
+        if self.hides:
+            return *self._alone(event), ("", [""] * len(terms)) if depends else None
+        names = [getattr(a, "name", "") for a in (*event.operands, *event.outputs)]
+        general = _filled(tangent, names), [_filled(term, names) for term in terms]
+        if depends:
+            return *self._alone(event), general
+        return _filled(forward, names), *general, None
+
+    def _alone(self, event: Event) -> tuple[str, str, list[str]]:
+        moves = any(v.moves for v in event.outputs)
+        tangent = tangent_formula(event) if moves else None
+        terms = [pulled_formula(event, i) if moves and m else None for i, m in enumerate(event.moving)]
+        return text(forward_formula(event)), _text(tangent), [_text(term) for term in terms]
+
+    def loose(self, story: Story) -> list[bool]:
+        """For each variable, whether the formula of its adjoint depends on values, by way of hidden ones too."""
+        found = [False] * len(story.variables)
+        for event in reversed(story.events):
+            inner = event.number in self._loose or any(found[v.number] and v.hidden for v in event.outputs)
+            for a in event.operands if inner else ():
+                if isinstance(a, Variable):
+                    found[a.number] = True
+        return found
+
+    def adjoint(self, v: Variable) -> str:
+        """The adjoint of a variable in a story with hidden ones, whose terms do not stand one by one."""
+        if not self.hides or not v.moves or len(v.uses) > MOST_TERMS:
+            return ""
+        return _text(adjoint_formula(v))
+
+
+def _text(formula: Formula | None) -> str:
+    return "" if formula is None else text(formula)
+
+
+def _template(event: Event) -> Any:
+    count = len(event.operands)
+    operands = [
+        Symbol(chr(PLACE + i)) if isinstance(a, Variable) else Number(a.value) for i, a in enumerate(event.operands)
+    ]
+    out = [Symbol(chr(PLACE + count))]
+    types = [type_of(a.value) for a in event.operands]
+    whole: list[Any] = [Apply(event.op, tuple(operands), covers(event.op, types))]
+    moving = event.moving
+    tangent = None
+    terms: list[Any] = [None] * count
+    if any(v.moves for v in event.outputs):
+        program = push_program(event)
+        if program is not None:
+            dots = [Symbol(chr(PLACE + i), "dot") for i, m in enumerate(moving) if m]
+            tangent = read(program, [*operands, *out, *dots])[0]
+        program = pull_program(event)
+        if program is not None:
+            found = iter(read(program, [Symbol(chr(PLACE + count), "bar"), *operands, *out]))
+            terms = [next(found) if m else None for m in moving]
+    whole += [tangent, *terms]
+    pieces = [None if formula is None else _pieces(text(formula)) for formula in whole]
+    return pieces[0], pieces[1], pieces[2:], any(_depends(formula) for formula in whole[1:])
+
+
+def _depends(formula: Any) -> bool:
+    return isinstance(formula, Apply) and (formula.title == "select" or any(map(_depends, formula.parts)))
+
+
+def _pieces(written: str) -> Pieces:
+    return [
+        (ord(piece[0]) - PLACE, _ACCENTS.get(piece[1:], "bar dot")) if k % 2 else piece
+        for k, piece in enumerate(_PLACES.split(written))
+    ]
+
+
+def _filled(pieces: Pieces | None, names: list[str]) -> str:
+    if pieces is None:
+        return ""
+    return "".join([p if isinstance(p, str) else accented(names[p[0]], p[1]) for p in pieces])

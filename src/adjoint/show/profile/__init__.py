@@ -1,0 +1,1 @@
+"""Profiles: where the time of a function and of its gradient goes."""

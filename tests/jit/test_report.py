@@ -1,0 +1,104 @@
+"""f.report(): every specialisation, why it was made, and what is left to NumPy and to Python."""
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.base.config import config
+from adjoint.jit.report import shortened
+
+
+@pytest.fixture(scope="module")
+def fast() -> Any:
+    @ad.jit
+    def model(x: Any, how: str = "plain", n: int = 3) -> Any:
+        if np.sum(x) > 0:
+            return np.sum(np.abs(np.linalg.eigvals(np.diag(x)))) * n
+        return x[0]
+
+    x = np.ones(3)
+    for _ in range(4):
+        model(x)
+    model(-x)
+    model(x.astype(np.float32), n=2, how="other")
+    return model
+
+
+def test_what_it_holds(fast: Any) -> None:
+    positive, negative, third = fast.report().specialisations
+    assert positive.guards[0].startswith("bool is True at test_report.py")
+    assert negative.guards[0].startswith("bool is False at test_report.py")
+    assert positive.arguments == negative.arguments == {"x": "float64[3]"}
+    assert third.arguments == {"x": "float32[3]", "how": "'other'", "n": "int64[]~"}
+    assert (positive.calls, negative.calls, third.calls) == (4, 1, 1)
+    assert positive.why == "the first call of this kind"
+    assert "another answer: bool" in negative.why
+    assert "test_report.py" in negative.why
+    for one in (positive, negative, third):
+        assert {"trace", "simplify", "compile", "first run"} <= set(one.seconds)
+        assert all(s > 0 for s in one.seconds.values())
+        assert one.how == "compiled"
+        assert one.equations[0] >= one.equations[1] > 0
+    assert any("eig" in call and "test_report.py" in call for call in positive.callbacks)
+    assert not negative.callbacks
+
+
+def test_how_it_is_shown(fast: Any) -> None:
+    report = fast.report()
+    text = str(report)
+    assert text.startswith("model: 3 specialisations, 6 calls of them")
+    for words in ("holds when bool is True at", "made for", "if np.sum(x) > 0:", "how: 'other'", "calls      4"):
+        assert words in text
+    page = report._repr_html_()
+    assert page.count("<tr>") == page.count("</tr>") > 10
+    assert "&gt; 0" in page
+    from rich.console import Console
+
+    console = Console(width=200, file=io.StringIO())
+    console.print(report)
+    assert "holds when" in console.file.getvalue()
+    assert report.as_dict()["specialisations"][2]["arguments"]["n"] == "int64[]~"
+
+
+def test_calls_that_ran_as_python() -> None:
+    def f(x: Any) -> Any:
+        return x if x > 0 else -x
+
+    fast = ad.jit(f)
+    ad.grad(fast)(2.0)
+    report = fast.report()
+    assert report.eager_calls == 1
+    assert report.eager_reasons == ["it asks for values, inside a transformation"]
+    assert "1 as plain Python (it asks" in str(report)
+
+    sizes = ad.jit(lambda n: np.arange(n).sum())
+    with config.override(specialisations=1):
+        sizes(2)
+        with pytest.warns(RuntimeWarning):
+            sizes(3)
+    assert sizes.report().eager_calls == 1
+    assert "more than 1 specialisations" in str(sizes.report())
+
+
+def test_calls_inside_transformations() -> None:
+    fast = ad.jit(lambda x: np.sum(np.sin(x)))
+    ad.grad(fast)(np.ones(2))
+    (one,) = fast.report().specialisations
+    assert one.why == "a call inside a transformation"
+    assert one.calls == 1
+    assert one.how == "compiled"
+    assert one.seconds["compile"] > 0
+    assert len(one.kernels) >= 2  # the way forth and the way back
+
+
+def test_before_the_first_call() -> None:
+    report = ad.jit(np.sin).report()
+    assert str(report) == "sin: 0 specialisations, 0 calls of them"
+
+
+def test_many_steps_are_counted() -> None:
+    assert shortened(["a", "b"], 3) == ["a", "b"]
+    assert shortened(list("abcde"), 3) == ["a", "b", "and 3 more"]
