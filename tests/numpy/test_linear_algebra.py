@@ -256,8 +256,7 @@ def test_raw_qr_of_a_triangular_matrix_has_no_derivative() -> None:
     value, pull = ad.vjp(lambda a: linalg.qr(a, mode="raw"), np.eye(3))
     for found, wanted in zip(value, linalg.qr(np.eye(3), mode="raw"), strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-15)
-    with pytest.raises(np.linalg.LinAlgError):
-        pull((np.ones((3, 3)), np.ones(3)))
+    assert np.any(np.isnan(pull((np.ones((3, 3)), np.ones(3)))[0]))
     with pytest.raises(ValueError, match="mode"):
         ad.vjp(lambda a: linalg.qr(a, mode="some"), np.eye(3))
 

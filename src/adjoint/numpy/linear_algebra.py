@@ -125,7 +125,7 @@ def _reflections(q: Value, r: Value) -> tuple[Value, Value]:
     """(h, τ): the reflections 1 - τⱼ vⱼ vⱼᴴ whose product is Q, and R, packed as LAPACK does and transposed.
 
     Q - 1 = -V T Vᴴ is a product of a lower and an upper triangular matrix, found by elimination: V stands below the
-    diagonal, and τ on the diagonal of T. Where a column needs no reflection there is no derivative: an error.
+    diagonal, and τ on the diagonal of T. Where a column needs no reflection there is no derivative: NaN.
     """
     m, k = q.shape[-2:]
     n = min(m - 1, k)  # in the last row there is nothing left to reflect, but a phase of a complex number

@@ -119,8 +119,8 @@ def test_order_of_rows() -> None:
 
 
 def test_rank_deficient_matrices_have_no_derivative() -> None:
-    with pytest.raises(np.linalg.LinAlgError):
-        ad.jvp(QR(), (np.zeros((3, 2)),), (np.ones((3, 2)),))
+    for part in ad.jvp(QR(), (np.zeros((3, 2)),), (np.ones((3, 2)),))[1]:
+        assert np.any(np.isnan(part))
 
 
 @pytest.mark.parametrize("op, shape, words", [

@@ -13,12 +13,14 @@ import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Flat, Implicit, total
+from adjoint.ops.linalg.degenerate_blocks import ROUNDING
 from adjoint.ops.linalg.matrices import (
     Stacked,
     check_matrix,
     check_square,
     complement_pull,
     complement_push,
+    diagonal,
     each_matrix,
     factor_dtype,
     from_triangle,
@@ -44,6 +46,20 @@ def right_divide(x: Value, r: Value) -> Value:
 def right_divide_adjoint(x: Value, r: Value) -> Value:
     """x R⁻ᴴ for upper triangular R."""
     return adjoint_matrix(_upper(r, adjoint_matrix(x)))
+
+
+def regular(r: Value, y: Value) -> tuple[Value, Value]:
+    """(R, 1) for upper triangular R that y will be divided by; for a singular one (1, NaN), or (1, 1) if y is zero.
+
+    So of a stack one matrix without a derivative gets NaN, and the others have theirs. A diagonal element within
+    rounding of its column counts as zero.
+    """
+    n = r.shape[-1]
+    size, column = np.abs(diagonal(r)), np.max(np.abs(r), axis=-2, initial=0)
+    lost = np.any(size <= column * (ROUNDING * n * np.finfo(size.dtype).eps), axis=-1, keepdims=True)[..., None]
+    moves = np.any(np.not_equal(y, 0), axis=(-2, -1), keepdims=True)
+    one = np.where(np.logical_and(lost, moves), size.dtype.type(np.nan), size.dtype.type(1))
+    return np.where(lost, np.eye(n, dtype=r.dtype), r), one
 
 
 @primitive
@@ -88,7 +104,7 @@ class QR(Stacked, Implicit):
 
     If `full`, a tall Q is completed to a square one and R has rows of zeros below. The completing columns are any
     basis of what is left; they take the smallest change that keeps them orthogonal, so gradients are right for
-    functions that do not depend on the choice.
+    functions that do not depend on the choice. Where R₁ is singular there is no derivative: NaN.
     """
 
     full: bool = False
@@ -114,7 +130,8 @@ class QR(Stacked, Implicit):
         k, complete = min(m, n), self.full and m > n
         q, r = (all_q[..., :k], all_r[..., :k, :]) if complete else (all_q, all_r)
         qh, first = adjoint_matrix(q), r if k == n else r[..., :k]
-        x = right_divide(da if k == n else da[..., :k], first)
+        first, one = regular(first, da)
+        x = right_divide(da if k == n else da[..., :k], first) * one
         c = np.matmul(qh, x)
         t = self.triangle(c)
         dq, dr = x - np.matmul(q, t), np.matmul(t, first)
@@ -143,7 +160,9 @@ class QR(Stacked, Implicit):
         c_bar = above + adjoint_matrix(above) + spread_diagonal(real_diagonal(t_bar))
         if k < n and r_bar is not None:
             c_bar = c_bar - np.matmul(r_bar[..., k:], adjoint_matrix(r[..., k:]))
-        a_bar = right_divide_adjoint(total(q_bar, np.matmul(q, c_bar)), first)
+        right = total(q_bar, np.matmul(q, c_bar))
+        first, one = regular(first, right)
+        a_bar = right_divide_adjoint(right, first) * one
         if k < n:
             rest = np.matmul(q, r_bar[..., k:]) if r_bar is not None else np.zeros((*q.shape[:-1], n - k), a_bar.dtype)
             a_bar = np.concatenate([a_bar, rest], axis=-1)
@@ -165,7 +184,7 @@ class RowFactors(Stacked, Implicit):
 
         L̇₁ = L₁ tril(X),    U̇₁ = triu(X) U₁,    L̇₂ = D₂ U₁⁻¹ - L₂ triu(X) (tall),    U̇₂ = L₁⁻¹ D₂ - tril(X) U₂ (wide),
 
-    where tril is strict, triu is not.
+    where tril is strict, triu is not. Where U₁ is singular there is no derivative: NaN.
     """
 
     several = True
@@ -189,13 +208,14 @@ class RowFactors(Stacked, Implicit):
         k = min(m, n)
         square = packed[..., :k, :k]
         d = np.take_along_axis(dxs[0], np.expand_dims(order, -1), axis=-2)
-        x = right_divide(_unit_lower(square, d[..., :k, :k]), square)
+        divisor, one = regular(upper(square), d)
+        x = right_divide(_unit_lower(square, d[..., :k, :k]), divisor) * one
         low, up = strict_lower(x), upper(x)
         # L̇ below the diagonal and U̇ above it do not meet: their sum is the tangent of the packed matrix
         out = strict_lower(np.matmul(unit(square), low)) + np.matmul(up, upper(square))
         if m > n:
             out = np.concatenate(
-                [out, right_divide(d[..., k:, :], square) - np.matmul(packed[..., k:, :], up)], axis=-2
+                [out, right_divide(d[..., k:, :], divisor) - np.matmul(packed[..., k:, :], up)], axis=-2
             )
         elif m < n:
             out = np.concatenate([out, _unit_lower(square, d[..., k:]) - np.matmul(low, packed[..., k:])], axis=-1)
@@ -212,9 +232,10 @@ class RowFactors(Stacked, Implicit):
             up = up - np.matmul(adjoint_matrix(packed[..., k:, :]), bar[..., k:, :])
         elif m < n:
             low = low - np.matmul(bar[..., k:], adjoint_matrix(packed[..., k:]))
-        d = _unit_upper(adjoint_matrix(square), right_divide_adjoint(strict_lower(low) + upper(up), square))
+        divisor, one = regular(upper(square), bar)
+        d = _unit_upper(adjoint_matrix(square), right_divide_adjoint(strict_lower(low) + upper(up), divisor) * one)
         if m > n:
-            d = np.concatenate([d, right_divide_adjoint(bar[..., k:, :], square)], axis=-2)
+            d = np.concatenate([d, right_divide_adjoint(bar[..., k:, :], divisor)], axis=-2)
         elif m < n:
             d = np.concatenate([d, _unit_upper(adjoint_matrix(square), bar[..., k:])], axis=-1)
         return (np.take_along_axis(d, np.expand_dims(np.argsort(order, axis=-1), -1), axis=-2),)

@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Implicit, total
+from adjoint.ops.linalg.degenerate_blocks import ROUNDING
 from adjoint.ops.linalg.matrices import (
     Stacked,
     check_square,
@@ -34,7 +35,7 @@ class LDL(Stacked, Implicit):
     The order of the rows and the blocks of D are constant nearby. With L for L[order], P for the reordered Ȧ and
     M = L⁻¹ P L⁻ᴴ:   Ḋ = the blocks of M,   L⁻¹ L̇ = (the part of M below the blocks) D⁻¹.
     Of A and Ȧ one triangle is read (with the real part of the diagonal, if `hermitian`); so gradients are zero in the
-    other one.
+    other one. Where D is singular there is no derivative, NaN; but the pivot that comes last is not divided by.
     """
 
     lower: bool = True
@@ -76,6 +77,19 @@ class LDL(Stacked, Implicit):
         side = np.tri(n, k=-1, dtype=bool)
         return blocks, np.logical_and(side if self.lower else side.T, np.logical_not(blocks))
 
+    def regular(self, low: Value, d: Value) -> tuple[Value, Value]:
+        """(D, 1), with ones for pivots that are zero but for rounding; (D, NaN) if they are divided by."""
+        n, eps = d.shape[-1], np.finfo(d.dtype).eps
+        size = np.max(np.abs(d), axis=-1, initial=0)
+        scale = np.matmul(np.abs(low) ** 2, np.expand_dims(size, -1))[
+            ..., 0
+        ]  # what the diagonal of A was added up from
+        zero, last = size <= scale * (ROUNDING * n * eps), np.arange(n) == (n - 1 if self.lower else 0)
+        lost = np.any(np.logical_and(zero, np.logical_not(last)), axis=-1)
+        one = np.where(lost, size.dtype.type(np.nan), size.dtype.type(1))
+        pivots = np.where(np.expand_dims(zero, -1), np.eye(n, dtype=d.dtype), d)
+        return pivots, np.expand_dims(one, (-2, -1))
+
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         factor, d, order = z
         da = from_triangle(dxs[0], self.lower, self.adjoint_of)
@@ -84,7 +98,8 @@ class LDL(Stacked, Implicit):
         m = self.adjoint_of(self.solve(low, self.adjoint_of(self.solve(low, p))))
         blocks, below = self.structure(d)
         zero = d.dtype.type(0)
-        x = self.adjoint_of(Solve()(self.adjoint_of(d), self.adjoint_of(np.where(below, m, zero))))
+        pivots, one = self.regular(low, d)
+        x = self.adjoint_of(Solve()(self.adjoint_of(pivots), self.adjoint_of(np.where(below, m, zero)))) * one
         return rows(np.matmul(low, x), np.argsort(order, axis=-1)), np.where(blocks, m, zero), None
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
@@ -96,7 +111,8 @@ class LDL(Stacked, Implicit):
         if factor_bar is not None:
             x_bar = np.matmul(adjoint_matrix(low), rows(factor_bar, order))
             # x = K D⁻¹ gives K̄ = x̄ D⁻ᴴ
-            k_bar = adjoint_matrix(Solve()(d, adjoint_matrix(x_bar)))
+            pivots, one = self.regular(low, d)
+            k_bar = adjoint_matrix(Solve()(pivots, adjoint_matrix(x_bar))) * one
             m_bar = total(m_bar, np.where(below, k_bar, zero))
         solve = TriangularSolve(not self.lower, unit=True)
         lowh = adjoint_matrix(low)

@@ -174,10 +174,11 @@ def complement_pull(rest_bar: Value, q: Value, rest: Value) -> Value:
     return -np.matmul(rest, np.matmul(adjoint_matrix(rest_bar), q))
 
 
-def each_matrix(op: Op, call: Callable[..., Any], xs: Sequence[Value]) -> Value:
+def each_matrix(op: Op, call: Callable[..., Any], xs: Sequence[Value], *, or_nan: bool = False) -> Value:
     """Results of `op` whose library function `call` takes one matrix of each argument at a time; stacks broadcast.
 
-    A matrix that is not finite gives NaN: LAPACK need not come to an end on it.
+    A matrix that is not finite gives NaN: LAPACK need not come to an end on it. With `or_nan`, so does one of a stack
+    for which there is no result, and the others have theirs; a matrix alone raises.
     """
     types = op.result_type(*[type_of(x) for x in xs])
     results = [np.zeros(t.shape, t.dtype) for t in (types if op.several else (types,))]
@@ -186,10 +187,13 @@ def each_matrix(op: Op, call: Callable[..., Any], xs: Sequence[Value]) -> Value:
         matrices = [np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in xs]
         for at in np.ndindex(*stack):
             given = [x[at] for x in matrices]
-            if not all(np.all(np.isfinite(x)) for x in given):
-                found = [np.nan if r.dtype.kind in "fc" else 0 for r in results]
-            else:
-                found = call(*given) if op.several else [call(*given)]
+            found = [np.nan if r.dtype.kind in "fc" else 0 for r in results]
+            if all(np.all(np.isfinite(x)) for x in given):
+                try:
+                    found = call(*given) if op.several else [call(*given)]
+                except np.linalg.LinAlgError:
+                    if not (or_nan and stack):
+                        raise
             for result, part in zip(results, found, strict=True):
                 result[at] = part
     return tuple(results) if op.several else results[0]

@@ -45,6 +45,7 @@ class Between(Implicit):
     """
 
     call: str  # the function that messages name
+    derivative: bool  # whether it is part of a derivative: of a stack, matrices that have none get NaN
 
     linear_arguments = (2,)
 
@@ -66,7 +67,7 @@ class Between(Implicit):
 
     def evaluate(self, *xs: Value) -> Value:
         dtype = factor_dtype(self.title, *map(type_of, xs))
-        return each_matrix(self, self.solve, [x.astype(dtype, copy=False) for x in xs])
+        return each_matrix(self, self.solve, [x.astype(dtype, copy=False) for x in xs], or_nan=self.derivative)
 
     def result_type(self, *types: ArrayType) -> Any:
         a, b, q = types
@@ -103,6 +104,7 @@ class Sylvester(Between):
     """A X + X B = Q, by triangular forms of A and B; regular if no eigenvalue of A is minus one of B."""
 
     call: str = "solve_sylvester"
+    derivative: bool = False
 
     def solve(self, a: Value, b: Value, q: Value) -> Value:
         import scipy.linalg
@@ -133,6 +135,7 @@ class Stein(Between):
     """
 
     call: str = "solve_discrete_lyapunov"
+    derivative: bool = False
 
     def solve(self, a: Value, b: Value, q: Value) -> Value:
         import scipy.linalg

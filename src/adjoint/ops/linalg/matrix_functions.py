@@ -101,11 +101,11 @@ class SquareRoot(OfMatrix, Implicit):
         return (False,), True
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
-        return Sylvester(_root)(z, z, dxs[0])
+        return Sylvester(_root, derivative=True)(z, z, dxs[0])
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         zh = adjoint_matrix(z)
-        return (Sylvester(_root)(zh, zh, ct),)
+        return (Sylvester(_root, derivative=True)(zh, zh, ct),)
 
 
 _root = "the derivative of sqrtm (it is infinite where A is singular)"
@@ -148,11 +148,11 @@ class Sign(OfMatrix, Implicit):
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         n, da = np.matmul(z, xs[0]), dxs[0]
-        return Sylvester(_sign)(n, n, da - np.matmul(np.matmul(z, da), z))
+        return Sylvester(_sign, derivative=True)(n, n, da - np.matmul(np.matmul(z, da), z))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         n, zh = adjoint_matrix(np.matmul(z, xs[0])), adjoint_matrix(z)
-        w = Sylvester(_sign)(n, n, ct)
+        w = Sylvester(_sign, derivative=True)(n, n, ct)
         return (w - np.matmul(np.matmul(zh, w), zh),)
 
 
@@ -284,7 +284,7 @@ class PolarFactor(Stacked, Implicit):
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         a, da, zh = xs[0], dxs[0], adjoint_matrix(z)
         p, x = hermitian(np.matmul(zh, a)), np.matmul(zh, da)
-        dz = np.matmul(z, Sylvester(_polar)(p, p, x - adjoint_matrix(x)))
+        dz = np.matmul(z, Sylvester(_polar, derivative=True)(p, p, x - adjoint_matrix(x)))
         if z.shape[-2] > z.shape[-1]:
             dz = dz + adjoint_matrix(Solve()(p, adjoint_matrix(da - np.matmul(z, x))))
         return dz
@@ -292,7 +292,7 @@ class PolarFactor(Stacked, Implicit):
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         a, zh = xs[0], adjoint_matrix(z)
         p = hermitian(np.matmul(zh, a))
-        g = Sylvester(_polar)(p, p, np.matmul(zh, ct))
+        g = Sylvester(_polar, derivative=True)(p, p, np.matmul(zh, ct))
         x_bar = g - adjoint_matrix(g)
         if z.shape[-2] == z.shape[-1]:
             return (np.matmul(z, x_bar),)

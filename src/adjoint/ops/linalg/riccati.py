@@ -102,8 +102,8 @@ class Riccati(Implicit):
         inner = self.divided(2 * hermitian(half), e)
         d = adjoint_matrix(_solve(adjoint_matrix(e), adjoint_matrix(c)))
         if self.discrete:
-            return Stein(self.title)(adjoint_matrix(d), d, inner)
-        return Sylvester(self.title)(adjoint_matrix(d), d, -inner)
+            return Stein(self.title, derivative=True)(adjoint_matrix(d), d, inner)
+        return Sylvester(self.title, derivative=True)(adjoint_matrix(d), d, -inner)
 
     def divided(self, f: Value, e: Value) -> Value:
         """E⁻ᴴ F E⁻¹ of a Hermitian F."""

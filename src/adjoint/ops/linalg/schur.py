@@ -54,7 +54,7 @@ class TriangularCommutator(Implicit):
 
     def evaluate(self, *xs: Value) -> Value:
         dtype = factor_dtype(self.title, *map(type_of, xs))
-        return each_matrix(self, self.solve, [x.astype(dtype, copy=False) for x in xs])
+        return each_matrix(self, self.solve, [x.astype(dtype, copy=False) for x in xs], or_nan=True)
 
     def solve(self, t: Value, m: Value) -> Value:
         """Block row by block row: Lᵢ T₁ - Tᵢᵢ Lᵢ = Mᵢ + Σₖ Tᵢₖ Lₖ, where T₁ stands before block i, k behind it.
