@@ -13,6 +13,7 @@ __all__ = [
     "NonFiniteError",
     "NotLinear",
     "ProgramError",
+    "ReadOnlyError",
     "RuleError",
     "ShapeError",
     "SolveError",
@@ -69,6 +70,10 @@ class ShapeError(AdjointError, ValueError):
     ad.grad(lambda x: x**2)(np.ones(3))  # → ShapeError: needs a scalar output
     ```
     """
+
+
+class ReadOnlyError(AdjointError, ValueError):
+    """An array was assigned to that NumPy makes read-only: a diagonal, a repeated array."""
 
 
 class DtypeError(AdjointError, TypeError):

@@ -176,12 +176,7 @@ def min_scalar_type(a: Any, /) -> Any:
 
 
 def _root(x: Any) -> Any:
-    while (
-        isinstance(x, Traced)
-        and isinstance(getattr(x, "_base", None), tuple)
-        and isinstance(x._base[0], Traced)
-        and x._base[0] is not x
-    ):
+    while isinstance(x, Traced) and hasattr(x, "_base"):
         x = x._base[0]
     return x
 

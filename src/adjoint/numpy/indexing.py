@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, give, implements, into, is_traced, normal_axis
-from adjoint.numpy.inplace import settle, viewed
+from adjoint.numpy.inplace import living_views, settle, viewed
 from adjoint.ops.arrays.index import Gather, ScatterSet, Slice
 from adjoint.ops.arrays.rearrange import inverse_permutation
 from adjoint.program.trace import Traced
@@ -204,14 +204,16 @@ def setitem(x: Traced, index: Any, v: Value) -> None:
 def _already_there(x: Traced, index: Any, v: Value) -> bool:
     """`x[i] += v` reads a view, changes it (and so x), and assigns it to its own place."""
     view = getattr(v, "_base", None) if isinstance(v, Traced) else None
-    if view is None or view[0] is not x or isinstance(view[1], str) or view[1].key is None:
+    if view is None or view[0] is not x or view[1].key is None:
         return False
     return view[1].key == _basic_items(index if isinstance(index, tuple) else (index,), x.ndim)
 
 
 def _in_place(x: Traced, index: Any, v: Value) -> bool:
     """Write into the memory of x itself where the trace allows it: a loop of n writes then costs O(n)."""
-    if hasattr(x, "_base") or getattr(x, "_views", None) or (isinstance(v, Traced) and v._trace.level > x._trace.level):
+    if hasattr(x, "_base") or (hasattr(x, "_views") and living_views(x)):
+        return False
+    if isinstance(v, Traced) and v._trace.level > x._trace.level:
         return False
     items = _basic_items(index if isinstance(index, tuple) else (index,), x.ndim)
     if items is None:

@@ -1,50 +1,55 @@
 """Assignment to traced arrays: recorded as pure updates, seen by every name and every view of the array.
 
 A view knows what it is a view of and how to put itself back. Writing to it writes to its base; writing to the base
-refreshes its views.
+refreshes its views. What is a view is NumPy's decision: how arrays lie in memory decides (`layout`).
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.base.errors import ShapeError, TraceError
+from adjoint.base.errors import ReadOnlyError, ShapeError, TraceError
 from adjoint.base.source import describe, here
-from adjoint.ops.arrays.rearrange import Reshape, Transpose
+from adjoint.ops.arrays.rearrange import Concatenate, Reshape, Transpose, inverse_permutation
 from adjoint.ops.operators import GENERAL
+from adjoint.program.layout import Strides, is_compact, memory_order
 from adjoint.program.trace import Traced
-from adjoint.program.types import Value
+from adjoint.program.types import ArrayType, Value, type_of
 
 
 class View(NamedTuple):
     """How a view is read from its base, and how a changed view is put back."""
 
-    read: Callable[[Value], Value]
-    put: Callable[[Value, Value], Value]
+    read: Callable[[Value], Value] | None  # None: it is not known whether NumPy's result is a view
+    put: Callable[[Value, Value], Value] | None  # None: it cannot be written to
     key: Any = None  # of a slice: so that `x[key] += v` writes once
+    layout: Callable[[ArrayType, Strides], Strides] | None = None  # from that of the base; None: `read` is a primitive
+    reason: str = ""  # why it cannot be written to
 
 
 def viewed(
     view: Value,
     base: Traced,
-    read: Callable[[Value], Value],
-    put: Callable[[Value, Value], Value],
+    read: Callable[[Value], Value] | None,
+    put: Callable[[Value, Value], Value] | None,
     *,
     key: Any = None,
     scalar: bool = False,
+    layout: Callable[[ArrayType, Strides], Strides] | None = None,
+    reason: str = "",
 ) -> Value:
     """Declare that `view` shares memory with `base`, as NumPy's own result would. A scalar is a copy, unless it is
     a 0-d array (`scalar`).
     """
-    if not base.shape and not hasattr(base, "_base"):  # a number is a value, and shares its memory with nothing
-        return view
+    if not base.shape and put is not None and not hasattr(base, "_base"):
+        return view  # a number is a value, and shares its memory with nothing
     if isinstance(view, Traced) and (view.shape or scalar):
-        view._base = (base, View(read, put, key))
+        view._base = (base, View(read, put, key, layout, reason))
         try:
             base._views.append(weakref.ref(view))
         except AttributeError:
@@ -52,41 +57,37 @@ def viewed(
     return view
 
 
-def shares_memory(z: Value, a: Value) -> bool | None:
-    """Whether NumPy's result would be a view of `a`: the values underneath tell; None when they are not known."""
-    while isinstance(z, Traced) and isinstance(a, Traced) and z._trace is a._trace:
-        z, a = z._value, a._value
-    return np.may_share_memory(z, a) if isinstance(z, np.ndarray) and isinstance(a, np.ndarray) else None
+def layout(x: Value) -> Strides | None:
+    """How the array that NumPy would have here lies in memory: its strides in bytes; None when they are not known."""
+    views: list[Any] = []
+    while isinstance(x, Traced) and (base := getattr(x, "_base", None)) is not None:
+        views.append(base)
+        x = base[0]
+    if not isinstance(x, Traced):
+        return getattr(x, "strides", ())
+    strides = getattr(x, "_strides", None)
+    strides = x.layout() if strides is None else strides
+    for base, view in reversed(views):
+        if strides is None or view.read is None:
+            return None
+        if view.layout is not None:
+            strides = view.layout(base.type, strides)
+        else:
+            op: Any = view.read
+            strides = op.layout((base.type,), (strides,), op.result_type(base.type))
+    return strides
 
 
-def layout(x: Value) -> Any:
-    """The flags of the array that NumPy would have here (c_contiguous, f_contiguous); None when they are not known."""
-    while isinstance(x, Traced):
-        lanes = getattr(x, "_mapped", False)
-        x = x._value
-        if lanes:
-            return x[0].flags if isinstance(x, np.ndarray) and x.ndim > 1 else None
-    return x.flags if isinstance(x, np.ndarray) else None
-
-
-def laid_out(x: Value, flags: Any) -> Value:
-    """x in memory as `flags` say: an assignment does not move an array, and what is a view depends on how it lies."""
-    now = layout(x)
-    if now is None or len(x.shape) < 2:
+def arranged(x: Value, order: Sequence[int] | None = None) -> Value:
+    """x without gaps in memory, its axes in this order from the slowest to the fastest (None: C order)."""
+    kind, strides = type_of(x), layout(x)
+    if strides is not None and is_compact(kind, strides, order):
         return x
-    if flags.c_contiguous and not now.c_contiguous:
-        return Reshape(x.shape)(Reshape((x.type.size,))(x))
-    if flags.f_contiguous and not now.f_contiguous:
-        back = Transpose(tuple(range(len(x.shape)))[::-1])
-        return back(Reshape(x.shape[::-1])(Reshape((x.type.size,))(back(x))))
-    return x
-
-
-def read_only(value: Value, reason: str) -> Value:
-    """Declare that writing to `value` would have to reach memory that cannot be followed."""
-    if isinstance(value, Traced):
-        value._base = (value, reason)
-    return value
+    order = tuple(range(kind.ndim)) if order is None else tuple(order)
+    in_order = order == tuple(range(kind.ndim))
+    flat = Reshape((kind.size,))(x if in_order else Transpose(order)(x))
+    copy = Reshape(tuple(kind.shape[axis] for axis in order))(Concatenate(0)(flat))  # joining copies, in any case
+    return copy if in_order else Transpose(inverse_permutation(order))(copy)
 
 
 def overwrite(x: Traced, new: Value, what: str) -> None:
@@ -111,8 +112,11 @@ def settle(x: Traced, new: Value) -> None:
         new = new.copy()  # the caller may write to it later
     chain = [x]  # x, what it is a view of, what that is a view of, …: thousands, perhaps, so no recursion
     while (base := getattr(chain[-1], "_base", None)) is not None:
-        if isinstance(base[1], str):
-            raise TraceError(f"Assignment to {base[1]}, at {describe(here())}. Take a copy first: y = x.copy().")
+        if base[1].put is None:
+            raise ReadOnlyError(
+                f"assignment destination is read-only: {base[1].reason}, at {describe(here())}. Take a copy first: "
+                "y = x.copy()."
+            )
         chain.append(base[0])
     if isinstance(new, Traced) and any(new._trace.level > array._trace.level for array in chain):
         raise TraceError(
@@ -120,13 +124,32 @@ def settle(x: Traced, new: Value) -> None:
             "would outlive its transformation. Make the array inside the inner function (a copy with "
             "adjoint.numpy.array(x)), and return it."
         )
-    before = layout(chain[-1]) if len(x.shape) > 1 or len(chain) > 1 else None
+    root = chain[-1]
+    before = layout(root) if root.shape else ()
     x._adopt(new)
     for view, owner in pairwise(chain):
         owner._adopt(view._base[1].put(owner, view))
-    if before is not None and (moved := laid_out(chain[-1], before)) is not chain[-1]:
-        chain[-1]._adopt(moved)
-    refresh_views(chain[-1])
+    if before and before != root.layout():
+        _keep_layout(root, before)
+    refresh_views(root)
+
+
+def _keep_layout(x: Traced, strides: Strides) -> None:
+    """An assignment does not move an array in memory, and what is a view depends on how it lies."""
+    order = memory_order(x.type, strides)
+    if not is_compact(x.type, strides, order):
+        x._strides = strides
+    elif (moved := arranged(x, order)) is not x:
+        x._adopt(moved)
+
+
+def living_views(x: Traced) -> list[Traced]:
+    """The views of an array that somebody still refers to; the others are forgotten."""
+    references = getattr(x, "_views", ())
+    alive = [view for reference in references if (view := reference()) is not None]
+    if len(alive) < len(references):
+        x._views = [weakref.ref(view) for view in alive]
+    return alive
 
 
 def refresh_views(x: Traced) -> None:
@@ -134,11 +157,15 @@ def refresh_views(x: Traced) -> None:
     changed = [x]
     while changed:
         base = changed.pop()
-        alive = [view for reference in getattr(base, "_views", ()) if (view := reference()) is not None]
-        if alive:
-            base._views = [weakref.ref(view) for view in alive]
+        alive = living_views(base)
         for view in alive:
-            view._adopt(view._base[1].read(base))
+            read = view._base[1].read
+            if read is None:
+                raise TraceError(
+                    f"Assignment to a traced {x.type}, at {describe(here())}, of which there is "
+                    f"{view._base[1].reason}. Take a copy of that (.copy()), or of the array before it is reshaped."
+                )
+            view._adopt(read(base))
         changed += alive
 
 

@@ -15,8 +15,8 @@ from adjoint.numpy.array_api import check_device, check_version
 from adjoint.numpy.dispatch import as_array, give, normal_axis, refuse_keywords
 from adjoint.numpy.flat import Flat
 from adjoint.numpy.indexing import getitem, updated
-from adjoint.numpy.inplace import layout, overwrite
-from adjoint.numpy.shaping import convert, reshaped_copy, settled_order
+from adjoint.numpy.inplace import arranged, layout, overwrite
+from adjoint.numpy.shaping import axis_order, convert
 from adjoint.ops.arrays.rearrange import Complex
 from adjoint.ops.conversions import ask
 from adjoint.program.trace import Traced, refuse_conversion
@@ -59,7 +59,7 @@ def transpose(self: Any, *axes: Any) -> Value:
 
 
 def flatten(self: Traced, order: str = "C") -> Value:
-    return reshaped_copy(self, (-1,), settled_order(self, order))
+    return shaping.flatten(self, order)
 
 
 def astype(
@@ -75,12 +75,11 @@ def astype(
 
 def copied(self: Traced, order: str = "C") -> Value:
     """A traced array of its own, or of the branch or loop around: writing to it does not write here."""
-    flags = layout(self) if self.ndim > 1 and order in ("C", "F") else None
-    if flags is None or (flags.c_contiguous if order == "C" else flags.f_contiguous):
-        made = self.snapshot()  # type: ignore[attr-defined]
-        inner = self._trace.recorded_inside()
-        return made if inner is None else inner.constant(made)
-    return np.reshape(reshaped_copy(self, (-1,), order), self.shape, order=order)  # type: ignore[call-overload]
+    unknown = order in ("A", "K") and layout(self) is None
+    copy = self if unknown else arranged(self, axis_order(self, order))
+    copy = self.snapshot() if copy is self else copy
+    inner = self._trace.recorded_inside()
+    return copy if inner is None else inner.constant(copy)
 
 
 def clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Value:
@@ -173,7 +172,7 @@ def _set_part(self: Any, name: str, value: Any) -> None:
         overwrite(self, as_array(value), "x.real = …")
         return
     base = getattr(value, "_base", None)
-    if base is not None and base[0] is self and not isinstance(base[1], str) and base[1].key == name:
+    if base is not None and base[0] is self and base[1].key == name:
         return
     parts = {"real": np.real(self), "imag": np.imag(self)}
     value = as_array(value)
@@ -269,7 +268,7 @@ def _dlpack(
 
 
 def _deepcopy(self: Traced, memo: Any) -> Value:
-    return copied(self)
+    return copied(self, "K")
 
 
 def _size(self: Traced) -> int:
@@ -335,7 +334,7 @@ def install(namespace: Callable[[], Any]) -> None:
     }
     methods |= {
         "copy": copied,
-        "__copy__": copied,
+        "__copy__": lambda self: copied(self, "K"),
         "__deepcopy__": _deepcopy,
         "conj": conjugate,
         "to_device": _to_device,

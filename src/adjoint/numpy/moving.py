@@ -10,11 +10,13 @@ import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, into, normal_axes, normal_axis
 from adjoint.numpy.indexing import getitem
-from adjoint.numpy.inplace import read_only
+from adjoint.numpy.inplace import viewed
 from adjoint.numpy.shaping import convert
-from adjoint.ops.arrays.index import ScatterSum
+from adjoint.ops.arrays.index import Gather, ScatterSum
+from adjoint.ops.arrays.rearrange import Transpose
+from adjoint.program.layout import Strides
 from adjoint.program.trace import Traced
-from adjoint.program.types import Value
+from adjoint.program.types import ArrayType, Value
 
 
 @implements(np.flip)
@@ -81,8 +83,15 @@ def diagonal(a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value
     rest = [i for i in range(a.ndim) if i not in (axis1, axis2)]
     n = max(0, min(a.shape[axis1] + min(offset, 0), a.shape[axis2] - max(offset, 0)))
     rows, columns = np.arange(n) - min(offset, 0), np.arange(n) + max(offset, 0)
-    picked = getitem(np.transpose(a, (axis1, axis2, *rest)), (rows, columns))
-    return read_only(np.moveaxis(picked, 0, -1), "a diagonal, which NumPy makes read-only")
+    back = (*range(1, a.ndim - 1), 0)
+
+    def read(base: Value) -> Value:
+        return Transpose(back)(Gather(2)(Transpose((axis1, axis2, *rest))(base), rows, columns))
+
+    def along(kind: ArrayType, strides: Strides) -> Strides:
+        return (*[strides[i] for i in rest], strides[axis1] + strides[axis2])
+
+    return viewed(read(a), a, read, None, layout=along, reason="a diagonal, which NumPy makes read-only")
 
 
 def _on_diagonal(v: Value, k: int) -> Value:
@@ -122,7 +131,7 @@ def _last_two(m: Value) -> tuple[int, int]:
 
 @implements(np.copy)
 def copy(a: Value, order: str = "K", subok: bool = False) -> Value:
-    return a.copy()
+    return a.copy(order)
 
 
 @implements(np.vander)

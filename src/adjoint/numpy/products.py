@@ -15,8 +15,9 @@ from adjoint.numpy.indexing import updated
 from adjoint.numpy.inplace import viewed
 from adjoint.numpy.shaping import convert, reshaped
 from adjoint.ops.arrays.contract import Einsum
+from adjoint.program.layout import Strides
 from adjoint.program.trace import bind
-from adjoint.program.types import Value, result_dtype, type_of
+from adjoint.program.types import ArrayType, Value, result_dtype, type_of
 
 
 def _labels(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
@@ -171,7 +172,10 @@ def _relabelled(letters: str, output: str, x: Value) -> Value:
         places = [np.reshape(np.arange(n), (1,) * k + (n,) + (1,) * (ndim - k - 1)) for k, n in enumerate(view.shape)]
         return updated(base, tuple(places[output.index(c)] for c in letters), view)
 
-    return viewed(read(x), x, read, put)
+    def along(kind: ArrayType, strides: Strides) -> Strides:
+        return tuple(sum(s for c, s in zip(letters, strides, strict=True) if c == wanted) for wanted in output)
+
+    return viewed(read(x), x, read, put, layout=along)
 
 
 def _in_pairs(terms: list[tuple[str, Value]], output: str) -> list[tuple[str, Value]]:

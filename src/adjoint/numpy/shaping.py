@@ -13,7 +13,7 @@ from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy.array_api import check_device
 from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axis
-from adjoint.numpy.inplace import layout, read_only, shares_memory, viewed
+from adjoint.numpy.inplace import arranged, layout, viewed
 from adjoint.ops.arrays.rearrange import (
     Broadcast,
     Complex,
@@ -25,6 +25,7 @@ from adjoint.ops.arrays.rearrange import (
     Transpose,
     inverse_permutation,
 )
+from adjoint.program.layout import Strides, fortran, is_compact, iteration_order, memory_order, reshape_strides
 from adjoint.program.trace import Traced, bind
 from adjoint.program.types import Value, result_dtype, type_of
 
@@ -42,19 +43,36 @@ def _full_shape(x: Value, shape: Any) -> tuple[int, ...]:
     return shape
 
 
-def settled_order(a: Value, order: str) -> str:
-    """C or F for the orders that depend on memory: A (F if a lies so) and K (as a lies)."""
-    if order not in ("C", "F", "A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    if order in ("C", "F") or len(a.shape) < 2:
-        return "F" if order == "F" else "C"
-    flags = layout(a)
-    if flags is None or (order == "K" and not flags.forc):
+def _is_fortran(a: Value) -> bool:
+    """Whether an array lies in Fortran's order and not in C order: what the orders "A" and "K" ask."""
+    if len(a.shape) < 2:
+        return False
+    kind, strides = type_of(a), _known_layout(a, "A")
+    return is_compact(kind, strides, fortran(kind.ndim)) and not is_compact(kind, strides)
+
+
+def _known_layout(a: Value, order: str) -> Strides:
+    strides = layout(a)
+    if strides is None:
         raise UnsupportedError(
             f"order={order!r} on a traced {a.type}, at {describe(here())}: it depends on how the array lies in "
-            "memory. Use order='C' or 'F'."
+            "memory, which is not known here. Use order='C' or 'F'."
         )
-    return "F" if flags.fnc else "C"
+    return strides
+
+
+def axis_order(a: Value, order: str | None) -> tuple[int, ...] | None:
+    """The axes from the slowest to the fastest for one of NumPy's orders; None is C order."""
+    if order not in ("C", "F", "A", "K", None):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    ndim = len(a.shape)
+    if ndim < 2 or order == "C":
+        return None
+    if order == "K" or order is None:
+        axes = memory_order(type_of(a), _known_layout(a, "K"))
+    else:
+        axes = fortran(ndim) if order == "F" or _is_fortran(a) else tuple(range(ndim))
+    return None if axes == tuple(range(ndim)) else axes
 
 
 @implements(np.reshape)
@@ -64,20 +82,23 @@ def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None)
             z = np.reshape(a, shape, order=order)  # type: ignore[call-overload]
             return np.array(z) if copy else z
         return np.reshape(a, shape, order=order, copy=copy)  # type: ignore[call-overload]
+    if order not in ("C", "F", "A"):
+        raise ValueError(f"order {order!r} is not permitted for reshaping: use 'C', 'F' or 'A'")
     full = _full_shape(a, shape)
-    if settled_order(a, order) == "F":
+    if order == "F" or (order == "A" and _is_fortran(a)):
         return transpose(reshape(transpose(a), full[::-1], copy=copy))
     z = bind(Reshape(full), a)
     if copy:
-        return z
-    shared = shares_memory(z, a)
-    if shared is False and math.prod(full):  # NumPy copies when the elements do not lie in order
+        return arranged(z)
+    kind, strides = a.type, layout(a)
+    if strides is None:
+        reason = "a reshaped array, and whether NumPy makes a view or a copy of it is not known here"
+        return viewed(z, a, None, None, scalar=True, reason=reason)
+    if reshape_strides(kind, strides, full) is None:  # NumPy copies when the elements do not lie in order
         if copy is False:
             raise ValueError("Unable to avoid creating a copy while creating an array as requested.")
         return z
-    if shared is None and getattr(a, "_base", None) is not None:
-        return read_only(z, "a reshaped view; whether NumPy would copy it is not known here")
-    return viewed(z, a, lambda base: Reshape(full)(base), lambda base, view: Reshape(base.shape)(view), scalar=True)
+    return viewed(z, a, Reshape(full), lambda base, view: Reshape(base.shape)(view), scalar=True)
 
 
 def reshaped_copy(x: Value, shape: Any, order: str = "C") -> Value:
@@ -93,10 +114,18 @@ def reshaped(x: Value, shape: tuple[int, ...]) -> Value:
 @implements(np.ravel)
 def ravel(a: Value, order: str = "C") -> Value:
     """A view only when a lies in memory in this order, without gaps."""
-    order, size = settled_order(a, order), (math.prod(a.shape),)
-    flags = layout(a)
-    gaps = flags is not None and not (flags.c_contiguous if order == "C" else flags.f_contiguous)
-    return reshape(a, size, order=order, copy=True if gaps else None)
+    axes, strides = axis_order(a, order), layout(a)
+    if strides is not None and not is_compact(type_of(a), strides, axes):
+        return flatten(a, order)
+    return reshape(a if axes is None else transpose(a, axes), (math.prod(a.shape),))
+
+
+def flatten(a: Value, order: str = "C") -> Value:
+    """The elements one after another, as a new array; in the order "K" as NumPy's iterator meets them."""
+    axes = axis_order(a, order)
+    if order == "K" and axes is not None:
+        axes = iteration_order(type_of(a), _known_layout(a, "K"))
+    return reshape(a if axes is None else transpose(a, axes), (math.prod(a.shape),), copy=True)
 
 
 @implements(np.transpose, np.permute_dims)
@@ -111,7 +140,7 @@ def transpose(a: Value, axes: Any = None) -> Value:
     return viewed(
         bind(Transpose(order), a),
         a,
-        lambda base: Transpose(order)(base),
+        Transpose(order),
         lambda base, view: Transpose(back)(view),
         scalar=True,
     )
@@ -193,16 +222,28 @@ def atleast_3d(*arys: Value) -> Any:
 @implements(np.broadcast_to)
 def broadcast_to(array: Value, shape: Any, subok: bool = False) -> Value:
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if array.shape == shape:
-        return read_only(bind(Reshape(shape), array), "the result of broadcast_to, which shares elements")
     Broadcast(shape).result_type(type_of(array))
-    return read_only(bind(Broadcast(shape), array), "the result of broadcast_to, which shares elements")
+    return _broadcast(array, shape, writable=False)
 
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Value, subok: bool = False) -> Any:
-    shape = np.broadcast_shapes(*[np.shape(a) for a in args])
-    return tuple(np.broadcast_to(as_array(a), shape) for a in args)
+    """What has the common shape already is given back as it is, or as a view that may be written to."""
+    arrays = [as_array(a) for a in args]
+    shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    if all(a.shape == shape for a in arrays):
+        return tuple(arrays)
+    return tuple(_broadcast(a, shape, writable=True) for a in arrays)
+
+
+def _broadcast(a: Value, shape: tuple[int, ...], *, writable: bool) -> Value:
+    """A view of another shape, along whose new axes the elements of a are repeated."""
+    if not isinstance(a, Traced):
+        return np.broadcast_to(a, shape) if not writable or a.shape != shape else a[...]
+    read = Reshape(shape) if math.prod(a.shape) == math.prod(shape) else Broadcast(shape)
+    put = (lambda base, view: Reshape(base.shape)(view)) if writable and isinstance(read, Reshape) else None
+    reason = "the result of np.broadcast_to or np.broadcast_arrays, whose elements stand in several positions"
+    return viewed(bind(read, a), a, read, put, scalar=True, reason=reason)
 
 
 def convert(x: Value, dtype: Any) -> Value:
@@ -258,14 +299,18 @@ def unstack(x: Value, /, *, axis: int = 0) -> Any:
 def real(val: Value) -> Value:
     if val.dtype.kind != "c":
         return reshape(val, val.shape)
-    return viewed(bind(Real(), val), val, Real(), lambda base, part: Complex()(part, Imag()(base)), key="real")
+    put = lambda base, part: Complex()(part, Imag()(base))
+    return viewed(bind(Real(), val), val, Real(), put, key="real", layout=lambda kind, strides: strides)
 
 
 @implements(np.imag)
 def imag(val: Value) -> Value:
     if val.dtype.kind != "c":
-        return read_only(np.zeros_like(val), "the imaginary part of a real array")
-    return viewed(bind(Imag(), val), val, Imag(), lambda base, part: Complex()(Real()(base), part), key="imag")
+        zeros = np.zeros_like(val)
+        same = Reshape(zeros.shape)
+        return viewed(same(zeros), zeros, same, None, scalar=True, reason="the imaginary part of a real array")
+    put = lambda base, part: Complex()(Real()(base), part)
+    return viewed(bind(Imag(), val), val, Imag(), put, key="imag", layout=lambda kind, strides: strides)
 
 
 @implements(np.shape)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, normal_axis
-from adjoint.numpy.inplace import read_only
-from adjoint.program.types import Value
+from adjoint.numpy.inplace import viewed
+from adjoint.program.layout import Strides
+from adjoint.program.trace import Traced
+from adjoint.program.types import ArrayType, Value
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)
@@ -31,9 +33,21 @@ def sliding_window_view(
         raise ValueError(f"Must provide matching length window_shape and axis; got {len(sizes)} and {len(axes)}.")
     if any(n < 0 for n in sizes):
         raise ValueError("`window_shape` cannot contain negative values")
+    left = list(x.shape)
     for a, n in zip(axes, sizes, strict=True):
-        count = x.shape[a] - n + 1
-        if count < 1:
+        if left[a] < n:
             raise ValueError("window shape cannot be larger than input array shape")
-        x = np.moveaxis(np.take(x, np.arange(count)[:, None] + np.arange(n), axis=a), a + 1, -1)
-    return read_only(x, "a sliding window view")
+        left[a] -= n - 1
+
+    def read(base: Value) -> Value:
+        for a, n in zip(axes, sizes, strict=True):
+            positions = np.arange(base.shape[a] - n + 1)[:, None] + np.arange(n)
+            base = np.moveaxis(np.take(base, positions, axis=a), a + 1, -1)
+        return base
+
+    def along(kind: ArrayType, strides: Strides) -> Strides:
+        return (*strides, *[strides[a] for a in axes])
+
+    if not isinstance(x, Traced):
+        return np.lib.stride_tricks.sliding_window_view(x, sizes, tuple(axes), writeable=writeable)
+    return viewed(read(x), x, read, None, layout=along, reason="a sliding window view, whose windows overlap")

@@ -11,6 +11,7 @@ The engine asks a primitive z = f(x₁ … xₙ) for these rules and no others:
 | keep | which x's, and whether z, push and pull will read again |
 | batch | the same function on stacked arguments (the stack always stands first) |
 | coefficient | the k-th Taylor coefficient of z, from those of the x's and the lower ones of z |
+| layout | how z lies in memory, from how the x's lie: what is a view in NumPy depends on it |
 
 `push`, `pull` and `coefficient` follow from one differential fact by the classes of `adjoint.ops.calculus`;
 `result_type` and `batch` from how the primitive treats axes. The rules are written in plain NumPy: on arrays they run
@@ -24,6 +25,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
+from adjoint.program.layout import Strides, compact, is_compact
 from adjoint.program.trace import bind
 from adjoint.program.types import ArrayType, Value
 
@@ -73,6 +75,11 @@ class Op(ABC):
 
     @abstractmethod
     def coefficient(self, k: int, xs: Sequence[Any], z: Any) -> Value: ...
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        """How NumPy's result lies in memory, from how the x's lie; None: not known. In C order when all x's are."""
+        plain = all(is_compact(t, s) for t, s in zip(types, strides, strict=True))
+        return compact(result) if plain else None
 
     def __call__(self, *xs: Value) -> Value:
         return bind(self, *xs)

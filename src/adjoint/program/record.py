@@ -20,6 +20,7 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.origins import origin
 from adjoint.base.source import Location, describe, here
+from adjoint.program.layout import Strides, compact, is_sized
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.trace import Trace, Traced, outside_of, primal, running
@@ -81,6 +82,11 @@ class RecordTracer(Traced):
     def snapshot(self) -> RecordTracer:
         return RecordTracer(self._trace, self._var, self._value)  # type: ignore[arg-type]
 
+    def layout(self) -> Strides | None:
+        trace = self._trace
+        assert isinstance(trace, Record)
+        return trace.layout(self._var) if self._value is None else super().layout()
+
     def _adopt(self, other: Value) -> None:
         trace = self._trace
         assert isinstance(trace, Record)
@@ -125,6 +131,8 @@ class Record(Trace):
         self.captured: dict[Var, Traced] = {}  # values of outer traces that the function closes over
         self.guards: list[Guard] = []
         self._types: dict[Any, tuple[ArrayType, Any]] = {}
+        self._layouts: dict[Var, Strides | None] = {}
+        self._laid_out = 0  # equations whose results are in `_layouts`
         self._known: dict[int, tuple[Value, Var]] = {}  # by identity; the value is held so that its id stays its own
 
     def input(self, kind: ArrayType, value: Value = None) -> RecordTracer:
@@ -190,6 +198,33 @@ class Record(Trace):
     def weakened(self, op: Op, args: Sequence[Value], z: RecordTracer) -> RecordTracer:
         """The result of arithmetic of Python's numbers as one of them."""
         return Record.apply(self, WEAKENED[op], (z,))
+
+    def layout(self, var: Var) -> Strides | None:
+        """How the array of a variable lies in memory, by the equations that made it; None: not known."""
+        for equation in self.equations[self._laid_out :]:
+            op, outputs = equation.op, equation.outputs
+            strides = [() if isinstance(a, Literal) else self._layout_before(a) for a in equation.inputs]
+            for output in outputs:
+                known = is_sized(output.type) and not any(s is None for s in strides)
+                self._layouts[output] = (
+                    op.layout([a.type for a in equation.inputs], strides, output.type) if known else None  # type: ignore[arg-type]
+                )
+        self._laid_out = len(self.equations)
+        return self._layout_before(var)
+
+    def _layout_before(self, var: Var) -> Strides | None:
+        if var not in self._layouts:
+            if var in self.captured:
+                self._layouts[var] = self.captured[var].layout()
+            elif var in self.constants:
+                self._layouts[var] = getattr(self.constants[var], "strides", ())
+            else:
+                self._layouts[var] = self.input_layout(var) if is_sized(var.type) else None
+        return self._layouts[var]
+
+    def input_layout(self, var: Var) -> Strides | None:
+        """How an input lies in memory: without gaps, in C order."""
+        return compact(var.type)
 
     def ask(self, x: RecordTracer, question: str, answer: Callable[[Value], Any]) -> Any:
         """Python asks for a plain answer: give it and note the guard, or say what to use instead."""

@@ -24,6 +24,7 @@ import numpy as np
 from adjoint.base.errors import LeakError, TraceError
 from adjoint.base.foreign import remember_refusal
 from adjoint.base.source import Location, describe, here
+from adjoint.program.layout import Strides
 from adjoint.program.types import ArrayType, Value
 
 if TYPE_CHECKING:
@@ -177,11 +178,12 @@ class Traced:
     Operators and NumPy's protocols are given to it by `adjoint.ops.operators` and `adjoint.numpy`.
     """
 
-    __slots__ = ("__weakref__", "_base", "_trace", "_value", "_views")
+    __slots__ = ("__weakref__", "_base", "_strides", "_trace", "_value", "_views")
     _trace: Trace
     _value: Value
     _base: tuple[Traced, Any]  # what this is a view of, and how; unset unless it is a view
     _views: list[Any]  # weak references to views of this; unset unless there are some
+    _strides: Strides  # of an array with gaps that was assigned to: an assignment does not move it; else unset
 
     # NumPy must not try to convert us element by element; conversions are refused with a remedy.
     __array_priority__ = 1000.0
@@ -218,6 +220,11 @@ class Traced:
     def held(self) -> Traced:
         """A snapshot that a record holds, where it would copy an array."""
         return self.snapshot()
+
+    def layout(self) -> Strides | None:
+        """How the array that this stands for lies in memory, if it is no view; None: not known."""
+        value = self._value
+        return value.layout() if isinstance(value, Traced) else getattr(value, "strides", ())
 
     def _adopt(self, other: Value) -> None:
         """Become `other` in place: what an assignment does to a traced array."""

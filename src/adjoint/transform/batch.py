@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.program.layout import Strides, compact, memory_order
 from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Traced, known, primal
 from adjoint.program.types import ArrayType, Value
@@ -42,6 +43,13 @@ class BatchTracer(Traced):
 
     def snapshot(self) -> BatchTracer:
         return BatchTracer(self._trace, self._value, self._mapped)  # type: ignore[arg-type]
+
+    def layout(self) -> Strides | None:
+        """As one element of the batch alone would lie: its axes in the order of the whole batch, without gaps."""
+        strides = super().layout()
+        if not self._mapped or strides is None:
+            return strides
+        return compact(self.type, memory_order(self.type, strides[1:]))
 
     def _adopt(self, other: Value) -> None:
         mine = isinstance(other, BatchTracer) and other._trace is self._trace

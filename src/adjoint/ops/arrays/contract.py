@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Multilinear, fit
+from adjoint.program.layout import Strides, compact
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
 
@@ -42,6 +43,9 @@ class MatMul(Multilinear):
             raise ShapeError(f"matmul: the stacks of {a} and {b} do not broadcast.") from None
         shape = (*stack, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
         return ArrayType(shape, result_dtype(a, b))
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return compact(result)
 
     def adjoint(self, i: int, ct: Value, xs: Sequence[Value]) -> Value:
         a, b = xs

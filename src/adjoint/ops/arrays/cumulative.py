@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.ops.calculus import Differential, Flat, Linear, fit, total
 from adjoint.ops.elementwise.pointwise import conjugated
+from adjoint.program.layout import Strides, elementwise_strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
 
@@ -45,6 +46,9 @@ class CumSum(Linear):
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(types[0].shape, np.cumsum(np.zeros(1, types[0].dtype)).dtype)
 
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return elementwise_strides(types, strides, result)
+
     def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
         return (CumSum(self.axis, not self.reverse)(ct),)
 
@@ -63,6 +67,9 @@ class CumProd(Differential):
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(types[0].shape, np.cumprod(np.ones(1, types[0].dtype)).dtype)
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return elementwise_strides(types, strides, result)
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         return None if dxs[0] is None else LinearRecurrence(self.axis)(xs[0], shifted(z, self.axis, 1) * dxs[0])

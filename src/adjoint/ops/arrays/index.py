@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adjoint.ops.calculus import Flat, Linear, fit
+from adjoint.program.layout import Strides, compact, keep_order, slice_strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -82,6 +83,9 @@ class Slice(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return Slice(((None, None, None), *self.items))(xs[0])
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return slice_strides(types[0], strides[0], self.items)
 
 
 @primitive
@@ -171,6 +175,9 @@ class ScatterSum(Linear):
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(self.shape, self.dtype)
 
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return compact(result)
+
     def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
         n = len(self.keys)
         return [
@@ -233,6 +240,9 @@ class ScatterSet(Linear):
         last = LastWrite(tuple(x.shape[: len(indices)]))(*indices)
         lasts = np.reshape(last, last.shape + (1,) * (part.ndim - last.ndim))
         return np.where(lasts, part, part.dtype.type(0))  # pyright: ignore[reportUnknownVariableType]
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return keep_order(types[0], strides[0], result)
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         x, v = (a if m else np.broadcast_to(a, (size, *np.shape(a))) for a, m in zip(xs[:2], mapped[:2], strict=True))

@@ -9,6 +9,15 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Linear, fit
+from adjoint.program.layout import (
+    Strides,
+    broadcast_strides,
+    compact,
+    keep_order,
+    probe,
+    reshape_strides,
+    strides_like,
+)
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype, result_dtype
 
@@ -34,6 +43,9 @@ class Reshape(Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return np.reshape(xs[0], (size, *self.shape))
 
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return reshape_strides(types[0], strides[0], self.shape) or compact(result)
+
 
 @primitive
 class Transpose(Linear):
@@ -53,6 +65,9 @@ class Transpose(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return np.transpose(xs[0], (0, *[a + 1 for a in self.axes]))
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return tuple(strides[0][axis] for axis in self.axes)
 
 
 def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
@@ -87,6 +102,9 @@ class Broadcast(Linear):
         x = np.reshape(x, (size,) + (1,) * (len(self.shape) + 1 - x.ndim) + x.shape[1:])
         return np.broadcast_to(x, (size, *self.shape))
 
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return broadcast_strides(types[0], strides[0], self.shape)
+
 
 @primitive
 class Concatenate(Linear):
@@ -118,6 +136,10 @@ class Concatenate(Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         full = [x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)]
         return np.concatenate(full, axis=self.axis + 1)
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        probes = [probe(t, s) for t, s in zip(types, strides, strict=True)]
+        return strides_like(np.concatenate(probes, axis=self.axis), result)
 
 
 @primitive
@@ -161,6 +183,9 @@ class Convert(Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(xs[0])
 
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return keep_order(types[0], strides[0], result)
+
 
 @primitive
 class Real(Linear):
@@ -178,6 +203,9 @@ class Real(Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(xs[0])
 
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return compact(result)
+
 
 @primitive
 class Imag(Linear):
@@ -194,6 +222,9 @@ class Imag(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(xs[0])
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return compact(result)
 
 
 @primitive
@@ -217,3 +248,6 @@ class Complex(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(*[x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)])
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return compact(result)

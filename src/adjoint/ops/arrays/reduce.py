@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Differential, Flat, Linear
+from adjoint.program.layout import Strides, probe, strides_like
 from adjoint.program.op import Op, primitive
 from adjoint.program.trace import live_trace
 from adjoint.program.types import ArrayType, Value
@@ -33,6 +34,9 @@ class Reduction(Op):
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(self._reduced(types[0]), self._dtype(types[0]))
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return strides_like(np.add.reduce(probe(types[0], strides[0]), axis=self.axes), result)
 
     def moved(self) -> Axes:
         """The axes when a stack stands in front."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.base.errors import CheckError
 from adjoint.ops.effects import guarded, has_effects
+from adjoint.program.layout import Strides, compact
 from adjoint.program.op import Op, primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
@@ -75,6 +76,9 @@ class Control(Op):
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         raise TypeError(f"{self.title} answers reverse mode itself")
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return compact(result)
 
     def __str__(self) -> str:
         return self.title

@@ -17,6 +17,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Differential, Flat, Linear, Multilinear, fit, total
+from adjoint.program.layout import Strides, elementwise_strides
 from adjoint.program.op import Op, primitive
 from adjoint.program.types import ArrayType, Value, promotion_token
 
@@ -113,6 +114,9 @@ class Pointwise(Op):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(*aligned(xs, mapped))
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return elementwise_strides(types, strides, result)
 
 
 def aligned(xs: Sequence[Value], mapped: Sequence[bool]) -> list[Value]:

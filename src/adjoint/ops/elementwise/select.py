@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.ops.calculus import Flat, Linear, fit
 from adjoint.ops.elementwise.pointwise import aligned, broadcast_shapes
+from adjoint.program.layout import Strides, elementwise_strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
 
@@ -45,6 +46,9 @@ class Select(Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(*aligned(xs, mapped))
 
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return elementwise_strides(types, strides, result)
+
 
 @primitive
 class StopGradient(Flat):
@@ -59,6 +63,9 @@ class StopGradient(Flat):
 
     def result_type(self, *types: ArrayType) -> Any:
         return types[0]
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return strides[0]
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(xs[0])

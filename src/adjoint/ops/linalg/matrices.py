@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError, DtypeError, ShapeError
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import fit
+from adjoint.program.layout import Strides, compact
 from adjoint.program.op import Op
 from adjoint.program.record import RecordTracer
 from adjoint.program.trace import Traced
@@ -67,6 +68,9 @@ class Stacked(Op):
         x = xs[0]
         check_matrix(self.title, ArrayType(x.shape[1:], x.dtype))  # or the lanes would pass for rows
         return self(x)
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return compact(result)
 
 
 def is_plain(x: Value) -> bool:
