@@ -35,7 +35,7 @@ lint: $(VENV)/test.stamp
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 docs: $(VENV)/docs.stamp pictures
-	$(BIN)/mkdocs build --strict --site-dir site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir site
 
 pictures: $(VENV)/demo.stamp
 	@for file in tools/*_picture.py; do echo "$$file"; $(ONE_THREAD) $(BIN)/python $$file || exit 1; done

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         CheckError,
         ControlFlowError,
         DtypeError,
-        IndexBoundsError,
         LeakError,
         NonFiniteError,
         NotLinear,
@@ -131,7 +130,6 @@ __all__ = [  # noqa: RUF022  (by subject)
     "CheckError",
     "ControlFlowError",
     "DtypeError",
-    "IndexBoundsError",
     "LeakError",
     "NonFiniteError",
     "NotLinear",
@@ -156,7 +154,7 @@ _HOMES = {
     "adjoint.api.gradients": "grad jet jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
     "adjoint.audit": "cost kinks",
     "adjoint.base.errors": (
-        "AdjointError CaptureError CheckError ControlFlowError DtypeError IndexBoundsError LeakError NonFiniteError "
+        "AdjointError CaptureError CheckError ControlFlowError DtypeError LeakError NonFiniteError "
         "NotLinear ProgramError RuleError ShapeError SolveError TraceError TreeError UnsupportedError"
     ),
     "adjoint.base.progress": "progress",

@@ -8,7 +8,6 @@ from typing import Any
 OWN = (
     "adjoint",
     "adjoint.audit",
-    "adjoint.base.errors",
     "adjoint.curvature",
     "adjoint.debug",
     "adjoint.linear",

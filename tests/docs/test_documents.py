@@ -42,6 +42,17 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     assert not broken, "\n".join(["Links to files that are not there:", *broken])
 
 
+def test_every_path_that_a_page_names_exists() -> None:
+    """Of the repository: `src/adjoint/ops`, `tests/docs/pages.py`."""
+    missing = []
+    for name in [*page_names(ROOT), "CONTRIBUTING.md"]:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for path in re.findall(r"`((?:src|tests|tools|docs|examples|benchmarks)/[\w./-]*)`", text):
+            if not (ROOT / path).exists():
+                missing.append(f"{name}: {path}")
+    assert not missing, "\n".join(["Paths that are not there:", *missing])
+
+
 def test_every_page_is_listed() -> None:
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = [name.removeprefix("docs/") for name in page_names(ROOT) if name.startswith("docs/")]

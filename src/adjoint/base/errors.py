@@ -8,7 +8,6 @@ __all__ = [
     "CheckError",
     "ControlFlowError",
     "DtypeError",
-    "IndexBoundsError",
     "LeakError",
     "NonFiniteError",
     "NotLinear",
@@ -27,8 +26,7 @@ class AdjointError(Exception):
     """Any error that the library raises on purpose.
 
     ```python
-    from adjoint.base.errors import AdjointError, ShapeError
-    issubclass(ShapeError, AdjointError)  # → True
+    issubclass(ad.ShapeError, ad.AdjointError)  # → True
     ```
     """
 
@@ -172,10 +170,6 @@ class UnsupportedError(AdjointError, TypeError):
     ad.grad(lambda x: np.busday_count(x, x))(1.0)  # → UnsupportedError: busday_count
     ```
     """
-
-
-class IndexBoundsError(AdjointError, IndexError):
-    """An index lies outside its axis."""
 
 
 class CaptureError(AdjointError, ValueError):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.custom_rules import checkpoint as ad_checkpoint
+from adjoint.api.checkpoint import checkpoint as ad_checkpoint
 from adjoint.api.gradients import grad as ad_grad
 from adjoint.api.gradients import linearize, vmap
 from adjoint.api.gradients import value_and_grad as ad_value_and_grad

@@ -1,0 +1,25 @@
+"""The programs of the gallery run; they check their own numbers and stop when one is off."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.mark.parametrize(
+    "name, arguments, marks",
+    [("pendulum_swing_up", (), 1), ("gaussian_process", (25,), 2), ("hanging_net", (6,), 1)],
+)
+def test_program(name: str, arguments: tuple[int, ...], marks: int, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ROOT / "examples" / f"{name}.py"))["main"](*arguments)
+    assert capsys.readouterr().out.count("✓") == marks
+
+
+def test_every_program_is_in_the_gallery() -> None:
+    gallery = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    for program in (ROOT / "examples").glob("*.py"):
+        assert f"(examples/{program.stem}.md)" in gallery
+        page = (ROOT / "docs" / "examples" / f"{program.stem}.md").read_text(encoding="utf-8")
+        assert f'--8<-- "examples/{program.name}"' in page

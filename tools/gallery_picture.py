@@ -1,0 +1,103 @@
+"""Draws the pictures of docs/gallery.md: one of each program in examples/, at a small size.
+
+Run it from anywhere: `python tools/gallery_picture.py`.
+"""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import adjoint as ad
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+
+
+def example(name: str) -> dict[str, Any]:
+    """What a program of examples/ defines."""
+    return runpy.run_path(str(ROOT / "examples" / f"{name}.py"))
+
+
+def swing_up(figure: Any) -> None:
+    torque, angle = example("pendulum_swing_up")["swing_up"]()
+    ax = figure.add_subplot(xlabel="time", title="torque found by gradients")
+    time = 0.05 * np.arange(len(angle))
+    ax.axhline(np.pi, color="0.7", lw=1, ls="--")
+    ax.plot(time, angle, label="angle")
+    ax.plot(time, torque, label="torque")
+    ax.legend(frameon=False)
+
+
+def gaussian_process(figure: Any) -> None:
+    program = example("gaussian_process")
+    x, y = program["observations"](25)
+    at = np.linspace(-0.5, 7.0, 120)
+    mean, deviation = program["predict"](at, x, y, program["fit"](x, y))
+    ax = figure.add_subplot(title="a Gaussian process, fitted")
+    ax.fill_between(at, mean - 2 * deviation, mean + 2 * deviation, color="C0", alpha=0.2, lw=0)
+    ax.plot(at, mean)
+    ax.plot(x, y, "k.", ms=4)
+
+
+def hanging_net(figure: Any) -> None:
+    net, _ = example("hanging_net")["hang"](12)
+    ax = figure.add_subplot(projection="3d", title="a net at rest, by Newton and cg")
+    ax.plot_wireframe(*np.moveaxis(net, -1, 0), linewidth=0.8)
+    ax.view_init(18, -60)
+    ax.set(xticks=[], yticks=[], zticks=[])
+
+
+def reaction_diffusion(figure: Any) -> None:
+    program = example("reaction_diffusion")
+    jacobian = ad.sparse.jacobian(program["defect"], with_value=True)
+    state = program["start"](24)
+    axes = figure.subplots(1, 2)
+    for ax, title in zip(axes, ("start", "after ten implicit steps"), strict=True):
+        ax.imshow(state[0], cmap="viridis", interpolation="bilinear")
+        ax.set(xticks=[], yticks=[], title=title)
+        for _ in range(10 if title == "start" else 0):
+            state, _ = program["stepped"](state, 0.002, jacobian)
+
+
+def bundle_adjustment(figure: Any) -> None:
+    program = example("bundle_adjustment")
+    start, data, (_, truth) = program["problem"](5, 80, 400)
+    start = (start[0], start[1] + 0.05 * np.random.default_rng(2).normal(size=truth.shape), start[2])
+    (_, points), costs = program["adjusted"](start, data, 6)
+    ax = figure.add_subplot(title=f"squared error {costs[0]:.3g} → {costs[-1]:.3g}")
+    ax.plot(*np.stack([start[1][:, :2], points[:, :2]], axis=-1).transpose(1, 2, 0), color="0.75", lw=0.8)
+    ax.plot(*start[1][:, :2].T, ".", color="C1", ms=4, label="guess")
+    ax.plot(*points[:, :2].T, ".", color="C0", ms=4, label="adjusted")
+    ax.set(xticks=[], yticks=[])
+    ax.legend(frameon=False)
+
+
+DRAWN = {
+    "gallery_pendulum_swing_up.png": swing_up,
+    "gallery_gaussian_process.png": gaussian_process,
+    "gallery_hanging_net.png": hanging_net,
+    "gallery_reaction_diffusion.png": reaction_diffusion,
+    "gallery_bundle_adjustment.png": bundle_adjustment,
+}
+
+
+def draw() -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    PICTURES.mkdir(exist_ok=True)
+    for name, drawing in DRAWN.items():
+        figure = plt.figure(figsize=(4.8, 3.2), layout="constrained")
+        drawing(figure)
+        figure.savefig(PICTURES / name, dpi=100)
+        plt.close(figure)
+
+
+if __name__ == "__main__":
+    draw()
