@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.jit.environment import Surroundings, token
+from adjoint.jit.environment import Surroundings
+from adjoint.jit.facts import token
 
 level = 1.0
 table = np.arange(3.0)

@@ -45,9 +45,10 @@ def jit(
     `static_argnames` name, are part of the program. Python's own control flow works: each answer that it is given
     becomes a guard, and arguments that answer differently are traced again. When that has happened too often, a call
     runs as plain Python and a warning says why; with `strict` it raises. Numbers, flags and functions in closures,
-    defaults and globals that the function names are looked at in each call, and arrays among them are inputs; so is
-    what the functions read that it names there or is given, unless they belong to a library. Attributes, and what
-    containers hold, are as they were when it was traced.
+    defaults and globals that the function names are looked at in each call, and arrays among them are inputs, also
+    inside tuples, lists and dicts; so is what the functions read that it names there or is given, and what modules
+    hold under names in its code, unless they belong to a library. Attributes of objects, modules that are imported
+    inside the function, and containers without arrays or functions are as they were when it was traced.
 
     ```python
     fast = ad.jit(ad.value_and_grad(lambda x: np.sum(x**2)))

@@ -8,8 +8,9 @@ containers of the user's among the arguments) is answered by Python code instead
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
-from types import ModuleType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from adjoint.compile.callable import (
     Cell,
     Constant,
     Current,
+    Defined,
     DictNode,
     DictOf,
     Equal,
@@ -40,8 +42,10 @@ from adjoint.compile.callable import (
     TupleOf,
 )
 from adjoint.compile.callable import Fixed as FixedObject
-from adjoint.jit.environment import EMPTY, Read, is_input
+from adjoint.jit.environment import Around
+from adjoint.jit.facts import Contents, is_input
 from adjoint.jit.pipeline import Executable
+from adjoint.jit.reads import EMPTY
 from adjoint.jit.signature import Call, Fixed
 from adjoint.jit.trace import Way
 from adjoint.program.trace import live_variable
@@ -72,7 +76,7 @@ def specialisation(way: Way, made: Executable, call: Call) -> Specialisation | N
             inputs=len(call.values),
             positional=arguments.items,
             keywords=keywords.items,
-            captured=[*_captured(call.around.reads, len(call.inputs)), *_alone(way.acts)],
+            captured=[*_captured(call.around, len(call.inputs)), *_alone(way.acts)],
             outputs=[OutputType(t.dtype, t.shape) for t in kernel.output_types],
             result=_recipe(way),
             constants=kernel.constants,
@@ -102,23 +106,42 @@ def _object(value: Any) -> Node:
     return Equal(value) if type(value) in COMPARED else Same(value)
 
 
-def _captured(reads: Sequence[Read], slot: int) -> Iterator[Captured]:
+def _captured(around: Around, slot: int) -> Iterator[Captured]:
     """Patterns for what the function reads beside its arguments; its arrays are the inputs from `slot` on."""
-    for read in reads:
-        value = read.value()
-        if isinstance(value, ModuleType):
+    slots = iter(range(slot, slot + len(around.arrays)))
+    named: dict[int, dict[str, Node]] = {id(function): {} for function in around.functions}
+    for read, value, fact in zip(around.reads, around.contents, around.facts[:-1], strict=True):
+        if fact is None:  # a module of a library
             continue
-        if value is EMPTY:
+        if value.value is EMPTY:
             raise NotMatched
-        node = _object(value)
-        if is_input(value):
-            node, slot = _leaf(value, slot), slot + 1
+        node = _node(value, slots)
         if read.kind == "cell":
             yield Cell(read.owner, node)
-        elif read.kind == "global":
-            yield Global(read.owner.__globals__, read.key, node)
-        elif isinstance(node, ArrayLeaf):  # a default, or an argument of partial: the array stays, its content may not
-            yield FixedObject(value, node)
+        elif read.kind in ("global", "attribute"):
+            yield Global(read.names, read.key, node)
+        elif isinstance(read.key, str):  # a default by keyword, or a keyword of partial
+            named[id(read.owner)][read.key] = node
+        elif not isinstance(node, Same | Equal):  # a tuple holds it: it stays, its content may not
+            yield FixedObject(value.value, node)
+    for function in around.functions:
+        if isinstance(function, FunctionType):
+            keywords = function.__kwdefaults__
+            yield FixedObject(function, Defined(function.__code__, function.__defaults__, keywords))
+        else:
+            keywords = function.keywords if isinstance(function, functools.partial) else None
+        if keywords is not None:
+            yield FixedObject(keywords, DictNode(named[id(function)]))
+
+
+def _node(value: Contents, slots: Iterator[int]) -> Node:
+    """The pattern of something that is read."""
+    if value.children is None:
+        return _leaf(value.value, next(slots)) if is_input(value.value) else _object(value.value)
+    nodes = [_node(child, slots) for child in value.children]
+    if type(value.value) is dict:
+        return DictNode(dict(zip(value.keys or (), nodes, strict=True)))
+    return ListNode(nodes) if type(value.value) is list else TupleNode(nodes, type(value.value))
 
 
 def _alone(acts: bool) -> Iterator[Captured]:

@@ -15,7 +15,8 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError
-from adjoint.jit.environment import NUMBERS, Around, Same, Surroundings, token
+from adjoint.jit.environment import Around, Surroundings
+from adjoint.jit.facts import NUMBERS, Same, token
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
@@ -71,8 +72,17 @@ class Signature:
         self, function: Callable[..., Any], static_argnums: int | Sequence[int], static_argnames: str | Sequence[str]
     ) -> None:
         self.surroundings = Surroundings(function)
-        numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-        names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+        self._static = (
+            (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums),
+            (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames),
+        )
+        self.methods: dict[type, bool] = {}
+        self._resolve()
+
+    def _resolve(self) -> None:
+        """Which arguments are static, by the function's parameters as they are now."""
+        function, (numbers, names) = self.surroundings.function, self._static
+        self._code = getattr(function, "__code__", None)
         self.parameters, self.positional = _parameters(function)
         for name in names:
             if self.parameters and name not in self.parameters and not self._takes_any_keyword(function):
@@ -84,7 +94,6 @@ class Signature:
         numbers = tuple(n + count if n < 0 else n for n in numbers)
         self.static_names = {*names, *[self.positional[n] for n in numbers if 0 <= n < count]}
         self.static_places = {*numbers, *[self.positional.index(n) for n in names if n in self.positional]}
-        self.methods: dict[type, bool] = {}
 
     @staticmethod
     def _takes_any_keyword(function: Callable[..., Any]) -> bool:
@@ -93,6 +102,8 @@ class Signature:
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any], is_method: Callable[[Any], bool]) -> Call:
         """Take one call apart."""
+        if getattr(self.surroundings.function, "__code__", None) is not self._code:
+            self._resolve()
         if self.static_places:
             args = tuple(Fixed(a) if i in self.static_places else a for i, a in enumerate(args))
         if self.static_names:

@@ -295,6 +295,14 @@ def live_trace() -> Trace | None:
     return _live.get()
 
 
+def is_live(x: Traced) -> bool:
+    """Whether the transformation that a traced value belongs to is still running."""
+    trace = _live.get()
+    while trace is not None and trace is not x._trace:
+        trace = trace.outer
+    return trace is not None
+
+
 def exclusive(x: Traced) -> bool:
     """Whether a traced value may be written to: its memory is plain, its own, and referred to by nobody else."""
     value = x._value

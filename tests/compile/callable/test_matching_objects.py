@@ -8,7 +8,9 @@ import pytest
 
 from adjoint.compile.callable import (
     ArrayLeaf,
+    Defined,
     Equal,
+    Fixed,
     NumberLeaf,
     ObjectNode,
     Output,
@@ -68,3 +70,36 @@ def test_attributes_that_the_object_alone_holds() -> None:
         call(thing)
     after = sys.getrefcount(vars(thing))
     assert after == before
+
+
+def test_a_function_as_it_is_defined() -> None:
+    def with_all(x: Any = 1, *, y: Any = 2) -> Any:
+        return x, y
+
+    def with_none(x: Any) -> Any:
+        return x
+
+    for function in (with_all, with_none):
+        now = (function.__code__, function.__defaults__, function.__kwdefaults__)
+        for name, other in (
+            ("__code__", test_objects_by_their_attributes.__code__),
+            ("__defaults__", (3,)),
+            ("__kwdefaults__", {"y": 2}),
+            ("__defaults__", None),
+        ):
+            captured = [Fixed(function, Defined(*now))]
+            made = Specialisation(
+                echo(8), 1, [NumberLeaf(0, float)], [OutputType(FLOAT, ())], Output(0), captured=captured
+            )
+            call = entry(made)
+            assert call(2.5) == 2.5
+            assert reference.run(made, (2.5,), {})[1] == 2.5
+            before = getattr(function, name)
+            setattr(function, name, other)
+            if before is not other:
+                with pytest.raises(Missed):
+                    call(2.5)
+                with pytest.raises(reference.Other):
+                    reference.run(made, (2.5,), {})
+            setattr(function, name, before)
+            assert call(2.5) == 2.5

@@ -8,6 +8,7 @@ from adjoint.compile.callable.specialisation import (
     Cell,
     Constant,
     Current,
+    Defined,
     DictNode,
     DictOf,
     Equal,

@@ -103,6 +103,7 @@ class Check(IntEnum):
     BITS = 9
     EQUAL = 10
     OBJECT = 11
+    DEFINED = 12
 
 
 class Action(IntEnum):
@@ -153,6 +154,7 @@ class Facts(NamedTuple):
     flags: int
     byte_order: int  # of a dtype
     type_number: int  # of a dtype
+    code: int  # of a function; its defaults and keyword defaults follow
 
 
 class Unsupported(Exception):
@@ -176,7 +178,7 @@ def facts() -> Facts:
     """The layout of this process's objects, each place checked."""
     _expect(ctypes.sizeof(ctypes.c_void_p) == WORD, "a pointer of 64 bits")
     head = object.__basicsize__
-    place = Facts(head, head - 8, head, head + 8, head + 16, head + 40, head + 48, head + 8 + 2, head + 8 + 4)
+    place = Facts(head, head - 8, head, head + 8, head + 16, head + 40, head + 48, head + 8 + 2, head + 8 + 4, _code())
     array = np.zeros((3, 5), dtype=np.float32)
     strided = np.zeros((6, 4), dtype=np.int64)[::2]
     for x in (array, strided):
@@ -198,6 +200,30 @@ def facts() -> Facts:
     cell = (lambda: array).__closure__
     _expect(cell is not None and _word(id(cell[0]) + head) == id(array), "a cell's content")
     return place
+
+
+DEFINITION = 3  # words: code, defaults, keyword defaults
+
+
+def definition(code: Any, defaults: Any, keywords: Any) -> list[int]:
+    """The words of a function's definition; None stands as a null pointer."""
+    return [id(code), 0 if defaults is None else id(defaults), 0 if keywords is None else id(keywords)]
+
+
+def _code() -> int:
+    """Where a function keeps its code, in bytes; its defaults and keyword defaults must be the next two words."""
+
+    def with_all(x: Any = 1, *, y: Any = 2) -> None: ...
+
+    def with_none(x: Any, *, y: Any) -> None: ...
+
+    functions: list[Any] = [with_all, with_none]
+    wanted = [definition(f.__code__, f.__defaults__, f.__kwdefaults__) for f in functions]
+    for place in range(object.__basicsize__, type(with_all).__basicsize__ - DEFINITION * WORD, WORD):
+        found = [[_word(id(f) + place + WORD * i) for i in range(DEFINITION)] for f in functions]
+        if found == wanted:
+            return place
+    raise Unsupported("calls at C speed are off: a function's code and defaults are not where they are expected")
 
 
 def value_inside(number: Any, dtype: np.dtype[Any]) -> bool:

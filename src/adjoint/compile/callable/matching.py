@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 
-from adjoint.compile.callable.layout import ALIGNED, C_CONTIGUOUS, STEP, Check, Facts, Fetch
+from adjoint.compile.callable.layout import ALIGNED, C_CONTIGUOUS, DEFINITION, STEP, Check, Facts, Fetch
 from adjoint.compile.callable.writing import (
     NULL,
     ZERO,
@@ -175,6 +175,14 @@ def write_check(module: Module, facts: Facts) -> None:
     a, b = at(f, thing, facts.head), at(f, value, facts.head)
     with f.loop(ZERO, word(f, step, STEP, "size")) as i:
         equal = f.icmp("eq", f.load("i64", f.element(a, i, "i64")), f.load("i64", f.element(b, i, "i64")))
+        leave_unless(f, equal, FALSE)
+    f.ret(TRUE)
+
+    f.place(cases[Check.DEFINED])
+    a, b = at(f, thing, facts.code), word(f, step, STEP, "value", "ptr")
+    for i in range(DEFINITION):
+        place = f.constant("i64", i)
+        equal = f.icmp("eq", f.load("i64", f.element(a, place, "i64")), f.load("i64", f.element(b, place, "i64")))
         leave_unless(f, equal, FALSE)
     f.ret(TRUE)
 

@@ -20,6 +20,7 @@ from adjoint.compile.callable.layout import (
     Check,
     Fetch,
     address,
+    definition,
     facts,
     numbers_inside,
     packed,
@@ -31,6 +32,7 @@ from adjoint.compile.callable.specialisation import (
     Cell,
     Constant,
     Current,
+    Defined,
     DictNode,
     DictOf,
     Equal,
@@ -205,6 +207,10 @@ class Packed:
         elif isinstance(node, ObjectNode):
             step |= {"check": Check.OBJECT, "type": self._pointer(node.type)}
             self._match(DictNode(node.attributes), fetch=Fetch.ATTRIBUTES, source=here, hold=1)
+        elif isinstance(node, Defined):
+            self._kept += [node.code, node.defaults, node.keywords]
+            step |= {"check": Check.DEFINED}
+            step |= {"value": self._table(definition(node.code, node.defaults, node.keywords))}
         else:
             step |= self._static(node)
 

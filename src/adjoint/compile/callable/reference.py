@@ -17,6 +17,7 @@ from adjoint.compile.callable.specialisation import (
     Cell,
     Constant,
     Current,
+    Defined,
     DictNode,
     DictOf,
     Global,
@@ -73,6 +74,9 @@ class Matched:
             self.visit(DictNode(node.attributes), vars(thing))
         elif isinstance(node, Same):
             _need(thing is node.object)
+        elif isinstance(node, Defined):
+            _need(thing.__code__ is node.code and thing.__defaults__ is node.defaults)
+            _need(thing.__kwdefaults__ is node.keywords)
         else:
             _need(thing is node.object or (type(thing) is type(node.object) and _equal(thing, node.object)))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import CellType
+from types import CellType, CodeType
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "Cell",
     "Constant",
     "Current",
+    "Defined",
     "DictNode",
     "DictOf",
     "Equal",
@@ -119,7 +120,17 @@ class Equal:
     object: object
 
 
-Node: TypeAlias = ArrayLeaf | NumberLeaf | DictNode | TupleNode | ListNode | ObjectNode | Same | Equal
+@final
+@dataclass(frozen=True)
+class Defined:
+    """A function with this very code, these defaults and keyword defaults: the objects, not what the latter hold."""
+
+    code: CodeType
+    defaults: tuple[Any, ...] | None
+    keywords: dict[str, Any] | None
+
+
+Node: TypeAlias = ArrayLeaf | NumberLeaf | DictNode | TupleNode | ListNode | ObjectNode | Same | Equal | Defined
 
 # What a function reads beside its arguments, read again at each call
 
