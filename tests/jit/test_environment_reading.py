@@ -8,7 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError, TraceError
-from tests.test_jit import same, x3
+from tests.jit.test_function import same, x3
 
 
 class TestControlFlow:
