@@ -305,7 +305,7 @@ def misplaced(test: Path) -> str | None:
 def test_every_folder_has_tests() -> None:
     folders = {part_of(path) for path in python_files(SOURCE) if path.parent != SOURCE}
     refuse(
-        sorted(f"src/adjoint/{name}" for name in folders if not list((TESTS / name).glob("test_*.py"))),
+        sorted(f"src/adjoint/{name}" for name in folders if not list((TESTS / name).rglob("test_*.py"))),
         "Folders of the source with no tests beside them:",
     )
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from adjoint.base.progress import progress
     from adjoint.base.scopes import scope
     from adjoint.debug import check
-    from adjoint.linear.estimates_gradient import forward_gradient
+    from adjoint.linear.functions.forward_gradient import forward_gradient
     from adjoint.memory import memory_report, reversible
     from adjoint.program.types import ArrayType
     from adjoint.series import derivative, laplacian, partials, taylor
@@ -165,7 +165,7 @@ _HOMES = {
     "adjoint.api.custom_rules": "custom_rule",
     "adjoint.api.control_flow": "associative_scan cond fori_loop map scan switch while_loop",
     "adjoint.api.hessian_products": "hvp",
-    "adjoint.linear.estimates_gradient": "forward_gradient",
+    "adjoint.linear.functions.forward_gradient": "forward_gradient",
     "adjoint.memory": "memory_report reversible",
     "adjoint.program.types": "ArrayType",
     "adjoint.series": "derivative laplacian partials taylor",

@@ -4,7 +4,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import linear
-from adjoint.linear.functions import Derivative
+from adjoint.linear.operators.from_function import Derivative
 
 RNG = np.random.default_rng(7)
 a, b = RNG.normal(size=(2, 4, 4))

@@ -19,9 +19,9 @@ from adjoint.api.gradients import Function, Transformed
 from adjoint.base.errors import ShapeError
 from adjoint.curvature.elimination import Block, Eliminated, ancestors, dense, eliminate
 from adjoint.curvature.graph import Graph, recorded
-from adjoint.linear.kronecker import kronecker
-from adjoint.linear.maps import LinearMap
-from adjoint.linear.structures import matrix
+from adjoint.linear.operators.kronecker import kronecker
+from adjoint.linear.operators.maps import LinearMap
+from adjoint.linear.operators.structures import matrix
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
 from adjoint.transform.nonfinite import watched

@@ -15,12 +15,12 @@ from adjoint.api.gradients import Function, Transformed
 from adjoint.api.hessian_products import predicted_hvp_costs
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import size_of
-from adjoint.linear.derivative_maps import hessian
-from adjoint.linear.factors import factored
-from adjoint.linear.maps import LinearMap
-from adjoint.linear.solution import Solution
-from adjoint.linear.solving import solve
-from adjoint.linear.structures import matrix, scaling
+from adjoint.linear.factorizations.factors import factored
+from adjoint.linear.operators.derivative_maps import hessian
+from adjoint.linear.operators.maps import LinearMap
+from adjoint.linear.operators.structures import matrix, scaling
+from adjoint.linear.solvers.solution import Solution
+from adjoint.linear.solvers.solving import solve
 from adjoint.program.types import Value, type_of
 
 __all__ = ["factored_hessian", "inverse_hvp", "inverse_hvp_costs"]

@@ -8,23 +8,23 @@ A.has("positive definite"), A.method  # → (True, 'diagonal with a low-rank upd
 ```
 """
 
-from adjoint.linear import lowrank  # (gives sums their solver)
-from adjoint.linear.bilinear import BilinearMap, bilinear, bilinear_form, second_derivative
-from adjoint.linear.blocks import block, block_diagonal, raveled
-from adjoint.linear.checking import assume, check_adjoint, check_facts, find_facts
-from adjoint.linear.complexify import complexified
-from adjoint.linear.derivative_maps import fisher, gauss_newton, hessian, jacobian
-from adjoint.linear.determinants import logdet, slogdet
-from adjoint.linear.estimates import estimate_diagonal, estimate_trace
-from adjoint.linear.estimates_bartlett import Bartlett, bartlett, bartlett_diagonal
-from adjoint.linear.estimates_gradient import forward_gradient
-from adjoint.linear.estimates_spectral import estimate_logdet, estimate_trace_of_function
-from adjoint.linear.factors import factored
-from adjoint.linear.functions import from_function
-from adjoint.linear.kronecker import khatri_rao, kronecker
-from adjoint.linear.least_squares import lsmr
-from adjoint.linear.maps import LinearMap
-from adjoint.linear.metrics import (
+from adjoint.linear.factorizations import lowrank  # (gives sums their solver)
+from adjoint.linear.factorizations.factors import factored
+from adjoint.linear.functions.bartlett import Bartlett, bartlett, bartlett_diagonal
+from adjoint.linear.functions.determinants import logdet, slogdet
+from adjoint.linear.functions.estimates import estimate_diagonal, estimate_trace
+from adjoint.linear.functions.forward_gradient import forward_gradient
+from adjoint.linear.functions.probes import Estimate
+from adjoint.linear.functions.spectral import estimate_logdet, estimate_trace_of_function
+from adjoint.linear.operators.bilinear import BilinearMap, bilinear, bilinear_form, second_derivative
+from adjoint.linear.operators.blocks import block, block_diagonal, raveled
+from adjoint.linear.operators.checking import assume, check_adjoint, check_facts, find_facts
+from adjoint.linear.operators.complexify import complexified
+from adjoint.linear.operators.derivative_maps import fisher, gauss_newton, hessian, jacobian
+from adjoint.linear.operators.from_function import from_function
+from adjoint.linear.operators.kronecker import khatri_rao, kronecker
+from adjoint.linear.operators.maps import LinearMap
+from adjoint.linear.operators.metrics import (
     Covector,
     InnerProduct,
     adjoint,
@@ -36,15 +36,10 @@ from adjoint.linear.metrics import (
     pulled_back_metric,
     pushforward,
 )
-from adjoint.linear.operations import congruence
-from adjoint.linear.preconditioners import block_jacobi, incomplete_cholesky, incomplete_lu, jacobi
-from adjoint.linear.probes import Estimate
-from adjoint.linear.solution import Solution
-from adjoint.linear.solvers import bicgstab, cg, gmres, minres
-from adjoint.linear.solving import solve
-from adjoint.linear.spaces import Space
-from adjoint.linear.sparse_matrix import as_map, sparse
-from adjoint.linear.structures import (
+from adjoint.linear.operators.operations import congruence
+from adjoint.linear.operators.spaces import Space
+from adjoint.linear.operators.sparse_matrix import as_map, sparse
+from adjoint.linear.operators.structures import (
     diagonal,
     identity,
     low_rank,
@@ -54,6 +49,11 @@ from adjoint.linear.structures import (
     triangular,
     zero,
 )
+from adjoint.linear.solvers.least_squares import lsmr
+from adjoint.linear.solvers.methods import bicgstab, cg, gmres, minres
+from adjoint.linear.solvers.preconditioners import block_jacobi, incomplete_cholesky, incomplete_lu, jacobi
+from adjoint.linear.solvers.solution import Solution
+from adjoint.linear.solvers.solving import solve
 
 __all__ = [
     "Bartlett",

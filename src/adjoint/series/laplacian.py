@@ -24,7 +24,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.gradients import Function, jet, jvp, vmap
 from adjoint.base.source import user_facing
-from adjoint.linear.spaces import Space
+from adjoint.linear.operators.spaces import Space
 from adjoint.ops.calculus import Linear
 from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Traced, running

@@ -15,7 +15,7 @@ from adjoint import tree
 from adjoint.api.gradients import Function, vmap
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
-from adjoint.linear.spaces import Space
+from adjoint.linear.operators.spaces import Space
 from adjoint.program.types import Value
 from adjoint.series.derivatives import along, floating, whole_order
 from adjoint.series.multi_indices import Index, count_of, factorials, interpolation, multi_indices, of_degree

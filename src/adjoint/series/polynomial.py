@@ -14,7 +14,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.gradients import Function
 from adjoint.base.source import user_facing
-from adjoint.linear.spaces import Space
+from adjoint.linear.operators.spaces import Space
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.series.derivatives import along, floating, whole_order

@@ -1,0 +1,1 @@
+"""Maps that are factored once: dense factors, and updates of low rank."""

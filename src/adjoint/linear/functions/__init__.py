@@ -1,0 +1,1 @@
+"""Functions of maps: determinants, and random estimates of traces, diagonals and gradients."""

@@ -1,0 +1,1 @@
+"""Linear maps without a matrix: spaces, facts, algebra, structure."""

@@ -1,0 +1,1 @@
+"""Linear equations and least squares by iteration; `solve` chooses the method."""
