@@ -22,6 +22,7 @@ from adjoint import tree
 from adjoint.api import control_flow
 from adjoint.api.gradients import Function, grad, jvp, vjp, vmap
 from adjoint.base.errors import DtypeError
+from adjoint.base.forking import free_in_child
 from adjoint.base.source import user_facing
 from adjoint.program.journal import Journal, journal
 from adjoint.program.program import Equation, Program, interpret
@@ -172,7 +173,7 @@ class _Memory:
     """What is known about a function, by the types of its arguments."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = free_in_child(threading.Lock())
         self._known: weakref.WeakKeyDictionary[Any, dict[Hashable, Any]] = weakref.WeakKeyDictionary()
 
     def find(self, function: Any, key: Hashable, make: Callable[[], Any]) -> Any:

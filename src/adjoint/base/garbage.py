@@ -7,28 +7,49 @@ take as much time as the trace itself.
 from __future__ import annotations
 
 import gc
+import os
 import threading
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 
-_lock = threading.Lock()
-_users = 0
+from adjoint.base.forking import free_in_child
+
+_lock = free_in_child(threading.Lock())
+_users: Counter[int] = Counter()  # by thread: how often it is inside
 _was_enabled = False
 
 
 @contextmanager
 def uncollected() -> Generator[None]:
     """While inside, in any thread, nothing is collected; after the last one has left, it goes on as before."""
-    global _users, _was_enabled
+    global _was_enabled
+    thread = threading.get_ident()
     with _lock:
-        if _users == 0:
+        if not _users:
             _was_enabled = gc.isenabled()
             gc.disable()
-        _users += 1
+        _users[thread] += 1
     try:
         yield
     finally:
         with _lock:
-            _users -= 1
-            if _users == 0 and _was_enabled:
-                gc.enable()
+            _leave(thread, 1)
+
+
+def _leave(thread: int, times: int) -> None:
+    _users[thread] -= times
+    if not _users[thread]:
+        del _users[thread]
+        if not _users and _was_enabled:
+            gc.enable()
+
+
+def _alone() -> None:
+    """Only the thread that forked is there in the child."""
+    for thread in [t for t in _users if t != threading.get_ident()]:
+        _leave(thread, _users[thread])
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_alone)

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from adjoint.base.config import config
+from adjoint.base.forking import free_in_child
 from adjoint.base.source import explainers
 
 __all__ = ["Steps", "progress", "reported"]
@@ -66,7 +67,7 @@ class _Lines:
 class _Bar:
     """A task of rich's; nested loops, and loops of several threads, share one display."""
 
-    lock = threading.RLock()  # reentrant: garbage that is collected meanwhile may close a bar
+    lock = free_in_child(threading.RLock())  # reentrant: garbage that is collected meanwhile may close a bar
     bars: ClassVar[Any] = None  # rich.progress.Progress while a bar is open
 
     def __init__(self, description: str, total: int | None, stream: TextIO) -> None:

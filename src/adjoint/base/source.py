@@ -49,7 +49,8 @@ _STANDARD = frozenset({functools.wraps.__code__.co_filename, contextmanager.__co
 def _installed_beside_numpy() -> str:
     """The folder that holds NumPy and the other installed libraries: SciPy, pandas, scikit-learn."""
     numpy = sys.modules.get("numpy")
-    return os.path.join(os.path.dirname(os.path.dirname((numpy and numpy.__file__) or "?")), "")
+    inside = numpy.__file__ if numpy is not None else None
+    return os.path.join(os.path.dirname(os.path.dirname(inside)), "") if inside else "<no NumPy yet>"
 
 
 class _Libraries(dict[str, bool]):

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from adjoint.base.config import config
+from adjoint.base.forking import free_in_child
 from adjoint.compile import machine
 
 _MAGIC = b"adjoint object 1"
@@ -51,7 +52,7 @@ class _Count:
     """What happened in this process."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = free_in_child(threading.Lock())
         self.hits = self.misses = self.written = 0
         self.problem: str | None = None
 

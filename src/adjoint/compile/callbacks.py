@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -93,22 +94,68 @@ def _answered(f: Any, value: Any, dtype: np.dtype[Any], question: str, answer: A
     return None
 
 
-OFTEN = 2e7  # additions between two polls: some milliseconds
-
-
+LONG = 2e7  # additions, some milliseconds: loops that do no more are not watched
+SLICE = 200_000  # additions between two looks at the clock
+PATIENCE = 20_000_000  # nanoseconds between two questions to the interpreter, which other threads may be using
 RAISED = -3  # the number of the call that hands over the exception of a signal
 
 
-def write_poll(block: Block, turn: Value, work: float, turns: float) -> None:
-    """In a long loop, let Python see Ctrl-C now and then."""
-    f = block.f
-    if work * turns < OFTEN:
-        return
-    every = 1
-    while every * work < OFTEN and every < 2**40:
-        every *= 2
-    with f.when(f.icmp("eq", f.binary("and", turn, f.index(every - 1)), f.index(every - 1))):
-        write_attention(block)
+class Watch:
+    """Lets Python see Ctrl-C while a long loop runs.
+
+    All loops of a kernel spend one budget of additions, so that it does not matter which of them takes the time; when
+    it is used up, the clock is looked at. What an iteration spends is an estimate, without loops inside that are
+    watched themselves. To be made before the body is written, `write` is for the end of an iteration.
+    """
+
+    def __init__(self, block: Block, times: float) -> None:
+        self.block, self.times = block, times  # how often the body runs
+        self._work, self._watched = block.shared.work, block.shared.watched
+
+    def write(self, iterations: float) -> None:
+        f, shared = self.block.f, self.block.shared
+        work = shared.work - self._work
+        if (work / self.times + 10) * iterations < LONG:
+            return
+        own = (work - (shared.watched - self._watched)) / self.times + 10
+        shared.watched = self._watched + work
+        if shared.budget is None:
+            shared.budget, shared.looked = f.allocate("i64", align=8), f.allocate("i64", align=8)
+            f.initialise(f.index(SLICE), shared.budget)
+            f.initialise(f.index(0), shared.looked)
+        assert shared.looked is not None
+        left = f.sub(f.load("i64", shared.budget, 8), f.index(int(own)))
+        f.store(left, shared.budget)
+        with f.when(f.icmp("slt", left, f.index(0))):
+            f.store(f.index(SLICE), shared.budget)
+            if GLANCE not in shared.module.parts:
+                _write_glance(Function(shared.module, GLANCE, ["ptr", "ptr"], "i64", attributes="noinline nounwind"))
+                _declare_attention(self.block)
+            status = f.call(GLANCE, "i64", self.block.python(), shared.looked)
+            self.block.leave_if(f.icmp("ne", status, f.index(0)), -1)
+
+
+GLANCE, ATTENTION = "adjoint_glance", "adjoint_attention"
+
+
+def _write_glance(f: Function) -> None:
+    """Ask the interpreter, if the last time is long ago."""
+    python, looked = f.params
+    time_of_day = f.allocate("i64", 2, align=8)
+    f.call("clock_gettime", "i32", f.constant("i32", time.CLOCK_MONOTONIC), time_of_day, declared=True)
+    seconds = f.load("i64", time_of_day, 8)
+    now = f.add(f.mul(seconds, f.index(10**9)), f.load("i64", f.element(time_of_day, f.index(1), "i64"), 8))
+    before = f.load("i64", looked, 8)
+    with f.when(f.icmp("eq", before, f.index(0))):  # the first look
+        f.store(now, looked)
+    late = f.icmp("sgt", f.sub(now, f.load("i64", looked, 8)), f.index(PATIENCE))
+    status = f.allocate("i64", align=8)
+    f.store(f.index(0), status)
+    with f.when(late):
+        f.store(now, looked)
+        f.store(f.call(ATTENTION, "i64", python), status)
+    f.ret(f.load("i64", status, 8))
+    f.finish()
 
 
 def write_attention(block: Block) -> None:
@@ -117,15 +164,16 @@ def write_attention(block: Block) -> None:
     The interpreter is asked, not Python code: a handler that runs at the first line of a function raises outside of
     all that the function can catch.
     """
-    module = block.shared.module
-    if ATTENTION not in module.parts:
-        _write_attention(Function(module, ATTENTION, ["ptr"], "i64", attributes="noinline nounwind"))
-        block.shared.symbols.update(interpreter())
+    _declare_attention(block)
     status = block.f.call(ATTENTION, "i64", block.python())
     block.leave_if(block.f.icmp("ne", status, block.f.index(0)), -1)
 
 
-ATTENTION = "adjoint_attention"
+def _declare_attention(block: Block) -> None:
+    module = block.shared.module
+    if ATTENTION not in module.parts:
+        _write_attention(Function(module, ATTENTION, ["ptr"], "i64", attributes="noinline nounwind"))
+        block.shared.symbols.update(interpreter())
 
 
 def _write_attention(f: Function) -> None:
@@ -146,10 +194,10 @@ def _write_attention(f: Function) -> None:
 
 @cache
 def interpreter() -> dict[str, int]:
-    """Addresses of what kernels ask the interpreter for, by name."""
+    """Addresses of what kernels ask the interpreter and the system for, by name."""
     names = (
         "PyGILState_Ensure", "PyGILState_Release", "PyEval_SaveThread", "PyEval_RestoreThread",
-        "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException",
+        "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException", "clock_gettime",
     )  # fmt: skip
     return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in names}
 

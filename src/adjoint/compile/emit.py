@@ -66,6 +66,9 @@ class Shared:
         self.callbacks: list[Equation] = []
         self.errors: list[Equation] = []  # by the number that a failure reports
         self.work = 0.0  # about how many additions a call makes
+        self.watched = 0.0  # of these, in loops that look for signals
+        self.budget: Value | None = None  # additions until the next look at the clock
+        self.looked: Value | None = None  # when that was
         self.steps: list[str] = []  # what was made, for reports
         self.releases: list[Value] = []  # rooms holding memory to be freed
         self.symbols: dict[str, int] = {}

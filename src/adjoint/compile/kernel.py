@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.config import config
+from adjoint.base.forking import free_in_child
 from adjoint.base.source import describe
 from adjoint.compile import cache
 from adjoint.compile.cache import object_for
@@ -162,7 +163,7 @@ class Generic:
 
 
 _families: OrderedDict[Any, Family] = OrderedDict()
-_lock = threading.RLock()
+_lock = free_in_child(threading.RLock())
 MOST_FAMILIES = 512
 MOST_GENERIC = 3  # codes for any size in one family: sizes that answer comparisons differently need their own
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.compile import vectors
-from adjoint.compile.callbacks import write_poll
+from adjoint.compile.callbacks import Watch
 from adjoint.compile.emit import Block, Operand, lowers
 from adjoint.compile.ir import Value
 from adjoint.compile.plan import Single
@@ -187,11 +187,11 @@ def write_scan(block: Block, eq: Equation) -> None:
         for j, base in enumerate(stacks):
             kind = body_program.outputs[op.carries + j].type
             targets[op.carries + j] = f.element(base, f.mul(row, block.number(block.nbytes(kind))), "i8")
-        before = block.shared.work
+        watch = Watch(block, body.times)
         body.emit(pointers, targets)
         for carry, (now, then) in zip(carries, states, strict=True):
             carry.advance(now, then)
-        write_poll(block, turn, (block.shared.work - before) / body.times + 10, turns)
+        watch.write(length if type(length) is int else UNKNOWN)
     for carry in carries:
         carry.leave()
     for room in rooms:
@@ -254,11 +254,11 @@ def write_while(block: Block, eq: Equation) -> None:
     targets = {k: s[1] for k, s in enumerate(states) if not carries[k].unchanged}
     count = f.load("i64", number, 8)
     targets.update((op.carries + j, room) for j, room in enumerate(rows.next(count)))
-    before = block.shared.work
+    watch = Watch(block, body.times)
     body.emit({**constants, **now}, targets)
     for carry, (old, new) in zip(carries, states, strict=True):
         carry.advance(old, new)
-    write_poll(block, count, (block.shared.work - before) / body.times + 10, UNKNOWN)
+    watch.write(UNKNOWN)
     f.store(f.add(count, f.index(1)), number)
     f.jump(head)
     f.place(done)

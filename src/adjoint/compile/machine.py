@@ -9,12 +9,16 @@ holds the code lives as long as the `Loaded` that refers to it.
 
 from __future__ import annotations
 
+import functools
+import os
 import threading
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-_lock = threading.Lock()  # LLVM's global state: targets, symbols
+from adjoint.base.forking import free_in_child
+
+_lock = free_in_child(threading.Lock())  # LLVM's global state: targets, symbols
 _bound: dict[str, int] = {}  # addresses that LLVM knows by name
 
 
@@ -25,6 +29,9 @@ def llvm() -> Any:
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    held = binding.ffi.lib._lock  # by every call into LLVM: none is under way when the process forks
+    leave = functools.partial(held.__exit__, None, None, None)
+    os.register_at_fork(before=held.__enter__, after_in_parent=leave, after_in_child=leave)
     return binding
 
 

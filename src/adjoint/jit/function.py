@@ -14,6 +14,7 @@ import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (give
 from adjoint import tree
 from adjoint.base.config import config
 from adjoint.base.errors import ControlFlowError
+from adjoint.base.forking import free_in_child
 from adjoint.base.source import by_name, user_facing, warn_user
 from adjoint.compile.callable import Entry
 from adjoint.jit.patterns import specialisation
@@ -95,7 +96,8 @@ class Jitted(Entry):
         functools.update_wrapper(self, function, updated=())
         self.function, self._options = function, options
         self._signature = Signature(function, options["static_argnums"], options["static_argnames"])
-        self._ways, self._methods, self._lock, self._told = {}, {}, threading.RLock(), False
+        self._ways, self._methods, self._told = {}, {}, False
+        self._lock = free_in_child(threading.RLock())
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that no specialisation has taken."""

@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adjoint.base.forking import free_in_child
 from adjoint.base.garbage import uncollected
 from adjoint.base.source import warn_user
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
@@ -29,7 +30,7 @@ from adjoint.program.program import Program
 from adjoint.program.types import Value
 from adjoint.simplify import simplify
 
-_compiling = threading.RLock()
+_compiling = free_in_child(threading.RLock())
 
 
 @dataclass

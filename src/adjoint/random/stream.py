@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from adjoint.base.errors import ShapeError, TraceError
+from adjoint.base.forking import free_in_child
 from adjoint.base.source import describe, here
 from adjoint.program.journal import moment, note
 from adjoint.program.record import Record
@@ -34,7 +35,7 @@ class Cell:
 
     def __init__(self, key: Value, counter: Value) -> None:
         self.state = (key, counter)
-        self.lock = threading.RLock()
+        self.lock = free_in_child(threading.RLock())
         self.home = program_trace()
         self.born = moment()
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import CaptureError
+from adjoint.base.forking import free_in_child
 from adjoint.program.record import is_constant
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -15,7 +16,7 @@ from adjoint.program.types import Value
 COPY_BELOW = 1 << 25  # bytes: up to this a copy costs less than the two checksums that a lock needs
 
 _locks: dict[int, list[Any]] = {}  # id(array) -> [array, how many records hold it]
-_guard = threading.Lock()
+_guard = free_in_child(threading.Lock())
 
 
 def lock(array: np.ndarray[Any, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from adjoint.base.errors import TreeError
+from adjoint.base.forking import free_in_child
 from adjoint.tree.containers import (
     DefaultDictKind,
     DictKind,
@@ -46,7 +47,7 @@ BUILT_IN: dict[type, Kind] = {
 # Classes made inside functions must not pile up for ever: a table that outgrows this is filled anew.
 _TABLE_LIMIT = 10_000
 
-_lock = threading.Lock()
+_lock = free_in_child(threading.Lock())
 _registered: dict[type, Kind] = {}
 _leaf_classes: set[type] = set()
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.api.control_flow import loops
 from adjoint.base.errors import ControlFlowError, DtypeError, ShapeError, TreeError
 
 X = np.array([0.5, -1.25, 2.0], "f4")
@@ -76,15 +77,20 @@ def _nested() -> Any:
     return value
 
 
+@pytest.mark.parametrize("listed", [1 << 20, 1], ids=["listed", "counted"])
 @pytest.mark.parametrize("way", WAYS)
-def test_the_index_gives_way_in_types(way: str) -> None:
+def test_the_index_gives_way_in_types(way: str, listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The numbers of iterations stand in an array, or are counted where there are too many of them."""
+    monkeypatch.setattr(loops, "MOST_LISTED", listed)
     found, expected = (f() for f in WAYS[way])
     single = np.int8 if way == "small whole numbers" else np.float32
     assert found.dtype == single
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
 
 
-def test_the_index_is_a_whole_number() -> None:
+@pytest.mark.parametrize("listed", [1 << 20, 1], ids=["listed", "counted"])
+def test_the_index_is_a_whole_number(listed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "MOST_LISTED", listed)
     assert ad.fori_loop(2, 6, lambda i, _: i, 0) == 5
     assert ad.fori_loop(0, 3, lambda i, total: total + ad.numpy.array([1.0, 10.0, 100.0])[i], 0.0) == 111.0
     assert ad.fori_loop(3, 3, lambda i, v: v + i, 7) == 7

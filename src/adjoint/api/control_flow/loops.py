@@ -26,6 +26,7 @@ from adjoint.transform.arguments import fresh
 from adjoint.transform.generators import Held
 
 Checkpoint: TypeAlias = int | str | Plan | Disk | Invertible | None
+MOST_LISTED = 1 << 20  # numbers of iterations that stand in an array; beyond, they are counted
 
 
 @user_facing
@@ -203,6 +204,10 @@ def fori_loop(
 
     if not isinstance(lower, Traced) and not isinstance(upper, Traced):
         start, stop = operator.index(lower), operator.index(upper)
+        if stop - start > MOST_LISTED and not isinstance(checkpoint, Invertible):  # whose inverse knows no counter
+            count = lambda state, _: ((state[0] + 1, turn(*state)), None)
+            state = (np.int64(start), init)
+            return _scan(name, count, state, None, stop - start, False, checkpoint, progress)[0][1]
         turns = np.arange(start, max(start, stop))
         return _scan(name, lambda c, i: (turn(i, c), None), init, turns, None, False, checkpoint, progress)[0]
     first = lower if isinstance(lower, Traced) else np.int64(lower)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
+from adjoint.base.forking import free_in_child
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Differential, Implicit, fit, total
 from adjoint.ops.elementwise.pointwise import aligned
@@ -40,7 +41,7 @@ from adjoint.ops.linalg.solve import Solve
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
-_drawing = threading.Lock()
+_drawing = free_in_child(threading.Lock())
 
 
 @contextmanager
