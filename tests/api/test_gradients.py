@@ -300,3 +300,19 @@ def test_public_signatures_say_what_they_take() -> None:
         if inspect.isfunction(function):
             bare = {k: v for k, v in function.__annotations__.items() if re.search(r"(?<![\w.])Any\b", str(v))}
             assert not bare, f"{name}: {bare}"
+
+
+def test_a_pushforward_has_the_pullback_of_the_same_run() -> None:
+    calls: list[int] = []
+
+    def f(x, y):
+        calls.append(1)
+        return np.sin(x) * y
+
+    x, y, u = X, 2.0, np.arange(1.0, 1.0 + X.size).reshape(X.shape)
+    _, pushforward = ad.linearize(f, x, y)
+    pullback = pushforward.transpose()
+    assert (repr(pushforward)[:13], repr(pullback)[:10]) == ("<pushforward ", "<pullback ")
+    for ours, theirs in zip(pullback(u), ad.vjp(f, x, y)[1](u), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert len(calls) == 2

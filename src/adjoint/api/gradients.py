@@ -11,10 +11,11 @@ import numpy as np
 import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (gives traced values NumPy's protocols)
 from adjoint import tree
 from adjoint.api.function import Function, Transformed
+from adjoint.api.linearized import Pullback, Pushforward, tangents_of, with_zeros
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import here, user_facing
 from adjoint.ops.elementwise.select import StopGradient
-from adjoint.program.trace import Traced, bind, running
+from adjoint.program.trace import bind, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (give others what they ask for)
 from adjoint.transform.arguments import Argnums, Selection, Side, fresh, plain_value, returned, run, select
@@ -22,7 +23,6 @@ from adjoint.transform.batch_driver import run_lanes
 from adjoint.transform.drivers import (
     Linearised,
     checked_leaf,
-    checked_tangents,
     gradient,
     outside,
     push_forward,
@@ -31,7 +31,7 @@ from adjoint.transform.drivers import (
     transposed,
 )
 from adjoint.transform.generators import Held, leaves_of
-from adjoint.transform.nonfinite import lifted, settled, watched, watching
+from adjoint.transform.nonfinite import lifted, watched, watching
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 
 tape_fast.install()
@@ -99,13 +99,7 @@ def _gradients(
         transformation=name,
         side=options["side"],
     )
-    return value, aux, chosen.result(_with_zeros(chosen, gs))
-
-
-def _with_zeros(chosen: Selection, active: Sequence[Value]) -> list[Value]:
-    """Gradients of all leaves: integer leaves have zeros of their own type."""
-    given = dict(zip(chosen.active, active, strict=True))
-    return [given[i] if i in given else type_of(leaf).zeros() for i, leaf in enumerate(chosen.leaves)]
+    return value, aux, chosen.result(with_zeros(chosen, gs))
 
 
 def _all_arguments(function: Function, primals: Sequence[Any], name: str) -> Selection:
@@ -134,60 +128,11 @@ def jvp(
     chosen = _all_arguments(function, primals, "jvp")
     if not isinstance(tangents, tuple | list):
         raise TypeError(f"jvp: tangents must be a tuple like primals; got {type(tangents).__name__}.")
-    given = _tangents(chosen, tuple(tangents), "jvp tangents")
+    given = tangents_of(chosen, tuple(tangents), "jvp tangents")
     y, dy, aux = push_forward(
         lambda active: chosen.call(chosen.completed(active)), chosen.values, given, has_aux=has_aux
     )
     return (y, dy, aux) if has_aux else (y, dy)
-
-
-def _tangents(chosen: Selection, given: Any, what: str) -> list[Value]:
-    """The tangents of the active leaves; integer leaves must have none that matter."""
-    leaves = tree.leaves_like(what, chosen.structure, given, "the primals", "the tangents")
-    for i, leaf in enumerate(leaves):
-        if (
-            i not in chosen.active
-            and leaf is not None
-            and not isinstance(leaf, Traced)
-            and np.any(np.not_equal(leaf, 0))
-        ):
-            raise DtypeError(
-                f"{what}: {chosen.names[i]} belongs to whole numbers, which do not move: its tangent must be zero or "
-                "None."
-            )
-    types, names = [type_of(v) for v in chosen.values], chosen.names
-    return checked_tangents([leaves[i] for i in chosen.active], types, what, [names[i] for i in chosen.active])
-
-
-class LinearMap:
-    """The derivative of a recorded function as a linear map; made by `linearize` (forwards) and `vjp` (backwards)."""
-
-    def __init__(self, recorded: Linearised, chosen: Selection, *, backwards: bool) -> None:
-        self._recorded, self._chosen, self._backwards = recorded, chosen, backwards
-
-    @user_facing
-    def __call__(self, *args: Any) -> Any:
-        recorded, chosen = self._recorded, self._chosen
-        if self._backwards:
-            if len(args) != 1:
-                raise TypeError(f"a pullback takes one cotangent, like the function's result; got {len(args)}.")
-            names = recorded.structure.paths()
-            given = tangent_leaves(args[0], recorded.structure, recorded.output_types, "vjp cotangent", names)
-            result = chosen.result(_with_zeros(chosen, fresh(recorded.pull(given), given)))
-        else:
-            given = _tangents(chosen, args, "linearize tangents")
-            result = tree.unflatten(recorded.structure, fresh(recorded.push(given), given))
-        return settled(result) if recorded.watch is not None else result
-
-    def __reduce__(self) -> Any:
-        raise TypeError(
-            "A derivative at one point holds the record of a run, and does not pickle. Pickle the function, and call "
-            "vjp or linearize again."
-        )
-
-    def __repr__(self) -> str:
-        kind = "pullback" if self._backwards else "pushforward"
-        return f"<{kind} through {len(self._recorded.entries)} recorded values>"
 
 
 @user_facing
@@ -205,14 +150,14 @@ def vjp(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple
     chosen = _all_arguments(function, primals, "vjp")
     recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
     y = tree.unflatten(recorded.structure, recorded.values)
-    pullback = LinearMap(recorded, chosen, backwards=True)
+    pullback = Pullback(recorded, chosen)
     return (y, pullback, recorded.aux) if has_aux else (y, pullback)
 
 
 @user_facing
 @watched
 def linearize(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple[tree.Tree, ...]:
-    """(f(x), f_lin): `f_lin(*tangents)` is ∂f(x)[v], replayed from one recorded run of f.
+    """(f(x), pushforward): `pushforward(*tangents)` is ∂f(x)[v], replayed from one recorded run of f.
 
     ```python
     value, pushforward = ad.linearize(lambda x: x**2, np.array([1.0, 2.0]))
@@ -222,8 +167,8 @@ def linearize(function: Function, *primals: tree.Tree, has_aux: bool = False) ->
     chosen = _all_arguments(function, primals, "linearize")
     recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
     y = tree.unflatten(recorded.structure, recorded.values)
-    pushed = LinearMap(recorded, chosen, backwards=False)
-    return (y, pushed, recorded.aux) if has_aux else (y, pushed)
+    pushforward = Pushforward(recorded, chosen)
+    return (y, pushforward, recorded.aux) if has_aux else (y, pushforward)
 
 
 def linear_transpose(function: Function, *primals: tree.Tree) -> Transformed:
@@ -245,7 +190,7 @@ def _linear_transpose(function: Function, options: dict[str, Any], args: Any, kw
         )
 
     found = transposed(lambda active: chosen.call(chosen.completed(active)), chosen.values, cotangents)
-    return chosen.result(_with_zeros(chosen, found))
+    return chosen.result(with_zeros(chosen, found))
 
 
 def _example(leaf: Any) -> Value:
@@ -356,7 +301,7 @@ def jet(function: Function, primals: Sequence[tree.Tree], series: Sequence[tree.
     if len(orders) != 1:
         raise ShapeError(f"jet: all series must have the same number of terms; got {sorted(orders)}.")
     order = orders.pop()
-    terms = [_tangents(chosen, tuple(s[k] for s in series), f"jet series of order {k + 1}") for k in range(order)]
+    terms = [tangents_of(chosen, tuple(s[k] for s in series), f"jet series of order {k + 1}") for k in range(order)]
     trace = Taylor(order)
     with running(trace):
         trace.started = here()
@@ -392,6 +337,6 @@ def stop_gradient(x: tree.Tree) -> tree.Tree:
 
 
 __all__ = [
-    "LinearMap", "Transformed", "grad", "jet", "jvp", "linear_transpose", "linearize", "outside", "split_aux",
-    "stop_gradient", "value_and_grad", "vjp", "vmap",
+    "Transformed", "grad", "jet", "jvp", "linear_transpose", "linearize", "outside", "split_aux", "stop_gradient",
+    "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

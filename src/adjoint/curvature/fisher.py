@@ -17,7 +17,6 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.gradients import Function, Transformed, grad, linearize, value_and_grad, vmap
-from adjoint.api.gradients import LinearMap as Recorded
 from adjoint.api.jacobians import hessian, jacobian
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import laid_out, matrix_of, one_argument, raveled, unraveled
@@ -166,7 +165,7 @@ def fisher_product(
         ct, covered = vmap(turned, in_axes=(0, 0, None if samples is None else 0))(theta, slope, samples)
         ct = tree.map(lambda leaf: leaf / count, ct)
     _check_support(covered)
-    result = Recorded(pushed._recorded, pushed._chosen, backwards=True)(ct)  # pyright: ignore[reportPrivateUsage]
+    result = pushed.transpose()(ct)
     return result if len(primals) > 1 else result[0]
 
 
@@ -212,5 +211,5 @@ def empirical_fisher_product(
     primals = tuple(primals)
     losses, pushed = linearize(lambda *w: vmap(lambda x, y: loss(model(*w, x), y))(xs, ys), *primals)
     slopes = pushed(*tangents) / np.shape(losses)[0]
-    result = Recorded(pushed._recorded, pushed._chosen, backwards=True)(slopes)  # pyright: ignore[reportPrivateUsage]
+    result = pushed.transpose()(slopes)
     return result if len(primals) > 1 else result[0]

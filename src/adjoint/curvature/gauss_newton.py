@@ -16,7 +16,6 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.gradients import Function, Transformed, grad, linearize, vmap
-from adjoint.api.gradients import LinearMap as Recorded
 from adjoint.api.hessian_products import hvp
 from adjoint.api.jacobians import hessian, jacobian
 from adjoint.base.errors import ShapeError
@@ -57,7 +56,7 @@ def gauss_newton_product(
     primals = tuple(primals)
     z, pushed = linearize(model, *primals)
     turned = hvp(loss, (z,), (pushed(*tangents),))
-    result = Recorded(pushed._recorded, pushed._chosen, backwards=True)(turned)  # pyright: ignore[reportPrivateUsage]
+    result = pushed.transpose()(turned)
     return result if len(primals) > 1 else result[0]
 
 
@@ -162,7 +161,7 @@ def _gauss_newton_factor(model: Function, options: dict[str, Any], args: Any, kw
     w, model = one_argument("gauss_newton_factor", model, args, kwargs)
     loss, tolerance = options["loss"], options["tolerance"]
     z, pushed = linearize(model, w)
-    pull = Recorded(pushed._recorded, pushed._chosen, backwards=True)  # pyright: ignore[reportPrivateUsage]
+    pull = pushed.transpose()
     H = matrix_of(hessian(loss)(z), z, z)
     eigenvalues, vectors = np.linalg.eigh(H)
     least = CLIPPED * np.shape(H)[0] * np.finfo(H.dtype).eps if tolerance is None else tolerance

@@ -13,7 +13,6 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.gradients import LinearMap as Recorded
 from adjoint.api.gradients import linear_transpose, linearize
 from adjoint.api.tracing import trace
 from adjoint.base.errors import DtypeError, TraceError
@@ -169,8 +168,7 @@ class Derivative(LinearMap):
         return self._record()(x)
 
     def _apply_adjoint(self, u: Any) -> Any:
-        pushed = self._record()
-        return Recorded(pushed._recorded, pushed._chosen, backwards=True)(u)[0]
+        return self._record().transpose()(u)[0]
 
     def _apply_columns(self, columns: Value) -> Value:
         self._record()  # outside the map over columns, so that it is kept
