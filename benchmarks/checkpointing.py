@@ -7,8 +7,8 @@ counts, after their answers have been compared. Memory is the largest resident s
 there was before, each in a process of its own (Linux only). The theory: C*(K, S) turns forwards and K backwards, with
 the times of a turn taken from the value and from the gradient that stores everything (measured, like the rest); S slots
 and the state that is being worked on. What is beyond that is cotangents and next values. JAX takes part where it is
-installed: as it is, with jax.checkpoint around the body, around stretches of √K turns, and around both. All run on one
-thread, and time is that of the processor. `--write` renews docs/benchmarks/checkpointing.md and its picture.
+installed: as it is, with jax.checkpoint around the body, around stretches of √K iterations, and around both. All run on
+one thread, and time is that of the processor. `--write` renews docs/benchmarks/checkpointing.md and its picture.
 """
 
 from __future__ import annotations
@@ -142,16 +142,16 @@ def page(shown: list[tuple[str, ...]], turns: int, size: int, seconds: float) ->
         "# Checkpointed loops, side by side",
         "",
         "Written by `python benchmarks/checkpointing.py --write`; every figure is measured. The gradient of a loop,",
-        f"xᵢ ← xᵢ + 0.01 sin(aᵢ xᵢ) in {turns} turns with {size} numbers, with respect to start and a, compiled;",
+        f"xᵢ ← xᵢ + 0.01 sin(aᵢ xᵢ) in {turns} iterations with {size} numbers, with respect to start and a, compiled;",
         f"its value alone takes {seconds:.3f} seconds. One thread, interleaved, least processor time. Memory is the",
         "largest resident size beyond that before, in states of the loop (each in a process of its own).",
         "",
-        "The theory is that of the [schedules](../memory.md): C\\*(K, S) turns forwards, and as many seconds for the",
-        "way back as the gradient takes that keeps everything; S slots and one state. Cotangents of x and a, and the",
-        "next values of a turn, come on top of it.",
+        "The theory is that of the [schedules](../memory.md): C\\*(K, S) iterations forwards, and as many seconds for",
+        "the backward pass as the gradient takes that keeps everything; S slots and one state. Cotangents of x and",
+        "a, and the next values of an iteration, come on top of it.",
         *(
             [
-                f"JAX {v} has no slots; `jax.checkpoint` is around the body, stretches of √K turns, or both."
+                f"JAX {v} has no slots; `jax.checkpoint` is around the body, stretches of √K iterations, or both."
                 for v in peers
             ]
         ),

@@ -352,7 +352,7 @@ def publish(header: list[str], lines: list[str], facts: list[str], curve: list[t
         "",
         *[f"* {fact}" for fact in facts],
         "",
-        "![Memory rises on the way forward and falls on the way back](eager-memory.png)",
+        "![Memory rises in the forward pass and falls in the backward pass](eager-memory.png)",
         "",
     ]
     (folder / "eager.md").write_text("\n".join(text))

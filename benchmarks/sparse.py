@@ -2,7 +2,7 @@
 
     python benchmarks/sparse.py [part of a name …] [--rounds 5] [--write]
 
-For each contender: the seconds until the first result (pattern, colouring, compilation) and the least time of one
+For each contender: the seconds until the first result (pattern, coloring, compilation) and the least time of one
 evaluation afterwards, in turns with the others. Results are compared first. `--write` renews docs/benchmarks/sparse.md
 and its picture. The colouring is found once, by all; adjoint's answer is a SciPy matrix, that of the others an array of
 theirs. sparsejac is given the pattern, as it finds none; CasADi writes the derivative out as expressions.
@@ -286,7 +286,7 @@ def page(results: dict[str, dict[str, tuple[float, float]]]) -> str:
         "# Sparse derivatives, side by side",
         "",
         "Written by `python benchmarks/sparse.py --write`; every figure is measured. Seconds of one processor until",
-        "the first result (pattern, colouring, compilation) / of one evaluation; all answers agree to 1e-9. Libraries",
+        "the first result (pattern, coloring, compilation) / of one evaluation; all answers agree to 1e-9. Libraries",
         "without sparse derivatives compute dense ones where that is possible.",
         "",
         f"| | {' | '.join(used)} |",

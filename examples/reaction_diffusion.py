@@ -4,7 +4,7 @@
 
     u' = 1 + u²v - 4.4 u + α Δu        v' = 3.4 u - u²v + α Δv        (periodic)
 
-Each value depends on its neighbours and on the other substance in its place: the Jacobian of an implicit step has six
+Each value depends on its neighbors and on the other substance in its place: the Jacobian of an implicit step has six
 nonzeros in a row. It is found from the code of the step, and a few products fill it.
 """
 

@@ -20,7 +20,7 @@ table with the installed NumPy and SciPy, and differentiate every function that 
 
 * **differentiable**: at any order, forwards and backwards, batched and compiled. Where not all real arguments are
   differentiable, those that are follow in parentheses; the others must be constant.
-* **constant**: the result carries no derivative. It is piecewise constant (comparisons, places, counts), or it depends
+* **constant**: the result carries no derivative. It is piecewise constant (comparisons, indices, counts), or it depends
   on shapes and element types alone, or the arguments are plain numbers, names or settings in the first place.
 * **refused**: a traced value raises an error with the reason and what to do instead.
 

@@ -79,7 +79,7 @@ def alternating(error: Sequence[Any], count: int) -> list[int]:
     while len(runs) > count:
         if len(runs) == count + 1:
             runs.pop(0 if abs(error[runs[0]]) < abs(error[runs[-1]]) else -1)
-        else:  # the neighbours whose greater one is least
+        else:  # the neighbors whose greater one is least
             k = min(range(len(runs) - 1), key=lambda k: max(abs(error[runs[k]]), abs(error[runs[k + 1]])))
             del runs[k : k + 2]
     return runs

@@ -91,7 +91,7 @@ def table(classes: Sequence[type], rules: Sequence[str]) -> Iterator[str]:
 
 
 def ufuncs() -> Iterator[str]:
-    """The classes of ufuncs, then what each ufunc keeps for the way back."""
+    """The classes of ufuncs, then what each ufunc keeps for the backward pass."""
     kinds: dict[type, list[Ufunc]] = defaultdict(list)
     for op in BY_NAME.values():
         kinds[type(op)].append(op)

@@ -1,4 +1,4 @@
-"""Draws docs/pictures/sparse.png: sparsity patterns of four functions, each nonzero in the colour of its product.
+"""Draws docs/pictures/sparse.png: sparsity patterns of four functions, each nonzero in the color of its product.
 
 Run it from anywhere: `python tools/sparse_picture.py`.
 """
@@ -23,7 +23,7 @@ def arrow(x: np.ndarray) -> np.ndarray:
 
 
 def membrane(u: np.ndarray) -> float:
-    """The area of a surface over a square: its Hessian joins neighbours."""
+    """The area of a surface over a square: its Hessian joins neighbors."""
     dx, dy = np.diff(u, axis=0)[:, :-1], np.diff(u, axis=1)[:-1]
     return np.sum(np.sqrt(1 + dx**2 + dy**2))
 
@@ -43,7 +43,7 @@ def draw(path: Path) -> None:
 
     line = np.linspace(1, 2, 24)
     found = [
-        ("neighbours on a line", ad.sparse.jacobian(band).colouring(line)),
+        ("neighbors on a line", ad.sparse.jacobian(band).colouring(line)),
         ("a full row and a full column", ad.sparse.jacobian(arrow).colouring(line)),
         ("Hessian of a surface's area, star", ad.sparse.hessian(membrane).colouring(np.ones((5, 5)))),
         (

@@ -29,7 +29,7 @@ HEADER = """\
 
 Written by `tools/special_accuracy.py`; the test suite holds every row to what it states.
 
-Every ufunc of `scipy.special` is differentiable in all its real arguments; a whole number (the degree of Hermite's
+Every ufunc of `scipy.special` is differentiable in all its real arguments; an integer (the degree of Hermite's
 polynomials, the order of a Mathieu function) is none, and an error says so. Values are SciPy's. The derivatives are
 closed forms where there are any; in a parameter often there are none, and they are series or integrals: sums of a
 fixed number of terms or nodes, in NumPy, without differences of function values. Derivatives of derivatives are those

@@ -31,13 +31,13 @@ def draw(path: Path) -> None:
     near = np.geomspace(0.05, 1.5, 30)
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
     left.plot(xs, function(xs), "k", lw=2.5, label="sin 3x / (1 + x²)")
-    for order, colour in zip(ORDERS, plt.get_cmap("viridis")(np.linspace(0.05, 0.85, len(ORDERS))), strict=True):
+    for order, color in zip(ORDERS, plt.get_cmap("viridis")(np.linspace(0.05, 0.85, len(ORDERS))), strict=True):
         polynomial = ad.taylor(function, 0.0, order)
-        left.plot(xs, polynomial(xs), color=colour, lw=1.3, label=f"order {order}")
-        right.loglog(near, np.abs(function(near) - polynomial(near)) + 1e-17, color=colour)
+        left.plot(xs, polynomial(xs), color=color, lw=1.3, label=f"order {order}")
+        right.loglog(near, np.abs(function(near) - polynomial(near)) + 1e-17, color=color)
         # odd function: the leading term that is left has order + 2
         estimate = np.abs([ad.taylor(function, 0.0, order + 1).remainder(x) for x in near])
-        right.loglog(near, estimate + 1e-17, ".", color=colour, ms=4)
+        right.loglog(near, estimate + 1e-17, ".", color=color, ms=4)
     left.axvspan(-1, 1, color="0.93", zorder=0)
     left.set(ylim=(-1.6, 1.6), xlabel="x", title="Taylor polynomials at 0; grey: where the series converges")
     left.legend(fontsize=8, loc="upper left")

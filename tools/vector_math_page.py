@@ -35,7 +35,7 @@ with 40 digits. Among millions of points errors up to half an ulp greater are me
 smallest number.
 
 Infinities, NaN, signed zeros, subnormal numbers, overflow and underflow are as in NumPy and SciPy; results do not
-depend on the neighbours in a vector. sin, cos and tan are as accurate for huge arguments as for small ones: numbers
+depend on the neighbors in a vector. sin, cos and tan are as accurate for huge arguments as for small ones: numbers
 beyond 2^40 (float64) or 2^15 (float32) are reduced exactly, one by one, which takes longer.
 """
 
