@@ -247,7 +247,7 @@ def test_programs_raise_where_numpy_does(name) -> None:
     [
         (lambda x: x + FOUR, r"add: .*float64\[3\].*float64\[4\]"),
         (lambda x: np.maximum(x, FOUR), r"maximum: .*float64\[3\].*float64\[4\]"),
-        (lambda x: x @ FOUR, r"matmul: .*3.*4"),
+        (lambda x: x @ FOUR, r"matmul \(@\): .*3.*4"),
         (lambda x: np.einsum("i,i->", x, FOUR), r"einsum.*3.*4|einsum.*i"),
         (lambda x: np.linalg.inv(WIDE * x), r"inv: .*float64\[2,3\].*square"),
         (lambda x: np.linalg.svd(x), r"svd: .*float64\[3\].*two axes"),

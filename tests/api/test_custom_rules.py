@@ -207,7 +207,7 @@ WRONG = {
         {"vjp": lambda x: (x * 2, lambda ct: (np.ones(5),))},
         r"cotangent has shape \(5,\).*float64\[3\]",
     ),
-    "too many cotangents": ({"vjp": lambda x: (x * 2, lambda ct: (ct, ct))}, "2 cotangents for 1 arguments"),
+    "too many cotangents": ({"vjp": lambda x: (x * 2, lambda ct: (ct, ct))}, "2 cotangents for 1 argument"),
     "no pullback": ({"vjp": lambda x: x * 2}, r"must return \(y, pullback\)"),
     "jvp without a pair": ({"jvp": lambda p, t: t[0]}, r"must return \(y, dy\)"),
     "tangent of the wrong shape": ({"jvp": lambda p, t: (p[0] * 2, np.ones((2, 2)))}, r"tangent has shape \(2, 2\)"),

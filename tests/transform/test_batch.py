@@ -78,7 +78,7 @@ def test_arguments_that_are_not_mapped() -> None:
 def test_a_common_result_may_stay_single() -> None:
     y = ad.vmap(lambda x: (x, 3.0), out_axes=(0, None))(np.arange(3.0))
     assert y[1] == 3.0
-    with pytest.raises(ShapeError, match="differs from lane to lane"):
+    with pytest.raises(ShapeError, match="differs between batch elements"):
         ad.vmap(lambda x: x, out_axes=None)(np.arange(3.0))
 
 
@@ -88,7 +88,7 @@ def test_a_common_result_may_stay_single() -> None:
         ((np.ones(3), np.ones(4)), 0, "different sizes"),
         ((np.ones(3), 1.0), 0, "no axis"),
         ((np.ones(3), np.ones(3)), (0, 2), "no axis"),
-        ((np.ones(3), np.ones(3)), (None, None), "number of lanes"),
+        ((np.ones(3), np.ones(3)), (None, None), "size of the batch"),
     ],
 )
 def test_bad_axes(args, in_axes, words) -> None:

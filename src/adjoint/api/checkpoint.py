@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.gradients import Transformed
+from adjoint.base.source import user_facing
 from adjoint.ops.checkpointing.policies import Chosen, Everything, Intermediate, Mark, Policy, Products
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.program.program import Program
@@ -28,6 +29,7 @@ Choice: TypeAlias = Policy | str | Callable[[Intermediate], object] | None
 def checkpoint(function: Callable[..., tree.Tree], *, policy: Choice = None) -> Transformed: ...
 @overload
 def checkpoint(*, policy: Choice = None) -> Callable[[Callable[..., tree.Tree]], Transformed]: ...
+@user_facing
 def checkpoint(
     function: Callable[..., tree.Tree] | None = None, *, policy: Choice = None
 ) -> Transformed | Callable[[Callable[..., tree.Tree]], Transformed]:
@@ -48,6 +50,7 @@ def checkpoint(
     return Transformed(_checkpoint, function, {"policy": _policy(policy)})
 
 
+@user_facing
 def checkpoint_name(value: tree.Tree, name: str) -> tree.Tree:
     """The same value (a tree), by a name that policies of `checkpoint` know: policy=ad.memory.names(name).
 

@@ -13,7 +13,7 @@ from adjoint import tree
 from adjoint.api.gradients import Transformed
 from adjoint.base.errors import RuleError
 from adjoint.base.foreign import is_refusal
-from adjoint.base.source import describe, here
+from adjoint.base.source import describe, here, user_facing
 from adjoint.ops.custom import Attach, OpaqueCall
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.program.program import Program
@@ -28,6 +28,7 @@ from adjoint.transform.generators import Held
 __all__ = ["custom_rule"]
 
 
+@user_facing
 def custom_rule(
     function: Callable[..., tree.Tree] | None = None,
     *,

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 from adjoint import tree
 from adjoint.base.source import by_name, user_facing
+from adjoint.program import misfits  # noqa: F401  # pyright: ignore[reportUnusedImport]  (explains NumPy's errors)
+from adjoint.transform.arguments import check_argnums
 
 Function: TypeAlias = Callable[..., tree.Tree]
 
@@ -25,6 +27,8 @@ class Transformed:
                 f"{(name := run_.__name__.strip('_'))} needs a function, not {type(function).__name__}. Write "
                 f"{name}(f)(x), not {name}(f(x))."
             )
+        if "argnums" in options:
+            check_argnums(options["argnums"], run_.__name__.strip("_"))
         functools.update_wrapper(self, function, updated=())
         self._run, self._function, self._options = run_, function, options
 

@@ -18,7 +18,18 @@ from adjoint.ops.elementwise.select import StopGradient
 from adjoint.program.trace import bind, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (give others what they ask for)
-from adjoint.transform.arguments import Argnums, Selection, Side, fresh, plain_value, returned, run, select
+from adjoint.transform.arguments import (
+    Argnums,
+    Selection,
+    Side,
+    fresh,
+    leaf_name,
+    parameter_names,
+    plain_value,
+    returned,
+    run,
+    select,
+)
 from adjoint.transform.batch_driver import run_lanes
 from adjoint.transform.drivers import (
     Linearised,
@@ -37,6 +48,7 @@ from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 tape_fast.install()
 
 
+@user_facing
 def grad(
     function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, side: Side = None
 ) -> Transformed:
@@ -58,6 +70,7 @@ def grad(
     return Transformed(_grad, function, options)
 
 
+@user_facing
 def value_and_grad(
     function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, side: Side = None
 ) -> Transformed:
@@ -127,7 +140,9 @@ def jvp(
     """
     chosen = _all_arguments(function, primals, "jvp")
     if not isinstance(tangents, tuple | list):
-        raise TypeError(f"jvp: tangents must be a tuple like primals; got {type(tangents).__name__}.")
+        raise TypeError(
+            f"jvp: tangents must be a tuple like primals; got {type(tangents).__name__}. Write jvp(f, (x,), (v,))."
+        )
     given = tangents_of(chosen, tuple(tangents), "jvp tangents")
     y, dy, aux = push_forward(
         lambda active: chosen.call(chosen.completed(active)), chosen.values, given, has_aux=has_aux
@@ -171,6 +186,7 @@ def linearize(function: Function, *primals: tree.Tree, has_aux: bool = False) ->
     return (y, pushforward, recorded.aux) if has_aux else (y, pushforward)
 
 
+@user_facing
 def linear_transpose(function: Function, *primals: tree.Tree) -> Transformed:
     """The transpose of a linear function: `linear_transpose(f, x)(u)` is the tuple of f*[u].
 
@@ -198,6 +214,7 @@ def _example(leaf: Any) -> Value:
     return np.zeros(leaf.shape, leaf.dtype)[()] if isinstance(leaf, ArrayType) else leaf
 
 
+@user_facing
 def vmap(
     function: Function, in_axes: tree.Tree = 0, out_axes: tree.Tree = 0, *, axis_size: int | None = None
 ) -> Transformed:
@@ -221,7 +238,11 @@ def vmap(
 def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
     in_axes, n = options["in_axes"], len(args)
     if isinstance(in_axes, list | tuple) and len(in_axes) != n:
-        raise TypeError(f"vmap: in_axes has {len(in_axes)} entries, but the function was called with {n} arguments.")
+        raise TypeError(
+            f"vmap: in_axes has {len(in_axes)} {'entry' if len(in_axes) == 1 else 'entries'}, but the function "
+            "was called "
+            f"with {n} argument{'' if n == 1 else 's'}. Give one axis for all, or one entry (an axis or None) for each."
+        )
     axes = [*in_axes, *[0] * len(kwargs)] if isinstance(in_axes, list | tuple) else [in_axes] * n + [0] * len(kwargs)
     everything = (*args, *kwargs.values())
     leaves, structure = tree.flatten(everything)
@@ -230,17 +251,28 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
     held = Held("vmap", everything, structure)
     leaves = held.split(leaves, chosen, options["axis_size"]) if held else leaves
     values, mapped, sizes = [], [], {}
+
+    def described(path: str) -> str:
+        return f"argument {leaf_name(parameter_names(function), [*range(n), *kwargs], path)}"
+
     for leaf, axis, name in zip(leaves, chosen, names, strict=True):
         if axis is None:
             values.append(leaf)
             mapped.append(False)
             continue
-        value = plain_value(leaf, f"vmap: argument {name}")
+        value = plain_value(leaf, lambda name=name: f"vmap: {described(name)}")
         shape = np.shape(value)
+        if not isinstance(axis, int | np.integer) or isinstance(axis, bool):
+            raise TypeError(
+                f"vmap: in_axes has {axis!r} for {described(name)}; an axis is an integer, or None for an "
+                "argument that all "
+                "batch elements share."
+            )
         if not shape or not -len(shape) <= axis < len(shape):
             raise ShapeError(
-                f"vmap: argument {name} has shape {shape}, so it has no axis {axis} to map over. Give None in in_axes "
-                "to pass it to all lanes."
+                f"vmap: {described(name)} has shape {shape}, so it has no axis {axis} to map over. Give None in "
+                "in_axes "
+                "to pass it to all batch elements."
             )
         sizes[name] = shape[axis]
         values.append(np.moveaxis(value, axis, 0) if axis % len(shape) else value)
@@ -248,11 +280,14 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
     size = options["axis_size"] if not sizes else next(iter(sizes.values()))
     if size is None:
         raise ShapeError(
-            "vmap: no argument is mapped, so the number of lanes is unknown. Give axis_size=…, or map an argument."
+            "vmap: no argument is mapped, so the size of the batch is unknown. Give axis_size=…, or map an argument."
         )
-    if any(found != size for found in sizes.values()) or (options["axis_size"] not in (None, size)):
+    asked = options["axis_size"]
+    if any(found != size for found in sizes.values()) or asked not in (None, size):
         raise ShapeError(
-            f"vmap: the mapped axes have different sizes: {', '.join(f'{k}: {v}' for k, v in sizes.items())}."
+            f"vmap: the mapped axes have different sizes: {', '.join(f'{described(k)}: {v}' for k, v in sizes.items())}"
+            f"{f', axis_size: {asked}' if asked is not None else ''}. Map axes of one "
+            "size (in_axes), or give None in in_axes to what all batch elements share."
         )
 
     def call(new: Sequence[Value]) -> Any:
@@ -279,10 +314,20 @@ def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) 
     """A result with its lanes along the axis asked for."""
     if axis is None:
         if mapped:
-            raise ShapeError(f"vmap: out_axes is None for result{path}, but it differs from lane to lane.")
+            raise ShapeError(
+                f"vmap: out_axes is None for result{path}, but it differs between batch elements. Give the axis "
+                "that they "
+                "are to be stacked along."
+            )
         return value.copy() if isinstance(value, np.ndarray) else value
     if not mapped:
         value = np.broadcast_to(value, (size, *np.shape(value)))
+    if not -np.ndim(value) <= axis < np.ndim(value):
+        raise ShapeError(
+            f"vmap: out_axes is {axis} for result{path}, which has {np.ndim(value)} axes with the one of the "
+            "batch. Give one "
+            f"from 0 to {np.ndim(value) - 1}."
+        )
     return np.moveaxis(value, 0, axis) if axis else value
 
 
@@ -296,7 +341,10 @@ def jet(function: Function, primals: Sequence[tree.Tree], series: Sequence[tree.
     """
     chosen = _all_arguments(function, primals, "jet")
     if len(series) != len(primals):
-        raise TypeError(f"jet: {len(primals)} primals but {len(series)} series.")
+        raise TypeError(
+            f"jet: {len(primals)} primals but {len(series)} series. Give a list of derivatives for each argument: "
+            "jet(f, (x,), ([v, w],))."
+        )
     orders = {len(s) for s in series}
     if len(orders) != 1:
         raise ShapeError(f"jet: all series must have the same number of terms; got {sorted(orders)}.")
@@ -331,6 +379,7 @@ def _mine(leaf: Value, trace: Any) -> bool:
     return isinstance(leaf, TaylorTracer) and leaf._trace is trace
 
 
+@user_facing
 def stop_gradient(x: tree.Tree) -> tree.Tree:
     """x, with derivative zero."""
     return tree.map(lambda leaf: bind(StopGradient(), leaf), x)

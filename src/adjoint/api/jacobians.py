@@ -11,6 +11,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.gradients import Function, Transformed
 from adjoint.base.errors import DtypeError
+from adjoint.base.source import user_facing
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
@@ -27,6 +28,7 @@ PULL_COST = 1.1  # what a pulled direction costs, in pushed ones: about the same
 MEMORY = 1 << 29  # bytes that the directions which run at the same time may take by default
 
 
+@user_facing
 def jacfwd(
     function: Function,
     argnums: Argnums = 0,
@@ -48,6 +50,7 @@ def jacfwd(
     return _transformed("forward", function, argnums, has_aux, holomorphic, chunk_size)
 
 
+@user_facing
 def jacrev(
     function: Function,
     argnums: Argnums = 0,
@@ -65,6 +68,7 @@ def jacrev(
     return _transformed("reverse", function, argnums, has_aux, holomorphic, chunk_size)
 
 
+@user_facing
 def jacobian(
     function: Function,
     argnums: Argnums = 0,
@@ -260,6 +264,7 @@ def _rows(recorded: Linearised, chunk: int | None, *, conjugate: bool) -> list[l
     return blocks
 
 
+@user_facing
 def hessian(
     function: Function,
     argnums: Argnums = 0,

@@ -48,7 +48,10 @@ class Pullback(_Derivative):
 
     def _apply(self, *args: Any) -> Any:
         if len(args) != 1:
-            raise TypeError(f"a pullback takes one cotangent, like the function's result; got {len(args)}.")
+            raise TypeError(
+                f"vjp: a pullback takes one cotangent, like the function's result; got {len(args)}. For a function with "
+                "several results give a tuple of them: pullback((u, v))."
+            )
         recorded, chosen = self._recorded, self._chosen
         names = recorded.structure.paths()
         cotangents = tangent_leaves(args[0], recorded.structure, recorded.output_types, "vjp cotangent", names)
@@ -78,8 +81,8 @@ def tangents_of(chosen: Selection, given: Any, what: str) -> list[Value]:
             and np.any(np.not_equal(leaf, 0))
         ):
             raise DtypeError(
-                f"{what}: {chosen.names[i]} belongs to whole numbers, which do not move: its tangent must be zero or "
-                "None."
+                f"{what}: {chosen.names[i]} is an integer, and integers are not differentiable: its tangent must be "
+                "zero or None."
             )
     types, names = [type_of(v) for v in chosen.values], chosen.names
     return checked_tangents([leaves[i] for i in chosen.active], types, what, [names[i] for i in chosen.active])

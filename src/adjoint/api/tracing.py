@@ -140,6 +140,7 @@ class TracedProgram:
         return self.program._repr_html_()
 
 
+@user_facing
 def trace(
     function: Callable[..., tree.Tree], *, concrete: bool = False, static_argnames: str | Sequence[str] = ()
 ) -> Transformed:

@@ -23,7 +23,7 @@ from adjoint.api.gradients import Function, Transformed, vjp
 from adjoint.audit.flops import VIEWS, operations, reciprocals
 from adjoint.audit.walk import recorded, walk
 from adjoint.base.origins import Origin, at
-from adjoint.base.source import describe
+from adjoint.base.source import describe, user_facing
 from adjoint.program.program import Equation, Program
 from adjoint.program.trace import Traced
 from adjoint.program.types import is_differentiable
@@ -139,6 +139,7 @@ def _numbers(*counts: Count) -> tuple[str, ...]:
     return tuple(f"{number:,}" for count in counts for number in (count.flops, count.calls, count.bytes))
 
 
+@user_facing
 def cost(
     function: Function, argnums: int | Sequence[int] | None = None, *, weights: Mapping[str, int] | None = None
 ) -> Transformed:

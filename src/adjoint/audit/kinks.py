@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.api.gradients import Function, Transformed
 from adjoint.audit.distances import beside, non_smooth
 from adjoint.audit.walk import recorded, walk
-from adjoint.base.source import describe
+from adjoint.base.source import describe, user_facing
 from adjoint.ops.arrays.reduce import Extremum
 from adjoint.ops.control.guards import Mismatch
 from adjoint.ops.elementwise.pointwise import Ufunc
@@ -113,6 +113,7 @@ class Kinks:
         return f"<p>{html.escape(self._title())}</p><table>{rows}</table>"
 
 
+@user_facing
 def kinks(function: Function, *, tolerance: float = TOLERANCE) -> Transformed:
     """Where a function is not smooth: `kinks(f)(*args, **kwargs)` returns Kinks.
 

@@ -159,12 +159,13 @@ def numpys_function() -> str | None:
             name = f"{module.removeprefix('numpy.')}.{inner}" if inner[0] != "_" else "polynomial.Polynomial(…)"
         elif module.startswith("numpy"):
             name = frame.f_code.co_name
-            if name in ("__init__", "__new__"):
-                name = frame.f_code.co_qualname.split(".")[0]
+            kind = frame.f_code.co_qualname.split(".")[0]
+            if kind != name and hasattr(np, kind):  # a method of one of NumPy's classes: np.vectorize(f)(x)
+                name = kind
         frame = frame.f_back
     if name is None or name.startswith("polynomial.") or hasattr(np, name):
         return None if name is None else f"np.{name}"
-    return "np.r_" if name == "__getitem__" else "A function of NumPy"
+    return "np.r_" if name == "__getitem__" else f"NumPy's {name}"
 
 
 class _Refused(threading.local):

@@ -24,5 +24,11 @@ def refuse(title: str, row: Row | None) -> NoReturn:
 def advice(row: Row | None) -> str | None:
     """What to write instead of a function that asked a traced value for a plain one; None when nothing is known."""
     if row is not None and row.kind == REFUSED:
-        return f"{row.reason[:1].upper()}{row.reason[1:]}. {row.remedy}."
+        return f"{sentence(row.reason)} {row.remedy}."
     return f"Use {row.offered}, which takes traced values." if row is not None and row.own else None
+
+
+def sentence(text: str) -> str:
+    """A reason as a sentence of its own; one that begins with a name (np.matrix) keeps it as it is written."""
+    first = text.split(" ", 1)[0]
+    return f"{text}." if "." in first or "(" in first else f"{text[:1].upper()}{text[1:]}."

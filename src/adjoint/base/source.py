@@ -5,6 +5,7 @@ arrays alive. The line is decoded when somebody asks.
 """
 
 import functools
+import importlib.util
 import itertools
 import linecache
 import os
@@ -16,6 +17,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 from adjoint.base.config import config
+from adjoint.base.suggestions import explain_call
 
 __all__ = [
     "Location", "by_name", "clean_traceback", "describe", "explainers", "here", "is_library", "line", "short",
@@ -46,11 +48,11 @@ _OURS = os.path.join(os.path.dirname(os.path.dirname(_frame(0).f_code.co_filenam
 _STANDARD = frozenset({functools.wraps.__code__.co_filename, contextmanager.__code__.co_filename})
 
 
+@functools.cache
 def _installed_beside_numpy() -> str:
-    """The folder that holds NumPy and the other installed libraries: SciPy, pandas, scikit-learn."""
-    numpy = sys.modules.get("numpy")
-    inside = numpy.__file__ if numpy is not None else None
-    return os.path.join(os.path.dirname(os.path.dirname(inside)), "") if inside else "<no NumPy yet>"
+    """The folder that holds NumPy, which need not be loaded, and the other installed libraries: SciPy, pandas."""
+    numpy = importlib.util.find_spec("numpy")
+    return os.path.join(os.path.dirname(os.path.dirname((numpy and numpy.origin) or os.devnull)), "")
 
 
 class _Libraries(dict[str, bool]):
@@ -73,7 +75,8 @@ def is_library(filename: str) -> bool:
     return _is_library[filename]
 
 
-# Each is shown an error on its way to the user, and may give another one that says more.
+# Each is shown an error on its way to the user, and may give another one that says more: caused by the first, or in its
+# place when it has its traceback.
 explainers: list[Callable[[Exception], Exception | None]] = []
 
 
@@ -189,7 +192,15 @@ def user_facing(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         except Exception as error:
             better = next((found for explain in explainers if (found := explain(error)) is not None), None)
+            if better is None and isinstance(error, TypeError) and (words := explain_call(function, error)) is not None:
+                error.args = (words,)
             clean_traceback(error)
+            if better is not None and better.__traceback__ is not None:  # the same error in better words, at its lines
+                try:
+                    raise better from None
+                except Exception:
+                    better.__traceback__ = error.__traceback__
+                    raise
             if better is not None:
                 raise better from error
             # A bare raise takes the traceback that the error has now, and adds no entry for this frame.

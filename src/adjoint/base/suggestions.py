@@ -1,9 +1,14 @@
-"""`Did you mean …?` for a name that is not known."""
+"""`Did you mean …?` for a name that is not known, and how a function is called."""
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
 
-__all__ = ["closest", "did_you_mean"]
+__all__ = ["closest", "did_you_mean", "explain_call"]
+
+_UNKNOWN = re.compile(r"got an unexpected keyword argument '(\w+)'")
+_TAKES_REST = 4  # CO_VARARGS
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
@@ -17,3 +22,26 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`Did you mean …?` with the nearest of the known names; nothing when none is near."""
     near = closest(name, known)
     return f"Did you mean {near}?" if near is not None else ""
+
+
+def explain_call(function: Callable[..., Any], problem: TypeError) -> str | None:
+    """Python's words about a call whose arguments do not fit, and how the function is called.
+
+    None when the error is about something else.
+    """
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__  # type: ignore[attr-defined]
+    message, code = str(problem), getattr(function, "__code__", None)
+    if code is None or not message.startswith(f"{function.__qualname__}() ") or "argument" not in message:
+        return None
+    if message.endswith("."):  # this function has been here before
+        return None
+    last = code.co_argcount + code.co_kwonlyargcount
+    positional, keywords = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount : last]
+    needed = len(positional) - len(function.__defaults__ or ())
+    words = [*positional[:needed], *(f"{name}=…" for name in positional[needed:])]
+    words += [f"*{code.co_varnames[last]}"] if code.co_flags & _TAKES_REST else ["*"] if keywords else []
+    words += [f"{name}=…" for name in keywords]
+    unknown = _UNKNOWN.search(message)
+    near = did_you_mean(unknown[1], (*positional, *keywords)) if unknown else ""
+    return f"{message}. {near}{near and ' '}It is called as {function.__name__}({', '.join(words)})."

@@ -10,6 +10,8 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from adjoint.base.source import user_facing
+
 if TYPE_CHECKING:
     from adjoint.jit.function import Function, Jitted
 
@@ -32,6 +34,7 @@ def jit(
     static_argnames: str | Sequence[str] = (),
     strict: bool = False,
 ) -> Callable[[Function], Jitted]: ...
+@user_facing
 def jit(
     function: Function | None = None,
     *,

@@ -24,7 +24,7 @@ from adjoint.memory.workspace import callbacks
 from adjoint.ops.control.while_loop import While
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.transform.arguments import Argnums, Selection, select
+from adjoint.transform.arguments import Argnums, Selection, check_argnums, select
 from adjoint.transform.drivers import scalar_output
 from adjoint.transform.reverse import SMALL_RECORD, sweep, sweep_small
 from adjoint.transform.tape import SMALL, TapeTracer
@@ -107,6 +107,7 @@ def shown(nbytes: float) -> str:
     return f"{nbytes:.1f} GB"
 
 
+@user_facing
 def memory_report(function: Callable[..., tree.Tree], argnums: Argnums = 0) -> Callable[..., MemoryReport]:
     """What `value_and_grad(function, argnums)` will take, found from types: `memory_report(f)(x)`.
 
@@ -120,6 +121,12 @@ def memory_report(function: Callable[..., tree.Tree], argnums: Argnums = 0) -> C
     report.peak > 2 * 800_000  # → True
     ```
     """
+    if not callable(function):
+        raise TypeError(
+            f"memory_report needs a function, not a {type(function).__name__}. Write memory_report(f)(x), not "
+            "memory_report(f(x))."
+        )
+    check_argnums(argnums, "memory_report")
 
     @user_facing
     def report(*args: tree.Tree, **kwargs: tree.Tree) -> MemoryReport:

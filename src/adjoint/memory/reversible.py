@@ -36,6 +36,7 @@ def reversible(
 ) -> Chain: ...
 @overload
 def reversible(*, inverse: Function | None = None, orthonormal: bool = False) -> Callable[[Function], Chain]: ...
+@user_facing
 def reversible(
     *layers: Function, inverse: Function | None = None, orthonormal: bool = False
 ) -> Chain | Callable[[Function], Chain]:

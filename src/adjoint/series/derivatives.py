@@ -63,6 +63,7 @@ def check_holomorphic(x: Any, value: Any, title: str) -> None:
         )
 
 
+@user_facing
 def derivative(function: Function, n: int = 1, argnums: int = 0) -> Function:
     """f⁽ⁿ⁾, for a function of one number (and of other arguments, which stay as they are); n = 0 is f itself.
 

@@ -109,6 +109,7 @@ class Collapsed(Trace):
         return CollapsedTracer(self, z, first, second) if hasattr(z, "dtype") and z.dtype.kind in "fc" else z
 
 
+@user_facing
 def laplacian(function: Function) -> Function:
     """Δf(x) = Σᵢ ∂²f/∂xᵢ² over all elements of x, without the Hessian: one pass forwards.
 

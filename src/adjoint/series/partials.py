@@ -117,6 +117,7 @@ class Partials:
         return f"<{stack}{len(self)} partial derivatives up to order {self.order} in {self.space.size} variables>"
 
 
+@user_facing
 def partials(function: Function, order: int) -> Callable[..., Partials]:
     """partials(f, K)(x): all mixed partial derivatives of f up to order K.
 

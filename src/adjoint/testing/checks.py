@@ -18,6 +18,7 @@ import numpy as np
 
 from adjoint.api.gradients import jvp, vjp
 from adjoint.base.errors import AdjointError
+from adjoint.base.source import user_facing
 from adjoint.testing.flat import Differences, Flat, Leaves, flat_function
 from adjoint.testing.linearity import place
 from adjoint.testing.vectors import at_values, described, epsilon, inner, random_direction
@@ -36,6 +37,7 @@ class MismatchError(AdjointError, AssertionError):
 
 
 @at_values
+@user_facing
 def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],

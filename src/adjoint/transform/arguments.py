@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
+from adjoint.base.suggestions import did_you_mean
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.program.record import RecordTracer, is_constant
 from adjoint.program.trace import Trace, Traced
@@ -108,6 +109,27 @@ class Selection(NamedTuple):
         return made[0] if self.single else made
 
 
+def describe_result(result: Any) -> str:
+    """What a function returned, in a few words."""
+    if isinstance(result, Traced):
+        return f"a {result.type}"
+    if isinstance(result, tuple):
+        return f"a tuple of {len(cast(Any, result))}"
+    return "None" if result is None else f"a {type(result).__name__}"
+
+
+def check_argnums(argnums: Any, transformation: str) -> None:
+    """Refuse what names no argument: `grad(f, x)` for `grad(f)(x)`."""
+    several = list(argnums) if isinstance(argnums, list | tuple) else [argnums]
+    if not all(isinstance(a, int | str | np.integer) and not isinstance(a, bool) for a in several):
+        raise TypeError(
+            f"{transformation}: argnums says which arguments are meant, by position or by name, one or a tuple "
+            "of them; "
+            f"got {f'a {type(argnums).__name__}' if isinstance(argnums, np.ndarray) else repr(argnums)}. Arguments are "
+            f"given to the result: {transformation}(f)(x)."
+        )
+
+
 _WITHOUT_ARGNUMS = ("jvp", "vjp", "linearize", "jet", "linear_transpose", "hvp")
 
 
@@ -115,7 +137,7 @@ def select(
     function: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any], transformation: str
 ) -> Selection:
     """Find the arguments that `argnums` names, and their leaves."""
-    single = isinstance(argnums, int | str)
+    single = isinstance(argnums, int | str | np.integer)
     wanted = [argnums] if single else list(argnums)  # type: ignore[arg-type]
     keys = [place(function, w, args, kwargs, transformation) for w in wanted]  # type: ignore[arg-type]
     if len(set(keys)) != len(keys):
@@ -124,8 +146,8 @@ def select(
     leaves, structure = tree.flatten(chosen)
 
     def naming() -> list[str]:
-        parameters = _parameter_names(function)
-        return [_leaf_name(parameters, keys, path) for path in structure.paths()]
+        parameters = parameter_names(function)
+        return [leaf_name(parameters, keys, path) for path in structure.paths()]
 
     values: list[Value] = [
         leaf
@@ -196,17 +218,18 @@ def place(
     if isinstance(which, str):
         if which in kwargs:
             return which
-        names = _parameter_names(function)
+        names = parameter_names(function)
         if which not in names:
+            near = did_you_mean(which, names)
             raise TypeError(
                 f"{transformation}: the function has no argument called {which!r}; it has "
-                f"{', '.join(names) or 'none by name'}."
+                f"{', '.join(names) or 'none by name'}.{near and ' '}{near}"
             )
         position = names.index(which)
     else:
         names, position = None, which + len(args) if which < 0 else which
     if not 0 <= position < len(args):
-        names = _parameter_names(function) if names is None else names
+        names = parameter_names(function) if names is None else names
         name = names[position] if 0 <= position < len(names) else None
         if name is not None and (
             name in kwargs or (which == name and _default(function, name) is not inspect.Parameter.empty)
@@ -214,9 +237,19 @@ def place(
             return name
         raise TypeError(
             f"{transformation}: argnums={which!r}, but the function was called with {len(args)} positional "
-            f"argument{'' if len(args) == 1 else 's'}{f' and without {name}' if name is not None else ''}."
+            f"argument{'' if len(args) == 1 else 's'}{f' and without {name}' if name is not None else ''}. "
+            + _countable(len(args), names)
         )
     return position
+
+
+def _countable(count: int, names: list[str]) -> str:
+    """What argnums may be in a call with so many arguments."""
+    if not count:
+        return "Give it its arguments by position, or name one that is given by keyword: argnums='x'."
+    positions = "position 0" if count == 1 else f"positions 0 to {count - 1}"
+    known = f" or a name ({', '.join(names)})" if names else ""
+    return f"Arguments count from 0: give {positions}{known}."
 
 
 def _default(function: Callable[..., Any], name: str) -> Any:
@@ -226,14 +259,15 @@ def _default(function: Callable[..., Any], name: str) -> Any:
     return parameter.default if by_name else inspect.Parameter.empty
 
 
-def _parameter_names(function: Callable[..., Any]) -> list[str]:
+def parameter_names(function: Callable[..., Any]) -> list[str]:
+    """What the arguments of a function are called; none where Python does not know."""
     try:
         return list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return []
 
 
-def _leaf_name(parameters: list[str], keys: list[int | str], path: str) -> str:
+def leaf_name(parameters: Sequence[str], keys: Sequence[int | str], path: str) -> str:
     """The user's word for a leaf: the parameter's name and the path inside it."""
     number, _, rest = path[1:].partition("]")
     key = keys[int(number)] if number.isdigit() else keys[0]

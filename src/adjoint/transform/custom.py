@@ -18,6 +18,7 @@ from adjoint.ops.effects import silent
 from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.arguments import describe_result
 from adjoint.transform.batch_driver import run_lanes
 from adjoint.transform.drivers import Linearised
 from adjoint.transform.linear import LinearTape
@@ -81,7 +82,8 @@ class UserRule:
         made = self.call(self._vjp, tree.unflatten(self.structure, xs))
         if not (isinstance(made, _TUPLE) and len(made) == 2 and callable(made[1])):
             raise RuleError(
-                f"custom_rule of {self.title}: vjp must return (y, pullback); it returned {type(made).__name__}."
+                f"custom_rule of {self.title}: vjp must return (y, pullback), where pullback(ct) gives a cotangent for "
+                f"each argument; it returned {describe_result(made)}."
             )
         return made
 
@@ -93,8 +95,9 @@ class UserRule:
             found = (found,)
         if len(found) != len(parts):
             raise RuleError(
-                f"custom_rule of {self.title}: the pullback returned {len(found)} cotangents for {len(parts)} "
-                "arguments (None stands for zero)."
+                f"custom_rule of {self.title}: the pullback returned {len(found)} "
+                f"cotangent{'' if len(found) == 1 else 's'} for {len(parts)} argument{'' if len(parts) == 1 else 's'}. "
+                "Return a tuple with one for each; None stands for zero."
             )
         out: list[Value] = []
         for part, ct, nondiff in zip(parts, found, self.nondiff, strict=True):
@@ -113,7 +116,10 @@ class UserRule:
         tangents = tuple(None if n else t for t, n in zip(tangents, self.nondiff, strict=True))
         made = self._jvp(self.call.listed(primals, True), self.call.listed(tangents, False))
         if not (isinstance(made, _TUPLE) and len(made) == 2):
-            raise RuleError(f"custom_rule of {self.title}: jvp must return (y, dy); it returned {type(made).__name__}.")
+            raise RuleError(
+                f"custom_rule of {self.title}: jvp(primals, tangents) must return (y, dy); it returned "
+                f"{describe_result(made)}."
+            )
         y, dy = made
         values, structure = tree.flatten(y)
         given = tree.leaves_like(f"custom_rule of {self.title}: tangent", structure, dy)
@@ -185,7 +191,9 @@ def _checked(title: str, what: str, given: Value, target: Value) -> Value:
     given = given if isinstance(given, Traced) else np.asarray(given)
     if given.shape != kind.shape:
         raise RuleError(
-            f"custom_rule of {title}: {what} has shape {given.shape}, but belongs to a value of type {kind}."
+            f"custom_rule of {title}: {what} has shape {given.shape}, but belongs to a value of type {kind}. "
+            "Return one of "
+            "that shape; sum over axes that broadcasting added."
         )
     if given.dtype != kind.dtype:
         if given.dtype.kind == "c" and kind.dtype.kind != "c":

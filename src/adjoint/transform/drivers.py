@@ -16,7 +16,7 @@ from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import here
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value, type_of
-from adjoint.transform.arguments import Side, fresh, plain_value, returned, run
+from adjoint.transform.arguments import Side, describe_result, fresh, plain_value, returned, run
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.linear import LinearTape
 from adjoint.transform.nonfinite import examined, lifted, new_tape, watching
@@ -87,7 +87,7 @@ def split_aux(result: Any, has_aux: bool, trace: Any, foreign: Sequence[Any] = (
     if not (isinstance(result, _TUPLE) and len(result) == 2):
         raise TypeError(
             "has_aux=True needs a function that returns a pair (value, aux); it returned "
-            f"{f'a {result.type}' if isinstance(result, Traced) else type(result).__name__}."
+            f"{describe_result(result)}. Return value, aux, or leave has_aux out."
         )
     value, aux = result
     return value, outside(aux, trace, foreign)
@@ -160,8 +160,12 @@ def scalar_output(y: Any, holomorphic: bool | None, transformation: str) -> Valu
     leaves, _ = tree.flatten(y)
     if len(leaves) != 1 or leaves[0] is not y:
         raise ShapeError(
-            f"{transformation} needs a function with one scalar output; it returned a {type(y).__name__}. "
-            "Return extra values with has_aux=True, or use jacobian or vjp for several outputs."
+            f"{transformation} needs a function with one scalar output; it returned {describe_result(y)}. "
+            + (
+                "Is its return missing?"
+                if y is None
+                else "Return extra values with has_aux=True, or use jacobian or vjp for several outputs."
+            )
         )
     y = checked_leaf(y)
     if np.shape(y) != ():
@@ -230,10 +234,14 @@ def checked_tangents(leaves: Sequence[Any], types: Sequence[Any], what: str, nam
         if isinstance(value, int | bool | float | complex):
             value = np.asarray(value)[()]
         if np.shape(value) != kind.shape:
-            raise ShapeError(f"{named} has shape {np.shape(value)}, but belongs to a value of type {kind}.")
+            raise ShapeError(
+                f"{named} has shape {np.shape(value)}, but belongs to a value of type {kind}. A tangent has the "
+                "shape of "
+                "its argument, a cotangent that of the result."
+            )
         if value.dtype != kind.dtype:
             if value.dtype.kind == "c" and kind.dtype.kind != "c":
-                raise DtypeError(f"{named} is complex, but belongs to a real value of type {kind}.")
+                raise DtypeError(f"{named} is complex, but belongs to a real value of type {kind}. Take its real part.")
             value = value.astype(kind.dtype)
         out.append(value)
     return out

@@ -44,7 +44,7 @@ class Body:
         def flat(*leaves: Value) -> list[Value]:
             given = tree.unflatten(structure, leaves)
             copies = held.copies(given)
-            result = function(*given)
+            result = call_checked(_CALLS.get(purpose, "f(*operands)"), purpose, function, *given)
             out, made = tree.flatten(result)
             self.links = held.links(copies, result)
             self.draws = any(
@@ -58,6 +58,33 @@ class Body:
             program, self.captured = record_program(flat, types, purpose=purpose, staged=purpose.startswith("a branch"))
         self.program = strengthened(program)
         self.result = found[0]
+
+
+def call_checked(call: str, purpose: str, function: Callable[..., Any], *args: Any) -> Any:
+    """function(*args); when it takes other arguments, the error says how it is called."""
+    try:
+        return function(*args)
+    except TypeError as problem:
+        entered = problem.__traceback__ is None or problem.__traceback__.tb_next is not None
+        if entered or "argument" not in str(problem):
+            raise
+        raise TypeError(f"{purpose} is called as {call}: {problem}.") from None
+
+
+# how the functions of each form are called
+_CALLS = {
+    "the body of scan": "body(carry, x)",
+    "the condition of while_loop": "condition(value)",
+    "the body of while_loop": "body(value)",
+    "the inverse of a body": "inverse(carry, y)",
+}
+
+
+def check_functions(name: str, call: str, **functions: Any) -> None:
+    """Refuse what is no function where one is needed: the arguments may stand in another order."""
+    for role, function in functions.items():
+        if not callable(function):
+            raise TypeError(f"{name}: {role} must be a function, not a {type(function).__name__}. Write {call}.")
 
 
 def flattened(value: Any, what: str) -> tuple[list[Value], Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.control_flow.bodies import Body, flattened, types_of
+from adjoint.api.control_flow.bodies import Body, check_functions, flattened, types_of
 from adjoint.base.errors import DtypeError, ShapeError, TreeError
 from adjoint.base.source import user_facing
 from adjoint.ops.control.base import Cond
@@ -40,6 +40,12 @@ def cond(
     ad.grad(relu_like)(3.0), ad.grad(relu_like)(-3.0)  # → (6.0, -1.0)
     ```
     """
+    check_functions("cond", "cond(predicate, f, g, *operands)", true_branch=true_branch, false_branch=false_branch)
+    if callable(predicate):
+        raise TypeError(
+            "cond: the predicate is a truth value, not a function. Write cond(x > 0, f, g, x), with the "
+            "predicate first."
+        )
     if np.shape(predicate) != ():
         raise ShapeError(
             f"cond: the predicate must be one truth value; it has shape {np.shape(predicate)}. Use np.where to choose "
@@ -63,7 +69,10 @@ def switch(index: tree.Tree, branches: Sequence[Callable[..., tree.Tree]], *oper
     if not branches:
         raise ValueError("switch: needs at least one branch.")
     if np.shape(index) != ():
-        raise ShapeError(f"switch: the index must be one integer; it has shape {np.shape(index)}.")
+        raise ShapeError(
+            f"switch: the index must be one integer; it has shape {np.shape(index)}. Map it with ad.vmap, or "
+            "use np.select."
+        )
     if not isinstance(index, Traced) or index._trace.counts:
         chosen: Any = index
         return branches[min(max(operator.index(chosen), 0), len(branches) - 1)](*operands)

@@ -9,7 +9,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.control_flow.bodies import Body, captured_first, carried, check_carry, flattened, types_of
+from adjoint.api.control_flow.bodies import (
+    Body,
+    call_checked,
+    captured_first,
+    carried,
+    check_carry,
+    check_functions,
+    flattened,
+    types_of,
+)
 from adjoint.base.errors import ShapeError, TraceError, TreeError
 from adjoint.base.source import user_facing
 from adjoint.ops.checkpointing.invert_program import undoable
@@ -52,6 +61,7 @@ def scan(
     ad.grad(lambda x: total(x)[0])(np.array([1.0, 2.0, 3.0]))  # → [2.0, 4.0, 6.0]
     ```
     """
+    check_functions("scan", "scan(body, init, xs)", body=body)
     return _scan("scan", body, init, xs, length, reverse, checkpoint, progress)
 
 
@@ -69,11 +79,12 @@ def _scan(
         )
     if len(sizes) > 1 or (length is not None and sizes and sizes != {length}):
         raise ShapeError(
-            f"scan: the first axes of xs have sizes {sorted(sizes)}"
-            f"{f', but length is {length}' if length is not None else ''}."
+            f"scan: the first axes of xs have sizes {' and '.join(map(str, sorted(sizes)))}"
+            f"{f', but length is {length}' if length is not None else ''}. Every array in xs has one entry for each "
+            "iteration: cut them to one length."
         )
     if length is None and not sizes:
-        raise ShapeError("scan: without xs, give length=… (the number of turns).")
+        raise ShapeError("scan: without xs, give length=… (the number of iterations).")
     turns = length if length is not None else sizes.pop()
     if progress:
         rest = (init, xs, length, reverse, checkpoint, False)
@@ -86,7 +97,10 @@ def _scan(
     try:
         out_carry, out_ys = _pair_structure(traced.result)
     except TreeError:
-        raise TreeError(f"scan: the body must return a pair (carry, y); it returned {traced.result}.") from None
+        made = tree.unflatten(traced.result, [v.type for v in traced.program.outputs[: traced.result.num_leaves]])
+        raise TreeError(
+            f"scan: the body must return a pair (carry, y); it returned {made}. Return carry, None if there is no y."
+        ) from None
     outs = traced.program.output_types
     check_carry(name, carry_structure, types, out_carry, outs[:n])
     program = captured_first(traced.program, n + len(arrays), len(traced.captured))
@@ -135,6 +149,7 @@ def while_loop(
     ad.value_and_grad(halve)(10.0)  # → (0.625, 0.0625)
     ```
     """
+    check_functions("while_loop", "while_loop(condition, body, init)", condition=condition, body=body)
     return _while("while_loop", condition, body, init, checkpoint, progress)
 
 
@@ -157,7 +172,7 @@ def _while(
     if len(test.program.outputs) != 1 or test.program.output_types[0].shape != ():
         raise ShapeError(
             f"{name}: the condition must return one truth value; it returned "
-            f"{', '.join(str(t) for t in test.program.output_types)}."
+            f"{', '.join(str(t) for t in test.program.output_types) or 'nothing'}. Use np.any or np.all of an array."
         )
     check_carry(name, structure, types, turn.result, turn.program.output_types)
     n = len(carry)
@@ -193,17 +208,18 @@ def fori_loop(
     ```
     """
     name = "fori_loop"
+    check_functions(name, "fori_loop(lower, upper, body, init)", body=body)
     carry, structure = flattened(init, f"{name}: init")
     types = types_of(carry)
 
     def turn(i: Value, value: Any) -> Any:
-        new = body(Weaken()(i), value)
+        new = call_checked("body(i, value)", f"the body of {name}", body, Weaken()(i), value)
         result, after = flattened(new, f"{name}: the body's result")
         check_carry(name, structure, types, after, types_of(result))
         return new  # itself: random generators in it are those that were handed in
 
     if not isinstance(lower, Traced) and not isinstance(upper, Traced):
-        start, stop = operator.index(lower), operator.index(upper)
+        start, stop = _bound("lower", lower), _bound("upper", upper)
         if stop - start > MOST_LISTED and not isinstance(checkpoint, Invertible):  # whose inverse knows no counter
             count = lambda state, _: ((state[0] + 1, turn(*state)), None)
             state = (np.int64(start), init)
@@ -213,3 +229,12 @@ def fori_loop(
     first = lower if isinstance(lower, Traced) else np.int64(lower)
     goes_on, step = lambda state: state[0] < upper, lambda state: (state[0] + 1, turn(*state))
     return _while(name, goes_on, step, (first, init), checkpoint, progress)[1]
+
+
+def _bound(role: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"fori_loop: {role} must be an integer; got {value!r}. Convert it with int(), or use while_loop."
+        ) from None

@@ -22,6 +22,7 @@ from adjoint.program.types import Value, type_of
 __all__ = ["forward_gradient"]
 
 
+@user_facing
 def forward_gradient(
     function: Function, argnums: int = 0, *, samples: int = 1, probes: str = "normal"
 ) -> Callable[..., Estimate]:

@@ -33,14 +33,17 @@ class MatMul(Multilinear):
     def result_type(self, *types: ArrayType) -> Any:
         a, b = types
         if a.ndim == 0 or b.ndim == 0:
-            raise ShapeError(f"matmul: {a} and {b}: a number has no rows or columns; use * instead.")
+            raise ShapeError(f"matmul (@): {a} and {b}: a number has no rows or columns; use * instead.")
         rows = b.shape[-2] if b.ndim > 1 else b.shape[0]
         if a.shape[-1] != rows:
-            raise ShapeError(f"matmul: {a} has {a.shape[-1]} columns but {b} has {rows} rows.")
+            raise ShapeError(
+                f"matmul (@): {a} has {a.shape[-1]} columns but {b} has {rows} rows. Transpose one of them (.T), or "
+                "exchange the two."
+            )
         try:
             stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         except ValueError:
-            raise ShapeError(f"matmul: the stacks of {a} and {b} do not broadcast.") from None
+            raise ShapeError(f"matmul (@): the stacks of {a} and {b} do not broadcast. Reshape one of them.") from None
         shape = (*stack, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
         return ArrayType(shape, result_dtype(a, b))
 

@@ -137,7 +137,9 @@ def broadcast_shapes(title: str, types: Sequence[ArrayType]) -> tuple[Any, ...]:
         if len(sizes) > 1:
             listed = ", ".join(map(str, types))
             raise ShapeError(
-                f"{title}: the shapes of {listed} do not broadcast: axis {axis} has sizes {sorted(map(str, sizes))}."
+                f"{title}: the shapes of {listed} do not broadcast: axis {axis} has sizes "
+                f"{' and '.join(sorted(map(str, sizes)))}. Axes are matched from the last one and must be equal or 1: "
+                "reshape, or insert an axis with x[:, None]."
             )
         shape.append(sizes.pop() if sizes else 1)
     return tuple(shape)

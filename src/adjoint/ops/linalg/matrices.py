@@ -58,7 +58,7 @@ def stack_shape(title: str, a: ArrayType, b: ArrayType) -> tuple[Any, ...]:
     try:
         return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
-        raise ShapeError(f"{title}: the stacks of {a} and {b} do not broadcast.") from None
+        raise ShapeError(f"{title}: the stacks of {a} and {b} do not broadcast. Reshape one of them.") from None
 
 
 class Stacked(Op):

@@ -16,6 +16,7 @@ from adjoint import tree
 from adjoint.api.gradients import Function, Transformed
 from adjoint.audit.kinks import Kinks, kinks
 from adjoint.base.garbage import uncollected
+from adjoint.base.source import user_facing
 from adjoint.program.types import type_of
 from adjoint.show.drawing.graph import graph_data
 from adjoint.show.drawing.picture import drawn
@@ -181,6 +182,7 @@ class Explanation(Written):
         yield from map(Text, self._below(lines))
 
 
+@user_facing
 def explain(
     function: Function, *, mode: str = "reverse", argnums: Argnums | None = None,
     detail: str = "primitives", seed: tree.Tree = None, direction: tree.Tree = None, most: int = MOST_EVENTS,

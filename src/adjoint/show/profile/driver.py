@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.gradients import Function, Transformed, value_and_grad
+from adjoint.base.source import user_facing
 from adjoint.jit import jit
 from adjoint.jit.function import Jitted
 from adjoint.show.profile.compiled import compiled_profile
@@ -24,6 +25,7 @@ from adjoint.show.profile.timing import least, timed
 __all__ = ["profile"]
 
 
+@user_facing
 def profile(
     function: Function,
     argnums: int | Sequence[int] = 0,
