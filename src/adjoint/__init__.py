@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         NonFiniteError,
         NotLinear,
         ProgramError,
+        ReadOnlyError,
         RuleError,
         ShapeError,
         SolveError,
@@ -134,6 +135,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     "NonFiniteError",
     "NotLinear",
     "ProgramError",
+    "ReadOnlyError",
     "RuleError",
     "ShapeError",
     "SolveError",
@@ -155,7 +157,7 @@ _HOMES = {
     "adjoint.audit": "cost kinks",
     "adjoint.base.errors": (
         "AdjointError CaptureError CheckError ControlFlowError DtypeError LeakError NonFiniteError "
-        "NotLinear ProgramError RuleError ShapeError SolveError TraceError TreeError UnsupportedError"
+        "NotLinear ProgramError ReadOnlyError RuleError ShapeError SolveError TraceError TreeError UnsupportedError"
     ),
     "adjoint.base.progress": "progress",
     "adjoint.base.scopes": "scope",

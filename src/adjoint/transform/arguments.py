@@ -138,6 +138,8 @@ def select(
 ) -> Selection:
     """Find the arguments that `argnums` names, and their leaves."""
     single = isinstance(argnums, int | str | np.integer)
+    if not single:
+        check_argnums(argnums, transformation)
     wanted = [argnums] if single else list(argnums)  # type: ignore[arg-type]
     keys = [place(function, w, args, kwargs, transformation) for w in wanted]  # type: ignore[arg-type]
     if len(set(keys)) != len(keys):
