@@ -49,7 +49,8 @@ class Pullback(_Derivative):
     def _apply(self, *args: Any) -> Any:
         if len(args) != 1:
             raise TypeError(
-                f"vjp: a pullback takes one cotangent, like the function's result; got {len(args)}. For a function with "
+                f"vjp: a pullback takes one cotangent, like the function's result; got {len(args)}. For a function "
+                "with "
                 "several results give a tuple of them: pullback((u, v))."
             )
         recorded, chosen = self._recorded, self._chosen
