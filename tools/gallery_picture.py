@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/gallery.md: one of each program in examples/, at a small size.
+"""Draws the pictures of docs/examples/index.md: one of each program in examples/, at a small size.
 
 Run it from anywhere: `python tools/gallery_picture.py`.
 """

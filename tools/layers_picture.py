@@ -5,7 +5,7 @@ Run it from anywhere: `python tools/layers_picture.py`.
 
 from __future__ import annotations
 
-import runpy
+import ast
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,10 +29,16 @@ WORDS = {  # a folder of the row → what the row is
 
 
 def rows() -> list[list[str]]:
-    """The folders that there are, from the ground up."""
-    layers = runpy.run_path(str(ROOT / "tests" / "test_architecture.py"))["LAYERS"]
+    """The folders that there are, from the ground up; the test is read and not imported, which would need pytest."""
+    test = ast.parse((ROOT / "tests" / "test_architecture.py").read_text(encoding="utf-8"))
+    layers = next(ast.literal_eval(node.value) for node in test.body if isinstance(node, ast.Assign) and named(node))
     there = [[name for name in sorted(row) if (ROOT / "src" / "adjoint" / name).is_dir()] for row in layers]
     return [row for row in there if row]
+
+
+def named(node: ast.Assign) -> bool:
+    """Whether this statement assigns the rows."""
+    return isinstance(node.targets[0], ast.Name) and node.targets[0].id == "LAYERS"
 
 
 def draw(path: Path) -> None:
