@@ -82,6 +82,7 @@ TEST_FOLDERS_OF_THEIR_OWN = {
     "examples",
     "golden",
     "interop",
+    "judges",
     "opinfo",
     "ops/special_accuracy",
     "random_programs",

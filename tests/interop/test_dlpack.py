@@ -1,7 +1,5 @@
 """DLPack both ways, and the memory of results: new, writable, nobody else's."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
@@ -100,39 +98,3 @@ def test_a_traced_value_is_not_exported() -> None:
 def test_numbers_are_numpy_scalars() -> None:
     for value in (ad.grad(np.sin)(1.0), ad.value_and_grad(np.sin)(1.0)[0], ad.vjp(np.sin, 1.0)[1](1.0)[0]):
         assert type(value) is np.float64
-
-
-if importlib.util.find_spec("torch") is not None:
-    import torch
-
-    TENSOR = torch.tensor([0.5, 1.0, 2.0], dtype=torch.float64)
-
-    def test_tensors_as_arguments_and_operands() -> None:
-        np.testing.assert_allclose(ad.grad(total)(TENSOR), 3 * X**2)
-        assert ad.grad(total)(TENSOR.to(torch.float32)).dtype == np.float32
-        np.testing.assert_allclose(ad.grad(lambda x: np.sum(x * TENSOR))(X), X)
-        np.testing.assert_allclose(ad.grad(lambda x: np.sum(TENSOR * x))(X), X)
-        np.testing.assert_allclose(ad.grad(lambda x: TENSOR @ x)(X), X)
-        assert TENSOR.tolist() == [0.5, 1.0, 2.0]
-
-    def test_results_as_tensors() -> None:
-        slope = ad.grad(total)(X)
-        shared = torch.from_dlpack(slope)
-        shared.mul_(2.0)
-        np.testing.assert_allclose(slope, 6 * X**2)
-
-    def test_gradients_agree_with_torchs() -> None:
-        inside = TENSOR.clone().requires_grad_()
-        torch.sum(torch.tanh(inside) * inside).backward()
-        np.testing.assert_allclose(ad.grad(lambda x: np.sum(np.tanh(x) * x))(X), inside.grad.numpy(), rtol=1e-14)
-
-    def test_tensors_that_are_refused() -> None:
-        with pytest.raises(TypeError, match=r"argument x .*detach"):
-            ad.grad(lambda x: np.sum(x))(TENSOR.clone().requires_grad_())
-        with pytest.raises(TypeError, match=r"argument x .*BFloat16"):
-            ad.grad(lambda x: np.sum(x))(TENSOR.to(torch.bfloat16))
-        for convert in (torch.tensor, torch.as_tensor, torch.from_dlpack):
-            with pytest.raises(TypeError, match="derivative would be lost"):
-                ad.grad(lambda x, convert=convert: convert(x).sum())(X)
-        with pytest.raises(TypeError):
-            ad.grad(lambda x: torch.sin(x).sum())(X)

@@ -7,6 +7,7 @@ import adjoint as ad
 from adjoint import signal
 from adjoint.base.errors import ShapeError
 from tests.numpy.checking import CHECKS, Case, array, signed
+from tests.support.recorded import RESAMPLED, RESAMPLINGS
 
 CASES = [
     *[Case(m, lambda x, m=m: signal.resize(x, (5, 4), m), (signed(2, 3, 6),)) for m in ("nearest", "linear", "area")],
@@ -56,17 +57,11 @@ def test_polynomials_are_reproduced(method, degree, edge):
     np.testing.assert_allclose(z[inside], np.polyval(np.arange(1.0, degree + 2), new)[inside], rtol=1e-12)
 
 
-def test_values_of_another_library():
-    """Cubic with and without antialias, as PyTorch 2.13 computes them."""
-    cubic, cubic_smooth = (
-        [1.5759999999999987, 2.3439999999999968, 8.0, 5.739999999999997, 3.7520000000000038],
-        [2.3790322580645165, 5.656898656898656, 5.213709677419354],
-    )
-    linear_smooth = [2.500000000000001, 5.588235294117648, 5.142857142857143]
-    x = np.array([1.0, 4.0, 2.0, 8.0, 5.0, 7.0, 3.0])
-    np.testing.assert_allclose(signal.resize(x, 5, "cubic"), cubic, atol=1e-12)
-    np.testing.assert_allclose(signal.resize(x, 3, "cubic", antialias=True), cubic_smooth, atol=1e-12)
-    np.testing.assert_allclose(signal.resize(x, 3, "linear", antialias=True), linear_smooth, atol=1e-12)
+@pytest.mark.parametrize("method, size, antialias", RESAMPLINGS)
+def test_values_of_another_library(method, size, antialias):
+    """Cubic with and without antialias, as PyTorch computes them."""
+    resized = signal.resize(np.array(RESAMPLED), size, method, antialias=antialias)
+    np.testing.assert_allclose(resized, RESAMPLINGS[method, size, antialias], atol=1e-12)
 
 
 def test_antialias_averages_all_samples():
