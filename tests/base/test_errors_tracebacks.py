@@ -135,7 +135,7 @@ def test_a_leak_names_both_lines() -> None:
         with pytest.raises(LeakError) as caught:
             kept[-1] + 1.0  # used here
         message = str(caught.value)
-        assert "test_errors.py" in message.split("used at")[0]
+        assert "test_errors_tracebacks.py" in message.split("used at")[0]
         assert "kept[-1] + 1.0" in message.split("used at")[1]
         assert "has_aux=True" in message
 
@@ -163,9 +163,9 @@ def test_a_thread_names_both_lines() -> None:
     ):
         transform()
         message = str(problems.pop())
-        assert "another thread, at test_errors.py" in message
+        assert "another thread, at test_errors_tracebacks.py" in message
         assert "np.sin(x)" in message
-        assert "called at test_errors.py" in message
+        assert "called at test_errors_tracebacks.py" in message
 
 
 REFUSED = {
@@ -196,12 +196,12 @@ def test_refusals_name_the_call_the_line_and_the_remedy(name) -> None:
     for call in (lambda: ad.grad(f)(X), lambda: ad.jvp(f, (X,), (X,)), lambda: ad.trace(f)(X)):
         with pytest.raises(kind, match=match) as caught:
             call()
-        assert "test_errors.py" in str(caught.value)
+        assert "test_errors_tracebacks.py" in str(caught.value)
 
 
 def test_a_question_in_a_body_names_the_line_and_the_remedy() -> None:
     with pytest.raises(
-        ControlFlowError, match=r"inside the body of scan, at test_errors\.py:\d+, in .*if c > 0.*ad\.cond"
+        ControlFlowError, match=r"inside the body of scan, at test_errors_tracebacks\.py:\d+, in .*if c > 0.*ad\.cond"
     ):
         ad.scan(lambda c, x: (c if c > 0 else x, None), 1.0, X)
 

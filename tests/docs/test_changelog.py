@@ -7,7 +7,7 @@ from pathlib import Path
 
 import adjoint
 
-TEXT = (Path(__file__).resolve().parent.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).resolve().parents[2] / "CHANGELOG.md").read_text(encoding="utf-8")
 SECTIONS = re.findall(r"^## (.*)$", TEXT, re.MULTILINE)
 HEADING = re.compile(r"(\d+)\.(\d+)\.(\d+) \((unreleased|\d{4}-\d\d-\d\d)\)")
 

@@ -8,7 +8,7 @@ import pytest
 
 from adjoint.coverage import KINDS, TABLES
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 COVERAGE_PAGE = runpy.run_path(str(ROOT / "tools" / "coverage_page.py"))
 
 

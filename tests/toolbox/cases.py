@@ -7,7 +7,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import curvature, linear, memory, sparse
-from tests.test_toolbox_matrix import V, band, categorical, convex, general, loss, model, positive, right, scalar
+from tests.toolbox.test_matrix import V, band, categorical, convex, general, loss, model, positive, right, scalar
 
 Function = Callable[[Any], Any]
 ROUND = np.eye(3)[::-1]

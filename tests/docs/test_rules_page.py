@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RULES_PAGE = runpy.run_path(str(ROOT / "tools" / "rules_page.py"))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from adjoint.compile.vector_math import NAMES
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_function_stands_on_the_page() -> None:

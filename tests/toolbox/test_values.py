@@ -16,13 +16,12 @@ import pytest
 
 import adjoint as ad
 from adjoint import curvature, linear
-from tests import test_toolbox_matrix
-from tests.support import toolbox_cases
-from tests.support.toolbox_cases import CLASSES, SUBJECTS, softmax
-from tests.test_toolbox_matrix import NEAR, V, X, agree, categorical, loss, model, positive, right, scalar, total
+from tests.toolbox import cases, test_matrix
+from tests.toolbox.cases import CLASSES, SUBJECTS, softmax
+from tests.toolbox.test_matrix import NEAR, V, X, agree, categorical, loss, model, positive, right, scalar, total
 
 Function = Callable[[Any], Any]
-M, N = np.array(test_toolbox_matrix.M), np.array(test_toolbox_matrix.N)
+M, N = np.array(test_matrix.M), np.array(test_matrix.N)
 
 
 def both(subject: str) -> tuple[Function, Function]:
@@ -74,7 +73,7 @@ APART = {
 
 def test_every_public_name_is_in_the_matrix() -> None:
     used: set[str] = set()
-    for path in (__file__, test_toolbox_matrix.__file__, toolbox_cases.__file__):
+    for path in (__file__, test_matrix.__file__, cases.__file__):
         tree = ast.parse(Path(path).read_text(encoding="utf-8"))
         used |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     public = {name for package in PACKAGES for name in importlib.import_module(f"adjoint.{package}").__all__}
