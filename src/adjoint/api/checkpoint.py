@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Transformed
 from adjoint.base.source import user_facing
 from adjoint.ops.checkpointing.policies import Chosen, Everything, Intermediate, Mark, Policy, Products
@@ -47,7 +49,7 @@ def checkpoint(
     """
     if function is None:
         return lambda f: checkpoint(f, policy=policy)
-    return Transformed(_checkpoint, function, {"policy": _policy(policy)})
+    return Transformed(_checkpoint, function, _CheckpointOptions(_policy(policy)))
 
 
 @user_facing
@@ -80,8 +82,15 @@ def _policy(policy: Any) -> Policy | None:
 _POLICIES: dict[str, Policy] = {"everything": Everything(), "products": Products()}
 
 
-def _checkpoint(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Any:
-    policy: Policy | None = options["policy"]
+@dataclass(frozen=True)
+class _CheckpointOptions(Options):
+    """The options of `checkpoint`."""
+
+    policy: Policy | None
+
+
+def _checkpoint(function: Callable[..., Any], options: _CheckpointOptions, args: Any, kwargs: Any) -> Any:
+    policy = options.policy
     if isinstance(policy, Everything):
         return function(*args, **kwargs)
     leaves, structure = tree.flatten((args, kwargs))

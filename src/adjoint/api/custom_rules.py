@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Transformed
 from adjoint.base.errors import RuleError
 from adjoint.base.foreign import is_refusal
@@ -65,8 +67,7 @@ def custom_rule(
     for name in (*static, *nondiff):
         if name not in inspect.signature(function).parameters:
             raise RuleError(f"custom_rule: {getattr(function, '__name__', function)} has no argument called {name!r}.")
-    options = {"jvp": jvp, "vjp": vjp, "batch": batch, "static": tuple(static), "nondiff": tuple(nondiff)}
-    return Transformed(_custom_rule, function, options)
+    return Transformed(_custom_rule, function, _RuleOptions(jvp, vjp, batch, tuple(static), tuple(nondiff)))
 
 
 class _PutBack:
@@ -87,7 +88,18 @@ class _PutBack:
         return tuple((self.static[n] if static else None) if n in self.static else next(given) for n in self.names)
 
 
-def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+@dataclass(frozen=True)
+class _RuleOptions(Options):
+    """The options of `custom_rule`."""
+
+    jvp: Callable[..., Any] | None
+    vjp: Callable[..., Any] | None
+    batch: Callable[..., Any] | None
+    static: tuple[str, ...]
+    nondiff: tuple[str, ...]
+
+
+def _custom_rule(function: Callable[..., Any], options: _RuleOptions, args: Any, kwargs: Any) -> Any:
     title = getattr(function, "__name__", "function")
     bound = inspect.signature(function).bind(*args, **kwargs)
     if not isinstance(function, np.ufunc):  # the keywords of ufuncs have defaults that exclude each other
@@ -106,7 +118,7 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
             named[name] = bound.arguments[name]
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
                 keyword.append(name)
-    static = {n: v for n, v in named.items() if n in options["static"] or _is_static(v)}
+    static = {n: v for n, v in named.items() if n in options.static or _is_static(v)}
     arrays = tuple(v for n, v in named.items() if n not in static)
     if Held(title, arrays):
         raise RuleError(
@@ -129,8 +141,8 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
     plain = not any(isinstance(v, Traced) for v in stripped)
     if _may_close(function):
         y, program, captured = _recorded(function, put_back, structure, stripped)
-    if program is None and options["vjp"] is not None and plain:
-        memo = put_back(options["vjp"], tree.unflatten(structure, stripped))
+    if program is None and options.vjp is not None and plain:
+        memo = put_back(options.vjp, tree.unflatten(structure, stripped))
         y = (
             memo[0]
             if isinstance(memo, tuple) and len(memo) == 2
@@ -149,8 +161,8 @@ def _custom_rule(function: Callable[..., Any], options: dict[str, Any], args: An
         )
     # inside a recorded body the function's own equations are recorded too: the rule alone is to be differentiated
     outputs = [bind(StopGradient(), v) if isinstance(v, Traced) else v for v in outputs]
-    nondiff = [n in options["nondiff"] for n in names]
-    rule: Any = UserRule(function, options["jvp"], options["vjp"], structure, put_back, nondiff, result, title)
+    nondiff = [n in options.nondiff for n in names]
+    rule: Any = UserRule(function, options.jvp, options.vjp, structure, put_back, nondiff, result, title)
     if isinstance(memo, tuple) and len(memo) == 2:
         rule.memo = (stripped, memo)
     if program is not None and captured:
@@ -208,11 +220,12 @@ def _is_static(value: Any) -> bool:
 
 
 def _run(
-    function: Callable[..., Any], options: dict[str, Any], put_back: _PutBack, structure: Any, values: list[Value]
+    function: Callable[..., Any], options: _RuleOptions, put_back: _PutBack, structure: Any, values: list[Value]
 ) -> Any:
     """The function on values without derivatives: under what remains (lanes, recorded variables), or as a black box."""
+    batch = options.batch
     try:
-        if options["batch"] is None:
+        if batch is None:
             return put_back(function, tree.unflatten(structure, values))
     except Exception as error:
         if not is_refusal(error):
@@ -225,9 +238,10 @@ def _run(
         return [np.asarray(v)[()] for v in out]
 
     def stacked(*leaves: Value) -> list[Value]:
-        out, made = tree.flatten(put_back(options["batch"], tree.unflatten(structure, leaves)))
+        assert batch is not None
+        out, made = tree.flatten(put_back(batch, tree.unflatten(structure, leaves)))
         found.append(made)
         return [np.asarray(v) for v in out]
 
-    out = OpaqueCall(flat, None if options["batch"] is None else stacked)(*values)
+    out = OpaqueCall(flat, None if batch is None else stacked)(*values)
     return tree.unflatten(found[0], out)

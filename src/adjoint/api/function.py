@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import MethodType
 from typing import Any, TypeAlias
 
@@ -15,13 +16,18 @@ from adjoint.transform.arguments import check_argnums
 Function: TypeAlias = Callable[..., tree.Tree]
 
 
+@dataclass(frozen=True)
+class Options:
+    """What a transformation was asked for: each has a frozen dataclass of its own."""
+
+
 class Transformed:
     """A function made from another one.
 
     It has the other's name and signature, works as a method, and pickles if the other does.
     """
 
-    def __init__(self, run_: Callable[..., Any], function: Function, options: dict[str, Any]) -> None:
+    def __init__(self, run_: Callable[..., Any], function: Function, options: Options) -> None:
         if not callable(function):
             raise TypeError(
                 f"{(name := run_.__name__.strip('_'))} needs a function, not {type(function).__name__}. Write "
@@ -47,7 +53,7 @@ class Transformed:
     @property
     def has_rules(self) -> bool:
         """Whether rules of the user's belong to it: they read what is outside when they are called."""
-        return any(map(callable, self._options.values()))
+        return any(map(callable, vars(self._options).values()))
 
     def with_function(self, function: Function) -> Transformed:
         """The same transformation of another function."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (gives traced values NumPy's protocols)
 from adjoint import tree
-from adjoint.api.function import Function, Transformed
+from adjoint.api.function import Function, Options, Transformed
 from adjoint.api.linearized import Pullback, Pushforward, tangents_of, with_zeros
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import here, user_facing
@@ -48,6 +49,32 @@ from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 tape_fast.install()
 
 
+@dataclass(frozen=True)
+class _GradOptions(Options):
+    """The options of `grad` and `value_and_grad`."""
+
+    argnums: Argnums
+    has_aux: bool
+    holomorphic: bool
+    side: Side
+
+
+@dataclass(frozen=True)
+class _TransposeOptions(Options):
+    """The options of `linear_transpose`."""
+
+    primals: tuple[tree.Tree, ...]
+
+
+@dataclass(frozen=True)
+class _VmapOptions(Options):
+    """The options of `vmap`."""
+
+    in_axes: Any
+    out_axes: Any
+    axis_size: int | None
+
+
 @user_facing
 def grad(
     function: Function, argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, side: Side = None
@@ -66,8 +93,7 @@ def grad(
     ad.grad(ad.grad(np.sin))(1.0)  # → -0.841470…
     ```
     """
-    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "side": side}
-    return Transformed(_grad, function, options)
+    return Transformed(_grad, function, _GradOptions(argnums, has_aux, holomorphic, side))
 
 
 @user_facing
@@ -80,37 +106,34 @@ def value_and_grad(
     ad.value_and_grad(lambda x: x**3)(2.0)  # → (8.0, 12.0)
     ```
     """
-    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "side": side}
-    return Transformed(_value_and_grad, function, options)
+    return Transformed(_value_and_grad, function, _GradOptions(argnums, has_aux, holomorphic, side))
 
 
 @watched
-def _grad(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+def _grad(function: Function, options: _GradOptions, args: Any, kwargs: Any) -> Any:
     _, aux, result = _gradients("grad", function, options, args, kwargs)
-    return (result, aux) if options["has_aux"] else result
+    return (result, aux) if options.has_aux else result
 
 
 @watched
-def _value_and_grad(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
+def _value_and_grad(function: Function, options: _GradOptions, args: Any, kwargs: Any) -> Any:
     value, aux, result = _gradients("value_and_grad", function, options, args, kwargs)
-    return ((value, aux) if options["has_aux"] else value), result
+    return ((value, aux) if options.has_aux else value), result
 
 
-def _gradients(
-    name: str, function: Function, options: dict[str, Any], args: Any, kwargs: Any
-) -> tuple[Value, Any, Any]:
-    chosen = select(function, options["argnums"], args, kwargs, name)
-    if options["holomorphic"] and any(type_of(v).dtype.kind != "c" for v in chosen.values):
+def _gradients(name: str, function: Function, options: _GradOptions, args: Any, kwargs: Any) -> tuple[Value, Any, Any]:
+    chosen = select(function, options.argnums, args, kwargs, name)
+    if options.holomorphic and any(type_of(v).dtype.kind != "c" for v in chosen.values):
         raise DtypeError(
             f"{name}(holomorphic=True) needs complex arguments; {chosen.names[0]} is {type_of(chosen.values[0])}."
         )
     value, aux, gs = gradient(
         lambda active: chosen.call(chosen.completed(active)),
         chosen.values,
-        has_aux=options["has_aux"],
-        holomorphic=options["holomorphic"],
+        has_aux=options.has_aux,
+        holomorphic=options.holomorphic,
         transformation=name,
-        side=options["side"],
+        side=options.side,
     )
     return value, aux, chosen.result(with_zeros(chosen, gs))
 
@@ -192,12 +215,12 @@ def linear_transpose(function: Function, *primals: tree.Tree) -> Transformed:
 
     `primals` give shapes and dtypes only.
     """
-    return Transformed(_linear_transpose, function, {"primals": primals})
+    return Transformed(_linear_transpose, function, _TransposeOptions(primals))
 
 
 @watched
-def _linear_transpose(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
-    primals = tuple(tree.map(_example, p) for p in options["primals"])
+def _linear_transpose(function: Function, options: _TransposeOptions, args: Any, kwargs: Any) -> Any:
+    primals = tuple(tree.map(_example, p) for p in options.primals)
     chosen = _all_arguments(function, primals, "linear_transpose")
 
     def cotangents(structure: Any, types: list[Any]) -> list[Value]:
@@ -231,12 +254,12 @@ def vmap(
     dot(np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones(2))  # → [3.0, 7.0]
     ```
     """
-    return Transformed(_vmap, function, {"in_axes": in_axes, "out_axes": out_axes, "axis_size": axis_size})
+    return Transformed(_vmap, function, _VmapOptions(in_axes, out_axes, axis_size))
 
 
 @watched
-def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
-    in_axes, n = options["in_axes"], len(args)
+def _vmap(function: Function, options: _VmapOptions, args: Any, kwargs: Any) -> Any:
+    in_axes, n = options.in_axes, len(args)
     if isinstance(in_axes, list | tuple) and len(in_axes) != n:
         raise TypeError(
             f"vmap: in_axes has {len(in_axes)} {'entry' if len(in_axes) == 1 else 'entries'}, but the function "
@@ -249,7 +272,7 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
     chosen = tree.broadcast_prefix("vmap in_axes", tuple(axes), structure, "in_axes", "the arguments")
     names = structure.paths()
     held = Held("vmap", everything, structure)
-    leaves = held.split(leaves, chosen, options["axis_size"]) if held else leaves
+    leaves = held.split(leaves, chosen, options.axis_size) if held else leaves
     values, mapped, sizes = [], [], {}
 
     def described(path: str) -> str:
@@ -277,12 +300,12 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
         sizes[name] = shape[axis]
         values.append(np.moveaxis(value, axis, 0) if axis % len(shape) else value)
         mapped.append(True)
-    size = options["axis_size"] if not sizes else next(iter(sizes.values()))
+    size = options.axis_size if not sizes else next(iter(sizes.values()))
     if size is None:
         raise ShapeError(
             "vmap: no argument is mapped, so the size of the batch is unknown. Give axis_size=…, or map an argument."
         )
-    asked = options["axis_size"]
+    asked = options.axis_size
     if any(found != size for found in sizes.values()) or asked not in (None, size):
         raise ShapeError(
             f"vmap: the mapped axes have different sizes: {', '.join(f'{described(k)}: {v}' for k, v in sizes.items())}"
@@ -302,7 +325,7 @@ def _vmap(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -
         k = out_structure.num_leaves
         held.hand_back_lanes(outputs[k:], flags[k:], chosen, size)
         outputs, flags = outputs[:k], flags[:k]
-    out_axes = tree.broadcast_prefix("vmap out_axes", options["out_axes"], out_structure, "out_axes", "the result")
+    out_axes = tree.broadcast_prefix("vmap out_axes", options.out_axes, out_structure, "out_axes", "the result")
     placed = [
         _placed(v, f, axis, size, path)
         for v, f, axis, path in zip(outputs, flags, out_axes, out_structure.paths(), strict=True)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.base.errors import DtypeError
 from adjoint.base.source import user_facing
@@ -98,26 +100,34 @@ def _transformed(
 ) -> Transformed:
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
         raise ValueError(f"{NAMES[mode]}: chunk_size is a whole number above zero, or None; got {chunk_size!r}.")
-    options = {"argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic, "mode": mode, "chunk": chunk_size}
-    return Transformed(_jacobian, function, options)
+    return Transformed(_jacobian, function, _JacobianOptions(argnums, has_aux, holomorphic, mode, chunk_size))
+
+
+@dataclass(frozen=True)
+class _JacobianOptions(Options):
+    """The options of `jacobian`, `jacfwd` and `jacrev`."""
+
+    argnums: Argnums
+    has_aux: bool
+    holomorphic: bool
+    mode: str
+    chunk: int | None
 
 
 @watched
-def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
-    name = NAMES[options["mode"]]
-    chosen = select(function, options["argnums"], args, kwargs, name)
-    if any(type_of(v).dtype.kind == "c" for v in chosen.values) and not options["holomorphic"]:
+def _jacobian(function: Function, options: _JacobianOptions, args: Any, kwargs: Any) -> Any:
+    name = NAMES[options.mode]
+    chosen = select(function, options.argnums, args, kwargs, name)
+    if any(type_of(v).dtype.kind == "c" for v in chosen.values) and not options.holomorphic:
         raise DtypeError(
             f"{name} of complex arguments needs holomorphic=True: a function of z and conj(z) has no single complex "
             "Jacobian. Use jvp or vjp."
         )
-    recorded = Linearised(
-        lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options["has_aux"]
-    )
+    recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options.has_aux)
     _check_holomorphic(recorded, name)
-    mode = options["mode"] if options["mode"] != "auto" else cheaper_mode(recorded)
-    chunk = options["chunk"] or default_chunk(recorded)
-    conjugate = options["holomorphic"]
+    mode = options.mode if options.mode != "auto" else cheaper_mode(recorded)
+    chunk = options.chunk or default_chunk(recorded)
+    conjugate = options.holomorphic
     blocks = _columns(recorded, chunk) if mode == "forward" else _rows(recorded, chunk, conjugate=conjugate)
     result = tree.unflatten(
         recorded.structure,
@@ -126,7 +136,7 @@ def _jacobian(function: Function, options: dict[str, Any], args: Any, kwargs: An
             for row, t in zip(blocks, recorded.output_types, strict=True)
         ],
     )
-    return (result, recorded.aux) if options["has_aux"] else result
+    return (result, recorded.aux) if options.has_aux else result
 
 
 def _check_holomorphic(recorded: Linearised, name: str) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Transformed
 from adjoint.base.errors import DtypeError, ProgramError, ShapeError, TraceError
 from adjoint.base.source import describe, here, user_facing
@@ -160,13 +162,21 @@ def trace(
     ```
     """
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Transformed(_trace, function, {"concrete": concrete, "static_argnames": names})
+    return Transformed(_trace, function, _TraceOptions(concrete, names))
 
 
-def _trace(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> TracedProgram:
+@dataclass(frozen=True)
+class _TraceOptions(Options):
+    """The options of `trace`."""
+
+    concrete: bool
+    static_argnames: tuple[str, ...]
+
+
+def _trace(function: Callable[..., Any], options: _TraceOptions, args: Any, kwargs: Any) -> TracedProgram:
     name = getattr(function, "__name__", type(function).__name__)
     leaves, structure = tree.flatten((args, kwargs))
-    static = _static_leaves(function, options["static_argnames"], args, kwargs)
+    static = _static_leaves(function, options.static_argnames, args, kwargs)
     fixed = tuple(
         (i, _kept(leaf)) for i, (leaf, s) in enumerate(zip(leaves, static, strict=True)) if s or not _is_array(leaf)
     )
@@ -180,15 +190,15 @@ def _trace(function: Callable[..., Any], options: dict[str, Any], args: Any, kwa
         ArrayType(tuple(t.shape), np.dtype(t.dtype))
         for t in (v if isinstance(v, ArrayType) else type_of(v) for v in given)
     ]
-    if options["concrete"] and any(isinstance(v, ArrayType) for v in given):
+    if options.concrete and any(isinstance(v, ArrayType) for v in given):
         raise TypeError("trace(concrete=True) runs the function on its arguments, so they must be values, not types.")
     values = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else primal(v) for v in given]
     held = Held("trace", (args, kwargs), structure)
     moved: list[Value] = []
-    record = Record(concrete=options["concrete"], purpose="a traced function")
+    record = Record(concrete=options.concrete, purpose="a traced function")
     with without_draws(function, "a traced function"), running(record):
         record.started = here()
-        inputs = [record.input(t, v if options["concrete"] else None) for t, v in zip(types, values, strict=True)]
+        inputs = [record.input(t, v if options.concrete else None) for t, v in zip(types, values, strict=True)]
 
         def call() -> Any:
             full = list(leaves)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed, vjp
 from adjoint.audit.flops import VIEWS, operations, reciprocals
 from adjoint.audit.walk import recorded, walk
@@ -154,11 +155,19 @@ def cost(
     counted.value.flops, counted.gradient.flops  # → (19, 49)
     ```
     """
-    return Transformed(_cost, function, {"argnums": argnums, "weights": dict(weights or {})})
+    return Transformed(_cost, function, _CostOptions(argnums, dict(weights or {})))
 
 
-def _cost(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Cost:
-    argnums = options["argnums"]
+@dataclass(frozen=True)
+class _CostOptions(Options):
+    """The options of `cost`."""
+
+    argnums: Any
+    weights: dict[str, int]
+
+
+def _cost(function: Callable[..., Any], options: _CostOptions, args: Any, kwargs: Any) -> Cost:
+    argnums = options.argnums
     if argnums is None:
         argnums = [i for i, a in enumerate(args) if tree.leaves(a) and all(map(is_differentiable, tree.leaves(a)))]
     places = [argnums] if isinstance(argnums, int) else list(argnums)
@@ -180,7 +189,7 @@ def _cost(function: Callable[..., Any], options: dict[str, Any], args: Any, kwar
     if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
         recorded("cost", function, args, kwargs)  # says why not
     some = [args[place] for place in places]
-    tallies = [count(*recorded("cost", f, some, {}), options["weights"]) for f in (of_some, with_gradient)]
+    tallies = [count(*recorded("cost", f, some, {}), options.weights) for f in (of_some, with_gradient)]
     return Cost(getattr(function, "__name__", "function"), *tallies)
 
 

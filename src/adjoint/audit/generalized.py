@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.function import Function, Transformed
+from adjoint.api.function import Function, Options, Transformed
 from adjoint.api.jacobians import jacobian
 from adjoint.audit.branches import UnknownBranches, enumerate_jacobians
 from adjoint.audit.walk import check_real_result, plain_values, real_array
@@ -64,7 +64,7 @@ class Generalized:
 
 
 @dataclass(frozen=True)
-class _Options:
+class _Options(Options):
     """How the derivatives around a point are found, and where they are sampled."""
 
     method: str
@@ -92,23 +92,22 @@ def generalized_jacobian(
     """
     if method not in ("auto", "exact", "sampled"):
         raise ValueError(f'generalized_jacobian: method is "auto", "exact" or "sampled"; got {method!r}.')
-    return Transformed(_generalized, function, vars(_Options(method, radius, samples, seed)))
+    return Transformed(_generalized, function, _Options(method, radius, samples, seed))
 
 
-def _generalized(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Generalized:
-    options_ = _Options(**options)
+def _generalized(function: Callable[..., Any], options: _Options, args: Any, kwargs: Any) -> Generalized:
     x, f = _one_array("generalized_jacobian", "function takes", function, args, kwargs)
     check_real_result("generalized_jacobian", f(x[()]))
-    if options_.method != "sampled":
+    if options.method != "sampled":
         try:
             return Generalized(_distinct(enumerate_jacobians(f, x), 1e-12), exact=True)
         except (UnknownBranches, Mismatch) as problem:
-            if options_.method == "exact":
+            if options.method == "exact":
                 raise NotImplementedError(
                     f'generalized_jacobian: {problem} Use method="sampled", or write the branch as np.where or ad.cond.'
                 ) from None
-    sampled = [np.asarray(jacobian(f)(p)) for p in options_.nearby(x)]
-    return Generalized(_distinct(sampled, 1e3 * options_.radius), exact=False)
+    sampled = [np.asarray(jacobian(f)(p)) for p in options.nearby(x)]
+    return Generalized(_distinct(sampled, 1e3 * options.radius), exact=False)
 
 
 def _one_array(
@@ -258,10 +257,10 @@ def tangent_space(constraints: Callable[..., Any]) -> Transformed:
     np.abs(space.basis)  # → [[0.0, 1.0]]
     ```
     """
-    return Transformed(_tangent_space, constraints, {})
+    return Transformed(_tangent_space, constraints, Options())
 
 
-def _tangent_space(constraints: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> TangentSpace:
+def _tangent_space(constraints: Callable[..., Any], options: Options, args: Any, kwargs: Any) -> TangentSpace:
     w, c = _one_array("tangent_space", "constraints take", constraints, args, kwargs)
     sizes = [np.size(_real("tangent_space", value)) for value in tree.leaves(c(w[()]))]
     jacobians = tree.leaves(jacobian(c)(w[()]))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.audit.distances import beside, non_smooth
 from adjoint.audit.walk import recorded, walk
@@ -126,10 +127,17 @@ def kinks(function: Function, *, tolerance: float = TOLERANCE) -> Transformed:
     [kink.element for kink in found]  # → [(0,)]
     ```
     """
-    return Transformed(_kinks, function, {"tolerance": tolerance})
+    return Transformed(_kinks, function, _KinkOptions(tolerance))
 
 
-def _kinks(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Kinks:
+@dataclass(frozen=True)
+class _KinkOptions(Options):
+    """The options of `kinks`."""
+
+    tolerance: float
+
+
+def _kinks(function: Callable[..., Any], options: _KinkOptions, args: Any, kwargs: Any) -> Kinks:
     found: list[Kink] = []
     jumps: list[tuple[int, int, tuple[int, ...]]] = []  # (number in found, number of the primitive that ran, element)
     margin = [np.inf]
@@ -141,7 +149,7 @@ def _kinks(function: Callable[..., Any], options: dict[str, Any], args: Any, kwa
         if rule is None:
             return
         what, distance = rule
-        near = distance <= options["tolerance"]
+        near = distance <= options.tolerance
         margin.append(np.min(distance[~near & ~np.isnan(distance)], initial=np.inf))
         for place in np.argwhere(near):
             element = tuple(int(i) for i in place)

@@ -10,11 +10,13 @@ and on a graph the terms between variables are added (see `adjoint.curvature.eli
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.base.errors import ShapeError
 from adjoint.curvature.elimination import Block, Eliminated, ancestors, dense, eliminate
@@ -53,12 +55,36 @@ def backpropagate(function: Function, argnums: Argnums = 0) -> Transformed:
     hessian  # → [[0.0, 1.0], [1.0, 0.0]]
     ```
     """
-    return Transformed(_backpropagate, function, {"argnums": argnums})
+    return Transformed(_backpropagate, function, _BackpropagateOptions(argnums))
+
+
+@dataclass(frozen=True)
+class _BackpropagateOptions(Options):
+    """The options of `backpropagate`."""
+
+    argnums: Argnums
+
+
+@dataclass(frozen=True)
+class _BlockOptions(Options):
+    """The options of `block_hessian`."""
+
+    argnums: Argnums
+    by: str
+    cross: bool
+    as_maps: bool
+
+
+@dataclass(frozen=True)
+class _BlockLossOptions(_BlockOptions):
+    """The options of `block_gauss_newton`."""
+
+    loss: Function
 
 
 @watched
-def _backpropagate(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> SecondOrder:
-    chosen = select(function, options["argnums"], args, kwargs, "backpropagate")
+def _backpropagate(function: Function, options: _BackpropagateOptions, args: Any, kwargs: Any) -> SecondOrder:
+    chosen = select(function, options.argnums, args, kwargs, "backpropagate")
     graph = scalar_graph(chosen, "backpropagate")
     found = eliminate(graph, _seed(graph), {}, lambda u, v: True)
     count = len(chosen.values)
@@ -87,17 +113,16 @@ def block_hessian(
     ad.curvature.block_hessian(f)({"a": np.ones(2), "b": 3.0})["a"]  # → [[6.0, 0.0], [0.0, 6.0]]
     ```
     """
-    options = {"argnums": argnums, "by": by, "cross": cross, "as_maps": as_maps}
-    return Transformed(_block_hessian, function, options)
+    return Transformed(_block_hessian, function, _BlockOptions(argnums, by, cross, as_maps))
 
 
 @watched
-def _block_hessian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
-    chosen = select(function, options["argnums"], args, kwargs, "block_hessian")
+def _block_hessian(function: Function, options: _BlockOptions, args: Any, kwargs: Any) -> Any:
+    chosen = select(function, options.argnums, args, kwargs, "block_hessian")
     groups = _groups(chosen, options)
     graph = scalar_graph(chosen, "block_hessian")
-    keep = _keep(graph, groups, options["cross"])
-    found = eliminate(graph, _seed(graph), {}, keep, as_products=len(groups) if options["as_maps"] else 0)
+    keep = _keep(graph, groups, options.cross)
+    found = eliminate(graph, _seed(graph), {}, keep, as_products=len(groups) if options.as_maps else 0)
     return _blocks(chosen, found, graph.types, options)
 
 
@@ -120,18 +145,17 @@ def block_gauss_newton(
     result  # → [[18.0, 0.0], [0.0, 18.0]]
     ```
     """
-    options = {"argnums": argnums, "by": by, "cross": cross, "as_maps": as_maps, "loss": loss}
-    return Transformed(_block_gauss_newton, model, options)
+    return Transformed(_block_gauss_newton, model, _BlockLossOptions(argnums, by, cross, as_maps, loss))
 
 
 @watched
-def _block_gauss_newton(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> Any:
-    chosen = select(model, options["argnums"], args, kwargs, "block_gauss_newton")
+def _block_gauss_newton(model: Function, options: _BlockLossOptions, args: Any, kwargs: Any) -> Any:
+    chosen = select(model, options.argnums, args, kwargs, "block_gauss_newton")
     groups = _groups(chosen, options)
     graph = recorded(lambda active: chosen.call(chosen.completed(active)), chosen.values)
-    _, seeds = loss_curvature(options["loss"], graph)
-    keep = _keep(graph, groups, options["cross"])
-    products = len(groups) if options["as_maps"] else 0
+    _, seeds = loss_curvature(options.loss, graph)
+    keep = _keep(graph, groups, options.cross)
+    products = len(groups) if options.as_maps else 0
     found = eliminate(graph, {}, seeds, keep, second=False, as_products=products)
     return _blocks(chosen, found, graph.types, options)
 
@@ -185,10 +209,10 @@ def _keep(graph: Graph, groups: Sequence[int], cross: bool) -> Callable[[int, in
     return lambda u, v: reach[u] & reach[v] != 0
 
 
-def _groups(chosen: Selection, options: dict[str, Any]) -> list[int]:
+def _groups(chosen: Selection, options: _BlockOptions) -> list[int]:
     """The number of the block of each active leaf."""
-    by = options["by"]
-    if by == "child" and (options["as_maps"] or not options["cross"]):
+    by = options.by
+    if by == "child" and (options.as_maps or not options.cross):
         raise ValueError('by="child" needs the terms between arrays: it goes neither with as_maps nor without cross.')
     if by == "leaf":
         return list(range(len(chosen.active)))
@@ -241,13 +265,13 @@ def _rows_of_all(chosen: Selection, rows: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _blocks(chosen: Selection, found: Eliminated, types: Sequence[ArrayType], options: dict[str, Any]) -> Any:
-    if options["by"] == "leaf":
+def _blocks(chosen: Selection, found: Eliminated, types: Sequence[ArrayType], options: _BlockOptions) -> Any:
+    if options.by == "leaf":
         zeros: list[Any] = [np.zeros((*np.shape(leaf), *np.shape(leaf)))[()] for leaf in chosen.leaves]
-        if options["as_maps"]:
+        if options.as_maps:
             zeros = [_map_of(zero, int(np.size(leaf))) for zero, leaf in zip(zeros, chosen.leaves, strict=True)]
         for i, k in enumerate(chosen.active):
-            if not options["as_maps"]:
+            if not options.as_maps:
                 zeros[k] = _whole(found, types, i, i)
             elif i in found.products:
                 zeros[k] = kronecker(*[matrix(factor, "symmetric") for factor in found.products[i].factors])

@@ -11,10 +11,12 @@ that reads a variable twice is a function of it once; different variables of a n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.curvature.backpropagation import loss_curvature, scalar_graph
 from adjoint.curvature.elimination import Block, dense
@@ -70,20 +72,29 @@ def diagonal_hessian(
     """
     if last not in ("exact", "diagonal"):
         raise ValueError(f'diagonal_hessian: last={last!r} is neither "exact" nor "diagonal".')
-    return Transformed(_diagonal_hessian, function, {"argnums": argnums, "loss": loss, "last": last})
+    return Transformed(_diagonal_hessian, function, _DiagonalOptions(argnums, loss, last))
+
+
+@dataclass(frozen=True)
+class _DiagonalOptions(Options):
+    """The options of `diagonal_hessian`."""
+
+    argnums: Argnums
+    loss: Function | None
+    last: str
 
 
 @watched
-def _diagonal_hessian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> FirstAndDiagonal:
-    chosen = select(function, options["argnums"], args, kwargs, "diagonal_hessian")
-    if options["loss"] is None:
+def _diagonal_hessian(function: Function, options: _DiagonalOptions, args: Any, kwargs: Any) -> FirstAndDiagonal:
+    chosen = select(function, options.argnums, args, kwargs, "diagonal_hessian")
+    if options.loss is None:
         graph = scalar_graph(chosen, "diagonal_hessian")
         place = graph.outputs[0]
         r, blocks = {place: np.ones((), graph.types[place].dtype)[()]} if place >= 0 else {}, {}
     else:
         graph = recorded(lambda active: chosen.call(chosen.completed(active)), chosen.values)
-        r, blocks = loss_curvature(options["loss"], graph)
-    walk = _Walk(graph, r, blocks, whole=options["last"] == "exact")
+        r, blocks = loss_curvature(options.loss, graph)
+    walk = _Walk(graph, r, blocks, whole=options.last == "exact")
     walk.run()
     gradients = [walk.r[i] for i in range(len(chosen.active))]
     diagonals = [walk.diagonal(i) for i in range(len(chosen.active))]

@@ -11,11 +11,13 @@ empirical Fisher matrix takes the labels of data for y; it is something else, an
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed, grad, linearize, value_and_grad, vmap
 from adjoint.api.jacobians import hessian, jacobian
 from adjoint.base.source import user_facing
@@ -106,18 +108,36 @@ def fisher(
     ad.curvature.fisher(loss, lambda w: 2 * w, support=np.array([0.0, 1.0]))(0.0)  # → 1.0
     ```
     """
-    options = {"loss": loss, "inputs": inputs, "support": support, "samples": samples, "form": form}
-    return Transformed(_fisher, model, options)
+    return Transformed(_fisher, model, _FisherOptions(loss, inputs, support, samples, form))
 
 
-def _fisher(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
+@dataclass(frozen=True)
+class _FisherOptions(Options):
+    """The options of `fisher`."""
+
+    loss: Function
+    inputs: Any
+    support: Any
+    samples: Any
+    form: str
+
+
+@dataclass(frozen=True)
+class _EmpiricalOptions(Options):
+    """The options of `empirical_fisher`."""
+
+    loss: Function
+    data: Any
+
+
+def _fisher(model: Function, options: _FisherOptions, args: Any, kwargs: Any) -> tree.Tree:
     w, model = one_argument("fisher", model, args, kwargs)
-    inputs, samples = options["inputs"], options["samples"]
+    inputs, samples = options.inputs, options.samples
 
     def one(w: Any, x: Any, drawn: Any) -> tuple[Value, Value, Value]:
         call = model if inputs is None else lambda w: model(w, x)
         theta = call(w)
-        F, covered = _output_fisher(options["loss"], theta, options["support"], drawn, options["form"])
+        F, covered = _output_fisher(options.loss, theta, options.support, drawn, options.form)
         return matrix_of(jacobian(call)(w), theta, w), F, covered
 
     if inputs is None:
@@ -181,12 +201,12 @@ def empirical_fisher(loss: Loss, model: Function, data: tuple[tree.Tree, tree.Tr
     ad.curvature.empirical_fisher(loss, model, data)(1.0)  # → 2.5
     ```
     """
-    return Transformed(_empirical_fisher, model, {"loss": loss, "data": data})
+    return Transformed(_empirical_fisher, model, _EmpiricalOptions(loss, data))
 
 
-def _empirical_fisher(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
+def _empirical_fisher(model: Function, options: _EmpiricalOptions, args: Any, kwargs: Any) -> tree.Tree:
     w, model = one_argument("empirical_fisher", model, args, kwargs)
-    loss, (xs, ys) = options["loss"], stacked_pair(options["data"], "data")
+    loss, (xs, ys) = options.loss, stacked_pair(options.data, "data")
     scores = vmap(lambda x, y: raveled(grad(lambda w: loss(model(w, x), y))(w)))(xs, ys)
     return laid_out(np.matmul(np.transpose(scores), scores) / np.shape(scores)[0], w)
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed, grad, linearize, vmap
 from adjoint.api.hessian_products import hvp
 from adjoint.api.jacobians import hessian, jacobian
@@ -89,16 +91,25 @@ def gauss_newton(loss: Loss, model: Function, *, samples: tuple[tree.Tree, tree.
     ad.curvature.gauss_newton(loss, model)(np.ones(2))  # → [[8.0, 0.0], [0.0, 32.0]]
     ```
     """
-    return Transformed(_gauss_newton, model, {"loss": loss, "samples": samples})
+    return Transformed(_gauss_newton, model, _GaussNewtonOptions(loss, samples))
 
 
-def _gauss_newton(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
+@dataclass(frozen=True)
+class _GaussNewtonOptions(Options):
+    """The options of `gauss_newton`, `hessian_split` and `gauss_newton_factor`."""
+
+    loss: Function
+    samples: Any = None
+    tolerance: float | None = None
+
+
+def _gauss_newton(model: Function, options: _GaussNewtonOptions, args: Any, kwargs: Any) -> tree.Tree:
     w, model = one_argument("gauss_newton", model, args, kwargs)
-    loss = options["loss"]
-    if options["samples"] is None:
+    loss = options.loss
+    if options.samples is None:
         J, H = _parts(loss, model, w)
         return laid_out(np.matmul(np.matmul(np.transpose(J), H), J), w)
-    xs, ys = stacked_pair(options["samples"], "samples")
+    xs, ys = stacked_pair(options.samples, "samples")
     J, H = vmap(lambda x, y: _parts(lambda z: loss(z, y), lambda w: model(w, x), w))(xs, ys)
     return laid_out(np.einsum("nip,niq->pq", J, np.matmul(H, J)) / np.shape(J)[0], w)
 
@@ -130,12 +141,12 @@ def hessian_split(loss: Loss, model: Function) -> Transformed:
     split.gauss_newton, split.rest, ad.hessian(lambda w: loss(model(w)))(3.0)  # → (72.0, 36.0, 108.0)
     ```
     """
-    return Transformed(_hessian_split, model, {"loss": loss})
+    return Transformed(_hessian_split, model, _GaussNewtonOptions(loss))
 
 
-def _hessian_split(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> HessianSplit:
+def _hessian_split(model: Function, options: _GaussNewtonOptions, args: Any, kwargs: Any) -> HessianSplit:
     w, model = one_argument("hessian_split", model, args, kwargs)
-    loss = options["loss"]
+    loss = options.loss
     slope = grad(loss)(model(w))  # held fixed: ∇²⟨f, u⟩ at u = ∇ℓ(f(w))
     rest = hessian(lambda w: tree.vdot(slope, model(w)))(w)
     return HessianSplit(gauss_newton(loss, model)(w), rest)
@@ -154,12 +165,12 @@ def gauss_newton_factor(loss: Loss, model: Function, *, tolerance: float | None 
     V @ V.T  # → [[8.0, 0.0], [0.0, 32.0]]
     ```
     """
-    return Transformed(_gauss_newton_factor, model, {"loss": loss, "tolerance": tolerance})
+    return Transformed(_gauss_newton_factor, model, _GaussNewtonOptions(loss, tolerance=tolerance))
 
 
-def _gauss_newton_factor(model: Function, options: dict[str, Any], args: Any, kwargs: Any) -> tree.Tree:
+def _gauss_newton_factor(model: Function, options: _GaussNewtonOptions, args: Any, kwargs: Any) -> tree.Tree:
     w, model = one_argument("gauss_newton_factor", model, args, kwargs)
-    loss, tolerance = options["loss"], options["tolerance"]
+    loss, tolerance = options.loss, options.tolerance
     z, pushed = linearize(model, w)
     pull = pushed.transpose()
     H = matrix_of(hessian(loss)(z), z, z)

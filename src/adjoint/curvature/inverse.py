@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.api.hessian_products import predicted_hvp_costs
 from adjoint.base.source import user_facing
@@ -75,12 +77,20 @@ def factored_hessian(function: Function, *facts: str, damping: Value = 0.0) -> T
     H.solve(np.ones(2))  # → [0.499999…, 0.25]
     ```
     """
-    return Transformed(_factored_hessian, function, {"facts": facts, "damping": damping})
+    return Transformed(_factored_hessian, function, _FactorOptions(facts, damping))
 
 
-def _factored_hessian(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> LinearMap:
-    A = _damped(functools.partial(function, **kwargs) if kwargs else function, args, options["damping"])
-    return factored(matrix(A.to_dense(), "symmetric", *options["facts"], domain=A.domain, range=A.range))
+@dataclass(frozen=True)
+class _FactorOptions(Options):
+    """The options of `factored_hessian`."""
+
+    facts: tuple[str, ...]
+    damping: Value
+
+
+def _factored_hessian(function: Function, options: _FactorOptions, args: Any, kwargs: Any) -> LinearMap:
+    A = _damped(functools.partial(function, **kwargs) if kwargs else function, args, options.damping)
+    return factored(matrix(A.to_dense(), "symmetric", *options.facts, domain=A.domain, range=A.range))
 
 
 def inverse_hvp_costs(

@@ -13,6 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed, grad, linearize, value_and_grad
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
@@ -86,11 +87,18 @@ def quadratic_model(function: Function, *, loss: Callable[..., Any] | None = Non
     q(0.1)  # → 1.105
     ```
     """
-    return Transformed(_quadratic_model, function, {"loss": loss})
+    return Transformed(_quadratic_model, function, _ModelOptions(loss))
 
 
-def _quadratic_model(function: Function, options: dict[str, Any], args: Any, kwargs: Any) -> QuadraticModel:
-    (w, function), loss = one_argument("quadratic_model", function, args, kwargs), options["loss"]
+@dataclass(frozen=True)
+class _ModelOptions(Options):
+    """The options of `quadratic_model`."""
+
+    loss: Function | None
+
+
+def _quadratic_model(function: Function, options: _ModelOptions, args: Any, kwargs: Any) -> QuadraticModel:
+    (w, function), loss = one_argument("quadratic_model", function, args, kwargs), options.loss
     if loss is not None:
         value, gradient = value_and_grad(lambda w: loss(function(w)))(w)
         return QuadraticModel(function, loss, w, value, gradient)

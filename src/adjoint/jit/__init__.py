@@ -58,8 +58,8 @@ def jit(
     fast(np.array([1.0, 2.0]))  # → (5.0, [2.0, 4.0])
     ```
     """
-    options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "strict": strict}
-    made: Any = importlib.import_module("adjoint.jit.function").Jitted
+    module: Any = importlib.import_module("adjoint.jit.function")
+    options = module.JitOptions(static_argnums, static_argnames, strict)
     if function is None:
-        return lambda f: made(f, options)
-    return made(function, options)
+        return lambda f: module.Jitted(f, options)
+    return module.Jitted(function, options)

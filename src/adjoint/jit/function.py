@@ -8,6 +8,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (gives traced values NumPy's protocols)
@@ -71,6 +72,15 @@ class Ways:
         self.found = [way, *[other for other in self.found if other is not way]]
 
 
+@dataclass(frozen=True)
+class JitOptions:
+    """The options of `jit`."""
+
+    static_argnums: Any
+    static_argnames: Any
+    strict: bool
+
+
 class Jitted(Entry):
     """A compiled function: called like the function it was made from. Made by `jit`.
 
@@ -81,21 +91,21 @@ class Jitted(Entry):
     has_rules = False
     __name__: str
     function: Function
-    _options: dict[str, Any]
+    _options: JitOptions
     _signature: Signature
     _ways: dict[Any, Ways]  # by what makes calls alike
     _lock: threading.RLock
     _methods: dict[type, bool]
     _told: bool  # that the same thing changes again and again
 
-    def __init__(self, function: Function, options: dict[str, Any]) -> None:
+    def __init__(self, function: Function, options: JitOptions) -> None:
         if not callable(function):
             raise TypeError(f"jit needs a function, not {type(function).__name__}. Write jit(f)(x), not jit(f(x)).")
         super().__init__(_missed, _failed)
         self.__name__ = type(function).__name__
         functools.update_wrapper(self, function, updated=())
         self.function, self._options = function, options
-        self._signature = Signature(function, options["static_argnums"], options["static_argnames"])
+        self._signature = Signature(function, options.static_argnums, options.static_argnames)
         self._ways, self._methods, self._told = {}, {}, False
         self._lock = free_in_child(threading.RLock())
 
@@ -214,7 +224,7 @@ class Jitted(Entry):
     def _give_up(self, ways: Ways, reason: str, details: str) -> None:
         """From now on such calls run as plain Python; said once."""
         message = f"jit of {self.__name__}: {reason}. {details}"
-        if self._options["strict"]:
+        if self._options.strict:
             raise ControlFlowError(message) from None
         ways.reason = reason
         if not ways.warned:

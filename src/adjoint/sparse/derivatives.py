@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.jacobians import PULL_COST
 from adjoint.base.errors import ShapeError, TraceError
 from adjoint.base.source import user_facing
@@ -42,6 +44,24 @@ MEMORY = 1 << 25  # numbers in the products that run at the same time
 MOST_KNOWN = 16  # programs whose colouring is remembered
 
 
+@dataclass(frozen=True)
+class _SparseOptions(Options):
+    """The options of `jacobian` and `hessian`; `what` says which."""
+
+    what: str
+    pattern: Any
+    colouring: Colouring | None
+    mode: str
+    argnums: Argnums
+    has_aux: bool
+    holomorphic: bool
+    with_value: bool
+    check: bool
+    jit: bool
+    order: str
+    chunk_size: int | None
+
+
 class SparseDerivative:
     """A function that returns a sparse Jacobian or Hessian; made by `sparse.jacobian` and `sparse.hessian`.
 
@@ -54,9 +74,9 @@ class SparseDerivative:
     ```
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: _SparseOptions) -> None:
         if not callable(function):
-            raise TypeError(f"sparse.{options['what']} needs a function, not {type(function).__name__}.")
+            raise TypeError(f"sparse.{options.what} needs a function, not {type(function).__name__}.")
         functools.update_wrapper(self, function, updated=())
         self._function, self._options = function, options
         self._known: dict[Any, Colouring] = {}
@@ -70,7 +90,7 @@ class SparseDerivative:
 
     def __repr__(self) -> str:
         name = getattr(self._function, "__qualname__", self._function)
-        return f"<sparse {self._options['what']} of {name}>"
+        return f"<sparse {self._options.what} of {name}>"
 
     @property
     def function(self) -> Any:
@@ -79,23 +99,23 @@ class SparseDerivative:
 
     @property
     def _order(self) -> int:
-        return 2 if self._options["what"] == "hessian" else 1
+        return 2 if self._options.what == "hessian" else 1
 
     @user_facing
     def colouring(self, *args: Any, **kwargs: Any) -> Colouring:
         """The colouring that is used for these arguments: the one given, or found from the function's program."""
-        given = self._options["colouring"]
+        given = self._options.colouring
         if given is not None:
             return given
         if "given" in self._known:
             return self._known["given"]
-        kind = MODES[self._options["what"]][self._options["mode"]]
-        if self._options["pattern"] is not None:
-            made = self._known["given"] = colour(self._options["pattern"], kind, self._options["order"])
+        kind = MODES[self._options.what][self._options.mode]
+        if self._options.pattern is not None:
+            made = self._known["given"] = colour(self._options.pattern, kind, self._options.order)
             return made
         program = recorded_either_way(
-            self._function, self._options["argnums"], args, kwargs, name=f"sparse.{self._options['what']}",
-            order=self._order, has_aux=self._options["has_aux"], holomorphic=self._options["holomorphic"],
+            self._function, self._options.argnums, args, kwargs, name=f"sparse.{self._options.what}",
+            order=self._order, has_aux=self._options.has_aux, holomorphic=self._options.holomorphic,
         )  # fmt: skip
         key = (program.program, program.selected)
         if key not in self._known:
@@ -103,7 +123,7 @@ class SparseDerivative:
                 self._known.pop(next(iter(self._known)))
             cost = _pull_cost(program) if self._order == 1 else PULL_COST
             found = pattern_of(program, order=self._order)
-            self._known[key] = colour(found, kind, self._options["order"], pull_cost=cost)
+            self._known[key] = colour(found, kind, self._options.order, pull_cost=cost)
         return self._known[key]
 
     @user_facing
@@ -119,19 +139,19 @@ class SparseDerivative:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
             raise TraceError(
-                f"sparse.{self._options['what']} returns a SciPy matrix, which cannot hold traced values. Inside jit, "
+                f"sparse.{self._options.what} returns a SciPy matrix, which cannot hold traced values. Inside jit, "
                 "vmap and other transformations use its method values(*args), which returns the nonzeros as an array."
             )
         found = self.colouring(*args, **kwargs)
-        run = self._run_compiled if self._options["jit"] else self._compute
+        run = self._run_compiled if self._options.jit else self._compute
         numbers, value, slope, aux, checks = run(args, kwargs, found)
         matrix = found.assemble(numbers)
         if checks:
-            compare(matrix, checks, self._options["what"])
+            compare(matrix, checks, self._options.what)
         result: Any = matrix
-        if self._options["with_value"]:
+        if self._options.with_value:
             result = (value, matrix) if self._order == 1 else (value, slope, matrix)
-        return (result, aux) if self._options["has_aux"] else result
+        return (result, aux) if self._options.has_aux else result
 
     def _run_compiled(self, args: Any, kwargs: Any, found: Colouring) -> Any:
         if self._compiled is None or self._compiled[0] is not found:
@@ -141,9 +161,9 @@ class SparseDerivative:
     def _linearised(self, args: Any, kwargs: Any) -> tuple[Selection, Linearised, dict[str, Any]]:
         """The record of the function, or of its gradient, and what it returned beside."""
         name, has_aux, holomorphic = (
-            f"sparse.{self._options['what']}", self._options["has_aux"], self._options["holomorphic"],
+            f"sparse.{self._options.what}", self._options.has_aux, self._options.holomorphic,
         )  # fmt: skip
-        chosen, _, _ = chosen_arguments(self._function, self._options["argnums"], args, kwargs, name, holomorphic)
+        chosen, _, _ = chosen_arguments(self._function, self._options.argnums, args, kwargs, name, holomorphic)
 
         def call(active: Sequence[Value]) -> Any:
             return chosen.call(chosen.completed(active))
@@ -171,15 +191,15 @@ class SparseDerivative:
         rows, columns = sum(sizes_of(made.output_types)), sum(sizes_of(made.input_types))
         if found.shape != (rows, columns):
             raise ShapeError(
-                f"sparse.{self._options['what']}: the function maps {columns} numbers to {rows}, but the pattern is "
+                f"sparse.{self._options.what}: the function maps {columns} numbers to {rows}, but the pattern is "
                 f"for {found.shape[1]} to {found.shape[0]}."
             )
         if has_complex(made.input_types):
-            refuse_real_results(made, found, self._options["what"])
-        chunk = self._options["chunk_size"] or max(1, MEMORY // max(1, 4 * (rows + columns)))
+            refuse_real_results(made, found, self._options.what)
+        chunk = self._options.chunk_size or max(1, MEMORY // max(1, 4 * (rows + columns)))
         right = from_right(made, found.seeds("right"), chunk)
         left = from_left(made, found.seeds("left"), chunk)
-        checks = checking_products(made) if self._options["check"] else []
+        checks = checking_products(made) if self._options.check else []
         numbers = found.values(right, left)
         if not len(found):  # no product says what kind of numbers they would be
             numbers = np.zeros(0, np.result_type(*[t.dtype for t in (*made.input_types, *made.output_types)]))
@@ -216,12 +236,11 @@ def jacobian(
     J.toarray()  # → [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]]
     ```
     """
-    options = {
-        "what": "jacobian", "pattern": pattern, "colouring": colouring, "mode": mode, "argnums": argnums,
-        "has_aux": has_aux, "holomorphic": holomorphic, "with_value": with_value, "check": check, "jit": jit,
-        "order": order, "chunk_size": chunk_size,
-    }  # fmt: skip
-    return _made(function, options)
+    options = _SparseOptions(
+        "jacobian", pattern, colouring, mode, argnums, has_aux, holomorphic, with_value, check, jit, order,
+        chunk_size,
+    )  # fmt: skip
+    return _checked(function, options)
 
 
 def hessian(
@@ -241,16 +260,15 @@ def hessian(
     H.toarray()  # → [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     ```
     """
-    options = {
-        "what": "hessian", "pattern": pattern, "colouring": colouring, "mode": mode, "argnums": argnums,
-        "has_aux": has_aux, "holomorphic": holomorphic, "with_value": with_value, "check": check, "jit": jit,
-        "order": order, "chunk_size": chunk_size,
-    }  # fmt: skip
-    return _made(function, options)
+    options = _SparseOptions(
+        "hessian", pattern, colouring, mode, argnums, has_aux, holomorphic, with_value, check, jit, order,
+        chunk_size,
+    )  # fmt: skip
+    return _checked(function, options)
 
 
-def _made(function: Callable[..., Any], options: dict[str, Any]) -> SparseDerivative:
-    what, mode, given, chunk = options["what"], options["mode"], options["colouring"], options["chunk_size"]
+def _checked(function: Callable[..., Any], options: _SparseOptions) -> SparseDerivative:
+    what, mode, given, chunk = options.what, options.mode, options.colouring, options.chunk_size
     if chunk is not None and not (isinstance(chunk, int | np.integer) and chunk > 0):
         raise ValueError(f"sparse.{what}: chunk_size is a whole number above zero, or None; got {chunk!r}.")
     if mode not in MODES[what]:

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adjoint.api.function import Options
 from adjoint.api.gradients import Transformed
 from adjoint.base.errors import ShapeError, UnsupportedError
 from adjoint.sparse import axis_rules, control_rules, element_rules  # noqa: F401  (enter their rules)
@@ -48,16 +50,26 @@ def pattern(
     """
     if order not in (1, 2):
         raise ValueError(f"sparse.pattern: order is 1 (Jacobian) or 2 (Hessian), not {order}.")
-    options = {"argnums": argnums, "order": order, "local": local, "has_aux": has_aux, "holomorphic": holomorphic}
-    return Transformed(_pattern, function, options)
+    return Transformed(_pattern, function, _PatternOptions(argnums, order, local, has_aux, holomorphic))
 
 
-def _pattern(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Matrix:
+@dataclass(frozen=True)
+class _PatternOptions(Options):
+    """The options of `pattern`."""
+
+    argnums: Argnums
+    order: int
+    local: bool
+    has_aux: bool
+    holomorphic: bool
+
+
+def _pattern(function: Callable[..., Any], options: _PatternOptions, args: Any, kwargs: Any) -> Matrix:
     made = recorded(
-        function, options["argnums"], args, kwargs, name="sparse.pattern", order=options["order"],
-        has_aux=options["has_aux"], with_values=options["local"], holomorphic=options["holomorphic"], any_complex=True,
+        function, options.argnums, args, kwargs, name="sparse.pattern", order=options.order,
+        has_aux=options.has_aux, with_values=options.local, holomorphic=options.holomorphic, any_complex=True,
     )  # fmt: skip
-    return pattern_of(made, order=options["order"], local=options["local"])
+    return pattern_of(made, order=options.order, local=options.local)
 
 
 def pattern_of(made: Recorded, *, order: int = 1, local: bool = False) -> Matrix:

@@ -91,8 +91,8 @@ def _data(explanation: Any, story: Story, modes: dict[str, Any], notes: list[str
         "ops": rules.ops, "rules": rules.programs,
         "groups": groups, "lines": lines.table, "inputs": [v.number for v in story.inputs], "outputs": outputs,
         "results": story.structure.paths(story.name),
-        "seeds": _given(lambda: derivatives.seeds_of(story, options["seed"])),
-        "direction": _given(lambda: derivatives.directions_of(story, options["direction"], told=False)),
+        "seeds": _given(lambda: derivatives.seeds_of(story, options.seed)),
+        "direction": _given(lambda: derivatives.directions_of(story, options.direction, told=False)),
         "guards": [_guard(g, literals) for g in story.guards], "recompute": reason,
         "sections": sections(explanation),
     }  # fmt: skip
@@ -143,9 +143,9 @@ def _all_modes(explanation: Any) -> Iterator[dict[str, Any]]:
     kept = [(v.adjoint, v.tangent, v.adjoint_tangent) for v in story.variables]
     terms, notes = [e.contributions for e in story.events], list(story.notes)
     run = {
-        "reverse": lambda: derivatives.backward(story, options["seed"]),
-        "forward": lambda: derivatives.forward(story, options["direction"]),
-        "second": lambda: derivatives.second(story, options["seed"], options["direction"]),
+        "reverse": lambda: derivatives.backward(story, options.seed),
+        "forward": lambda: derivatives.forward(story, options.direction),
+        "second": lambda: derivatives.second(story, options.seed, options.direction),
     }
     try:
         for name, sweep in run.items():

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.audit.kinks import Kinks, kinks
 from adjoint.base.garbage import uncollected
@@ -44,6 +46,18 @@ MOST_CONSTANTS = 12  # arrays that are named below it
 COST_SECONDS = 0.05  # for each measurement of a cost table
 
 
+@dataclass(frozen=True)
+class _ExplainOptions(Options):
+    """The options of `explain`."""
+
+    mode: str
+    argnums: Any
+    detail: str
+    seed: Any
+    direction: Any
+    most: int
+
+
 class Explanation(Written):
     """What a function did for its arguments. Print it, show it in a notebook, or write a page.
 
@@ -53,8 +67,8 @@ class Explanation(Written):
     ```
     """
 
-    def __init__(self, story: Story, run: Recorded, options: dict[str, Any]) -> None:
-        self.story, self.mode = story, options["mode"]
+    def __init__(self, story: Story, run: Recorded, options: _ExplainOptions) -> None:
+        self.story, self.mode = story, options.mode
         self._run, self._options = run, options
 
     @property
@@ -65,7 +79,7 @@ class Explanation(Written):
     @property
     def programs(self) -> Programs:
         """What is computed: recorded, simplified, with derivative, as kernels and as LLVM's text."""
-        return Programs(self._run, self.story, self.mode, self._options["seed"], self._options["direction"])
+        return Programs(self._run, self.story, self.mode, self._options.seed, self._options.direction)
 
     @cached_property
     def kinks(self) -> Kinks:
@@ -204,28 +218,25 @@ def explain(
         raise ValueError(f"explain: mode is one of {', '.join(map(repr, MODES))}; got {mode!r}.")
     if detail not in ("primitives", "statements"):
         raise ValueError(f"explain: detail is 'primitives' or 'statements'; got {detail!r}.")
-    options = {
-        "mode": mode, "argnums": argnums, "detail": detail, "seed": seed, "direction": direction, "most": most,
-    }  # fmt: skip
-    return Transformed(_explain, function, options)
+    return Transformed(_explain, function, _ExplainOptions(mode, argnums, detail, seed, direction, most))
 
 
-def _explain(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Explanation:
+def _explain(function: Callable[..., Any], options: _ExplainOptions, args: Any, kwargs: Any) -> Explanation:
     with uncollected():
         return _explained(function, options, args, kwargs)
 
 
-def _explained(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Explanation:
-    flags = _wanted(function, options["argnums"], args, kwargs)
+def _explained(function: Callable[..., Any], options: _ExplainOptions, args: Any, kwargs: Any) -> Explanation:
+    flags = _wanted(function, options.argnums, args, kwargs)
     run = recorded(function, args, kwargs, flags)
     wanted = None if flags is None else [flags[i] for i in run.leaves]
-    story = unfolded(run, wanted, statements=options["detail"] == "statements", most=options["most"])
-    if options["mode"] == "reverse":
-        derivatives.backward(story, options["seed"])
-    elif options["mode"] == "forward":
-        derivatives.forward(story, options["direction"])
+    story = unfolded(run, wanted, statements=options.detail == "statements", most=options.most)
+    if options.mode == "reverse":
+        derivatives.backward(story, options.seed)
+    elif options.mode == "forward":
+        derivatives.forward(story, options.direction)
     else:
-        derivatives.second(story, options["seed"], options["direction"])
+        derivatives.second(story, options.seed, options.direction)
     story.notes += _without_derivative(story)
     return Explanation(story, run, options)
 

@@ -8,11 +8,13 @@ as it is, and of its value and gradient, is timed as a whole. The difference is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adjoint import tree
+from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed, value_and_grad
 from adjoint.base.source import user_facing
 from adjoint.jit import jit
@@ -46,21 +48,30 @@ def profile(
     "sin" in str(profile)  # → True
     ```
     """
-    options = {"argnums": argnums, "gradient": gradient, "compiled": compiled, "seconds": float(seconds)}
-    return Transformed(_profile, function, options)
+    return Transformed(_profile, function, _ProfileOptions(argnums, gradient, compiled, float(seconds)))
+
+
+@dataclass(frozen=True)
+class _ProfileOptions(Options):
+    """The options of `profile`."""
+
+    argnums: Any
+    gradient: bool | None
+    compiled: bool | None
+    seconds: float
 
 
 class _Subject:
     """The function that is profiled, underneath `grad` and `jit`."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], options: _ProfileOptions) -> None:
         self.name = getattr(function, "__name__", type(function).__name__)
-        self.gradient, self.compiled = options["gradient"], options["compiled"]
+        self.gradient, self.compiled = options.gradient, options.compiled
         self.jitted: Jitted | None = None  # the caller's own, if it computes the value
-        self.how = {"argnums": options["argnums"]}
+        self.how = {"argnums": options.argnums}
         function = self.unwrapped(function)
         if isinstance(function, Transformed) and function._run.__name__ in ("_grad", "_value_and_grad"):
-            self.gradient, self.how, self.jitted = True, function._options, None
+            self.gradient, self.how, self.jitted = True, vars(function._options), None
             function = self.unwrapped(function.function)
         self.function = function
 
@@ -77,9 +88,9 @@ class _Subject:
         return value_and_grad(self.function, **self.how) if self.gradient else self.function
 
 
-def _profile(function: Callable[..., Any], options: dict[str, Any], args: Any, kwargs: Any) -> Profile:
-    if not options["seconds"] >= 0:
-        raise ValueError(f"profile: seconds must be a number that is not negative, not {options['seconds']}.")
+def _profile(function: Callable[..., Any], options: _ProfileOptions, args: Any, kwargs: Any) -> Profile:
+    if not options.seconds >= 0:
+        raise ValueError(f"profile: seconds must be a number that is not negative, not {options.seconds}.")
     subject = _Subject(function, options)
     args, kwargs = tree.map(_copied, (args, kwargs))
     notes: list[str] = []
@@ -87,7 +98,7 @@ def _profile(function: Callable[..., Any], options: dict[str, Any], args: Any, k
     if subject.gradient is None:
         subject.gradient, why = _has_gradient(result, args, kwargs, subject.how["argnums"])
         notes += [why] if why else []
-    whole, budget = subject.whole(), options["seconds"]
+    whole, budget = subject.whole(), options.seconds
     if subject.gradient:
         called(whole, args, kwargs)
     value_seconds = least(lambda: subject.function(*args, **kwargs), budget)
