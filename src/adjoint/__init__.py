@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from adjoint.api.custom_rules import custom_rule
     from adjoint.api.gradients import (
         grad,
-        jet,
         jvp,
         linear_transpose,
         linearize,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     )
     from adjoint.api.hessian_products import hvp
     from adjoint.api.jacobians import hessian, jacfwd, jacobian, jacrev
+    from adjoint.api.taylor import jet
     from adjoint.api.tracing import load, trace
     from adjoint.audit import cost, kinks
     from adjoint.base.errors import (
@@ -153,7 +153,8 @@ __all__ = [  # noqa: RUF022  (by subject)
 # Everything is loaded when it is first used: the module that defines each name, and the modules that are names.
 _HOMES = {
     "adjoint": "audit curvature debug linear memory numpy random scipy signal sparse testing tree",
-    "adjoint.api.gradients": "grad jet jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
+    "adjoint.api.taylor": "jet",
+    "adjoint.api.gradients": "grad jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
     "adjoint.audit": "cost kinks",
     "adjoint.base.errors": (
         "AdjointError CaptureError CheckError ControlFlowError DtypeError LeakError NonFiniteError "

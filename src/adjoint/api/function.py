@@ -33,8 +33,8 @@ class Transformed:
                 f"{(name := run_.__name__.strip('_'))} needs a function, not {type(function).__name__}. Write "
                 f"{name}(f)(x), not {name}(f(x))."
             )
-        if options.get("argnums") is not None:
-            check_argnums(options["argnums"], run_.__name__.strip("_"))
+        if (argnums := getattr(options, "argnums", None)) is not None:
+            check_argnums(argnums, run_.__name__.strip("_"))
         functools.update_wrapper(self, function, updated=())
         self._run, self._function, self._options = run_, function, options
 

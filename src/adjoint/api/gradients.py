@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +13,9 @@ from adjoint import tree
 from adjoint.api.function import Function, Options, Transformed
 from adjoint.api.linearized import Pullback, Pushforward, tangents_of, with_zeros
 from adjoint.base.errors import DtypeError, ShapeError
-from adjoint.base.source import here, user_facing
+from adjoint.base.source import user_facing
 from adjoint.ops.elementwise.select import StopGradient
-from adjoint.program.trace import bind, running
+from adjoint.program.trace import bind
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (give others what they ask for)
 from adjoint.transform.arguments import (
@@ -27,14 +26,11 @@ from adjoint.transform.arguments import (
     leaf_name,
     parameter_names,
     plain_value,
-    returned,
-    run,
     select,
 )
 from adjoint.transform.batch_driver import run_lanes
 from adjoint.transform.drivers import (
     Linearised,
-    checked_leaf,
     gradient,
     outside,
     push_forward,
@@ -43,8 +39,7 @@ from adjoint.transform.drivers import (
     transposed,
 )
 from adjoint.transform.generators import Held, leaves_of
-from adjoint.transform.nonfinite import lifted, watched, watching
-from adjoint.transform.taylor import Known, Taylor, TaylorTracer
+from adjoint.transform.nonfinite import watched
 
 tape_fast.install()
 
@@ -138,7 +133,7 @@ def _gradients(name: str, function: Function, options: _GradOptions, args: Any, 
     return value, aux, chosen.result(with_zeros(chosen, gs))
 
 
-def _all_arguments(function: Function, primals: Sequence[Any], name: str) -> Selection:
+def all_arguments(function: Function, primals: Sequence[Any], name: str) -> Selection:
     if not isinstance(primals, tuple | list):
         raise TypeError(
             f"{name}: primals must be a tuple with one entry for each argument; got {type(primals).__name__}. Write "
@@ -161,7 +156,7 @@ def jvp(
     ad.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))  # → (6.0, 3.0)
     ```
     """
-    chosen = _all_arguments(function, primals, "jvp")
+    chosen = all_arguments(function, primals, "jvp")
     if not isinstance(tangents, tuple | list):
         raise TypeError(
             f"jvp: tangents must be a tuple like primals; got {type(tangents).__name__}. Write jvp(f, (x,), (v,))."
@@ -185,7 +180,7 @@ def vjp(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple
     pullback(1.0)  # → (3.0, 2.0)
     ```
     """
-    chosen = _all_arguments(function, primals, "vjp")
+    chosen = all_arguments(function, primals, "vjp")
     recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
     y = tree.unflatten(recorded.structure, recorded.values)
     pullback = Pullback(recorded, chosen)
@@ -202,7 +197,7 @@ def linearize(function: Function, *primals: tree.Tree, has_aux: bool = False) ->
     pushforward(np.array([1.0, 0.0]))  # → [2.0, 0.0]
     ```
     """
-    chosen = _all_arguments(function, primals, "linearize")
+    chosen = all_arguments(function, primals, "linearize")
     recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
     y = tree.unflatten(recorded.structure, recorded.values)
     pushforward = Pushforward(recorded, chosen)
@@ -221,7 +216,7 @@ def linear_transpose(function: Function, *primals: tree.Tree) -> Transformed:
 @watched
 def _linear_transpose(function: Function, options: _TransposeOptions, args: Any, kwargs: Any) -> Any:
     primals = tuple(tree.map(_example, p) for p in options.primals)
-    chosen = _all_arguments(function, primals, "linear_transpose")
+    chosen = all_arguments(function, primals, "linear_transpose")
 
     def cotangents(structure: Any, types: list[Any]) -> list[Value]:
         return tangent_leaves(
@@ -355,60 +350,12 @@ def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) 
 
 
 @user_facing
-@watched
-def jet(function: Function, primals: Sequence[tree.Tree], series: Sequence[tree.Tree]) -> tuple[tree.Tree, tree.Tree]:
-    """Taylor mode: derivatives of t ↦ f(x(t)) up to any order, from those of x.
-
-    `series[i]` lists the first, second, … derivatives of argument i at t = 0 (each like primals[i]). Returns (f(x),
-    [first, second, …]). The cost of each product grows with the square of the order.
-    """
-    chosen = _all_arguments(function, primals, "jet")
-    if len(series) != len(primals):
-        raise TypeError(
-            f"jet: {len(primals)} primals but {len(series)} series. Give a list of derivatives for each argument: "
-            "jet(f, (x,), ([v, w],))."
-        )
-    orders = {len(s) for s in series}
-    if len(orders) != 1:
-        raise ShapeError(f"jet: all series must have the same number of terms; got {sorted(orders)}.")
-    order = orders.pop()
-    terms = [tangents_of(chosen, tuple(s[k] for s in series), f"jet series of order {k + 1}") for k in range(order)]
-    trace = Taylor(order)
-    with running(trace):
-        trace.started = here()
-        inputs = [
-            TaylorTracer(
-                trace,
-                Known(
-                    [v, *[None if terms[k][i] is None else terms[k][i] / math.factorial(k + 1) for k in range(order)]]
-                ),
-            )
-            for i, v in enumerate(lifted(chosen.values, watching()))
-        ]
-        y = run(trace, lambda: chosen.call(chosen.completed(inputs)))
-        leaves, structure = tree.flatten(y)
-        leaves = [checked_leaf(leaf) for leaf in leaves]
-        found = [trace.coefficients(leaf._series) if _mine(leaf, trace) else [leaf] + [None] * order for leaf in leaves]
-    values = [c[0] for c in found]
-    out = [
-        [type_of(v).zeros() if c[k] is None else c[k] * math.factorial(k) for v, c in zip(values, found, strict=True)]
-        for k in range(1, order + 1)
-    ]
-    result = tree.unflatten(structure, fresh([returned(v, trace, chosen.values) for v in values]))
-    return result, [tree.unflatten(structure, fresh(terms_k)) for terms_k in out]
-
-
-def _mine(leaf: Value, trace: Any) -> bool:
-    return isinstance(leaf, TaylorTracer) and leaf._trace is trace
-
-
-@user_facing
 def stop_gradient(x: tree.Tree) -> tree.Tree:
     """x, with derivative zero."""
     return tree.map(lambda leaf: bind(StopGradient(), leaf), x)
 
 
 __all__ = [
-    "Transformed", "grad", "jet", "jvp", "linear_transpose", "linearize", "outside", "split_aux", "stop_gradient",
-    "value_and_grad", "vjp", "vmap",
+    "Transformed", "all_arguments", "grad", "jvp", "linear_transpose", "linearize", "outside", "split_aux",
+    "stop_gradient", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

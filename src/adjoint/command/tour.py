@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.gradients import grad, jet, value_and_grad, vmap
+from adjoint.api.gradients import grad, value_and_grad, vmap
 from adjoint.api.jacobians import hessian
+from adjoint.api.taylor import jet
 from adjoint.base.progress import progress
 from adjoint.command.stage import Stage
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.gradients import Function, jet
+from adjoint.api.function import Function
+from adjoint.api.taylor import jet
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
 

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.gradients import Function, jet, jvp, vmap
+from adjoint.api.gradients import Function, jvp, vmap
+from adjoint.api.taylor import jet
 from adjoint.base.source import user_facing
 from adjoint.linear.operators.spaces import Space
 from adjoint.ops.calculus import Linear
