@@ -59,22 +59,29 @@ def viewed(
 
 def layout(x: Value) -> Strides | None:
     """How the array that NumPy would have here lies in memory: its strides in bytes; None when they are not known."""
-    views: list[Any] = []
-    while isinstance(x, Traced) and (base := getattr(x, "_base", None)) is not None:
-        views.append(base)
-        x = base[0]
     if not isinstance(x, Traced):
         return getattr(x, "strides", ())
-    strides = getattr(x, "_strides", None)
-    strides = x.layout() if strides is None else strides
-    for base, view in reversed(views):
-        if strides is None or view.read is None:
+    views: list[Traced] = []
+    root, followed = x, True  # whether the value of the view itself is a view of memory
+    while (base := getattr(root, "_base", None)) is not None:
+        views.append(root)
+        followed = followed and base[1].read is not None and base[1].layout is None
+        root = base[0]
+    strides = getattr(root, "_strides", None)
+    if strides is None:
+        if followed and type(x._value) is np.ndarray and type(x).layout is Traced.layout:
+            return x._value.strides
+        strides = root.layout()
+    for view in reversed(views):
+        base, how = view._base
+        if strides is None or how.read is None:
             return None
-        if view.layout is not None:
-            strides = view.layout(base.type, strides)
-        else:
-            op: Any = view.read
-            strides = op.layout((base.type,), (strides,), op.result_type(base.type))
+        layout_of = how.layout
+        strides = (
+            layout_of(base.type, strides)
+            if layout_of is not None
+            else how.read.layout((base.type,), (strides,), view.type)
+        )
     return strides
 
 

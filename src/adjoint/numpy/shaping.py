@@ -87,18 +87,23 @@ def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None)
     full = _full_shape(a, shape)
     if order == "F" or (order == "A" and _is_fortran(a)):
         return transpose(reshape(transpose(a), full[::-1], copy=copy))
-    z = bind(Reshape(full), a)
     if copy:
-        return arranged(z)
+        return arranged(bind(Reshape(full), a))
     kind, strides = a.type, layout(a)
     if strides is None:
         reason = "a reshaped array, and whether NumPy makes a view or a copy of it is not known here"
-        return viewed(z, a, None, None, scalar=True, reason=reason)
-    if reshape_strides(kind, strides, full) is None:  # NumPy copies when the elements do not lie in order
-        if copy is False:
-            raise ValueError("Unable to avoid creating a copy while creating an array as requested.")
-        return z
-    return viewed(z, a, Reshape(full), lambda base, view: Reshape(base.shape)(view), scalar=True)
+        return viewed(bind(Reshape(full), a), a, None, None, scalar=True, reason=reason)
+    if is_compact(kind, strides) or reshape_strides(kind, strides, full) is not None:
+        return _in_shape(a, full)
+    if copy is False:
+        raise ValueError("Unable to avoid creating a copy while creating an array as requested.")
+    return bind(Reshape(full), a)  # NumPy copies when the elements do not lie in order
+
+
+def _in_shape(a: Traced, shape: tuple[int, ...]) -> Value:
+    """A view of a traced array in another shape."""
+    op = Reshape(shape)
+    return viewed(bind(op, a), a, op, lambda base, view: Reshape(base.shape)(view), scalar=True)
 
 
 def reshaped_copy(x: Value, shape: Any, order: str = "C") -> Value:
@@ -115,9 +120,11 @@ def reshaped(x: Value, shape: tuple[int, ...]) -> Value:
 def ravel(a: Value, order: str = "C") -> Value:
     """A view only when a lies in memory in this order, without gaps."""
     axes, strides = axis_order(a, order), layout(a)
-    if strides is not None and not is_compact(type_of(a), strides, axes):
-        return flatten(a, order)
-    return reshape(a if axes is None else transpose(a, axes), (math.prod(a.shape),))
+    if strides is None:
+        return reshape(a if axes is None else transpose(a, axes), (math.prod(a.shape),))
+    if is_compact(type_of(a), strides, axes):
+        return _in_shape(a if axes is None else transpose(a, axes), (math.prod(a.shape),))
+    return flatten(a, order)
 
 
 def flatten(a: Value, order: str = "C") -> Value:
