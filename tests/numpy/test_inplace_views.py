@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import adjoint as ad
 from adjoint.program.trace import Traced
+from adjoint.scipy.linalg import solve_triangular
 
 windows = np.lib.stride_tricks.sliding_window_view
 
@@ -214,3 +215,162 @@ def test_views_are_numpys(mode) -> None:
         check(mode, steps)
 
     run()
+
+
+def by_differences(f, x):
+    steps = 1e-6 * np.eye(x.size).reshape(-1, *x.shape)
+    return np.array([(f(x + h) - f(x - h)) / 2e-6 for h in steps]).reshape(x.shape)
+
+
+SMALL = np.array([[1.0, 2.0], [3.0, 4.0]])
+EAGER_AND_COMPILED = ("grad", "jit", "map", "scan", "fori_loop", "vmap", "cond")
+
+
+def compare(f, modes=EAGER_AND_COMPILED) -> None:
+    value, gradient = f(SMALL), by_differences(f, SMALL)
+    for mode in modes:
+        got, derivative = MODES[mode](f, SMALL)
+        np.testing.assert_allclose(got, value, rtol=1e-12, err_msg=mode)
+        np.testing.assert_allclose(derivative, gradient, rtol=1e-6, atol=1e-6, err_msg=mode)
+
+
+def test_a_reshaped_view_sees_what_is_written_later() -> None:
+    def f(x):
+        y = x * 1.0
+        v = y[1:].reshape(-1)
+        y[1] = x[0] ** 2
+        return np.sum(v * v)
+
+    assert f(SMALL) == 17.0
+    compare(f)
+    np.testing.assert_allclose(ad.jit(ad.grad(f))(SMALL), [[4.0, 32.0], [0.0, 0.0]])
+
+
+def test_a_diagonal_sees_what_is_written_later() -> None:
+    def f(x):
+        y = x * 1.0
+        d = np.diagonal(y)
+        y[0, 0] = x[0, 1] ** 2
+        return np.sum(d)
+
+    assert f(SMALL) == 8.0
+    compare(f)
+    np.testing.assert_allclose(ad.grad(f)(SMALL), [[0.0, 4.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.diagonal,
+        np.diag,
+        np.linalg.diagonal,
+        lambda y: np.broadcast_to(y, (3, 2, 2)),
+        lambda y: np.broadcast_to(y, y.shape),
+        lambda y: windows(y, 2, axis=0),
+        lambda y: np.diagonal(y)[::-1],
+        np.imag,
+    ],
+)
+def test_read_only_views_refuse_as_numpys(make) -> None:
+    def f(x):
+        v = make(x * 1.0)
+        v[0] = 5.0
+        return np.sum(v)
+
+    for call in (f, ad.grad(f), ad.jit(f), lambda x: ad.map(f, x[None])):
+        with pytest.raises(ValueError, match="assignment destination is read-only"):
+            call(SMALL)
+
+
+def test_rows_at_positions_that_are_not_known_yet_are_views() -> None:
+    def step(i, c, x):
+        y = c * 1.0
+        row, column, block = y[i], y[:, i], y[None, i]
+        y[i] = x[0] ** 2
+        row[0] = row[1] * 0.5
+        column *= 0.5
+        y[i] += 1.0
+        y[i, 1] *= 3.0
+        block.ravel()[1] -= x[1, 1]
+        return y + np.sum(row * column) / 10.0
+
+    def loop(x):
+        return np.sum(ad.fori_loop(0, 2, lambda i, c: step(i, c, x), x) ** 2) / 100.0
+
+    def plain(x):
+        return np.sum(step(1, step(0, x, x), x) ** 2) / 100.0
+
+    assert loop(SMALL) == pytest.approx(plain(SMALL), rel=1e-12)
+    expected = by_differences(plain, SMALL)
+    for gradient in (ad.grad(loop), ad.jit(ad.grad(loop)), lambda x: ad.vmap(ad.grad(loop))(x[None])[0]):
+        np.testing.assert_allclose(gradient(SMALL), expected, rtol=1e-6)
+
+
+# functions that give new arrays: in C order, in the order of the argument, in Fortran's order
+NEW = {
+    "take": lambda a: np.take(a, [1, 0], axis=1),
+    "compress": lambda a: np.compress([True, True], a, axis=1),
+    "gather": lambda a: a[:, [1, 0]],
+    "repeat": lambda a: np.repeat(a, [1, 2], axis=1),
+    "delete": lambda a: np.delete(np.tile(a, 2), 0, axis=1),
+    "insert": lambda a: np.insert(a, 1, 0.5, axis=1),
+    "pad": lambda a: np.pad(a, 1, mode="edge"),
+    "pad by nothing": lambda a: np.pad(a, 0, mode="edge"),
+    "sort": lambda a: np.sort(a, axis=1),
+    "partition": lambda a: np.partition(a, 1, axis=1),
+    "roll": lambda a: np.roll(a, 1, axis=1),
+    "gradient": lambda a: np.gradient(a, axis=0),
+    "zeros_like": lambda a: np.zeros_like(a) + a[0, 0],
+    "full_like": lambda a: np.full_like(a, a[0, 1]),
+    "cumsum": lambda a: np.cumsum(a, axis=0),
+    "einsum": lambda a: np.einsum("ij,jk->ki", a, a),
+    "matmul": lambda a: a @ a,
+    "solve": lambda a: np.linalg.solve(a + 9.0 * np.eye(2), np.stack([a, a]))[0],
+    "cholesky": lambda a: np.linalg.cholesky(a @ a.T + np.eye(2), upper=True),
+    "power": lambda a: np.linalg.matrix_power(a, 1),
+    "where": lambda a: np.where([[True], [False]], a, 1.0),
+    "stack": lambda a: np.stack([a, a])[1],
+    "sum": lambda a: np.sum(np.stack([a, a]), axis=0),
+    "copy": np.copy,
+    "astype": lambda a: a.astype(complex).real,
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_new_arrays_lie_as_numpys(name) -> None:
+    """Whether they are raveled into views or copies shows how they lie in memory."""
+
+    def f(x):
+        total = 0.0
+        for a in (x * 1.0, x.T * 1.0, x * x.T):
+            z = NEW[name](a)
+            flat, turned, other = z.reshape(-1), z.T.ravel(), (z * 2.0).T
+            flat[0] = 3.0
+            turned[1] = x[0, 0]
+            other.ravel()[2] = x[1, 1]
+            total = total + sum(np.sum(v**2) for v in (z, flat, turned, other, a))
+        return total
+
+    compare(f, ("grad", "map", "vmap"))
+
+
+def test_what_is_not_known_to_be_a_view_is_not_written_to() -> None:
+    """In a program, where a solver of others leaves its result in memory is not known."""
+
+    def f(x, write):
+        z = solve_triangular(x, x, lower=True)
+        flat = z.reshape(-1)
+        if write == "array":
+            z[0] = 5.0
+        elif write == "flat":
+            flat[0] = 5.0
+        else:
+            flat = flat * 1.0
+            z = flat
+            z[0] = 5.0
+        return np.sum(flat)
+
+    for write in ("array", "flat"):
+        with pytest.raises((TypeError, ValueError), match="whether NumPy makes a view or a copy"):
+            ad.jit(lambda x, write=write: f(x, write))(SMALL)
+    assert ad.jit(lambda x: f(x, "neither"))(SMALL) == f(SMALL, "neither")

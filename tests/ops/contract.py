@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.ops.calculus import fit
 from adjoint.program.types import ArrayType, type_of
-from tests.ops.samples import NO_DIFFERENCES, Example
+from tests.ops.samples import NO_DIFFERENCES, Example, strided
 
 ORDER, POINTS, RADIUS = 4, 13, 0.1
 NODES = np.cos(np.pi * np.arange(POINTS) / (POINTS - 1))
@@ -284,3 +284,18 @@ def check_is_a_value(example: Example) -> None:
     assert copy == example.op
     assert hash(copy) == hash(example.op)
     assert example.op.title in str(example.op)
+
+
+def check_layout(example: Example) -> None:
+    """The layout that a primitive promises is that of its result, however the arguments lie; or it promises none."""
+    op = example.op
+    if op.several:
+        return
+    for arrange in (np.ascontiguousarray, strided, lambda x: np.ascontiguousarray(np.swapaxes(x, 0, 1)).swapaxes(0, 1)):
+        args = [arrange(x) if np.ndim(x) > 1 else x for x in example.args]
+        with np.errstate(all="ignore"):
+            z = np.asarray(op.evaluate(*args))
+        promised = op.layout([type_of(x) for x in args], [getattr(x, "strides", ()) for x in args], type_of(z))
+        if promised is not None and z.size:
+            wrong = [(s, t) for n, s, t in zip(z.shape, promised, z.strides, strict=True) if n > 1 and s != t]
+            assert not wrong, f"{promised}, not {z.strides}, of arguments with {[np.shape(x) for x in args]}"

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, constant, implements, is_traced, normal_axis, refuse_keywords
-from adjoint.numpy.shaping import convert
+from adjoint.numpy.inplace import arranged, layout
+from adjoint.numpy.shaping import axis_order, convert
+from adjoint.ops.arrays.rearrange import inverse_permutation
 from adjoint.program.types import Value, result_dtype, type_of
 
 
@@ -21,12 +23,28 @@ def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype[Any
     return tuple(shape), a.dtype if dtype is None else np.dtype(dtype)
 
 
+def _order_like(a: Any, order: str, shape: Any) -> tuple[int, ...] | None:
+    """The axes of a new array from the slowest to the fastest; None is C order."""
+    a = as_array(a)
+    if shape is not None or (order in ("A", "K") and layout(a) is None):
+        return None
+    return axis_order(a, order)
+
+
+def _new(make: Any, a: Any, dtype: Any, order: str, shape: Any) -> Value:
+    axes = _order_like(a, order, shape)
+    sizes, dtype = _like(a, dtype, shape)
+    if axes is None:
+        return make(sizes, dtype)
+    return make([sizes[axis] for axis in axes], dtype).transpose(inverse_permutation(axes))
+
+
 @implements(np.zeros_like, np.empty_like)
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Value:
     refuse_keywords("np.zeros_like", {"device": device}, device=None if device is None else "cpu")
-    return constant(np.zeros(*_like(a, dtype, shape)))
+    return constant(_new(np.zeros, a, dtype, order, shape))
 
 
 @implements(np.ones_like)
@@ -34,7 +52,7 @@ def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Value:
     refuse_keywords("np.ones_like", {"device": device}, device=None if device is None else "cpu")
-    return constant(np.ones(*_like(a, dtype, shape)))
+    return constant(_new(np.ones, a, dtype, order, shape))
 
 
 @implements(np.full_like)
@@ -49,7 +67,7 @@ def full_like(
     device: Any = None,
 ) -> Value:
     refuse_keywords("np.full_like", {"device": device}, device=None if device is None else "cpu")
-    return filled(*_like(a, dtype, shape), fill_value)
+    return arranged(filled(*_like(a, dtype, shape), fill_value), _order_like(a, order, shape))
 
 
 def filled(shape: tuple[int, ...], dtype: Any, value: Any) -> Value:

@@ -176,7 +176,7 @@ def min_scalar_type(a: Any, /) -> Any:
 
 
 def _root(x: Any) -> Any:
-    while isinstance(x, Traced) and hasattr(x, "_base"):
+    while isinstance(x, Traced) and hasattr(x, "_base") and x._base[1].read is not None:
         x = x._base[0]
     return x
 

@@ -16,9 +16,10 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, give, implements, into, is_traced, normal_axis
-from adjoint.numpy.inplace import living_views, settle, viewed
+from adjoint.numpy.inplace import laid_out, living_views, settle, viewed
 from adjoint.ops.arrays.index import Gather, ScatterSet, Slice
-from adjoint.ops.arrays.rearrange import inverse_permutation
+from adjoint.ops.arrays.rearrange import Transpose, inverse_permutation
+from adjoint.program.layout import slice_strides
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 
@@ -108,6 +109,8 @@ def places_of(mask: Value, call: str) -> tuple[Value, ...]:
 
 def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
     """The plan of an index with at least one array in it."""
+    if sum(part is Ellipsis for part in index) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
     parts: list[Any] = []
     for part in index:
         if part is None or part is Ellipsis or isinstance(part, slice):
@@ -184,15 +187,57 @@ def getitem(x: Value, index: Any) -> Value:
             return z
         put = ScatterSet(("slice", items))
         return viewed(z, x, op, put, key=items, scalar=True)
-    plan = plan_of(x.shape, index)  # pyright: ignore[reportArgumentType]  (a tuple by now)
-    if plan.items is not None:
-        x = Slice(plan.items)(x)
-    z = Gather(len(plan.indices))(_transposed(x, plan.axes), *plan.indices)
-    return _transposed(z, plan.order)
+    whole: tuple[Any, ...] = index  # type: ignore[assignment]  (a tuple by now)
+    plan = plan_of(x.shape, whole)
+    z = _gathered(x, plan)
+    if not isinstance(x, Traced) or not all(map(_is_basic, whole)):
+        return z
+    # whole numbers that are not known yet: NumPy, which knows them, makes a view
+    items = tuple(_slice_item(part) if isinstance(part, slice) else 0 if _is_number(part) else part for part in whole)
+    return viewed(
+        z,
+        x,
+        lambda base: _gathered(base, plan),
+        lambda base, view: updated(base, whole, view),
+        key=Where(whole),
+        scalar=any(part is Ellipsis for part in whole),
+        layout=lambda kind, strides: slice_strides(kind, strides, items),
+    )
+
+
+class Where(NamedTuple):
+    """An index with numbers that are not known yet. Two are the same when their parts are."""
+
+    index: tuple[Any, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Where) or len(self.index) != len(other.index):
+            return False
+        return all(p is q or (isinstance(p, slice) and p == q) for p, q in zip(self.index, other.index, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _is_number(part: Any) -> bool:
+    """Whether a part of an index names one position: a whole number, also one that is not known yet."""
+    if isinstance(part, bool):
+        return False
+    return isinstance(part, int | np.integer) or (
+        isinstance(part, Traced | np.ndarray) and part.shape == () and part.dtype.kind in "iu"
+    )
+
+
+def _is_basic(part: Any) -> bool:
+    return part is None or part is Ellipsis or isinstance(part, slice) or _is_number(part)
+
+
+def _gathered(x: Value, plan: Plan) -> Value:
+    x = x if plan.items is None else Slice(plan.items)(x)
+    return _transposed(Gather(len(plan.indices))(_transposed(x, plan.axes), *plan.indices), plan.order)
 
 
 def _transposed(x: Value, axes: tuple[int, ...]) -> Value:
-    return x if axes == tuple(range(len(axes))) else np.transpose(x, axes)
+    return x if axes == tuple(range(len(axes))) else Transpose(axes)(x)
 
 
 def setitem(x: Traced, index: Any, v: Value) -> None:
@@ -206,7 +251,8 @@ def _already_there(x: Traced, index: Any, v: Value) -> bool:
     view = getattr(v, "_base", None) if isinstance(v, Traced) else None
     if view is None or view[0] is not x or view[1].key is None:
         return False
-    return view[1].key == _basic_items(index if isinstance(index, tuple) else (index,), x.ndim)
+    index = index if isinstance(index, tuple) else (index,)
+    return view[1].key == (Where(index) if isinstance(view[1].key, Where) else _basic_items(index, x.ndim))
 
 
 def _in_place(x: Traced, index: Any, v: Value) -> bool:
@@ -284,8 +330,7 @@ def take(a: Value, indices: Any, axis: Any = None, out: Any = None, mode: str = 
         indices = np.clip(indices, 0, n - 1)
     elif mode == "wrap":
         indices = indices % n
-    z = getitem(a, (slice(None),) * axis + (indices,))
-    return into(out, z)
+    return into(out, laid_out(_gathered(a, plan_of(a.shape, (slice(None),) * axis + (indices,)))))
 
 
 @implements(np.take_along_axis)

@@ -17,7 +17,8 @@ from adjoint.base.errors import ReadOnlyError, ShapeError, TraceError
 from adjoint.base.source import describe, here
 from adjoint.ops.arrays.rearrange import Concatenate, Reshape, Transpose, inverse_permutation
 from adjoint.ops.operators import GENERAL
-from adjoint.program.layout import Strides, is_compact, memory_order
+from adjoint.program.layout import Strides, fortran, is_compact, memory_order
+from adjoint.program.record import is_symbolic
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -25,7 +26,7 @@ from adjoint.program.types import ArrayType, Value, type_of
 class View(NamedTuple):
     """How a view is read from its base, and how a changed view is put back."""
 
-    read: Callable[[Value], Value] | None  # None: it is not known whether NumPy's result is a view
+    read: Callable[[Value], Value] | None  # None: it is not known whether NumPy makes a view (see `doubtful`)
     put: Callable[[Value, Value], Value] | None  # None: it cannot be written to
     key: Any = None  # of a slice: so that `x[key] += v` writes once
     layout: Callable[[ArrayType, Strides], Strides] | None = None  # from that of the base; None: `read` is a primitive
@@ -57,6 +58,20 @@ def viewed(
     return view
 
 
+def doubtful(z: Value, a: Traced, reason: str) -> Value:
+    """Declare that NumPy's own result may be a view of `a` or a copy, which is not known here.
+
+    As long as what `a` belongs to is alive, neither may be written to; then there is no difference.
+    """
+    while (base := getattr(a, "_base", None)) is not None and base[1].read is not None:
+        a = base[0]
+    owner = weakref.ref(a) if base is None else base[0]
+    if isinstance(z, Traced) and (alive := owner()) is not None:
+        z._base = (owner, View(None, None, reason=reason))  # type: ignore[assignment]
+        alive._views = [*getattr(alive, "_views", ()), weakref.ref(z)]
+    return z
+
+
 def layout(x: Value) -> Strides | None:
     """How the array that NumPy would have here lies in memory: its strides in bytes; None when they are not known."""
     if not isinstance(x, Traced):
@@ -64,8 +79,10 @@ def layout(x: Value) -> Strides | None:
     views: list[Traced] = []
     root, followed = x, True  # whether the value of the view itself is a view of memory
     while (base := getattr(root, "_base", None)) is not None:
+        if base[1].read is None:
+            return None
         views.append(root)
-        followed = followed and base[1].read is not None and base[1].layout is None
+        followed = followed and base[1].layout is None
         root = base[0]
     strides = getattr(root, "_strides", None)
     if strides is None:
@@ -74,7 +91,7 @@ def layout(x: Value) -> Strides | None:
         strides = root.layout()
     for view in reversed(views):
         base, how = view._base
-        if strides is None or how.read is None:
+        if strides is None:
             return None
         layout_of = how.layout
         strides = (
@@ -90,11 +107,42 @@ def arranged(x: Value, order: Sequence[int] | None = None) -> Value:
     kind, strides = type_of(x), layout(x)
     if strides is not None and is_compact(kind, strides, order):
         return x
-    order = tuple(range(kind.ndim)) if order is None else tuple(order)
-    in_order = order == tuple(range(kind.ndim))
-    flat = Reshape((kind.size,))(x if in_order else Transpose(order)(x))
-    copy = Reshape(tuple(kind.shape[axis] for axis in order))(Concatenate(0)(flat))  # joining copies, in any case
-    return copy if in_order else Transpose(inverse_permutation(order))(copy)
+    axes = tuple(range(kind.ndim)) if order is None else tuple(order)
+    if is_symbolic(x):
+        copy = Reshape(kind.shape)(x)
+        copy.lay_out(axes)
+        return copy
+    moved = x if order is None else Transpose(axes)(x)
+    flat = Concatenate(0)(Reshape((kind.size,))(moved))  # joining copies, in any case
+    copy = Reshape(moved.shape)(flat)
+    return copy if order is None else Transpose(inverse_permutation(axes))(copy)
+
+
+def is_fortran(x: Value) -> bool:
+    """Whether an array is known to lie in Fortran's order, and not in C order."""
+    strides = layout(x)
+    if strides is None or len(strides) < 2:
+        return False
+    kind = type_of(x)
+    return is_compact(kind, strides, fortran(kind.ndim)) and not is_compact(kind, strides)
+
+
+def laid_out(z: Value, like: Value = None) -> Value:
+    """A new array as NumPy's function makes it: in C order, or in the order of another array of as many axes."""
+    if not isinstance(z, Traced) or z.ndim < 2:
+        return z
+    order = None
+    if like is not None:
+        strides = layout(like)
+        if strides is None:
+            return z
+        order = memory_order(type_of(like), strides)
+    if is_symbolic(z):
+        if hasattr(z, "_base"):  # of what was made on the way, which nobody else has
+            del z._base
+        z.lay_out(range(z.ndim) if order is None else order)
+        return z
+    return arranged(z, order)
 
 
 def overwrite(x: Traced, new: Value, what: str) -> None:
@@ -119,6 +167,8 @@ def settle(x: Traced, new: Value) -> None:
         new = new.copy()  # the caller may write to it later
     chain = [x]  # x, what it is a view of, what that is a view of, …: thousands, perhaps, so no recursion
     while (base := getattr(chain[-1], "_base", None)) is not None:
+        if base[1].read is None and base[0]() is None:
+            break
         if base[1].put is None:
             raise ReadOnlyError(
                 f"assignment destination is read-only: {base[1].reason}, at {describe(here())}. Take a copy first: "

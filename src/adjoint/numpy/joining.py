@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axis
+from adjoint.numpy.inplace import is_fortran, laid_out
 from adjoint.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, concatenate, reshaped_copy, stack
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -222,7 +223,8 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Value:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = normal_axis(axis, arr.ndim)
-    return np.take(arr, np.flatnonzero(~_removed(obj, arr.shape[axis])), axis=axis)
+    z = np.take(arr, np.flatnonzero(~_removed(obj, arr.shape[axis])), axis=axis)
+    return laid_out(z, arr if is_fortran(arr) else None)
 
 
 @implements(np.insert)
@@ -263,7 +265,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Value:
     source = np.empty(n + len(places), np.intp)
     source[final] = n + np.arange(len(places))
     source[~new] = np.arange(n)
-    return np.take(concatenate([arr, wide], axis), source, axis=axis)
+    return laid_out(np.take(concatenate([arr, wide], axis), source, axis=axis), arr if is_fortran(arr) else None)
 
 
 @implements(np.meshgrid)

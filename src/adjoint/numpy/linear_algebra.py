@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint.base.errors import ControlFlowError, ShapeError
 from adjoint.numpy.dispatch import as_array, implements, normal_axis
+from adjoint.numpy.inplace import laid_out
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.linalg.decompose import QR, Cholesky, Elimination
@@ -35,7 +36,7 @@ def solve(a: Value, b: Value) -> Value:
     a, b = as_array(a), as_array(b)
     if b.ndim == 1:
         return np.squeeze(bind(Solve(), a, np.expand_dims(b, -1)), -1)
-    return bind(Solve(), a, b)
+    return laid_out(bind(Solve(), a, b))
 
 
 @implements(np.linalg.inv)
@@ -55,7 +56,7 @@ def slogdet(a: Value) -> Any:
 
 @implements(np.linalg.cholesky)
 def cholesky(a: Value, /, *, upper: bool = False) -> Value:
-    return adjoint_matrix(bind(Cholesky(), adjoint_matrix(a))) if upper else bind(Cholesky(), a)
+    return laid_out(adjoint_matrix(bind(Cholesky(), adjoint_matrix(a)))) if upper else bind(Cholesky(), a)
 
 
 def _triangle(uplo: str) -> bool:
@@ -221,7 +222,7 @@ def matrix_power(a: Value, n: Any) -> Value:
             result = factor if result is None else np.matmul(result, factor)
         n >>= 1
         if not n:
-            return +result if result is a else result
+            return result
         factor = np.matmul(factor, factor)
 
 

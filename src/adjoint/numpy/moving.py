@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, into, normal_axes, normal_axis
 from adjoint.numpy.indexing import getitem
-from adjoint.numpy.inplace import viewed
+from adjoint.numpy.inplace import laid_out, viewed
 from adjoint.numpy.shaping import convert
 from adjoint.ops.arrays.index import Gather, ScatterSum
 from adjoint.ops.arrays.rearrange import Transpose
@@ -62,12 +62,13 @@ def roll(a: Value, shift: Any, axis: Any = None) -> Value:
     for s, i in zip(shifts.tolist(), axes.tolist(), strict=True):
         place = normal_axis(i, a.ndim)
         total[place] = total.get(place, 0) + s
+    like = a
     for place, s in total.items():
         n = a.shape[place]
         if n and s % n:
             before = (slice(None),) * place
             a = np.concatenate([a[(*before, slice(n - s % n, None))], a[(*before, slice(None, n - s % n))]], axis=place)
-    return +a if not total or not isinstance(a, Traced) else a.copy()  # type: ignore[attr-defined]
+    return +a if not total or not isinstance(a, Traced) else laid_out(a if a is not like else a.copy(), like)  # type: ignore[attr-defined]
 
 
 def _whole(shift: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, constant, implements, is_traced, refuse_keywords
+from adjoint.numpy.inplace import is_fortran, laid_out
 from adjoint.ops.arrays.rearrange import Pad
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
@@ -41,7 +42,13 @@ def _values(value: Any, ndim: int) -> list[tuple[Any, Any]]:
 
 @implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Value:
-    x = as_array(array)
+    """A new array, also where nothing is added; in Fortran's order if the array is."""
+    array = as_array(array)
+    z = _padded(array, pad_width, mode, kwargs)
+    return np.copy(z) if z is array else laid_out(z, array if is_fortran(array) else None)
+
+
+def _padded(x: Value, pad_width: Any, mode: Any, kwargs: dict[str, Any]) -> Value:
     widths = _pairs(pad_width, x.ndim)
     if callable(mode):
         return _by_function(constant(_constant(x, widths, 0)), widths, mode, kwargs)

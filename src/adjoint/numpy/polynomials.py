@@ -94,7 +94,7 @@ def polydiv(u: Any, v: Any) -> tuple[Value, Value]:
     u, v = convert(u, wide), convert(v, wide)
     steps, n = u.shape[0] - v.shape[0] + 1, v.shape[0] - 1
     if steps < 1:
-        return np.zeros(1, wide), _without_almost_zeros(u)
+        return np.zeros(1, wide), np.copy(_without_almost_zeros(u))
     digits, rest = [], u[: n + 1]
     for k in range(steps):
         digits.append(rest[0] / v[0])
@@ -151,7 +151,7 @@ def roots(p: Any) -> Value:
     found = np.linalg.eigvals(np.concatenate([np.expand_dims(-p[1:] / p[0], 0), rows]))
     if found.dtype.kind == "c" and p.dtype.kind != "c" and settled(np.all(np.equal(np.imag(found), 0))):
         found = np.real(found)
-    return np.concatenate([found, np.zeros(zeros, found.dtype)]) if zeros else found
+    return np.concatenate([found, np.zeros(zeros, found.dtype)]) if zeros else np.copy(found)
 
 
 @implements(np.polyfit)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, normal_axes, normal_axis, refuse_keywords
+from adjoint.numpy.inplace import laid_out
 from adjoint.numpy.shaping import convert, reshaped
 from adjoint.ops.arrays.cumulative import ArgCumExtremum, CumProd, CumSum
 from adjoint.ops.arrays.norm import Length
@@ -286,4 +287,4 @@ def sort(a: Value, axis: Any = -1, kind: Any = None, order: Any = None, *, stabl
     if axis is not None:
         normal_axis(axis, as_array(a).ndim)
     a, axis = _along(a, axis)
-    return np.take_along_axis(a, argsort(a, axis), axis)
+    return laid_out(np.take_along_axis(a, argsort(a, axis), axis), a)

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, normal_axis
 from adjoint.numpy.indexing import getitem
+from adjoint.numpy.inplace import laid_out
 from adjoint.numpy.shaping import convert
 from adjoint.ops.signal.vector_convolution import VectorConvolution
 from adjoint.program.trace import bind
@@ -72,7 +73,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise ValueError("'edge_order' greater than 2 not supported")
     real = np.finfo(f.dtype).dtype  # in which Python's numbers are taken
     steps = [np.asarray(h, real) if type(h) in (int, float) else as_array(h) for h in spacings]
-    slopes = tuple(_slope(f, i, h, edge_order) for i, h in zip(axes, steps, strict=True))
+    slopes = tuple(laid_out(_slope(f, i, h, edge_order), f) for i, h in zip(axes, steps, strict=True))
     return slopes[0] if len(slopes) == 1 else slopes
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axes, normal_axis, refuse_keywords
 from adjoint.numpy.indexing import places_of, take
+from adjoint.numpy.inplace import laid_out
 from adjoint.numpy.joining import static
 from adjoint.numpy.shaping import convert
 from adjoint.ops.arrays.index import ScatterSum
@@ -68,7 +69,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Value:
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Value:
     refuse_keywords("np.partition", {"order": order}, order=None)
     a, axis = _along(a, axis)
-    return np.take_along_axis(a, _parted(a, kth, axis), axis)
+    return laid_out(np.take_along_axis(a, _parted(a, kth, axis), axis), a)
 
 
 @implements(np.argpartition)

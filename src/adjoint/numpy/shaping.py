@@ -13,7 +13,7 @@ from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy.array_api import check_device
 from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axis
-from adjoint.numpy.inplace import arranged, layout, viewed
+from adjoint.numpy.inplace import arranged, doubtful, is_fortran, layout, viewed
 from adjoint.ops.arrays.rearrange import (
     Broadcast,
     Complex,
@@ -43,14 +43,6 @@ def _full_shape(x: Value, shape: Any) -> tuple[int, ...]:
     return shape
 
 
-def _is_fortran(a: Value) -> bool:
-    """Whether an array lies in Fortran's order and not in C order: what the orders "A" and "K" ask."""
-    if len(a.shape) < 2:
-        return False
-    kind, strides = type_of(a), _known_layout(a, "A")
-    return is_compact(kind, strides, fortran(kind.ndim)) and not is_compact(kind, strides)
-
-
 def _known_layout(a: Value, order: str) -> Strides:
     strides = layout(a)
     if strides is None:
@@ -59,6 +51,13 @@ def _known_layout(a: Value, order: str) -> Strides:
             "memory, which is not known here. Use order='C' or 'F'."
         )
     return strides
+
+
+def _lies_fortran(a: Value) -> bool:
+    """Whether an array lies in Fortran's order, which the order "A" then follows."""
+    if len(a.shape) > 1:
+        _known_layout(a, "A")
+    return is_fortran(a)
 
 
 def axis_order(a: Value, order: str | None) -> tuple[int, ...] | None:
@@ -71,7 +70,7 @@ def axis_order(a: Value, order: str | None) -> tuple[int, ...] | None:
     if order == "K" or order is None:
         axes = memory_order(type_of(a), _known_layout(a, "K"))
     else:
-        axes = fortran(ndim) if order == "F" or _is_fortran(a) else tuple(range(ndim))
+        axes = fortran(ndim) if order == "F" or _lies_fortran(a) else tuple(range(ndim))
     return None if axes == tuple(range(ndim)) else axes
 
 
@@ -85,14 +84,14 @@ def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None)
     if order not in ("C", "F", "A"):
         raise ValueError(f"order {order!r} is not permitted for reshaping: use 'C', 'F' or 'A'")
     full = _full_shape(a, shape)
-    if order == "F" or (order == "A" and _is_fortran(a)):
+    if order == "F" or (order == "A" and _lies_fortran(a)):
         return transpose(reshape(transpose(a), full[::-1], copy=copy))
     if copy:
         return arranged(bind(Reshape(full), a))
     kind, strides = a.type, layout(a)
     if strides is None:
         reason = "a reshaped array, and whether NumPy makes a view or a copy of it is not known here"
-        return viewed(bind(Reshape(full), a), a, None, None, scalar=True, reason=reason)
+        return doubtful(bind(Reshape(full), a), a, reason)
     if is_compact(kind, strides) or reshape_strides(kind, strides, full) is not None:
         return _in_shape(a, full)
     if copy is False:

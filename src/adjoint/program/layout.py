@@ -7,7 +7,7 @@ from those of the arguments, by the same rules that NumPy follows. Strides of ax
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,19 +125,23 @@ def elementwise_strides(kinds: Sequence[ArrayType], strides: Sequence[Strides], 
     """How the result of a ufunc lies: in the order in which NumPy's iterator walks through its arguments."""
     if all(is_compact(k, s) for k, s in zip(kinds, strides, strict=True)):
         return compact(result)
-    probes = [probe(k, s) for k, s in zip(kinds, strides, strict=True)]
-    return strides_like(np.nditer([*probes, None]).operands[-1], result)  # type: ignore[list-item]
+    return probe_strides(lambda *xs: np.nditer([*xs, None]).operands[-1], kinds, strides, result)  # type: ignore[list-item]
 
 
-def probe(kind: ArrayType, strides: Strides) -> Any:
-    """A small array that lies like a large one: two elements along each axis that has more than one."""
+def probe_strides(
+    function: Callable[..., Any], kinds: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType
+) -> Strides:
+    """How the result of a function of NumPy's lies, by a trial on small arrays of zeros that lie like the arguments."""
+    if 0 in result.shape or any(0 in kind.shape for kind in kinds):
+        return compact(result)
+    small = np.asarray(function(*[_probe(k, s) for k, s in zip(kinds, strides, strict=True)]))
+    return compact(result, memory_order(ArrayType(small.shape, small.dtype), small.strides))
+
+
+def _probe(kind: ArrayType, strides: Strides) -> Any:
+    """Two elements along each axis that has more than one."""
     order = sorted(range(kind.ndim), key=lambda axis: -abs(strides[axis]))
     small = [min(2, n) for n in kind.shape]
     x = np.zeros([1 if strides[axis] == 0 else small[axis] for axis in order], np.int8)
     x = x.transpose(np.argsort(order))[tuple(slice(None, None, -1 if s < 0 else 1) for s in strides)]
     return np.broadcast_to(x, small)
-
-
-def strides_like(small: Any, kind: ArrayType) -> Strides:
-    """The strides of an array without gaps that lies like a small one."""
-    return compact(kind, memory_order(ArrayType(small.shape, small.dtype), small.strides))

@@ -87,6 +87,12 @@ class RecordTracer(Traced):
         assert isinstance(trace, Record)
         return trace.layout(self._var) if self._value is None else super().layout()
 
+    def lay_out(self, order: Sequence[int]) -> None:
+        trace = self._trace
+        assert isinstance(trace, Record)
+        trace.layout(self._var)  # of all equations so far
+        trace._layouts[self._var] = compact(self._var.type, order)
+
     def _adopt(self, other: Value) -> None:
         trace = self._trace
         assert isinstance(trace, Record)

@@ -226,6 +226,10 @@ class Traced:
         value = self._value
         return value.layout() if isinstance(value, Traced) else getattr(value, "strides", ())
 
+    def lay_out(self, order: Sequence[int]) -> None:
+        """Declare that a variable of a program stands for an array without gaps, its axes in this order."""
+        self._value.lay_out(order)
+
     def _adopt(self, other: Value) -> None:
         """Become `other` in place: what an assignment does to a traced array."""
         raise NotImplementedError

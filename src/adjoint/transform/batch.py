@@ -51,6 +51,9 @@ class BatchTracer(Traced):
             return strides
         return compact(self.type, memory_order(self.type, strides[1:]))
 
+    def lay_out(self, order: Sequence[int]) -> None:
+        super().lay_out((0, *[axis + 1 for axis in order]) if self._mapped else order)
+
     def _adopt(self, other: Value) -> None:
         mine = isinstance(other, BatchTracer) and other._trace is self._trace
         self._value, self._mapped = (other._value, other._mapped) if mine else (other, False)

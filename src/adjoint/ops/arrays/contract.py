@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Multilinear, fit
-from adjoint.program.layout import Strides, compact
+from adjoint.program.layout import Strides, probe_strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
 
@@ -48,7 +48,7 @@ class MatMul(Multilinear):
         return ArrayType(shape, result_dtype(a, b))
 
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
-        return compact(result)
+        return probe_strides(self.evaluate, types, strides, result)
 
     def adjoint(self, i: int, ct: Value, xs: Sequence[Value]) -> Value:
         a, b = xs
@@ -135,6 +135,12 @@ class Einsum(Multilinear):
                 raise ShapeError(f"einsum {self.spec}: {letters!r} names {len(letters)} axes, but {t} has {t.ndim}.")
         sizes = self.sizes(types)
         return ArrayType(tuple(sizes[letter] for letter in output), result_dtype(*types))
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        (first, *others), output = self._parts()
+        if not others and len(output) == len(first):
+            return tuple(strides[0][first.index(letter)] for letter in output)
+        return probe_strides(self.evaluate, types, strides, result)
 
     def adjoint(self, i: int, ct: Value, xs: Sequence[Value]) -> Value:
         inputs, output = self._parts()

@@ -47,7 +47,7 @@ class CumSum(Linear):
         return ArrayType(types[0].shape, np.cumsum(np.zeros(1, types[0].dtype)).dtype)
 
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
-        return elementwise_strides(types, strides, result)
+        return None if self.reverse else elementwise_strides(types, strides, result)
 
     def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
         return (CumSum(self.axis, not self.reverse)(ct),)
@@ -95,6 +95,9 @@ class LinearRecurrence(Differential):
     axis: int
     reverse: bool = False
 
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return None  # it depends on the way through the routine
+
     @property
     def title(self) -> str:
         return "linear_recurrence"
@@ -138,6 +141,9 @@ class ArgCumExtremum(Flat):
 
     kind: str
     axis: int
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return None  # it depends on the way through the routine
 
     def evaluate(self, *xs: Value) -> Value:
         x = np.moveaxis(xs[0], self.axis, -1)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adjoint.ops.calculus import Flat, Linear, fit
-from adjoint.program.layout import Strides, compact, keep_order, slice_strides
+from adjoint.program.layout import Strides, compact, keep_order, probe_strides, slice_strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -108,6 +108,11 @@ class Gather(Linear):
     def result_type(self, *types: ArrayType) -> Any:
         x, *indices = types
         return ArrayType(np.broadcast_shapes(*[i.shape for i in indices]) + tuple(x.shape[self.count :]), x.dtype)
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        if not any(t.shape for t in types[1:]):  # numbers: a view
+            return strides[0][self.count :]
+        return probe_strides(self.evaluate, types, strides, result)
 
     def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
         return (ScatterSum(xs[0].shape, xs[0].dtype, (self.key(),))(ct, *xs[1:]),)

@@ -14,9 +14,8 @@ from adjoint.program.layout import (
     broadcast_strides,
     compact,
     keep_order,
-    probe,
+    probe_strides,
     reshape_strides,
-    strides_like,
 )
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype, result_dtype
@@ -138,8 +137,7 @@ class Concatenate(Linear):
         return np.concatenate(full, axis=self.axis + 1)
 
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
-        probes = [probe(t, s) for t, s in zip(types, strides, strict=True)]
-        return strides_like(np.concatenate(probes, axis=self.axis), result)
+        return probe_strides(lambda *xs: np.concatenate(xs, axis=self.axis), types, strides, result)
 
 
 @primitive
@@ -192,7 +190,7 @@ class Real(Linear):
     """The real part; its adjoint puts a real cotangent into the complex plane."""
 
     def evaluate(self, *xs: Value) -> Value:
-        return np.real(xs[0]).copy() if np.ndim(xs[0]) else np.real(xs[0])
+        return np.real(xs[0]).copy("K") if np.ndim(xs[0]) else np.real(xs[0])
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(types[0].shape, real_dtype(types[0].dtype))
@@ -204,7 +202,7 @@ class Real(Linear):
         return self(xs[0])
 
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
-        return compact(result)
+        return keep_order(types[0], strides[0], result)
 
 
 @primitive
@@ -212,7 +210,7 @@ class Imag(Linear):
     """The imaginary part: Im z = Re(-i z), so its adjoint multiplies by i."""
 
     def evaluate(self, *xs: Value) -> Value:
-        return np.imag(xs[0]).copy() if np.ndim(xs[0]) else np.imag(xs[0])
+        return np.imag(xs[0]).copy("K") if np.ndim(xs[0]) else np.imag(xs[0])
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(types[0].shape, real_dtype(types[0].dtype))
@@ -224,7 +222,7 @@ class Imag(Linear):
         return self(xs[0])
 
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
-        return compact(result)
+        return keep_order(types[0], strides[0], result)
 
 
 @primitive

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Differential, Flat, Linear
-from adjoint.program.layout import Strides, probe, strides_like
+from adjoint.program.layout import Strides, probe_strides
 from adjoint.program.op import Op, primitive
 from adjoint.program.trace import live_trace
 from adjoint.program.types import ArrayType, Value
@@ -36,7 +37,7 @@ class Reduction(Op):
         return ArrayType(self._reduced(types[0]), self._dtype(types[0]))
 
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
-        return strides_like(np.add.reduce(probe(types[0], strides[0]), axis=self.axes), result)
+        return probe_strides(partial(np.add.reduce, axis=self.axes), types, strides, result)
 
     def moved(self) -> Axes:
         """The axes when a stack stands in front."""

@@ -307,6 +307,9 @@ class MaskedProduct(Pointwise, Multilinear):
 
     masks = True
 
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return None  # it depends on the way through the routine
+
     @property
     def ufunc(self) -> Any:
         return np.multiply

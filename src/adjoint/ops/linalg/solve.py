@@ -28,6 +28,7 @@ from adjoint.ops.linalg.matrices import (
     stack_shape,
     to_factor_dtype,
 )
+from adjoint.program.layout import Strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
@@ -97,6 +98,9 @@ class Equations(Implicit):
 class Solve(Equations):
     """X = A⁻¹ B for stacks of matrices; A need not be of any special form."""
 
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return None  # it depends on the way through the routine
+
     def read(self, a: Value) -> Value:
         return a
 
@@ -113,6 +117,9 @@ class TriangularSolve(Equations):
 
     lower: bool
     unit: bool = False
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return None  # it depends on the way through the routine
 
     @property
     def title(self) -> str:

@@ -25,6 +25,7 @@ from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Multilinear, fit
 from adjoint.ops.elementwise.pointwise import conjugated
 from adjoint.ops.signal.convolution_algorithms import convolved
+from adjoint.program.layout import Strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
 
@@ -50,6 +51,9 @@ class Convolution(Multilinear):
     spread: tuple[int, ...]
     start: tuple[int, ...]
     lengths: tuple[int, ...]
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return None  # it depends on the way through the routine
 
     @property
     def title(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import Linear, fit
+from adjoint.program.layout import Strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
@@ -21,6 +22,9 @@ class WeightedTaps(Linear):
     axis: int
     n: int
     transposed: bool = False
+
+    def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
+        return None  # it depends on the way through the routine
 
     @property
     def title(self) -> str:
