@@ -205,6 +205,16 @@ def test_tables():
         assert "times the operations of the value" in text
 
 
+def test_tables_fit_a_terminal_and_leave_zeros_out():
+    text = str(ad.cost(layer)(np.ones(3), np.ones((4, 3))))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "value and gradient" in text
+    assert [line for line in text.splitlines()[3:] if set(line.split()[1:]) == {"0"}] == []
+    assert "calls" in text  # of tanh
+    assert "calls" not in str(ad.cost(lambda x: np.sum(x * x))(np.ones(3)))
+    assert "reshape " not in str(ad.cost(lambda x: np.sum(x.reshape(3, 1) * 2.0))(np.ones(3)))
+
+
 def test_without_model_it_is_said():
     assert "not counted" in str(ad.cost(lambda a: np.sum(np.linalg.pinv(a)))(np.eye(2)))
 

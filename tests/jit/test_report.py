@@ -49,7 +49,7 @@ def test_what_it_holds(fast: Any) -> None:
 def test_how_it_is_shown(fast: Any) -> None:
     report = fast.report()
     text = str(report)
-    assert text.startswith("model: 3 specialisations, 6 calls of them")
+    assert text.startswith("model: 3 specializations, called 6 times")
     for words in ("holds when bool is True at", "made for", "if np.sum(x) > 0:", "how: 'other'", "calls      4"):
         assert words in text
     page = report._repr_html_()
@@ -96,9 +96,27 @@ def test_calls_inside_transformations() -> None:
 
 def test_before_the_first_call() -> None:
     report = ad.jit(np.sin).report()
-    assert str(report) == "sin: 0 specialisations, 0 calls of them"
+    assert str(report) == "sin: 0 specializations, never called"
 
 
 def test_many_steps_are_counted() -> None:
     assert shortened(["a", "b"], 3) == ["a", "b"]
     assert shortened(list("abcde"), 3) == ["a", "b", "and 3 more"]
+
+
+def test_equal_guards_stand_there_once_with_their_number():
+    def f(x):
+        total = 0.0
+        for i in range(3):
+            total = total + (x[i] ** 2 if x[i] > 0 else -x[i])
+        return total
+
+    fast = ad.jit(f)
+    fast(np.ones(3))
+    text = str(fast.report())
+    assert text.startswith("f: 1 specialization, called once")
+    assert text.count("holds when") == 1
+    assert "(3 times)" in text
+    assert "compiled in this process" in text or "compiled, loaded from the cache" in text
+    assert "1 results" not in text
+    assert len(fast.report().specialisations[0].guards) == 3

@@ -92,25 +92,40 @@ class Cost:
             return f"{self.name}: the value takes no operations"
         return f"{self.name}: the gradient takes {self.ratio:.2f} times the operations of the value"
 
-    def _table(self) -> Iterator[tuple[str, ...]]:
-        yield ("", *_HEADINGS)
-        yield ("in all", *_numbers(self.value, self.gradient))
-        for by in ("line", "primitive"):
-            for name, value, gradient in self.rows(by):
-                yield (name, *_numbers(value, gradient))
+    def _table(self) -> tuple[list[tuple[str, str]], list[tuple[str, ...]]]:
+        """(group and heading of each column of numbers, the rows); without columns and rows of zeros alone."""
+        rows = [("in all", self.value, self.gradient), *self.rows("line"), *self.rows("primitive")]
+        kept = [k for k in range(len(_HEADINGS)) if any(_numbers(*counts)[k] for _, *counts in rows)]
+        listed = [
+            (name, *(f"{numbers[k]:,}" for k in kept))
+            for name, *counts in rows
+            if any(numbers := _numbers(*counts)) or name == "in all"
+        ]
+        return [_HEADINGS[k] for k in kept], listed
 
     def _notes(self) -> str:
         unknown = sorted(self.value.unmodelled | self.gradient.unmodelled)
         return f"not counted, for want of a model: {', '.join(unknown)}" if unknown else ""
 
     def __str__(self) -> str:
-        table = list(self._table())
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = [
-            row[0].ljust(widths[0]) + "".join(f"  {cell:>{w}}" for cell, w in zip(row[1:], widths[1:], strict=True))
-            for row in table
-        ]
+        headings, rows = self._table()
+        widths = [max(len(heading), *(len(row[k]) for row in rows)) for k, (_, heading) in enumerate(headings, 1)]
+        first = min(max(len(row[0]) for row in rows), max(_WIDTH - sum(widths) - 2 * len(widths), 24))
+        lines = [self._groups(headings, first, widths)]
+        for name, *cells in [("", *(heading for _, heading in headings)), *rows]:
+            name = name if len(name) <= first else f"{name[: first - 1]}…"
+            lines.append(name.ljust(first) + "".join(f"  {c:>{w}}" for c, w in zip(cells, widths, strict=True)))
         return "\n".join([self._title(), *lines, *([self._notes()] if self._notes() else [])])
+
+    @staticmethod
+    def _groups(headings: list[tuple[str, str]], first: int, widths: list[int]) -> str:
+        """The line above the headings: each group's name at the right end of its columns."""
+        text = " " * first
+        for k, ((group, _), width) in enumerate(zip(headings, widths, strict=True)):
+            last = k + 1 == len(headings) or headings[k + 1][0] != group
+            text += "  " + " " * width
+            text = text[: len(text) - len(group)] + group if last else text
+        return text
 
     __repr__ = __str__
 
@@ -119,25 +134,29 @@ class Cost:
         from rich.text import Text
 
         table = Table(title=self._title(), caption=self._notes() or None)
-        heading, total, *rest = self._table()
-        for number, text in enumerate(heading):
-            table.add_column(text, justify="right" if number else "left")
+        headings, (total, *rest) = self._table()
+        table.add_column("", overflow="ellipsis", no_wrap=True)
+        for group, heading in headings:
+            table.add_column(f"{group}\n{heading}", justify="right")
         table.add_row(*total, end_section=True)
-        lines = len(list(self.rows("line")))
+        lines = sum(any(_numbers(*counts)) for _, *counts in self.rows("line"))
         for number, row in enumerate(rest, 1):
             table.add_row(Text(row[0]), *row[1:], end_section=number == lines)
         return table
 
     def _repr_html_(self) -> str:
-        cells = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in self._table())
+        headings, rows = self._table()
+        table = [("", *(f"{group}: {heading}" for group, heading in headings)), *rows]
+        cells = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in table)
         return f"<p>{html.escape(self._title())}</p><table>{cells}</table><p>{html.escape(self._notes())}</p>"
 
 
-_HEADINGS = ("flops", "calls", "bytes", "flops with gradient", "calls with gradient", "bytes with gradient")
+_HEADINGS = [(group, heading) for group in ("value", "value and gradient") for heading in ("flops", "calls", "bytes")]
+_WIDTH = 80
 
 
-def _numbers(*counts: Count) -> tuple[str, ...]:
-    return tuple(f"{number:,}" for count in counts for number in (count.flops, count.calls, count.bytes))
+def _numbers(*counts: Count) -> tuple[int, ...]:
+    return tuple(number for count in counts for number in (count.flops, count.calls, count.bytes))
 
 
 @user_facing

@@ -276,7 +276,8 @@ class Block(Moves):
         elements = math.prod(step.domain)
         self.shared.work += self.times * elements * (1 + sum(1 for n in graph.nodes if n.kind == "point"))
         shown = "×".join(str(plain(n)) for n in step.domain) or "scalar"
-        self.shared.steps.append(f"{shown}: {len(step.roots)} results, {len(graph.nodes)} nodes")
+        results, nodes = _counted(len(step.roots), "result"), _counted(len(graph.nodes), "node")
+        self.shared.steps.append(f"{shown}: {results}, {nodes}")
         if elements == 0:
             for root in step.roots:
                 if root.kind != "store":
@@ -367,3 +368,7 @@ def _boxes(graph: Graph, roots: Sequence[Root]) -> list[Box]:
             (*box[:axis], (low, high), *box[axis + 1 :]) for box in boxes for low, high in itertools.pairwise(points)
         ]
     return boxes
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

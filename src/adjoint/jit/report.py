@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -34,7 +35,7 @@ class Specialised:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """All specialisations of a compiled function. Print it, show it in a notebook, or take `as_dict()`."""
+    """All specializations of a compiled function. Print it, show it in a notebook, or take `as_dict()`."""
 
     name: str
     specialisations: list[Specialised]
@@ -50,7 +51,7 @@ class Report:
 
     def _lines(self) -> Iterator[str]:
         n = len(self.specialisations)
-        yield f"{self.name}: {n} specialisation{'' if n == 1 else 's'}, {self._calls()}"
+        yield f"{self.name}: {n} specialization{'' if n == 1 else 's'}, {self._calls()}"
         for number, one in enumerate(self.specialisations, 1):
             yield ""
             yield f"{number}. " + (", ".join(f"{k}: {v}" for k, v in one.arguments.items()) or "no arguments")
@@ -59,7 +60,7 @@ class Report:
 
     def _calls(self) -> str:
         calls = sum(one.calls for one in self.specialisations)
-        text = f"{calls} call{'' if calls == 1 else 's'} of them"
+        text = {0: "never called", 1: "called once"}.get(calls, f"called {calls} times")
         reasons = f" ({'; '.join(self.eager_reasons)})" if self.eager_reasons else ""
         return text + (f", {self.eager_calls} as plain Python{reasons}" if self.eager_calls else "")
 
@@ -89,11 +90,11 @@ class Report:
 
 
 def rows(one: Specialised) -> Iterator[tuple[str, str]]:
-    """What is said about a specialisation, line by line."""
+    """What is said about a specialization, line by line."""
     yield "made for", one.why
-    for guard in one.guards:
+    for guard in shortened(counted(one.guards)):
         yield "holds when", guard
-    yield "runs", one.how + {True: ", found in the cache", False: ", not in the cache", None: ""}[one.cached]
+    yield "runs", one.how + {True: ", loaded from the cache", False: " in this process", None: ""}[one.cached]
     yield "equations", f"{one.equations[0]} traced, {one.equations[1]} after simplification"
     for step in shortened(one.kernels):
         yield "kernel", step
@@ -101,6 +102,11 @@ def rows(one: Specialised) -> Iterator[tuple[str, str]]:
         yield "NumPy", call
     yield "seconds", ", ".join(f"{title} {_time(s)}" for title, s in one.seconds.items())
     yield "calls", str(one.calls)
+
+
+def counted(texts: Sequence[str]) -> list[str]:
+    """Each text once, with how often it stands there when it is more than once."""
+    return [text if n == 1 else f"{text} ({n} times)" for text, n in Counter(texts).items()]
 
 
 def shortened(steps: Sequence[str], most: int = 12) -> list[str]:
