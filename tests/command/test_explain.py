@@ -32,7 +32,7 @@ def test_modes() -> None:
 
 def test_statements_have_names_and_rows() -> None:
     found = ran("explain", "c = x**2 + 3*x; sin(c)", "x=1", "--detail", "statements")
-    rows = [line for line in found.out.splitlines() if "<expression" in line]
+    rows = [line for line in found.out.splitlines() if "<statements" in line]
     assert len(rows) == 2
     assert rows[0].startswith("c ")
 
@@ -219,3 +219,9 @@ def test_large_arrays_are_summarised(tmp_path: Path) -> None:
     found = ran("explain", "sum(sin(x)**2)", "--args", str(tmp_path / "large.npz"))
     assert found.code == 0
     assert len(found.out) < 3_000
+
+
+def test_an_expression_has_no_column_of_lines() -> None:
+    found = ran("explain", "sum((A @ x - 1)**2)", "A=[[1, 2], [3, 4]]", "x=[0.5, -1]")
+    assert "<expression" not in found.out
+    assert "line" not in found.out

@@ -23,7 +23,7 @@ def test_output_is_as_shown(command: str, output: str) -> None:
     name, *argv = shlex.split(command)
     assert name == "adjoint"
     found = ran(*argv)
-    printed = re.sub(r"<expression-\d+>", "<expression>", found.out + found.err)
+    printed = re.sub(r"<(expression|statements)-\d+>", r"<\1>", found.out + found.err)
     pattern = ".*".join(re.escape("".join(piece.split())) for piece in output.split("…"))
     assert re.fullmatch(pattern, "".join(printed.split()), re.DOTALL), printed
 

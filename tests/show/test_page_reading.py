@@ -159,10 +159,12 @@ def test_editing_an_input(opened, lecture):
     assert page.get_attribute("[data-mode=reverse]", "aria-checked") == "true"
     page.fill("#inputs input >> nth=0", "two")
     assert "Write a number" in page.inner_text("#problem")
+    assert set(page.locator("#results dd").all_inner_texts()) == {"—"}  # no result of other inputs
     assert page.get_attribute("#inputs input >> nth=0", "aria-invalid") == "true"
     page.click("#reset")
     assert numbers(page, "value") == [row.value for row in lecture.table()]
     assert page.inner_text("#problem") == ""
+    assert "—" not in page.locator("#results dd").all_inner_texts()
 
 
 def test_exact_inputs_stay_exact(opened):

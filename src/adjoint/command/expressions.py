@@ -4,8 +4,8 @@ that is not in the vocabulary.
     Expression.parse("c = x**2 + exp(x**2); sqrt(c) + cos(c)", ["x"])
 
 gives x ↦ √c + cos c. Equal parts are one step, so that this function has six: x², exp, +, √, cos, +. The function's
-file is `<expression>`, whose lines are the statements, or the texts of the steps when there is only one: programs that
-are traced tell lines as those of any other code.
+file is `<statements>`, whose lines they are, or `<expression>` when there is only one, whose lines are the texts of the
+steps: programs that are traced tell lines as those of any other code.
 """
 
 from __future__ import annotations
@@ -111,8 +111,9 @@ class Expression:
     def function(self) -> Callable[..., Any]:
         """The function of the variables, in their order."""
         number = next(_numbers)
-        filename = "<expression>" if number == 1 else f"<expression-{number}>"
         one = len(self.statements) == 1
+        kind = "expression" if one else "statements"
+        filename = f"<{kind}>" if number == 1 else f"<{kind}-{number}>"
         texts = [f"{text}\n" for text in ([step.text for step in self.steps] if one else self.statements)]
         lines = [k + 1 if one else step.statement + 1 for k, step in enumerate(self.steps)]
         linecache.cache[filename] = (sum(map(len, texts)), None, texts, filename)

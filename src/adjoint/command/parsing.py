@@ -186,7 +186,7 @@ class Reader(ast.NodeVisitor):
     def refuse(self, node: Any, message: str) -> NoReturn:
         start, end = self.span(node)
         head, _, rest = message.removesuffix(".").partition(". ")
-        message = f"{head} (column {start + 1}). {rest}.".removesuffix(" .")
+        message = f"{head} (column {start + 1}). {rest}{'' if rest.endswith('?') else '.'}".removesuffix(" .")
         raise ExpressionError(message, self.text, start + 1, end - start)
 
     def _refuse_statement(self, node: ast.stmt) -> NoReturn:

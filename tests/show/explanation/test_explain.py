@@ -348,14 +348,15 @@ def test_a_narrow_terminal_keeps_the_numbers():
         assert figure in out.getvalue()
 
 
-def test_second_order_on_a_narrow_terminal_is_two_tables(monkeypatch):
+def test_second_order_on_a_narrow_terminal_is_a_table_for_each_derivative(monkeypatch):
     explained = ad.explain(slides, mode="second")(1.0)
     monkeypatch.setattr("adjoint.show.explanation.explain.columns", lambda: 80)
     printed = str(explained)
     assert max(map(len, printed.splitlines())) <= 100  # accents are letters of their own
-    there, back = printed.split("\n\n")[1:]
-    assert "forward tangent trace" in there
-    assert "its derivative" not in there
+    there, tangents, back = printed.split("\n\n")[1:]
+    assert "forward primal trace" in there
+    assert "forward tangent trace" in tangents
+    assert "its derivative" not in there + tangents
     assert "59.16131" in back
 
 

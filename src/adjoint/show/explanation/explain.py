@@ -167,13 +167,18 @@ class Explanation(Written):
     __repr__ = __str__
 
     def _sheets(self, lines: Sequence[list[str]], limit: int | None) -> list[list[list[str]]]:
-        """The table with its headings; second order where that is too wide: the way there, then the way back."""
+        """The table with its headings; where that is too wide: the forward trace, then that of the derivatives."""
         head = headings(self.mode)
         whole = [head, *[[*line, *[""] * (len(head) - len(line))] for line in lines]]
-        if self.mode != "second" or limit is None or natural_width(whole) <= limit:
+        if all(line[-1].startswith("<expression") for line in whole[1:] if line[-1]):  # of a command: it has no lines
+            whole = [[*line[:-1], ""] for line in whole]
+        if limit is None or natural_width(whole) <= limit:
             return [whole]
-        there = [[*line[:5], line[-1]] for line in whole]
-        return [there, [[line[0], *line[5:8]] for line in whole if any(line[5:8])]]
+        there = [[*line[:3], line[-1]] for line in whole]
+        parts = [slice(3, 5), slice(5, 8)] if self.mode == "second" else [slice(3, len(head) - 1)]
+        if self.mode == "second" and natural_width(both := [[*line[:5], line[-1]] for line in whole]) <= limit:
+            there, parts = both, parts[1:]
+        return [there, *([[line[0], *line[part]] for line in whole if any(line[part])] for part in parts)]
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         from rich.box import SIMPLE_HEAD
@@ -187,6 +192,8 @@ class Explanation(Written):
         yield Text(self._title(), style="bold")
         for head, *body in self._sheets(lines, options.max_width):
             table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+            kept = [j for j in range(len(head)) if any(line[j] for line in (head, *body))]
+            head, body = [head[j] for j in kept], [[line[j] for j in kept] for line in body]
             for j, title in enumerate(head):
                 figures = bool(j) and title in ("", "its derivative")
                 table.add_column(title, justify="right" if figures else "left", no_wrap=figures or title == "line")

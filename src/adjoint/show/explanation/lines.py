@@ -13,7 +13,9 @@ NARROWEST = 24  # columns that a cell keeps when a table must become narrower
 
 
 def columns() -> int | None:
-    """The columns of the terminal that is printed to; None when it is a file or a pipe."""
+    """The columns of the terminal that is printed to, or what COLUMNS says; None when it is a file or a pipe."""
+    if (asked := os.environ.get("COLUMNS", "")).isdecimal() and int(asked) > 0:
+        return int(asked)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else None
     except (AttributeError, OSError, ValueError):  # a stream that is no file

@@ -77,6 +77,21 @@ function start(data, graphData) {
     $("problem").textContent = text;
   }
 
+  let computed = true; // whether what is shown belongs to what stands in the fields
+
+  function refuse(text) {
+    computed = false;
+    document.body.classList.add("stale");
+    results();
+    tell(text);
+  }
+
+  function accept() {
+    computed = true;
+    document.body.classList.remove("stale");
+    tell("");
+  }
+
   // Inputs that can be written into: numbers, and short vectors element by element.
   const called = (v) => data.variables.label[v] || format.subscript(data.variables.name[v]);
   const editable = (v) => arrays.count(data.variables.shape[v]) <= 12 && data.variables.shape[v].length <= 1 && data.variables.value[v] !== null;
@@ -107,7 +122,7 @@ function start(data, graphData) {
     const whole = data.inputs.filter((v) => !editable(v)).map(called);
     const large = whole.length ? `Shown only: ${whole.slice(0, 4).join(", ")}${whole.length > 4 ? " …" : ""} (matrices, or more than 12 numbers).` : "";
     $("editing").textContent = why ? `Inputs cannot be changed in the page: ${why}.` : large;
-    $("reset").addEventListener("click", () => { tell(""); state.reset(); inputs(); });
+    $("reset").addEventListener("click", () => { accept(); state.reset(); inputs(); });
   }
 
   $("inputs").addEventListener("input", (event) => {
@@ -117,15 +132,18 @@ function start(data, graphData) {
     const dtype = data.variables.dtype[v], complex = arrays.complex(dtype);
     const found = fields.map((one) => entries.read(one, complex));
     fields.forEach((one, k) => one.setAttribute("aria-invalid", String(found[k] === null)));
-    if (found.includes(null)) return tell(`Write a number, for example 0.5, −2 or ${complex ? "1−2j" : "1e−3"}.`);
+    if (found.includes(null)) return refuse(`Write a number, for example 0.5, −2 or ${complex ? "1−2j" : "1e−3"}.`);
     const parts = [0, 1].map((k) => Float64Array.from(found, (pair) => pair[k]));
-    if (arrays.whole(dtype) && !parts[0].every(Number.isInteger)) return tell("This input takes whole numbers.");
+    if (arrays.whole(dtype) && !parts[0].every(Number.isInteger)) return refuse("This input takes integers.");
+    const before = computed;
     try {
+      computed = true;
       state.setInput(v, arrays.cast(arrays.make(data.variables.shape[v], dtype, ...parts), dtype));
-      tell("");
+      accept();
+      if (!before) results();
     } catch (problem) {
       field.setAttribute("aria-invalid", "true");
-      tell(`Not computed: ${problem.message || problem}.`);
+      refuse(`Not computed: ${problem.message || problem}.`);
     }
   });
   $("inputs").addEventListener("submit", (event) => event.preventDefault());
@@ -135,10 +153,10 @@ function start(data, graphData) {
     // In a story that is being told, results come when it is their turn.
     const whole = state.position === state.steps.length;
     const due = (v, way) => whole || (state.rowOf.has(v) && state.told(state.rowOf.get(v), way));
-    const known = (field, v) => (due(v, field === "adjoint" || field === "second" ? "up" : "down") ? state.text(field, v) : "…");
+    const known = (field, v) => (!computed ? "—" : due(v, field === "adjoint" || field === "second" ? "up" : "down") ? state.text(field, v) : "…");
     const pair = (kind, head, text) => pairs.push(node("div", { class: kind }, node("dt", {}, head), node("dd", {}, ...format.told(text))));
     data.outputs.slice(0, 4).forEach((v, k) => {
-      if (v < 0) return pair("value", data.results[k], format.summary(state.engine.literals[-1 - v]));
+      if (v < 0) return pair("value", data.results[k], computed ? format.summary(state.engine.literals[-1 - v]) : "—");
       pair("value", data.results[k], known("value", v));
       if (state.mode !== "reverse") pair("tangent", format.formula(format.accented(data.variables.name[v], "tangent")), known("tangent", v));
     });
