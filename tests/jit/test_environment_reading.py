@@ -86,7 +86,7 @@ class TestControlFlow:
         with config.override(specialisations=3):
             for n in range(3):
                 assert fast(n) == f(n)
-            with pytest.warns(RuntimeWarning, match=r"index.*test_jit_reading\.py"):
+            with pytest.warns(RuntimeWarning, match=r"index.*test_environment_reading\.py"):
                 assert fast(7) == f(7)
             assert fast(8) == f(8)  # no second warning: warnings are errors here
             assert fast(2) == f(2)

@@ -31,6 +31,7 @@ from adjoint.transform.arguments import (
 from adjoint.transform.batch_driver import run_lanes
 from adjoint.transform.drivers import (
     Linearised,
+    check_floating,
     gradient,
     outside,
     push_forward,
@@ -182,6 +183,7 @@ def vjp(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple
     """
     chosen = all_arguments(function, primals, "vjp")
     recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
+    check_floating(recorded.output_types, "vjp")
     y = tree.unflatten(recorded.structure, recorded.values)
     pullback = Pullback(recorded, chosen)
     return (y, pullback, recorded.aux) if has_aux else (y, pullback)

@@ -18,7 +18,7 @@ from adjoint.program.trace import live_trace
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
 from adjoint.transform.batch_driver import run_lanes
-from adjoint.transform.drivers import Linearised
+from adjoint.transform.drivers import Linearised, check_floating
 from adjoint.transform.nonfinite import watched
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
@@ -124,6 +124,7 @@ def _jacobian(function: Function, options: _JacobianOptions, args: Any, kwargs: 
             "Jacobian. Use jvp or vjp."
         )
     recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options.has_aux)
+    check_floating(recorded.output_types, name)
     _check_holomorphic(recorded, name)
     mode = options.mode if options.mode != "auto" else cheaper_mode(recorded)
     chunk = options.chunk or default_chunk(recorded)

@@ -26,6 +26,7 @@ from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.structures import matrix
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
+from adjoint.transform.drivers import check_floating
 from adjoint.transform.nonfinite import watched
 
 __all__ = ["SecondOrder", "backpropagate", "block_gauss_newton", "block_hessian", "loss_curvature", "scalar_graph"]
@@ -194,6 +195,7 @@ def scalar_graph(chosen: Selection, name: str) -> Graph:
     if len(graph.values) != 1 or np.shape(graph.values[0]) != ():
         given = f"{len(graph.values)} values" if len(graph.values) != 1 else str(type_of(graph.values[0]))
         raise ShapeError(f"{name} needs a function with one scalar output; it returned {given}. Sum it first.")
+    check_floating([type_of(graph.values[0])], name)
     return graph
 
 

@@ -171,6 +171,12 @@ def give(methods: dict[str, Any]) -> None:
         setattr(Traced, name, method)
 
 
+def refuse_truth(x: Value, title: str) -> None:
+    """As NumPy, which subtracts or scales inside: there is no difference of truth values."""
+    if x.dtype.kind == "b":
+        raise TypeError(f"{title} of truth values: NumPy has no difference of them. Convert them with .astype(int).")
+
+
 def normal_axis(axis: Any, ndim: int, name: str = "axis") -> int:
     """An axis as a non-negative integer."""
     position = operator.index(axis)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import as_array, constant, implements, into, is_traced
+from adjoint.numpy.dispatch import as_array, constant, implements, into, is_traced, refuse_truth
 from adjoint.numpy.shaping import convert
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -16,6 +16,8 @@ from adjoint.program.types import Value
 @implements(np.round, np.around)
 def round(a: Any, decimals: int = 0, out: Any = None) -> Value:
     a = as_array(a)
+    if decimals != 0:
+        refuse_truth(a, "np.round with decimals")
     if a.dtype.kind in "biu" and decimals >= 0:
         return into(out, convert(a, np.float16) if a.dtype.kind == "b" else +a)
     if decimals == 0:

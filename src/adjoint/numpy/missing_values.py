@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, is_traced, refuse_keywords
+from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, is_traced, refuse_keywords, refuse_truth
 from adjoint.numpy.quantiles import (
     CHOOSING,
     by_weights,
@@ -212,6 +212,8 @@ def nanquantile(
 
 
 def _quantile(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, percent: bool) -> Value:
+    if method not in CHOOSING:
+        refuse_truth(as_array(a), "np.nanpercentile" if percent else "np.nanquantile")
     a = floating(a)
     q, mixed = checked_q(q, a, percent)
     x, axes = to_front(a, axis)

@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, is_traced, normal_axes, refuse_keywords
+from adjoint.numpy.dispatch import (
+    NO_VALUE,
+    as_array,
+    implements,
+    into,
+    is_traced,
+    normal_axes,
+    refuse_keywords,
+    refuse_truth,
+)
 from adjoint.numpy.indexing import take
 from adjoint.numpy.shaping import convert
 from adjoint.program.types import Value
@@ -169,7 +178,9 @@ def kept_axes(z: Value, q: Value, a: Value, axes: tuple[int, ...], keepdims: Any
 
 def _quantile(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, percent: bool) -> Value:
     a = as_array(a)
-    a = convert(a, np.float64) if a.dtype.kind in "biu" and method not in CHOOSING else a
+    if method not in CHOOSING:
+        refuse_truth(a, "np.percentile" if percent else "np.quantile")
+        a = convert(a, np.float64) if a.dtype.kind in "iu" else a
     q, mixed = checked_q(q, a, percent)
     x, axes = to_front(a, axis)
     if weights is not None:

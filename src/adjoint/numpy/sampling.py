@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, normal_axis
+from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, normal_axis, refuse_truth
 from adjoint.numpy.indexing import getitem
 from adjoint.numpy.inplace import laid_out
 from adjoint.numpy.shaping import convert
@@ -43,7 +43,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Value:
-    middle = diff(np.ravel(as_array(ary)))
+    flat = np.ravel(as_array(ary))
+    middle = flat[1:] - flat[:-1]
+    for name, part in (("to_begin", to_begin), ("to_end", to_end)):
+        if part is not None and not np.can_cast(as_array(part).dtype, middle.dtype, "same_kind"):
+            raise TypeError(f"np.ediff1d: dtype of `{name}` must be compatible with {middle.dtype}, that of `ary`")
     parts = [
         p if p is middle else convert(np.ravel(as_array(p)), middle.dtype)
         for p in (to_begin, middle, to_end)
@@ -55,7 +59,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Value:
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     f = as_array(f)
-    f = convert(f, np.float64) if f.dtype.kind in "biu" else f
+    refuse_truth(f, "np.gradient")
+    f = convert(f, np.float64) if f.dtype.kind in "iu" else f
     axes = (
         tuple(range(f.ndim))
         if axis is None

@@ -88,6 +88,8 @@ def _parted(a: Value, kth: Any, axis: int) -> Value:
     """The order of a partition. Few elements are sorted, which is one at every place."""
     n = a.shape[axis]
     places = np.ravel(static("np.partition", "kth", kth))
+    if places.dtype.kind not in "iu":
+        raise TypeError(f"np.partition: partition index must be integer, not {places.dtype}")
     for k in places if n else ():
         if not -n <= k < n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
@@ -143,7 +145,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Value:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     """The place in each axis, from the place in the flat array."""
     sizes = _sizes(shape)
-    rest, parts = as_array(indices), []
+    rest, parts = _as_places(indices, "np.unravel_index"), []
     for n in sizes if order == "F" else reversed(sizes):
         parts.append(rest % n)
         rest = rest // n
@@ -155,7 +157,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     """The place in the flat array, from that in each axis. Traced places must lie inside, or `mode` says what else."""
     sizes = _sizes(dims)
     modes = [mode] * len(sizes) if isinstance(mode, str) else list(mode)
-    parts = [as_array(i) for i in multi_index]
+    parts = [_as_places(i, "np.ravel_multi_index") for i in multi_index]
     if len(parts) != len(sizes):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
     flat: Value = 0
@@ -167,6 +169,13 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return flat
 
 
+def _as_places(indices: Any, title: str) -> Value:
+    indices = as_array(indices)
+    if indices.dtype.kind not in "biu":
+        raise TypeError(f"{title}: only int indices permitted, not {indices.dtype}; convert them with .astype(int)")
+    return indices
+
+
 def _sizes(shape: Any) -> list[int]:
     return [operator.index(shape)] if np.ndim(shape) == 0 else [operator.index(n) for n in shape]
 
@@ -174,7 +183,10 @@ def _sizes(shape: Any) -> list[int]:
 @implements(np.packbits)
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Value:
     """Eight truth values in a byte."""
-    a, axis = _along(np.not_equal(as_array(a), 0), axis)
+    a = as_array(a)
+    if a.dtype.kind not in "biu":
+        raise TypeError(f"np.packbits: expected an array of integers or truth values, not of {a.dtype}; pass x != 0")
+    a, axis = _along(np.not_equal(a, 0), axis)
     bits = np.moveaxis(a, axis, -1)
     bits = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, -bits.shape[-1] % 8)])
     bits = np.reshape(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8)).astype(np.uint8)

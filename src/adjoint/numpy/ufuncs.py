@@ -50,7 +50,7 @@ def clip(x: Value, low: Value, high: Value) -> Value:
 @composed(np.modf)
 def modf(x: Value) -> tuple[Value, Value]:
     """(fractional part, whole part), both with the sign of x."""
-    x = convert(x, np.float64 if x.dtype.kind in "iu" else np.float16) if x.dtype.kind in "biu" else x
+    x = convert(x, np.modf.resolve_dtypes((x.dtype, None, None))[0]) if x.dtype.kind in "biu" else x
     whole = np.trunc(x)
     return np.copysign(np.where(np.isinf(x), 0.0, x - whole).astype(whole.dtype), x), whole
 

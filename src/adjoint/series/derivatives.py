@@ -16,6 +16,8 @@ from adjoint.api.function import Function
 from adjoint.api.taylor import jet
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
+from adjoint.program.types import type_of
+from adjoint.transform.drivers import check_floating
 
 __all__ = ["along", "check_holomorphic", "derivative", "floating", "whole_order"]
 
@@ -49,6 +51,7 @@ def along(function: Callable[[Any], Any], x: Any, direction: Any, order: int, ti
         return [function(x)]
     nothing = tree.map(lambda leaf: None, x)
     value, slopes = jet(function, (x,), ([direction, *[nothing] * (order - 1)],))
+    check_floating([type_of(leaf) for leaf in tree.leaves(value)], title)
     check_holomorphic(x, value, title)
     return [value, *slopes]
 

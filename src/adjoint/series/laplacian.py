@@ -32,6 +32,7 @@ from adjoint.program.trace import Trace, Traced, running
 from adjoint.program.types import Value, type_of
 from adjoint.series.derivatives import check_holomorphic, floating
 from adjoint.transform.arguments import fresh, returned, run
+from adjoint.transform.drivers import check_floating
 
 __all__ = ["laplacian"]
 
@@ -135,6 +136,7 @@ def laplacian(function: Function) -> Function:
             y = run(trace, lambda: function(tree.unflatten(space.structure, inputs), *args, **kwargs))
             check_holomorphic(x, y, "laplacian")
             leaves, structure = tree.flatten(y)
+            check_floating(list(map(type_of, leaves)), "laplacian")
             found = [_second(leaf, trace) for leaf in leaves]
         return tree.unflatten(structure, fresh([returned(v, trace, values) for v in found]))
 

@@ -34,7 +34,7 @@ from adjoint.sparse.pattern import pattern_of
 from adjoint.sparse.products import checking_products, compare, from_left, from_right, has_complex, refuse_real_results
 from adjoint.sparse.recording import Recorded, chosen_arguments, recorded_either_way, sizes_of, slopes
 from adjoint.transform.arguments import Argnums, Selection
-from adjoint.transform.drivers import Linearised
+from adjoint.transform.drivers import Linearised, check_floating
 
 MODES = {
     "jacobian": {"auto": "auto", "forward": "column", "reverse": "row", "both": "bidirectional"},
@@ -170,6 +170,7 @@ class SparseDerivative:
 
         if self._order == 1:
             made = Linearised(call, chosen.values, has_aux=has_aux)
+            check_floating(made.output_types, name)
             value = tree.unflatten(made.structure, made.values)
             return chosen, made, {"value": value, "aux": made.aux}
 

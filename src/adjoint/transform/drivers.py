@@ -183,7 +183,21 @@ def scalar_output(y: Any, holomorphic: bool | None, transformation: str) -> Valu
         raise DtypeError(
             f"{transformation}(holomorphic=True) needs a complex output; the function returned {type_of(y)}."
         )
-    return np.float64(y) if kind in "biu" and not isinstance(y, Traced) else y
+    check_floating([type_of(y)], transformation)
+    return np.float64(y) if kind == "i" and not isinstance(y, Traced) else y
+
+
+def check_floating(types: Sequence[Any], transformation: str) -> None:
+    """Results of other dtypes have no derivative: zeros would hide that they depend on the arguments.
+
+    Beside others in a tree they may stand, and an int of Python's counts as the constant that it is.
+    """
+    if types and not any(t.differentiable or (t.weak and t.dtype.kind == "i") for t in types):
+        raise DtypeError(
+            f"{transformation}: the function returned {types[0]}, and a result of dtype {types[0].dtype} has no "
+            "derivative. Return what is computed in floating point (np.max(x) instead of np.argmax(x)), or return it "
+            "beside the value with has_aux=True; jvp gives the zero tangent of such a result."
+        )
 
 
 def push_forward(
