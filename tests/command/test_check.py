@@ -57,7 +57,7 @@ def test_kinks_are_told() -> None:
     found = ran("check", "3 * abs(x)", "x=0", "--order", "1")
     assert found.code == 0
     assert "note: absolute has a kink here" in found.out
-    assert "slope 0 of [-1, 1]" in found.out
+    assert "the derivative used is 0; possible: [-1, 1]" in found.out
     assert ran("check", "3 * abs(x - 0.001)", "x=0", "--order", "1").out.count("note:") == 0
 
 
@@ -90,3 +90,9 @@ def test_unused_variables_are_noted() -> None:
     found = ran("check", "x**2", "x=1", "y=2", "--order", "1")
     assert found.code == 0
     assert "y does not occur" in found.err
+
+
+def test_singular_points_are_named_as_such() -> None:
+    found = ran("check", "sqrt(x)", "x=0.0")
+    assert "sqrt is singular here" in found.out + found.err
+    assert "its derivative is not finite" in found.out + found.err

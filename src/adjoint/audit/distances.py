@@ -16,7 +16,8 @@ __all__ = ["NonSmooth", "beside", "non_smooth", "second_gap"]
 
 @dataclass(frozen=True)
 class NonSmooth:
-    """kind: "kink" (continuous), "jump", or "singular" (an infinite slope); `hull`: all generalized derivatives."""
+    """kind: "kink" (continuous), "jump", or "singular" (an infinite derivative); `hull`: all generalized "
+    "derivatives."""
 
     kind: str
     hull: str
@@ -81,8 +82,8 @@ COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_e
 _CONDITION = NonSmooth("jump", "a condition: either side", _tie)
 _STEP = NonSmooth("jump", "none: it jumps", lambda op, xs, zs: _whole(xs[0]))
 _SHARE = NonSmooth("kink", "hull of (1, 0) and (0, 1)", _tie)
-_ROOT = NonSmooth("singular", "none: infinite slope", _at_zero)
-_END = NonSmooth("singular", "none: infinite slope", lambda op, xs, zs: np.abs(1 - np.abs(xs[0])))
+_ROOT = NonSmooth("singular", "none: the derivative is infinite", _at_zero)
+_END = NonSmooth("singular", "none: the derivative is infinite", lambda op, xs, zs: np.abs(1 - np.abs(xs[0])))
 
 RULES: dict[str, NonSmooth] = {
     **dict.fromkeys(("absolute", "fabs"), NonSmooth("kink", "[-1, 1]", _at_zero)),
@@ -101,7 +102,7 @@ RULES: dict[str, NonSmooth] = {
     **dict.fromkeys(("sqrt", "cbrt", "log", "log2", "log10"), _ROOT),
     **dict.fromkeys(("power", "float_power"), NonSmooth("singular", "none: not smooth at 0", _base)),
     **dict.fromkeys(("arcsin", "arccos", "arctanh"), _END),
-    "arccosh": NonSmooth("singular", "none: infinite slope", lambda op, xs, zs: np.abs(xs[0] - 1)),
+    "arccosh": NonSmooth("singular", "none: the derivative is infinite", lambda op, xs, zs: np.abs(xs[0] - 1)),
 }
 
 

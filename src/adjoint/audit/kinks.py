@@ -84,7 +84,7 @@ class Kinks:
         return f"{self.name}: {many or 'no'} element{'' if many == 1 else 's'} where it is not smooth{nearest}"
 
     def _table(self) -> Iterator[tuple[str, ...]]:
-        yield "primitive", "kind", "element", "distance", "slope used", "could be", "line"
+        yield "primitive", "kind", "element", "distance", "derivative used", "could be", "line"
         for one in self.found[:MOST_SHOWN]:
             used = ", ".join(f"{u:g}" for u in one.used)
             yield one.primitive, one.kind, str(list(one.element)), f"{one.distance:.2g}", used, one.hull, one.line

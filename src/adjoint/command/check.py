@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.gradients import jvp, vjp
-from adjoint.audit.kinks import kinks
+from adjoint.audit.kinks import Kink, kinks
 from adjoint.command.failures import CommandError, Exit, said_of
 from adjoint.command.printing import console, table, warn
 from adjoint.command.targets import target
@@ -153,13 +153,23 @@ def looked(check: Check, names: str, look: Callable[[], None], error: float) -> 
     return Row(len(check.derived_by) + 1, way, names, error if np.isfinite(error) else None, fault)
 
 
+_KINDS = {"kink": "has a kink", "jump": "jumps", "singular": "is singular"}
+
+
 def not_smooth(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
-    """The operations that sit at a kink, where differences may agree with a slope that is only one of many."""
+    """The operations that sit at a kink, where differences may agree with a derivative that is only one of many."""
     return [
-        f"{kink.primitive} has a {kink.kind} here ({kink.line}): derivatives take the slope "
-        f"{', '.join(f'{slope:g}' for slope in kink.used)} of {kink.hull}"
+        f"{kink.primitive} {_KINDS[kink.kind]} here ({kink.line}): {_derivatives_at(kink)}"
         for kink in kinks(function)(*args)
     ]
+
+
+def _derivatives_at(kink: Kink) -> str:
+    """What is known of the derivatives of an operation where it is not smooth."""
+    if kink.kind == "singular":
+        return "its derivative is not finite"
+    used = f"the derivative used is {', '.join(f'{one:g}' for one in kink.used)}"
+    return f"{used}, though it has none" if kink.hull.startswith("none") else f"{used}; possible: {kink.hull}"
 
 
 def forward_error(forward: Leaves, differences: Differences) -> float:
