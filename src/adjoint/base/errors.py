@@ -71,7 +71,14 @@ class ShapeError(AdjointError, ValueError):
 
 
 class ReadOnlyError(AdjointError, ValueError):
-    """An array was assigned to that NumPy makes read-only: a diagonal, a repeated array."""
+    """An array was assigned to that NumPy makes read-only: a diagonal, a repeated array.
+
+    ```python
+    def f(x):
+        np.diagonal(x * 1.0)[0] = 2.0
+    ad.grad(f)(np.eye(2))  # → ReadOnlyError: read-only
+    ```
+    """
 
 
 class DtypeError(AdjointError, TypeError):

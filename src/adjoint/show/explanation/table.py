@@ -94,7 +94,7 @@ def cells(row: Row, mode: str) -> list[str]:
         out += [f"{name} = {row.tangent_formula}" if row.tangent_formula else name if v.moves else "", row.tangent]
     if mode in ("reverse", "second"):
         name = accented(v.name, "bar")
-        tested = v.event is not None and bool(v.uses)  # read by tests alone
+        tested = v.event is not None and row.adjoint_formula == "0"  # and read by tests alone
         tested = tested and not any(one.moves for event, _ in v.uses for one in event.outputs)
         formula = f"{name} = {row.adjoint_formula}" if row.adjoint_formula else name if v.moves else ""
         out += ["", ""] if tested else [formula, row.adjoint]
