@@ -374,3 +374,39 @@ def test_what_is_not_known_to_be_a_view_is_not_written_to() -> None:
         with pytest.raises((TypeError, ValueError), match="whether NumPy makes a view or a copy"):
             ad.jit(lambda x, write=write: f(x, write))(SMALL)
     assert ad.jit(lambda x: f(x, "neither"))(SMALL) == f(SMALL, "neither")
+
+
+LYING = {
+    "C": lambda x: np.array(x, order="C"),
+    "Fortran": lambda x: np.array(x, order="F"),
+    "every second row": lambda x: np.repeat(x, 2, axis=0)[::2],
+    "every second column": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    "every third column": lambda x: np.repeat(x, 3, axis=1)[:, ::3],
+    "backwards": lambda x: x[::-1, ::-1].copy()[::-1, ::-1],
+}
+
+
+def test_compiled_functions_know_how_their_arguments_lie() -> None:
+    def f(x):
+        flat, turned, new = x.reshape(-1), np.ravel(x.T), (x * 1.0).ravel()
+        flat[0] = x[1, 1] ** 2
+        turned[1] = 5.0
+        new[1] = x[0, 1]
+        x[1, 0] *= flat[0]
+        return np.concatenate([x.ravel(), flat, turned, new])
+
+    compiled, mapped = ad.jit(f), ad.jit(f)
+    for _ in range(2):
+        for name, lie in LYING.items():
+            expected = f(lie(SMALL))
+            np.testing.assert_array_equal(compiled(lie(SMALL)), expected, err_msg=name)
+            np.testing.assert_array_equal(ad.vjp(mapped, lie(SMALL))[0], expected, err_msg=name)
+            np.testing.assert_array_equal(ad.vjp(f, lie(SMALL))[0], expected, err_msg=name)
+    assert len(compiled.report().specialisations) < len(LYING)  # how wide the gaps are means nothing
+
+
+def test_a_program_that_depends_on_no_layout_is_made_once() -> None:
+    compiled = ad.jit(lambda x: np.sum(np.sin(x) @ x))
+    for lie in LYING.values():
+        compiled(lie(SMALL))
+    assert len(compiled.report().specialisations) == 1

@@ -57,6 +57,8 @@ class Ways:
         refused: list[tuple[tuple[Any, ...], Any]] = []
         missed: Mismatch | None = None
         for way in self.found:
+            if not way.suits(values):
+                continue
             answers = way.answers
             if any(answers[: len(prefix)] != prefix or answers[len(prefix)] == answer for prefix, answer in refused):
                 continue
@@ -242,11 +244,11 @@ class Jitted(Entry):
         if not call.is_traced:
             return self._run(call, args, kwargs, alone=False)
         ways = self._ways_of((call.key, "inside"))
-        if not ways.always_python and not ways.found:
+        if not ways.always_python and not any(way.suits(call.values) for way in ways.found):
             with self._lock:
                 try:
                     why = "a call inside a transformation"
-                    ways.found = [traced(self.function, self._signature, call, answers=False, why=why)]
+                    ways.found = [traced(self.function, self._signature, call, answers=False, why=why), *ways.found]
                 except (Asked, TooManyPaths, TooLarge):
                     ways.reason = "it asks for values, inside a transformation"
                 if not ways.found or ways.found[0].acts or ways.found[0].captured:
@@ -255,7 +257,7 @@ class Jitted(Entry):
         if not ways.found:
             ways.eager += 1
             return self.function(*args, **kwargs)
-        way = ways.found[0]
+        way = next(way for way in ways.found if way.suits(call.values))
         way.calls += 1
         return way.result(call, CallProgram(way.program)(*call.values))
 

@@ -65,7 +65,7 @@ class NotMatched(Exception):
 def specialisation(way: Way, made: Executable, call: Call) -> Specialisation | None:
     """The calls that take a way, for the entry; None when it must be answered by Python code."""
     kernel = made.kernel
-    if kernel is None or way.stateful or way.captured:
+    if kernel is None or way.stateful or way.captured or not way.in_c_order:
         return None
     try:
         slots = dict(zip(call.inputs, range(len(call.inputs)), strict=True))

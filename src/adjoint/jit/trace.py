@@ -15,12 +15,13 @@ from adjoint.base.source import here
 from adjoint.jit.signature import Call, Signature
 from adjoint.ops.control.guards import Expect, acts, guards_first
 from adjoint.program.freezing import without_draws
+from adjoint.program.layout import canonical, compact
 from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Traced, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import fresh, plain_value, run
 from adjoint.transform.generators import Held, leaves_of
-from adjoint.transform.guards import GuardedRecord
+from adjoint.transform.guards import GuardedRecord, layout_of
 from adjoint.tree.static_values import STATIC_TYPES
 
 
@@ -38,6 +39,7 @@ class Way:
     acts: bool  # whether it prints, calls back or checks
     arguments: list[tuple[str, str]]  # names and types, or values, of what it is for
     why: str  # it was made
+    layouts: list[Any] | None = None  # how the arguments lie in memory, where it depends on that
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     calls: int = 0  # through Python code
     serial: int = field(default_factory=itertools.count().__next__)  # they are told in the order they were made
@@ -47,6 +49,18 @@ class Way:
     def answers(self) -> tuple[Any, ...]:
         """The answers to the questions, in order."""
         return tuple(guard.answer for guard in self.expected)
+
+    def suits(self, values: Sequence[Value]) -> bool:
+        """Whether the arguments lie in memory as it takes for granted."""
+        return self.layouts is None or all(layout_of(v) == w for v, w in zip(values, self.layouts, strict=True))
+
+    @property
+    def in_c_order(self) -> bool:
+        """Whether it is for arguments in C order without gaps, or for any."""
+        if self.layouts is None:
+            return True
+        types = [v.type for v in self.program.inputs[: len(self.layouts)]]
+        return self.layouts == [canonical(t, compact(t)) for t in types]
 
     def result(self, call: Call, found: Sequence[Value]) -> Any:
         """The tree that the function returns; random generators of the caller move on."""
@@ -103,6 +117,7 @@ def traced(
         guards_first(program), record.expected, outputs, constants, bool(captured), after[1], bool(held),
         acts(program.equations), signature.described(call), why,
     )  # fmt: skip
+    way.layouts = [layout_of(v) for v in call.values] if record.asks_layouts else None
     way.seconds["trace"] = time.perf_counter() - begin
     return way
 

@@ -58,6 +58,22 @@ def memory_order(kind: ArrayType, strides: Strides) -> tuple[int, ...]:
     return tuple(sorted(range(kind.ndim), key=lambda axis: -abs(strides[axis])))
 
 
+def canonical(kind: ArrayType, strides: Strides) -> Strides:
+    """Strides that stand for all arrays whose views are the same: gaps are there or not, their width means nothing."""
+    result = [0] * kind.ndim
+    last = (
+        kind.dtype.itemsize,
+        kind.dtype.itemsize,
+    )  # where the next axis follows without a gap: in x, in the result
+    for axis in sorted(range(kind.ndim), key=lambda axis: (abs(strides[axis]), -axis)):
+        n, step = kind.shape[axis], strides[axis]
+        if n != 1 and step != 0:
+            wide = last[1] if abs(step) == last[0] else 2 * last[1]
+            result[axis] = wide if step > 0 else -wide
+            last = (n * abs(step), n * wide)
+    return tuple(result)
+
+
 def keep_order(kind: ArrayType, strides: Strides, result: ArrayType) -> Strides:
     """A new array of the same number of axes, in the order in which an old one lies."""
     return compact(result, memory_order(kind, strides))

@@ -22,11 +22,12 @@ from adjoint.ops.control.guards import Expect, content
 from adjoint.ops.effects import silent_operation
 from adjoint.ops.elementwise import weak_types  # noqa: F401  # pyright: ignore[reportUnusedImport]  (fills WEAKENED)
 from adjoint.ops.elementwise.ufuncs import BY_NAME
+from adjoint.program.layout import Strides, canonical
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Var
 from adjoint.program.record import Record, RecordTracer
 from adjoint.program.trace import Traced, outside_of
-from adjoint.program.types import ArrayType, Value
+from adjoint.program.types import ArrayType, Value, type_of
 
 FLOAT = np.dtype(np.float64)
 
@@ -44,6 +45,13 @@ def _is_int(x: Value) -> bool:
     return type(x) is int or (isinstance(x, RecordTracer) and x.type.weak and x.dtype.kind == "i")
 
 
+def layout_of(value: Value) -> Strides | None:
+    """How an argument lies in memory, as far as views of it depend on that."""
+    strides = getattr(value, "_strides", None) if isinstance(value, Traced) else getattr(value, "strides", ())
+    strides = value.layout() if strides is None else strides
+    return None if strides is None else canonical(type_of(value), strides)
+
+
 class GuardedRecord(Record):
     """A symbolic record that can be asked, while the arguments of the call are known."""
 
@@ -53,6 +61,7 @@ class GuardedRecord(Record):
         super().__init__(purpose="a compiled function")
         self.answers = answers  # without: raise `Asked`
         self.inputs: list[RecordTracer] = []
+        self.asks_layouts = False  # whether what was recorded depends on how the arguments lie in memory
         self._outside: set[Var] = set()  # the inputs that are no arguments of the function
         self.expected: list[Expect] = []
         self._values: dict[Var, Value] = {}  # of inputs, constants, and what was evaluated
@@ -70,6 +79,10 @@ class GuardedRecord(Record):
             self._outside.add(x._var)
         self._values[x._var] = value
         return x
+
+    def input_layout(self, var: Var) -> Strides | None:
+        self.asks_layouts = True
+        return layout_of(self._values[var])
 
     def weakened(self, op: Op, args: Sequence[Value], z: RecordTracer) -> RecordTracer:
         atoms = self.equations[-1].inputs

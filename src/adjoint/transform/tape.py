@@ -26,6 +26,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.transform.capture import Captured
 
 FLOAT64 = np.dtype(np.float64)
+_ARRAY: Any = np.ndarray  # as Any: a test against it leaves the value Any
 SMALL = 1 << 15  # bytes
 HEAD: Any = list  # what the entry of a pointwise primitive begins with
 
@@ -82,7 +83,12 @@ class Tape(Trace):
     def input(self, value: Value) -> TapeTracer:
         """A variable to differentiate with respect to."""
         self.small = self.small and (isinstance(value, Traced) or getattr(value, "nbytes", 0) <= SMALL)
-        return self._new(self.captured.hold(value), (INPUT, -1, -1, None, None, None, None))
+        held: Any = self.captured.hold(value)
+        x = self._new(held, (INPUT, -1, -1, None, None, None, None))
+        lay: Any = getattr(value, "strides", None)
+        if held is not value and type(held) is _ARRAY and held.strides != lay:
+            x._strides = lay  # the copy has no gaps
+        return x
 
     def seed(self, ct: Value) -> Value:
         """A cotangent that the reading begins with."""
