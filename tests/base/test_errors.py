@@ -13,6 +13,7 @@ BUILT_IN = {
     errors.LeakError: TypeError,
     errors.ControlFlowError: TypeError,
     errors.ShapeError: ValueError,
+    errors.ReadOnlyError: ValueError,
     errors.DtypeError: TypeError,
     errors.NotLinear: TypeError,
     errors.TreeError: ValueError,

@@ -211,6 +211,10 @@ def linear_transpose(function: Function, *primals: tree.Tree) -> Transformed:
     """The transpose of a linear function: `linear_transpose(f, x)(u)` is the tuple of f*[u].
 
     `primals` give shapes and dtypes only.
+
+    ```python
+    ad.linear_transpose(lambda x: x[1:] - x[:-1], np.zeros(3))(np.array([1.0, 1.0]))  # → ([-1.0, 0.0, 1.0],)
+    ```
     """
     return Transformed(_linear_transpose, function, _TransposeOptions(primals))
 
@@ -353,7 +357,12 @@ def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) 
 
 @user_facing
 def stop_gradient(x: tree.Tree) -> tree.Tree:
-    """x, with derivative zero."""
+    """x, with derivative zero.
+
+    ```python
+    ad.grad(lambda x: x * ad.stop_gradient(x))(3.0)  # → 3.0
+    ```
+    """
     return tree.map(lambda leaf: bind(StopGradient(), leaf), x)
 
 

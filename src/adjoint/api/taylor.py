@@ -29,6 +29,10 @@ def jet(function: Function, primals: Sequence[tree.Tree], series: Sequence[tree.
 
     `series[i]` lists the first, second, … derivatives of argument i at t = 0 (each like primals[i]). Returns (f(x),
     [first, second, …]). The cost of each product grows with the square of the order.
+
+    ```python
+    ad.jet(np.exp, (0.0,), ((1.0, 0.0, 0.0),))  # → (1.0, [1.0, 1.0, 1.0])
+    ```
     """
     chosen = all_arguments(function, primals, "jet")
     if len(series) != len(primals):

@@ -55,7 +55,7 @@ class ControlFlowError(TraceError):
     """Python asked a traced value for its truth or its integer where its value is not known.
 
     ```python
-    body = lambda carry, x: (carry if carry > 0 else x, None)        # write ad.cond here
+    body = lambda c, x: (c if c > 0 else x, None)  # ad.cond does it
     ad.scan(body, 0.0, np.ones(3))  # → ControlFlowError: bool()
     ```
     """
