@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.audit.distances import non_smooth, second_gap
+from adjoint.audit.distances import non_smooth
+from adjoint.ops.kinks import second_gap
 
 UNARY = {
     "absolute": (np.abs, 0.0),

@@ -11,10 +11,10 @@ import adjoint as ad
 from adjoint.base.config import config
 from adjoint.base.source import describe
 from adjoint.compile.kernel import compile_program
-from adjoint.compile.lower import all_equations
 from adjoint.jit.program_cache import LARGEST, Shortcut
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
+from adjoint.program.subprograms import all_equations
 from adjoint.program.types import type_of
 from adjoint.simplify import simplify
 

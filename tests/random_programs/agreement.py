@@ -21,9 +21,9 @@ from adjoint.compile.kernel import Kernel, Unsupported, compile_program
 from adjoint.ops.elementwise.arithmetic import multiply
 from adjoint.program.program import Equation, Literal, Program, Var, interpret
 from adjoint.program.record import record_program
+from adjoint.program.subprograms import map_programs
 from adjoint.program.types import type_of
 from adjoint.simplify import simplify
-from adjoint.simplify.subprograms import holds_programs, map_programs
 from tests.random_programs.functions import RandomFunction, random_function
 
 RAISED = (IndexError, ValueError, OverflowError, np.linalg.LinAlgError)  # by programs, for some values
@@ -68,7 +68,7 @@ def noisy(program: Program, args: Sequence[Any], rng: np.random.Generator) -> li
     env: dict[Var, Any] = dict(zip(program.inputs, [noised(a) for a in args], strict=True))
     env.update(program.constants)
     for eq in program.equations:
-        op = map_programs(eq.op, lambda inner: shaken(inner, rng)) if holds_programs(eq.op) else eq.op
+        op = map_programs(eq.op, lambda inner: shaken(inner, rng)) if "programs" in eq.op.stated else eq.op
         results = op(*[env[a] if isinstance(a, Var) else a.value for a in eq.inputs])
         for v, z in zip(eq.outputs, results if eq.op.several else (results,), strict=True):
             env[v] = noised(z)
@@ -79,7 +79,7 @@ def shaken(program: Program, rng: np.random.Generator) -> Program:
     """A program inside of another with noise: every result that is not discrete times a number near 1."""
     equations: list[Equation] = []
     for eq in program.equations:
-        op = map_programs(eq.op, lambda inner: shaken(inner, rng)) if holds_programs(eq.op) else eq.op
+        op = map_programs(eq.op, lambda inner: shaken(inner, rng)) if "programs" in eq.op.stated else eq.op
         raw = {v: Var(v.type) for v in eq.outputs if v.type.dtype.kind in "fc"}
         equations.append(Equation(op, eq.inputs, tuple(raw.get(v, v) for v in eq.outputs), quiet=eq.quiet))
         for v, before in raw.items():

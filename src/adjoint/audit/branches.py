@@ -92,8 +92,7 @@ class Branches:
         if isinstance(op, Call | Checkpoint):
             return self.run(op.program, xs, dxs)
         if isinstance(op, Cond):
-            which = min(max(int(xs[0]), 0), len(op.branches) - 1)
-            return self.run(op.branches[which], xs[1:], dxs[1:])
+            return self.run(op.branches[op.chosen(xs[0])], xs[1:], dxs[1:])
         moving = any(dx is not None for dx in dxs)
         if isinstance(op, Control) and moving:
             raise UnknownBranches(f"branches inside {op.title} are not enumerated.")

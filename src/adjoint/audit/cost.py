@@ -21,7 +21,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed, vjp
-from adjoint.audit.flops import VIEWS, operations, reciprocals
+from adjoint.audit.flops import operations, reciprocals
 from adjoint.audit.walk import recorded, walk
 from adjoint.base.origins import Origin, at
 from adjoint.base.source import describe, user_facing
@@ -222,7 +222,7 @@ def count(program: Program, args: Sequence[Any], weights: Mapping[str, int] = Ma
         if found is None:
             tally.unmodelled.add(eq.op.title)
         flops, calls = found or (0, 0)
-        moved = 0 if type(eq.op).__name__ in VIEWS else sum(np.asarray(v).nbytes for v in (*xs, *zs))
+        moved = 0 if eq.op.is_view else sum(np.asarray(v).nbytes for v in (*xs, *zs))
         one = Count(flops, calls, moved, 1)
         tally.__iadd__(one)
         for table, key in ((tally.by_primitive, eq.op.title), (tally.by_line, describe(eq.location))):

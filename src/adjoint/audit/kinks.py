@@ -199,7 +199,7 @@ def _used(op: Any, xs: Sequence[Any], zs: Sequence[Any], element: tuple[int, ...
         rest = [a for a in range(np.ndim(xs[0])) if a not in op.axes]
         line = np.transpose(weights, [*rest, *op.axes])[element]
         return tuple(float(w) for w in np.ravel(line) if w)
-    if not isinstance(op, Ufunc) or op.flat or op.title in ("sign", "signbit", "heaviside"):
+    if not isinstance(op, Ufunc) or op.flat or (op.kinks is not None and op.kinks.steps == "zero"):
         return (0.0,)
     slopes: list[float] = []
     with np.errstate(all="ignore"):

@@ -10,16 +10,6 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.tracing import trace
 from adjoint.base.errors import DtypeError, TraceError
-from adjoint.ops.checkpointing.reverse import Rewind
-from adjoint.ops.checkpointing.scan import Sweep, WhileSweep
-from adjoint.ops.control.base import Cond
-from adjoint.ops.control.call import Call
-from adjoint.ops.control.counted_loop import Columns
-from adjoint.ops.control.remat import Checkpoint
-from adjoint.ops.control.scan import Scan
-from adjoint.ops.control.while_loop import While
-from adjoint.ops.linalg.linear_solve import LinearSolve
-from adjoint.program.evaluate import evaluated_by
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
@@ -43,7 +33,8 @@ def walk(program: Program, args: Sequence[Value], visit: Visit) -> list[Value]:
 
     for eq in program.equations:
         xs = [read(a) for a in eq.inputs]
-        zs = _inside(eq.op, xs, visit)
+        inside = "unroll" in eq.op.stated
+        zs = eq.op.unroll(xs, lambda program, args: walk(program, args, visit)) if inside else None
         if zs is None:
             with np.errstate(all="ignore"):
                 z = eq.op.evaluate(*xs)
@@ -52,41 +43,6 @@ def walk(program: Program, args: Sequence[Value], visit: Visit) -> list[Value]:
             zs = zs if changed is None else changed
         env.update(zip(eq.outputs, zs, strict=True))
     return [read(a) for a in program.outputs]
-
-
-def _inside(op: Any, xs: list[Value], visit: Visit) -> Sequence[Value] | None:
-    """The results of a primitive that holds programs which are walked through; None for all others."""
-    if isinstance(op, Call | Checkpoint):
-        return walk(op.program, xs, visit)
-    if isinstance(op, Cond):
-        which = min(max(int(xs[0]), 0), len(op.branches) - 1)
-        return walk(op.branches[which], xs[1:], visit)
-    if isinstance(op, Scan):
-        constants, carry, arrays = op.split(xs)
-        length = op.length if op.length is not None else len(arrays[0])
-        columns = Columns(op.body.output_types[op.carries :], length)
-        for t in range(length - 1, -1, -1) if op.reverse else range(length):
-            out = walk(op.body, [*constants, *carry, *[a[t] for a in arrays]], visit)
-            carry = out[: op.carries]
-            columns.put(t, out[op.carries :])
-        return [*carry, *columns.finished()]
-    if isinstance(op, While):
-        test, constants, carry = op.parts(xs)
-        rows: list[list[Value]] = []
-        while bool(walk(op.condition, [*test, *carry], visit)[0]):
-            out = walk(op.body, [*constants, *carry], visit)
-            carry = out[: op.carries]
-            rows.append(out[op.carries :])
-        columns = Columns(op.body.output_types[op.carries :], len(rows))
-        for t, row in enumerate(rows):
-            columns.put(t, row)
-        return [*carry, *columns.finished()]
-    if isinstance(op, LinearSolve):
-        return walk(op.solver, xs, visit)
-    if isinstance(op, Sweep | WhileSweep) or (isinstance(op, Rewind) and op.stretch is None):
-        with evaluated_by(lambda program, args: walk(program, args, visit)):
-            return list(op.evaluate(*xs))
-    return None
 
 
 def plain_values(name: str, *values: Any) -> None:

@@ -97,7 +97,7 @@ class Block(Moves):
         self.packed: dict[tuple[Equation, int], Operand] = {}  # operands laid out anew before a loop
         for eq in program.equations:
             for kind in {a.type for a in (*eq.inputs, *eq.outputs)}:
-                if any(isinstance(n, Size) for n in kind.shape[1 if hasattr(eq.op, "programs") else 0 :]):
+                if any(isinstance(n, Size) for n in kind.shape[1 if eq.op.is_control else 0 :]):
                     raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
         self.plan = Plan(program, lambda op: type(op) in STRIDED)
         self.ends: dict[int, list[Var]] = {}  # after which step nothing reads a variable any more

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,12 +17,10 @@ from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.arrays.reduce import ArgSort, FlatReduction
 from adjoint.ops.elementwise.arithmetic import divide
 from adjoint.ops.linalg.decompose import LU
-from adjoint.ops.linalg.degenerate_blocks import Dividing, Levels, Sharing, Turning
-from adjoint.ops.linalg.degenerate_residue import Slopes, Unreached, Unseen, Unsure
 from adjoint.ops.linalg.determinant import Determinant, RegularDeterminant, SignLogDeterminant
-from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.record import record_program
+from adjoint.program.subprograms import map_programs
 from adjoint.program.types import ArrayType, result_dtype
 
 Rule = Callable[..., Any]
@@ -49,7 +46,7 @@ def expanded(program: Program) -> Program:
         rule = _rule(eq)
         if eq.op is divide and inputs[0] in flags and _is_broadcast(inputs[1].type, inputs[0].type):
             inputs, rule = (flags[inputs[0]], inputs[1]), _shared_quotient  # type: ignore[index]
-        op = eq.op if rule is not None else _expanded_inside(eq.op)
+        op = eq.op if rule is not None else map_programs(eq.op, expanded)
         changed = changed or rule is not None or op is not eq.op
         if rule is None:
             equations.append(Equation(op, inputs, eq.outputs, eq.location, eq.scope, eq.quiet, eq.pulled))
@@ -72,25 +69,6 @@ def expanded(program: Program) -> Program:
     return Program(program.inputs, tuple(equations), tuple(now(a) for a in program.outputs), constants)
 
 
-def _expanded_inside(op: Op) -> Op:
-    """An operation with its programs expanded."""
-    if not dataclasses.is_dataclass(op) or not hasattr(op, "programs"):
-        return op
-    fields: dict[str, Any] = {}
-    for field in dataclasses.fields(op):
-        value = getattr(op, field.name)
-        if isinstance(value, Program):
-            new = expanded(value)
-        elif isinstance(value, tuple) and value and all(isinstance(p, Program) for p in value):
-            parts = tuple(expanded(p) for p in value)
-            new = parts if any(p is not q for p, q in zip(parts, value, strict=True)) else value
-        else:
-            continue
-        if new is not value:
-            fields[field.name] = new
-    return dataclasses.replace(op, **fields) if fields else op
-
-
 def _is_flag(eq: Equation) -> bool:
     """Whether a result is a truth as a number, 0.0 or 1.0."""
     return isinstance(eq.op, Convert) and eq.op.dtype.kind == "f" and eq.inputs[0].type.dtype.kind == "b"
@@ -109,8 +87,10 @@ def _shared_quotient(op: Any, flag: Any, y: Any) -> Any:
 def _rule(eq: Equation) -> Rule | None:
     if any(not isinstance(n, int) for a in eq.inputs for n in a.type.shape):
         return None
-    made = RULES.get(type(eq.op))
-    return made(eq) if made is not None else None
+    choose = RULES.get(type(eq.op))
+    if choose is not None:
+        return choose(eq)
+    return (lambda op, *xs: op.expand(*xs)) if "expand" in eq.op.stated else None
 
 
 # Contractions
@@ -323,11 +303,6 @@ def _sign_log_determinant(op: Any, a: Any) -> tuple[Any, Any]:
     return sign * np.prod(signs, axis=-1), np.sum(np.log(sizes), axis=-1)
 
 
-def _written_rule(eq: Equation) -> Rule | None:
-    """An operation that says itself how it is written; nothing is differentiated any more."""
-    return lambda op, *xs: op.written(*xs)
-
-
 RULES: dict[type, Callable[[Equation], Rule | None]] = {
     Einsum: _einsum_rule,
     MatMul: _matmul_rule,
@@ -337,5 +312,4 @@ RULES: dict[type, Callable[[Equation], Rule | None]] = {
     RegularDeterminant: _determinant_rule,
     SignLogDeterminant: _determinant_rule,
     Length: _length_rule,
-    **dict.fromkeys((Levels, Turning, Sharing, Dividing, Unreached, Unseen, Unsure, Slopes), _written_rule),
 }

@@ -18,6 +18,7 @@ from adjoint.compile.views import Index, Map, broadcast, is_view, linear, stride
 from adjoint.ops.arrays.index import Gather, ScatterSum
 from adjoint.ops.arrays.rearrange import Concatenate, Convert, Pad
 from adjoint.ops.elementwise.arithmetic import add
+from adjoint.ops.elementwise.pointwise import Pointwise
 from adjoint.program.program import Atom, Equation, Literal, Var
 from adjoint.program.types import ArrayType
 
@@ -69,21 +70,10 @@ def scalar_type(kind: ArrayType) -> ArrayType:
 _scalar_types: dict[Any, ArrayType] = {}
 
 
-COSTS = {"divide": 8, "sqrt": 8, "remainder": 12, "floor_divide": 12, "fmod": 12, "power": 40}
-CHEAP = {
-    "add", "subtract", "multiply", "negative", "square", "positive", "absolute", "maximum", "minimum", "equal",
-    "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not",
-    "logical_xor", "isnan", "isinf", "isfinite", "conjugate", "sign", "fabs", "floor", "ceil", "rint", "trunc",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "fmax", "fmin", "signbit", "copysign",
-}  # fmt: skip
-
-
 def cost_of(op: Any) -> int:
     """About how many cycles one element takes, beside an addition's one."""
-    name = getattr(op, "name", None)
-    if name is None or name in CHEAP:
-        return 1
-    return COSTS.get(name, 20)
+    price = op.work.price if isinstance(op, Pointwise) else 1.0
+    return 1 if price < 2.0 else 8 if price < 10.0 else 20
 
 
 def is_pieces(op: Any) -> bool:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.memory import ALIGNMENT
 from adjoint.program.program import Equation, Program, Var
+from adjoint.program.subprograms import all_equations, all_programs
 
 ENTRY = "adjoint_kernel"
 
@@ -112,21 +113,6 @@ def _aligned(f: Function, pointer: Value) -> Value:
     """The first address of a cache line from here on: vectors that cross lines are read twice."""
     after = f.element(pointer, f.index(ALIGNMENT - 1), "i8")
     return f.intrinsic("ptrmask", after, f.index(-ALIGNMENT), over=["ptr", "i64"])
-
-
-def all_programs(program: Program) -> Iterator[Program]:
-    """A program and those inside it, from the outside."""
-    yield program
-    for eq in program.equations:
-        inner = getattr(eq.op, "programs", None)
-        for sub in inner().values() if inner is not None else ():
-            yield from all_programs(sub)
-
-
-def all_equations(program: Program) -> Iterator[Equation]:
-    """The equations of a program and of those inside it."""
-    for p in all_programs(program):
-        yield from p.equations
 
 
 def all_constants(program: Program) -> dict[Var, Any]:

@@ -17,23 +17,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile.symbolic_sizes import Polynomial, Sym, value_of
-from adjoint.ops.arrays.index import ScatterSet, ScatterSum, Slice
-from adjoint.ops.arrays.rearrange import Broadcast, Pad, Reshape
-from adjoint.ops.control.scan import Scan
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.types import ArrayType
-
-# The fields of primitives that hold sizes and positions; all other numbers are what they are.
-SIZES = {
-    Reshape: ("shape",),
-    Broadcast: ("shape",),
-    Slice: ("items",),
-    ScatterSum: ("shape", "keys"),
-    ScatterSet: ("place",),
-    Pad: ("widths",),
-    Scan: ("length",),
-}
 
 NUMBERS = (int, float, np.floating, np.integer)  # literals that may differ between members
 
@@ -85,8 +71,8 @@ class Reading:
         return value
 
     def _op(self, op: Any) -> Any:
-        names = SIZES.get(type(op), ())
-        if not dataclasses.is_dataclass(op) or (not names and not hasattr(op, "programs")):
+        names = op.size_fields
+        if not names and not op.is_control:
             return op
         fields: list[Any] = [type(op).__name__]
         for field in dataclasses.fields(op):
@@ -225,8 +211,8 @@ class Rewriting:
         return tuple(self._sizes(v) for v in value) if type(value) is tuple else value
 
     def _op(self, op: Any) -> Any:
-        names = SIZES.get(type(op), ())
-        if not dataclasses.is_dataclass(op) or (not names and not hasattr(op, "programs")):
+        names = op.size_fields
+        if not names and not op.is_control:
             return op
         fields: dict[str, Any] = {}
         for field in dataclasses.fields(op):

@@ -13,16 +13,9 @@ from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from adjoint import tree
 from adjoint.base.errors import DtypeError
 from adjoint.base.source import here
-from adjoint.ops.control.base import Cond
-from adjoint.ops.control.call import Call
-from adjoint.ops.control.remat import Checkpoint
-from adjoint.ops.control.scan import Scan
-from adjoint.ops.control.while_loop import While
 from adjoint.program.op import Op
 from adjoint.program.program import interpret
 from adjoint.program.trace import Trace, Traced, running
@@ -115,11 +108,8 @@ class Graph(Trace):
         if op.flat or max(places, default=-1) < 0:
             z = op(*values)
             return tuple(map(self._settled, z)) if op.several else self._settled(z)
-        written = WRITTEN_OUT.get(type(op))
-        if written is not None:
-            found = written(op, args, values)
-            if found is not None:
-                return found
+        if op.is_control and op.unrolls and not op.is_implicit and op.is_determined(values):
+            return tuple(op.unroll(args, interpret))
         z = op(*values)
         xs = tuple(v if m else self.captured.hold(v) for v, m in zip(values, mine, strict=True))
         zs = tuple(z) if op.several else (z,)
@@ -134,58 +124,6 @@ class Graph(Trace):
     def end(self) -> None:
         super().end()
         self.captured.release()
-
-
-def _call(op: Any, args: Sequence[Value], values: Sequence[Value]) -> Value:
-    return tuple(interpret(op.program, args))
-
-
-def _cond(op: Any, args: Sequence[Value], values: Sequence[Value]) -> Value:
-    """The branch that is taken, where that is known."""
-    if isinstance(values[0], Traced):
-        return None
-    which = min(max(int(values[0]), 0), len(op.branches) - 1)
-    return tuple(interpret(op.branches[which], args[1:]))
-
-
-def _scan(op: Any, args: Sequence[Value], values: Sequence[Value]) -> Value:
-    """All turns, one after the other."""
-    a, b = op.constants, op.constants + op.carries
-    constants, carry, arrays = args[:a], list(args[a:b]), args[b:]
-    length = op.length if op.length is not None else np.shape(values[b])[0]
-    if not isinstance(length, int):
-        return None
-    rows: dict[int, list[Value]] = {}
-    for t in range(length - 1, -1, -1) if op.reverse else range(length):
-        out = interpret(op.body, [*constants, *carry, *[x[t] for x in arrays]])
-        carry, rows[t] = out[: op.carries], out[op.carries :]
-    types = op.body.output_types[op.carries :]
-    ys = [
-        np.stack([rows[t][j] for t in range(length)]) if length else np.zeros((0, *kind.shape), kind.dtype)
-        for j, kind in enumerate(types)
-    ]
-    return (*carry, *ys)
-
-
-def _while(op: Any, args: Sequence[Value], values: Sequence[Value]) -> Value:
-    """As many turns as the condition asks for, where that is known."""
-    if any(isinstance(v, Traced) for v in values) or len(op.body.outputs) > op.carries:
-        return None
-    a, b = op.condition_constants, op.condition_constants + op.body_constants
-    carry = list(args[b:])
-    plain = lambda xs: [x._value if isinstance(x, GraphTracer) else x for x in xs]
-    while bool(interpret(op.condition, [*values[:a], *plain(carry)])[0]):
-        carry = interpret(op.body, [*args[a:b], *carry])
-    return tuple(carry)
-
-
-WRITTEN_OUT: dict[type, Callable[[Any, Sequence[Value], Sequence[Value]], Value]] = {
-    Call: _call,
-    Checkpoint: _call,
-    Cond: _cond,
-    Scan: _scan,
-    While: _while,
-}
 
 
 def recorded(call: Callable[[Sequence[Value]], Any], values: Sequence[Value]) -> Graph:

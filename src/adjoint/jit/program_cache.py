@@ -15,9 +15,10 @@ from typing import Any
 from adjoint.base.config import config
 from adjoint.base.source import Location
 from adjoint.compile import cache
-from adjoint.compile.lower import all_constants, all_equations
+from adjoint.compile.lower import all_constants
 from adjoint.compile.size_generic import Reading, described
 from adjoint.program.program import Program
+from adjoint.program.subprograms import all_equations
 
 LARGEST = 1 << 20  # bytes of constants: larger ones take longer to read than to compute with
 

@@ -21,7 +21,7 @@ from adjoint.base.origins import Origin, origin, pin, unpin
 from adjoint.base.source import Location
 from adjoint.jit.pipeline import executable
 from adjoint.memory.sizes import CALL, ITEM, array_object, entry_object, size_of, tracer_object
-from adjoint.memory.workspace import GIVEN, VIEWS, WRITTEN, in_files, overhead, workspace
+from adjoint.memory.workspace import GIVEN, WRITTEN, in_files, overhead, workspace
 from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.checkpointing.reverse import Rewind
 from adjoint.ops.checkpointing.scan import WhileSweep
@@ -179,10 +179,10 @@ class Ledger(Record):
         kinds: list[ArrayType] = [self._sized(t, turns) for t in found] if op.several else [found]
         if self.plain and self.plain[0][0] == op and not op.several and self.line()[1] is None:
             return self.watched(self.plain.popleft()[1])
-        for program in op.programs().values() if hasattr(op, "programs") else ():  # type: ignore[attr-defined]
+        for program in op.programs().values():
             for constant in program.constants.values():
                 self.watched(constant)
-        if isinstance(op, VIEWS):
+        if op.is_view:
             self.settle()
             bases = [a._var for a in args if isinstance(a, RecordTracer)]
             return LedgerTracer(self, Window(kinds[0], self, bases))

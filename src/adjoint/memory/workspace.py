@@ -10,10 +10,7 @@ from adjoint.jit.pipeline import Executable, executable
 from adjoint.memory.algebra import algebra_workspace, is_algebra
 from adjoint.memory.primitives import primitive_workspace
 from adjoint.memory.sizes import EQUATION, WRITING, size_of
-from adjoint.ops.arrays.index import Slice
-from adjoint.ops.arrays.rearrange import Broadcast, Imag, Real, Reshape, Transpose
 from adjoint.ops.checkpointing.chain import Reversible
-from adjoint.ops.checkpointing.policies import Mark
 from adjoint.ops.checkpointing.reverse import Rewind
 from adjoint.ops.checkpointing.scan import Sweep, WhileSweep
 from adjoint.ops.checkpointing.schedule import Keeper
@@ -21,12 +18,10 @@ from adjoint.ops.control.base import Cond
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.while_loop import While
 from adjoint.ops.custom import Attach
-from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.linalg.spectral import FramedEigh, FramedSVD
 from adjoint.program.program import Equation, Program, Var, last_uses
 from adjoint.program.types import ArrayType
 
-VIEWS = (Slice, Transpose, Reshape, Broadcast, StopGradient, Real, Imag, Mark)  # they give no memory of their own
 GIVEN = (Attach, FramedEigh, FramedSVD)  # their results are some of their arguments
 WRITTEN = (Reversible,)  # they are read equation by equation, so that each of them can be counted by itself
 LONGEST = 100_000  # turns of a loop whose way back is gone through
@@ -50,7 +45,7 @@ def workspace(op: Any, types: Sequence[ArrayType], kinds: Sequence[ArrayType], t
         return known
     if is_algebra(op):
         return algebra_workspace(op, types, kinds)
-    if not op.several or not hasattr(op, "programs"):
+    if not op.is_control:
         return 0
     if isinstance(op, Call):
         return kernel_memory(executable(op.program))
@@ -61,14 +56,14 @@ def workspace(op: Any, types: Sequence[ArrayType], kinds: Sequence[ArrayType], t
         return max(max(map(program_peak, op.branches)) - results, 0)
     if isinstance(op, While):  # rows are listed, then stacked
         return max(sum(map(size_of, kinds[op.carries :])), program_peak(op.body))
-    if hasattr(op, "carries"):
+    if op.is_loop:
         return program_peak(op.body)
     return max(max(map(program_peak, op.programs().values())) - results, 0)
 
 
 def overhead(op: Any) -> int:
     """Bytes of Python's objects of a program that is written for one call: a loop, or its way back."""
-    if not hasattr(op, "carries") and not isinstance(op, Rewind | Cond):
+    if not op.is_loop and not isinstance(op, Rewind | Cond):
         return 0
     return WRITING + EQUATION * sum(len(program.equations) for program in op.programs().values())
 
@@ -137,7 +132,7 @@ def _program_peak(program: Program) -> int:
     now = peak = 0
     for position, eq in enumerate(program.equations):
         extra = workspace(eq.op, [a.type for a in eq.inputs], [v.type for v in eq.outputs])
-        shared = isinstance(eq.op, VIEWS + GIVEN)
+        shared = eq.op.is_view or isinstance(eq.op, GIVEN)
         for v in eq.outputs:
             bases[v] = _bases(eq, bases) if shared else {v}
             now += 0 if shared else size_of(v.type)

@@ -32,6 +32,12 @@ def total(*terms: Value) -> Value:
     return result
 
 
+def arithmetic_flops(op: Op, xs: Sequence[Any], count: float) -> tuple[float, float]:
+    """The flops of `count` real operations; complex ones are additions (2), or as many products (6) as additions."""
+    scale = 1 if not any(np.iscomplexobj(x) for x in xs) else 2 if op.linear else 4
+    return round(scale * count), 0
+
+
 def fit(ct: Value, target: ArrayType | Value) -> Value:
     """Bring a cotangent back to the type it came from: the transpose of broadcasting, promotion and real → complex."""
     shape, dtype = target.shape, target.dtype
@@ -64,11 +70,6 @@ class Linear(Op):
     """
 
     linear = True
-
-    @property
-    def parameters(self) -> int:
-        """How many of the last arguments are parameters."""
-        return 0
 
     @abstractmethod
     def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
@@ -147,6 +148,8 @@ class Implicit(Differential):
 
     Push and pull solve the linear equation ∂F/∂z ż = -∂F/∂x ẋ and its transpose; x and z are kept.
     """
+
+    is_implicit = True
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), True

@@ -33,6 +33,8 @@ class Attach(Differential):
     Gives the results back, with the rule's derivative in the inputs.
     """
 
+    is_movement = True
+
     rule: Any
     count: int
     several = True

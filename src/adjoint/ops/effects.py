@@ -10,16 +10,17 @@ from __future__ import annotations
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import CheckError
 from adjoint.ops.calculus import Flat
-from adjoint.program.op import primitive
+from adjoint.program.op import EffectKind, primitive
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.save import RECORDS
+from adjoint.program.subprograms import map_programs
 from adjoint.program.trace import perform
 from adjoint.program.types import ArrayType, Value
 
@@ -31,9 +32,10 @@ Lanes = tuple[
 class Effect(Flat):
     """Acts on each lane. Every effect has the fields `lanes` and `guards`."""
 
+    is_movement = True
+
     several = True
-    effect = True
-    deferred: ClassVar[bool] = False  # waits until the mapped function has run: lanes that disagree make it run again
+    effect = EffectKind()
     lanes: Lanes
     guards: int
 
@@ -119,7 +121,7 @@ class Print(Effect):
     arguments: Arguments
     lanes: Lanes = ()
     guards: int = 0
-    deferred = True
+    effect = EffectKind(deferred=True)
 
     @property
     def label(self) -> str:
@@ -139,7 +141,7 @@ class Callback(Effect):
     arguments: Arguments
     lanes: Lanes = ()
     guards: int = 0
-    deferred = True
+    effect = EffectKind(deferred=True)
 
     @property
     def label(self) -> str:
@@ -179,13 +181,9 @@ def has_effects(program: Program) -> bool:
     """Whether a program, or one inside it, has an effect."""
     cached = program.__dict__.get("_has_effects")
     if cached is None:
-        cached = any(eq.op.effect or any(map(has_effects, _inner(eq.op))) for eq in program.equations)
+        cached = any(eq.op.effect or any(map(has_effects, eq.op.programs().values())) for eq in program.equations)
         program.__dict__["_has_effects"] = cached
     return cached
-
-
-def _inner(op: Any) -> list[Program]:
-    return list(op.programs().values()) if hasattr(op, "programs") else []
 
 
 def silent(program: Program) -> Program:
@@ -198,13 +196,7 @@ def silent(program: Program) -> Program:
 
 def silent_operation(op: Any) -> Any:
     """A primitive without the effects in its programs."""
-    changes: dict[str, Any] = {}
-    for name, value in ((f.name, getattr(op, f.name)) for f in dataclasses.fields(op)) if _inner(op) else ():
-        if isinstance(value, Program):
-            changes[name] = silent(value)
-        elif isinstance(value, tuple) and any(isinstance(part, Program) for part in value):  # type: ignore[reportUnknownVariableType]
-            changes[name] = tuple(silent(part) for part in value)  # type: ignore[reportUnknownVariableType]
-    return dataclasses.replace(op, **changes) if changes else op
+    return map_programs(op, silent)
 
 
 def guarded(program: Program) -> Program:
@@ -214,7 +206,7 @@ def guarded(program: Program) -> Program:
     for eq in program.equations:
         if isinstance(eq.op, Effect):
             eq = dataclasses.replace(eq, op=eq.op.guarded(), inputs=(guard, *eq.inputs))
-        elif any(map(has_effects, _inner(eq.op))):
+        elif any(map(has_effects, eq.op.programs().values())):
             op, place = cast(Any, eq.op).guarded(guarded)
             at: int = len(eq.inputs) if place is None else place
             eq = dataclasses.replace(eq, op=op, inputs=(*eq.inputs[:at], guard, *eq.inputs[at:]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from adjoint.base.errors import ProgramError
@@ -61,8 +61,7 @@ def _check_equation(eq: Equation, bound: set[Var], sizes: dict[Size, Any], place
             )
     for v in eq.outputs:
         _bind(v, bound, place)
-    programs: Callable[[], dict[str, Program]] = getattr(eq.op, "programs", dict[str, Program])
-    for title, sub in programs().items():
+    for title, sub in eq.op.programs().items():
         check(sub, f"{place}, {title}: ")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -94,7 +94,7 @@ def _lines(program: Program, names: dict[str, Any]) -> Iterator[str]:
         if eq.op.effect:  # whatever runs around decides when it happens
             names[call] = eq.op
         else:
-            names[call] = getattr(eq.op, "function", None) if eq.op.pointwise else eq.op.evaluate
+            names[call] = cast(Any, eq.op).function if eq.op.pointwise else eq.op.evaluate
         for v in eq.outputs:
             local[v] = f"v{len(local)}"
         targets = ", ".join(local[v] for v in eq.outputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -231,8 +231,7 @@ def printed(program: Program, indent: str = "") -> Iterator[str]:
         inputs = " ".join(show(a) for a in eq.inputs)
         outputs = ", ".join(declare(v) for v in eq.outputs)
         yield f"{indent}  {outputs}{' = ' if outputs else ''}{eq.op} {inputs}".rstrip()
-        programs: Callable[[], dict[str, Program]] = getattr(eq.op, "programs", dict[str, Program])
-        for title, sub in programs().items():
+        for title, sub in eq.op.programs().items():
             yield f"{indent}    {title}"
             yield from printed(sub, indent + "    ")
     yield f"{indent}}} -> {', '.join(show(a) for a in program.outputs)}"

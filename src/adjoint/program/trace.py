@@ -257,7 +257,7 @@ def perform(op: Op, *args: Value) -> Value:
     top = max((a._trace for a in args if isinstance(a, Traced)), key=lambda trace: trace.level, default=None)
     keeper = _live.get()
     while keeper is not None and not (
-        keeper.records or keeper.counts or (keeper.defers and op.deferred)  # type: ignore[attr-defined]
+        keeper.records or keeper.counts or (keeper.defers and op.effect is not None and op.effect.deferred)
     ):
         keeper = keeper.outer
     if keeper is not None and (top is None or keeper.level > top.level):

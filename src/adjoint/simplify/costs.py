@@ -9,36 +9,21 @@ many choices of what is stored.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from adjoint.ops.arrays.contract import Einsum, MatMul
-from adjoint.ops.arrays.index import ScatterSet, ScatterSum, Slice
-from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Imag, Pad, Real, Reshape, Transpose
+from adjoint.ops.arrays.index import ScatterSet, ScatterSum
+from adjoint.ops.arrays.rearrange import Concatenate, Convert, Pad
 from adjoint.ops.arrays.reduce import ArgSort, Reduction
 from adjoint.ops.control.base import Cond
 from adjoint.ops.control.scan import Scan
-from adjoint.ops.elementwise.pointwise import Pointwise, Ufunc
-from adjoint.ops.elementwise.select import Select, StopGradient
+from adjoint.ops.elementwise.pointwise import Pointwise
+from adjoint.ops.elementwise.select import Select
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program
 from adjoint.program.types import ArrayType
 
-# They name elements of their argument in another order: reading through them costs nothing.
-VIEWS: tuple[type[Op], ...] = (Reshape, Transpose, Slice, Broadcast, StopGradient, Real, Imag)
 COPIES: tuple[type[Op], ...] = (Concatenate, Pad, ScatterSum, ScatterSet, Convert, Select)
 
-CHEAP = frozenset(
-    [
-        *("add", "subtract", "multiply", "negative", "positive", "absolute", "fabs", "square", "conjugate", "sign"),
-        *("maximum", "minimum", "fmax", "fmin", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
-        *("logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"),
-        *("invert", "left_shift", "right_shift", "isfinite", "isnan", "isinf", "signbit", "copysign", "floor", "ceil"),
-        *("trunc", "rint", "heaviside"),
-    ]
-)
-DIVISIONS = frozenset(["divide", "reciprocal", "sqrt", "floor_divide", "remainder", "fmod"])
-EXPONENTIALS = frozenset(["exp", "exp2", "log", "log2", "expm1", "log1p", "cbrt"])
-TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "arcsin", "arccos", "expit"])
 SIZE_UNKNOWN = 16  # elements along an axis whose size is known only when the program runs
 TURNS_UNKNOWN = 64
 
@@ -56,12 +41,12 @@ def size_in_bytes(kind: ArrayType) -> int:
 def cost(eq: Equation) -> float:
     """The cost of an equation; infinite for what is not known to be cheap, such as decompositions and draws."""
     op, outputs = eq.op, eq.outputs
-    if isinstance(op, VIEWS) or not outputs:
+    if op.is_view or not outputs:
         return 0.0
     size = float(elements(outputs[0].type))
     if isinstance(op, Pointwise):
         scale = 4.0 if outputs[0].type.dtype.kind == "c" else 1.0
-        return scale * size * price(op)
+        return scale * size * op.work.price
     if isinstance(op, COPIES):
         return size
     if isinstance(op, Reduction) and not isinstance(op, ArgSort):
@@ -77,18 +62,6 @@ def cost(eq: Equation) -> float:
     if isinstance(op, Cond):
         return 4.0 + max(map(program_cost, op.branches))
     return math.inf
-
-
-def price(op: Any) -> float:
-    """The cost of one element of an elementwise operation."""
-    if not isinstance(op, Ufunc):
-        return 1.5  # a product with a mask
-    name = op.name
-    if name in CHEAP:
-        return 0.5
-    if name in DIVISIONS:
-        return 2.0
-    return 12.0 if name in EXPONENTIALS else 20.0 if name in TRIGONOMETRIC else 60.0
 
 
 def program_cost(program: Program) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from adjoint.ops.effects import has_effects
 from adjoint.program.program import Equation, Program, Var
-from adjoint.simplify.subprograms import holds_programs
 
 SETTLED = "_settled"  # a mark on programs to which no rule of rewriting applies; it stays when equations go
 
@@ -34,4 +33,4 @@ def drop_dead_code(program: Program) -> Program:
 def acts(eq: Equation) -> bool:
     """Whether an equation does something beside giving results."""
     op = eq.op
-    return op.effect or (holds_programs(op) and any(map(has_effects, op.programs().values())))  # type: ignore[attr-defined]
+    return op.effect or ("programs" in op.stated and any(map(has_effects, op.programs().values())))  # type: ignore[attr-defined]

@@ -17,13 +17,13 @@ from typing import TypeAlias
 
 from adjoint.program.check import check
 from adjoint.program.program import Program
+from adjoint.program.subprograms import map_programs
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.loops.checkpoint_states import write_kept_states
 from adjoint.simplify.loops.order import reshape_loops, tidy_loops
 from adjoint.simplify.reroll.driver import reroll
 from adjoint.simplify.rewriting import rewrite
 from adjoint.simplify.strip_stop_gradient import drop_derivative_marks, write_out
-from adjoint.simplify.subprograms import holds_programs, map_programs
 
 Pass: TypeAlias = Callable[[Program], Program]
 
@@ -82,7 +82,7 @@ def simplify_inside(program: Program) -> Program:
     equations = list(program.equations)
     changed = False
     for i, eq in enumerate(equations):
-        if eq.op.several and holds_programs(eq.op):
+        if eq.op.several and "programs" in eq.op.stated:
             op = map_programs(eq.op, simplify)
             if op is not eq.op:
                 equations[i] = dataclasses.replace(eq, op=op)

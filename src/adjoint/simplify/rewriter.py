@@ -28,7 +28,6 @@ from adjoint.simplify.rules.constant_folding import (
     uniform_element,
 )
 from adjoint.simplify.rules.rule import RuleBook, Tag, tag_of, with_number
-from adjoint.simplify.subprograms import holds_programs
 from adjoint.simplify.use_counts import Readers
 
 # Exact for all numbers in either order; a number is written second.
@@ -171,7 +170,7 @@ class Rewriter:
             return eq.outputs
         # the programs inside are compared only where the inputs agree
         pure = not op.opaque
-        key: Any = (op.__class__ if holds_programs(op) else op, *map(id, inputs)) if pure else None
+        key: Any = (op.__class__ if "programs" in op.stated else op, *map(id, inputs)) if pure else None
         for before, results in self._known.get(key, ()) if pure else ():
             if before == op:
                 return results

@@ -66,7 +66,7 @@ def _looks_at_values(program: Program) -> bool:
     for eq in program.equations:
         if isinstance(eq.op, Gather | ScatterSet | ScatterSum | Select | Cond) and len(eq.inputs) > 1:
             return True
-        if any(_looks_at_values(sub) for sub in getattr(eq.op, "programs", dict)().values()):
+        if any(_looks_at_values(sub) for sub in eq.op.programs().values()):
             return True
     return False
 

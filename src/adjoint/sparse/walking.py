@@ -89,7 +89,7 @@ def results(walk: Walk, op: Op, facts: Sequence[Fact], types: Sequence[ArrayType
     """The facts of what a primitive returns."""
     if not types:
         return []
-    if getattr(op, "maps_programs", False) and type(op) in CONTROL:
+    if op.is_control and type(op) in CONTROL:
         return CONTROL[type(op)](walk, op, facts, types)
     values = _values(op, facts, len(types))
     made = [Fact(t, v, None) for t, v in zip(types, values, strict=True)]

@@ -83,7 +83,7 @@ class Batch(Trace):
         if not any(mapped):
             z = op(*xs)
             return tuple(BatchTracer(self, part, False) for part in z) if op.several else BatchTracer(self, z, False)
-        if hasattr(op, "vmap"):  # control flow maps batching over its own programs, and knows which results are stacked
-            return tuple(BatchTracer(self, part, m) for part, m in op.vmap(xs, mapped, self))  # type: ignore[attr-defined]
+        if "vmap" in op.stated:  # control flow maps batching over its own programs, and knows which results are stacked
+            return tuple(BatchTracer(self, part, m) for part, m in op.vmap(xs, mapped, self))
         z = op.batch(xs, mapped, self.size)
         return tuple(BatchTracer(self, part) for part in z) if op.several else BatchTracer(self, z)

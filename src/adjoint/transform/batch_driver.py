@@ -60,7 +60,7 @@ class LaneBatch(Batch):
         ] = []  # effects, until it is known that the function need not run again
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
-        if op.effect and op.deferred:  # type: ignore[attr-defined]
+        if op.effect is not None and op.effect.deferred:
             self.waiting.append((op, [_kept(a) for a in args]))
             return ()
         return super().apply(op, args)

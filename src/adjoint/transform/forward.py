@@ -59,8 +59,8 @@ class Forward(Trace):
         if op.flat or all(dx is None for dx in dxs):
             z = op(*xs)
             dz = (None,) * len(z) if op.several else None
-        elif hasattr(op, "jvp"):  # control flow maps forward mode over its own programs
-            z, dz = op.jvp(xs, dxs, self)  # type: ignore[attr-defined]
+        elif "jvp" in op.stated:  # control flow maps forward mode over its own programs
+            z, dz = op.jvp(xs, dxs, self)
         else:
             z = op(*xs)
             with np.errstate(all="ignore"), self.reading() if op.closes else _NOTHING:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -30,19 +29,14 @@ class LinearTape(Tape):
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         tracked = [isinstance(a, TapeTracer) and a._trace is self and a._index >= 0 for a in args]
-        divisor = op.title == "divide" and tracked == [True, False]
-        divisor = divisor or tracked == [i in getattr(op, "linear_arguments", ()) for i in range(len(args))]
+        partly = bool(op.linear_arguments) and tracked == [i in op.linear_arguments for i in range(len(args))]
         if op.linear and any(tracked) and _adds_constant(op, args, tracked):
             raise NotLinear(
                 f"{op.title} adds a constant that is not zero, so the function is affine, not linear, and has no "
                 "transpose. Leave the constant out, or linearise: linearize(f, x), or vjp(f, x)."
             )
         if any(tracked) and not (
-            op.linear
-            or divisor
-            or (op.multilinear and sum(tracked) == 1)
-            or op.effect
-            or getattr(op, "maps_programs", False)
+            op.linear or partly or (op.multilinear and sum(tracked) == 1) or op.effect or op.is_control
         ):
             raise NotLinear(
                 f"{op.title} is not linear in {'its argument' if len(args) == 1 else 'what it is given here'}, so the "
@@ -53,8 +47,8 @@ class LinearTape(Tape):
         return Tape.apply(self, op, args)
 
 
-def _adds_constant(op: Any, args: Sequence[Value], tracked: Sequence[bool]) -> bool:
+def _adds_constant(op: Op, args: Sequence[Value], tracked: Sequence[bool]) -> bool:
     """Whether an operand beside the linear ones is known and not zero."""
-    operands = len(args) - getattr(op, "parameters", 0)
+    operands = len(args) - op.parameters
     beside = [a for a, t in zip(args[:operands], tracked[:operands], strict=True) if not t]
     return any(not isinstance(a, Traced) and bool(np.any(np.not_equal(a, 0))) for a in beside)

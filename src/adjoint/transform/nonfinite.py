@@ -25,15 +25,10 @@ from adjoint.base.errors import NonFiniteError
 from adjoint.base.origins import Origin, at, origin
 from adjoint.base.source import describe
 from adjoint.ops.calculus import fit
-from adjoint.ops.control.base import Cond
-from adjoint.ops.control.remat import Checkpoint
-from adjoint.ops.control.scan import Scan
-from adjoint.ops.control.while_loop import While
-from adjoint.ops.linalg.linear_solve import LinearSolve
 from adjoint.program.op import Op
 from adjoint.program.program import interpret
 from adjoint.program.trace import Trace, Traced, live_trace
-from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.program.types import Value, type_of
 from adjoint.transform.lines import LinedTape, lining
 from adjoint.transform.tape import Tape, TapeTracer
 
@@ -97,8 +92,8 @@ class Watch(Trace):
         return WatchTracer(self, Node(value, None, ()))
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
-        if isinstance(op, Cond | Scan | While | Checkpoint | LinearSolve):
-            return tuple(unrolled(op, args))
+        if op.is_control and op.unrolls:  # step by step, so that what happens inside is seen too
+            return tuple(op.unroll(args, interpret))
         values = [a._value if isinstance(a, WatchTracer) else a for a in args]
         with np.errstate(all="ignore"):
             z = op.evaluate(*values)
@@ -111,47 +106,6 @@ class Watch(Trace):
         if type(z) is bool or z.dtype.kind not in "fc":
             return z
         return WatchTracer(self, Node(z, op, inputs, position))
-
-
-def unrolled(op: Any, xs: Sequence[Value]) -> list[Value]:
-    """Control flow step by step, so that what happens inside is seen too."""
-    if isinstance(op, Checkpoint):
-        return interpret(op.program, xs)
-    if isinstance(op, LinearSolve):
-        return interpret(op.solver, xs)
-    if isinstance(op, Cond):
-        return interpret(op.branches[min(max(int(_plain(xs[0])), 0), len(op.branches) - 1)], xs[1:])
-    rows: list[list[Value]] = []
-    if isinstance(op, Scan):
-        a, b = op.constants, op.constants + op.carries
-        carry, arrays, types = list(xs[a:b]), xs[b:], op.body.output_types[op.carries :]
-        length = op.length if op.length is not None else len(arrays[0])
-        for t in reversed(range(length)) if op.reverse else range(length):
-            out = interpret(op.body, [*xs[:a], *carry, *[x[t] for x in arrays]])
-            carry = out[: op.carries]
-            rows.append(out[op.carries :])
-        rows = rows[::-1] if op.reverse else rows
-    else:
-        a, b = op.condition_constants, op.condition_constants + op.body_constants
-        carry, types = list(xs[b:]), op.body.output_types[op.carries :]
-        while bool(_plain(interpret(op.condition, [*xs[:a], *carry])[0])):
-            out = interpret(op.body, [*xs[a:b], *carry])
-            carry = out[: op.carries]
-            rows.append(out[op.carries :])
-    return [*carry, *[_piled([r[j] for r in rows], t) for j, t in enumerate(types)]]
-
-
-def _piled(rows: list[Value], kind: ArrayType) -> Value:
-    """Rows of one type upon each other; where their sizes are known only now, shorter ones end in zeros."""
-    if not rows:
-        return np.zeros((0, *[n if isinstance(n, int) else 0 for n in kind.shape]), kind.dtype)
-    shapes = np.array([np.shape(r) for r in rows], int).reshape(len(rows), -1)
-    widths = [[(0, int(n)) for n in np.max(shapes, axis=0, initial=0) - shape] for shape in shapes]
-    return np.stack([np.pad(r, w) if any(n for _, n in w) else r for r, w in zip(rows, widths, strict=True)])
-
-
-def _plain(x: Value) -> Value:
-    return x._value if isinstance(x, WatchTracer) else x
 
 
 class Located:

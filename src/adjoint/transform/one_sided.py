@@ -21,21 +21,14 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import DtypeError, NonFiniteError
 from adjoint.base.source import here
-from adjoint.ops.checkpointing.chain import Reversible
-from adjoint.ops.control.base import Control
-from adjoint.ops.control.call import Call
 from adjoint.program.op import Op
 from adjoint.program.program import interpret
 from adjoint.program.trace import Trace, Traced, running
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import returned, run
-from adjoint.transform.nonfinite import unrolled
 
 __all__ = ["Pair", "Sided", "one_sided"]
 
-COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
-AT_ZERO = {"sign", "signbit", "heaviside"}
-STEPS = {"floor", "ceil", "rint", "trunc", "floor_divide"}
 Gradients = Callable[[Sequence[Value]], tuple[Value, Any, list[Value]]]
 
 
@@ -69,12 +62,8 @@ class Sided(Trace):
         return x._beside
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
-        if isinstance(op, Call):
-            return tuple(interpret(op.program, args))
-        if isinstance(op, Reversible):
-            return op.evaluate(*args)  # layer by layer
-        if isinstance(op, Control):
-            return tuple(unrolled(op, args))
+        if op.is_control:
+            return tuple(op.unroll(args, interpret))
         mine = [isinstance(a, Pair) and a._trace is self for a in args]
         xs = [a._value if m else a for a, m in zip(args, mine, strict=True)]
         with np.errstate(all="ignore"):
@@ -85,12 +74,12 @@ class Sided(Trace):
             return self._joined(op, xs, z, s)
 
     def _joined(self, op: Op, xs: Sequence[Value], z: Value, s: Value) -> Value:
-        title = op.title
-        if title in COMPARISONS:
+        steps = op.kinks.steps if op.kinks is not None else ""
+        if steps == "tie":
             return _either(np.equal(xs[0], xs[1]), s, z)
-        if title in AT_ZERO:
+        if steps == "zero":
             z = _either(np.equal(xs[0], 0), s, z)
-        elif title in STEPS or type_of(z).dtype.kind not in "fc":
+        elif steps == "everywhere" or type_of(z).dtype.kind not in "fc":
             z = s
         return Pair(self, z, s) if type_of(z).dtype.kind in "fc" else z
 

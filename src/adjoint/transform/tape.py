@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import get_ident
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -177,7 +177,7 @@ class Tape(Trace):
         if get_ident() != self.thread:
             self.wrong_thread()
         if op.saves and self.outer is not None and self.outer.is_unrolled():
-            whole: Op = cast(Any, op).without_checkpoints()
+            whole = op.without_checkpoints()
             op = whole
         values: list[Value] = []
         places: list[int] = []

@@ -126,9 +126,9 @@ class Taylor(Trace):
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if get_ident() != self.thread:
             self.wrong_thread()
-        if hasattr(op, "jet"):  # control flow maps Taylor mode over its own programs
-            found = op.jet([self.coefficients(self._series_of(a)) for a in args], self)  # type: ignore[attr-defined]
-            return tuple(map(self._settled_series, found))  # pyright: ignore[reportUnknownArgumentType]
+        if "jet" in op.stated:  # control flow maps Taylor mode over its own programs
+            found = op.jet([self.coefficients(self._series_of(a)) for a in args], self)
+            return tuple(map(self._settled_series, found))
         if op.flat:
             z = op(*[self._series_of(a).get(0) for a in args])
             return tuple(map(self._settled, z)) if op.several else self._settled(z)
@@ -183,7 +183,7 @@ class Taylor(Trace):
         if all(slope is None for slope in slopes):  # rules may count on a tangent that is there
             return [None] * (len(z) if several else 1)  # pyright: ignore[reportArgumentType]
         with np.errstate(all="ignore"):
-            dz = getattr(node.op, "series_push", node.op.push)(xs, z, slopes)
+            dz = node.op.series_push(xs, z, slopes)
         return [self._rate_series(d) for d in (dz if several else (dz,))]
 
     def _operand(self, series: Any) -> Value:

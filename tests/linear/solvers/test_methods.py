@@ -291,7 +291,7 @@ def test_programs_of_solvers_hold_no_large_arrays():
 
 
 def _programs(op):
-    inside = list(op.programs().values()) if hasattr(op, "programs") else []
+    inside = list(op.programs().values())
     return [*inside, *[deeper for p in inside for eq in p.equations for deeper in _programs(eq.op)]]
 
 

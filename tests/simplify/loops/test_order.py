@@ -217,7 +217,7 @@ def test_golden(name: str) -> None:
     before, arguments = program_of(ad.value_and_grad(f, argnums=argnums), *args)
     after = check(simplify_loops(before))
     same_results(before, after, arguments)
-    path = Path(__file__).resolve().parent.parent / "golden" / "loops" / f"{name}.program"
+    path = Path(__file__).resolve().parents[2] / "golden" / "loops" / f"{name}.program"
     if os.environ.get("ADJOINT_GOLDEN") == "write":
         path.write_text(f"{after}\n", encoding="utf-8")
     assert f"{after}\n" == path.read_text(encoding="utf-8")

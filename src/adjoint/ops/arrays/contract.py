@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.calculus import Multilinear, fit
+from adjoint.ops.calculus import Multilinear, arithmetic_flops, fit
 from adjoint.program.layout import Strides, probe_strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
@@ -87,6 +88,12 @@ class MatMul(Multilinear):
         if vector_a:
             c = np.squeeze(c, -2)
         return np.squeeze(c, -1) if vector_b else c
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, np.size(zs[0]) * max(2 * np.shape(xs[0])[-1] - 1, 0))
+
+    def may_raise(self, *types: ArrayType) -> bool:
+        return False
 
 
 def _as_matrix(x: Any, *, row: bool) -> ArrayType:
@@ -169,3 +176,13 @@ class Einsum(Multilinear):
         new = next(c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrqponmlkjihgfedcba" if c not in self.spec)
         parts = [new + letters if m else letters for letters, m in zip(inputs, mapped, strict=True)]
         return Einsum(f"{','.join(parts)}->{new}{output}")(*xs)
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        sizes: dict[str, int] = {}
+        for letters, x in zip(self._parts()[0], xs, strict=True):
+            sizes.update(zip(letters, np.shape(x), strict=True))
+        terms = math.prod(sizes.values())
+        return arithmetic_flops(self, xs, terms * (len(xs) - 1) + terms - np.size(zs[0]))
+
+    def may_raise(self, *types: ArrayType) -> bool:
+        return False

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.calculus import Differential, Flat, Linear, fit, total
+from adjoint.ops.calculus import Differential, Flat, Linear, arithmetic_flops, fit, total
 from adjoint.ops.elementwise.pointwise import conjugated
 from adjoint.program.layout import Strides, elementwise_strides
 from adjoint.program.op import primitive
@@ -55,6 +55,9 @@ class CumSum(Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return CumSum(self.axis + 1, self.reverse)(xs[0])
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, np.size(xs[0]))
+
 
 @primitive
 class CumProd(Differential):
@@ -83,6 +86,9 @@ class CumProd(Differential):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return CumProd(self.axis + 1)(xs[0])
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, np.size(xs[0]))
 
 
 @primitive
@@ -134,6 +140,9 @@ class LinearRecurrence(Differential):
         full = [x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)]
         return LinearRecurrence(self.axis + 1, self.reverse)(*full)
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * np.size(zs[0]))
+
 
 @primitive
 class ArgCumExtremum(Flat):
@@ -159,3 +168,6 @@ class ArgCumExtremum(Flat):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return ArgCumExtremum(self.kind, self.axis + 1)(xs[0])
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, np.size(xs[0]))

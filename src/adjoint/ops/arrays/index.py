@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adjoint.ops.calculus import Flat, Linear, fit
+from adjoint.ops.calculus import Flat, Linear, arithmetic_flops, fit
 from adjoint.program.layout import Strides, compact, keep_order, probe_strides, slice_strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
@@ -60,6 +60,9 @@ def stacked(key: Key, indices: Sequence[Value], mapped: Sequence[bool], size: in
 class Slice(Linear):
     """x[items] for integers, slices and new axes."""
 
+    is_view = True
+    size_fields = ("items",)
+
     items: tuple[Any, ...]
     sparse = True
 
@@ -91,6 +94,8 @@ class Slice(Linear):
 @primitive
 class Gather(Linear):
     """x[i₁, …, iₙ, ...]: elements of the first n axes, named by index arrays that broadcast together."""
+
+    is_movement = True
 
     count: int
     sparse = True
@@ -151,6 +156,8 @@ class ScatterSum(Linear):
     The arguments are the parts, then all index arrays.
     """
 
+    size_fields = ("shape", "keys")
+
     shape: tuple[Any, ...]
     dtype: np.dtype[Any]
     keys: tuple[Key, ...]
@@ -201,6 +208,11 @@ class ScatterSum(Linear):
         out = ScatterSum((size, *self.shape), self.dtype, tuple(key for key, _ in moved))
         return out(*parts, *[i for _, indices in moved for i in indices])
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        # one addition for each number that meets another one: those that come first are written
+        given = sum(np.size(x) for x, _ in zip(xs, self.keys, strict=False))
+        return arithmetic_flops(self, xs, max(given - np.size(zs[0]), 0) if len(self.keys) > 1 else 0)
+
 
 @primitive
 class ScatterSet(Linear):
@@ -208,6 +220,9 @@ class ScatterSet(Linear):
 
     Where an index occurs twice, the last v stays, and only it has a derivative.
     """
+
+    is_movement = True
+    size_fields = ("place",)
 
     place: Key
     masks = True
@@ -258,6 +273,8 @@ class ScatterSet(Linear):
 @primitive
 class LastWrite(Flat):
     """Which elements of an index are the last to name their place, in an array of this shape."""
+
+    is_movement = True
 
     shape: tuple[Any, ...]
 

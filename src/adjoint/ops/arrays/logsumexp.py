@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.calculus import Differential
+from adjoint.ops.calculus import Differential, arithmetic_flops
 from adjoint.ops.elementwise.nary_ufuncs import adjoint_product, product
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.program.op import primitive
@@ -98,3 +98,6 @@ class LogSumExp(Differential):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return LogSumExp(tuple(a + 1 for a in self.axes))(xs[0])
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 3 * np.size(xs[0]))[0], np.size(xs[0])

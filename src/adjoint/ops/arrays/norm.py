@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops import kinks
 from adjoint.ops.arrays.reduce import Axes, Reduction, expand
-from adjoint.ops.calculus import Implicit
+from adjoint.ops.calculus import Implicit, arithmetic_flops
+from adjoint.ops.kinks import NonSmooth
 from adjoint.ops.linalg.matrices import is_plain
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype
@@ -56,3 +58,10 @@ class Length(Reduction, Implicit):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return Length(self.moved())(xs[0])
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * np.size(xs[0]))
+
+    @property
+    def kinks(self) -> NonSmooth | None:
+        return kinks.LENGTH

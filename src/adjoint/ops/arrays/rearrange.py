@@ -25,6 +25,9 @@ from adjoint.program.types import ArrayType, Value, real_dtype, result_dtype
 class Reshape(Linear):
     """The same elements in C order, in another shape."""
 
+    is_view = True
+    size_fields = ("shape",)
+
     shape: tuple[Any, ...]
 
     def evaluate(self, *xs: Value) -> Value:
@@ -49,6 +52,8 @@ class Reshape(Linear):
 @primitive
 class Transpose(Linear):
     """Axis i of the result is axis axes[i] of x."""
+
+    is_view = True
 
     axes: tuple[int, ...]
 
@@ -81,6 +86,9 @@ def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
 class Broadcast(Linear):
     """x repeated along new axes and axes of size one."""
 
+    is_view = True
+    size_fields = ("shape",)
+
     shape: tuple[Any, ...]
 
     def evaluate(self, *xs: Value) -> Value:
@@ -108,6 +116,8 @@ class Broadcast(Linear):
 @primitive
 class Concatenate(Linear):
     """The arguments one after another along an axis."""
+
+    is_movement = True
 
     axis: int
 
@@ -139,10 +149,16 @@ class Concatenate(Linear):
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
         return probe_strides(lambda *xs: np.concatenate(xs, axis=self.axis), types, strides, result)
 
+    def may_raise(self, *types: ArrayType) -> bool:
+        return False
+
 
 @primitive
 class Pad(Linear):
     """x with zeros before and after it along each axis."""
+
+    is_movement = True
+    size_fields = ("widths",)
 
     widths: tuple[tuple[int, int], ...]
 
@@ -159,10 +175,15 @@ class Pad(Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return Pad(((0, 0), *self.widths))(xs[0])
 
+    def may_raise(self, *types: ArrayType) -> bool:
+        return False
+
 
 @primitive
 class Convert(Linear):
     """x in another dtype; to an integer dtype it truncates and has no derivative."""
+
+    is_movement = True
 
     dtype: np.dtype[Any]
 
@@ -184,10 +205,15 @@ class Convert(Linear):
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
         return keep_order(types[0], strides[0], result)
 
+    def may_raise(self, *types: ArrayType) -> bool:
+        return False
+
 
 @primitive
 class Real(Linear):
     """The real part; its adjoint puts a real cotangent into the complex plane."""
+
+    is_view = True
 
     def evaluate(self, *xs: Value) -> Value:
         return np.real(xs[0]).copy("K") if np.ndim(xs[0]) else np.real(xs[0])
@@ -209,6 +235,8 @@ class Real(Linear):
 class Imag(Linear):
     """The imaginary part: Im z = Re(-i z), so its adjoint multiplies by i."""
 
+    is_view = True
+
     def evaluate(self, *xs: Value) -> Value:
         return np.imag(xs[0]).copy("K") if np.ndim(xs[0]) else np.imag(xs[0])
 
@@ -228,6 +256,8 @@ class Imag(Linear):
 @primitive
 class Complex(Linear):
     """re + i im, without a product: infinite parts stay as they are."""
+
+    is_movement = True
 
     def evaluate(self, *xs: Value) -> Value:
         re, im = xs

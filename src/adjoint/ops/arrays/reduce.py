@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.calculus import Differential, Flat, Linear
+from adjoint.ops import kinks
+from adjoint.ops.calculus import Differential, Flat, Linear, arithmetic_flops
+from adjoint.ops.kinks import NonSmooth
 from adjoint.program.layout import Strides, probe_strides
 from adjoint.program.op import Op, primitive
 from adjoint.program.trace import live_trace
@@ -42,6 +44,9 @@ class Reduction(Op):
     def moved(self) -> Axes:
         """The axes when a stack stands in front."""
         return tuple(a + 1 for a in self.axes)
+
+    def may_raise(self, *types: ArrayType) -> bool:
+        return any(n == 0 for n in types[0].shape)
 
 
 def expand(z: Value, axes: Axes) -> Value:
@@ -88,6 +93,9 @@ class Sum(Reduction, Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return Sum(self.moved())(xs[0])
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, max(np.size(xs[0]) - np.size(zs[0]), 0))
+
 
 @primitive
 class Product(Reduction, Differential):
@@ -129,6 +137,9 @@ class Product(Reduction, Differential):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return Product(self.moved())(xs[0])
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, max(np.size(xs[0]) - np.size(zs[0]), 0))
 
 
 @primitive
@@ -175,6 +186,13 @@ class Extremum(Reduction, Differential):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return Extremum(self.kind, self.moved())(xs[0])
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, max(np.size(xs[0]) - np.size(zs[0]), 0))
+
+    @property
+    def kinks(self) -> NonSmooth | None:
+        return kinks.EXTREMUM
+
 
 @primitive
 class FlatReduction(Reduction, Flat):
@@ -197,6 +215,13 @@ class FlatReduction(Reduction, Flat):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return FlatReduction(self.kind, self.moved())(xs[0])
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, max(np.size(xs[0]) - np.size(zs[0]), 0))
+
+    @property
+    def kinks(self) -> NonSmooth | None:
+        return kinks.EXTREMAL_INDEX if self.kind in ("argmax", "argmin") else None
+
 
 @primitive
 class ArgSort(Flat):
@@ -212,3 +237,10 @@ class ArgSort(Flat):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return ArgSort(self.axis + 1)(xs[0])
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, np.size(xs[0]) * math.ceil(math.log2(max(np.shape(xs[0])[self.axis], 1))))
+
+    @property
+    def kinks(self) -> NonSmooth | None:
+        return kinks.ORDER

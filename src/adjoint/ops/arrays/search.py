@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from adjoint.ops.calculus import Flat
+from adjoint.ops import kinks
+from adjoint.ops.calculus import Flat, arithmetic_flops
+from adjoint.ops.kinks import NonSmooth
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
@@ -36,6 +39,13 @@ class SearchSorted(Flat):
         below = np.less if self.side == "left" else np.less_equal
         return np.sum(below(a, np.expand_dims(v, -1)), axis=-1)
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, np.size(xs[1]) * math.ceil(math.log2(np.size(xs[0]) + 1)))
+
+    @property
+    def kinks(self) -> NonSmooth | None:
+        return kinks.BINS
+
 
 @primitive
 class Nonzero(Flat):
@@ -43,6 +53,8 @@ class Nonzero(Flat):
 
     A guard before it says so.
     """
+
+    is_movement = True
 
     several = True
     count: int
@@ -73,3 +85,6 @@ class ArgPartition(Flat):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return ArgPartition(self.kth, self.axis + 1)(xs[0])
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * np.size(xs[0]))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.checkpointing.drift_check import sampled, warn_of_drift
-from adjoint.ops.control.base import Control, Flags, Guard, active_series, rearranged, zeros
+from adjoint.ops.control.base import Control, Flags, Guard, Run, active_series, rearranged, zeros
 from adjoint.ops.effects import silent
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
@@ -44,7 +44,7 @@ class Reversible(Control):
         """Effects in layers happen in any case: they have no place for a condition."""
         raise TypeError("reversible layers have no effects")
 
-    def parameters(self, xs: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
+    def layer_arguments(self, xs: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
         """The parameters of each layer, and the state."""
         out: list[list[Any]] = []
         at = 0
@@ -54,10 +54,13 @@ class Reversible(Control):
         return out, list(xs[at:])
 
     def evaluate(self, *xs: Value) -> Value:
-        parameters, state = self.parameters(xs)
+        return tuple(self.unroll(xs, interpret))
+
+    def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
+        parameters, state = self.layer_arguments(xs)
         for layer, own in zip(self.layers, parameters, strict=True):
-            state = interpret(layer, [*own, *state])
-        return tuple(state)
+            state = run(layer, [*own, *state])
+        return state
 
     def result_type(self, *types: ArrayType) -> Any:
         return self.layers[-1].output_types
@@ -69,7 +72,7 @@ class Reversible(Control):
         layers: list[Program] = []
         inverses: list[Program] = []
         flags: list[Flags] = []
-        parts, _ = self.parameters(active)
+        parts, _ = self.layer_arguments(active)
         for layer, inverse, own in zip(self.layers, self.inverses, parts, strict=True):
             moving = tuple(t.differentiable for t in layer.input_types[len(own) :])
             flags.append((*own, *moving))
@@ -83,7 +86,7 @@ class Reversible(Control):
 
     def _series(self, series: Sequence[list[Value]], order: int, programs: Any) -> list[list[Value]]:
         chain, flags = self._lifted(order, active_series(series), programs)
-        parameters, state = self.parameters(series)
+        parameters, state = self.layer_arguments(series)
         flat: list[Value] = []
         for own, moving in zip(parameters, flags, strict=True):
             flat += _with_higher(own, moving, order)
@@ -106,8 +109,8 @@ class Reversible(Control):
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
         size, programs = trace.size, trace.programs
-        flags, _ = self.parameters(mapped)
-        values, state = self.parameters(list(zip(xs, mapped, strict=True)))
+        flags, _ = self.layer_arguments(mapped)
+        values, state = self.layer_arguments(list(zip(xs, mapped, strict=True)))
 
         def batched(program: Program, own: Sequence[bool]) -> Program:
             count = len(program.inputs) - len(own)
@@ -125,14 +128,14 @@ class Reversible(Control):
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
     ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
-        parameters, first = self.parameters(xs)
+        parameters, first = self.layer_arguments(xs)
         out = tuple(self(*xs))
         held = tuple(tuple(trace.captured.hold(x) for x in own) for own in parameters)
         return out, (held, out, trace.programs, sampled(first))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         parameters, state, programs, kept = xs
-        flags, first = self.parameters(wanted)
+        flags, first = self.layer_arguments(wanted)
         found: list[Value] = []
         cts = list(ct)
         for k in range(len(self.layers) - 1, -1, -1):

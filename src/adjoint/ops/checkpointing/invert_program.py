@@ -11,7 +11,7 @@ invertible operations is undone, and coupling layers too, where each half is cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,36 +28,6 @@ from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.record import record_program
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value
-
-# z = f(x): x from z
-FUNCTIONS: dict[str, Callable[[Value], Value]] = {
-    "negative": lambda z: -z,
-    "positive": lambda z: z,
-    "conjugate": np.conjugate,
-    "reciprocal": lambda z: 1 / z,
-    "exp": np.log,
-    "log": np.exp,
-    "exp2": np.log2,
-    "log2": np.exp2,
-    "expm1": np.log1p,
-    "log1p": np.expm1,
-    "sinh": np.arcsinh,
-    "arcsinh": np.sinh,
-    "tanh": np.arctanh,
-    "arctanh": np.tanh,
-    "arctan": np.tan,
-    "sqrt": np.square,
-    "cbrt": lambda z: z * z * z,
-    "deg2rad": np.rad2deg,
-    "rad2deg": np.deg2rad,
-}
-# z = f(x, y): the first argument from (z, y), the second from (z, x)
-OPERATIONS: dict[str, tuple[Callable[[Value, Value], Value], Callable[[Value, Value], Value]]] = {
-    "add": (lambda z, y: z - y, lambda z, x: z - x),
-    "subtract": (lambda z, y: z + y, lambda z, x: x - z),
-    "multiply": (lambda z, y: z / y, lambda z, x: z / x),
-    "divide": (lambda z, y: z * y, lambda z, x: x / z),
-}
 
 
 def inverted(program: Program, unknown: Sequence[int]) -> Program:
@@ -223,11 +193,8 @@ def _numbers(kind: ArrayType) -> Any:
 
 def _solved(op: Any, place: int, eq: Equation, z: Value, xs: list[Value]) -> Value | None:
     """An argument of an operation from its result and the other arguments; None if there is no rule."""
-    if isinstance(op, Ufunc) and eq.inputs[place].type.shape == eq.outputs[0].type.shape:
-        if op.name in FUNCTIONS and len(xs) == 1:
-            return FUNCTIONS[op.name](z)
-        if op.name in OPERATIONS:
-            return OPERATIONS[op.name][place](z, xs[1 - place])
+    if isinstance(op, Ufunc) and op.inverse and eq.inputs[place].type.shape == eq.outputs[0].type.shape:
+        return op.inverse[place](z, *[x for i, x in enumerate(xs) if i != place])
     if isinstance(op, Mark):
         return z
     if isinstance(op, Reshape):

@@ -23,6 +23,8 @@ from adjoint.program.types import ArrayType, Value
 class Mark(Linear):
     """The identity: gives a value a name, by which policies know it."""
 
+    is_view = True
+
     name: str
 
     def evaluate(self, *xs: Value) -> Value:

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.checkpointing.step import backwards, pruned, strong
-from adjoint.ops.control.base import Control, Flags, Guard, active_series, zeros
+from adjoint.ops.control.base import Control, Flags, Guard, Run, active_series, zeros
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.counted_loop import Higher, inner, lanes
-from adjoint.program.evaluate import Evaluator
+from adjoint.program.evaluate import Evaluator, evaluated_by
 from adjoint.program.op import primitive
 from adjoint.program.program import Program
 from adjoint.program.types import ArrayType, Value, type_of
@@ -55,8 +55,14 @@ class Rewind(Control):
     stored: bool
     stretch: Program | None = None  # many turns at once: (first turn, how many, constants, carry, arrays) → carry
 
+    unrolls = False  # the states are read from buffers
+
     def programs(self) -> dict[str, Program]:
         return {"body": self.loop.body, "turn": self.turn}
+
+    def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
+        with evaluated_by(run):
+            return list(self.evaluate(*xs))
 
     def guarded(self, guard: Guard) -> tuple[Control, int | None]:
         raise TypeError("the way back has no effects")

@@ -14,11 +14,11 @@ import numpy as np
 
 from adjoint.ops.checkpointing.reverse import rewind_of
 from adjoint.ops.checkpointing.schedule import Keeper, Plan
-from adjoint.ops.control.base import Flags
+from adjoint.ops.control.base import Flags, Run
 from adjoint.ops.control.conditional_loop import Repeated
 from adjoint.ops.control.counted_loop import Columns, Turns
 from adjoint.ops.effects import silent
-from adjoint.program.evaluate import Evaluator
+from adjoint.program.evaluate import Evaluator, evaluated_by
 from adjoint.program.op import primitive
 from adjoint.program.program import Program
 from adjoint.program.types import ArrayType, Value
@@ -65,6 +65,13 @@ class Reversal:
 
 class Keeping:
     """Loops that keep states: reverse mode needs nothing else."""
+
+    unrolls = False  # the states go to buffers
+
+    def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
+        loop: Any = self
+        with evaluated_by(run):
+            return list(loop.evaluate(*xs))
 
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any

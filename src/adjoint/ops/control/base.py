@@ -25,6 +25,7 @@ from adjoint.program.types import ArrayType, Value, type_of
 Flags = tuple[bool, ...]
 Derive = Callable[[Flags, Flags], tuple[Program, Flags]]  # (active inputs, forced outputs) → (program, active outputs)
 Guard = Callable[[Program], Program]
+Run = Callable[[Program, Sequence[Value]], list[Value]]
 
 
 class Control(Op):
@@ -34,14 +35,14 @@ class Control(Op):
     """
 
     several = True
-    maps_programs = True
+    is_control = True
+    unrolls = True
     saves = True
 
     @abstractmethod
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
-    ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
-        """(outputs, residuals for `pull` and `push`)."""
+    ) -> tuple[tuple[Value, ...], tuple[Any, ...]]: ...
 
     def without_checkpoints(self) -> Control:
         """The same, where reverse mode keeps all that it will read."""
@@ -49,20 +50,19 @@ class Control(Op):
         return dataclasses.replace(changed, checkpoint=None) if getattr(self, "checkpoint", None) is not None else self
 
     @abstractmethod
-    def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
-        """(outputs, tangents); None is a zero tangent."""
+    def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]: ...
 
     @abstractmethod
-    def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
-        """Outputs, each with whether it is stacked."""
+    def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]: ...
 
     @abstractmethod
-    def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
-        """Taylor coefficients of the outputs from those of the inputs."""
+    def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]: ...
 
     @abstractmethod
-    def programs(self) -> dict[str, Program]:
-        """The programs inside, by title, for printing and saving."""
+    def programs(self) -> dict[str, Program]: ...
+
+    @abstractmethod
+    def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]: ...
 
     @abstractmethod
     def guarded(self, guard: Guard) -> tuple[Control, int | None]:
@@ -106,6 +106,9 @@ def stacked(rows: Sequence[Value], kind: ArrayType) -> Value:
     Where their sizes are known only now (turns of a loop inside), shorter ones end in zeros.
     """
     shapes = [np.shape(r) for r in rows]
+    if any(isinstance(r, Traced) for r in rows):
+        longest = np.max(np.array(shapes, int).reshape(len(rows), -1), axis=0, initial=0)
+        return np.stack([r if s == tuple(longest) else _padded(r, longest) for r, s in zip(rows, shapes, strict=True)])
     if all(isinstance(n, int) for n in kind.shape) or all(s == shapes[0] for s in shapes):
         return (
             np.stack(rows) if rows else np.zeros((0, *[n if isinstance(n, int) else 0 for n in kind.shape]), kind.dtype)
@@ -114,6 +117,10 @@ def stacked(rows: Sequence[Value], kind: ArrayType) -> Value:
     for place, row, shape in zip(out, rows, shapes, strict=True):
         place[tuple(map(slice, shape))] = row
     return out
+
+
+def _padded(row: Value, shape: Sequence[int]) -> Value:
+    return np.pad(row, [(0, int(n) - m) for n, m in zip(shape, np.shape(row), strict=True)])
 
 
 def active_series(series: Sequence[list[Value]]) -> Flags:
@@ -152,10 +159,18 @@ class Cond(Control):
     def guarded(self, guard: Guard) -> tuple[Control, int | None]:
         return Cond(tuple(map(guard, self.branches))), None
 
+    def chosen(self, index: Value) -> int:
+        """The number of the branch that is taken."""
+        return min(max(int(index), 0), len(self.branches) - 1)
+
     def evaluate(self, *xs: Value) -> Value:
-        index, *operands = xs
-        which = min(max(int(index), 0), len(self.branches) - 1)
-        return tuple(interpret(self.branches[which], operands))
+        return tuple(self.unroll(xs, interpret))
+
+    def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
+        return run(self.branches[self.chosen(xs[0])], xs[1:])
+
+    def is_determined(self, xs: Sequence[Value]) -> bool:
+        return not isinstance(xs[0], Traced)
 
     def result_type(self, *types: ArrayType) -> Any:
         return self.branches[0].output_types

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.ops.control.base import Control, Guard, active_series, flat_series, grouped_series, zeros
+from adjoint.ops.control.base import Control, Guard, Run, active_series, flat_series, grouped_series, zeros
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record
@@ -50,6 +50,9 @@ class Call(Control):
 
     def evaluate(self, *xs: Value) -> Value:
         return tuple(_runner[0](self.program, xs))
+
+    def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
+        return run(self.program, xs)
 
     def result_type(self, *types: ArrayType) -> Any:
         return self.program.output_types

@@ -115,11 +115,9 @@ def guards_first(program: Program) -> Program:
 
 def _acts(eq: Equation) -> bool:
     """Whether an equation does something that must not be done twice."""
-    return not isinstance(eq.op, Expect) and (eq.op.effect or any(map(has_effects, _inner(eq.op))))
-
-
-def _inner(op: Any) -> Sequence[Program]:
-    return list(op.programs().values()) if hasattr(op, "programs") else []
+    return not isinstance(eq.op, Expect) and (
+        eq.op.effect is not None or any(map(has_effects, eq.op.programs().values()))
+    )
 
 
 def _needed(program: Program, last: int) -> tuple[set[int], set[int]]:

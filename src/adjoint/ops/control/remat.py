@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.ops.checkpointing.policies import Mark, Policy
-from adjoint.ops.control.base import Control, Flags, Guard, active_series, flat_series, grouped_series, zeros
+from adjoint.ops.control.base import Control, Flags, Guard, Run, active_series, flat_series, grouped_series, zeros
 from adjoint.ops.effects import silent, silent_operation
 from adjoint.program.op import primitive
 from adjoint.program.program import Equation, Program, Var, interpret
@@ -42,6 +42,9 @@ class Checkpoint(Control):
         if known is not None and all(x is k for x, k in zip(xs, known[0], strict=True)):
             return known[1]
         return tuple(interpret(self.program, xs))
+
+    def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
+        return run(self.program, xs)
 
     def result_type(self, *types: ArrayType) -> Any:
         return self.program.output_types

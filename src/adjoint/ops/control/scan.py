@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.checkpointing import invertible, scan
-from adjoint.ops.control.base import Flags, zeros
+from adjoint.ops.control.base import Flags, Run, zeros
 from adjoint.ops.control.counted_loop import Columns, Turns, inner
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
@@ -27,6 +27,8 @@ class Scan(Turns):
 
     Results: last carry, then stacked ys.
     """
+
+    size_fields = ("length",)
 
     body: Program
     constants: int
@@ -43,15 +45,21 @@ class Scan(Turns):
         return f"scan[length={self.length}{', reverse' if self.reverse else ''}{kept}]"
 
     def evaluate(self, *xs: Value) -> Value:
+        body = Evaluator(self.body)
+        return tuple(self.unroll(xs, lambda _, args: body(args)))
+
+    def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
         constants, carry, arrays = self.split(xs)
         length = self.length if self.length is not None else len(arrays[0])
         columns = Columns(self.body.output_types[self.carries :], length)
-        turn = Evaluator(self.body)
         for t in range(length - 1, -1, -1) if self.reverse else range(length):
-            out = turn([*constants, *carry, *[a[t] for a in arrays]])
+            out = run(self.body, [*constants, *carry, *[a[t] for a in arrays]])
             carry = out[: self.carries]
             columns.put(t, out[self.carries :])
-        return (*carry, *columns.finished())
+        return [*carry, *columns.finished()]
+
+    def is_determined(self, xs: Sequence[Value]) -> bool:
+        return isinstance(self.length, int) or isinstance(np.shape(self.split(xs)[2][0])[0], int)
 
     def result_type(self, *types: ArrayType) -> Any:
         _, carry, arrays = self.split(types)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.checkpointing import scan
-from adjoint.ops.control.base import Flags, stacked, zeros
+from adjoint.ops.control.base import Flags, Run, stacked, zeros
 from adjoint.ops.control.conditional_loop import Repeated
 from adjoint.ops.control.counted_loop import inner
 from adjoint.ops.control.scan import Scan, ScanRecord
@@ -22,6 +22,7 @@ from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
+from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Size, Value, type_of
 
 
@@ -36,16 +37,21 @@ class While(Repeated):
     checkpoint: Any = None
 
     def evaluate(self, *xs: Value) -> Value:
+        condition, body = Evaluator(self.condition), Evaluator(self.body)
+        return tuple(self.unroll(xs, lambda program, args: (body if program is self.body else condition)(args)))
+
+    def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
         test, constants, carry = self.parts(xs)
         rows: list[list[Value]] = []
-        goes_on, turn = Evaluator(self.condition), Evaluator(self.body)
-        while bool(goes_on([*test, *carry])[0]):
-            out = turn([*constants, *carry])
+        while bool(run(self.condition, [*test, *carry])[0]):
+            out = run(self.body, [*constants, *carry])
             carry = out[: self.carries]
             rows.append(out[self.carries :])
         types = self.body.output_types[self.carries :]
-        ys = [stacked([r[j] for r in rows], t) for j, t in enumerate(types)]
-        return (*carry, *ys)
+        return [*carry, *[stacked([r[j] for r in rows], t) for j, t in enumerate(types)]]
+
+    def is_determined(self, xs: Sequence[Value]) -> bool:
+        return not any(isinstance(x, Traced) for x in xs)
 
     def result_type(self, *types: ArrayType) -> Any:
         carry = [ArrayType(t.shape, t.dtype) for t in self.parts(types)[2]]

@@ -10,8 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops import kinks
 from adjoint.ops.calculus import Differential, total
 from adjoint.ops.elementwise.pointwise import (
+    CHEAP,
+    EXPONENTIAL,
+    FREE,
+    PRODUCT,
+    QUOTIENT,
+    REMAINDER,
     Factor,
     LinearUfunc,
     ProductUfunc,
@@ -25,7 +32,7 @@ from adjoint.ops.elementwise.pointwise import (
     spread,
 )
 from adjoint.program.trace import Traced
-from adjoint.program.types import Value
+from adjoint.program.types import ArrayType, Value
 
 _TRACED: Any = Traced  # as Any: a test against it leaves the value Any
 ONE: Factor | None = None  # the partial 1: nothing to multiply with, nothing to keep
@@ -136,19 +143,21 @@ class ConjugateUfunc(LinearUfunc):
         return None if term is None else np.conjugate(term)
 
 
-add = LinearUfunc(np.add, [ONE, ONE])
-subtract = LinearUfunc(np.subtract, [ONE, minus_one])
-negative = LinearUfunc(np.negative, [minus_one])
-positive = LinearUfunc(np.positive, [ONE])
-conjugate = ConjugateUfunc(np.conjugate, [ONE])
-degrees = smooth(np.degrees, lambda: 180.0 / np.pi)
-radians = smooth(np.radians, lambda: np.pi / 180.0)
-rad2deg = smooth(np.rad2deg, lambda: 180.0 / np.pi)
-deg2rad = smooth(np.deg2rad, lambda: np.pi / 180.0)
+add = LinearUfunc(np.add, [ONE, ONE], work=CHEAP, inverse=(lambda z, y: z - y, lambda z, x: z - x))
+subtract = LinearUfunc(np.subtract, [ONE, minus_one], work=CHEAP, inverse=(lambda z, y: z + y, lambda z, x: x - z))
+negative = LinearUfunc(np.negative, [minus_one], work=FREE, inverse=(lambda z: -z,))
+positive = LinearUfunc(np.positive, [ONE], work=FREE, inverse=(lambda z: z,))
+conjugate = ConjugateUfunc(np.conjugate, [ONE], work=FREE, inverse=(np.conjugate,))
+degrees = smooth(np.degrees, lambda: 180.0 / np.pi, work=CHEAP)
+radians = smooth(np.radians, lambda: np.pi / 180.0, work=CHEAP)
+rad2deg = smooth(np.rad2deg, lambda: 180.0 / np.pi, work=CHEAP, inverse=(np.deg2rad,))
+deg2rad = smooth(np.deg2rad, lambda: np.pi / 180.0, work=CHEAP, inverse=(np.rad2deg,))
 
 
 class DivideUfunc(SmoothUfunc):
     """z = x / y. Its series comes from z y = x: zₖ = (xₖ - Σ yⱼ zₖ₋ⱼ) / y₀, over j = 1 … k."""
+
+    linear_arguments = (0,)
 
     def coefficient(self, k: int, xs: Sequence[Any], z: Any) -> Value:
         x, y = xs
@@ -180,6 +189,15 @@ class PowerUfunc(SmoothUfunc):
         at_zero = self.push(xs, z, dxs)  # there the rate in terms of z has no meaning
         return np.where(zero, at_zero, z * rate)  # pyright: ignore[reportUnknownVariableType]
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        if np.ndim(xs[1]) == 0 and xs[1] in (2, 3, -1, 0.5, -0.5):
+            each = 1 if xs[1] in (2, -1, 0.5) else 2
+            return each * np.size(zs[0]) * (6 if any(np.iscomplexobj(x) for x in xs) else 1), 0
+        return super().flops(xs, zs)
+
+    def may_raise(self, *types: ArrayType) -> bool:
+        return all(t.dtype.kind in "biu" for t in types)  # integers to negative integer powers
+
 
 def whole_power(x: Value, n: int) -> Value:
     """xⁿ by products."""
@@ -192,38 +210,55 @@ def whole_power(x: Value, n: int) -> Value:
     return np.ones_like(x) if result is None else result
 
 
-multiply = ProductUfunc(np.multiply, [other, itself])
-divide = DivideUfunc(np.divide, [inverse, lambda y, z: -z / y], singular=True)
-power = PowerUfunc(np.power, [_power_base, _power_exponent], singular=True)
-float_power = PowerUfunc(np.float_power, [_power_base, _power_exponent], singular=True)
-square = smooth(np.square, lambda x: 2.0 * x)
-reciprocal = smooth(np.reciprocal, lambda z: -z * z, singular=True)
-sqrt = smooth(np.sqrt, lambda z: 0.5 / z, singular=True)
-cbrt = smooth(np.cbrt, lambda z: 1.0 / (3.0 * z * z), singular=True)
-hypot = smooth(np.hypot, _by_distance, lambda y, z: _by_distance(y, z))
+multiply = ProductUfunc(np.multiply, [other, itself], work=PRODUCT, inverse=(lambda z, y: z / y, lambda z, x: z / x))
+divide = DivideUfunc(
+    np.divide,
+    [inverse, lambda y, z: -z / y],
+    singular=True,
+    work=QUOTIENT,
+    inverse=(lambda z, y: z * y, lambda z, x: x / z),
+)
+power = PowerUfunc(np.power, [_power_base, _power_exponent], singular=True, kinks=kinks.BASE)
+float_power = PowerUfunc(np.float_power, [_power_base, _power_exponent], singular=True, kinks=kinks.BASE)
+square = smooth(np.square, lambda x: 2.0 * x, work=PRODUCT)
+reciprocal = smooth(np.reciprocal, lambda z: -z * z, singular=True, work=QUOTIENT, inverse=(lambda z: 1 / z,))
+sqrt = smooth(np.sqrt, lambda z: 0.5 / z, singular=True, work=REMAINDER, kinks=kinks.ROOT, inverse=(np.square,))
+cbrt = smooth(
+    np.cbrt,
+    lambda z: 1.0 / (3.0 * z * z),
+    singular=True,
+    work=EXPONENTIAL,
+    kinks=kinks.ROOT,
+    inverse=(lambda z: z * z * z,),
+)
+hypot = smooth(np.hypot, _by_distance, lambda y, z: _by_distance(y, z), kinks=kinks.LENGTH)
 ldexp = smooth(np.ldexp, lambda y: 2.0**y, _zero)
 
-absolute = AbsoluteUfunc(np.absolute, [lambda x: np.sign(x)])
-sign = SignUfunc(np.sign, [lambda x: 0.0 * x])
-fabs = smooth(np.fabs, lambda x: np.sign(x))
-maximum = smooth(np.maximum, _larger, lambda x, y: _larger(y, x))
-minimum = smooth(np.minimum, _smaller, lambda x, y: _smaller(y, x))
+absolute = AbsoluteUfunc(np.absolute, [lambda x: np.sign(x)], work=CHEAP, kinks=kinks.CORNER)
+sign = SignUfunc(np.sign, [lambda x: 0.0 * x], work=CHEAP, kinks=kinks.SIGN)
+fabs = smooth(np.fabs, lambda x: np.sign(x), work=CHEAP, kinks=kinks.CORNER)
+maximum = smooth(np.maximum, _larger, lambda x, y: _larger(y, x), work=CHEAP, kinks=kinks.SHARE)
+minimum = smooth(np.minimum, _smaller, lambda x, y: _smaller(y, x), work=CHEAP, kinks=kinks.SHARE)
 # a tie splits equally; where one side is NaN the other is chosen
 fmax = smooth(
     np.fmax,
     lambda x, y, z: np.where(np.equal(x, y), 0.5, _chosen(x, z)),
     lambda x, y, z: np.where(np.equal(x, y), 0.5, _chosen(y, z)),
+    work=CHEAP,
+    kinks=kinks.SHARE,
 )
 fmin = smooth(
     np.fmin,
     lambda x, y, z: np.where(np.equal(x, y), 0.5, _chosen(x, z)),
     lambda x, y, z: np.where(np.equal(x, y), 0.5, _chosen(y, z)),
+    work=CHEAP,
+    kinks=kinks.SHARE,
 )
-remainder = smooth(np.remainder, ONE, lambda x, y: -np.floor(x / y))
-fmod = smooth(np.fmod, ONE, lambda x, y: -np.trunc(x / y))
-copysign = smooth(np.copysign, lambda x, z: np.where(np.signbit(x) == np.signbit(z), 1.0, -1.0), _zero)
+remainder = smooth(np.remainder, ONE, lambda x, y: -np.floor(x / y), work=REMAINDER, kinks=kinks.REMAINDER)
+fmod = smooth(np.fmod, ONE, lambda x, y: -np.trunc(x / y), work=REMAINDER)
+copysign = smooth(np.copysign, lambda x, z: np.where(np.signbit(x) == np.signbit(z), 1.0, -1.0), _zero, work=CHEAP)
 nextafter = smooth(np.nextafter, ONE, _zero)
-heaviside = smooth(np.heaviside, _zero, lambda x: np.where(np.equal(x, 0), 1.0, 0.0))
+heaviside = smooth(np.heaviside, _zero, lambda x: np.where(np.equal(x, 0), 1.0, 0.0), work=CHEAP, kinks=kinks.SIGN)
 logaddexp = smooth(np.logaddexp, lambda x, z: _weight(x, z), lambda y, z: _weight(y, z))
 logaddexp2 = smooth(np.logaddexp2, lambda x, z: _weight(x, z, 2.0), lambda y, z: _weight(y, z, 2.0))
 

@@ -11,18 +11,21 @@ import inspect
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Differential, Flat, Linear, Multilinear, fit, total
+from adjoint.ops.kinks import NonSmooth
 from adjoint.program.layout import Strides, elementwise_strides
 from adjoint.program.op import Op, primitive
 from adjoint.program.types import ArrayType, Value, promotion_token
 
 Factor: TypeAlias = Callable[..., Value]  # called with (x, y, z); reads those it names
 Partial: TypeAlias = Callable[[Value, Value, Value], Value]  # called with (x, y, z) all three
+# x from z; of two arguments, x from (z, y) and y from (z, x)
+Inverse: TypeAlias = tuple[Callable[..., Value], ...]
 
 
 def itself(x: Value) -> Value:
@@ -95,10 +98,26 @@ def _reads(*names: str) -> Callable[[Factor], Partial]:
     return table[names]
 
 
+class Work(NamedTuple):
+    """What one element takes: flops by the model of `ad.cost` (None: a call of an elementary function), and the price
+    in a compiled loop, in additions.
+    """
+
+    flops: int | None
+    price: float
+    complex_flops: int = 2
+
+
+FREE, CHEAP, PRODUCT = Work(0, 0.5), Work(1, 0.5), Work(1, 0.5, 6)
+QUOTIENT, REMAINDER = Work(1, 2.0, 11), Work(1, 2.0)
+EXPONENTIAL, TRIGONOMETRIC, FUNCTION = Work(None, 12.0), Work(None, 20.0), Work(None, 60.0)
+
+
 class Pointwise(Op):
     """How an elementwise primitive treats axes: broadcasting, promotion, batching."""
 
     function: ClassVar[Any]
+    work: Work = FUNCTION
 
     @property
     @abstractmethod
@@ -117,6 +136,16 @@ class Pointwise(Op):
 
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
         return elementwise_strides(types, strides, result)
+
+    def may_raise(self, *types: ArrayType) -> bool:
+        return False
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        size, each = np.size(zs[0]), self.work.flops
+        if each is None:
+            return 0, size
+        is_complex = any(np.iscomplexobj(x) for x in xs)
+        return size * (self.work.complex_flops if is_complex and each else each), 0
 
 
 def aligned(xs: Sequence[Value], mapped: Sequence[bool]) -> list[Value]:
@@ -152,11 +181,20 @@ class Ufunc(Pointwise):
     own_push: ClassVar[bool] = False  # push is not the sum of partial times tangent (|x| and conj of complex x)
 
     def __init__(
-        self, function: Any, factors: Sequence[Factor | None], *, name: str | None = None, singular: bool = False
+        self,
+        function: Any,
+        factors: Sequence[Factor | None],
+        *,
+        name: str | None = None,
+        singular: bool = False,
+        work: Work = FUNCTION,
+        kinks: NonSmooth | None = None,
+        inverse: Inverse = (),
     ) -> None:
         self.function = function  # type: ignore[misc]
         self.name = name or function.__name__
         self.singular = singular  # a partial may be infinite: zero tangents must win over it
+        self.work, self._kinks, self.inverse = work, kinks, inverse
         self.arity: int = function.nin
         raw = [tuple(inspect.signature(f).parameters) if f is not None else () for f in factors]
         self.factors = tuple(None if f is None else _reads(*names)(f) for f, names in zip(factors, raw, strict=True))
@@ -182,6 +220,10 @@ class Ufunc(Pointwise):
     @property
     def title(self) -> str:
         return self.name
+
+    @property
+    def kinks(self) -> NonSmooth | None:
+        return self._kinks
 
     def evaluate(self, *xs: Value) -> Value:
         return self.function(*xs)
@@ -287,8 +329,8 @@ class FlatUfunc(Ufunc, Flat):
 
     pointwise = False
 
-    def __init__(self, function: Any, *, name: str | None = None) -> None:
-        super().__init__(function, [None] * function.nin, name=name)
+    def __init__(self, function: Any, *, name: str | None = None, **facts: Any) -> None:
+        super().__init__(function, [None] * function.nin, name=name, **facts)
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [False] * len(wanted), False
@@ -296,9 +338,9 @@ class FlatUfunc(Ufunc, Flat):
     push, pull, coefficient = Flat.push, Flat.pull, Flat.coefficient  # type: ignore[assignment]
 
 
-def smooth(function: Any, *factors: Factor | None, name: str | None = None, singular: bool = False) -> SmoothUfunc:
-    """Declare a smooth ufunc by its partials."""
-    return SmoothUfunc(function, factors, name=name, singular=singular)
+def smooth(function: Any, *factors: Factor | None, **facts: Any) -> SmoothUfunc:
+    """Declare a smooth ufunc by its partials; `facts` are the keywords of `Ufunc`."""
+    return SmoothUfunc(function, factors, **facts)
 
 
 @primitive
@@ -306,6 +348,7 @@ class MaskedProduct(Pointwise, Multilinear):
     """ct · d, and zero wherever ct is zero, even where d is infinite or NaN: lets no NaN out of a branch not taken."""
 
     masks = True
+    work = Work(1, 1.5, 6)
 
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
         return None  # it depends on the way through the routine

@@ -21,6 +21,8 @@ class Select(Linear):
     The pull is again a select: the cotangent of the branch not taken is a true zero.
     """
 
+    is_movement = True
+
     masks = True
 
     @property
@@ -53,6 +55,8 @@ class Select(Linear):
 @primitive
 class StopGradient(Flat):
     """The identity, with derivative zero by decree."""
+
+    is_view = True
 
     @property
     def title(self) -> str:

@@ -27,6 +27,8 @@ from adjoint.program.types import ArrayType, Value, result_dtype
 class Weaken(Linear):
     """x as a Python number; a stack of them stays an array."""
 
+    is_view = True
+
     def evaluate(self, *xs: Value) -> Value:
         return np.asarray(xs[0]).item() if np.ndim(xs[0]) == 0 else xs[0]
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
-from adjoint.ops.calculus import Flat, Implicit, total
+from adjoint.ops.calculus import Flat, Implicit, arithmetic_flops, total
 from adjoint.ops.linalg.degenerate_blocks import ROUNDING
+from adjoint.ops.linalg.flops import cubic, tall
 from adjoint.ops.linalg.matrices import (
     Stacked,
     check_matrix,
@@ -90,6 +91,9 @@ class Cholesky(Stacked, Implicit):
         x = hermitian(half_triangle(np.matmul(zh, ct)))
         left = _upper(zh, x)  # L⁻ᴴ x
         return (onto_triangle(_upper(zh, adjoint_matrix(left))),)
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, cubic(xs[0]) / 3)
 
 
 @primitive
@@ -173,6 +177,9 @@ class QR(Stacked, Implicit):
         n = c.shape[-1]
         below = np.tri(n, n, -1, dtype=c.dtype)
         return c * below.T + adjoint_matrix(c * below) + spread_diagonal(real_diagonal(c))
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, tall(xs[0]))
 
 
 class RowFactors(Stacked, Implicit):
@@ -258,6 +265,9 @@ class LU(RowFactors):
                 packed[at], pivots[at], _ = getrf(packed[at])
         return packed, pivots, row_order(pivots, packed.shape[-2])
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3)
+
 
 @primitive
 class Elimination(RowFactors):
@@ -272,6 +282,9 @@ class Elimination(RowFactors):
         pivots = np.zeros((*packed.shape[:-2], min(packed.shape[-2:])), np.int32)
         pivots += np.arange(pivots.shape[-1], dtype=np.int32)
         return packed, pivots, row_order(pivots, packed.shape[-2])
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3)
 
 
 _unit_lower, _unit_upper = TriangularSolve(lower=True, unit=True), TriangularSolve(lower=False, unit=True)

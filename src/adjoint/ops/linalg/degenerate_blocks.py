@@ -77,9 +77,9 @@ class Levels(OnStacks, Differential):
     """
 
     def evaluate(self, *xs: Value) -> Value:
-        return self.written(*xs)
+        return self.expand(*xs)
 
-    def written(self, a: Value, u: Value, v: Value, w: Value) -> Value:
+    def expand(self, a: Value, u: Value, v: Value, w: Value) -> Value:
         """L from simple operations, without its derivative."""
         return spread_diagonal(w).astype(v.dtype)
 
@@ -121,12 +121,12 @@ class ByLevels(Implicit):
     def change_adjoint(self, z: Value, ct: Value) -> Value:
         """L̄ from the cotangent of that."""
 
-    def written(self, levels: Value, y: Value) -> Value:
+    def expand(self, levels: Value, y: Value) -> Value:
         """Z from simple operations, without the derivative in L."""
         return self.formula(real_diagonal(levels), y)
 
     def evaluate(self, *xs: Value) -> Value:
-        return self.written(*xs)
+        return self.expand(*xs)
 
     def result_type(self, *types: ArrayType) -> Any:
         levels, y = types

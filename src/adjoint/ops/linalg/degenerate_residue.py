@@ -71,9 +71,9 @@ class Unreached(OnStacks, Differential):
     """Zero; its derivative is `unreached`. Arguments A, U, V, w; U, V and w count as what A makes of them."""
 
     def evaluate(self, *xs: Value) -> Value:
-        return self.written(*xs)
+        return self.expand(*xs)
 
-    def written(self, a: Value, u: Value, v: Value, w: Value) -> Value:
+    def expand(self, a: Value, u: Value, v: Value, w: Value) -> Value:
         """Zeros."""
         return np.zeros((*w.shape[:-1], u.shape[-2] + v.shape[-2], w.shape[-1]), v.dtype)
 
@@ -119,9 +119,9 @@ class Unseen(OnStacks, Differential):
     """
 
     def evaluate(self, *xs: Value) -> Value:
-        return self.written(*xs)
+        return self.expand(*xs)
 
-    def written(self, x: Value, y: Value, w: Value) -> Value:
+    def expand(self, x: Value, y: Value, w: Value) -> Value:
         """From simple operations."""
         number = w.dtype.type
         return np.where(np.logical_and(astray(x, w), astray(y, w)), number(np.nan), number(0))
@@ -157,9 +157,9 @@ class Unsure(OnStacks, Differential):
     """
 
     def evaluate(self, *xs: Value) -> Value:
-        return self.written(*xs)
+        return self.expand(*xs)
 
-    def written(self, x: Value, w: Value, spared: Value) -> Value:
+    def expand(self, x: Value, w: Value, spared: Value) -> Value:
         """From simple operations."""
         number = x.dtype.type
         lost = np.logical_and(astray(x, w), np.logical_not(spared))
@@ -191,9 +191,9 @@ class Slopes(OnStacks, Differential):
     """
 
     def evaluate(self, *xs: Value) -> Value:
-        return self.written(*xs)
+        return self.expand(*xs)
 
-    def written(self, strays: Value, slopes: Value) -> Value:
+    def expand(self, strays: Value, slopes: Value) -> Value:
         """G from simple operations, without the derivative in S."""
         dtype = np.result_type(strays.dtype, slopes.dtype)
         g = spread_diagonal(slopes).astype(dtype)

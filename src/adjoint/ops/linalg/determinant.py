@@ -28,11 +28,12 @@ import numpy as np
 from adjoint.base.errors import TraceError
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.arrays.rearrange import Convert
-from adjoint.ops.calculus import Differential, Flat
+from adjoint.ops.calculus import Differential, Flat, arithmetic_flops
 from adjoint.ops.control.while_loop import While
 from adjoint.ops.elementwise.pointwise import masked_multiply
 from adjoint.ops.linalg.degenerate_blocks import OnStacks
 from adjoint.ops.linalg.det_series import coefficient_on_circle
+from adjoint.ops.linalg.flops import cubic
 from adjoint.ops.linalg.matrices import (
     Stacked,
     check_square,
@@ -94,6 +95,9 @@ class RegularDeterminant(Scalar, Differential):
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         return (per_matrix(ct * np.conjugate(z)) * adjoint_matrix(Inverse()(xs[0])),)
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3)
+
 
 @primitive
 class SingularFrame(Stacked, Flat):
@@ -154,6 +158,9 @@ class Determinant(Scalar, Differential):
         if k <= 3 or terms[0].shape[-1] <= 3:
             return super().coefficient(k, xs, z)
         return coefficient_on_circle(Determinant(), k, terms)
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3)
 
 
 @primitive
@@ -345,3 +352,6 @@ class SignLogDeterminant(Stacked, Differential):
         if weight is None:
             return (None,)
         return (masked_multiply(per_matrix(weight), adjoint_matrix(self.inverse(xs[0], sign))),)
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3)

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
-from adjoint.ops.calculus import Differential, Flat, Implicit, fit, total
+from adjoint.ops.calculus import Differential, Flat, Implicit, arithmetic_flops, fit, total
 from adjoint.ops.linalg.degenerate_basis import Framed, InFrame, may_coincide
 from adjoint.ops.linalg.degenerate_blocks import ROUNDING, OnStacks, Turning, beside, cleaned, coincide
 from adjoint.ops.linalg.degenerate_residue import Slopes, Unseen, Unsure, astray, even, unspared
+from adjoint.ops.linalg.flops import cubic
 from adjoint.ops.linalg.matrices import Stacked, check_square, diagonal, factor_dtype, spread_diagonal
 from adjoint.ops.linalg.solve import Solve
 from adjoint.program.op import primitive
@@ -66,7 +67,7 @@ class GeneralLevels(OnStacks, Differential):
 class GeneralTurning(Turning):
     """Ω L - L Ω = M between the blocks of complex L, Ω = 0 in them."""
 
-    def written(self, levels: Value, y: Value) -> Value:
+    def expand(self, levels: Value, y: Value) -> Value:
         return self.formula(diagonal(levels), y)
 
     def adjoint(self, levels: Value, ct: Value) -> Value:
@@ -240,6 +241,9 @@ class Eig(Stacked, InFrame, EigRules):
     def framed(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
         w, v = self(a)
         return FramedEig(), (a, w, EigFrame()(w, v, da) if may_coincide(w, False) else v)
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 25 * cubic(xs[0]))
 
 
 @primitive

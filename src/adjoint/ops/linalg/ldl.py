@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
-from adjoint.ops.calculus import Implicit, total
+from adjoint.ops.calculus import Implicit, arithmetic_flops, total
 from adjoint.ops.linalg.degenerate_blocks import ROUNDING
+from adjoint.ops.linalg.flops import cubic
 from adjoint.ops.linalg.matrices import (
     Stacked,
     check_square,
@@ -121,6 +122,9 @@ class LDL(Stacked, Implicit):
         back = np.argsort(order, axis=-1)
         a_bar = self.adjoint_of(rows(self.adjoint_of(rows(p_bar, back)), back))
         return (onto_triangle(a_bar, self.lower, self.adjoint_of),)
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, cubic(xs[0]) / 3)
 
 
 def rows(x: Value, order: Value) -> Value:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import RuleError
-from adjoint.ops.control.base import Control, Flags, Guard, active_series, rearranged, zeros
+from adjoint.ops.control.base import Control, Flags, Guard, Run, active_series, rearranged, zeros
 from adjoint.ops.effects import silent
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, Var, interpret
@@ -43,6 +43,8 @@ class LinearSolve(Control):
     for A*. Both are None when A is symmetric; or, with `symmetric` false, when A* is not known: then nothing is pulled.
     """
 
+    is_implicit = True
+
     matrix: Program
     solver: Program
     adjoint: Program | None
@@ -59,6 +61,9 @@ class LinearSolve(Control):
         if self.adjoint is not None and self.adjoint_solver is not None:
             found |= {"adjoint solver": self.adjoint_solver, "adjoint": self.adjoint}
         return found
+
+    def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
+        return run(self.solver, xs)
 
     @property
     def unknowns(self) -> int:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
-from adjoint.ops.calculus import Implicit, fit, total
+from adjoint.ops.calculus import Implicit, arithmetic_flops, fit, total
 from adjoint.ops.elementwise.pointwise import aligned
+from adjoint.ops.linalg.flops import cubic
 from adjoint.ops.linalg.matrices import Stacked, check_square, diagonal, each_matrix, factor_dtype, to_factor_dtype
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
@@ -187,3 +188,6 @@ class Schur(Stacked, Implicit):
         low_bar = omega_bar - adjoint_matrix(omega_bar)
         m_bar = total(m_bar, TriangularCommutator(adjoint=True)(t, low_bar))
         return (np.matmul(q, np.matmul(m_bar, qh)),)
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 25 * cubic(xs[0]))

@@ -13,8 +13,9 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.ops.arrays.contract import adjoint_matrix
-from adjoint.ops.calculus import Differential, Implicit, fit, total
+from adjoint.ops.calculus import Differential, Implicit, arithmetic_flops, fit, total
 from adjoint.ops.elementwise.pointwise import aligned
+from adjoint.ops.linalg.flops import cubic
 from adjoint.ops.linalg.matrices import (
     Stacked,
     as_columns,
@@ -110,6 +111,9 @@ class Solve(Equations):
     def solve(self, a: Value, b: Value) -> Value:
         return np.linalg.solve(a, b)
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3 + 2 * np.shape(xs[0])[-1] * np.size(zs[0]))
+
 
 @primitive
 class TriangularSolve(Equations):
@@ -142,6 +146,9 @@ class TriangularSolve(Equations):
         part = self.read(a)
         return np.linalg.solve(part + np.eye(a.shape[-1], dtype=part.dtype) if self.unit else part, b)
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, np.shape(xs[0])[-1] * np.size(zs[0]))
+
 
 @primitive
 class Inverse(Stacked, Differential):
@@ -168,6 +175,9 @@ class Inverse(Stacked, Differential):
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         zh = adjoint_matrix(z)
         return (-np.matmul(np.matmul(zh, ct), zh),)
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * cubic(xs[0]))
 
 
 @primitive

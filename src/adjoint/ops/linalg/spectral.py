@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
-from adjoint.ops.calculus import Implicit, total
+from adjoint.ops.calculus import Implicit, arithmetic_flops, total
 from adjoint.ops.linalg.degenerate_basis import EighFrame, Framed, InFrame, SVDFrame, may_coincide
 from adjoint.ops.linalg.degenerate_blocks import (
     ByLevels,
@@ -36,6 +36,7 @@ from adjoint.ops.linalg.degenerate_blocks import (
 )
 from adjoint.ops.linalg.degenerate_residue import Slopes, Unreached, Unseen, astray, even, unreached, unreached_adjoint
 from adjoint.ops.linalg.eigenvalues import Eig
+from adjoint.ops.linalg.flops import cubic, thin
 from adjoint.ops.linalg.matrices import (
     Stacked,
     check_matrix,
@@ -165,6 +166,9 @@ class Eigh(Stacked, InFrame, EighRules):
         turned = EighFrame()(w, v, from_triangle(da, self.lower)) if may_coincide(w, False) else v
         return FramedEigh(self.lower), (a, w, turned)
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 9 * cubic(xs[0]))
+
 
 @primitive
 class FramedEigh(Framed, EighRules):
@@ -259,6 +263,9 @@ class SVD(Stacked, InFrame, SVDRules):
         if may_coincide(s, True):
             u, vh = SVDFrame()(s, u, vh, da)
         return FramedSVD(), (a, u, s, vh)
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, thin(xs[0]))
 
 
 @primitive

@@ -11,6 +11,7 @@ even n the last) for one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,10 +66,16 @@ class Fourier(Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return Fourier(tuple(a + 1 for a in self.axes), self.sign)(xs[0])
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        lengths = [np.shape(zs[0])[a] for a in self.axes]
+        return round(5 * np.size(zs[0]) * math.log2(max(math.prod(lengths), 1))), 0
+
 
 @primitive
 class HalfSpectrum(Linear):
     """Half the spectrum of a real array along an axis, exponent -. Its adjoint is Re Σ_k z̄_k exp(2πi jk/n)."""
+
+    is_movement = True
 
     axis: int
 
@@ -90,6 +97,8 @@ class HalfSpectrum(Linear):
 @primitive
 class FromHalfSpectrum(Linear):
     """The real array of length n with half the spectrum x, times n: z_j = Re Σ_k w_k x_k exp(2πi jk/n)."""
+
+    is_movement = True
 
     axis: int
     n: int

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.ops.calculus import Multilinear, fit
+from adjoint.ops.calculus import Multilinear, arithmetic_flops, fit
 from adjoint.ops.elementwise.pointwise import conjugated
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
@@ -87,3 +87,6 @@ class VectorConvolution(Multilinear):
             for x, m in zip(xs, mapped, strict=True)
         ]
         return self(*stacked)
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return arithmetic_flops(self, xs, 2 * np.size(xs[0]) * np.shape(xs[1])[-1])

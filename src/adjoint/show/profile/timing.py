@@ -13,13 +13,6 @@ import numpy as np
 
 from adjoint.audit.flops import operations
 from adjoint.base.source import Location
-from adjoint.memory.ledger import VIEWS
-from adjoint.ops.control.base import Cond
-from adjoint.ops.control.call import Call
-from adjoint.ops.control.counted_loop import Columns
-from adjoint.ops.control.remat import Checkpoint
-from adjoint.ops.control.scan import Scan
-from adjoint.ops.control.while_loop import While
 from adjoint.ops.linalg.linear_solve import LinearSolve
 from adjoint.program.program import Equation, Program, Var, last_uses
 from adjoint.program.types import Value
@@ -156,7 +149,7 @@ class _Walk:
         if self.counting:
             site = self.sites[place]
             site.calls += 1
-            site.nbytes += 0 if isinstance(op, VIEWS) else sum(np.asarray(v).nbytes for v in (*xs, *zs))
+            site.nbytes += 0 if op.is_view else sum(np.asarray(v).nbytes for v in (*xs, *zs))
             site.flops += sum(operations(op, xs, zs) or (0, 0))
         return zs
 
@@ -180,24 +173,9 @@ class _Walk:
 
     def inside(self, op: Any, xs: list[Value], place: int) -> Sequence[Value] | None:
         """The results of a primitive that holds programs which are walked through; None for all others."""
-        if isinstance(op, Call | Checkpoint):
-            return self.run(op.program, xs, place)
         if isinstance(op, LinearSolve):
             return self.solve(op, xs, place)
-        if isinstance(op, Cond):
-            return self.run(op.branches[min(max(int(xs[0]), 0), len(op.branches) - 1)], xs[1:], place)
-        if isinstance(op, Scan):
-            constants, carry, arrays = op.split(xs)
-            length = op.length if op.length is not None else len(arrays[0])
-            columns = Columns(op.body.output_types[op.carries :], length)
-            for t in range(length - 1, -1, -1) if op.reverse else range(length):
-                out = self.run(op.body, [*constants, *carry, *[a[t] for a in arrays]], place)
-                carry = out[: op.carries]
-                columns.put(t, out[op.carries :])
-            return [*carry, *columns.finished()]
-        if isinstance(op, While):
-            return self.turns(op, xs, place)
-        return None
+        return op.unroll(xs, lambda program, args: self.run(program, args, place)) if op.unrolls else None
 
     def solve(self, op: LinearSolve, xs: list[Value], place: int) -> list[Value]:
         """Solvers have Python loops of their own, which are quicker than their programs: the programs give the shares
@@ -213,15 +191,3 @@ class _Walk:
         for k in range(start, len(self.seconds)):
             self.seconds[k] *= spent / parts if parts else 0.0
         return out
-
-    def turns(self, op: While, xs: list[Value], place: int) -> list[Value]:
-        test, constants, carry = op.parts(xs)
-        rows: list[list[Value]] = []
-        while bool(self.run(op.condition, [*test, *carry], place)[0]):
-            out = self.run(op.body, [*constants, *carry], place)
-            carry = out[: op.carries]
-            rows.append(out[op.carries :])
-        columns = Columns(op.body.output_types[op.carries :], len(rows))
-        for t, row in enumerate(rows):
-            columns.put(t, row)
-        return [*carry, *columns.finished()]

@@ -251,7 +251,7 @@ def _stacked_result(eq: Equation, xs: list[Value], lanes: list[bool], turns: int
 
 def _has_rule(eq: Equation) -> bool:
     """Whether an equation can be done for all turns at once."""
-    return len(eq.outputs) == 1 and not eq.op.several and not acts(eq.op) and not hasattr(eq.op, "programs")
+    return len(eq.outputs) == 1 and not eq.op.several and not acts(eq.op) and not eq.op.is_control
 
 
 def _is_cheap(eq: Equation) -> bool:

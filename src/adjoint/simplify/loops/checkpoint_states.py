@@ -240,10 +240,7 @@ def write_rewind(op: Rewind, xs: Sequence[Value]) -> list[Value]:
 
 
 def write_reversible(op: Reversible, xs: Sequence[Value]) -> list[Value]:
-    parameters, state = op.parameters(xs)
-    for layer, own in zip(op.layers, parameters, strict=True):
-        state = interpret(layer, [*own, *state])
-    return state
+    return op.unroll(xs, interpret)
 
 
 class _Rewinding:

@@ -11,20 +11,15 @@ import dataclasses
 import math
 from collections.abc import Iterable
 
-from adjoint.ops.arrays.contract import Einsum, MatMul
-from adjoint.ops.arrays.rearrange import Concatenate, Convert, Pad
-from adjoint.ops.arrays.reduce import Reduction
-from adjoint.ops.elementwise.pointwise import Pointwise
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import Value
-from adjoint.simplify.costs import VIEWS, cost, elements
+from adjoint.simplify.costs import cost, elements
 from adjoint.simplify.loops.parts import Loop, acts, opened
 
 SETTLED = "_without_invariants"  # on an equation: there is nothing to do, as long as it is this equation
 SMALL = 64  # elements: a value of that size may always move out
 CHEAP = 1.0  # cost of an element that is not worth being read from memory
 # what cannot fail once its types are right
-SURE = (*VIEWS, Pointwise, Concatenate, Convert, Pad, MatMul, Einsum)
 
 
 def with_invariants_outside(program: Program) -> Program:
@@ -105,20 +100,12 @@ def _chosen(equations: list[Equation], known: set[Var], sure: bool) -> set[Equat
 def _may_move(eq: Equation, sure: bool) -> bool:
     if acts(eq.op) or not eq.outputs:
         return False
-    return sure or (isinstance(eq.op, SURE) and not _may_raise(eq)) or _is_safe_reduction(eq)
-
-
-def _may_raise(eq: Equation) -> bool:
-    return eq.outputs[0].type.dtype.kind in "iu" and eq.op.title == "power"
-
-
-def _is_safe_reduction(eq: Equation) -> bool:
-    return isinstance(eq.op, Reduction) and elements(eq.inputs[0].type) > 0
+    return sure or not eq.op.may_raise(*[a.type for a in eq.inputs])
 
 
 def _is_worth_it(eq: Equation) -> bool:
     size = sum(elements(v.type) for v in eq.outputs)
-    if isinstance(eq.op, VIEWS):
+    if eq.op.is_view:
         return size <= SMALL and any(elements(a.type) > size for a in eq.inputs)
     if size <= SMALL:
         return True

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from adjoint.ops.control.base import Cond, rearranged
 from adjoint.program.program import Atom, Equation, Program, Var
+from adjoint.program.subprograms import map_programs
 from adjoint.simplify.loops.parts import Loop, acts, inner_programs, opened
-from adjoint.simplify.subprograms import map_programs
 
 SETTLED = "_without_dead_parts"  # on an equation all of whose results are read: there is nothing to do
 

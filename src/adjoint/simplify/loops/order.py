@@ -45,7 +45,7 @@ def reshape_loops(program: Program) -> Program:
 
 
 def _passed(program: Program, passes: Sequence[Callable[[Program], Program]]) -> Program:
-    if any(hasattr(eq.op, "programs") for eq in program.equations):
+    if any("programs" in eq.op.stated for eq in program.equations):
         for each in passes:
             program = each(program)
     return program

@@ -15,8 +15,8 @@ from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.subprograms import map_programs
 from adjoint.program.types import Value
-from adjoint.simplify.subprograms import map_programs
 
 Renaming: TypeAlias = dict[Var, Atom]
 
@@ -183,7 +183,7 @@ def _has_acts(program: Program) -> bool:
 
 def inner_programs(op: Any) -> Sequence[Program]:
     """The programs inside an operation; all that have some give several results."""
-    return tuple(op.programs().values()) if op.several and hasattr(op, "programs") else ()
+    return tuple(op.programs().values())
 
 
 def inside_first(change: Callable[[Program], Program]) -> Callable[[Program], Program]:

@@ -24,7 +24,7 @@ WEIGHED = "_weighed_against"  # on an equation: the loops whose residuals it rea
 
 def with_recomputed_residuals(program: Program) -> Program:
     """The program with the residuals between its loops chosen anew."""
-    if sum(hasattr(eq.op, "carries") for eq in program.equations) < 2:
+    if sum(eq.op.is_loop for eq in program.equations) < 2:
         return program
     while True:  # a pair at a time: one that has changed may leave less to the next
         changed = _first_change(program)
