@@ -120,7 +120,7 @@ def describe_result(result: Any) -> str:
 
 def check_argnums(argnums: Any, transformation: str) -> None:
     """Refuse what names no argument: `grad(f, x)` for `grad(f)(x)`."""
-    several = list(argnums) if isinstance(argnums, list | tuple) else [argnums]
+    several: list[Any] = list(cast(Any, argnums)) if isinstance(argnums, list | tuple) else [argnums]
     if not all(isinstance(a, int | str | np.integer) and not isinstance(a, bool) for a in several):
         raise TypeError(
             f"{transformation}: argnums says which arguments are meant, by position or by name, one or a tuple "

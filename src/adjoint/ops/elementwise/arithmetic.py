@@ -13,12 +13,6 @@ import numpy as np
 from adjoint.ops import kinks
 from adjoint.ops.calculus import Differential, total
 from adjoint.ops.elementwise.pointwise import (
-    CHEAP,
-    EXPONENTIAL,
-    FREE,
-    PRODUCT,
-    QUOTIENT,
-    REMAINDER,
     Factor,
     LinearUfunc,
     ProductUfunc,
@@ -31,6 +25,7 @@ from adjoint.ops.elementwise.pointwise import (
     smooth,
     spread,
 )
+from adjoint.ops.elementwise.work import CHEAP, EXPONENTIAL, FREE, PRODUCT, QUOTIENT, REMAINDER
 from adjoint.program.trace import Traced
 from adjoint.program.types import ArrayType, Value
 

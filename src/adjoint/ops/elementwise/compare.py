@@ -6,7 +6,8 @@ import numpy as np
 
 from adjoint.ops import kinks
 from adjoint.ops.calculus import Flat
-from adjoint.ops.elementwise.pointwise import CHEAP, FREE, REMAINDER, FlatUfunc, Pointwise
+from adjoint.ops.elementwise.pointwise import FlatUfunc, Pointwise
+from adjoint.ops.elementwise.work import CHEAP, FREE, REMAINDER
 from adjoint.program.op import primitive
 from adjoint.program.types import Value
 

@@ -6,7 +6,8 @@
 import numpy as np
 
 from adjoint.ops import kinks
-from adjoint.ops.elementwise.pointwise import EXPONENTIAL, TRIGONOMETRIC, result, smooth
+from adjoint.ops.elementwise.pointwise import result, smooth
+from adjoint.ops.elementwise.work import EXPONENTIAL, TRIGONOMETRIC
 from adjoint.program.types import Value, type_of
 
 LOG2, LOG10 = float(np.log(2.0)), float(np.log(10.0))

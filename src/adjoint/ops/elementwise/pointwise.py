@@ -11,12 +11,13 @@ import inspect
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Differential, Flat, Linear, Multilinear, fit, total
+from adjoint.ops.elementwise.work import FUNCTION, Work
 from adjoint.ops.kinks import NonSmooth
 from adjoint.program.layout import Strides, elementwise_strides
 from adjoint.program.op import Op, primitive
@@ -96,21 +97,6 @@ def _reads(*names: str) -> Callable[[Factor], Partial]:
         ("x", "y", "z"): lambda f: f,
     }
     return table[names]
-
-
-class Work(NamedTuple):
-    """What one element takes: flops by the model of `ad.cost` (None: a call of an elementary function), and the price
-    in a compiled loop, in additions.
-    """
-
-    flops: int | None
-    price: float
-    complex_flops: int = 2
-
-
-FREE, CHEAP, PRODUCT = Work(0, 0.5), Work(1, 0.5), Work(1, 0.5, 6)
-QUOTIENT, REMAINDER = Work(1, 2.0, 11), Work(1, 2.0)
-EXPONENTIAL, TRIGONOMETRIC, FUNCTION = Work(None, 12.0), Work(None, 20.0), Work(None, 60.0)
 
 
 class Pointwise(Op):
