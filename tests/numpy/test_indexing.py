@@ -1,5 +1,7 @@
 """Every form of index, reading and writing, against NumPy."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -161,3 +163,38 @@ def test_lists_with_traced_places() -> None:
     lanes = np.random.default_rng(0).normal(size=(4, 3, 2))
     np.testing.assert_allclose(ad.vmap(pivoted)(lanes), [pivoted(lane) for lane in lanes])
     np.testing.assert_allclose(ad.vmap(ad.jacrev(pivoted))(lanes), [ad.jacfwd(pivoted)(lane) for lane in lanes])
+
+
+# ---- lists on the right ----
+
+LISTS = {
+    "a slice": ((4,), lambda z, x: z.__setitem__(slice(1, 3), [x[0], x[1] ** 2])),
+    "a tuple with a number": ((4,), lambda z, x: z.__setitem__(slice(1, 3), (x[0] * x[2], 2))),
+    "places": ((4,), lambda z, x: z.__setitem__([0, 2], [x[0], 3.0])),
+    "a mask": ((4,), lambda z, x: z.__setitem__(np.array([True, False, True, False]), [x[1], x[2] * x[1]])),
+    "nested": ((2, 2), lambda z, x: z.__setitem__(slice(None), [[x[0], 1.0], (x[1], x[2] ** 2)])),
+    "a list of arrays": ((2, 3), lambda z, x: z.__setitem__(slice(None), [x, np.sin(x)])),
+    "a column": ((2, 3), lambda z, x: z.__setitem__((slice(None), 1), (x[1], x[2] ** 3))),
+    "one number everywhere": ((4,), lambda z, x: z.__setitem__(..., [x[0]])),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_traced_values_is_assigned(name: str) -> None:
+    shape, assign = LISTS[name]
+
+    def f(x: Any) -> Any:
+        z = ad.numpy.zeros(shape)
+        assign(z, x)
+        return z
+
+    x = np.array([0.7, -1.2, 2.0])
+    expected = np.zeros(shape)
+    assign(expected, x)
+    step = 1e-6
+    columns = [(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(ad.jit(f)(x), expected)
+    np.testing.assert_allclose(ad.vmap(f)(np.stack([x, x]))[1], expected)
+    np.testing.assert_allclose(ad.map(f, np.stack([x, x]))[1], expected)
+    for jacobian in (ad.jacfwd(f), ad.jacrev(f), ad.jit(ad.jacrev(f))):
+        np.testing.assert_allclose(jacobian(x), np.stack(columns, axis=-1), atol=1e-8)

@@ -63,3 +63,20 @@ def test_a_derivative_is_not_dropped() -> None:
     assert ad.grad(lambda x: x * ad.stop_gradient(x).item())(1.3) == 1.3
     with pytest.raises(TypeError):
         ad.grad(lambda x: np.sum(x) * float(ad.stop_gradient(x)))(np.ones(2))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8, np.bool_, anp.int16, anp.int64])
+def test_classes_of_whole_numbers(kind: Any) -> None:
+    f = lambda x: x * kind(x) + kind(x > 2)
+    for x in (2.7, 0.3, 3.0):
+        for mode in MODES.values():
+            assert mode(f, np.float64(x)) == pytest.approx(f(np.float64(x)))
+    assert ad.jit(lambda x: kind(np.argmax(x)))(np.array([1.0, 3.0])) == 1
+
+
+def test_classes_of_floats_name_the_conversion() -> None:
+    for kind in (np.float32, np.complex128):
+        with pytest.raises(TraceError, match=rf"x\.astype\(np\.{np.dtype(kind)}\)"):
+            ad.grad(lambda x, kind=kind: np.real(kind(x)))(1.3)
+    with pytest.raises(TraceError, match=r"np\.ascontiguousarray and their like"):
+        ad.grad(lambda x: np.sum(np.ascontiguousarray(x)))(np.ones(2))

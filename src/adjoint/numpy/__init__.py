@@ -40,6 +40,7 @@ from adjoint.numpy import (
     shaping,
     special,
     statistics,
+    submodules,
     ufuncs,
     windows,
     writing,
@@ -48,6 +49,7 @@ from adjoint.numpy.dispatch import LATER
 from adjoint.ops import operators
 
 operators.install()
+submodules.install()
 indexing.install()
 methods.install(lambda: sys.modules[__name__])
 

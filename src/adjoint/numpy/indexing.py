@@ -242,6 +242,7 @@ def _transposed(x: Value, axes: tuple[int, ...]) -> Value:
 
 def setitem(x: Traced, index: Any, v: Value) -> None:
     """x[index] = v."""
+    v = as_array(v) if isinstance(v, list | tuple) else v
     if not (_already_there(x, index, v) or _in_place(x, index, v)):
         settle(x, updated(x, index, v))
 
@@ -273,6 +274,7 @@ def _in_place(x: Traced, index: Any, v: Value) -> bool:
 
 def updated(x: Value, index: Any, v: Value) -> Value:
     """A copy of x with x[index] = v."""
+    v = as_array(v) if isinstance(v, list | tuple) else v
     index = index if isinstance(index, tuple) else (index,)
     if len(index) == 1 and isinstance(index[0], Traced) and index[0].dtype.kind == "b" and np.ndim(v) == 0:
         return np.where(_spread_mask(index[0], x.ndim), _fitted(v, (), x), x)

@@ -24,6 +24,7 @@ from adjoint.program.trace import Traced, concrete, refuse_conversion
 from adjoint.program.types import Value
 
 _frame: Callable[[int], FrameType] = sys._getframe
+NUMPY = "NumPy (np.asarray, np.array, a class such as np.float32, or a method of a plain array)"
 
 
 def refuse_decision(x: Traced) -> None:
@@ -112,11 +113,16 @@ def _number(module: str, how: Callable[[Any], Any]) -> Callable[[Traced], Any]:
     return method
 
 
-def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
+def _refuse_array(self: Traced, dtype: Any = None, **kwargs: Any) -> Any:
     """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods
     of plain arrays).
+
+    np.int64(x) and its like are int(x): a whole number has no derivative that could be lost.
     """
     trace: Any = self._trace
+    args = () if dtype is None else (dtype,)
+    if dtype is not None and not self.shape and dtype.kind in "biu":
+        return np.asarray(_truth(self) if dtype.kind == "b" else ask(self, "int", int)).astype(dtype)
     if self.dtype.kind == "i" and hasattr(trace, "whole") and trace.whole(self):  # a size, as in np.arange(n)
         return np.asarray(ask(self, "index", int), *args, **kwargs)
     known = trace.known(self) if trace.records else None  # elsewhere the array may be written to later
@@ -125,7 +131,9 @@ def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
     asking = asking_function() or numpys_word()
     if asking is not None:
         refuse_conversion(self, *asking)
-    if self.dtype.kind in "biu":
+    if dtype is not None:
+        remedy = f"Convert it with x.astype(np.{dtype}); an array of the same dtype is taken as it is."
+    elif self.dtype.kind in "biu":
         remedy = (
             "Read a plain array at traced places with adjoint.numpy.take(plain, x), or adjoint.numpy.array(plain)[x]."
         )
@@ -138,9 +146,10 @@ def _refuse_array(self: Traced, *args: Any, **kwargs: Any) -> Any:
     else:
         remedy = (
             "NumPy's functions take it as it is: np.dot(a, x) instead of a.dot(x), np.stack instead of np.array; "
-            "to assign into an array, make it with adjoint.numpy.zeros."
+            "adjoint.numpy has np.asarray, np.ascontiguousarray and their like; to assign into an array, make it with "
+            "adjoint.numpy.zeros."
         )
-    refuse_conversion(self, numpys_function() or "NumPy (np.asarray, np.array, or a method of a plain array)", remedy)
+    refuse_conversion(self, numpys_function() or NUMPY, remedy)
 
 
 def _text(self: Traced) -> str:

@@ -7,7 +7,9 @@ polynomials. Everything else, the classes too, is NumPy's own.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as _numpy
@@ -19,12 +21,12 @@ from adjoint.ops.operators import GENERAL
 from adjoint.program.types import Value
 
 
-class Family:
+class Family(ModuleType):
     """One of the modules of numpy.polynomial."""
 
     def __init__(self, name: str, prefix: str, rule: Recurrence) -> None:
-        self.__name__, self._prefix, self._rule = f"adjoint.numpy.polynomial.{name}", prefix, rule
-        self._name = name
+        super().__init__(f"adjoint.numpy.polynomial.{name}", getattr(_numpy.polynomial, name).__doc__)
+        self._prefix, self._rule, self._name = prefix, rule, name
         by_rule: dict[str, Callable[..., Any]] = {
             "val": series.value,
             "vander": series.table,
@@ -134,6 +136,7 @@ _FAMILIES = {
 polynomial, chebyshev, legendre, hermite, hermite_e, laguerre = (
     Family(name, prefix, rule) for name, (prefix, rule) in _FAMILIES.items()
 )
+sys.modules |= {family.__name__: family for family in (polynomial, chebyshev, legendre, hermite, hermite_e, laguerre)}
 
 _unknown = GENERAL["function"]
 

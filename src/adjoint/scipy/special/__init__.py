@@ -23,7 +23,7 @@ from adjoint.scipy.special.bessel import (
     spherical_yn,
     yvp,
 )
-from adjoint.scipy.special.gamma import (
+from adjoint.scipy.special.gamma_functions import (
     comb,
     factorial,
     factorial2,
