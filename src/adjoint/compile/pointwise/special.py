@@ -129,7 +129,7 @@ def exprel(x: Lanes) -> Lanes:
 def cosm1(x: Lanes) -> Lanes:
     """cos x - 1 = -2 sin²(x/2)."""
     half = function_of("sin", 0.5 * x)
-    return -2.0 * half * half
+    return 0.0 - 2.0 * half * half  # 0 at 0, not -0
 
 
 @real("inv_boxcox", "exp log1p", doubles=True)
@@ -174,8 +174,8 @@ def boxcox1p(x: Lanes, lam: Lanes) -> Lanes:
 
 @real("round")
 def round_to_even(x: Lanes) -> Lanes:
-    """The nearest integer, ties to even."""
-    return Lanes(x.function, x.function.intrinsic("rint", x.value))
+    """The nearest integer, ties to even; of a small negative number 0, not -0, as SciPy has it."""
+    return where(x.equals(0.0), x, Lanes(x.function, x.function.intrinsic("rint", x.value)) + 0.0)
 
 
 @real("gammasgn")

@@ -154,4 +154,4 @@ def log_ndtr(x: Lanes) -> Lanes:
     u = where(near, middle, where(below, at_least(half, x.format.smallest), above))
     y = log_of_sum(u, where(near | below, x.of(0.0), (1.0 - above) - tail))
     y = where(x > 9.0, -tail, y)  # log(1 - tail)
-    return where(below, fma(x * x, -0.5, y), y)
+    return where(below, fma(x * -0.5, x, y), y)  # x² may overflow where half of it does not

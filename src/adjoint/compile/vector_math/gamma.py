@@ -115,6 +115,7 @@ def log_gamma(x: Lanes) -> Lanes:
     def reflect() -> Lanes:
         sine, _ = sine_and_cosine_of_turns(x)
         result = log(math.pi / (v * abs(sine))) - positive
+        result = where(sine.equals(0.0), x.of(math.inf), result)  # where both terms are infinite
         return where(v < math.inf, result, x.of(-math.inf))  # at -∞ as SciPy
 
     return rarely(reflected, positive, reflect)

@@ -50,11 +50,12 @@ def series(f: Lanes) -> tuple[Lanes, Lanes]:
     return square, fma(-f, polynomial(f, LOG_SINGLE, square), 0.5)
 
 
-def joined(k: Lanes, f: Lanes) -> Lanes:
-    """k ln 2 + log(1 + f)."""
+def joined(k: Lanes, f: Lanes, rest: Lanes | None = None) -> Lanes:
+    """k ln 2 + log(1 + f + rest), |rest| below the last place of f: there log′ = 1/(1 + f), nearly 1 - f."""
     high, low = LN2[f.format.scalar]
     a, b = series(f)
-    return fma(k, high, f - fma(a, b, k * -low))
+    below = k * -low if rest is None else fma(f, rest, fma(k, -low, -rest))
+    return fma(k, high, f - fma(a, b, below))
 
 
 def finished(x: Lanes, y: Lanes) -> Lanes:
@@ -79,12 +80,16 @@ def log(x: Lanes) -> Lanes:
 
 
 def log_of_sum(u: Lanes, c: Lanes, more: Lanes | None = None) -> Lanes:
-    """log(u + c) + more · ln 2 for normal u, |c| below the last place of u: with u = 2^k m, f = (m - 1) + 2^-k c."""
+    """log(u + c) + more · ln 2 for normal u, |c| below the last place of u: with u = 2^k m, f = (m - 1) + 2^-k c.
+
+    What is lost of that sum is kept: for u a little above √2, k ln 2 cancels half of log(1 + f), but not its error.
+    """
     form = u.format
     k, m, exponent = split(u)
     scale = (((form.bias + 1) << form.mantissa) - exponent).float()  # 2^(1-k): 2^-k may be too small for a float
-    f = fma(c * 0.5, scale, m - 1.0)
-    return joined(k if more is None else k + more, f)
+    exact, c = m - 1.0, c * 0.5 * scale
+    f = exact + c
+    return joined(k if more is None else k + more, f, (exact - f) + c)
 
 
 def log1p(x: Lanes) -> Lanes:

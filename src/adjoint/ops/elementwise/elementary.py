@@ -14,7 +14,8 @@ LOG2, LOG10 = float(np.log(2.0)), float(np.log(10.0))
 
 exp = smooth(np.exp, result, work=EXPONENTIAL, inverse=(np.log,))
 exp2 = smooth(np.exp2, lambda z: LOG2 * z, work=EXPONENTIAL, inverse=(np.log2,))
-expm1 = smooth(np.expm1, lambda z: z + 1.0, work=EXPONENTIAL, inverse=(np.log1p,))
+# z + 1 would be 0 where eˣ is small
+expm1 = smooth(np.expm1, lambda x: np.exp(x), work=EXPONENTIAL, inverse=(np.log1p,))
 log = smooth(np.log, lambda x: 1.0 / x, singular=True, work=EXPONENTIAL, kinks=kinks.ROOT, inverse=(np.exp,))
 log2 = smooth(
     np.log2, lambda x: 1.0 / (LOG2 * x), singular=True, work=EXPONENTIAL, kinks=kinks.ROOT, inverse=(np.exp2,)

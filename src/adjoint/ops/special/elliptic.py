@@ -24,7 +24,7 @@ def k_slope(p: Value) -> Value:
     """dK/dm = (E - p K) / (2 m p) with p = 1 - m; its series near m = 0."""
     near = np.abs(1.0 - p) < NEAR
     q = np.where(near, 0.5, p)
-    formula = (special.ellipe(1.0 - q) - q * special.ellipkm1(q)) / (2.0 * (1.0 - q) * q)
+    formula = 0.5 * ((special.ellipe(1.0 - q) - q * special.ellipkm1(q)) / q) / (1.0 - q)  # q² may overflow
     return np.where(near, polynomial(_K_SLOPE, np.where(near, 1.0 - p, 0.0)), formula)
 
 
@@ -32,7 +32,7 @@ def e_slope(m: Value) -> Value:
     """dE/dm = (E - K) / (2m); its series near m = 0."""
     near = np.abs(m) < NEAR
     q = np.where(near, 0.5, m)
-    formula = (special.ellipe(q) - special.ellipk(q)) / (2.0 * q)
+    formula = 0.5 * ((special.ellipe(q) - special.ellipk(q)) / q)
     return np.where(near, polynomial(_E_SLOPE, np.where(near, m, 0.0)), formula)
 
 

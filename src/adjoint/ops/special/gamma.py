@@ -16,6 +16,7 @@ from scipy.special import _ufuncs
 from adjoint.ops.calculus import Differential
 from adjoint.ops.elementwise.nary_ufuncs import adjoint_product, product
 from adjoint.ops.elementwise.pointwise import Pointwise
+from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.special.declare import SQRT_2PI, bare, flat, polynomial, unary
 from adjoint.program.op import primitive
 from adjoint.program.types import Value, type_of
@@ -107,7 +108,12 @@ def reciprocal_slope(x: Value, z: Value) -> Value:
     n = np.rint(np.real(low))
     turn = math.pi * (low - n)
     parity = 1.0 - 2.0 * np.abs(np.remainder(n, 2.0))
-    mirrored = special.gamma(1.0 - low) * parity * (np.cos(turn) - np.sin(turn) / math.pi * special.psi(1.0 - low))
+    rate = special.psi(1.0 - low) / math.pi
+    # Γ(1 - x) overflows: at a pole of Γ(x) it must not meet the zero derivative of the cosine, nor the zero of the sine
+    huge = np.logical_and(np.equal(turn, 0), n < -170.0)
+    inside = np.where(huge, 0.5, turn)
+    wave = np.where(huge, 1.0 - turn * StopGradient()(rate), np.cos(inside) - np.sin(inside) * rate)
+    mirrored = special.gamma(1.0 - low) * parity * wave
     return np.where(left, mirrored, -special.psi(high) * np.where(left, 1.0, z))
 
 

@@ -21,14 +21,14 @@ unary(special.log_expit, lambda x: special.expit(-x), singular=False)
 
 unary(special.exp2, lambda z: LOG_2 * z)
 unary(special.exp10, lambda z: LOG_10 * z)
-unary(special.expm1, lambda z: z + 1.0)
+unary(special.expm1, lambda x: np.exp(x))
 unary(special.log1p, lambda x: 1.0 / (1.0 + x))
 unary(special.cbrt, lambda z: 1.0 / (3.0 * z * z))
 unary(special.cosm1, lambda x: -np.sin(x))
 unary(special.sindg, lambda x: DEGREE * special.cosdg(x))
 unary(special.cosdg, lambda x: -DEGREE * special.sindg(x))
 unary(special.tandg, lambda z: DEGREE * (1.0 + z * z))
-unary(special.cotdg, lambda z: -DEGREE * (1.0 + z * z))
+unary(special.cotdg, lambda x: -DEGREE / special.sindg(x) ** 2)  # SciPy's cotdg itself loses digits near 0
 flat(special.round)
 named(
     special.radian,
@@ -48,8 +48,11 @@ _EXPREL_SLOPE = [(n + 1.0) / math.factorial(n + 2) for n in range(24)]
 
 
 def exprel_slope(x: Value) -> Value:
-    """d/dx (eˣ - 1)/x = (eˣ - exprel x)/x."""
-    return removable(x, _EXPREL_SLOPE, lambda u: (np.exp(u) - special.exprel(u)) / u, 1.0)
+    """d/dx (eˣ - 1)/x = (eˣ - exprel x)/x; for x > 1, where eˣ overflows before it, exprel x (1 - 1/x) + 1/x."""
+    above = np.real(x) > 1.0
+    low, high = np.where(above, -2.0, x), np.where(above, x, 2.0)
+    below = removable(low, _EXPREL_SLOPE, lambda u: (np.exp(u) - special.exprel(u)) / u, 1.0)
+    return np.where(above, special.exprel(high) * (1.0 - 1.0 / high) + 1.0 / high, below)
 
 
 unary(special.exprel, exprel_slope)

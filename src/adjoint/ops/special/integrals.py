@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 from scipy.special import _ufuncs
 
-from adjoint.ops.special.declare import SQRT_PI, named, removable, several, unary
+from adjoint.ops.special.declare import SQRT_PI, named, polynomial, removable, several, unary
 from adjoint.program.types import Value
 
 _SINC = [0.0 if n % 2 else (-1.0) ** (n // 2) / math.factorial(n + 1) for n in range(24)]
@@ -63,7 +63,16 @@ def _expn_slope(n: Value, x: Value, z: Value) -> Value:
 
 
 named(special.expn, "n x", whole="n", x=_expn_slope)
-unary(special.spence, lambda x: -removable(x - 1.0, _LOG_QUOTIENT, lambda u: np.log(1.0 + u) / u, 0.3))
+
+
+def _spence_slope(x: Value) -> Value:
+    """-log x / (x - 1), by its series near 1. (x is not 1 + (x - 1) where it is small.)"""
+    near = np.abs(x - 1.0) < 0.3
+    u, far = np.where(near, x - 1.0, 0.0), np.where(near, 2.0, x)
+    return -np.where(near, polynomial(_LOG_QUOTIENT, u), np.log(far) / (far - 1.0))
+
+
+unary(special.spence, _spence_slope)
 
 named(_ufuncs._lambertw, "x k tol", whole="k tol", x=lambda z: np.exp(-z) / (1.0 + z))
 unary(special.wrightomega, lambda z: z / (1.0 + z))

@@ -20,6 +20,7 @@ from adjoint.ops.special.quadrature import spread_out
 from adjoint.program.types import Value
 
 TERMS, CORRECTIONS = 32, 15
+LOG_2, LOG_2_PI = math.log(2.0), math.log(2.0 * math.pi)
 _BERNOULLI = special.bernoulli(2 * CORRECTIONS)[2::2]
 
 
@@ -45,14 +46,29 @@ def zeta_slope(s: Value, q: Value) -> Value:
 def riemann_slope(s: Value) -> Value:
     """ζ′(s); left of -½ from ζ(s) = 2ˢ πˢ⁻¹ sin(πs/2) Γ(t) ζ(t), t = 1 - s."""
     left = np.real(s) < -0.5
-    right = zeta_slope(np.where(left, 2.0, s), 1.0)
+    right = _right_slope(np.where(left, 2.0, s))
     low = np.where(left, s, -1.0)
     t = 1.0 - low
-    sine, cosine = np.sin(0.5 * math.pi * low), np.cos(0.5 * math.pi * low)
+    quarter = low - 4.0 * np.rint(0.25 * np.real(low))  # exact, where the sine would round π s/2
+    sine, cosine = np.sin(0.5 * math.pi * quarter), np.cos(0.5 * math.pi * quarter)
     value, rate = _ufuncs._riemann_zeta(t), math.log(2.0 * math.pi) - special.psi(t)
-    scale = np.exp(low * math.log(2.0 * math.pi)) / math.pi * special.gamma(t)
-    mirrored = scale * ((rate * sine + 0.5 * math.pi * cosine) * value - sine * zeta_slope(t, 1.0))
+    mirrored = _scale(low, t) * ((rate * sine + 0.5 * math.pi * cosine) * value - sine * _right_slope(t))
     return np.where(left, mirrored, right)
+
+
+def _right_slope(s: Value) -> Value:
+    """ζ′(s) for Re s > -½: beyond 100 the first term is all there is."""
+    far = np.real(s) > 100.0
+    near = zeta_slope(np.where(far, 2.0, s), 1.0)
+    return np.where(far, -LOG_2 * np.exp(-LOG_2 * np.where(far, s, 101.0)), near)
+
+
+def _scale(s: Value, t: Value) -> Value:
+    """2ˢ πˢ⁻¹ Γ(t), which overflows later than Γ."""
+    large = np.real(t) > 160.0
+    logarithm = np.where(large, s, -1.0) * LOG_2_PI + special.loggamma(np.where(large, t, 2.0))
+    direct = np.exp(np.where(large, -1.0, s) * LOG_2_PI) * special.gamma(np.where(large, 2.0, t))
+    return np.where(large, np.exp(logarithm), direct) / math.pi
 
 
 unary(_ufuncs._riemann_zeta, lambda x: riemann_slope(x))
