@@ -1,7 +1,6 @@
 """The frozen samples of operators, computed again by the library that they came from, PyTorch.
 
-With the pairing ⟨u, w⟩ = Re Σ conj(u) w: the stored vjp g(u) is Jᵀu; jvp, Jv, is the gradient of ⟨g(u), v⟩ in u, and
-hvp its gradient in the inputs.
+With the pairing ⟨u, w⟩ = Re Σ conj(u) w, vjp is Jᵀu, jvp is Jv, and hvp the gradient of ⟨Jᵀu, v⟩ in the inputs.
 """
 
 from __future__ import annotations
@@ -21,6 +20,11 @@ with warnings.catch_warnings():
 
 SAMPLES = load()[1]
 OPERATORS = {f"{op.name}@{op.variant_test_name}" if op.variant_test_name else op.name: op.op for op in op_db}
+# What the samples define and PyTorch does not: theirs is the value, not the derivative of it
+OTHERWISE = {
+    "linalg.pinv@hermitian": "the samples hold a + aᴴ, PyTorch takes one triangle of a",
+    **dict.fromkeys(("masked.amin", "masked.cumprod", "masked.mean"), "what is masked out is 0 in the samples"),
+}
 KINDS = {"float64": torch.float64, "complex128": torch.complex128}
 
 
@@ -55,30 +59,45 @@ def gradients(value: Any, of: list[Any], **options: Any) -> list[Any]:
 
 def fault(sample: Any, operator: Any) -> str | None:
     """The first of value, vjp, jvp and hvp that PyTorch computes differently today, or None."""
+
+    def f(*inputs: Any) -> tuple[Any, ...]:
+        arrays = dict(zip(sample._tree["diff"], inputs, strict=True))
+        get = lambda k: arrays[k] if k in arrays else torch.from_numpy(sample._tensor(k))
+        decode = lambda node: tensors(module("load").decode(node, get))
+        options = {name: decode(node) for name, node in sample._tree["kwargs"].items()}
+        return tuple(differentiable(operator(*map(decode, sample._tree["args"]), **options)))
+
     inputs = [torch.from_numpy(x).requires_grad_() for x in sample.inputs]
-    arrays = dict(zip(sample._tree["diff"], inputs, strict=True))
-    get = lambda k: arrays[k] if k in arrays else torch.from_numpy(sample._tensor(k))
-    decode = lambda node: tensors(module("load").decode(node, get))
-    arguments = [decode(node) for node in sample._tree["args"]]
-    ys = differentiable(operator(*arguments, **{name: decode(node) for name, node in sample._tree["kwargs"].items()}))
-    numbers = lambda ts: [t.detach().resolve_conj().resolve_neg().numpy() for t in ts]
+    ys = f(*inputs)
+    numbers = lambda ts: [t.numpy(force=True) for t in ts]
     problem = mismatch("value", numbers(ys), sample.outputs, TOLERANCE["value"])
     if problem or sample.kink:
         return problem
-    us = [torch.from_numpy(u).requires_grad_() for u in sample.cotangents]
-    vs = [torch.from_numpy(v) for v in sample.tangents]
-    pulled = gradients(ys, inputs, grad_outputs=us, create_graph=True)
-    paired = pairing(pulled, vs)
-    return (
-        mismatch("vjp", numbers(pulled), sample.vjp, TOLERANCE["vjp"])
-        or mismatch("jvp", numbers(gradients(paired, us, retain_graph=True)), sample.jvp, TOLERANCE["jvp"])
-        or (sample.hvp and mismatch("hvp", numbers(gradients(paired, inputs)), sample.hvp, TOLERANCE["hvp"]))
-        or None
-    )
+    us, vs = ([torch.from_numpy(a) for a in arrays] for arrays in (sample.cotangents, sample.tangents))
+    pulled = gradients(ys, inputs, grad_outputs=us, create_graph=sample.hvp is not None)
+    if problem := mismatch("vjp", numbers(pulled), sample.vjp, TOLERANCE["vjp"]):
+        return problem
+    if sample.hvp is not None:
+        problem = mismatch("hvp", numbers(gradients(pairing(pulled, vs), inputs)), sample.hvp, TOLERANCE["hvp"])
+    return problem or fault_of_tangents(sample, f, inputs, pairing(pulled, vs))
+
+
+def fault_of_tangents(sample: Any, f: Any, inputs: list[Any], paired: Any) -> str | None:
+    """jvp by PyTorch's forward mode; where it has none, ⟨u, Jv⟩ = ⟨Jᵀu, v⟩, which is `paired`."""
+    forward = torch.autograd.forward_ad
+    try:
+        with forward.dual_level():
+            duals = [forward.make_dual(x, torch.from_numpy(v)) for x, v in zip(inputs, sample.tangents, strict=True)]
+            parts = [forward.unpack_dual(y) for y in f(*duals)]
+            dys = [torch.zeros_like(y.primal) if y.tangent is None else y.tangent for y in parts]
+    except NotImplementedError:
+        stored = sum(np.sum(np.real(np.conj(u) * w)) for u, w in zip(sample.cotangents, sample.jvp, strict=True))
+        return mismatch("⟨u, jvp⟩", [np.asarray(stored)], [paired.numpy(force=True)], TOLERANCE["jvp"])
+    return mismatch("jvp", [dy.numpy(force=True) for dy in dys], sample.jvp, TOLERANCE["jvp"])
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", sorted(SAMPLES))
+@pytest.mark.parametrize("name", sorted(set(SAMPLES) - set(OTHERWISE)))
 def test_operator(name: str) -> None:
     problems = {number: fault(sample, OPERATORS[name]) for number, sample in enumerate(SAMPLES[name])}
     assert not {number: problem for number, problem in problems.items() if problem}
