@@ -6,17 +6,30 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # Benchmarks run in an environment of their own, beside the peers they compare with; a peer that cannot be had is left out.
 BENCH := .venv-bench
 PEERS := jax casadi numba torch==2.13.0 asdex sparsejac
+# Libraries whose values tests hold as numbers, at the versions that were recorded; heavy, and never part of `make test`.
+JUDGES := .venv-judges
+RECORDED := torch==2.13.0 expecttest jax casadi numba
 # Small matrices gain nothing from BLAS's own threads, and lose much when the machine is busy or tests run side by side.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 TESTS ?= tests
+# What runs after every save.
+QUICK := tests/test_tiny.py tests/test_init.py tests/test_architecture.py tests/golden tests/tree tests/api/test_gradients.py
+# Without byte code each worker, and each process that a test starts, would compile every file anew.
+unexport PYTHONDONTWRITEBYTECODE
+# Workers begin at the two ends of the list, so that tests of one file share what it compiles.
+PYTEST := $(ONE_THREAD) $(BIN)/python -m pytest
+SIDE_BY_SIDE := -n $(WORKERS) --dist worksteal
 
-.PHONY: help demo test lint docs pictures bench bench-quick clean
+.PHONY: help demo test test-quick test-sweeps test-all judges lint docs pictures bench bench-quick clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    a gradient explained, then a tour: derivatives, a Hessian, a loop, a model of handwritten digits"
-	@echo "make test    lint, then the whole test suite (WORKERS=2, TESTS=tests/ops to choose)"
+	@echo "make test    lint, then the test suite (WORKERS=2, TESTS=tests/ops to choose)"
+	@echo "make test-quick  ruff and the tests that tell within a minute whether the library is alive"
+	@echo "make test-all  make test, then the exhaustive sweeps of which it runs a part (make test-sweeps: these alone)"
+	@echo "make judges  values that tests hold as numbers, computed again by PyTorch, JAX, CasADi and mpmath; installs them"
 	@echo "make lint    ruff and pyright"
 	@echo "make docs    the documentation with its pictures, into site/"
 	@echo "make pictures  the pictures and tables of the documentation, drawn anew (make docs does it too)"
@@ -27,7 +40,19 @@ demo: $(VENV)/demo.stamp
 	@$(ONE_THREAD) $(BIN)/adjoint demo
 
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(TESTS)
+	$(PYTEST) $(SIDE_BY_SIDE) $(TESTS)
+
+test-quick: $(VENV)/test.stamp
+	$(BIN)/ruff check
+	$(PYTEST) -q -x $(QUICK)
+
+test-sweeps: $(VENV)/test.stamp
+	$(PYTEST) $(SIDE_BY_SIDE) -m sweep $(TESTS)
+
+test-all: test test-sweeps
+
+judges: $(JUDGES)/judges.stamp
+	$(ONE_THREAD) $(JUDGES)/bin/python -m pytest $(wildcard tests/judges/judge_*.py)
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check
@@ -49,7 +74,7 @@ bench-quick: $(BENCH)/bench.stamp
 	$(BENCH)/bin/python -m benchmarks.peers --quick
 
 # One stamp for each set of packages: a target installs what it needs once, and again when pyproject.toml changes.
-$(VENV)/bin/python $(BENCH)/bin/python:
+$(VENV)/bin/python $(BENCH)/bin/python $(JUDGES)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("adjoint needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
 	@echo "Creating $(@:/bin/python=) ..."
 	@$(PYTHON) -m venv $(@:/bin/python=)
@@ -71,6 +96,12 @@ $(BENCH)/bench.stamp: pyproject.toml | $(BENCH)/bin/python
 	@for peer in $(PEERS); do $(PIP) install $$peer || echo "$$peer cannot be had, so it is left out"; done
 	@touch $@
 
+$(JUDGES)/judges.stamp: PIP := $(JUDGES)/bin/python -m pip --disable-pip-version-check -qq
+$(JUDGES)/judges.stamp: pyproject.toml | $(JUDGES)/bin/python
+	@echo "Installing adjoint[test] and the libraries that judge it into $(JUDGES) ..."
+	@$(PIP) install --editable '.[test]' $(RECORDED)
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(BENCH) site build dist tour.png .pytest_cache .ruff_cache .hypothesis
-	find src tests docs examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) $(BENCH) $(JUDGES) site build dist tour.png .pytest_cache .ruff_cache .hypothesis
+	find src tests docs examples benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +

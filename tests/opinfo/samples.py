@@ -25,8 +25,10 @@ def module(name: str) -> ModuleType:
         spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
-        sys.modules[name] = made = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(made)
+        sys.modules[name] = loaded = importlib.util.module_from_spec(spec)
+        written, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # the folder is not ours
+        spec.loader.exec_module(loaded)
+        sys.dont_write_bytecode = written
     return sys.modules[name]
 
 

@@ -1,0 +1,19 @@
+"""Which cases of an exhaustive list run always, and which with the sweeps alone (`make test-sweeps`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+
+def sampled(cases: Iterable[Any], every: int, subject: Callable[[Any], Any] = lambda case: None) -> list[Any]:
+    """The cases for `parametrize`: of each subject the first one and each `every`-th after it; the others are sweeps."""
+    seen: dict[Any, int] = {}
+    parameters: list[Any] = []
+    for case in cases:
+        number = seen[subject(case)] = seen.get(subject(case), -1) + 1
+        marks = [] if number % every == 0 else [pytest.mark.sweep]
+        parameters.append(pytest.param(*(case if type(case) is tuple else (case,)), marks=marks))
+    return parameters
