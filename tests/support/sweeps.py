@@ -9,7 +9,7 @@ import pytest
 
 
 def sampled(cases: Iterable[Any], every: int, subject: Callable[[Any], Any] = lambda case: None) -> list[Any]:
-    """The cases for `parametrize`: of each subject the first one and each `every`-th after it; the others are sweeps."""
+    """Cases for `parametrize`: of each subject the first one and each `every`-th after it; the others are sweeps."""
     seen: dict[Any, int] = {}
     parameters: list[Any] = []
     for case in cases:
