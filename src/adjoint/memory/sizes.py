@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.program.types import ArrayType
-from adjoint.transform.tape import HEAD, TapeTracer
+from adjoint.transform.entries import HEAD
+from adjoint.transform.tape import TapeTracer
 
 # What a call of value_and_grad takes by itself: its arguments taken apart, the trace, NumPy's error state. Measured.
 CALL = 9000

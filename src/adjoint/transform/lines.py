@@ -15,7 +15,8 @@ from typing import Any
 from adjoint.base.origins import Origin, origin, pin, pinned, unpin
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
-from adjoint.transform.tape import HEAD, Tape, TapeTracer
+from adjoint.transform.entries import op_of
+from adjoint.transform.tape import Tape, TapeTracer
 
 __all__ = ["LinedTape", "Lines", "Lining", "NotedOrigin", "entry_read", "lined", "lining", "pins_restored"]
 
@@ -89,10 +90,8 @@ class Lines(list[Any]):
         self.wanted: Lining = Lining() if wanted is None else wanted
 
     def append(self, entry: Any) -> None:
-        head: Any = entry[0]
-        op: Any = head[3] if type(head) is HEAD else head
-        place = origin()
-        noted = NotedOrigin(place.location, place.scope, getattr(op, "title", getattr(op, "name", "")))
+        place, op = origin(), op_of(entry)
+        noted = NotedOrigin(place.location, place.scope, op.title)
         noted.note = getattr(place, "note", None) or self.wanted.note()
         self.places.append(noted)
         super().append(entry)

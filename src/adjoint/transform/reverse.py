@@ -20,12 +20,13 @@ from adjoint.ops.elementwise.pointwise import masked_multiply, negated, over_y, 
 from adjoint.program.trace import Traced
 from adjoint.program.types import Value
 from adjoint.transform.cotangents import Pending, accumulate, scatter, unwrite
-from adjoint.transform.tape import HEAD, INPUT, PART, Tape
+from adjoint.transform.entries import HEAD, INPUT, PART, Entry
+from adjoint.transform.tape import Tape
 
 SMALL_RECORD = 20_000  # entries
 
 
-def swept(tape: Tape, entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
+def swept(tape: Tape, entries: list[Entry], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
     """`sweep`, first without looking after singular partials: if the results are finite, none of them mattered."""
     if (
         tape.level == 1
@@ -41,7 +42,7 @@ def swept(tape: Tape, entries: list[Any], inputs: int, seeds: dict[int, Value], 
     return sweep(entries, inputs, seeds, consume=consume)
 
 
-def sweep_small(entries: list[Any], seeds: dict[int, Value]) -> list[Value]:
+def sweep_small(entries: list[Entry], seeds: dict[int, Value]) -> list[Value]:
     """`sweep` for small-array code.
 
     Nothing is guarded, and sums are new arrays, which costs less than keeping account.
@@ -94,7 +95,7 @@ def sweep_small(entries: list[Any], seeds: dict[int, Value]) -> list[Value]:
     return cts
 
 
-def sweep(entries: list[Any], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
+def sweep(entries: list[Entry], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
     """Read a record backwards: cotangents of the first `inputs` variables from those of some others (None: zero).
 
     With `consume` the record is taken apart on the way, so that memory falls as the sweep goes back. After a select or
@@ -183,7 +184,7 @@ def _pull_fitted(
             accumulate(cts, place, fit(g, kind), owned)
 
 
-def replay(entries: list[Any], tangents: Sequence[Value]) -> list[Value]:
+def replay(entries: list[Entry], tangents: Sequence[Value]) -> list[Value]:
     """Read a record forwards: the tangent of every variable from those of the inputs (None: zero)."""
     ds: list[Any] = list(tangents)
     with np.errstate(all="ignore"):

@@ -1,12 +1,8 @@
 """The tape: a record of what was computed, with the values that the way back will read.
 
-The record of one run is a list with one entry for each variable, in the order in which they were computed:
-
-    head, ix, iy, x, y, z, types        for pointwise primitives of one or two arguments; head holds the partials
-    op, indices, None, xs, None, z, None        for all others
-
-ix, iy are the places of the inputs in the record (-1: a constant); x, y, z the values that the rules will read again,
-or None. The order is topological by construction. `adjoint.transform.reverse` reads it.
+The record of one run is a list with one entry for each variable, in the order in which they were computed, which is
+topological by construction. `adjoint.transform.entries` has the layout of entries; `adjoint.transform.reverse` reads
+them.
 """
 
 # The slots of traced values are private to users, not to the engine.
@@ -24,21 +20,11 @@ from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Traced, exclusive
 from adjoint.program.types import Value, type_of
 from adjoint.transform.capture import Captured
+from adjoint.transform.entries import INPUT_ENTRY, Entry, general_entry, part_entry
 
 FLOAT64 = np.dtype(np.float64)
 _ARRAY: Any = np.ndarray  # as Any: a test against it leaves the value Any
 SMALL = 1 << 15  # bytes
-HEAD: Any = list  # what the entry of a pointwise primitive begins with
-
-
-class _Marker:
-    """An entry of the record that is not an equation."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-INPUT, PART = _Marker("input"), _Marker("part of a tuple")
 
 
 class TapeTracer(Traced):
@@ -75,7 +61,7 @@ class Tape(Trace):
 
     def __init__(self, *, outlives_call: bool = False) -> None:
         super().__init__()
-        self.entries: list[Any] = []
+        self.entries: list[Entry] = []
         self.captured = Captured(outlives_call)
         self.fast = self.thread if type(self) is Tape else 0
         self.small = True  # all inputs are small: the record may wait while its results are looked at
@@ -84,7 +70,7 @@ class Tape(Trace):
         """A variable to differentiate with respect to."""
         self.small = self.small and (isinstance(value, Traced) or getattr(value, "nbytes", 0) <= SMALL)
         held: Any = self.captured.hold(value)
-        x = self._new(held, (INPUT, -1, -1, None, None, None, None))
+        x = self._new(held, INPUT_ENTRY)
         lay: Any = getattr(value, "strides", None)
         if held is not value and type(held) is _ARRAY and held.strides != lay:
             x._strides = lay  # the copy has no gaps
@@ -97,12 +83,12 @@ class Tape(Trace):
     def constant(self, value: Value) -> TapeTracer:
         return TapeTracer(self, value, -1)
 
-    def _new(self, value: Value, entry: tuple[Any, ...]) -> TapeTracer:
+    def _new(self, value: Value, entry: Entry) -> TapeTracer:
         index = len(self.entries)
         self.entries.append(entry)
         return TapeTracer(self, value, index)
 
-    def _slot(self, entry: tuple[Any, ...]) -> int:
+    def _slot(self, entry: Entry) -> int:
         self.entries.append(entry)
         return len(self.entries) - 1
 
@@ -127,7 +113,7 @@ class Tape(Trace):
         z = op(xv) if isinstance(xv, Traced) else op.evaluate(xv)
         if ix < 0 or z.dtype.kind not in "fc":
             return self._settled(z)
-        return self._new(z, (op, (ix,), None, (type_of(xv),), None, None, None))
+        return self._new(z, (op, (ix,), None, (type_of(xv),), None, None, None))  # as general_entry, without the call
 
     def apply_two(self, op: Any, x: Value, y: Value) -> Value:
         if not (op.pointwise or op.multilinear or (op.flat and not op.several)):
@@ -169,7 +155,7 @@ class Tape(Trace):
             return self._settled(z)
         x = (xv if ix >= 0 else self.captured.hold(xv)) if iy >= 0 else type_of(xv)
         y = (yv if iy >= 0 else self.captured.hold(yv)) if ix >= 0 else type_of(yv)
-        return self._new(z, (op, (ix, iy), None, (x, y), None, None, None))
+        return self._new(z, (op, (ix, iy), None, (x, y), None, None, None))  # as general_entry, without the call
 
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
         if op.pointwise and len(args) < 3:
@@ -214,12 +200,12 @@ class Tape(Trace):
         return z, z if keep_z else None, tuple(xs)
 
     def _record(self, op: Op, indices: tuple[int, ...], xs: tuple[Value, ...], z: Value, kept_z: Value) -> Value:
-        entry = (op, indices, -1, xs, None, kept_z, None)
+        entry = general_entry(op, indices, xs, kept_z)
         if not op.several:
             return self._new(z, entry) if z.dtype.kind in "fc" else z
         whole = self._slot(entry)
         return tuple(
-            self._new(part, (PART, whole, j, len(z), None, None, None)) if part.dtype.kind in "fc" else part
+            self._new(part, part_entry(whole, j, len(z))) if part.dtype.kind in "fc" else part
             for j, part in enumerate(z)
         )
 
@@ -235,16 +221,8 @@ class Tape(Trace):
         iv = v._index if tracked else -1
         if x._index >= 0 or iv >= 0:
             held = [self.captured.hold(i) for i in indices]
-            entry = (
-                op,
-                (x._index, iv, *[-1] * len(indices)),
-                None,
-                (type_of(x._value), type_of(new), *held),
-                None,
-                None,
-                None,
-            )
-            x._index = self._slot(entry)
+            read = (type_of(x._value), type_of(new), *held)
+            x._index = self._slot(general_entry(op, (x._index, iv, *[-1] * len(indices)), read))
             x._extent = x._value.shape if x._value.dtype is FLOAT64 else None
         return True
 
