@@ -87,6 +87,11 @@ _PYTHON_NUMBERS: dict[type, ArrayType] = {
 _known_types: dict[tuple[Shape, np.dtype[Any]], ArrayType] = {}  # making one costs more than finding it
 
 
+def is_whole(kind: ArrayType) -> bool:
+    """Whether all sizes of a type are known."""
+    return all(isinstance(n, int) for n in kind.shape)
+
+
 def type_of(value: Value) -> ArrayType:
     """The type of an array, number or traced value."""
     known = _PYTHON_NUMBERS.get(type(value))  # pyright: ignore[reportUnknownArgumentType]

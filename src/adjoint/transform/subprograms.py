@@ -14,11 +14,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from adjoint.ops.control.base import zeros
 from adjoint.ops.control.remat import Checkpoint
+from adjoint.ops.control.scan import zeros_beside
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record, RecordTracer, record_program
 from adjoint.program.trace import Traced, running
-from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.program.types import ArrayType, Value
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.lines import LinedTape, lining, pins_restored
@@ -60,7 +62,7 @@ def jvp_program(program: Program, active: Flags, forced: Flags) -> tuple[Program
             zs = [z._value if m else z for z, m in zip(results, mine, strict=True)]
             dzs = [z._tangent if m else None for z, m in zip(results, mine, strict=True)]
             flags.extend(dz is not None or f for dz, f in zip(dzs, forced, strict=True))
-            return zs + [_zeros(z) if dz is None else dz for z, dz, f in zip(zs, dzs, flags, strict=True) if f]
+            return zs + [zeros(z) if dz is None else dz for z, dz, f in zip(zs, dzs, flags, strict=True) if f]
 
         tangent_types = [strong(t) for t, a in zip(program.input_types, active, strict=True) if a]
         made, _ = record_program(both, [*program.input_types, *tangent_types])
@@ -72,11 +74,6 @@ def jvp_program(program: Program, active: Flags, forced: Flags) -> tuple[Program
 def strong(kind: ArrayType) -> ArrayType:
     """The type of tangents: never weak."""
     return ArrayType(kind.shape, kind.dtype)
-
-
-def _zeros(z: Value) -> Value:
-    kind = type_of(z)
-    return np.zeros(kind.shape, kind.dtype)
 
 
 def batched_program(program: Program, mapped: Flags, size: int, forced: Flags) -> tuple[Program, Flags]:
@@ -140,7 +137,7 @@ def jet_program(program: Program, active: Flags, order: int, forced: Flags) -> t
                 moving = force or any(term is not None for term in c[1:])
                 flags.append(moving)
                 if moving:
-                    out += [_zeros(c[0]) if k >= len(c) or c[k] is None else c[k] for k in range(1, order + 1)]
+                    out += [zeros(c[0]) if k >= len(c) or c[k] is None else c[k] for k in range(1, order + 1)]
             return out
 
         higher_types = [strong(t) for t, a in zip(program.input_types, active, strict=True) if a for _ in range(order)]
@@ -224,7 +221,7 @@ class Split:
                 with pins_restored():
                     found = sweep(self._filled(flat), sum(self.wanted), seeds, consume=True)
                 types = [t for t, w in zip(self.input_types, self.wanted, strict=True) if w]
-                return [np.zeros(t.shape, t.dtype) if ct is None else ct for ct, t in zip(found, types, strict=True)]
+                return [zeros_beside(flat, t) if ct is None else ct for ct, t in zip(found, types, strict=True)]
 
             ct_types = [strong(t) for t, a in zip(self.output_types, self.active, strict=True) if a]
             self._backward, _ = record_program(pulled, [*self.residual_types, *ct_types])
@@ -240,7 +237,7 @@ class Split:
                 ds = replay(self._filled(flat), flat[count:])
                 types = self.output_types
                 return [
-                    np.zeros(t.shape, t.dtype) if ds[p] is None else ds[p]
+                    zeros_beside(flat, t) if ds[p] is None else ds[p]
                     for p, t in zip(self.places, types, strict=True)
                     if p >= 0
                 ]

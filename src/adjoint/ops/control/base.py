@@ -20,7 +20,7 @@ from adjoint.program.op import Op, primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
 from adjoint.program.trace import Traced
-from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.program.types import ArrayType, Value, is_whole, type_of
 
 Flags = tuple[bool, ...]
 Derive = Callable[[Flags, Flags], tuple[Program, Flags]]  # (active inputs, forced outputs) → (program, active outputs)
@@ -96,8 +96,11 @@ def rearranged(program: Program, inputs: Sequence[int], outputs: Sequence[int]) 
 
 def zeros(kind: ArrayType | Value) -> Value:
     """A zero like a type or a value."""
-    kind = kind if isinstance(kind, ArrayType) else type_of(kind)
-    return np.zeros(kind.shape, kind.dtype)
+    if isinstance(kind, ArrayType) or is_whole(type_of(kind)):
+        kind = kind if isinstance(kind, ArrayType) else type_of(kind)
+        return np.zeros(kind.shape, kind.dtype)
+    odd: Value = np.not_equal(kind, kind)  # a product with the numbers themselves is NaN where they are not finite
+    return np.multiply(odd, np.zeros((), kind.dtype))
 
 
 def stacked(rows: Sequence[Value], kind: ArrayType) -> Value:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.base.errors import ControlFlowError
 from adjoint.ops.checkpointing import invertible, scan
 from adjoint.ops.control.base import Flags, Run, zeros
 from adjoint.ops.control.counted_loop import Columns, Turns, inner
@@ -158,10 +159,11 @@ class ScanRecord:
         carry_in = [i for i in range(a, b) if wanted[i]]
         const_in = [i for i in range(a) if wanted[i]]
         ys = [j for j in range(scan.carries, len(out_types)) if split.active[j]]
-        start = [zeros(types[i]) if ct[i - a] is None else ct[i - a] for i in carry_in] + [
-            zeros(types[i]) for i in const_in
+        at_hand = (*constant, *walked, *ct)
+        start = [zeros_beside(at_hand, types[i]) if ct[i - a] is None else ct[i - a] for i in carry_in] + [
+            zeros_beside(at_hand, types[i]) for i in const_in
         ]
-        ct_ys = [zeros(out_types[j]) if ct[j] is None else ct[j] for j in ys]
+        ct_ys = [zeros_beside(at_hand, out_types[j]) if ct[j] is None else ct[j] for j in ys]
         k, c, w = len(constant), len(start), len(walked)
 
         def body(*flat: Value) -> list[Value]:
@@ -191,7 +193,8 @@ class ScanRecord:
         scan, split, wanted = self.scan, self.split, self.wanted
         a, b = scan.constants, scan.constants + scan.carries
         constant, walked = residuals
-        moving = [zeros(types[i]) if dxs[i] is None else dxs[i] for i, f in enumerate(wanted) if f]
+        at_hand = (*constant, *walked, *dxs)
+        moving = [zeros_beside(at_hand, types[i]) if dxs[i] is None else dxs[i] for i, f in enumerate(wanted) if f]
         d_const, d_carry = moving[: sum(wanted[:a])], moving[sum(wanted[:a]) : sum(wanted[:b])]
         d_xs = moving[sum(wanted[:b]) :]
         k, c, w = len(constant) + len(d_const), len(d_carry), len(walked)
@@ -214,3 +217,30 @@ class ScanRecord:
         places = carry_in + [j for j in range(scan.carries, len(split.active)) if split.active[j]]
         found = dict(zip(places, out, strict=True))
         return [found.get(j) for j in range(len(split.active))]
+
+
+def zeros_beside(others: Sequence[Value], kind: ArrayType) -> Value:
+    """The zero of a type; a size that is not known yet (how often a loop runs) is that of another value."""
+    unknown = [axis for axis, n in enumerate(kind.shape) if not isinstance(n, int)]
+    if not unknown:
+        return zeros(kind)
+    size = kind.shape[unknown[0]]
+    rows = next((x for x in others if x is not None and size in type_of(x).shape), None)
+    if rows is None or len(unknown) > 1:
+        raise ControlFlowError(
+            f"a zero of type {kind} is needed, where {size} is known only when a while loop has run. Take fori_loop or "
+            "scan, whose number of iterations is fixed."
+        )
+    rows = np.moveaxis(rows, type_of(rows).shape.index(size), 0)
+    row = ArrayType(tuple(n for n in kind.shape if n != size), kind.dtype)
+    return np.moveaxis(zero_rows(rows, row), 0, unknown[0])
+
+
+def zero_rows(others: Value, kind: ArrayType) -> Value:
+    """The zero of a type once for each row of another value."""
+
+    def body(_: Value) -> list[Value]:
+        return [np.zeros(kind.shape, kind.dtype)]
+
+    program, _ = record_program(body, [inner(type_of(others))])
+    return Scan(program, 0, 0, None)(others)[0]

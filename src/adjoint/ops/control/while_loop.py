@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.checkpointing import scan
-from adjoint.ops.control.base import Flags, Run, stacked, zeros
+from adjoint.ops.control.base import Flags, Run, stacked
 from adjoint.ops.control.conditional_loop import Repeated
 from adjoint.ops.control.counted_loop import inner
-from adjoint.ops.control.scan import Scan, ScanRecord
+from adjoint.ops.control.scan import Scan, ScanRecord, zero_rows, zeros_beside
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
@@ -117,13 +117,11 @@ class WhileRecord(ScanRecord):
         constant, walked = residuals
         carry_in, const_in = [i for i in range(a, b) if wanted[i]], [i for i in range(a) if wanted[i]]
         ys = [j for j in range(scan.carries, len(out_types)) if split.active[j]]
-        start = [zeros(types[i]) if ct[i - a] is None else ct[i - a] for i in carry_in] + [
-            zeros(types[i]) for i in const_in
+        at_hand = (*constant, *walked, *ct)
+        start = [zeros_beside(at_hand, types[i]) if ct[i - a] is None else ct[i - a] for i in carry_in] + [
+            zeros_beside(at_hand, types[i]) for i in const_in
         ]
-        if any(ct[j] is not None for j in ys):
-            ct_ys = [zeros(out_types[j]) if ct[j] is None else ct[j] for j in ys]
-        else:
-            ct_ys = [_zero_rows(walked[-1], inner(out_types[j])) for j in ys]
+        ct_ys = [zero_rows(walked[-1], inner(out_types[j])) if ct[j] is None else ct[j] for j in ys]
         k, c, w = len(constant), len(start), len(walked)
 
         def body(*flat: Value) -> list[Value]:
@@ -153,8 +151,9 @@ class WhileRecord(ScanRecord):
         scan, split, wanted = self.scan, self.split, self.wanted
         a, b = scan.constants, scan.constants + scan.carries
         constant, walked = residuals
-        d_const = [zeros(types[i]) if dxs[i] is None else dxs[i] for i in range(a) if wanted[i]]
-        d_carry = [zeros(types[i]) if dxs[i] is None else dxs[i] for i in range(a, b) if wanted[i]]
+        at_hand = (*constant, *walked, *dxs)
+        d_const = [zeros_beside(at_hand, types[i]) if dxs[i] is None else dxs[i] for i in range(a) if wanted[i]]
+        d_carry = [zeros_beside(at_hand, types[i]) if dxs[i] is None else dxs[i] for i in range(a, b) if wanted[i]]
         k, c = len(constant) + len(d_const), len(d_carry)
         carry_in = [i - a for i in range(a, b) if wanted[i]]
 
@@ -175,8 +174,3 @@ class WhileRecord(ScanRecord):
         places = carry_in + [j for j, f in enumerate(split.active) if f and j >= scan.carries]
         found = dict(zip(places, out, strict=True))
         return [found.get(j) for j in range(len(split.active))]
-
-
-def _zero_rows(like: Value, kind: ArrayType) -> Value:
-    """Zeros of a type, one row for each row of `like`, whose number may be symbolic."""
-    return np.multiply(np.reshape(like, (-1,) + (1,) * len(kind.shape)), np.zeros(kind.shape, kind.dtype))

@@ -17,7 +17,7 @@ from adjoint.ops.arrays.index import Gather, Key, Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Var
-from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.program.types import Value, type_of
 
 ALL = (None, None, None)
 
@@ -70,11 +70,6 @@ def stretch(start: int, step: int, length: int) -> tuple[int, int | None, int]:
     """The slice start, start + step, … of a length."""
     stop = start + step * length
     return (start, stop if stop >= 0 else None, step)
-
-
-def is_whole(kind: ArrayType) -> bool:
-    """Whether all sizes of a type are known."""
-    return all(isinstance(n, int) for n in kind.shape)
 
 
 @dataclass

@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from adjoint.ops.arrays.index import ScatterSet, ScatterSum, Slice
+from adjoint.program.types import is_whole
 from adjoint.simplify.dead_code import acts
-from adjoint.simplify.reroll.moving_slices import MovingPlaces, is_whole
+from adjoint.simplify.reroll.moving_slices import MovingPlaces
 from adjoint.simplify.reroll.repetitions import Numbered, Run, Whole
 from adjoint.simplify.reroll.stacked_literals import stack_dtype
 
