@@ -197,12 +197,12 @@ def test_check_is_a_value_error_and_takes_arrays() -> None:
 def test_check_names_the_lanes() -> None:
     xs = np.array([1.0, -2.0, 3.0, -4.0])
     for f in (positive, ad.grad(positive), ad.trace(positive)(1.0)):
-        with pytest.raises(CheckError, match=r"not -2\.0 .*, in lanes 1, 3 of vmap") as caught:
+        with pytest.raises(CheckError, match=r"not -2\.0 .*, in batch elements 1, 3 of vmap") as caught:
             ad.vmap(f)(xs)
         assert caught.value.lanes == ((1,), (3,))
-    with pytest.raises(CheckError, match="in lane 1 of vmap"):
+    with pytest.raises(CheckError, match="in batch element 1 of vmap"):
         ad.vmap(positive)(xs[:3])
-    with pytest.raises(CheckError, match=r"in lanes \(0, 1\), \(1, 0\) of vmap"):
+    with pytest.raises(CheckError, match=r"in batch elements \(0, 1\), \(1, 0\) of vmap"):
         ad.vmap(ad.vmap(positive))(np.array([[1.0, -1.0], [-1.0, 1.0]]))
 
 
@@ -222,7 +222,7 @@ def test_lanes_keep_their_numbers_when_they_go_different_ways() -> None:
         return x
 
     for f in (by_python, by_cond):
-        with pytest.raises(CheckError, match=r"too big.*in lanes 3, 4 of vmap"):
+        with pytest.raises(CheckError, match=r"too big.*in batch elements 3, 4 of vmap"):
             ad.vmap(f)(xs)
 
 

@@ -53,7 +53,7 @@ def test_an_expression_may_begin_with_a_minus() -> None:
         (["x*[1, 2]", "x=1"], "gives an array of shape (2,), and adjoints are those of one number; write sum(...)"),
         (["linalg.eigh([[x, 1], [1, 2]])", "x=1"], "gives 2 results"),
         (["x > 0", "x=1"], "gives true or false, which have no derivative"),
-        (["argmax([x, 1])", "x=1"], "gives whole numbers"),
+        (["argmax([x, 1])", "x=1"], "gives integers"),
         (["x", "x=sin("], "x=sin(: This cannot be read"),
         (["x", "x=[[1, 2], [3]]"], "x=[[1, 2], [3]]: `[[1, 2], [3]]` (column 1) cannot be computed"),
         (["x", "x=1", "--html", "nowhere/at/all.html"], "There is no folder nowhere"),

@@ -93,7 +93,7 @@ class TestControlFlow:
             strict = ad.jit(f, strict=True)
             for n in range(3):
                 strict(n)
-            with pytest.raises(ControlFlowError, match="more than 3 specialisations"):
+            with pytest.raises(ControlFlowError, match="more than 3 specializations"):
                 strict(9)
 
     def test_an_error_on_one_way(self) -> None:

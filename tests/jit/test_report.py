@@ -80,7 +80,7 @@ def test_calls_that_ran_as_python() -> None:
         with pytest.warns(RuntimeWarning):
             sizes(3)
     assert sizes.report().eager_calls == 1
-    assert "more than 1 specialisations" in str(sizes.report())
+    assert "more than 1 specializations" in str(sizes.report())
 
 
 def test_calls_inside_transformations() -> None:

@@ -97,7 +97,7 @@ def test_a_traced_shape_is_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"np\.repeat was given a traced repeats"):
         ad.grad(lambda x: np.sum(np.repeat(np.ones(2) * x, x)))(2.0)
     repeated = ad.vmap(lambda n, x: np.repeat(np.ones(2) * x, n))
-    with pytest.raises(ShapeError, match="lanes return arrays of different shapes"):
+    with pytest.raises(ShapeError, match="batch elements return arrays of different shapes"):
         repeated(np.array([1, 2]), np.array([3.0, 4.0]))
     np.testing.assert_array_equal(repeated(np.array([2, 2]), np.array([3.0, 4.0])), [[3.0] * 4, [4.0] * 4])
     with pytest.raises(IndexError):

@@ -212,9 +212,9 @@ def test_groups_open_and_close(opened):
     page.keyboard.press("Enter")
     assert page.evaluate(boxes) == many
     assert page.evaluate(rows) == whole
-    page.click("tr.group.turn >> nth=1")
+    page.click("tr.group.iteration >> nth=1")
     assert page.evaluate(boxes) == many - 2
-    assert page.query_selector(".graph .box.closed").text_content().startswith("▸ turn 1")
+    assert page.query_selector(".graph .box.closed").text_content().startswith("▸ iteration 1")
 
 
 def test_the_table_folds_turns_as_the_graph_does(opened):
@@ -225,10 +225,10 @@ def test_the_table_folds_turns_as_the_graph_does(opened):
 
     page = opened(ad.explain(many)(0.3))
     titles = lambda: page.evaluate("[...document.querySelectorAll('tr.group b')].map((e) => e.textContent)")
-    assert titles() == ["for k in range(150)", "turn 0", "turn 1", "turns 2 … 148", "turn 149"]
-    assert page.query_selector(".graph .box.closed").text_content().startswith("▸ turns 2 … 148")
+    assert titles() == ["for k in range(150)", "iteration 0", "iteration 1", "iterations 2 … 148", "iteration 149"]
+    assert page.query_selector(".graph .box.closed").text_content().startswith("▸ iterations 2 … 148")
     page.click(".graph .box.closed")
-    assert titles()[3:6] == ["turns 2 … 148", "turns 2 … 101", "turns 102 … 148"]
+    assert titles()[3:6] == ["iterations 2 … 148", "iterations 2 … 101", "iterations 102 … 148"]
     page.click("#open-all")
     page.keyboard.press("Home")
     in_order = page.evaluate("explanation.state.rows.filter((row) => row.v >= 0).map((row) => row.v)")
@@ -268,7 +268,7 @@ def test_a_story_goes_on_where_it_was_when_groups_open(opened):
     for _ in range(4):
         page.keyboard.press("ArrowRight")
     told = page.inner_text("#narration")
-    page.click("tr.group.turn >> nth=2")
+    page.click("tr.group.iteration >> nth=2")
     assert page.inner_text("#narration") == told
     page.click("#close-all")
     page.click("#open-all")

@@ -284,7 +284,7 @@ def test_a_large_band_takes_three_products() -> None:
 def test_options_that_say_nothing():
     for make in (sparse.jacobian, sparse.hessian):
         for size in (0, -1, 1.5):
-            with pytest.raises(ValueError, match="chunk_size is a whole number above zero"):
+            with pytest.raises(ValueError, match="chunk_size is an integer above zero"):
                 make(np.sin, chunk_size=size)
     with pytest.raises(ShapeError, match="a pattern is a matrix; got 1 axes"):
         sparse.jacobian(np.sin, pattern=np.ones(3))(np.ones(3))

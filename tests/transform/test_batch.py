@@ -172,5 +172,5 @@ def test_no_lanes_at_all() -> None:
     assert ad.vmap(lambda x: (np.sum(np.sin(x) * x), x))(none)[0].shape == (0,)
     assert ad.vmap(ad.grad(lambda x: np.sum(x * x)))(none).shape == (0, 2)
     assert ad.grad(lambda xs: np.sum(ad.vmap(lambda x: x @ x)(xs)))(none).shape == (0, 2)
-    with pytest.raises(ShapeError, match="no lane to ask"):
+    with pytest.raises(ShapeError, match="no batch element to ask"):
         ad.vmap(lambda x: x if x > 0 else -x)(np.ones(0))

@@ -128,7 +128,7 @@ def test_effects_happen_once_and_for_their_own_lanes(capsys: pytest.CaptureFixtu
     compiled = sorted(capsys.readouterr().out.splitlines())
     ad.vmap(f)(np.array([1.0, -1.0]))
     assert compiled == sorted(capsys.readouterr().out.splitlines())
-    with pytest.raises(CheckError, match=r"too small.*lane 1"):
+    with pytest.raises(CheckError, match=r"too small.*batch element 1"):
         fast(np.array([-1.0, -2.0]))
     agree(fast(np.array([1.0, -1.4])), np.array([1.0, 1.4]))
 
@@ -159,7 +159,7 @@ def test_too_many_ways_run_as_python() -> None:
         return n
 
     values = np.arange(100.0)
-    with pytest.warns(RuntimeWarning, match=r"more than 32 ways.*ad\.cond"):
+    with pytest.warns(RuntimeWarning, match=r"more than 32 paths.*ad\.cond"):
         agree(ad.jit(ad.vmap(f))(values), ad.vmap(f)(values))
     with pytest.raises(TypeError, match=r"ad\.cond"):
         ad.jit(ad.vmap(f), strict=True)(values)

@@ -77,7 +77,7 @@ def test_a_branch_never_sees_lanes_that_were_not_meant_for_it() -> None:
 
 
 def test_lanes_that_cannot_be_stacked_are_named() -> None:
-    with pytest.raises(ShapeError, match=r"lanes return arrays of different shapes.*np\.where"):
+    with pytest.raises(ShapeError, match=r"batch elements return arrays of different shapes.*np\.where"):
         ad.vmap(lambda x: x[x > 0])(X)
 
 

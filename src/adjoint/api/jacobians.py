@@ -99,7 +99,7 @@ def _transformed(
     mode: str, function: Function, argnums: Argnums, has_aux: bool, holomorphic: bool, chunk_size: int | None
 ) -> Transformed:
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
-        raise ValueError(f"{NAMES[mode]}: chunk_size is a whole number above zero, or None; got {chunk_size!r}.")
+        raise ValueError(f"{NAMES[mode]}: chunk_size is an integer above zero, or None; got {chunk_size!r}.")
     return Transformed(_jacobian, function, _JacobianOptions(argnums, has_aux, holomorphic, mode, chunk_size))
 
 

@@ -164,7 +164,7 @@ class Branches:
     def _must_move(self, title: str, a: np.ndarray) -> None:
         """Slopes decide about a condition, so they must not be zero."""
         if _vanishes(a):
-            raise UnknownBranches(f"the sides of {title} are equal to first order, so slopes do not decide it.")
+            raise UnknownBranches(f"the sides of {title} are equal to first order, so derivatives do not decide it.")
 
     def _sign(self, a: np.ndarray) -> int:
         """The sign of ⟨a, d⟩, which is chosen; both are the same for a = 0."""

@@ -144,7 +144,7 @@ class CheckError(AdjointError, ValueError):
         if not self.lanes:
             return self.message
         shown = [str(lane[0] if len(lane) == 1 else lane) for lane in self.lanes[:8]] + ["…"] * (len(self.lanes) > 8)
-        return f"{self.message}, in {'lane' if len(self.lanes) == 1 else 'lanes'} {', '.join(shown)} of vmap"
+        return f"{self.message}, in batch element{'' if len(self.lanes) == 1 else 's'} {', '.join(shown)} of vmap"
 
     def among(self, lanes: Sequence[int]) -> "CheckError":
         """The same error when the lanes it knows are only some of all."""

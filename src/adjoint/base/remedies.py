@@ -49,8 +49,9 @@ _DENSITY = (
 _DISTANCE = "np.linalg.norm(a[:, None] - b[None, :], axis=-1) is the matrix of distances, with derivatives."
 _FILTER = "Filters are convolutions: adjoint.signal.conv, or np.convolve, takes traced values."
 _ESTIMATOR = (
-    "An estimator works on plain arrays: fit it outside and use its numbers (coef_, predict of data that do not move), "
-    "or write the model with np and minimise it with ad.grad."
+    "An estimator works on plain arrays: fit it outside and use its numbers (coef_, predict of data that are "
+    "constant), "
+    "or write the model with np and minimize it with ad.grad."
 )
 
 # package, names in it (none: all that have no line of their own), what to write instead
@@ -107,7 +108,7 @@ _SAID: list[tuple[str, str, str]] = [
     (
         "scipy.spatial",
         "KDTree cKDTree",
-        "Ask it with plain points for the places of neighbours, and compute the distances with np.",
+        "Ask it with plain points for the indices of neighbors, and compute the distances with np.",
     ),
     ("sklearn", "", _ESTIMATOR),
     ("sklearn.metrics", "", "Write the measure with np: np.mean((a - b) ** 2)."),

@@ -38,7 +38,7 @@ against each other; for every order the derivatives of derivatives too.
   adjoint check model.py:loss "w=[0.5, -1]" steps=3
   adjoint check "sin(x) * exp(y)" x=1 y=2 --order 3
 
-A named function is imported, so that its file runs; numbers written without a point are whole numbers for it.
+A named function is imported, so that its file runs; numbers written without a point are integers for it.
 """
 
 

@@ -155,7 +155,7 @@ def threads() -> Iterator[Finding]:
     for name in _THREADS:
         text = os.environ.get(name, "1")
         if not text.strip().isdigit():
-            yield Finding("threads", name, text, WRONG, f"{name} should be a whole number; unset it, or set it to 1")
+            yield Finding("threads", name, text, WRONG, f"{name} should be an integer; unset it, or set it to 1")
 
 
 def blas_name() -> str:

@@ -120,7 +120,7 @@ def check_result(chosen: Target, value: Any, mode: str) -> None:
     for leaf in leaves:
         kind = np.dtype(leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype).kind
         if kind not in "fc":
-            what = {"b": "true or false", "i": "whole numbers", "u": "whole numbers"}.get(kind, type(leaf).__name__)
+            what = {"b": "true or false", "i": "integers", "u": "integers"}.get(kind, type(leaf).__name__)
             raise CommandError(f"{chosen.title} gives {what}, which have no derivative; it should give floats.")
     if mode == "forward":
         return

@@ -322,7 +322,7 @@ class Reader(ast.NodeVisitor):
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))) if type(value) is int:
                 return -value
             case _:
-                self.refuse(node, "An index is a whole number or a slice. Write x[0], x[-1], x[1:3] or x[:, 0].")
+                self.refuse(node, "An index is an integer or a slice. Write x[0], x[-1], x[1:3] or x[:, 0].")
 
     # Calls
 

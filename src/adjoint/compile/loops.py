@@ -196,7 +196,7 @@ def write_scan(block: Block, eq: Equation) -> None:
         carry.leave()
     for room in rooms:
         block.free(room)
-    block.shared.steps.append(f"loop of {plain(length)} turns")
+    block.shared.steps.append(f"loop of {plain(length)} iterations")
 
 
 def _packed(block: Block, body: Block, constants: dict[Var, Value]) -> list[Value]:

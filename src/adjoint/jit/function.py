@@ -187,7 +187,7 @@ class Jitted(Entry):
         """Trace the function for this call; None when it is to run as plain Python."""
         if len(ways.found) >= config.specialisations and missed is not None:
             count = len(ways.found)
-            self._give_up(ways, f"more than {count} specialisations", f"{count} are made. {missed}")
+            self._give_up(ways, f"more than {count} specializations", f"{count} are made. {missed}")
             return None
         why = self._why(call)
         if missed is not None:
@@ -195,11 +195,11 @@ class Jitted(Entry):
         try:
             way = traced(self.function, self._signature, call, why=why)
         except TooManyPaths as problem:
-            self._give_up(ways, "the lanes of vmap go too many ways", str(problem))
+            self._give_up(ways, "the batch elements of vmap take too many paths", str(problem))
             ways.always_python = True
             return None
         except TooLarge:  # now; other values may be smaller
-            ways.reason = "whole numbers of more than 64 bits"
+            ways.reason = "integers of more than 64 bits"
             return None
         if not way.captured:
             ways.found = [way, *ways.found]

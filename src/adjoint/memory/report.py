@@ -64,7 +64,7 @@ class MemoryReport:
         return dataclasses.asdict(self)
 
     def _summary(self) -> str:
-        when = f", {shown(self.forward)} when the way back begins" if not self.compiled else ""
+        when = f", {shown(self.forward)} when the backward pass begins" if not self.compiled else ""
         return f"{self.name}: {shown(self.peak)} at most{when}; results {shown(self.results)}"
 
     def __str__(self) -> str:
@@ -234,7 +234,7 @@ def _compiled(name: str, function: Jitted, argnums: Argnums, args: Any, kwargs: 
     if way.expected:
         notes.append("Branches depend on values: what they ask was evaluated with these arguments.")
     if any(_open(eq.op) for eq in made.program.equations):
-        notes.append("A while loop keeps what the way back reads of every turn: that comes on top.")
+        notes.append("A while loop keeps what the backward pass reads of every iteration: that comes on top.")
     total = kernel.workspace + results + constants + calls
     return MemoryReport(name, total, 0, results, tuple(p for p in parts if p.nbytes), tuple(notes), True)
 

@@ -178,7 +178,7 @@ def static(call: str, name: str, value: Any) -> np.ndarray[Any, Any]:
         raise UnsupportedError(
             f"{call} was given a traced {name}, at {describe(here())}: it decides the shape of the result, which "
             "must be known. "
-            "Give plain whole numbers."
+            "Give plain integers."
         )
     return np.asarray(value)
 

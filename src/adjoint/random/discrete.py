@@ -117,7 +117,7 @@ def _ends(low: Any, high: Any) -> tuple[Value, Value]:
             if x.dtype.kind == "f" and np.all(x == np.floor(x)):
                 x = x.astype(np.int64)
         if not isinstance(x, int) and type_of(x).dtype.kind not in "biu":
-            raise DtypeError(f"integers: {name} must be a whole number, not {type_of(x).dtype}.")
+            raise DtypeError(f"integers: {name} must be an integer, not {type_of(x).dtype}.")
         found.append(x)
     return found[0], found[1]
 
@@ -149,7 +149,7 @@ def _counts(call: str, n: Any, p: Any) -> tuple[Value, Value]:
     n, p = numbers(call, n=n, p=p)
     counts = known(n)
     if type_of(n).dtype.kind == "f" and (counts is None or np.any(np.asarray(counts) != np.floor(counts))):
-        raise DtypeError(f"{call}: n must be a whole number.")
+        raise DtypeError(f"{call}: n must be an integer.")
     require(call, "n", n, "not negative")
     require(call, "p", p, "a probability")
     return n, frozen(call, "p", p, DISCRETE)

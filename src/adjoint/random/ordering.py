@@ -63,14 +63,14 @@ class Ordering(Discrete):
         """
         a = array(a)
         if np.ndim(a) == 0 and a.dtype.kind not in "iu":
-            raise TypeError(f"choice: a must be an array or a positive whole number, not {a}.")
+            raise TypeError(f"choice: a must be an array or a positive integer, not {a}.")
         n = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
         shape = () if size is None else sizes("choice", size)
         count = 1
         for length in shape:
             count *= length
         if n <= 0 and count:
-            raise ValueError("choice: a must be a positive whole number, or an array that is not empty along the axis.")
+            raise ValueError("choice: a must be a positive integer, or an array that is not empty along the axis.")
         if not replace and count > n:
             raise ValueError(f"choice: cannot take {count} of {n} elements without replacement.")
         index = self._chosen(n, shape, count, replace, None if p is None else _probabilities(p, n, count, replace))
@@ -96,7 +96,7 @@ class Ordering(Discrete):
         x = array(x)
         if np.ndim(x) == 0:
             if x.dtype.kind not in "iu":
-                raise TypeError(f"permutation: x must be an array or a whole number, not {x}.")
+                raise TypeError(f"permutation: x must be an array or an integer, not {x}.")
             return self._order("permutation", (int(x),), 0)
         return np.take(x, self._order("permutation", (np.shape(x)[axis],), 0), axis=axis)
 

@@ -13,7 +13,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.random.draws import Undifferentiable, is_float
 
 DISCRETE = (
-    "whole numbers do not move with it: the derivative along one draw is zero, which is not that of the expected "
+    "integers are not differentiable in it: the derivative along one draw is zero, which is not that of the expected "
     "value. Multiply by the derivative of the log-probability (the score) instead."
 )
 

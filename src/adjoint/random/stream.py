@@ -138,7 +138,7 @@ class Stream(Stateful):
         """
         step = array(step)
         if step.dtype.kind not in "iu":
-            raise TypeError(f"at: a step is a whole number, not {step.dtype}.")
+            raise TypeError(f"at: a step is an integer, not {step.dtype}.")
         if self.is_stacked and not np.ndim(step):
             step = np.broadcast_to(step, np.shape(self.counter))
         key = FoldedKey()(self.key, step)
@@ -166,7 +166,8 @@ class Stream(Stateful):
             raise TraceError(
                 f"{call}: a random generator was used at {describe(here())} inside a function that is traced once "
                 "and run often (the body of a loop, a branch, ad.trace), but came from outside: every run would see "
-                "the same numbers. Pass it in as an argument or as part of the carry, or take rng.at(i) for turn i."
+                "the same numbers. Pass it in as an argument or as part of the carry, or take rng.at(i) for "
+                "iteration i."
             )
         if self.is_stacked:
             raise ShapeError(

@@ -27,7 +27,7 @@ HIGHEST = 170  # 171! is no float64
 def whole_order(order: Any, title: str) -> int:
     """An order of differentiation."""
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= HIGHEST:
-        raise ValueError(f"{title}: the order is {order!r}; it must be a whole number from 0 to {HIGHEST}.")
+        raise ValueError(f"{title}: the order is {order!r}; it must be an integer from 0 to {HIGHEST}.")
     return int(order)
 
 

@@ -26,7 +26,7 @@ def per_axis(call: str, name: str, given: Any, n: int, least: int = 1) -> tuple[
         several: Any = given if isinstance(given, list | tuple) or np.ndim(given) else [given] * n
         numbers = [operator.index(v) for v in several]
     except TypeError:
-        raise TypeError(f"{call}: {name} must be a whole number or one for each axis, got {given!r}.") from None
+        raise TypeError(f"{call}: {name} must be an integer or one for each axis, got {given!r}.") from None
     if len(numbers) != n:
         raise ShapeError(f"{call}: {name}={given!r} names {len(numbers)} axes, but there are {n} axes of space.")
     if any(v < least for v in numbers):
@@ -46,7 +46,7 @@ def paddings(
     if isinstance(given, str):
         if given not in names.split():
             raise ValueError(
-                f"{call}: padding must be {', '.join(repr(v) for v in names.split())}, a whole number, one for each "
+                f"{call}: padding must be {', '.join(repr(v) for v in names.split())}, an integer, one for each "
                 f"axis, or a pair for each axis; got {given!r}."
             )
         if given == "valid":

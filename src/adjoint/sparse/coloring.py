@@ -181,7 +181,7 @@ def _packed(colours: Any, size: int, what: str) -> Any:
     colours = np.asarray(colours)
     if colours.shape != (size,) or colours.dtype.kind not in "iu":
         raise ShapeError(
-            f"sparse.Colouring: {what} must be {size} whole numbers, one colour for each; got "
+            f"sparse.Colouring: {what} must be {size} integers, one colour for each; got "
             f"{colours.dtype} of shape {colours.shape}."
         )
     used, packed = np.unique(colours, return_inverse=True)

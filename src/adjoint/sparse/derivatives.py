@@ -271,7 +271,7 @@ def hessian(
 def _checked(function: Callable[..., Any], options: _SparseOptions) -> SparseDerivative:
     what, mode, given, chunk = options.what, options.mode, options.colouring, options.chunk_size
     if chunk is not None and not (isinstance(chunk, int | np.integer) and chunk > 0):
-        raise ValueError(f"sparse.{what}: chunk_size is a whole number above zero, or None; got {chunk!r}.")
+        raise ValueError(f"sparse.{what}: chunk_size is an integer above zero, or None; got {chunk!r}.")
     if mode not in MODES[what]:
         raise ValueError(f"sparse.{what}: mode={mode!r} is none of {', '.join(MODES[what])}.")
     if given is not None and not isinstance(given, Colouring):

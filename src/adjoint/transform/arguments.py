@@ -172,8 +172,8 @@ def select(
         elif whole:
             raise DtypeError(
                 f"{transformation}: argument {naming()[i]} has dtype "
-                f"{leaves[i].dtype if isinstance(leaves[i], Traced) else np.asarray(leaves[i]).dtype}, and whole "
-                "numbers have no derivative. Convert it with .astype(float), or "
+                f"{leaves[i].dtype if isinstance(leaves[i], Traced) else np.asarray(leaves[i]).dtype}, and "
+                "integers are not differentiable. Convert it with .astype(float), or "
                 + (
                     "keep it out of the arguments: lambda x: f(x, n)."
                     if transformation in _WITHOUT_ARGNUMS

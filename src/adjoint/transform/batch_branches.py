@@ -144,7 +144,8 @@ class Paths:
         self.followed += 1
         if self.followed > MOST:
             raise TooManyPaths(
-                f"vmap: the lanes of the mapped function may go more than {MOST} ways, at {describe(here())}. While it "
+                f"vmap: the batch elements of the mapped function may take more than {MOST} paths, at "
+                f"{describe(here())}. While it "
                 "is compiled, each is followed. Write the branch as ad.cond(predicate, f, g, *args), or the loop as "
                 "ad.while_loop."
             )
@@ -174,7 +175,9 @@ class Paths:
         trace.perform()
         if self.structure is not None:
             tree.check_same_structure(
-                "vmap: the lanes take different branches, and these return different trees", self.structure, structure
+                "vmap: the batch elements take different branches, and these return different trees",
+                self.structure,
+                structure,
             )
         self.structure = structure
         return [self._stacked(leaf, trace) for leaf in leaves]
@@ -194,7 +197,8 @@ class Paths:
         for path, a, b in zip(self.structure.paths(), first, second, strict=True):
             if np.shape(a) != np.shape(b):
                 raise ShapeError(
-                    f"vmap: lanes return arrays of different shapes for result{path}: {type_of(a).shape[1:]} and "
+                    f"vmap: batch elements return arrays of different shapes for result{path}: "
+                    f"{type_of(a).shape[1:]} and "
                     f"{type_of(b).shape[1:]}. They cannot be stacked: reduce them inside the function, or keep the "
                     "shape with np.where."
                 )

@@ -81,7 +81,7 @@ class LaneBatch(Batch):
         distinct = list(dict.fromkeys(answers))
         if not distinct:
             raise ShapeError(
-                f"vmap: the mapped axis is empty, so {question}() has no lane to ask. Check for it before."
+                f"vmap: the mapped axis is empty, so {question}() has no batch element to ask. Check for it before."
             )
         if len(distinct) == 1:
             return distinct[0]
@@ -192,7 +192,9 @@ def _run_groups(
                 raise problem.among(lanes) from None
             if structure is not None:
                 tree.check_same_structure(
-                    "vmap: the lanes took different branches, and these returned different trees", structure, found
+                    "vmap: the batch elements took different branches, and these returned different trees",
+                    structure,
+                    found,
                 )
             structure = found
             parts.append(
@@ -207,7 +209,7 @@ def _run_groups(
         shapes = {np.shape(part)[1:] for part in column}
         if len(shapes) > 1:
             raise ShapeError(
-                f"vmap: lanes return arrays of different shapes for result{path}: "
+                f"vmap: batch elements return arrays of different shapes for result{path}: "
                 f"{', '.join(map(str, sorted(shapes)))}. They cannot be stacked: reduce them inside the function, or "
                 "keep the shape with np.where."
             )

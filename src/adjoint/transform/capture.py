@@ -49,8 +49,8 @@ def explain_lock(problem: ValueError, title: str) -> None:
     """Say why an array is read-only, when a record has locked it."""
     if _locks and "read-only" in str(problem):
         raise CaptureError(
-            f"{problem}, while {title} runs: it was given this array, or has read it, and will read it again on the "
-            "way back, so writing to it would change the derivative. Write to a copy: w = w.copy()."
+            f"{problem}, while {title} runs: it was given this array, or has read it, and will read it again in the "
+            "backward pass, so writing to it would change the derivative. Write to a copy: w = w.copy()."
         ) from problem
 
 

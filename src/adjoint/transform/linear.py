@@ -33,14 +33,14 @@ class LinearTape(Tape):
         if op.linear and any(tracked) and _adds_constant(op, args, tracked):
             raise NotLinear(
                 f"{op.title} adds a constant that is not zero, so the function is affine, not linear, and has no "
-                "transpose. Leave the constant out, or linearise: linearize(f, x), or vjp(f, x)."
+                "transpose. Leave the constant out, or linearize: linearize(f, x), or vjp(f, x)."
             )
         if any(tracked) and not (
             op.linear or partly or (op.multilinear and sum(tracked) == 1) or op.effect or op.is_control
         ):
             raise NotLinear(
                 f"{op.title} is not linear in {'its argument' if len(args) == 1 else 'what it is given here'}, so the "
-                "function has no transpose. Linearise it first: linearize(f, x), or vjp(f, x)."
+                "function has no transpose. Linearize it first: linearize(f, x), or vjp(f, x)."
             )
         if op.pointwise and len(args) < 3:
             return Tape.apply_one(self, op, args[0]) if len(args) == 1 else Tape.apply_two(self, op, *args)

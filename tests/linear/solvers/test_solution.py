@@ -105,7 +105,7 @@ def test_one_word_for_each_lane():
     assert "not symmetric" in found.advice
     assert "negate" in found.advice
     assert "1 of 3 converged" in repr(found)
-    with pytest.raises(SolveError, match=r"2 of 3 equations were not solved .*lanes: 1, 2"):
+    with pytest.raises(SolveError, match=r"2 of 3 equations were not solved .*batch elements: 1, 2"):
         found.raise_if_failed()
 
 

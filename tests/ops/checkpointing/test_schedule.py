@@ -127,5 +127,5 @@ def test_what_users_should_not_write(checkpoint: object, known: bool, text: str)
         plan_of(checkpoint, known, "scan")
     with pytest.raises(ValueError, match="at least one slot"):
         Slots(0)
-    with pytest.raises(ValueError, match="3 costs were given for a loop of 4 turns"):
+    with pytest.raises(ValueError, match="3 costs were given for a loop of 4 iterations"):
         Slots(2, (1.0, 2.0, 3.0)).stored(4)

@@ -236,9 +236,15 @@ def test_formulas_on_the_edges_of_arrays():
 def test_long_loops_show_their_first_turns_and_the_last():
     graph = STORIES["recurrent"]().graph
     titles = {g["title"]: k for k, g in graph["groups"].items()}
-    assert {"recurrence › scan of 12 turns", "turn 0", "turn 1", "turns 2 … 10", "turn 11"} <= set(titles)
-    assert graph["groups"][titles["turn 5"]]["parent"] == titles["turns 2 … 10"]
-    assert titles["turns 2 … 10"] not in graph["opened"]
+    assert {
+        "recurrence › scan of 12 iterations",
+        "iteration 0",
+        "iteration 1",
+        "iterations 2 … 10",
+        "iteration 11",
+    } <= set(titles)
+    assert graph["groups"][titles["iteration 5"]]["parent"] == titles["iterations 2 … 10"]
+    assert titles["iterations 2 … 10"] not in graph["opened"]
 
 
 def blocks(x):
@@ -256,7 +262,7 @@ def blocks(x):
 def test_frames_around_a_single_frame_are_one():
     groups = ad.explain(blocks)(0.3).graph["groups"].values()
     assert [g["title"] for g in groups] == [
-        "blocks", "for k in range(2)", "turn 0 › stack › block", "turn 1 › stack › block"
+        "blocks", "for k in range(2)", "iteration 0 › stack › block", "iteration 1 › stack › block"
     ]  # fmt: skip
 
 
@@ -275,7 +281,7 @@ def test_ten_thousand_operations():
     text = explained.svg()
     assert len(text) < 40_000
     root = ET.fromstring(text)
-    assert "turns 2 … 2498" in {e.text for e in root.iter(f"{SVG}text")}
+    assert "iterations 2 … 2498" in {e.text for e in root.iter(f"{SVG}text")}
     assert all(len(group["children"]) < 120 for group in explained.graph["groups"].values())
 
 

@@ -153,10 +153,11 @@ def test_loops_calls_and_scopes_are_groups():
     assert all(p == [("scope", "encoder"), ("function", "layer")] for p in layers)
     assert len({e.group for e in story.events if e.group.name == "layer"}) == 2  # two calls are two groups
     turns = [p for p in paths if ("loop", "for _ in range(2)") in p]
-    assert [[name for kind, name in p if kind == "turn"] for p in turns] == [
-        ["turn 0"], ["turn 0", "turn 0"], ["turn 0", "turn 1"], ["turn 1"], ["turn 1", "turn 0"], ["turn 1", "turn 1"],
+    assert [[name for kind, name in p if kind == "iteration"] for p in turns] == [
+        ["iteration 0"], ["iteration 0", "iteration 0"], ["iteration 0", "iteration 1"],
+        ["iteration 1"], ["iteration 1", "iteration 0"], ["iteration 1", "iteration 1"],
     ]  # fmt: skip
-    assert any(("loop", "scan of 2 turns") in p for p in paths)
+    assert any(("loop", "scan of 2 iterations") in p for p in paths)
 
 
 def test_long_loops_are_one_operation_and_it_says_so():
@@ -213,8 +214,8 @@ def test_printed_rows_stand_under_their_loop_and_call():
     printed = str(ad.explain(walk)(1.0)).splitlines()
     told = [line.strip().removeprefix("┄ ") for line in printed if line.strip().startswith("┄")]
     assert told == [
-        "for _ in range(2) › turn 0 › half", "for _ in range(2) › turn 0",
-        "for _ in range(2) › turn 1 › half", "for _ in range(2) › turn 1", "┄",
+        "for _ in range(2) › iteration 0 › half", "for _ in range(2) › iteration 0",
+        "for _ in range(2) › iteration 1 › half", "for _ in range(2) › iteration 1", "┄",
     ]  # fmt: skip
 
 

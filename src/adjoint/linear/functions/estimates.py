@@ -167,5 +167,5 @@ def _exact(value: Value, products: int) -> Estimate:
 
 def _at_least(products: int, least: int, method: str) -> int:
     if not isinstance(products, int | np.integer) or products < least:
-        raise ValueError(f"{method}: products={products}; it needs a whole number of at least {least}.")
+        raise ValueError(f"{method}: products={products}; it needs an integer of at least {least}.")
     return int(products)

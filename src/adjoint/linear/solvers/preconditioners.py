@@ -102,7 +102,7 @@ def _constant_sparse(A: Any, title: str) -> Any:
         parts = (A.entries, A.rows, A.columns) if isinstance(A, SparseMatrix) else None
         A = A._as_sparse() if isinstance(A, SparseMatrix) and not is_traced(parts) else A.to_dense()
     if isinstance(A, Traced):
-        raise TraceError(f"{title}: factorises a constant matrix by SciPy, and this one is traced. Factorise outside, "
+        raise TraceError(f"{title}: factorizes a constant matrix by SciPy, and this one is traced. Factorize outside, "
                          "or use jacobi or block_jacobi.")  # fmt: skip
     made: Any = scipy.sparse.csc_array(A)
     return made.astype(np.result_type(made.dtype, np.float32))

@@ -111,7 +111,7 @@ class Solution:
             failed = np.argwhere(codes != CONVERGED)
             where = ", ".join(str(tuple(map(int, place)) if place.size > 1 else int(place[0])) for place in failed[:5])
             words = ", ".join(sorted({STATUSES[int(c)] for c in codes.ravel() if c != CONVERGED}))
-            return f"{len(failed)} of {codes.size} equations were not solved ({words}; first lanes: {where})"
+            return f"{len(failed)} of {codes.size} equations were not solved ({words}; first batch elements: {where})"
         return (
             f"{STATUSES[int(codes)]} after {int(np.asarray(self.iterations))} iterations; the residual is "
             f"{float(_known(self.residual)):.3g}, wanted was {float(_known(self.target)):.3g}"

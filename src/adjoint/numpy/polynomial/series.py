@@ -252,7 +252,7 @@ def fit(rule: Recurrence, x: Any, y: Any, deg: Any, rcond: Any = None, full: boo
     x, y = coefficients(x), coefficients(y)
     degrees = np.sort(np.atleast_1d(np.asarray(deg)))
     if degrees.size == 0 or degrees.dtype.kind not in "iu" or degrees.min() < 0:
-        raise ValueError(f"deg must be whole numbers that are not negative, not {deg}")
+        raise ValueError(f"deg must be integers that are not negative, not {deg}")
     if x.ndim != 1 or x.shape[0] == 0 or y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
         raise TypeError(f"expected a vector x and as many y's, not shapes {x.shape} and {y.shape}")
     chosen = np.arange(degrees[0] + 1) if np.ndim(deg) == 0 else degrees

@@ -65,7 +65,7 @@ class Rewind(Control):
             return list(self.evaluate(*xs))
 
     def guarded(self, guard: Guard) -> tuple[Control, int | None]:
-        raise TypeError("the way back has no effects")
+        raise TypeError("the backward pass has no effects")
 
     def __str__(self) -> str:
         return f"rewind[checkpoint={self.loop.checkpoint}]"

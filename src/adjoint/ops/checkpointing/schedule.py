@@ -51,7 +51,7 @@ def binomial_advance(k: int, s: int) -> int:
 
 def _check_count(title: str, count: Any) -> None:
     if isinstance(count, bool) or not isinstance(count, int | _INTEGER):
-        raise ValueError(f"{title}: the number of slots is {count!r}; it must be a whole number.")
+        raise ValueError(f"{title}: the number of slots is {count!r}; it must be an integer.")
     if count < 1:
         raise ValueError(f"{title}: needs at least one slot, not {count}: the first state has to be somewhere.")
 
@@ -209,7 +209,7 @@ class Slots(Plan):
         if self.costs is None:
             return None
         if len(self.costs) != length:
-            raise ValueError(f"Slots: {len(self.costs)} costs were given for a loop of {length} turns.")
+            raise ValueError(f"Slots: {len(self.costs)} costs were given for a loop of {length} iterations.")
         return cheapest_advances(self.costs, self.capacity(length))
 
 
@@ -335,7 +335,8 @@ def plan_of(checkpoint: object, known: bool, title: str) -> Plan | None:
         plan = Slots(int(str(checkpoint)))
     else:
         raise ValueError(
-            f"{title}: checkpoint={checkpoint!r} is no plan. Give None (keep everything that the way back reads), a "
+            f"{title}: checkpoint={checkpoint!r} is no plan. Give None (keep everything that the backward pass "
+            "reads), a "
             'number of slots, "full", "halving", "online", or a plan of ad.memory (Slots, Kept, Online, Disk).'
         )
     if known:

@@ -84,7 +84,7 @@ class NamedUfunc(Pointwise, Differential):
         argument = self.arguments[i]
         if argument in self.whole:
             raise UnsupportedError(
-                f"{self.name}({', '.join(self.arguments)}) takes whole numbers for {argument!r}, so it has no "
+                f"{self.name}({', '.join(self.arguments)}) takes integers for {argument!r}, so it has no "
                 f"derivative there. Give {argument!r} as integers, or keep it constant (ad.stop_gradient)."
             )
         if argument not in self.partials:

@@ -30,7 +30,7 @@ def factor_dtype(title: str, *types: ArrayType) -> np.dtype[Any]:
         return FLOAT64
     if dtype.char not in "fdFD":
         raise DtypeError(
-            f"{title}: there are no matrix factorisations in {dtype.name}. Use .astype(np.float32) or float64."
+            f"{title}: there are no matrix factorizations in {dtype.name}. Use .astype(np.float32) or float64."
         )
     return dtype
 

@@ -45,7 +45,7 @@ def _series(odd: bool, m: Value) -> Series:
     orders = whole_degree(m)
     if orders is None:
         raise UnsupportedError(
-            f"mathieu functions: the order m must be a plain whole number where q is differentiated, got {m!r}."
+            f"mathieu functions: the order m must be a plain integer where q is differentiated, got {m!r}."
         )
     m = np.where(orders < int(odd), int(odd), orders)[..., None]  # SciPy gives NaN there
     size = SIZE + int(np.max(m, initial=0)) // 2

@@ -154,7 +154,7 @@ def _ferrers_degree(m: Value, v: Value, x: Value) -> Value:
     order = whole_degree(np.abs(m))
     if order is None:
         raise UnsupportedError(
-            "lpmv(m, v, x): the derivative in v needs an order m that is a plain whole number. Keep v constant "
+            "lpmv(m, v, x): the derivative in v needs an order m that is a plain integer. Keep v constant "
             "(ad.stop_gradient), or m plain."
         )
     inside = np.abs(x) < 1.0

@@ -44,7 +44,7 @@ def _expansion(m: Value, n: Value) -> Expansion:
     orders, degrees = whole_degree(m), whole_degree(n)
     if orders is None or degrees is None:
         raise UnsupportedError(
-            "spheroidal wave functions: m and n must be plain whole numbers where c is differentiated; one is traced."
+            "spheroidal wave functions: m and n must be plain integers where c is differentiated; one is traced."
         )
     orders, degrees = np.broadcast_arrays(orders, degrees)
     size = SIZE + int(np.max(degrees, initial=0)) // 2

@@ -49,7 +49,7 @@ def _asked(name: str) -> Callable[..., Any]:
         value = primal(a)
         if isinstance(value, Traced):
             raise UnsupportedError(
-                f"{name} was asked of a value that is not known yet, or of lanes, at {describe(here())}. "
+                f"{name} was asked of a value that is not known yet, or of a whole batch, at {describe(here())}. "
                 "Ask before jit or vmap, or compare with NumPy: np.all(a == a.T)."
             )
         return getattr(scipy.linalg, name)(np.asarray(value), *args, **kwargs)

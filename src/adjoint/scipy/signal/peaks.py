@@ -19,7 +19,7 @@ def _known(call: str, x: Value) -> Any:
     if isinstance(value, Traced):
         raise ControlFlowError(
             f"{call}: how many peaks there are depends on values that are not known while a program is recorded or "
-            "lanes run together. Call it outside of ad.jit and ad.vmap, and hand in the places of the peaks."
+            "batch elements run together. Call it outside of ad.jit and ad.vmap, and hand in the places of the peaks."
         )
     return np.asarray(value)
 

@@ -34,5 +34,5 @@ def whole(call: str, name: str, value: Any) -> int:
     constant(call, **{name: value})
     number = int(value)
     if number != value or number < 0:
-        raise ValueError(f"{call}: {name!r} must be a whole number >= 0, got {value}.")
+        raise ValueError(f"{call}: {name!r} must be an integer >= 0, got {value}.")
     return number

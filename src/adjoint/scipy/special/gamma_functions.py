@@ -21,7 +21,7 @@ def polygamma(n: Any, x: Any) -> Any:
     x, orders = array(x), np.asarray(n)
     if orders.ndim == 0:
         if orders != np.floor(orders) or orders < 0:
-            raise ValueError(f"polygamma: the order must be a whole number >= 0, got {n}.")
+            raise ValueError(f"polygamma: the order must be an integer >= 0, got {n}.")
         return polygamma_of_order(int(orders), x)
     scale = (-1.0) ** (orders + 1) * scipy.special.gamma(orders + 1.0)
     higher = scale * scipy.special.zeta(np.where(orders == 0, 2.0, orders + 1.0), x)
@@ -85,7 +85,7 @@ def _multifactorial(call: str, n: Any, k: Any, exact: bool, extend: str) -> Any:
     _counts(call, exact)
     if extend != "complex":
         raise UnsupportedError(
-            f"{call}(n, extend={extend!r}) is a function of whole numbers, so it has no derivative in n. "
+            f"{call}(n, extend={extend!r}) is a function of integers, so it has no derivative in n. "
             "Give extend='complex', which continues it, or a plain n."
         )
     n = array(n)

@@ -176,7 +176,7 @@ class _Nest:
     def split(self, frame: Frame) -> None:
         """Put neighbouring parts into frames of their own where there are many."""
         parts = frame.parts
-        turns = [k for k, p in enumerate(parts) if isinstance(p, Frame) and p.kind == "turn"]
+        turns = [k for k, p in enumerate(parts) if isinstance(p, Frame) and p.kind == "iteration"]
         if len(turns) > FEW_TURNS:
             first, last = turns[2], turns[-1]
             middle = self.more(frame, parts[first:last])
@@ -212,8 +212,8 @@ def _extent(parts: Sequence[Variable | Frame]) -> str:
     """From the first to the last."""
     first, last = parts[0], parts[-1]
     if isinstance(first, Frame) and isinstance(last, Frame):
-        if first.kind == last.kind == "turn":
-            return f"turns {first.title.removeprefix('turn ')} … {last.title.removeprefix('turn ')}"
+        if first.kind == last.kind == "iteration":
+            return f"iterations {first.title.removeprefix('iteration ')} … {last.title.removeprefix('iteration ')}"
         return f"{first.title} … {last.title}"
     names = [v for p in (first, last) if (v := _some(p, p is last)) is not None]
     return " … ".join(subscripted(v.name) for v in names)

@@ -48,7 +48,7 @@ STYLE = """
 .graph .closed.more > .outline { stroke-dasharray: 5 3; }
 .graph .closed .note { font-size: 11px; fill: var(--soft); }
 .graph .frame > rect { fill: var(--frame); stroke: var(--faint); }
-.graph .frame.turn > rect, .graph .frame.more > rect { stroke-dasharray: 5 3; }
+.graph .frame.iteration > rect, .graph .frame.more > rect { stroke-dasharray: 5 3; }
 .graph .frame.odd > rect { fill: var(--paper); }
 .graph .title > text { font-size: 12px; font-weight: 600; fill: var(--soft); }
 .graph .title > rect { fill: var(--frame); }

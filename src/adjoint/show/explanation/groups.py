@@ -90,7 +90,9 @@ class Grouping:
         turns = self._turns.setdefault(id(frame), _Turns())
         for loop, entered, turn in turns.move(location, request, rounds):
             group = self._once(group, (id(frame), "loop", entered), "loop", loop.text, location)
-            group = self._once(group, (id(frame), "turn", entered, turn), "turn", f"turn {turn}", location)
+            group = self._once(
+                group, (id(frame), "iteration", entered, turn), "iteration", f"iteration {turn}", location
+            )
         return group
 
     def _once(

@@ -58,7 +58,7 @@ class Group:
     """Operations that belong together: a call of a function, a scope, a loop, one of its turns, a branch."""
 
     number: int
-    kind: str  # "all", "function", "scope", "loop", "turn", "branch", "checkpoint"
+    kind: str  # "all", "function", "scope", "loop", "iteration", "branch", "checkpoint"
     name: str
     parent: Group | None = field(repr=False)
     location: Location | str | None = None

@@ -202,7 +202,7 @@ class _Teller:
             z = op.evaluate(*[x.value for x in xs])
         zs = list(z) if op.several else [z]
         if isinstance(op, Scan | While):
-            note = f"{op.title} is shown as one operation: its turns are more than {self.most} operations in all"
+            note = f"{op.title} is shown as one operation: its iterations are more than {self.most} operations in all"
             self.notes.append(note)
         return self.happened(op, xs, zs, location, group)
 
@@ -227,10 +227,10 @@ class _Teller:
         self, op: Scan, turns: int, xs: list[Operand], group: Group, location: Any, wanted: Sequence[bool]
     ) -> Sequence[Operand]:
         constants, carry, arrays = op.split(xs)
-        around = self.grouping.new("loop", f"scan of {turns} turns", group, location)
+        around = self.grouping.new("loop", f"scan of {turns} iterations", group, location)
         rows: list[Sequence[Operand]] = []
         for t in range(turns - 1, -1, -1) if op.reverse else range(turns):
-            turn = self.grouping.new("turn", f"turn {t}", around, location)
+            turn = self.grouping.new("iteration", f"iteration {t}", around, location)
             read = [self.kept(Slice((t,)), [a], location, turn)[0] for a in arrays]
             out = self.program(op.body, [*constants, *carry, *read], turn)
             carry = out[: op.carries]
@@ -248,10 +248,12 @@ class _Teller:
         around = self.grouping.new("loop", "while", group, location)
         rows: list[Sequence[Operand]] = []
         while True:
-            turn = self.grouping.new("turn", f"turn {len(rows)}", around, location)
+            turn = self.grouping.new("iteration", f"iteration {len(rows)}", around, location)
             asked = self.program(op.condition, [*test, *carry], turn)[0]
             answer = bool(asked.value)
-            self.guard(asked, "bool", answer, f"turn {len(rows)} of the loop at {short(location)}: goes on is {answer}")
+            self.guard(
+                asked, "bool", answer, f"iteration {len(rows)} of the loop at {short(location)}: goes on is {answer}"
+            )
             if not answer:
                 turn.name = "last question"
                 break
@@ -261,7 +263,7 @@ class _Teller:
             if len(self.events) > self.most:
                 self.forget(*before, group)
                 return None
-        around.name = f"while, {len(rows)} turns"
+        around.name = f"while, {len(rows)} iterations"
         return [*carry, *self.columns(rows, op.body.output_types[op.carries :], wanted[op.carries :], around, location)]
 
     def forget(self, events: int, variables: int, groups: int, guards: int, group: Group) -> None:

@@ -253,7 +253,7 @@ class State {
     this.changed("layout");
   }
 
-  // What sort of group, and its name: not "turn turn 1".
+  // What sort of group, and its name: not "iteration iteration 1".
   groupTitle(group) {
     const { kind, name } = this.data.groups;
     return [kind[group] === "more" || name[group].startsWith(kind[group]) ? "" : `${kind[group]} `, name[group]];

@@ -11,7 +11,7 @@ from adjoint.simplify.rules.rule import Rule, rule
 from adjoint.simplify.rules.shapes import reshaped
 
 
-@rule("a loop of no turns gives its carry back; one of one turn is its body", Scan)
+@rule("a loop of no iterations gives its carry back; one of one iteration is its body", Scan)
 def short_scan(r: Any, op: Scan, inputs: tuple[Atom, ...], eq: Equation) -> tuple[Atom, ...] | None:
     first = op.constants + op.carries
     length = op.length if op.length is not None else inputs[first].type.shape[0]

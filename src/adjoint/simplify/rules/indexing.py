@@ -294,7 +294,7 @@ def _in_steps(value: Any, n: Any) -> Any:
     return (places[0], stop if stop >= 0 else None, step)
 
 
-@rule("a concatenation of one part, of neighbouring slices of one array, or with empty parts", Concatenate)
+@rule("a concatenation of one part, of neighboring slices of one array, or with empty parts", Concatenate)
 def joined(r: Any, op: Concatenate, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     axis = op.axis
     parts: list[Atom] = []
