@@ -27,6 +27,7 @@ from adjoint.ops.checkpointing.reverse import Rewind
 from adjoint.ops.checkpointing.scan import WhileSweep
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.while_loop import While
+from adjoint.program.layout import Strides, compact, is_sized
 from adjoint.program.op import Op
 from adjoint.program.program import Var
 from adjoint.program.record import Record, RecordTracer, is_constant
@@ -158,6 +159,13 @@ class Ledger(Record):
 
     def constant(self, value: Value) -> RecordTracer:
         return self.own(type_of(value))
+
+    def layout(self, var: Var) -> Strides | None:
+        """Nothing is recorded that would say it: arrays are taken to lie in C order."""
+        return compact(var.type) if is_sized(var.type) else None
+
+    def lay_out(self, var: Var, order: Sequence[int]) -> None:
+        """What is held here would not be counted as free."""
 
     def scattered(self, buffer: Value, op: Any, ct: Value, xs: Sequence[Value]) -> RecordTracer:
         """A buffer of zeros like xs[0], or the one that there is, to which a cotangent is added where `op` reads."""

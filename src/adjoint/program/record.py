@@ -90,8 +90,7 @@ class RecordTracer(Traced):
     def lay_out(self, order: Sequence[int]) -> None:
         trace = self._trace
         assert isinstance(trace, Record)
-        trace.layout(self._var)  # of all equations so far
-        trace._layouts[self._var] = compact(self._var.type, order)
+        trace.lay_out(self._var, order)
 
     def _adopt(self, other: Value) -> None:
         trace = self._trace
@@ -217,6 +216,11 @@ class Record(Trace):
                 )
         self._laid_out = len(self.equations)
         return self._layout_before(var)
+
+    def lay_out(self, var: Var, order: Sequence[int]) -> None:
+        """Declare that the array of a variable has no gaps, and its axes lie in this order."""
+        self.layout(var)  # of all equations so far
+        self._layouts[var] = compact(var.type, order)
 
     def _layout_before(self, var: Var) -> Strides | None:
         if var not in self._layouts:
