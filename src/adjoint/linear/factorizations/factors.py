@@ -14,11 +14,10 @@ from typing import Any, final
 import numpy as np
 
 from adjoint.base.errors import ShapeError
+from adjoint.linear.operators.algebra import OfMap
 from adjoint.linear.operators.dense import solve_dense
-from adjoint.linear.operators.facts import Facts
 from adjoint.linear.operators.maps import STATIC, LinearMap
 from adjoint.linear.operators.operations import scale
-from adjoint.linear.operators.spaces import Space
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.linalg.matrices import hermitian
 from adjoint.program.types import Value
@@ -29,26 +28,12 @@ __all__ = ["Factored", "factored"]
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Factored(LinearMap):
+class Factored(OfMap):
     """A, which applies as it did, and solves by factors of its matrix."""
 
     inner: LinearMap
     factors: tuple[Value, ...]
     kind: str = field(metadata=STATIC)
-
-    @property
-    def domain(self) -> Space:
-        return self.inner.domain
-
-    @property
-    def range(self) -> Space:
-        return self.inner.range
-
-    def _own_facts(self) -> Facts:
-        return self.inner.facts
-
-    def _parts(self) -> tuple[LinearMap, ...]:
-        return (self.inner,)
 
     def _label(self) -> str:
         return f"Factored ({self.kind})"

@@ -110,44 +110,8 @@ class Zero(LinearMap):
         return np.zeros(self.shape, self.dtype)
 
 
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class Adjoint(LinearMap):
-    """A*, by the adjoint rule of A."""
-
-    inner: LinearMap
-
-    @property
-    def domain(self) -> Space:
-        return self.inner.range
-
-    @property
-    def range(self) -> Space:
-        return self.inner.domain
-
-    def _own_facts(self) -> Facts:
-        return known.of_adjoint(self.inner.facts)
-
-    def _parts(self) -> tuple[LinearMap, ...]:
-        return (self.inner,)
-
-    def _apply(self, x: Any) -> Any:
-        return self.inner._apply_adjoint(x)
-
-    def _apply_adjoint(self, u: Any) -> Any:
-        return self.inner._apply(u)
-
-    def _adjoint(self) -> LinearMap:
-        return self.inner
-
-    def _to_dense(self) -> Value:
-        return adjoint_matrix(self.inner._to_dense())
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class Conjugate(LinearMap):
-    """x ↦ conj(A conj(x)): the map whose matrix is conjugate."""
+class OfMap(LinearMap):
+    """A map made of one other: between the same spaces, with the same facts, unless it says otherwise."""
 
     inner: LinearMap
 
@@ -164,6 +128,45 @@ class Conjugate(LinearMap):
 
     def _parts(self) -> tuple[LinearMap, ...]:
         return (self.inner,)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Adjoint(OfMap):
+    """A*, by the adjoint rule of A."""
+
+    inner: LinearMap
+
+    @property
+    def domain(self) -> Space:
+        return self.inner.range
+
+    @property
+    def range(self) -> Space:
+        return self.inner.domain
+
+    def _own_facts(self) -> Facts:
+        return known.of_adjoint(self.inner.facts)
+
+    def _apply(self, x: Any) -> Any:
+        return self.inner._apply_adjoint(x)
+
+    def _apply_adjoint(self, u: Any) -> Any:
+        return self.inner._apply(u)
+
+    def _adjoint(self) -> LinearMap:
+        return self.inner
+
+    def _to_dense(self) -> Value:
+        return adjoint_matrix(self.inner._to_dense())
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Conjugate(OfMap):
+    """x ↦ conj(A conj(x)): the map whose matrix is conjugate."""
+
+    inner: LinearMap
 
     def _apply(self, x: Any) -> Any:
         return tree.map(np.conjugate, self.inner._apply(tree.map(np.conjugate, x)))
@@ -183,7 +186,7 @@ class Conjugate(LinearMap):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Scaled(LinearMap):
+class Scaled(OfMap):
     """c A. What is known of the number c when the map is made (`kind`) goes with it."""
 
     _axes = (("factor", 0),)
@@ -191,19 +194,8 @@ class Scaled(LinearMap):
     factor: Value
     kind: str = field(default="complex", metadata=STATIC)
 
-    @property
-    def domain(self) -> Space:
-        return self.inner.domain
-
-    @property
-    def range(self) -> Space:
-        return self.inner.range
-
     def _own_facts(self) -> Facts:
         return known.of_scaled(self.inner.facts, self.kind)
-
-    def _parts(self) -> tuple[LinearMap, ...]:
-        return (self.inner,)
 
     def _label(self) -> str:
         c = self.factor

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import ShapeError
 from adjoint.linear.operators import facts as known
-from adjoint.linear.operators.algebra import Zero, same
+from adjoint.linear.operators.algebra import OfMap, Zero, same
 from adjoint.linear.operators.facts import Facts
 from adjoint.linear.operators.maps import OPERATIONS, STATIC, LinearMap
 from adjoint.linear.operators.spaces import Space
@@ -204,7 +204,7 @@ class BlockDiagonal(LinearMap):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Raveled(LinearMap):
+class Raveled(OfMap):
     """A map on vectors: the elements of the domain and range of A, written one after another."""
 
     inner: LinearMap
@@ -216,12 +216,6 @@ class Raveled(LinearMap):
     @property
     def range(self) -> Space:
         return Space.vector(self.inner.range.size, self.inner.range.dtype)
-
-    def _own_facts(self) -> Facts:
-        return self.inner.facts
-
-    def _parts(self) -> tuple[LinearMap, ...]:
-        return (self.inner,)
 
     def _apply(self, x: Any) -> Any:
         return self.inner.range.ravel(self.inner._apply(self.inner.domain.unravel(x)))

@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.linear.operators.algebra import Identity, Zero
+from adjoint.linear.operators.algebra import Identity, OfMap, Zero
 from adjoint.linear.operators.blocks import Block, BlockDiagonal
 from adjoint.linear.operators.facts import Facts
 from adjoint.linear.operators.maps import LinearMap, operation
@@ -24,7 +24,7 @@ __all__ = ["Complexified", "complexified"]
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Complexified(LinearMap):
+class Complexified(OfMap):
     """A on real and imaginary parts: the same matrix over the complex numbers."""
 
     inner: LinearMap
@@ -44,9 +44,6 @@ class Complexified(LinearMap):
 
     def _own_facts(self) -> Facts:
         return self.inner.facts
-
-    def _parts(self) -> tuple[LinearMap, ...]:
-        return (self.inner,)
 
     def _apply(self, x: Any) -> Any:
         return _on_parts(self.inner._apply, x)

@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.linear.operators import facts as known
-from adjoint.linear.operators.algebra import Adjoint, Composed, Conjugate, Identity, Scaled, Sum, Zero, same
+from adjoint.linear.operators.algebra import Adjoint, Composed, Conjugate, Identity, OfMap, Scaled, Sum, Zero, same
 from adjoint.linear.operators.facts import Facts
 from adjoint.linear.operators.maps import OPERATIONS, STATIC, LinearMap, operation
 from adjoint.linear.operators.spaces import Space
@@ -30,7 +30,7 @@ operation("inverse")(lambda a: Inverse(a))
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Inverse(LinearMap):
+class Inverse(OfMap):
     """A⁻¹: applied, it solves with A by the method that the facts of A choose."""
 
     inner: LinearMap
@@ -45,9 +45,6 @@ class Inverse(LinearMap):
 
     def _own_facts(self) -> Facts:
         return known.of_inverse(self.inner.facts)
-
-    def _parts(self) -> tuple[LinearMap, ...]:
-        return (self.inner,)
 
     def _label(self) -> str:
         return f"Inverse ({self.inner.method})"
@@ -76,25 +73,14 @@ class Inverse(LinearMap):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Power(LinearMap):
+class Power(OfMap):
     """Aⁿ for n ≥ 2, by n applications."""
 
     inner: LinearMap
     exponent: int = field(metadata=STATIC)
 
-    @property
-    def domain(self) -> Space:
-        return self.inner.domain
-
-    @property
-    def range(self) -> Space:
-        return self.inner.range
-
     def _own_facts(self) -> Facts:
         return known.of_power(self.inner.facts, self.exponent)
-
-    def _parts(self) -> tuple[LinearMap, ...]:
-        return (self.inner,)
 
     def _label(self) -> str:
         return f"Power({self.exponent})"
