@@ -25,7 +25,7 @@ LAYERS = [
     {"program"},
     {"ops"},
     {"transform", "simplify", "compile", "numpy", "scipy", "random", "signal"},
-    {"api", "debug", "jit"},
+    {"api", "debug", "extend", "jit"},
     {"testing"},
     {"linear"},
     {"curvature", "sparse", "series", "memory", "audit", "data"},

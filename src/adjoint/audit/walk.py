@@ -10,9 +10,10 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.tracing import trace
 from adjoint.base.errors import DtypeError, TraceError
+from adjoint.program.expansion import expansion
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.trace import Traced
-from adjoint.program.types import Value
+from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 
 __all__ = ["Visit", "check_real_result", "plain_values", "real_array", "recorded", "walk"]
@@ -33,8 +34,11 @@ def walk(program: Program, args: Sequence[Value], visit: Visit) -> list[Value]:
 
     for eq in program.equations:
         xs = [read(a) for a in eq.inputs]
-        inside = "unroll" in eq.op.stated
-        zs = eq.op.unroll(xs, lambda program, args: walk(program, args, visit)) if inside else None
+        zs: Sequence[Value] | None = None
+        if "unroll" in eq.op.stated:
+            zs = eq.op.unroll(xs, lambda program, args: walk(program, args, visit))
+        elif (expanded := expansion(eq.op, [type_of(x) for x in xs])) is not None:
+            zs = walk(expanded, xs, visit)
         if zs is None:
             with np.errstate(all="ignore"):
                 z = eq.op.evaluate(*xs)

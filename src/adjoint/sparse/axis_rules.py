@@ -29,7 +29,7 @@ from adjoint.ops.signal.vector_convolution import VectorConvolution
 from adjoint.ops.signal.windows import WindowExtremum, WindowShare, WindowSum
 from adjoint.sparse.element_rules import Reach, numbered
 from adjoint.sparse.relations import from_map, from_pairs, identity, union
-from adjoint.sparse.walking import Fact, Unanswered, Walk, rule
+from adjoint.sparse.walking import RULES, Fact, Unanswered, Walk
 
 Letters = Sequence[Any]
 MOST_PAIRS = 30_000_000  # a relation with more is taken for a full one
@@ -69,7 +69,7 @@ def kept_letters(ndim: int, axes: Sequence[int]) -> list[int]:
     return [a for a in range(ndim) if a not in axes]
 
 
-@rule(Sum, Product, Length, LogSumExp, Extremum)
+@RULES.rule(Sum, Product, Length, LogSumExp, Extremum)
 def reduced(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """z on all elements that are reduced into it; an extremum whose value is known, on those that reach it."""
     (x,), (z,) = facts, made
@@ -80,21 +80,21 @@ def reduced(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) ->
     return [meeting(x, list(range(ndim)), kept_letters(ndim, op.axes), z.shape or ())]
 
 
-@rule(Reduction)
+@RULES.rule(Reduction)
 def unknown_reduction(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """Any other reduction over the axes that it names."""
     ndim = len(facts[0].shape or ())
     return [meeting(facts[0], list(range(ndim)), kept_letters(ndim, op.axes), made[0].shape or ())]
 
 
-@rule(Einsum)
+@RULES.rule(Einsum)
 def einsum(walk: Walk, op: Einsum, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """A product of arrays, summed over the letters that the result has not."""
     inputs, output = op._parts()  # pyright: ignore[reportPrivateUsage]
     return [contracted([list(letters) for letters in inputs], list(output), facts, made[0])]
 
 
-@rule(MatMul)
+@RULES.rule(MatMul)
 def matmul(walk: Walk, op: MatMul, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """C[…, i, j] = Σ A[…, i, t] B[…, t, j]."""
     a, b = (len(f.shape or ()) for f in facts)
@@ -161,14 +161,14 @@ def along_axes(fact: Fact, axes: Sequence[int], shape: Sequence[int]) -> Reach:
     return meeting(fact, own, list(range(ndim)), shape)
 
 
-@rule(Fourier, HalfSpectrum, FromHalfSpectrum, TrigonometricTransform)
+@RULES.rule(Fourier, HalfSpectrum, FromHalfSpectrum, TrigonometricTransform)
 def transformed(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """Each element of a spectrum on all of the signal."""
     axes = op.axes if isinstance(op, Fourier) else (op.axis,)
     return [along_axes(facts[0], axes, made[0].shape or ())]
 
 
-@rule(CumSum, CumProd, LinearRecurrence)
+@RULES.rule(CumSum, CumProd, LinearRecurrence)
 def running(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """zₖ on all xⱼ with j ≤ k (j ≥ k when reverse)."""
     shape: Any = made[0].shape
@@ -186,7 +186,7 @@ def running(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) ->
     return [union([None if f.reach is None else f.reach.through(matrix) for f in facts], size)]
 
 
-@rule(WindowSum, WindowExtremum, WindowShare)
+@RULES.rule(WindowSum, WindowExtremum, WindowShare)
 def windows(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """A place on all elements of its window, or the other way round."""
     x, (z,) = facts[0], made
@@ -206,7 +206,7 @@ def windows(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) ->
     return [None if x.reach is None else x.reach.through(matrix)]
 
 
-@rule(Convolution)
+@RULES.rule(Convolution)
 def convolution(walk: Walk, op: Convolution, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """z[n,g,o,p] on x[n,g,c,i] and w[g,o,c,k] for all c, where spread·i = stride·p + dilation·k + start."""
     from scipy.sparse import kron
@@ -253,7 +253,7 @@ def _product(pairs: Sequence[tuple[Any, Any]], rows: Sequence[int], columns: Seq
     return row, column
 
 
-@rule(VectorConvolution)
+@RULES.rule(VectorConvolution)
 def vector_convolution(walk: Walk, op: VectorConvolution, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """full: zₖ on aⱼ with 0 ≤ k - j < m; valid: with 0 ≤ j - k < m."""
     (z,) = made
@@ -286,7 +286,7 @@ def vector_convolution(walk: Walk, op: VectorConvolution, facts: Sequence[Fact],
     return [union(parts, z.size)]
 
 
-@rule(WeightedTaps)
+@RULES.rule(WeightedTaps)
 def weighted_taps(walk: Walk, op: WeightedTaps, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """z[…, p, …] on x[…, index[p, t], …], or the transpose."""
     x, index, weight = facts
@@ -304,7 +304,7 @@ def weighted_taps(walk: Walk, op: WeightedTaps, facts: Sequence[Fact], made: Seq
     return [None if x.reach is None else x.reach.through(matrix)]
 
 
-@rule(Stacked)
+@RULES.rule(Stacked)
 def stacked_matrices(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """All of a result on all of its own matrix."""
     x = facts[0]
@@ -317,7 +317,7 @@ def stacked_matrices(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[
             for z in made]  # fmt: skip
 
 
-@rule(Equations)
+@RULES.rule(Equations)
 def equations(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """X[…, :, j] on all of A[…] and on B[…, :, j]."""
     (a, b), (z,) = facts, made

@@ -32,20 +32,18 @@ from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType
 from adjoint.sparse.relations import MOST, Dependence, concatenated, empty, identity, stacked, union, work
-from adjoint.sparse.walking import CONTROL, Fact, Unanswered, Walk, mixed, rule, walked
+from adjoint.sparse.walking import CONTROL, RULES, Fact, Unanswered, Walk, mixed, walked
 
 BUDGET = 6000  # so many primitives are looked at when a loop is walked turn by turn
 
 
+@CONTROL.rule(Call, Checkpoint)
 def _whole(walk: Walk, op: Any, facts: Sequence[Fact], types: Sequence[ArrayType]) -> list[Fact]:
     """A program called as one primitive."""
     return walked(walk, op.program, facts)
 
 
-CONTROL[Call] = _whole
-CONTROL[Checkpoint] = _whole
-
-
+@CONTROL.rule(Cond)
 def _cond(walk: Walk, op: Cond, facts: Sequence[Fact], types: Sequence[ArrayType]) -> list[Fact]:
     """The branch that is taken if that is known, else all of them."""
     index, *operands = facts
@@ -56,9 +54,6 @@ def _cond(walk: Walk, op: Cond, facts: Sequence[Fact], types: Sequence[ArrayType
         Fact(t, None, union([f.reach for f in column], column[0].size))
         for t, column in zip(types, zip(*rows, strict=True), strict=True)
     ]
-
-
-CONTROL[Cond] = _cond
 
 
 def _looks_at_values(program: Program) -> bool:
@@ -102,6 +97,7 @@ class Turn:
         return matrix[:, self.ends[inputs[0]] : self.ends[inputs[1]]].tocsr()
 
 
+@CONTROL.rule(Scan)
 def _scan(walk: Walk, op: Scan, facts: Sequence[Fact], types: Sequence[ArrayType]) -> list[Fact]:
     a, b = op.constants, op.constants + op.carries
     length = op.length if op.length is not None else (facts[b].shape or (None,))[0]
@@ -119,9 +115,6 @@ def _scan(walk: Walk, op: Scan, facts: Sequence[Fact], types: Sequence[ArrayType
     except Unanswered:
         return _all_mixed(facts, types)
     return [Fact(t, v, r if t.differentiable else None) for t, v, r in zip(types, values, found, strict=True)]
-
-
-CONTROL[Scan] = _scan
 
 
 def _evaluated(op: Any, facts: Sequence[Fact], count: int) -> Sequence[Any]:
@@ -279,6 +272,7 @@ def _cut(matrix: Any, facts: Sequence[Fact]) -> list[Dependence | None]:
     return found
 
 
+@CONTROL.rule(While)
 def _while(walk: Walk, op: While, facts: Sequence[Fact], types: Sequence[ArrayType]) -> list[Fact]:
     """However many turns: the least C with C ⊇ C₀ ∪ L_cc C ∪ L_ck K."""
     first, second = op.condition_constants, op.condition_constants + op.body_constants
@@ -315,9 +309,6 @@ def _while(walk: Walk, op: While, facts: Sequence[Fact], types: Sequence[ArrayTy
     return [Fact(t, None, r) for t, r in zip(types, ends, strict=False)] + every[op.carries :]
 
 
-CONTROL[While] = _while
-
-
 def _while_by_turns(
     walk: Walk, op: While, test: Sequence[Fact], constants: Sequence[Fact], carry: list[Fact],
     types: Sequence[ArrayType],
@@ -340,7 +331,7 @@ def _while_by_turns(
     return None
 
 
-@rule(Attach)
+@RULES.rule(Attach)
 def attached(walk: Walk, op: Attach, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Dependence | None]:
     """A rule of the user's: what it does with tangents is a program of its own."""
     values, inputs = facts[: op.count], facts[op.count :]

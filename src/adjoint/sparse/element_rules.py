@@ -30,7 +30,7 @@ from adjoint.ops.elementwise.pointwise import MaskedProduct, Pointwise, ProductU
 from adjoint.ops.elementwise.select import Select
 from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.sparse.relations import Dependence, concatenated, from_map, from_pairs, union
-from adjoint.sparse.walking import Fact, Unanswered, Walk, rule
+from adjoint.sparse.walking import RULES, Fact, Unanswered, Walk
 
 Reach = Dependence | None
 
@@ -60,7 +60,7 @@ def where(reach: Reach, mask: Any, shape: Sequence[int]) -> Reach:
     return reach.taken(np.where(mask, np.arange(mask.size), -1)) if mask.any() else None
 
 
-@rule(Pointwise)
+@RULES.rule(Pointwise)
 def pointwise(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """zᵢ on xᵢ; with known values only where the partial is not zero."""
     (z,) = made
@@ -82,13 +82,13 @@ def pointwise(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) 
     return [union(parts, z.size)]
 
 
-@rule(Convert, Real, Imag, Weaken, Complex)
+@RULES.rule(Convert, Real, Imag, Weaken, Complex)
 def unchanged(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """Each element on the same one."""
     return [union([f.reach for f in facts], made[0].size)]
 
 
-@rule(Reshape, Transpose, Broadcast, Slice, Pad, Concatenate, Gather, ScatterSet, Select)
+@RULES.rule(Reshape, Transpose, Broadcast, Slice, Pad, Concatenate, Gather, ScatterSet, Select)
 def moved(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """Elements that go to other places, unchanged."""
     if isinstance(op, Reshape):
@@ -149,7 +149,7 @@ def _into_first(v: Fact, count: int, shape: Any) -> Reach:
     return v.reach.through(from_map(np.broadcast_to(hubs, shape), n), out_of)
 
 
-@rule(ScatterSum)
+@RULES.rule(ScatterSum)
 def scattered(walk: Walk, op: ScatterSum, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
     """out[key] += part."""
     n, size = len(op.keys), made[0].size or 0

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.program.expansion import expansion
 from adjoint.program.op import Op
 from adjoint.program.program import Program, Var, last_uses
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.sparse.relations import Dependence, union
 
@@ -49,21 +51,11 @@ class Walk(NamedTuple):
 
 # What a rule answers: the dependences of the results. It is asked only when some argument depends on something.
 Rule = Callable[[Walk, Any, Sequence[Fact], Sequence[Fact]], Sequence["Dependence | None"]]
-RULES: dict[type[Op], Rule] = {}
+RULES: RuleTable[Rule] = RuleTable("sparsity")
 
 
 class Unanswered(Exception):
     """A rule cannot say more than that all may depend on all."""
-
-
-def rule(*kinds: type[Op]) -> Callable[[Rule], Rule]:
-    """Enter a rule for classes of primitives."""
-
-    def enter(function: Rule) -> Rule:
-        RULES.update(dict.fromkeys(kinds, function))
-        return function
-
-    return enter
 
 
 def constant(value: Value) -> Fact:
@@ -89,8 +81,11 @@ def results(walk: Walk, op: Op, facts: Sequence[Fact], types: Sequence[ArrayType
     """The facts of what a primitive returns."""
     if not types:
         return []
-    if op.is_control and type(op) in CONTROL:
-        return CONTROL[type(op)](walk, op, facts, types)
+    if op in CONTROL:
+        return CONTROL[op](walk, op, facts, types)
+    rule = RULES.get(op)
+    if rule is None and (expanded := expansion(op, [f.type for f in facts])) is not None:
+        return walked(walk, expanded, facts)
     values = _values(op, facts, len(types))
     made = [Fact(t, v, None) for t, v in zip(types, values, strict=True)]
     moving = [f.reach is not None for f in facts]
@@ -98,17 +93,16 @@ def results(walk: Walk, op: Op, facts: Sequence[Fact], types: Sequence[ArrayType
         return made
     found: Sequence[Dependence | None]
     try:
-        chosen = next((RULES[kind] for kind in type(op).__mro__ if kind in RULES), None)
-        if chosen is None or any(f.shape is None for f in (*facts, *made)):
+        if rule is None or any(f.shape is None for f in (*facts, *made)):
             raise Unanswered
-        found = chosen(walk, op, facts, made)
+        found = rule(walk, op, facts, made)
     except Unanswered:
         found = mixed(facts, made)
     return [f._replace(reach=r if f.type.differentiable else None) for f, r in zip(made, found, strict=True)]
 
 
 # Primitives with programs inside say facts, not dependences alone: values go through them too.
-CONTROL: dict[type[Op], Callable[[Walk, Any, Sequence[Fact], Sequence[ArrayType]], list[Fact]]] = {}
+CONTROL: RuleTable[Callable[[Walk, Any, Sequence[Fact], Sequence[ArrayType]], list[Fact]]] = RuleTable("sparsity")
 
 
 def _values(op: Op, facts: Sequence[Fact], count: int) -> Sequence[Value]:
