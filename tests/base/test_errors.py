@@ -19,6 +19,7 @@ BUILT_IN = {
     errors.TreeError: ValueError,
     errors.RuleError: TypeError,
     errors.CaptureError: ValueError,
+    errors.ReadOnlyError: ValueError,
     errors.CheckError: ValueError,
     errors.NonFiniteError: FloatingPointError,
     errors.SolveError: ArithmeticError,
