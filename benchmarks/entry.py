@@ -18,7 +18,7 @@ from adjoint.compile.callable import (
     NumberLeaf,
     Output,
     OutputType,
-    Specialisation,
+    Specialization,
     TupleOf,
 )
 
@@ -34,7 +34,7 @@ def entry(inputs: int, positional: Any, outputs: int, result: Any, **options: An
     made = Entry(unexpected, unexpected)
     kinds = [OutputType(FLOAT, (3,))] * outputs
     kernel = CODE.address("nothing")
-    made.add(Specialisation(kernel, inputs, positional, kinds, result, keep=CODE, **options))
+    made.add(Specialization(kernel, inputs, positional, kinds, result, keep=CODE, **options))
     return made
 
 

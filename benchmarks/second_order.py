@@ -352,7 +352,7 @@ def draw(results: Results, path: Path) -> None:
 
     figure, panels = plt.subplots(-(-len(results) // 2), 2, figsize=(11, 1.9 * len(results)), layout="constrained",
                                   squeeze=False)  # fmt: skip
-    colours = dict(zip(CONTENDERS, plt.get_cmap("tab10").colors, strict=False))
+    colors = dict(zip(CONTENDERS, plt.get_cmap("tab10").colors, strict=False))
     for ax in panels.flat[len(results) :]:
         ax.axis("off")
     for ax, (title, times) in zip(panels.flat, results.items(), strict=False):
@@ -360,13 +360,13 @@ def draw(results: Results, path: Path) -> None:
         for place, task in enumerate(tasks):
             for k, name in enumerate(CONTENDERS):
                 if (task, name) in times:
-                    ax.barh(place + 0.2 * k - 0.3, times[task, name], 0.18, color=colours[name])
+                    ax.barh(place + 0.2 * k - 0.3, times[task, name], 0.18, color=colors[name])
         ax.set_yticks(range(len(tasks)), tasks, fontsize=8)
         decade = 10.0 ** np.floor(np.log10(min(times.values())) - 0.1)
         ax.set(xscale="log", title=title, xlabel="microseconds", xlim=(decade, None), ylim=(len(tasks) - 0.5, -0.5))
         ax.xaxis.set_minor_formatter("")
         ax.grid(axis="x", alpha=0.3)
-    bars = [plt.Rectangle((0, 0), 1, 1, color=colours[name]) for name in CONTENDERS]
+    bars = [plt.Rectangle((0, 0), 1, 1, color=colors[name]) for name in CONTENDERS]
     figure.legend(bars, list(CONTENDERS), loc="outside lower center", ncols=len(CONTENDERS))
     figure.savefig(path, dpi=110)
 

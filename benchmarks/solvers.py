@@ -228,16 +228,16 @@ def draw(results: dict[str, Times], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained", sharey=True)
-    colours = dict(zip(CONTENDERS, plt.get_cmap("tab10").colors, strict=False))
+    colors = dict(zip(CONTENDERS, plt.get_cmap("tab10").colors, strict=False))
     for ax, which, title in zip(axes, (0, 1), ("solution", "gradient"), strict=True):
         for place, times in enumerate(results.values()):
             for k, (name, t) in enumerate(times[which].items()):
-                ax.barh(place + 0.2 * k - 0.3, t, 0.18, color=colours[name])
+                ax.barh(place + 0.2 * k - 0.3, t, 0.18, color=colors[name])
         ax.set(xscale="log", xlabel="milliseconds", title=title, xlim=(0.01, None))
         ax.set_yticks(range(len(results)), list(results), fontsize=8)
         ax.grid(axis="x", alpha=0.3)
     axes[0].invert_yaxis()
-    bars = [plt.Rectangle((0, 0), 1, 1, color=colours[name]) for name in CONTENDERS]
+    bars = [plt.Rectangle((0, 0), 1, 1, color=colors[name]) for name in CONTENDERS]
     figure.legend(bars, list(CONTENDERS), loc="outside lower center", ncols=len(CONTENDERS))
     figure.savefig(path, dpi=110)
 

@@ -4,7 +4,7 @@
 
 For each contender: the seconds until the first result (pattern, coloring, compilation) and the least time of one
 evaluation afterwards, in turns with the others. Results are compared first. `--write` renews docs/benchmarks/sparse.md
-and its picture. The colouring is found once, by all; adjoint's answer is a SciPy matrix, that of the others an array of
+and its picture. The coloring is found once, by all; adjoint's answer is a SciPy matrix, that of the others an array of
 theirs. sparsejac is given the pattern, as it finds none; CasADi writes the derivative out as expressions.
 """
 
@@ -35,7 +35,7 @@ RNG = np.random.default_rng(0)
 
 
 def band(np: Any, x: Any) -> Any:
-    """Three neighbours: a step of Burgers' equation."""
+    """Three neighbors: a step of Burgers' equation."""
     flux = 0.5 * x * x
     inner = x[1:-1] + 0.1 * (flux[2:] - flux[:-2]) - 0.05 * (x[2:] - 2 * x[1:-1] + x[:-2])
     return np.concatenate([x[:1], inner, x[-1:]])
@@ -115,7 +115,7 @@ def with_adjoint(f: Any, order: int, x: Any, dense: bool) -> Run:
         return lambda: second(x)
     make = ad.sparse.jacobian if order == 1 else ad.sparse.hessian
     function = lambda x: f(np, x)
-    derivative = make(function, colouring=make(function).colouring(x), jit=True)
+    derivative = make(function, coloring=make(function).coloring(x), jit=True)
     return lambda: derivative(x)
 
 
@@ -259,13 +259,13 @@ def draw(results: dict[str, dict[str, tuple[float, float]]], path: Path) -> None
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained", sharey=True)
-    colours = dict(zip(MAKERS, plt.get_cmap("tab10").colors, strict=False))
+    colors = dict(zip(MAKERS, plt.get_cmap("tab10").colors, strict=False))
     for ax, which, title in zip(axes, (0, 1), ("until the first result", "one evaluation"), strict=True):
         place, ticks = 0.0, []
         for rows in results.values():
             ticks.append(place + 0.4 * (len(rows) - 1))
             for contender, times in rows.items():
-                ax.barh(place, times[which], 0.75, color=colours[contender])
+                ax.barh(place, times[which], 0.75, color=colors[contender])
                 place += 0.8
             place += 0.7
         ax.set(xscale="log", xlabel="seconds", title=title)
@@ -273,7 +273,7 @@ def draw(results: dict[str, dict[str, tuple[float, float]]], path: Path) -> None
         ax.grid(axis="x", alpha=0.3)
     axes[0].invert_yaxis()
     used = [c for c in MAKERS if any(c in rows for rows in results.values())]
-    figure.legend([plt.Rectangle((0, 0), 1, 1, color=colours[c]) for c in used], used, loc="outside lower center",
+    figure.legend([plt.Rectangle((0, 0), 1, 1, color=colors[c]) for c in used], used, loc="outside lower center",
                   ncols=len(used))  # fmt: skip
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=110)

@@ -103,9 +103,9 @@ def main(cameras: int = 49, points: int = 7776, observations: int = 31843) -> No
 
     jacobian = ad.sparse.jacobian(residuals, jit=True)
     began = time.perf_counter()
-    colouring = jacobian.colouring(start, *data)
-    print(f"pattern and colouring: {time.perf_counter() - began:.2f} s\n  {colouring!r}")
-    assert len(colouring) == 14
+    coloring = jacobian.coloring(start, *data)
+    print(f"pattern and coloring: {time.perf_counter() - began:.2f} s\n  {coloring!r}")
+    assert len(coloring) == 14
     matrix = jacobian(start, *data)
     began = time.perf_counter()
     matrix = jacobian(start, *data)

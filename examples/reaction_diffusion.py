@@ -62,9 +62,9 @@ def main(n: int = 48, steps: int = 5, step: float = 0.02) -> None:
     print(f"{2 * n * n} unknowns")
     jacobian = ad.sparse.jacobian(defect, with_value=True, jit=True, order="smallest last")
     began = time.perf_counter()
-    colouring = jacobian.colouring(state, state, step)
-    print(f"pattern and colouring: {time.perf_counter() - began:.2f} s\n  {colouring!r}")
-    assert colouring.pattern.nnz == 6 * state.size
+    coloring = jacobian.coloring(state, state, step)
+    print(f"pattern and coloring: {time.perf_counter() - began:.2f} s\n  {coloring!r}")
+    assert coloring.pattern.nnz == 6 * state.size
 
     began, iterations = time.perf_counter(), 0
     for _ in range(steps):

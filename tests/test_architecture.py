@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "adjoint"
 TESTS = ROOT / "tests"
 
-# From the ground up. A folder (or file) imports from the rows below its own, never from its neighbours in the row.
+# From the ground up. A folder (or file) imports from the rows below its own, never from its neighbors in the row.
 LAYERS = [
     {"coverage"},
     {"base"},
@@ -153,7 +153,7 @@ def imports_out_of_order(path: Path, tree: ast.AST) -> Iterator[str]:
         there = own_part(name)
         if there is None or there == here or LEVEL[there] < LEVEL[here]:
             continue
-        relation = "its neighbour" if LEVEL[there] == LEVEL[here] else "above it"
+        relation = "its neighbor" if LEVEL[there] == LEVEL[here] else "above it"
         yield f"{shown(path)}:{line} imports {name}: {there} is {relation}"
 
 

@@ -114,7 +114,7 @@ def test_native_code_without_a_lowering(name):
     value, gradient = fast(X)
     assert value == pytest.approx(np.sum(np.cos(reference(X))), rel=1e-12)
     np.testing.assert_allclose(gradient, ad.grad(lambda x: np.sum(np.cos(reference(x))))(X), rtol=1e-10)
-    (made,) = fast.report().specialisations
+    (made,) = fast.report().specializations
     assert made.how == "compiled"
     assert not made.callbacks
 
@@ -124,7 +124,7 @@ def test_cost_memory_sparsity_and_explanation(name):
     f, _ = FUNCTIONS[name]
     cost = ad.cost(lambda x: np.sum(f(x)))(X)
     assert cost.value.flops + cost.value.calls > 3
-    assert not cost.value.unmodelled
+    assert not cost.value.unmodeled
     assert ad.memory_report(lambda x: np.sum(f(x)))(X).peak > 0
     pattern = ad.sparse.pattern(f)(X).toarray()
     expected = np.eye(4)[::-1] if name == "linear" else np.eye(4)

@@ -43,17 +43,17 @@ def draw(path: Path) -> None:
 
     line = np.linspace(1, 2, 24)
     found = [
-        ("neighbors on a line", ad.sparse.jacobian(band).colouring(line)),
-        ("a full row and a full column", ad.sparse.jacobian(arrow).colouring(line)),
-        ("Hessian of a surface's area, star", ad.sparse.hessian(membrane).colouring(np.ones((5, 5)))),
+        ("neighbors on a line", ad.sparse.jacobian(band).coloring(line)),
+        ("a full row and a full column", ad.sparse.jacobian(arrow).coloring(line)),
+        ("Hessian of a surface's area, star", ad.sparse.hessian(membrane).coloring(np.ones((5, 5)))),
         (
             "cameras (left) and points",
-            ad.sparse.jacobian(views, argnums=(0, 1)).colouring(np.ones((6, 3)), np.ones((12, 3)) * 3),
+            ad.sparse.jacobian(views, argnums=(0, 1)).coloring(np.ones((6, 3)), np.ones((12, 3)) * 3),
         ),
     ]
     figure, axes = plt.subplots(1, 4, figsize=(13, 4), layout="constrained")
-    for ax, (title, colouring) in zip(axes, found, strict=True):
-        colouring.plot(ax, title=f"{title}\n{colouring.number} products for {colouring.shape[1]} columns")
+    for ax, (title, coloring) in zip(axes, found, strict=True):
+        coloring.plot(ax, title=f"{title}\n{coloring.number} products for {coloring.shape[1]} columns")
     path.parent.mkdir(exist_ok=True)
     figure.savefig(path, dpi=100)
     plt.close(figure)

@@ -51,7 +51,7 @@ SciPy's values.
 What has fewer digits, or no derivative:
 
 * `pbwa` for a and x near 5: the function falls, its two parts do not, and eight digits remain, as in SciPy.
-* `pro_rad2` and `obl_rad2` in c, and the `_cv` forms in c or cv: refused. A characteristic value that does not belong
+* `pro_rad2` and `obl_rad2` in c, and the `_cv` forms in c or cv: refused. A characteriztic value that does not belong
   to m, n and c belongs to no function. SciPy's values of `obl_rad2` are wrong, those of `pro_rad2` have few digits.
 * `ncfdtridfn`, `ncfdtridfd`, `ncfdtrinc`, `stdtridf`, `nctdtridf`: SciPy's values have six to ten digits, so the
   derivatives, at these points, too.

@@ -39,7 +39,7 @@ def draw(path: Path) -> None:
         estimate = np.abs([ad.taylor(function, 0.0, order + 1).remainder(x) for x in near])
         right.loglog(near, estimate + 1e-17, ".", color=color, ms=4)
     left.axvspan(-1, 1, color="0.93", zorder=0)
-    left.set(ylim=(-1.6, 1.6), xlabel="x", title="Taylor polynomials at 0; grey: where the series converges")
+    left.set(ylim=(-1.6, 1.6), xlabel="x", title="Taylor polynomials at 0; gray: where the series converges")
     left.legend(fontsize=8, loc="upper left")
     right.set(ylim=(1e-17, 1e3), xlabel="x", title="errors (lines) and their estimates (dots)")
     path.parent.mkdir(exist_ok=True)

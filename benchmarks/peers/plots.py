@@ -11,7 +11,7 @@ from benchmarks.peers.results import Results
 from benchmarks.peers.rounds import Measured, library_of
 from benchmarks.peers.table import best_peer, ours
 
-COLOURS = {
+COLORS = {
     "adjoint": "#c1121f",
     "jax": "#1d70b8",
     "torch": "#f08c00",
@@ -67,7 +67,7 @@ def ratios(results: Results, figure: str, label: str, relative: bool = True) -> 
                 dots = axes.scatter(
                     amount / one,
                     line,
-                    color=COLOURS[row.library],
+                    color=COLORS[row.library],
                     marker=MARKERS[variant % len(MARKERS)],
                     s=46 if row.is_ours else 30,
                     zorder=3 if row.is_ours else 2,
@@ -79,7 +79,7 @@ def ratios(results: Results, figure: str, label: str, relative: bool = True) -> 
     axes.set_xlabel(label)
     axes.grid(axis="both", color="0.9", zorder=0)
     if relative:
-        axes.axvline(1.0, color=COLOURS["adjoint"], lw=1, zorder=1)
+        axes.axvline(1.0, color=COLORS["adjoint"], lw=1, zorder=1)
     axes.legend(labels.values(), labels.keys(), loc="upper center", bbox_to_anchor=(0.4, -0.09), ncols=4, frameon=False)
     picture.tight_layout()
     return picture
@@ -104,7 +104,7 @@ def curves(axes: Any, series: Series, rows: Sequence[Measured], compiling: bool)
     for name in series.contenders:
         points = series.points(rows, name, compiling)
         if points:
-            axes.plot(*zip(*points), "o-", ms=4, color=COLOURS[library_of(name)], label=name)
+            axes.plot(*zip(*points), "o-", ms=4, color=COLORS[library_of(name)], label=name)
     mine = series.points(rows, series.contenders[0], compiling)
     if mine:
         last, seconds = mine[-1]

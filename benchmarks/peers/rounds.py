@@ -238,7 +238,7 @@ def take_turns(processes: list[Process], effort: Effort, say: Callable[[int], No
         if not playing:
             return
         say(turn)
-        # forwards, then backwards, so that nobody always follows the same neighbour
+        # forwards, then backwards, so that nobody always follows the same neighbor
         for process in playing if turn % 2 == 0 else reversed(playing):
             attempt(processes, process, Process.sample)
 

@@ -1,6 +1,6 @@
 """Looking inside while a function runs: print, callback, check, and where a NaN came from.
 
-All work inside every transformation and inside the bodies of loops and branches, in order, and are never optimised
+All work inside every transformation and inside the bodies of loops and branches, in order, and are never optimized
 away.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.source import describe, here, user_facing
 from adjoint.ops.effects import Arguments, Callback, Check, Print
-from adjoint.program.trace import Traced, live_trace
+from adjoint.program.trace import Tracer, live_trace
 from adjoint.transform.nonfinite import nans
 
 __all__ = ["callback", "check", "nans", "print"]
@@ -73,8 +73,8 @@ def check(condition: tree.Tree, message: str, *args: tree.Tree, **kwargs: tree.T
             f"check needs a message that says what is wrong; got {type(message).__name__}. "
             "Write check(x > 0, 'x must be positive')."
         )
-    if not isinstance(condition, Traced) and live_trace() is None and np.all(condition):
+    if not isinstance(condition, Tracer) and live_trace() is None and np.all(condition):
         return
     arguments, operands = Arguments.of(args, kwargs)
-    given = condition if isinstance(condition, Traced) else np.asarray(condition)
+    given = condition if isinstance(condition, Tracer) else np.asarray(condition)
     Check(message, describe(here()), arguments)(given, *operands)

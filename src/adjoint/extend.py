@@ -29,7 +29,7 @@ from adjoint.program.op import PRIMITIVES, EffectKind, Op, primitive
 from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.rule_table import RuleTable
 from adjoint.program.trace import Trace, bind, running
-from adjoint.program.trace import Traced as Tracer
+from adjoint.program.trace import Tracer as Tracer
 from adjoint.program.types import ArrayType, type_of
 
 __all__ = [

@@ -11,7 +11,7 @@ import scipy.special
 
 import adjoint as ad
 from adjoint.base.errors import RuleError, TraceError
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.transform.tape import Tape
 
 X = np.array([0.4, 1.3, -0.7])
@@ -255,7 +255,7 @@ def kept_arrays(f) -> int:
     def spy(x):
         tapes.append(x._trace)
         y = f(x)
-        assert isinstance(y, Traced)
+        assert isinstance(y, Tracer)
         return np.sum(y)
 
     _ = ad.vjp(spy, X)

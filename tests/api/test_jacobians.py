@@ -90,10 +90,10 @@ def test_memory_is_bounded_by_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def watched(function, values, mapped, size):
         sizes.append(size)
-        return run_lanes(function, values, mapped, size)
+        return run_batch(function, values, mapped, size)
 
-    run_lanes = jacobians.run_lanes
-    monkeypatch.setattr(jacobians, "run_lanes", watched)
+    run_batch = jacobians.run_batch
+    monkeypatch.setattr(jacobians, "run_batch", watched)
     x = np.linspace(0, 1, 64)
     f = lambda x: np.sin(x) * np.exp(x)
     whole = ad.jacobian(f)(x)

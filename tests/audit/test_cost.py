@@ -166,7 +166,7 @@ def test_derivatives_have_costs_too(name):
     assert plain.value.flops > 0
     assert 1 < plain.ratio < 6
     for tally in (plain.value, plain.gradient):
-        assert not tally.unmodelled
+        assert not tally.unmodeled
     compiled = of(ad.jit(f))
     assert (compiled.value, compiled.gradient) == (plain.value, plain.gradient)
     # the gradient as a function: what it takes is what the gradient took above, but for the value as a result

@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 
 def flops(f, *args):
     tally = count(ad.trace(f)(*args).program, args)
-    assert not tally.unmodelled
+    assert not tally.unmodeled
     return tally.flops
 
 
@@ -87,7 +87,7 @@ def test_complex_arithmetic():
 def test_a_primitive_without_model_is_named():
     x = np.eye(2)
     tally = count(ad.trace(lambda x: np.linalg.pinv(x))(x).program, [x])
-    assert "pinv" in tally.unmodelled
+    assert "pinv" in tally.unmodeled
 
 
 def test_names_of_arithmetic_are_names_of_primitives():

@@ -99,8 +99,8 @@ def compiled(scale: float) -> float:
 
 @pytest.mark.parametrize(
     "module, name, function",
-    [(pipeline, "simplify", np.sin), (pipeline, "compile_program", np.cos), (machine, "optimised", np.tanh)],
-    ids=["simplify", "compile_program", "optimised"],
+    [(pipeline, "simplify", np.sin), (pipeline, "compile_program", np.cos), (machine, "optimized", np.tanh)],
+    ids=["simplify", "compile_program", "optimized"],
 )
 def test_a_child_compiles_while_another_thread_does(
     module: Any, name: str, function: Any, monkeypatch: pytest.MonkeyPatch

@@ -140,7 +140,7 @@ def test_the_cost_of_taylor_mode_is_polynomial_in_the_order():
 
 @pytest.mark.row("2.5.2", "B2.5.b")
 def test_nth_derivatives_along_distinct_directions():
-    """∂³f[v₁, v₂, v₃] is linear in each, unchanged by permutations, and what Taylor mode gives by polarisation."""
+    """∂³f[v₁, v₂, v₃] is linear in each, unchanged by permutations, and what Taylor mode gives by polarization."""
     vs = RNG.normal(size=(3, 2))
     value = nth(shared, *vs)(POINT)
     a, b = sympy.symbols("a b")
@@ -157,8 +157,8 @@ def test_nth_derivatives_along_distinct_directions():
         check_linear(lambda v, slot=slot: nth(shared, *vs[:slot], v, *vs[slot + 1 :])(POINT), vs[slot], rtol=1e-10)
     cube = lambda v: ad.jet(shared, (POINT,), ([v, 0 * v, 0 * v],))[1][2]
     signs = itertools.product([1, -1], repeat=3)
-    polarised = sum(p * q * r * cube(p * vs[0] + q * vs[1] + r * vs[2]) for p, q, r in signs) / (8 * 6)
-    assert_allclose(polarised, exact, rtol=1e-11)
+    polarized = sum(p * q * r * cube(p * vs[0] + q * vs[1] + r * vs[2]) for p, q, r in signs) / (8 * 6)
+    assert_allclose(polarized, exact, rtol=1e-11)
 
 
 @pytest.mark.row("2.5.2b", "2.5.3", "B2.5.c")

@@ -285,7 +285,7 @@ NOT_LINEAR_BY_STRUCTURE = (
 
 @pytest.mark.row("8.4.4b")
 def test_reverse_mode_from_forward_mode():
-    """Linearise, then transpose what is linear: the pull derived from a push is the pull that is written by hand."""
+    """Linearize, then transpose what is linear: the pull derived from a push is the pull that is written by hand."""
     tried = set()
     for name, f, args in smooth_examples():
         if name not in tried:

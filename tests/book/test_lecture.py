@@ -261,7 +261,7 @@ def test_one_call_returns_the_gradients_of_all_layers():
 
 
 @pytest.mark.row("L6.e")
-def test_gradient_of_a_regularised_objective():
+def test_gradient_of_a_regularized_objective():
     """ℓ(w) = l(w) + (λ/n) R(w) has the gradient ∇l + (λ/n) ∇R; with R the sum of squares that adds (2λ/n) w."""
     weights, n = layers(), 2
 

@@ -100,7 +100,7 @@ def test_the_jacobian_of_a_composition_is_the_product():
 
 
 @pytest.mark.row("A2.2.d")
-def test_linearisation():
+def test_linearization():
     """f = x² - 1.5x at ½: f(0.51) = -0.5049, and the tangent there gives -0.5050."""
     f = lambda x: x**2 - 1.5 * x
     value, slope = ad.linearize(f, 0.5)

@@ -43,7 +43,7 @@ def test_without_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
     found = ran("demo")
     assert found.code == 1
     assert "Kepler" in found.out
-    assert "tumours" not in found.out
+    assert "tumors" not in found.out
     assert "pip install 'adjoint[learn,plot]'" in found.out
 
 

@@ -214,7 +214,7 @@ def test_an_object_that_is_called(tmp_path: Path) -> None:
         assert ran("explain", "counting:model", "x=1.5").out.startswith("Model: ")
 
 
-def test_large_arrays_are_summarised(tmp_path: Path) -> None:
+def test_large_arrays_are_summarized(tmp_path: Path) -> None:
     np.savez(tmp_path / "large.npz", x=np.linspace(0.0, 1.0, 2_000_000))
     found = ran("explain", "sum(sin(x)**2)", "--args", str(tmp_path / "large.npz"))
     assert found.code == 0

@@ -109,7 +109,7 @@ def test_as_a_module() -> None:
     assert (run.returncode, run.stderr) == (0, "")
     assert "All 3 comparisons agree" in run.stdout
     assert "the value is -9" in run.stdout
-    assert "\x1b" not in run.stdout  # no colours where there is no terminal
+    assert "\x1b" not in run.stdout  # no colors where there is no terminal
 
 
 def test_letters_that_the_output_does_not_have() -> None:

@@ -54,7 +54,7 @@ def neural_net_on_digits(lib):
 
 
 def gaussian_process(lib):
-    """The likelihood of a Gaussian process, maximised in its hyperparameters by SciPy; predictions."""
+    """The likelihood of a Gaussian process, maximized in its hyperparameters by SciPy; predictions."""
     np, mvn = lib.numpy, lib.scipy.stats.multivariate_normal
     x = onp.linspace(-2.0, 2.0, 12)[:, None]
     y = onp.sin(2.0 * x[:, 0])
@@ -163,7 +163,7 @@ def mixture(lib):
 
 
 def black_box_inference(lib):
-    """Variational inference with the reparametrised gradient of a bound on the evidence."""
+    """Variational inference with the reparametrized gradient of a bound on the evidence."""
     np, npr, norm = lib.numpy, lib.numpy.random, lib.scipy.stats.norm
     rs = npr.RandomState(0)
 

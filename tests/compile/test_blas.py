@@ -58,7 +58,7 @@ def test_what_the_compiler_calls_is_there(letter: str) -> None:
         assert blas.lapack_symbols()[f"adjoint_lapack_{letter}{name}"] > 0
 
 
-def test_lapack_factorises() -> None:
+def test_lapack_factorizes() -> None:
     a = np.array([[4.0, 2.0], [2.0, 3.0]], order="F")
     factor, info = a.copy(order="F"), np.zeros((), np.int32)
     by_pointers(blas.lapack_symbols()["adjoint_lapack_dpotrf"], "L", 2, factor, 2, info)

@@ -40,7 +40,7 @@ def test_running(name: str, dtype: Any) -> None:
             assert got.dtype == want.dtype
             eps = np.finfo(dtype).eps if np.dtype(dtype).kind in "fc" else 0
             np.testing.assert_allclose(got, want, rtol=8 * eps, atol=8 * eps)
-        (made,) = compiled.report().specialisations
+        (made,) = compiled.report().specializations
         assert made.how == "compiled"
         assert not made.callbacks
 
@@ -63,7 +63,7 @@ def test_derivatives_of_complex_products() -> None:
 
     compiled = ad.jit(pulled)
     np.testing.assert_allclose(compiled(x), pulled(x), rtol=1e-14, atol=1e-15)
-    assert not compiled.report().specialisations[0].callbacks
+    assert not compiled.report().specializations[0].callbacks
 
 
 @pytest.mark.parametrize("f", [np.maximum.accumulate, np.minimum.accumulate])

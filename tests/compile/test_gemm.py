@@ -1,4 +1,4 @@
-"""Products that go to BLAS: large ones, complex ones, matrices that have neighbours in no direction."""
+"""Products that go to BLAS: large ones, complex ones, matrices that have neighbors in no direction."""
 
 import numpy as np
 import pytest

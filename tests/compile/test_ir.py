@@ -15,7 +15,7 @@ def test_a_function_with_all_kinds_of_instructions() -> None:
     x, n = f.params
     room = f.allocate("double")
     f.store(f.constant("double", 0), room)
-    f.initialise(f.constant("double", 7), spare := f.allocate("double"))
+    f.initialize(f.constant("double", 7), spare := f.allocate("double"))
     with f.loop(f.index(0), n) as i:
         v = f.load("double", f.element(x, i, "double"), 8)
         square = shared_function(f, "squared", lambda g, a: g.fmul(a, a), v)

@@ -24,7 +24,7 @@ def agree(f: Any, *args: Any) -> None:
         assert got.dtype == want.dtype
         scale = np.max(np.abs(want), where=np.isfinite(want), initial=0)
         np.testing.assert_allclose(got, want, rtol=0, atol=300 * eps * scale)
-    (made,) = compiled.report().specialisations
+    (made,) = compiled.report().specializations
     assert made.how == "compiled"
     assert not made.callbacks
 
@@ -104,7 +104,7 @@ def test_derivatives_and_lanes() -> None:
     for g, given in ((ad.grad(f), x), (ad.vmap(ad.grad(f)), np.stack([x, x.T])), (ad.hessian(f), x)):
         compiled = ad.jit(g)
         np.testing.assert_allclose(compiled(given), g(given), rtol=1e-9, atol=1e-11)
-        assert not compiled.report().specialisations[0].callbacks
+        assert not compiled.report().specializations[0].callbacks
 
 
 @pytest.mark.parametrize(

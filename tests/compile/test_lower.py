@@ -32,7 +32,7 @@ def test_a_kept_program_needs_all_it_calls(function: Callable[[Any], Any]) -> No
     x = np.random.default_rng(0).normal(size=(20, 24))
     first, second = ad.jit(function), ad.jit(function)
     want, got = first(x), second(x)
-    (made,), (found,) = first.report().specialisations, second.report().specialisations
+    (made,), (found,) = first.report().specializations, second.report().specializations
     assert (made.how, made.cached) == ("compiled", False)
     assert (found.how, found.cached) == ("compiled", True)
     assert found.callbacks == made.callbacks

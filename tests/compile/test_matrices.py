@@ -1,4 +1,4 @@
-"""Matrices in memory, copied row by row when they have no neighbours."""
+"""Matrices in memory, copied row by row when they have no neighbors."""
 
 import numpy as np
 

@@ -26,7 +26,7 @@ def layout(f, *args):
 X = np.ones((6, 40))
 
 
-def test_the_vector_axis_is_that_of_neighbours() -> None:
+def test_the_vector_axis_is_that_of_neighbors() -> None:
     assert vector_axis(*layout(lambda x: x * 2.0, X)) == 1
     assert vector_axis(*layout(lambda x: x.T + x.T, X)) in (0, 1)
     assert vector_axis(*layout(lambda x: np.sum(x, axis=0), X)) == 1

@@ -29,7 +29,7 @@ def test_the_order_of_few_elements(dtype: Any) -> None:
     for got, want in zip(ad.tree.leaves(compiled(x)), ad.tree.leaves(f(x)), strict=True):
         assert got.dtype == want.dtype
         np.testing.assert_array_equal(got, want)
-    assert not compiled.report().specialisations[0].callbacks
+    assert not compiled.report().specializations[0].callbacks
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 90, 91, 200])
@@ -51,7 +51,7 @@ def test_places_in_a_sorted_vector(dtype: Any, n: int) -> None:
     for got, want in zip(compiled(a, v), f(a, v), strict=True):
         assert got.dtype == want.dtype
         np.testing.assert_array_equal(got, want)
-    assert not compiled.report().specialisations[0].callbacks
+    assert not compiled.report().specializations[0].callbacks
 
 
 def test_places_of_other_types() -> None:
@@ -73,7 +73,7 @@ def test_derivatives_of_sorted_and_interpolated_values() -> None:
     for g in (ad.grad(f), ad.hessian(f)):
         compiled = ad.jit(g)
         np.testing.assert_allclose(compiled(x), g(x), rtol=1e-13, atol=1e-14)
-        assert not compiled.report().specialisations[0].callbacks
+        assert not compiled.report().specializations[0].callbacks
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -95,4 +95,4 @@ def test_places_of_elements_that_are_not_zero(dtype: Any) -> None:
                 for a, b in zip(got, want, strict=True):
                     assert a.dtype == b.dtype
                     np.testing.assert_array_equal(a, b)
-            assert not [one.callbacks for one in compiled.report().specialisations if one.callbacks]
+            assert not [one.callbacks for one in compiled.report().specializations if one.callbacks]

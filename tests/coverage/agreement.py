@@ -14,7 +14,7 @@ import scipy
 import adjoint as ad
 from adjoint.base.errors import ControlFlowError, UnsupportedError
 from adjoint.coverage import CONSTANT, DIFFERENTIABLE, REFUSED, SIZES, TABLES, Row
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 
 STEP = 2e-3
 
@@ -198,7 +198,7 @@ def fault_of_constant(row: Row, example: Example) -> str | None:
 
     def g(*xs: Any) -> Any:
         y = call(function, *xs[: len(example.xs)])
-        seen[:] = [None if isinstance(part, Traced) else part for part in parts(y)]
+        seen[:] = [None if isinstance(part, Tracer) else part for part in parts(y)]
         return moving(y)
 
     if not xs:  # it takes plain numbers: the rest of the computation is traced

@@ -17,7 +17,7 @@ from adjoint.scipy.special import logsumexp
 
 
 def cross_entropy(params, x, y, strength):
-    """The penalised loss of multinomial logistic regression."""
+    """The penalized loss of multinomial logistic regression."""
     scores = x @ params["weight"] + params["bias"]
     likelihood = np.sum(scores[np.arange(len(y)), y] - logsumexp(scores, axis=1))
     return -likelihood + 0.5 / strength * np.sum(params["weight"] ** 2)

@@ -78,12 +78,12 @@ class TestControlFlow:
         fast = ad.jit(lambda x: np.sum(x[x > 0]))
         for x in (x3, -x3, np.roll(x3, 1), np.roll(x3, 2)):
             assert fast(x) == np.sum(x[x > 0])
-        assert len(fast.report().specialisations) == 2  # two elements, and one
+        assert len(fast.report().specializations) == 2  # two elements, and one
 
     def test_too_many_ways_run_as_python_with_one_warning(self) -> None:
         f = lambda n: np.arange(n).sum()
         fast = ad.jit(f)
-        with config.override(specialisations=3):
+        with config.override(specializations=3):
             for n in range(3):
                 assert fast(n) == f(n)
             with pytest.warns(RuntimeWarning, match=r"index.*test_environment_reading\.py"):

@@ -159,7 +159,7 @@ def test_old_kinds_of_arguments_are_forgotten(monkeypatch: pytest.MonkeyPatch) -
     fast = ad.jit(lambda how, x: x + len(how) - 1)
     for k in range(6):
         assert fast(str(k), 1.0) == 1.0
-    assert len(fast._ways) == len(fast.specialisations) == 3
+    assert len(fast._ways) == len(fast.specializations) == 3
     assert fast("0", 2.0) == 2.0
 
 

@@ -164,7 +164,7 @@ def test_nans_are_found_inside() -> None:
     with ad.debug.nans(), pytest.raises(FloatingPointError, match="sqrt"):
         fast(np.zeros(2))
     assert np.isinf(fast(np.zeros(2))).all()
-    assert fast.specialisations
+    assert fast.specializations
 
 
 class TestInsideAndAround:

@@ -110,7 +110,7 @@ def faults(f: Function, transformation: str, tolerance: float) -> list[str]:
             found = list(differences(compiled(X), want, tolerance))
             if isinstance(compiled, Jitted):
                 found += [f"{p} the second time" for p in differences(compiled(X), want, tolerance)]
-                found += [one.how for one in compiled.report().specialisations if one.how != "compiled"]
+                found += [one.how for one in compiled.report().specializations if one.how != "compiled"]
             return found
         except Exception as problem:
             return [f"{type(problem).__name__}: {problem}"]

@@ -1,4 +1,4 @@
-"""f.report(): every specialisation, why it was made, and what is left to NumPy and to Python."""
+"""f.report(): every specialization, why it was made, and what is left to NumPy and to Python."""
 
 import io
 from typing import Any
@@ -28,7 +28,7 @@ def fast() -> Any:
 
 
 def test_what_it_holds(fast: Any) -> None:
-    positive, negative, third = fast.report().specialisations
+    positive, negative, third = fast.report().specializations
     assert positive.guards[0].startswith("bool is True at test_report.py")
     assert negative.guards[0].startswith("bool is False at test_report.py")
     assert positive.arguments == negative.arguments == {"x": "float64[3]"}
@@ -60,7 +60,7 @@ def test_how_it_is_shown(fast: Any) -> None:
     console = Console(width=200, file=io.StringIO())
     console.print(report)
     assert "holds when" in console.file.getvalue()
-    assert report.as_dict()["specialisations"][2]["arguments"]["n"] == "int64[]~"
+    assert report.as_dict()["specializations"][2]["arguments"]["n"] == "int64[]~"
 
 
 def test_calls_that_ran_as_python() -> None:
@@ -75,7 +75,7 @@ def test_calls_that_ran_as_python() -> None:
     assert "1 as plain Python (it asks" in str(report)
 
     sizes = ad.jit(lambda n: np.arange(n).sum())
-    with config.override(specialisations=1):
+    with config.override(specializations=1):
         sizes(2)
         with pytest.warns(RuntimeWarning):
             sizes(3)
@@ -86,7 +86,7 @@ def test_calls_that_ran_as_python() -> None:
 def test_calls_inside_transformations() -> None:
     fast = ad.jit(lambda x: np.sum(np.sin(x)))
     ad.grad(fast)(np.ones(2))
-    (one,) = fast.report().specialisations
+    (one,) = fast.report().specializations
     assert one.why == "a call inside a transformation"
     assert one.calls == 1
     assert one.how == "compiled"
@@ -119,4 +119,4 @@ def test_equal_guards_stand_there_once_with_their_number():
     assert "(3 times)" in text
     assert "compiled in this process" in text or "compiled, loaded from the cache" in text
     assert "1 results" not in text
-    assert len(fast.report().specialisations[0].guards) == 3
+    assert len(fast.report().specializations[0].guards) == 3

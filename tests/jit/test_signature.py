@@ -15,7 +15,7 @@ x3 = np.arange(3.0)
 
 
 def reasons(function: Any) -> list[str]:
-    return [one.why for one in function.report().specialisations]
+    return [one.why for one in function.report().specializations]
 
 
 def test_the_report_says_what_changed() -> None:
@@ -41,14 +41,14 @@ def test_the_report_says_what_changed() -> None:
         "table changed",
         "x, y changed",
     ]
-    assert [one.arguments["rate"] for one in fast.report().specialisations] == ["0.5"] * 3 + ["0.25"] * 3
-    assert [one.arguments["table"] for one in fast.report().specialisations][3:5] == ["float64[2]", "float64[5]"]
+    assert [one.arguments["rate"] for one in fast.report().specializations] == ["0.5"] * 3 + ["0.25"] * 3
+    assert [one.arguments["table"] for one in fast.report().specializations][3:5] == ["float64[2]", "float64[5]"]
 
 
 def test_a_number_from_outside_that_keeps_changing_is_told_once() -> None:
     rate = 1.0
     fast = ad.jit(lambda x: x * rate)
-    with config.override(specialisations=3):
+    with config.override(specializations=3):
         for rate in (1.0, 2.0, 3.0):
             assert fast(2.0) == 2.0 * rate
         rate = 4.0
@@ -62,7 +62,7 @@ def test_a_number_from_outside_that_keeps_changing_is_told_once() -> None:
 
 def test_a_function_made_anew_in_each_call_is_told() -> None:
     fast = ad.jit(lambda f, x: f(x))
-    with config.override(specialisations=3):
+    with config.override(specializations=3):
         for _ in range(3):
             fast(lambda x: 2 * x, x3)
         with pytest.warns(RuntimeWarning, match="differ only in f"):
@@ -71,7 +71,7 @@ def test_a_function_made_anew_in_each_call_is_told() -> None:
 
 def test_shapes_and_what_is_named_static_may_change_as_often_as_they_like() -> None:
     power = ad.jit(lambda x, n: x**n, static_argnames="n")
-    with config.override(specialisations=2), warnings.catch_warnings():
+    with config.override(specializations=2), warnings.catch_warnings():
         warnings.simplefilter("error")
         for n in range(5):
             np.testing.assert_allclose(power(np.arange(1.0 + n), n), np.arange(1.0 + n) ** n)

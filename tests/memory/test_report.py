@@ -175,7 +175,7 @@ def picked(x):
     return np.sum(np.take(x, np.argsort(-x))[:1000] ** 2)
 
 
-def neighbours(x):
+def neighbors(x):
     return np.sum((x[1:] - x[:-1]) ** 2) + np.sum((x[2:] - 2 * x[1:-1] + x[:-2]) ** 2)
 
 
@@ -208,7 +208,7 @@ PROGRAMS = [
     *(chain, variables, softmax, views, gathers, loop, loop_with_slots, checkpointed),
     *(branches, until, undone, statistics, images, contractions, waves, masks, in_place, lanes, order, second),
     *(in_files, kept_in_files, with_data, turns_of_python),
-    *(chosen_branch, rows, picked, neighbours, own_rule, pooled, undone_turns, chosen_states, online),
+    *(chosen_branch, rows, picked, neighbors, own_rule, pooled, undone_turns, chosen_states, online),
 ]
 
 

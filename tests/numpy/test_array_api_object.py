@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 import adjoint.numpy as xp
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from tests.numpy.array_api_names import KINDS
 
 X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -234,7 +234,7 @@ def test_limits_of_dtypes() -> None:
 
 def test_other_libraries_find_the_namespace() -> None:
     def f(x):
-        assert isinstance(x, Traced)
+        assert isinstance(x, Tracer)
         assert array_api_compat.is_array_api_obj(x)
         assert not array_api_compat.is_numpy_array(x)
         assert array_api_compat.is_writeable_array(x)

@@ -29,7 +29,7 @@ STEPS = {
     "gathered": lambda a, k: a[[k % len(a), 0]],
     "split": lambda a, k: np.array_split(a, 2)[k % 2],
     "flipped": lambda a, k: np.flip(a),
-    "relabelled": lambda a, k: np.einsum("...i->i..." if k % 2 else "i...->...i", a),
+    "relabeled": lambda a, k: np.einsum("...i->i..." if k % 2 else "i...->...i", a),
     "viewed": lambda a, k: a.view(),
     "elements": lambda a, k: a.flat[k % 2 :],
     "doubled": lambda a, k: a * 2.0,

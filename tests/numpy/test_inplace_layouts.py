@@ -103,11 +103,11 @@ def test_compiled_functions_know_how_their_arguments_lie() -> None:
             np.testing.assert_array_equal(compiled(lie(SMALL)), expected, err_msg=name)
             np.testing.assert_array_equal(ad.vjp(mapped, lie(SMALL))[0], expected, err_msg=name)
             np.testing.assert_array_equal(ad.vjp(f, lie(SMALL))[0], expected, err_msg=name)
-    assert len(compiled.report().specialisations) < len(LYING)  # how wide the gaps are means nothing
+    assert len(compiled.report().specializations) < len(LYING)  # how wide the gaps are means nothing
 
 
 def test_a_program_that_depends_on_no_layout_is_made_once() -> None:
     compiled = ad.jit(lambda x: np.sum(np.sin(x) @ x))
     for lie in LYING.values():
         compiled(lie(SMALL))
-    assert len(compiled.report().specialisations) == 1
+    assert len(compiled.report().specializations) == 1

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adjoint as ad
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 
 windows = np.lib.stride_tricks.sliding_window_view
 
@@ -116,7 +116,7 @@ WRITES = {
 
 
 def owner(a):
-    if isinstance(a, Traced):
+    if isinstance(a, Tracer):
         while hasattr(a, "_base"):
             a = a._base[0]
         return a

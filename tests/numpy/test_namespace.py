@@ -8,7 +8,7 @@ import adjoint.numpy as adn
 import adjoint.numpy.fft as fft
 import adjoint.numpy.linalg as linalg
 from adjoint.base.errors import ShapeError, UnsupportedError
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from tests.numpy.checking import CHECKS, Case, array
 
 
@@ -88,7 +88,7 @@ def test_inside_it_is_traced_and_new() -> None:
 
     def f(x):
         copied = adn.array(given)
-        assert isinstance(copied, Traced)
+        assert isinstance(copied, Tracer)
         copied[0] = x
         assert adn.asarray(given) is given
         return np.sum(copied)

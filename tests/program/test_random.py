@@ -146,7 +146,7 @@ def test_second_order(program) -> None:
 @searching
 @given(programs())
 def test_recorded_from_types_alone(program) -> None:
-    """Traced from types, evaluated to NumPy's values, with the types that it announced; so is its gradient."""
+    """Tracer from types, evaluated to NumPy's values, with the types that it announced; so is its gradient."""
     x = program.inputs
     types = [type_of(a) for a in x]
     argnums = tuple(range(len(x)))

@@ -10,7 +10,7 @@ import pytest
 import adjoint as ad
 from adjoint.base.errors import LeakError, TraceError
 from adjoint.ops.elementwise.pointwise import BY_NAME
-from adjoint.program.trace import Traced, bind, live_trace
+from adjoint.program.trace import Tracer, bind, live_trace
 
 TRANSFORMATIONS = {
     "grad": lambda f, x: ad.grad(f)(x),
@@ -218,4 +218,4 @@ def test_plain_values_pass_through() -> None:
     """No trace, no tracer: a primitive on plain values is its NumPy function."""
     z = bind(BY_NAME["sin"], np.ones(2))
     assert type(z) is np.ndarray
-    assert not isinstance(ad.stop_gradient(1.0), Traced)
+    assert not isinstance(ad.stop_gradient(1.0), Tracer)

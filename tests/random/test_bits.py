@@ -174,7 +174,7 @@ def test_one_bit_of_key_position_or_number_changes_half_of_the_output():
     assert by_number.min() > 0.2
 
 
-def test_neighbouring_keys_give_unrelated_streams():
+def test_neighboring_keys_give_unrelated_streams():
     keys = np.stack([seed_key(seed) for seed in range(64)])
     streams = uniform_from_bits(random_bits(keys, 0, 4000))
     correlation = np.corrcoef(streams) - np.eye(64)

@@ -109,7 +109,7 @@ def test_text():
     assert repr(rng()) == "Generator(key=d5db44a7d21e77e9, counter=0)"
     seen = []
     ad.vmap(lambda r: seen.append(repr(r)) or r.random())(rng().split(2))
-    assert "Traced(uint64[]" in seen[0]
+    assert "Tracer(uint64[]" in seen[0]
 
 
 def test_a_program_that_runs_again_must_be_given_its_generator():

@@ -36,7 +36,7 @@ PLAIN: list[tuple[int, Callable[[Random, Pool], Step]]] = [
     (8, steps.a_unary), (8, steps.a_binary), (2, steps.a_special), (3, steps.a_choice), (2, steps.a_cast),
     (1, steps.a_complex), (6, steps.a_reduction), (2, steps.an_extremum_or_norm), (3, steps.a_running),
     (1, steps.a_sort), (5, steps.a_product), (1, steps.a_decomposition), (5, moves.a_shape), (4, moves.a_slice),
-    (4, moves.a_neighbour), (2, moves.a_join), (3, moves.a_gather), (4, moves.an_assignment),
+    (4, moves.a_neighbor), (2, moves.a_join), (3, moves.a_gather), (4, moves.an_assignment),
 ]  # fmt: skip
 REFUSALS = (
     ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError, AttributeError, NotImplementedError,

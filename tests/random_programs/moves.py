@@ -76,7 +76,7 @@ def a_slice(r: Random, pool: Pool) -> Step:
     return Step(f"x{i}[{index}]", lambda p: p[i][index])
 
 
-def a_neighbour(r: Random, pool: Pool) -> Step:
+def a_neighbor(r: Random, pool: Pool) -> Step:
     """A stencil: what windows and boxes are for."""
     i = place(r, pool, ndim=1)
     axis = an_axis(r, pool[i])

@@ -65,7 +65,7 @@ def test_values_are_scipys(a) -> None:
         compared(ours(a / 4, b, q, r, e, s), theirs(a / 4, b, q, r, e, s), 1e-10)
 
 
-def test_the_gain_of_a_controller_minimises_the_cost() -> None:
+def test_the_gain_of_a_controller_minimizes_the_cost() -> None:
     """Envelope theorem: x₀ᴴ X x₀ is the least cost of a regulator, so its slope in q is the state's second moment."""
     a, b, r = signed(2, 2), signed(2, 1), np.eye(1)
     start = np.array([1.0, -0.5])

@@ -25,10 +25,10 @@ def projector(f):
 
 
 CASES = [
-    Case("eigh generalised", lambda a, b: linalg.eigh(hermitian(a), gram(b)), (WIDE + 0.2 * signed(3, 3), A)),
-    Case("eigvalsh generalised", lambda a, b: linalg.eigvalsh(hermitian(a), gram(b), type=3),
+    Case("eigh generalized", lambda a, b: linalg.eigh(hermitian(a), gram(b)), (WIDE + 0.2 * signed(3, 3), A)),
+    Case("eigvalsh generalized", lambda a, b: linalg.eigvalsh(hermitian(a), gram(b), type=3),
          (WIDE + 0.2 * complex_array(2, 3, 3), Z)),
-    Case("eig generalised", lambda a, b: tuple(map(np.abs, linalg.eig(a, b, left=True))),
+    Case("eig generalized", lambda a, b: tuple(map(np.abs, linalg.eig(a, b, left=True))),
          (WIDE + 0.2 * signed(3, 3), A)),
     Case("null_space", projector(linalg.null_space), (complex_array(2, 4),), symbolic=False),
     Case("orth", projector(linalg.orth), (complex_array(4, 2),), symbolic=False),

@@ -65,7 +65,7 @@ def sums(x):
 
 @pytest.mark.parametrize("function", [chain, sums])
 def test_long_stories_without_loops(opened, function):
-    """The graph holds neighbours in frames, and those in frames again; the table has a row for each as before."""
+    """The graph holds neighbors in frames, and those in frames again; the table has a row for each as before."""
     explained = ad.explain(function)(0.5)
     page = opened(explained)
     shown = page.evaluate("explanation.state.rows.flatMap(({v}) => (v >= 0 ? [v] : []))")

@@ -22,7 +22,7 @@ def luminance(color):
 
 
 def contrast(page, selector):
-    """Of the letters of an element against the first opaque colour behind them."""
+    """Of the letters of an element against the first opaque color behind them."""
     ink, paper = page.evaluate(
         """selector => { let e = document.querySelector(selector); const ink = getComputedStyle(e).color;
            let behind = 'rgba(0, 0, 0, 0)';

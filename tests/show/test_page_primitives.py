@@ -87,7 +87,7 @@ def narrow_rows(dtype):
 
 
 def test_dtypes_round_and_wrap_as_numpys(opened):
-    """Narrow numbers: sums beyond their range, neighbours and spacings, truth values."""
+    """Narrow numbers: sums beyond their range, neighbors and spacings, truth values."""
     dtypes = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "bool", "float16", "float32"]
     check(opened, *[row for dtype in dtypes for row in narrow_rows(dtype)])
 

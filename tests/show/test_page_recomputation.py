@@ -68,8 +68,8 @@ def looped(x, n):
 
 def averaged(x):
     x = x.reshape(2, 3)
-    centred = (x - x.mean(axis=0)) / (x.std(axis=0) + 1)
-    return np.sum(np.sort(centred, axis=1) @ np.ones(3)) + np.log(np.sum(x * x)) + np.var(x)
+    centered = (x - x.mean(axis=0)) / (x.std(axis=0) + 1)
+    return np.sum(np.sort(centered, axis=1) @ np.ones(3)) + np.log(np.sum(x * x)) + np.var(x)
 
 
 def single(x):

@@ -65,7 +65,7 @@ def runge_kutta(T):
 
 
 @case
-def neighbours(T):
+def neighbors(T):
     def f(x):
         s = 0.0
         for i in range(T):

@@ -1,4 +1,4 @@
-"""Colourings determine every entry of every matrix with their pattern, and need as few colours as is known."""
+"""Colorings determine every entry of every matrix with their pattern, and need as few colors as is known."""
 
 import pickle
 from typing import Any
@@ -52,28 +52,28 @@ def patterns(draw: Any, square: bool = False) -> Any:
 @given(patterns(), st.sampled_from(JACOBIAN_KINDS), st.sampled_from(ORDERS))
 def test_any_jacobian_is_found_again(pattern: Any, kind: str, order: str) -> None:
     matrix = filled(pattern, 1, symmetric=False)
-    made = sparse.colour(pattern, kind, order)
+    made = sparse.color(pattern, kind, order)
     np.testing.assert_allclose(made.decompress(*made.compress(matrix)).toarray(), matrix.toarray(), atol=1e-12)
 
 
 @given(patterns(square=True), st.sampled_from(HESSIAN_KINDS), st.sampled_from(ORDERS))
 def test_any_hessian_is_found_again(pattern: Any, kind: str, order: str) -> None:
     matrix = filled(pattern, 2, symmetric=True)
-    made = sparse.colour(matrix, kind, order)
+    made = sparse.color(matrix, kind, order)
     np.testing.assert_allclose(made.decompress(*made.compress(matrix)).toarray(), matrix.toarray(), atol=1e-10)
     assert acceptable(made)
 
 
 def acceptable(made: Any) -> bool:
-    """By looking at all of it: neighbours differ; no path of four in two colours (star), no cycle (acyclic)."""
-    graph, colours = made.pattern.toarray(), made.columns
+    """By looking at all of it: neighbors differ; no path of four in two colors (star), no cycle (acyclic)."""
+    graph, colors = made.pattern.toarray(), made.columns
     np.fill_diagonal(graph, False)
     n = len(graph)
-    pairs = {(a, b) for a in colours for b in colours if a < b}
-    if any(colours[i] == colours[j] for i in range(n) for j in range(n) if graph[i, j]):
+    pairs = {(a, b) for a in colors for b in colors if a < b}
+    if any(colors[i] == colors[j] for i in range(n) for j in range(n) if graph[i, j]):
         return False
     for a, b in pairs:
-        inside = np.flatnonzero((colours == a) | (colours == b))
+        inside = np.flatnonzero((colors == a) | (colors == b))
         part = graph[np.ix_(inside, inside)]
         parts, label = scipy.sparse.csgraph.connected_components(part, directed=False)
         for k in range(parts):
@@ -86,26 +86,26 @@ def acceptable(made: Any) -> bool:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_bands_need_as_many_colours_as_they_are_wide(order: str) -> None:
+def test_bands_need_as_many_colors_as_they_are_wide(order: str) -> None:
     for width in (1, 2):
         least = 2 * width + 1
-        assert len(sparse.colour(banded(60, width), "column")) == least
-        assert least <= len(sparse.colour(banded(60, width), "column", order)) <= 2 * least
-    assert len(sparse.colour(banded(60, 1), "star", order)) <= 4
-    assert len(sparse.colour(banded(60, 1), "acyclic", order)) == 2
+        assert len(sparse.color(banded(60, width), "column")) == least
+        assert least <= len(sparse.color(banded(60, width), "column", order)) <= 2 * least
+    assert len(sparse.color(banded(60, 1), "star", order)) <= 4
+    assert len(sparse.color(banded(60, 1), "acyclic", order)) == 2
 
 
-def test_known_numbers_of_colours() -> None:
-    assert len(sparse.colour(banded(100, 1))) == 3
-    assert len(sparse.colour(banded(100, 1), "star")) == 3
-    assert len(sparse.colour(grid(12), "star")) <= 6
-    assert len(sparse.colour(grid(12), "acyclic")) <= 5
-    assert len(sparse.colour(np.ones((4, 7)), "column")) == 7
-    assert len(sparse.colour(np.ones((4, 7)), "row")) == 4
-    assert len(sparse.colour(np.zeros((4, 7)))) <= 1
-    assert len(sparse.colour(arrow(30), "column")) == 30
-    assert len(sparse.colour(arrow(30), "star")) == 2
-    both = sparse.colour(arrow(30))
+def test_known_numbers_of_colors() -> None:
+    assert len(sparse.color(banded(100, 1))) == 3
+    assert len(sparse.color(banded(100, 1), "star")) == 3
+    assert len(sparse.color(grid(12), "star")) <= 6
+    assert len(sparse.color(grid(12), "acyclic")) <= 5
+    assert len(sparse.color(np.ones((4, 7)), "column")) == 7
+    assert len(sparse.color(np.ones((4, 7)), "row")) == 4
+    assert len(sparse.color(np.zeros((4, 7)))) <= 1
+    assert len(sparse.color(arrow(30), "column")) == 30
+    assert len(sparse.color(arrow(30), "star")) == 2
+    both = sparse.color(arrow(30))
     assert (both.kind, both.pushes, both.pulls) in {("bidirectional", 2, 1), ("bidirectional", 1, 2)}
 
 
@@ -118,33 +118,33 @@ def test_orders_are_what_their_names_say() -> None:
     for order in ORDERS:
         assert sorted(ordered(graph, order)) == list(range(5))
     with pytest.raises(ValueError, match="smallest last"):
-        sparse.colour(arrow(5), "star", "best")
+        sparse.color(arrow(5), "star", "best")
 
 
 def test_seeds_and_groups() -> None:
-    made = sparse.Colouring(np.eye(3), "column", [0, 5, 0])
+    made = sparse.Coloring(np.eye(3), "column", [0, 5, 0])
     assert made.columns.tolist() == [0, 1, 0]
     assert [g.tolist() for g in made.groups] == [[0, 2], [1]]
     assert made.seeds().tolist() == [[1, 0, 1], [0, 1, 0]]
     assert (made.number, len(made), made.shape) == (2, 2, (3, 3))
 
 
-def test_a_colouring_that_loses_entries_is_refused() -> None:
+def test_a_coloring_that_loses_entries_is_refused() -> None:
     with pytest.raises(ValueError, match=r"entry \(0, 0\) stands alone in no product"):
-        sparse.Colouring([[1, 1], [0, 1]], "column", [0, 0])
-    with pytest.raises(ValueError, match="two colours make a cycle"):
-        sparse.Colouring(np.ones((4, 4)) - np.eye(4)[::-1], "acyclic", [0, 1, 1, 0])
-    with pytest.raises(ValueError, match="one colour for each"):
-        sparse.Colouring(np.eye(3), "column", [0, 0])
+        sparse.Coloring([[1, 1], [0, 1]], "column", [0, 0])
+    with pytest.raises(ValueError, match="two colors make a cycle"):
+        sparse.Coloring(np.ones((4, 4)) - np.eye(4)[::-1], "acyclic", [0, 1, 1, 0])
+    with pytest.raises(ValueError, match="one color for each"):
+        sparse.Coloring(np.eye(3), "column", [0, 0])
     with pytest.raises(ValueError, match=r"Give P \+ P\.T"):
-        sparse.colour([[1, 1], [0, 1]], "star")
+        sparse.color([[1, 1], [0, 1]], "star")
     with pytest.raises(ValueError, match="is none of"):
-        sparse.colour(np.eye(2), "rainbow")
+        sparse.color(np.eye(2), "rainbow")
 
 
 @pytest.mark.parametrize("kind", ["column", "bidirectional", "star", "acyclic"])
 def test_pickles(kind: str) -> None:
-    made = sparse.colour(arrow(8), kind)
+    made = sparse.color(arrow(8), kind)
     again = pickle.loads(pickle.dumps(made))
     matrix = filled(arrow(8), 3, symmetric=True)
     np.testing.assert_allclose(again.decompress(*made.compress(matrix)).toarray(), matrix.toarray(), atol=1e-12)
@@ -152,15 +152,15 @@ def test_pickles(kind: str) -> None:
 
 
 def test_full_rows_without_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = sparse.colour(grid(6), "column").columns
+    expected = sparse.color(grid(6), "column").columns
     monkeypatch.setattr("adjoint.sparse.graphs.LARGEST_GRAPH", 0)
-    np.testing.assert_array_equal(sparse.colour(grid(6), "column").columns, expected)
+    np.testing.assert_array_equal(sparse.color(grid(6), "column").columns, expected)
 
 
 def test_long_paths_by_substitution() -> None:
     n = 3000
     matrix = filled(banded(n, 1), 4, symmetric=True)
-    made = sparse.colour(matrix, "acyclic")
+    made = sparse.color(matrix, "acyclic")
     assert len(made) == 2
     found = made.decompress(*made.compress(matrix))
     # entries follow one from the other along the path: rounding adds up
@@ -173,4 +173,4 @@ def test_a_full_row_does_not_cost_the_square_of_its_length(kind: str) -> None:
     ends, zeros = np.arange(1, n), np.zeros(n - 1, int)
     places = np.concatenate([zeros, ends, np.arange(n)]), np.concatenate([ends, zeros, np.arange(n)])
     pattern = scipy.sparse.coo_array((np.ones(places[0].size), places), shape=(n, n)).tocsr()
-    assert sparse.colour(pattern, kind).number == 2
+    assert sparse.color(pattern, kind).number == 2

@@ -16,7 +16,7 @@ from tests.support.strategies import RandomProgram, programs
 X = np.random.default_rng(3).normal(size=12)
 
 
-def neighbours(x):
+def neighbors(x):
     """Tridiagonal."""
     padded = np.concatenate([x[:1] * 0, x, x[-1:] * 0])
     return padded[2:] - 2 * padded[1:-1] * padded[:-2] + x**3
@@ -36,7 +36,7 @@ def coupled(x):
 
 
 @pytest.mark.parametrize("mode", ["auto", "forward", "reverse", "both"])
-@pytest.mark.parametrize("f", [neighbours, arrow])
+@pytest.mark.parametrize("f", [neighbors, arrow])
 @pytest.mark.parametrize("jit", [False, True])
 def test_jacobians(f: Any, mode: str, jit: bool) -> None:
     found = sparse.jacobian(f, mode=mode, check=True, jit=jit)(X)
@@ -53,11 +53,11 @@ def test_hessians(f: Any, mode: str, jit: bool) -> None:
 
 
 def test_modes_take_the_fewest_products() -> None:
-    assert sparse.jacobian(neighbours).colouring(X).number == 3
-    assert sparse.jacobian(lambda x: np.sum(x**2, keepdims=True)).colouring(X).kind == "row"
-    assert sparse.jacobian(arrow).colouring(X).kind == "bidirectional"
-    assert sparse.hessian(rosenbrock).colouring(X).number == 3
-    assert sparse.hessian(rosenbrock, mode="acyclic").colouring(X).number == 2
+    assert sparse.jacobian(neighbors).coloring(X).number == 3
+    assert sparse.jacobian(lambda x: np.sum(x**2, keepdims=True)).coloring(X).kind == "row"
+    assert sparse.jacobian(arrow).coloring(X).kind == "bidirectional"
+    assert sparse.hessian(rosenbrock).coloring(X).number == 3
+    assert sparse.hessian(rosenbrock, mode="acyclic").coloring(X).number == 2
 
 
 @given(programs(most_steps=4))
@@ -76,11 +76,11 @@ def test_random_programs(program: RandomProgram) -> None:
 
 
 def test_values_and_auxiliary_results() -> None:
-    value, found = sparse.jacobian(neighbours, with_value=True)(X)
-    np.testing.assert_array_equal(value, neighbours(X))
-    (value, found), aux = sparse.jacobian(lambda x: (neighbours(x), {"n": np.sum(x)}), with_value=True, has_aux=True)(X)
+    value, found = sparse.jacobian(neighbors, with_value=True)(X)
+    np.testing.assert_array_equal(value, neighbors(X))
+    (value, found), aux = sparse.jacobian(lambda x: (neighbors(x), {"n": np.sum(x)}), with_value=True, has_aux=True)(X)
     assert aux["n"] == pytest.approx(X.sum())
-    np.testing.assert_allclose(found.toarray(), ad.jacfwd(neighbours)(X))
+    np.testing.assert_allclose(found.toarray(), ad.jacfwd(neighbors)(X))
     value, slope, second = sparse.hessian(rosenbrock, with_value=True)(X)
     assert value == pytest.approx(rosenbrock(X))
     np.testing.assert_allclose(slope, ad.grad(rosenbrock)(X))
@@ -105,23 +105,23 @@ def test_trees_and_several_arguments(jit: bool) -> None:
 
 
 def test_a_given_pattern_is_used_and_checked_on_request() -> None:
-    pattern = sparse.pattern(neighbours)(X)
-    np.testing.assert_allclose(sparse.jacobian(neighbours, pattern)(X).toarray(), ad.jacfwd(neighbours)(X))
-    full = sparse.jacobian(neighbours, np.ones((12, 12)), check=True)(X)
+    pattern = sparse.pattern(neighbors)(X)
+    np.testing.assert_allclose(sparse.jacobian(neighbors, pattern)(X).toarray(), ad.jacfwd(neighbors)(X))
+    full = sparse.jacobian(neighbors, np.ones((12, 12)), check=True)(X)
     assert full.nnz == 144
-    for what, f in ((sparse.jacobian, neighbours), (sparse.hessian, rosenbrock)):
+    for what, f in ((sparse.jacobian, neighbors), (sparse.hessian, rosenbrock)):
         with pytest.raises(CheckError, match="misses an entry of rows"):
             what(f, np.eye(12), check=True)(X)
     with pytest.raises(ValueError, match="maps 12 numbers to 12, but the pattern is for 3 to 3"):
-        sparse.jacobian(neighbours, np.eye(3))(X)
+        sparse.jacobian(neighbors, np.eye(3))(X)
 
 
 def test_one_missing_entry_is_noticed() -> None:
     for k in range(4):
-        pattern = sparse.pattern(neighbours)(X).tolil()
+        pattern = sparse.pattern(neighbors)(X).tolil()
         pattern[k + 1, k] = False
         with pytest.raises(CheckError):
-            sparse.jacobian(neighbours, pattern.tocsr(), check=True)(X)
+            sparse.jacobian(neighbors, pattern.tocsr(), check=True)(X)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -134,15 +134,15 @@ def test_derivatives_that_cancel_pass_their_check(seed: int) -> None:
         sparse.hessian(lambda x: np.sum(np.sqrt(x) ** 2) + 1e-9 * x[3] * x[4], np.eye(40), check=True)(x)
 
 
-def test_a_colouring_is_used_again_also_from_a_file() -> None:
-    made = pickle.loads(pickle.dumps(sparse.hessian(rosenbrock).colouring(X)))
-    again = sparse.hessian(rosenbrock, colouring=made)
-    assert again.colouring() is made
+def test_a_coloring_is_used_again_also_from_a_file() -> None:
+    made = pickle.loads(pickle.dumps(sparse.hessian(rosenbrock).coloring(X)))
+    again = sparse.hessian(rosenbrock, coloring=made)
+    assert again.coloring() is made
     np.testing.assert_allclose(again(2 * X).toarray(), ad.hessian(rosenbrock)(2 * X), atol=1e-9)
     with pytest.raises(TypeError, match="for Hessians"):
-        sparse.jacobian(neighbours, colouring=made)
-    with pytest.raises(TypeError, match=r"ad\.sparse\.colour"):
-        sparse.jacobian(neighbours, colouring=np.eye(3))
+        sparse.jacobian(neighbors, coloring=made)
+    with pytest.raises(TypeError, match=r"ad\.sparse\.color"):
+        sparse.jacobian(neighbors, coloring=np.eye(3))
 
 
 def test_the_pattern_follows_what_the_function_reads() -> None:
@@ -163,13 +163,13 @@ def test_branches_of_python_are_followed_at_each_call() -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: sparse.jacobian(neighbours), lambda: sparse.hessian(rosenbrock, mode="acyclic")]
+    "make", [lambda: sparse.jacobian(neighbors), lambda: sparse.hessian(rosenbrock, mode="acyclic")]
 )
 def test_nonzeros_inside_other_transformations(make: Any) -> None:
     derivative = make()
-    pattern = derivative.colouring(X).pattern
+    pattern = derivative.coloring(X).pattern
     rows = np.repeat(np.arange(12), np.diff(pattern.indptr))
-    dense = ad.jacfwd(neighbours) if derivative.function is neighbours else ad.hessian(rosenbrock)
+    dense = ad.jacfwd(neighbors) if derivative.function is neighbors else ad.hessian(rosenbrock)
 
     def expected(x):
         return dense(x)[rows, pattern.indices]
@@ -194,15 +194,15 @@ def test_nonzeros_inside_other_transformations(make: Any) -> None:
 
 def test_matrices_cannot_hold_traced_values() -> None:
     with pytest.raises(TraceError, match="method values"):
-        ad.jit(lambda x: sparse.jacobian(neighbours)(x))(X)
+        ad.jit(lambda x: sparse.jacobian(neighbors)(x))(X)
 
 
 def test_values_of_outer_transformations_may_be_closed_over() -> None:
     def total(p):
-        return np.sum(sparse.jacobian(lambda x: neighbours(p * x)).values(X) ** 2)
+        return np.sum(sparse.jacobian(lambda x: neighbors(p * x)).values(X) ** 2)
 
     def dense(p):
-        return np.sum(ad.jacfwd(lambda x: neighbours(p * x))(X) ** 2)
+        return np.sum(ad.jacfwd(lambda x: neighbors(p * x))(X) ** 2)
 
     for transform in (ad.grad, lambda f: ad.grad(ad.grad(f)), lambda f: ad.jit(ad.grad(f))):
         assert transform(total)(1.5) == pytest.approx(transform(dense)(1.5), rel=1e-10)
@@ -235,19 +235,19 @@ def test_numbers_and_methods() -> None:
 
 def test_single_precision_stays() -> None:
     x = np.ones(3, np.float32)
-    for f in (neighbours, lambda x: x[:2] * 0 + 1, lambda x: np.ones(2, np.float32)):
+    for f in (neighbors, lambda x: x[:2] * 0 + 1, lambda x: np.ones(2, np.float32)):
         assert sparse.jacobian(f)(x).dtype == np.float32
     assert sparse.hessian(lambda x: np.sum(x) * 2)(x).dtype == np.float32
 
 
 def test_chunks() -> None:
     for chunk in (1, 2):
-        found = sparse.jacobian(neighbours, chunk_size=chunk)(X)
-        np.testing.assert_allclose(found.toarray(), ad.jacfwd(neighbours)(X))
+        found = sparse.jacobian(neighbors, chunk_size=chunk)(X)
+        np.testing.assert_allclose(found.toarray(), ad.jacfwd(neighbors)(X))
 
 
 def test_types_of_numbers() -> None:
-    single = sparse.jacobian(neighbours)(X.astype(np.float32))
+    single = sparse.jacobian(neighbors)(X.astype(np.float32))
     assert single.dtype == np.float32
 
 
@@ -260,7 +260,7 @@ def test_empty_arrays_and_functions_without_derivative() -> None:
 
 def test_wrong_modes_are_named() -> None:
     with pytest.raises(ValueError, match="forward, reverse, both"):
-        sparse.jacobian(neighbours, mode="sideways")
+        sparse.jacobian(neighbors, mode="sideways")
     with pytest.raises(TypeError, match="needs a function"):
         sparse.hessian(3)  # type: ignore[arg-type]
 
@@ -272,13 +272,13 @@ def test_a_large_band_takes_three_products() -> None:
     def f(x):
         nonlocal calls
         calls += 1
-        return neighbours(x)
+        return neighbors(x)
 
     derivative = sparse.jacobian(f)
     found = derivative(x)
-    assert (derivative.colouring(x).number, found.nnz) == (3, 3 * x.size - 2)
+    assert (derivative.coloring(x).number, found.nnz) == (3, 3 * x.size - 2)
     assert calls <= 4  # to look at it, to run it, and to look again
-    np.testing.assert_allclose(found @ x, ad.jvp(neighbours, (x,), (x,))[1], atol=1e-12)
+    np.testing.assert_allclose(found @ x, ad.jvp(neighbors, (x,), (x,))[1], atol=1e-12)
 
 
 def test_options_that_say_nothing():

@@ -130,7 +130,7 @@ def test_patterns_at_a_point(name: str) -> None:
 SECOND = {
     "squares": (lambda x: np.sum(x**2), np.ones(3), band(3, 0)),
     "linear": (lambda x: np.sum(3 * x), np.ones(3), np.zeros((3, 3))),
-    "neighbours": (lambda x: np.sum(x[1:] * x[:-1]), np.ones(4), band(4, -1, 1)),
+    "neighbors": (lambda x: np.sum(x[1:] * x[:-1]), np.ones(4), band(4, -1, 1)),
     "Rosenbrock": (
         lambda x: np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2), np.ones(4), band(4, -1, 0, 1),
     ),

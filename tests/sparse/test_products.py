@@ -120,20 +120,20 @@ def test_hessian_by_real_and_complex_arguments() -> None:
 
 def test_the_cheapest_mode_counts_two_pulls_by_real_arguments() -> None:
     pair = lambda u: np.stack([np.sum(u[:3]), np.sum(u[2:4] ** 2)]) * 1j
-    assert sparse.jacobian(pair).colouring(X).kind == "column"  # 3 against 2 · 2
-    assert sparse.jacobian(pair, holomorphic=True).colouring(Z).kind == "row"  # 3 against 2
-    assert sparse.jacobian(wide).colouring(X).kind == "row"
-    assert sparse.colour(np.ones((2, 3))).kind == "row"
-    assert sparse.colour(np.ones((2, 3)), pull_cost=2.2).kind == "column"
+    assert sparse.jacobian(pair).coloring(X).kind == "column"  # 3 against 2 · 2
+    assert sparse.jacobian(pair, holomorphic=True).coloring(Z).kind == "row"  # 3 against 2
+    assert sparse.jacobian(wide).coloring(X).kind == "row"
+    assert sparse.color(np.ones((2, 3))).kind == "row"
+    assert sparse.color(np.ones((2, 3)), pull_cost=2.2).kind == "column"
 
 
-def test_patterns_and_colourings_that_are_given() -> None:
+def test_patterns_and_colorings_that_are_given() -> None:
     expected = ad.jacfwd(helmholtz, holomorphic=True)(2 * Z)
     pattern = sparse.pattern(helmholtz)(Z)
     np.testing.assert_array_equal(pattern.toarray(), np.tri(9, k=1) * np.tri(9, k=1).T)
     for kind in ("column", "row", "bidirectional"):
-        made = pickle.loads(pickle.dumps(sparse.colour(pattern, kind)))
-        found = sparse.jacobian(helmholtz, colouring=made, holomorphic=True, check=True)(2 * Z)
+        made = pickle.loads(pickle.dumps(sparse.color(pattern, kind)))
+        found = sparse.jacobian(helmholtz, coloring=made, holomorphic=True, check=True)(2 * Z)
         np.testing.assert_allclose(found.toarray(), expected, rtol=1e-12, atol=1e-13)
         again = made.decompress(*made.compress(found))
         np.testing.assert_array_equal(again.toarray(), found.toarray())
@@ -146,7 +146,7 @@ def test_patterns_and_colourings_that_are_given() -> None:
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_nonzeros_inside_other_transformations(mode: str) -> None:
     derivative = sparse.jacobian(helmholtz, mode=mode, holomorphic=True)
-    pattern = derivative.colouring(Z).pattern
+    pattern = derivative.coloring(Z).pattern
     rows = np.repeat(np.arange(9), np.diff(pattern.indptr))
 
     def expected(u: Any) -> Any:

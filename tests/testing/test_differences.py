@@ -145,7 +145,7 @@ def test_jacobian_of_matrix_functions_has_both_shapes():
     assert_allclose(found, 2 * np.einsum("il,jk->ijkl", np.eye(3), np.eye(2)), atol=1e-9)
 
 
-def test_the_optimal_step_minimises_the_bound():
+def test_the_optimal_step_minimizes_the_bound():
     """Among steps around it, none has a smaller c δ^q + ε Σ|a| / δᵏ, up to rounding to a power of two."""
     for kind, k, p in [("forward", 1, 1), ("central", 1, 1), ("central", 1, 3), ("central", 2, 1), ("backward", 3, 4)]:
         stencil = coefficients(kind, k, p)

@@ -281,8 +281,8 @@ SECOND_ORDER: dict[str, Case] = {
         lambda x: curvature.quadratic_model(scalar)(x)(V),
         lambda x: scalar(x) + slope_of_scalar(x) @ V + V @ hessian_of_scalar(x) @ V / 2,
     ),
-    "sparse.jacobian, colour": (
-        lambda x: sparse.jacobian(band, colouring=sparse.colour(np.tri(3) - np.tri(3, k=-2))).values(x),
+    "sparse.jacobian, color": (
+        lambda x: sparse.jacobian(band, coloring=sparse.color(np.tri(3) - np.tri(3, k=-2))).values(x),
         lambda x: np.array([1 + 0 * x[0], np.sin(x[1]), x[0] * np.cos(x[1]), np.sin(x[2]), x[1] * np.cos(x[2])]),
     ),
     "sparse.hessian": (

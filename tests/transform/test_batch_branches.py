@@ -69,7 +69,7 @@ def test_one_program_serves_all_patterns() -> None:
     fast = ad.jit(ad.vmap(nested))
     for values in (xs, -xs, np.abs(xs), -np.abs(xs)):
         fast(values)
-    (one,) = fast.report().specialisations
+    (one,) = fast.report().specializations
     assert not one.guards
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.program.op import Op
-from adjoint.transform.drivers import Linearised
+from adjoint.transform.drivers import Linearized
 from adjoint.transform.entries import HEAD, INPUT, INPUT_ENTRY, PART, op_of
 
 A = np.array([[2.0, 1.0], [1.0, 3.0]])
@@ -31,7 +31,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_layouts(name):
-    recorded = Linearised(lambda active: FUNCTIONS[name](*active), [np.array([0.3, 0.7])])
+    recorded = Linearized(lambda active: FUNCTIONS[name](*active), [np.array([0.3, 0.7])])
     entries = list(recorded.entries)
     assert entries[0] is INPUT_ENTRY
     for k, entry in enumerate(entries):
@@ -64,6 +64,6 @@ def test_layouts(name):
 def test_all_layouts_are_met():
     kinds = set()
     for f in FUNCTIONS.values():
-        entries = Linearised(lambda active, f=f: f(*active), [np.array([0.3, 0.7])]).entries
+        entries = Linearized(lambda active, f=f: f(*active), [np.array([0.3, 0.7])]).entries
         kinds |= {"pointwise" if type(e[0]) is HEAD else e[0] if e[0] in (INPUT, PART) else "general" for e in entries}
     assert kinds == {"pointwise", "general", INPUT, PART}

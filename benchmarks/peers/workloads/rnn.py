@@ -66,7 +66,7 @@ def by_adjoint(problem: Problem) -> Contender:
 
 
 def by_numba(jit: Any) -> Any:
-    """Matrix times vector column by column, so that the inner loop runs along memory and is vectorised."""
+    """Matrix times vector column by column, so that the inner loop runs along memory and is vectorized."""
 
     @jit
     def forward(columns: Any, drive: Any, v: Any, y: Any, hs: Any) -> float:

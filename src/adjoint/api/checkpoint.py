@@ -16,7 +16,7 @@ from adjoint.ops.checkpointing.policies import Chosen, Everything, Intermediate,
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.program.program import Program
 from adjoint.program.record import RecordTracer, is_symbolic, record_program
-from adjoint.program.trace import Traced, bind, primal
+from adjoint.program.trace import Tracer, bind, primal
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.drivers import checked_leaf
@@ -61,7 +61,7 @@ def checkpoint_name(value: tree.Tree, name: str) -> tree.Tree:
     ad.grad(ad.checkpoint(layer, policy=ad.memory.names("hidden")))(0.0)  # → 1.0
     ```
     """
-    return tree.map(lambda leaf: bind(Mark(name), leaf) if isinstance(leaf, Traced) else leaf, value)
+    return tree.map(lambda leaf: bind(Mark(name), leaf) if isinstance(leaf, Tracer) else leaf, value)
 
 
 def _policy(policy: Any) -> Policy | None:
@@ -97,9 +97,9 @@ def _checkpoint(function: Callable[..., Any], options: _CheckpointOptions, args:
     arrays = [
         i
         for i, leaf in enumerate(leaves)
-        if isinstance(leaf, Traced | np.ndarray | np.generic)  # Python's numbers stay what they are, and give way
+        if isinstance(leaf, Tracer | np.ndarray | np.generic)  # Python's numbers stay what they are, and give way
     ]
-    values = [v if isinstance(v := leaves[i], Traced) else plain_value(v, "checkpoint: an argument") for i in arrays]
+    values = [v if isinstance(v := leaves[i], Tracer) else plain_value(v, "checkpoint: an argument") for i in arrays]
     found: list[Any] = []
     held = Held("checkpoint", (args, kwargs), structure)
 
@@ -114,7 +114,7 @@ def _checkpoint(function: Callable[..., Any], options: _CheckpointOptions, args:
         found.append((made, out))
         return out
 
-    def recorded(given: list[Value] | None) -> tuple[Program, list[Traced]]:
+    def recorded(given: list[Value] | None) -> tuple[Program, list[Tracer]]:
         found.clear()
         return record_program(flat, types, values=given, purpose="a checkpointed function")
 

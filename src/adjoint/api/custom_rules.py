@@ -20,7 +20,7 @@ from adjoint.ops.custom import Attach, OpaqueCall
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.program.program import Program
 from adjoint.program.record import RecordTracer, record_program
-from adjoint.program.trace import Traced, bind, primal
+from adjoint.program.trace import Tracer, bind, primal
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.custom import ClosureRule, UserRule
@@ -132,13 +132,13 @@ def _custom_rule(function: Callable[..., Any], options: _RuleOptions, args: Any,
     values = [
         plain_value(leaf, f"{title}: argument {path}") for leaf, path in zip(leaves, structure.paths(), strict=True)
     ]
-    if not any(isinstance(v, Traced) for v in values):
+    if not any(isinstance(v, Tracer) for v in values):
         return put_back(function, arrays)
     stripped = [primal(v) for v in values]
     memo = None
     program: Program | None = None
-    captured: list[Traced] = []
-    plain = not any(isinstance(v, Traced) for v in stripped)
+    captured: list[Tracer] = []
+    plain = not any(isinstance(v, Tracer) for v in stripped)
     if _may_close(function):
         y, program, captured = _recorded(function, put_back, structure, stripped)
     if program is None and options.vjp is not None and plain:
@@ -153,14 +153,14 @@ def _custom_rule(function: Callable[..., Any], options: _RuleOptions, args: Any,
     outputs, result = tree.flatten(y)
     outputs = [checked_leaf(leaf) for leaf in outputs]
     outputs = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in outputs]
-    if program is None and any(isinstance(v, Traced) and v.moves() for v in outputs):
+    if program is None and any(isinstance(v, Tracer) and v.has_tangent() for v in outputs):
         raise RuleError(
             f"{title}: it reads a traced value that is none of its arguments (a function that it was given closes over "
             f"one, or a global variable holds one), at {describe(here())}: its derivative would be lost. Pass the "
             "value as an argument."
         )
     # inside a recorded body the function's own equations are recorded too: the rule alone is to be differentiated
-    outputs = [bind(StopGradient(), v) if isinstance(v, Traced) else v for v in outputs]
+    outputs = [bind(StopGradient(), v) if isinstance(v, Tracer) else v for v in outputs]
     nondiff = [n in options.nondiff for n in names]
     rule: Any = UserRule(function, options.jvp, options.vjp, structure, put_back, nondiff, result, title)
     if isinstance(memo, tuple) and len(memo) == 2:
@@ -178,7 +178,7 @@ def _may_close(function: Callable[..., Any]) -> bool:
 
 def _recorded(
     function: Callable[..., Any], put_back: _PutBack, structure: Any, values: list[Value]
-) -> tuple[Any, Program | None, list[Traced]]:
+) -> tuple[Any, Program | None, list[Tracer]]:
     """(result, program, captured values) of a run on values without derivatives; no program for a black box."""
     found: list[Any] = []
 
@@ -216,7 +216,7 @@ def _frozen(nondiff: Sequence[bool], arrays: tuple[Any, ...], values: list[Value
 
 
 def _is_static(value: Any) -> bool:
-    return isinstance(value, str | bytes) or (callable(value) and not isinstance(value, Traced))
+    return isinstance(value, str | bytes) or (callable(value) and not isinstance(value, Tracer))
 
 
 def _run(

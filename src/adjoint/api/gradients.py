@@ -28,9 +28,9 @@ from adjoint.transform.arguments import (
     plain_value,
     select,
 )
-from adjoint.transform.batch_driver import run_lanes
+from adjoint.transform.batch_driver import run_batch
 from adjoint.transform.drivers import (
-    Linearised,
+    Linearized,
     check_floating,
     gradient,
     outside,
@@ -182,7 +182,7 @@ def vjp(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple
     ```
     """
     chosen = all_arguments(function, primals, "vjp")
-    recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
+    recorded = Linearized(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
     check_floating(recorded.output_types, "vjp")
     y = tree.unflatten(recorded.structure, recorded.values)
     pullback = Pullback(recorded, chosen)
@@ -200,7 +200,7 @@ def linearize(function: Function, *primals: tree.Tree, has_aux: bool = False) ->
     ```
     """
     chosen = all_arguments(function, primals, "linearize")
-    recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
+    recorded = Linearized(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=has_aux)
     y = tree.unflatten(recorded.structure, recorded.values)
     pushforward = Pushforward(recorded, chosen)
     return (y, pushforward, recorded.aux) if has_aux else (y, pushforward)
@@ -320,7 +320,7 @@ def _vmap(function: Function, options: _VmapOptions, args: Any, kwargs: Any) -> 
         result = function(*made[:n], **dict(zip(kwargs, made[n:], strict=True)))
         return (result, leaves_of(copies)) if held else result
 
-    outputs, flags, out_structure = run_lanes(call, values, mapped, size)
+    outputs, flags, out_structure = run_batch(call, values, mapped, size)
     if held:
         out_structure = out_structure.children()[0]
         k = out_structure.num_leaves

@@ -27,7 +27,7 @@ from adjoint.base.source import user_facing
 from adjoint.program.journal import Journal, journal
 from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.record import Record, is_symbolic, record_program
-from adjoint.program.trace import Traced, live_trace
+from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.simplify.costs import cost, elements
 from adjoint.simplify.dead_code import drop_dead_code
@@ -243,7 +243,7 @@ def _chosen(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, .
         return HVP_MODES[0]
     compiled = _compiling()
     if mode == "measure":
-        values = not any(isinstance(leaf, Traced) for leaf in tree.leaves((primals, tangents)))
+        values = not any(isinstance(leaf, Tracer) for leaf in tree.leaves((primals, tangents)))
         make = (lambda: _timed(function, primals, tangents)) if values and not compiled else lambda: None
         times = _timings.find(function, (_key(primals), compiled), make)
         if times is not None:

@@ -17,8 +17,8 @@ from adjoint.base.source import user_facing
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
-from adjoint.transform.batch_driver import run_lanes
-from adjoint.transform.drivers import Linearised, check_floating
+from adjoint.transform.batch_driver import run_batch
+from adjoint.transform.drivers import Linearized, check_floating
 from adjoint.transform.nonfinite import watched
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
@@ -123,7 +123,7 @@ def _jacobian(function: Function, options: _JacobianOptions, args: Any, kwargs: 
             f"{name} of complex arguments needs holomorphic=True: a function of z and conj(z) has no single complex "
             "Jacobian. Use jvp or vjp."
         )
-    recorded = Linearised(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options.has_aux)
+    recorded = Linearized(lambda active: chosen.call(chosen.completed(active)), chosen.values, has_aux=options.has_aux)
     check_floating(recorded.output_types, name)
     _check_holomorphic(recorded, name)
     mode = options.mode if options.mode != "auto" else cheaper_mode(recorded)
@@ -140,7 +140,7 @@ def _jacobian(function: Function, options: _JacobianOptions, args: Any, kwargs: 
     return (result, recorded.aux) if options.has_aux else result
 
 
-def _check_holomorphic(recorded: Linearised, name: str) -> None:
+def _check_holomorphic(recorded: Linearized, name: str) -> None:
     """A real result that moves with complex arguments is not holomorphic: the two modes would not agree on it."""
     if all(t.dtype.kind != "c" for t in recorded.input_types):
         return
@@ -164,12 +164,12 @@ def numbers(types: Sequence[Any]) -> int:
     return sum(math.prod(t.shape) for t in types)
 
 
-def cheaper_mode(recorded: Linearised) -> str:
+def cheaper_mode(recorded: Linearized) -> str:
     """ "forward" or "reverse": one direction costs about the same in both, so their number decides."""
     return "reverse" if numbers(recorded.output_types) < numbers(recorded.input_types) else "forward"
 
 
-def default_chunk(recorded: Linearised) -> int | None:
+def default_chunk(recorded: Linearized) -> int | None:
     """How many directions fit into MEMORY; None when a program is being recorded, which runs who knows where.
 
     A direction takes one number for each number that the record computed, and one for each input and output.
@@ -223,13 +223,13 @@ def _mapped(
     for first in range(0, size, chunk):
         last = min(first + chunk, size)
         stacks = [s * s.dtype.type(unit) if s.dtype.kind == "c" else s for s in _basis(types, first, last)]
-        out, flags, _ = run_lanes(lambda lanes: list(function(lanes)), stacks, [True] * len(stacks), last - first)
+        out, flags, _ = run_batch(lambda lanes: list(function(lanes)), stacks, [True] * len(stacks), last - first)
         full = [z if f else np.broadcast_to(z, (last - first, *np.shape(z))) for z, f in zip(out, flags, strict=True)]
         parts.append(full)
     return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
-def _columns(recorded: Linearised, chunk: int | None) -> list[list[Value]]:
+def _columns(recorded: Linearized, chunk: int | None) -> list[list[Value]]:
     """blocks[output][input] from one pushed direction per input element."""
     pushed = _mapped(recorded.push, recorded.input_types, recorded.output_types, chunk)
     blocks: list[list[Value]] = []
@@ -244,7 +244,7 @@ def _columns(recorded: Linearised, chunk: int | None) -> list[list[Value]]:
     return blocks
 
 
-def _rows(recorded: Linearised, chunk: int | None, *, conjugate: bool) -> list[list[Value]]:
+def _rows(recorded: Linearized, chunk: int | None, *, conjugate: bool) -> list[list[Value]]:
     """blocks[output][input] from one pulled direction per output element.
 
     A complex output of a real input needs two: pull(u) = Re(Jᴴ u), so that J = pull(1) + i pull(i).

@@ -10,10 +10,10 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import DtypeError
 from adjoint.base.source import user_facing
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Selection, fresh
-from adjoint.transform.drivers import Linearised, checked_tangents, tangent_leaves
+from adjoint.transform.drivers import Linearized, checked_tangents, tangent_leaves
 from adjoint.transform.nonfinite import settled
 
 __all__ = ["Pullback", "Pushforward", "tangents_of", "with_zeros"]
@@ -22,7 +22,7 @@ __all__ = ["Pullback", "Pushforward", "tangents_of", "with_zeros"]
 class _Derivative:
     """∂f(x) of a recorded run of f, or its adjoint."""
 
-    def __init__(self, recorded: Linearised, chosen: Selection) -> None:
+    def __init__(self, recorded: Linearized, chosen: Selection) -> None:
         self._recorded, self._chosen = recorded, chosen
 
     @user_facing
@@ -78,7 +78,7 @@ def tangents_of(chosen: Selection, given: Any, what: str) -> list[Value]:
         if (
             i not in chosen.active
             and leaf is not None
-            and not isinstance(leaf, Traced)
+            and not isinstance(leaf, Tracer)
             and np.any(np.not_equal(leaf, 0))
         ):
             raise DtypeError(

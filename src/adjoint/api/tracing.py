@@ -26,7 +26,7 @@ from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.record import Guard, Record
 from adjoint.program.save import Writer, read, write
-from adjoint.program.trace import Traced, primal, running
+from adjoint.program.trace import Tracer, primal, running
 from adjoint.program.types import ArrayType, Size, Value, type_of
 from adjoint.transform.arguments import fresh, plain_value, run
 from adjoint.transform.drivers import checked_leaf
@@ -43,7 +43,7 @@ class TracedProgram:
 
     def __init__(
         self, program: Program, inputs: Any, outputs: Any, *, name: str = "function",
-        fixed: tuple[tuple[int, Any], ...] = (), captured: Sequence[Traced] = (),
+        fixed: tuple[tuple[int, Any], ...] = (), captured: Sequence[Tracer] = (),
     ) -> None:  # fmt: skip
         self.program, self.inputs, self.outputs, self.name = program, inputs, outputs, name  # inputs: of (args, kwargs)
         self.fixed = fixed  # (number of the leaf, value) of the arguments that are part of the program

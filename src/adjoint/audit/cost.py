@@ -26,7 +26,7 @@ from adjoint.audit.walk import recorded, walk
 from adjoint.base.origins import Origin, at
 from adjoint.base.source import describe, user_facing
 from adjoint.program.program import Equation, Program
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import is_differentiable
 from adjoint.transform.nonfinite import located
 
@@ -52,11 +52,11 @@ class Count:
 
 @dataclass
 class Tally(Count):
-    """The count of a whole program, by primitive and by line; `unmodelled` names primitives whose flops are unknown."""
+    """The count of a whole program, by primitive and by line; `unmodeled` names primitives whose flops are unknown."""
 
     by_primitive: dict[str, Count] = field(default_factory=dict)
     by_line: dict[str, Count] = field(default_factory=dict)
-    unmodelled: set[str] = field(default_factory=set)
+    unmodeled: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Cost:
         return [_HEADINGS[k] for k in kept], listed
 
     def _notes(self) -> str:
-        unknown = sorted(self.value.unmodelled | self.gradient.unmodelled)
+        unknown = sorted(self.value.unmodeled | self.gradient.unmodeled)
         return f"not counted, for want of a model: {', '.join(unknown)}" if unknown else ""
 
     def __str__(self) -> str:
@@ -205,7 +205,7 @@ def _cost(function: Callable[..., Any], options: _CostOptions, args: Any, kwargs
             with at(Origin("sums of cotangents", ())):
                 return value, pull(tree.map(np.ones_like, value))
 
-    if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
+    if any(isinstance(leaf, Tracer) for leaf in tree.leaves((args, kwargs))):
         recorded("cost", function, args, kwargs)  # says why not
     some = [args[place] for place in places]
     tallies = [count(*recorded("cost", f, some, {}), options.weights) for f in (of_some, with_gradient)]
@@ -220,7 +220,7 @@ def count(program: Program, args: Sequence[Any], weights: Mapping[str, int] = Ma
     def visit(eq: Equation, xs: Sequence[Any], zs: Sequence[Any]) -> None:
         found = (0, 0) if id(eq) in parts else operations(eq.op, xs, zs, weights)
         if found is None:
-            tally.unmodelled.add(eq.op.title)
+            tally.unmodeled.add(eq.op.title)
         flops, calls = found or (0, 0)
         moved = 0 if eq.op.is_view else sum(np.asarray(v).nbytes for v in (*xs, *zs))
         one = Count(flops, calls, moved, 1)

@@ -12,7 +12,7 @@ from adjoint.api.tracing import trace
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.program.expansion import expansion
 from adjoint.program.program import Equation, Program, Var
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 
@@ -51,7 +51,7 @@ def walk(program: Program, args: Sequence[Value], visit: Visit) -> list[Value]:
 
 def plain_values(name: str, *values: Any) -> None:
     """Refuse values of a transformation."""
-    if any(isinstance(leaf, Traced) for leaf in tree.leaves(values)):
+    if any(isinstance(leaf, Tracer) for leaf in tree.leaves(values)):
         raise _inside_transformation(name)
 
 

@@ -107,7 +107,7 @@ class Config:
         "(1 or 0).",
     )
 
-    specialisations = Setting[int](
+    specializations = Setting[int](
         16,
         (int,),
         int,

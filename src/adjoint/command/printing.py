@@ -1,4 +1,4 @@
-"""Where output goes: tables with colour in a terminal, plain text elsewhere."""
+"""Where output goes: tables with color in a terminal, plain text elsewhere."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Stage:
         self.console.rule(f"[bold cyan]{self.chapters}[/]  [bold]{title}[/]", style="cyan", align="left")
 
     def code(self, text: str) -> None:
-        """Python, in colours."""
+        """Python, in colors."""
         from rich.syntax import Syntax
 
         shown = Syntax(text.strip("\n"), "python", background_color="default", theme="ansi_dark", padding=(0, 2))

@@ -52,7 +52,7 @@ ad.grad(f)(1.0)
 # ------------------------------------------------------------------------------------------ 2. a Hessian
 
 
-def tumour_data() -> tuple[Any, Any]:
+def tumor_data() -> tuple[Any, Any]:
     """Features with a column of ones, and labels."""
     from sklearn.datasets import load_breast_cancer
     from sklearn.preprocessing import StandardScaler
@@ -67,14 +67,14 @@ def show_hessian(stage: Stage) -> None:
     from sklearn.datasets import load_breast_cancer
     from sklearn.linear_model import LogisticRegression
 
-    stage.heading("A Hessian: Newton's method on 569 tumours")
+    stage.heading("A Hessian: Newton's method on 569 tumors")
     stage.code("""
 def loss(w):                                           # logistic regression
     return np.sum(np.logaddexp(0.0, -signs * (features @ w))) + np.sum(w[:-1]**2) / 2
 
 w = w - np.linalg.solve(ad.hessian(loss)(w), ad.grad(loss)(w))
 """)
-    features, target = tumour_data()
+    features, target = tumor_data()
     signs = 2.0 * target - 1.0
 
     def loss(w: Any) -> Any:

@@ -121,8 +121,8 @@ class Watch:
         shared.watched = self._watched + work
         if shared.budget is None:
             shared.budget, shared.looked = f.allocate("i64", align=8), f.allocate("i64", align=8)
-            f.initialise(f.index(SLICE), shared.budget)
-            f.initialise(f.index(0), shared.looked)
+            f.initialize(f.index(SLICE), shared.budget)
+            f.initialize(f.index(0), shared.looked)
         assert shared.looked is not None
         left = f.sub(f.load("i64", shared.budget, 8), f.index(int(own)))
         f.store(left, shared.budget)

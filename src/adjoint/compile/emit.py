@@ -139,7 +139,7 @@ class Block(Moves):
         """Memory of a size that is known when the kernel runs; the next turn of a loop around takes the same again."""
         f = self.f
         slot = f.allocate("ptr", align=8)
-        f.initialise(Value("null", "ptr"), slot)
+        f.initialize(Value("null", "ptr"), slot)
         self.shared.releases.append(slot)
         nbytes = f.index(max(kind.dtype.itemsize, 1))
         for n in kind.shape:

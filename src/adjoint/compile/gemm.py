@@ -42,8 +42,8 @@ def write_gemm(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matr
 
 
 def _unit(block: Block, dtype: np.dtype[Any], x: Matrix) -> Matrix:
-    """The matrix with neighbours in one direction; copied when it has none."""
-    neighbours = x.across == 1 and (x.down >= x.columns or x.rows == 1)
-    if neighbours or (x.down == 1 and (x.across >= x.rows or x.columns == 1)):
+    """The matrix with neighbors in one direction; copied when it has none."""
+    neighbors = x.across == 1 and (x.down >= x.columns or x.rows == 1)
+    if neighbors or (x.down == 1 and (x.across >= x.rows or x.columns == 1)):
         return x
     return by_rows(block, dtype, x)

@@ -214,7 +214,7 @@ class Function:
         self._prologue.append(f"  {name} = alloca {kind}, i64 {count}, align {align}")
         return Value(name, "ptr")
 
-    def initialise(self, value: Value, room: Value) -> None:
+    def initialize(self, value: Value, room: Value) -> None:
         """Put a constant into room on the stack before anything else runs."""
         self._prologue.append(f"  store {value.type} {value.text}, ptr {room.text}")
 

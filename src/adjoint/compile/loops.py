@@ -280,8 +280,8 @@ class Rows:
         self.slots = [f.allocate("ptr", align=8) for _ in results]
         self.capacity = f.allocate("i64", align=8)
         for slot in self.slots:
-            f.initialise(Value("null", "ptr"), slot)
-        f.initialise(f.index(0), self.capacity)
+            f.initialize(Value("null", "ptr"), slot)
+        f.initialize(f.index(0), self.capacity)
         block.shared.releases += self.slots
 
     def next(self, count: Value) -> list[Value]:

@@ -90,7 +90,7 @@ def _compiler(numbering: bool) -> tuple[Any, Any, Any]:
     return machine, options, passes
 
 
-def optimised(text: str) -> tuple[Any, Any]:
+def optimized(text: str) -> tuple[Any, Any]:
     """The module after LLVM's passes, and the machine it is for.
 
     A run leaves callbacks in the builder of passes that refer to its own stack, so every run has a builder of its own.
@@ -106,7 +106,7 @@ def optimised(text: str) -> tuple[Any, Any]:
 def compiled_object(text: str) -> bytes:
     """The text as an object file."""
     with _lock:
-        module, machine = optimised(text)
+        module, machine = optimized(text)
         return machine.emit_object(module)
 
 

@@ -25,7 +25,7 @@ def _places(graph: Graph, outputs: list[Output]) -> list[Index]:
 
 
 def vector_axis(graph: Graph, outputs: list[Output]) -> int | None:
-    """The axis along which most reads and writes go from one element to its neighbour."""
+    """The axis along which most reads and writes go from one element to its neighbor."""
     axes = [
         a for a, (low, high) in enumerate(graph.box) if not (type(low) is int and type(high) is int and high - low == 1)
     ]
@@ -101,7 +101,7 @@ def vector_width(graph: Graph, outputs: list[Output], vector: int | None) -> int
 
 
 def collapsed(graph: Graph, outputs: list[Output]) -> tuple[Graph, list[Output]]:
-    """Neighbouring axes made one where every read and write walks through both as through one."""
+    """Neighboring axes made one where every read and write walks through both as through one."""
     if any(n.kind in ("gather", "choose") or n.mask for n in graph.nodes):
         return graph, outputs
     for axis in range(len(graph.box) - 2, -1, -1):

@@ -48,7 +48,7 @@ def broadcast(index: Map, shape: Sequence[Any]) -> Map:
 
 
 def strides_of(shape: Sequence[Any]) -> tuple[Any, ...]:
-    """The distances, in elements, between neighbours along each axis of a contiguous array."""
+    """The distances, in elements, between neighbors along each axis of a contiguous array."""
     strides: list[Any] = [1] * min(len(shape), 1)
     for n in reversed(shape[1:]):  # the first size, which may be known only at run time, is in no stride
         strides.append(strides[-1] * n)

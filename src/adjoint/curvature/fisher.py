@@ -23,7 +23,7 @@ from adjoint.api.jacobians import hessian, jacobian
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import laid_out, matrix_of, one_argument, raveled, unraveled
 from adjoint.curvature.gauss_newton import stacked_pair
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 __all__ = ["empirical_fisher", "empirical_fisher_product", "fisher", "fisher_product", "output_fisher"]
@@ -77,7 +77,7 @@ def _output_fisher(
 
 def _check_support(covered: Value) -> None:
     """One sum of probabilities, or one for each input."""
-    if isinstance(covered, Traced):
+    if isinstance(covered, Tracer):
         return
     gaps = np.abs(np.atleast_1d(covered) - 1)
     if not np.all(gaps <= max(MISSING, ROUNDING * float(np.finfo(gaps.dtype).eps))):

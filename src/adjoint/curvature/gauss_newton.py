@@ -23,7 +23,7 @@ from adjoint.api.jacobians import hessian, jacobian
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.curvature.arrangement import laid_out, matrix_of, one_argument, raveled, unraveled
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 __all__ = [
@@ -177,7 +177,7 @@ def _gauss_newton_factor(model: Function, options: _GaussNewtonOptions, args: An
     eigenvalues, vectors = np.linalg.eigh(H)
     least = CLIPPED * np.shape(H)[0] * np.finfo(H.dtype).eps if tolerance is None else tolerance
     bound = least * np.max(np.abs(eigenvalues), initial=0.0)
-    if not isinstance(eigenvalues, Traced) and np.any(eigenvalues < -bound):
+    if not isinstance(eigenvalues, Tracer) and np.any(eigenvalues < -bound):
         raise ValueError(
             f"gauss_newton_factor: the Hessian of the loss has the eigenvalue {np.min(eigenvalues):.3g}, so that "
             "the Gauss-Newton matrix is no product V Vᵀ. Use gauss_newton, or a loss that is convex there."

@@ -18,7 +18,7 @@ from adjoint.base.errors import DtypeError
 from adjoint.base.source import here
 from adjoint.program.op import Op
 from adjoint.program.program import interpret
-from adjoint.program.trace import Trace, Traced, running
+from adjoint.program.trace import Trace, Tracer, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import returned, run
 from adjoint.transform.capture import Captured
@@ -46,7 +46,7 @@ class Node(NamedTuple):
         return [k for k, i in enumerate(self.inputs) if i == parent]
 
 
-class GraphTracer(Traced):
+class GraphTracer(Tracer):
     """A value and its place among the variables of a graph; -1 for one that depends on no input."""
 
     __slots__ = ("_place",)
@@ -54,8 +54,8 @@ class GraphTracer(Traced):
     def __init__(self, trace: Graph, value: Value, place: int) -> None:
         self._trace, self._value, self._place = trace, value, place
 
-    def moves(self) -> bool:
-        return self._place >= 0 or super().moves()
+    def has_tangent(self) -> bool:
+        return self._place >= 0 or super().has_tangent()
 
     def snapshot(self) -> GraphTracer:
         return GraphTracer(self._trace, self._value, self._place)  # type: ignore[arg-type]

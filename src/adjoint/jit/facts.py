@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from adjoint.program.trace import Traced, is_live
+from adjoint.program.trace import Tracer, is_live
 from adjoint.program.types import Value
 
 # As Any: a test against it leaves the value Any, where the class would make it an array of unknown elements.
@@ -29,7 +29,7 @@ DEEPEST = 16
 
 def is_input(value: Any) -> bool:
     """Whether a value is an array whose elements a program reads: plain, of numbers, in the machine's byte order."""
-    if isinstance(value, Traced):
+    if isinstance(value, Tracer):
         return is_live(value)  # one that has outlived its transformation may stand in a container until it is replaced
     return type(value) is _ARRAY and value.dtype.char in NUMBERS and value.dtype.isnative
 

@@ -18,9 +18,9 @@ from adjoint.base.errors import ControlFlowError
 from adjoint.base.forking import free_in_child
 from adjoint.base.source import by_name, user_facing, warn_user
 from adjoint.compile.callable import Entry
-from adjoint.jit.patterns import specialisation
+from adjoint.jit.patterns import specialization
 from adjoint.jit.pipeline import executable
-from adjoint.jit.report import Report, specialised
+from adjoint.jit.report import Report, specialized
 from adjoint.jit.signature import Call, Signature
 from adjoint.jit.trace import Way, traced
 from adjoint.ops.control.call import Call as CallProgram
@@ -112,7 +112,7 @@ class Jitted(Entry):
         self._lock = free_in_child(threading.RLock())
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that no specialisation has taken."""
+        """A call that no specialization has taken."""
         if live_trace() is not None or watching() is not None:
             return self._inside(args, kwargs)
         return self._run(self._signature.read(args, kwargs, self._is_method), args, kwargs, alone=True)
@@ -156,7 +156,7 @@ class Jitted(Entry):
             ways = sorted((way for kind in kinds for way in kind.found), key=lambda way: way.serial)
             return Report(
                 self.__name__,
-                [specialised(way, way.calls + hits.get(-1 if way.entry is None else way.entry, 0)) for way in ways],
+                [specialized(way, way.calls + hits.get(-1 if way.entry is None else way.entry, 0)) for way in ways],
                 sum(kind.eager for kind in kinds),
                 list(dict.fromkeys(kind.reason for kind in kinds if kind.reason)),
             )
@@ -165,8 +165,8 @@ class Jitted(Entry):
         """From now on calls like this one do not come here."""
         if way.entry is None:
             made = executable(way.program)
-            full = len(self.specialisations) >= MOST_ENTRIES
-            found = None if full else specialisation(way, made, call)
+            full = len(self.specializations) >= MOST_ENTRIES
+            found = None if full else specialization(way, made, call)
             way.entry = -1 if found is None else self.add(found)
 
     def _ways_of(self, key: Any) -> Ways:
@@ -185,7 +185,7 @@ class Jitted(Entry):
 
     def _new_way(self, ways: Ways, call: Call, missed: Mismatch | None) -> Way | None:
         """Trace the function for this call; None when it is to run as plain Python."""
-        if len(ways.found) >= config.specialisations and missed is not None:
+        if len(ways.found) >= config.specializations and missed is not None:
             count = len(ways.found)
             self._give_up(ways, f"more than {count} specializations", f"{count} are made. {missed}")
             return None
@@ -207,14 +207,14 @@ class Jitted(Entry):
 
     def _why(self, call: Call) -> str:
         """What is new about a call; a warning when it is something that should be an argument, again and again."""
-        known = itertools.islice(reversed(self._ways), 4 * config.specialisations)
+        known = itertools.islice(reversed(self._ways), 4 * config.specializations)
         found = [changes for key in known if key != call.key and (changes := self._signature.changes(call, key))]
         if not found:
             return "the first call of this kind"
         arguments, others = min(found, key=lambda changes: len(changes[0]) + len(changes[1]))
         if others and not arguments and not self._told:
             repeated = [names for unchanged, names in found if not unchanged]
-            if len(repeated) >= config.specialisations:
+            if len(repeated) >= config.specializations:
                 self._told = True
                 names = ", ".join(dict.fromkeys(name for one in repeated for name in one))
                 warn_user(
@@ -291,7 +291,7 @@ def _missed(entry: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 @user_facing
 def _failed(entry: Any, number: int, status: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A kernel has left early: its guards are not met, or something went wrong in it."""
-    kernel, _ = entry.specialisations[number].keep
+    kernel, _ = entry.specializations[number].keep
     problem = kernel.failure(status) if status < 0 else None
     if problem is not None and not isinstance(problem, Mismatch):
         raise problem

@@ -1,4 +1,4 @@
-"""A compiled way through a function as a specialisation of its entry: calls that take it never see Python code.
+"""A compiled way through a function as a specialization of its entry: calls that take it never see Python code.
 
 Arguments become patterns to match, results a recipe to build. What the entry cannot express (random generators and
 containers of the user's among the arguments) is answered by Python code instead, which looks at every call anew.
@@ -37,7 +37,7 @@ from adjoint.compile.callable import (
     Output,
     OutputType,
     Same,
-    Specialisation,
+    Specialization,
     TupleNode,
     TupleOf,
 )
@@ -62,7 +62,7 @@ class NotMatched(Exception):
     """The entry has no pattern or recipe for this."""
 
 
-def specialisation(way: Way, made: Executable, call: Call) -> Specialisation | None:
+def specialization(way: Way, made: Executable, call: Call) -> Specialization | None:
     """The calls that take a way, for the entry; None when it must be answered by Python code."""
     kernel = made.kernel
     if kernel is None or way.stateful or way.captured or not way.in_c_order:
@@ -71,7 +71,7 @@ def specialisation(way: Way, made: Executable, call: Call) -> Specialisation | N
         slots = dict(zip(call.inputs, range(len(call.inputs)), strict=True))
         leaves = [_leaf(leaf, slots.get(number)) for number, leaf in enumerate(call.leaves)]
         arguments, keywords = _pattern(call.structure, leaves).items
-        return Specialisation(
+        return Specialization(
             kernel=kernel.address,
             inputs=len(call.values),
             positional=arguments.items,

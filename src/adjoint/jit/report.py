@@ -14,11 +14,11 @@ from adjoint.jit.trace import Way
 from adjoint.program.program import Program
 from adjoint.transform.subprograms import halves_of
 
-__all__ = ["Report", "Specialised"]
+__all__ = ["Report", "Specialized"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Specialised:
+class Specialized:
     """One way through a function, compiled."""
 
     arguments: dict[str, str]  # name of each input and fixed argument -> its type, or its value
@@ -38,7 +38,7 @@ class Report:
     """All specializations of a compiled function. Print it, show it in a notebook, or take `as_dict()`."""
 
     name: str
-    specialisations: list[Specialised]
+    specializations: list[Specialized]
     eager_calls: int  # calls that ran as plain Python
     eager_reasons: list[str]
 
@@ -50,16 +50,16 @@ class Report:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        n = len(self.specialisations)
+        n = len(self.specializations)
         yield f"{self.name}: {n} specialization{'' if n == 1 else 's'}, {self._calls()}"
-        for number, one in enumerate(self.specialisations, 1):
+        for number, one in enumerate(self.specializations, 1):
             yield ""
             yield f"{number}. " + (", ".join(f"{k}: {v}" for k, v in one.arguments.items()) or "no arguments")
             for title, text in rows(one):
                 yield f"   {title:<10} {text}"
 
     def _calls(self) -> str:
-        calls = sum(one.calls for one in self.specialisations)
+        calls = sum(one.calls for one in self.specializations)
         text = {0: "never called", 1: "called once"}.get(calls, f"called {calls} times")
         reasons = f" ({'; '.join(self.eager_reasons)})" if self.eager_reasons else ""
         return text + (f", {self.eager_calls} as plain Python{reasons}" if self.eager_calls else "")
@@ -72,7 +72,7 @@ class Report:
         table = Table(title=f"{self.name}: {self._calls()}", show_lines=True)
         for heading in ("arguments", "", ""):
             table.add_column(heading)
-        for one in self.specialisations:
+        for one in self.specializations:
             titles, texts = zip(*rows(one), strict=True)
             arguments = "\n".join(f"{k}: {v}" for k, v in one.arguments.items())
             table.add_row(arguments, "\n".join(titles), "\n".join(texts))
@@ -80,7 +80,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         parts = [f"<p><b>{html.escape(self.name)}</b>: {html.escape(self._calls())}</p><table>"]
-        for one in self.specialisations:
+        for one in self.specializations:
             arguments = "<br>".join(html.escape(f"{k}: {v}") for k, v in one.arguments.items())
             listed = list(rows(one))
             for i, (title, text) in enumerate(listed):
@@ -89,7 +89,7 @@ class Report:
         return "".join([*parts, "</table>"])
 
 
-def rows(one: Specialised) -> Iterator[tuple[str, str]]:
+def rows(one: Specialized) -> Iterator[tuple[str, str]]:
     """What is said about a specialization, line by line."""
     yield "made for", one.why
     for guard in shortened(counted(one.guards)):
@@ -120,7 +120,7 @@ def _time(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
 
 
-def specialised(way: Way, calls: int) -> Specialised:
+def specialized(way: Way, calls: int) -> Specialized:
     """What there is to say about one way: of the program itself, or of what transformations have made of it."""
     made = made_of(way.program)
     runs = [made] if made is not None else list(derived(way.program))
@@ -130,7 +130,7 @@ def specialised(way: Way, calls: int) -> Specialised:
         for title, spent in one.seconds.items():
             seconds[title] = seconds.get(title, 0.0) + spent
     found = [note["cached"] for note in notes if note.get("cached") is not None]
-    return Specialised(
+    return Specialized(
         arguments=dict(way.arguments),
         why=way.why,
         guards=[f"{guard.label} at {guard.place}" for guard in way.expected],

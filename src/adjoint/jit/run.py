@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.compile.callable import ArrayLeaf, Entry, ListOf, NumberLeaf, Output, OutputType, Specialisation
+from adjoint.compile.callable import ArrayLeaf, Entry, ListOf, NumberLeaf, Output, OutputType, Specialization
 from adjoint.compile.kernel import Kernel
 from adjoint.ops.control.guards import Mismatch, expectations
 from adjoint.program.types import Value
@@ -54,7 +54,7 @@ def _entry(kernel: Kernel, attempt: Callable[..., Any], refuse: Callable[..., An
         for slot, t in enumerate(kernel.input_types)
     ]
     entry.add(
-        Specialisation(
+        Specialization(
             kernel=kernel.address,
             inputs=len(leaves),
             positional=leaves,

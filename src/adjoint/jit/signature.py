@@ -17,7 +17,7 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError
 from adjoint.jit.environment import Around, Surroundings
 from adjoint.jit.facts import NUMBERS, Same, token
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.tree.static_values import STATIC_TYPES
@@ -121,7 +121,7 @@ class Signature:
                 kinds.append((leaf.shape, leaf.dtype))
             elif cls is float or cls is complex or (cls is int and -LARGEST <= leaf < LARGEST):
                 kinds.append(cls)
-            elif isinstance(leaf, Traced):
+            elif isinstance(leaf, Tracer):
                 kinds.append((leaf.shape, leaf.dtype))
                 traced = True
             elif isinstance(leaf, _SCALAR) and leaf.dtype.char in NUMBERS:
@@ -140,7 +140,7 @@ class Signature:
             inputs.append(number)
         around = self.surroundings.now(given)
         for array in around.arrays:
-            traced = traced or isinstance(array, Traced)
+            traced = traced or isinstance(array, Tracer)
             values.append(array)
             kinds.append((array.shape, array.dtype))
         key = (structure, tuple(kinds), around.facts)

@@ -17,7 +17,7 @@ from adjoint.ops.control.guards import Expect, acts, guards_first
 from adjoint.program.freezing import without_draws
 from adjoint.program.layout import canonical, compact
 from adjoint.program.program import Program, interpret
-from adjoint.program.trace import Traced, running
+from adjoint.program.trace import Tracer, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import fresh, plain_value, run
 from adjoint.transform.generators import Held, leaves_of
@@ -106,7 +106,7 @@ def traced(
             inputs = [record.given(t, v, outside=i >= own) for i, (t, v) in enumerate(given)]
             result = run(record, body, [x.snapshot() for x in inputs])  # an argument may be assigned to inside
             leaves, outputs = tree.flatten(result)
-            computed = {i for i, leaf in enumerate(leaves) if isinstance(leaf, Traced)}
+            computed = {i for i, leaf in enumerate(leaves) if isinstance(leaf, Tracer)}
             kept = [leaves[i] for i in sorted(computed)]
             program, captured = record.program(inputs, [*kept, *after[0]])
     except Exception:
@@ -150,7 +150,7 @@ def _constant(leaf: Any, path: str) -> Any:
     """A leaf of the result that does not depend on the arguments: an array is copied, all else is what it is."""
     if hasattr(leaf, "dtype") and hasattr(leaf, "copy"):
         return plain_value(leaf, f"jit: result{path}").copy()
-    if isinstance(leaf, set | frozenset) and any(isinstance(part, Traced) for part in leaf):
+    if isinstance(leaf, set | frozenset) and any(isinstance(part, Tracer) for part in leaf):
         raise DtypeError(f"jit: result{path} is a set of computed values. Return a list or a tuple.")
     if isinstance(leaf, (int, float, complex, *STATIC_TYPES)) or callable(leaf):
         return leaf

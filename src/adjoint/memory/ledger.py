@@ -31,7 +31,7 @@ from adjoint.program.layout import Strides, compact, is_sized
 from adjoint.program.op import Op
 from adjoint.program.program import Var
 from adjoint.program.record import Record, RecordTracer, is_constant
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Size, Value, type_of
 from adjoint.transform.capture import COPY_BELOW, Captured, must_be_copied
 from adjoint.transform.tape import Tape, TapeTracer
@@ -89,11 +89,11 @@ class LedgerTracer(RecordTracer):
     def snapshot(self) -> LedgerTracer:
         return LedgerTracer(self._trace, self._var, None)  # type: ignore[arg-type]
 
-    def filed(self) -> Traced:
+    def filed(self) -> Tracer:
         """The same value, in a file."""
         return LedgerTracer(self._trace, Var(self._var.type), None)  # type: ignore[arg-type]
 
-    def held(self) -> Traced:
+    def held(self) -> Tracer:
         """Records hold copies of arrays, unless they are very large."""
         trace: Any = self._trace
         kind, shared = self._var.type, isinstance(self._var, Window | Borrowed)
@@ -320,7 +320,7 @@ class _Counted(Captured):
         if isinstance(value, np.ndarray):
             copied = must_be_copied(value) and not is_constant(value)
             return self._ledger.watched(value.view()) if copied else value  # the view lives as long as a copy would
-        return value.held() if isinstance(value, Traced) else value
+        return value.held() if isinstance(value, Tracer) else value
 
 
 class Lines(list[Any]):

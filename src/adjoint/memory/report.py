@@ -22,7 +22,7 @@ from adjoint.memory.ledger import COMPILED, OBJECTS, Answers, CountedTape, Ledge
 from adjoint.memory.sizes import address, size_of
 from adjoint.memory.workspace import callbacks
 from adjoint.ops.control.while_loop import While
-from adjoint.program.trace import Traced, running
+from adjoint.program.trace import Tracer, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, check_argnums, select
 from adjoint.transform.drivers import scalar_output
@@ -131,7 +131,7 @@ def memory_report(function: Callable[..., tree.Tree], argnums: Argnums = 0) -> C
     @user_facing
     def report(*args: tree.Tree, **kwargs: tree.Tree) -> MemoryReport:
         name = getattr(function, "__name__", "function")
-        if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
+        if any(isinstance(leaf, Tracer) for leaf in tree.leaves((args, kwargs))):
             raise TraceError(
                 "memory_report counts what a function takes by itself, not inside jit, vmap or a derivative. Call it "
                 "outside, on the whole: memory_report(jit(f))(x), memory_report(vmap(f))(xs)."

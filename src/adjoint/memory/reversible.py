@@ -21,7 +21,7 @@ from adjoint.ops.checkpointing.chain import Reversible
 from adjoint.ops.checkpointing.invert_program import inverted
 from adjoint.program.program import Program, Var
 from adjoint.program.record import RecordTracer, record_program
-from adjoint.program.trace import Traced, live_trace
+from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.drivers import checked_leaf
@@ -146,12 +146,12 @@ class _Layer:
         leaves, own_structure = tree.flatten(own)
         # Python's numbers stay what they are, and give way to the precision of the state
         values = [
-            v if isinstance(v, Traced | float | complex) else plain_value(v, "reversible: a parameter") for v in leaves
+            v if isinstance(v, Tracer | float | complex) else plain_value(v, "reversible: a parameter") for v in leaves
         ]
         kinds = [v.type if isinstance(v, RecordTracer) else type_of(v) for v in values]
         n = len(values)
 
-        def recorded(f: Function, structure: Any, types: list[ArrayType]) -> tuple[Program, list[Traced], Any]:
+        def recorded(f: Function, structure: Any, types: list[ArrayType]) -> tuple[Program, list[Tracer], Any]:
             found: list[Any] = []
 
             def flat(*given: Value) -> list[Value]:
@@ -188,7 +188,7 @@ class _Layer:
 
 
 def _arranged(
-    program: Program, own: int, state: int, first: int, second: int, is_first: bool, others: Sequence[Traced] = ()
+    program: Program, own: int, state: int, first: int, second: int, is_first: bool, others: Sequence[Tracer] = ()
 ) -> Program:
     """A program (parameters, state, what it closes over) with what both functions close over before the state."""
     closed = program.inputs[own + state :]

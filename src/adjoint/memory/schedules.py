@@ -121,7 +121,7 @@ class Schedule:
     def draw(self, axes: Any = None) -> Any:
         """The memory triangle: time runs down, the chain to the right; returns the Matplotlib axes.
 
-        Lines are steps computed forwards, triangles steps taken backwards, and the grey bars the states in slots.
+        Lines are steps computed forwards, triangles steps taken backwards, and the gray bars the states in slots.
         """
         from matplotlib import pyplot
 

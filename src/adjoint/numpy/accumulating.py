@@ -20,7 +20,7 @@ from adjoint.numpy.inplace import settle
 from adjoint.numpy.shaping import convert, reshaped_copy
 from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.arrays.logsumexp import LogSumExp
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value
 
 REDUCTIONS: dict[Any, Callable[..., Value]] = {
@@ -118,7 +118,7 @@ def _folded(ufunc: Any, x: Value, initial: Any, where: Value) -> Value:
 
 
 def _tree(ufunc: Any, x: Value) -> Value:
-    """f over the first axis of an associative f: neighbours first."""
+    """f over the first axis of an associative f: neighbors first."""
     while (n := x.shape[0]) > 1:
         pairs = ufunc(x[0 : n - n % 2 : 2], x[1 : n - n % 2 : 2])
         x = pairs if n % 2 == 0 else np.concatenate([pairs, x[n - 1 :].astype(pairs.dtype)])
@@ -161,7 +161,7 @@ def reduceat(ufunc: Any, array: Any, indices: Any, axis: Any = 0, dtype: Any = N
 
 def at(ufunc: Any, a: Any, indices: Any, *operands: Any) -> None:
     """ufunc.at: in place, and right where an index occurs several times."""
-    if not isinstance(a, Traced):
+    if not isinstance(a, Tracer):
         refuse_plain_target(f"np.{ufunc.__name__}.at", type(a).__name__)
     places = getitem(np.reshape(np.arange(a.type.size), a.shape), indices)  # of the elements in C order
     values = [np.reshape(np.broadcast_to(as_array(v), places.shape), (-1,)) for v in operands]
@@ -169,7 +169,7 @@ def at(ufunc: Any, a: Any, indices: Any, *operands: Any) -> None:
     if ufunc in (np.add, np.subtract):
         total = ScatterSum(flat.shape, np.result_type(flat.dtype, values[0].dtype), (("gather", 1),))(values[0], places)
         new = ufunc(flat, total)
-    elif isinstance(places, Traced):  # which places are equal is not known: one after another
+    elif isinstance(places, Tracer):  # which places are equal is not known: one after another
         new = flat
         for k in range(places.shape[0]):
             new = updated(new, (places[k : k + 1],), ufunc(new[places[k : k + 1]], *[v[k : k + 1] for v in values]))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import NO_VALUE, as_array, constant, normal_axis
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 VERSION = "2024.12"
@@ -98,7 +98,7 @@ def iinfo(int_type: Any) -> np.iinfo[Any]:
 
 
 def _dtype_of(value: Any) -> Any:
-    return value.dtype if isinstance(value, np.ndarray | np.generic | Traced) else value
+    return value.dtype if isinstance(value, np.ndarray | np.generic | Tracer) else value
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Value:
@@ -106,7 +106,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
     given back as it is.
     """
     check_device("adjoint.numpy.from_dlpack", device)
-    if isinstance(x, Traced):
+    if isinstance(x, Tracer):
         return constant(x.copy()) if copy else x  # type: ignore[attr-defined]
     given: dict[str, Any] = {name: value for name, value in (("device", device), ("copy", copy)) if value is not None}
     return np.from_dlpack(x, **given)  # which has the keywords from NumPy 2.1 on

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adjoint.base.errors import ControlFlowError
-from adjoint.program.trace import Trace, Traced
+from adjoint.program.trace import Trace, Tracer
 from adjoint.program.types import Value
 
 
@@ -13,7 +13,7 @@ def settled(condition: Value) -> bool | None:
     While a function is compiled the answer becomes a guard: the program is for it. Lanes of a program may have
     different answers each time it runs, and a shape for each cannot be had.
     """
-    if isinstance(condition, Traced) and not condition._trace.records and _is_recorded(condition._trace):
+    if isinstance(condition, Tracer) and not condition._trace.records and _is_recorded(condition._trace):
         return None
     try:
         return bool(condition)

@@ -19,7 +19,7 @@ from adjoint.coverage import CONSTANT, REFUSED, TYPES, find
 from adjoint.coverage.numpy import NUMPY
 from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.operators import FUNCTIONS, GENERAL
-from adjoint.program.trace import Traced, live_trace
+from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -71,12 +71,12 @@ def guarded(namespace: str, name: str, value: Any) -> Any:
 
 def is_traced(value: Any) -> bool:
     """Whether a value, or anything in a list or tuple, is traced."""
-    return isinstance(value, Traced) or (isinstance(value, list | tuple) and any(is_traced(v) for v in value))
+    return isinstance(value, Tracer) or (isinstance(value, list | tuple) and any(is_traced(v) for v in value))
 
 
 def stand_in(value: Any) -> Any:
     """An array of the same shape and element type as a traced one, of which nothing else will be looked at."""
-    if isinstance(value, Traced):
+    if isinstance(value, Tracer):
         return np.broadcast_to(np.zeros((), value.dtype), value.shape)
     return type(value)(map(stand_in, value)) if isinstance(value, list | tuple) and is_traced(value) else value
 
@@ -140,7 +140,7 @@ def into(out: Any, z: Value, call: str = "out=") -> Value:
         out = out[0]
     if out is None or out is NO_VALUE:
         return z
-    if isinstance(out, Traced):
+    if isinstance(out, Tracer):
         GENERAL["overwrite"](out, z, call)
     elif is_traced(z):
         refuse_plain_target(call, type(out).__name__)
@@ -168,7 +168,7 @@ def refuse_keywords(call: str, given: dict[str, Any], **neutral: Any) -> None:
 def give(methods: dict[str, Any]) -> None:
     """Put methods and properties on traced values."""
     for name, method in methods.items():
-        setattr(Traced, name, method)
+        setattr(Tracer, name, method)
 
 
 def refuse_truth(x: Value, title: str) -> None:
@@ -205,14 +205,14 @@ def constant(value: Value) -> Value:
     if value.dtype.kind not in "fc":
         while trace is not None and not hasattr(trace, "ask"):
             trace = trace.outer
-    if trace is None or (isinstance(value, Traced) and value._trace.level >= trace.level):
+    if trace is None or (isinstance(value, Tracer) and value._trace.level >= trace.level):
         return value
     return trace.constant(value)
 
 
 def as_array(value: Any) -> Value:
     """A traced value as it is, anything else as an ndarray; lists of traced values are stacked."""
-    if isinstance(value, Traced):
+    if isinstance(value, Tracer):
         return value
     if is_traced(value):
         return np.stack([as_array(v) for v in value])

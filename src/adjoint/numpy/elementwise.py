@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.numpy.dispatch import as_array, constant, implements, into, is_traced, refuse_truth
 from adjoint.numpy.shaping import convert
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 
@@ -160,7 +160,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Va
         condition = np.broadcast_to(condition, x.shape)
         if not callable(function):
             y = np.where(condition, convert(as_array(function), x.dtype), y)
-        elif isinstance(condition, Traced) or x.ndim == 0:
+        elif isinstance(condition, Tracer) or x.ndim == 0:
             y = np.where(condition, convert(as_array(function(x, *args, **kw)), x.dtype), y)
         elif np.any(condition):
             y[condition] = function(x[condition], *args, **kw)
@@ -169,7 +169,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Va
 
 @implements(np.result_type)
 def result_type(*arrays_and_dtypes: Any) -> Any:
-    return np.result_type(*[a.dtype if isinstance(a, Traced) else a for a in arrays_and_dtypes])
+    return np.result_type(*[a.dtype if isinstance(a, Tracer) else a for a in arrays_and_dtypes])
 
 
 @implements(np.min_scalar_type)
@@ -178,7 +178,7 @@ def min_scalar_type(a: Any, /) -> Any:
 
 
 def _root(x: Any) -> Any:
-    while isinstance(x, Traced) and hasattr(x, "_base") and x._base[1].read is not None:
+    while isinstance(x, Tracer) and hasattr(x, "_base") and x._base[1].read is not None:
         x = x._base[0]
     return x
 

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.numpy.dispatch import as_array
 from adjoint.numpy.indexing import getitem, setitem
 from adjoint.numpy.shaping import reshaped_copy
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 
@@ -20,7 +20,7 @@ class Flat:
     __slots__ = ("_next", "base")
     __array_priority__ = 1000.0
 
-    def __init__(self, base: Traced) -> None:
+    def __init__(self, base: Tracer) -> None:
         self.base = base
         self._next = 0
 

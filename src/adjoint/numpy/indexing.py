@@ -20,7 +20,7 @@ from adjoint.numpy.inplace import laid_out, living_views, settle, viewed
 from adjoint.ops.arrays.index import Gather, ScatterSet, Slice
 from adjoint.ops.arrays.rearrange import Transpose, inverse_permutation
 from adjoint.program.layout import slice_strides
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 
@@ -62,7 +62,7 @@ def _basic_items(index: tuple[Any, ...], ndim: int) -> tuple[Any, ...] | None:
 
 
 def _index_array(part: Any) -> Value:
-    if isinstance(part, Traced):
+    if isinstance(part, Tracer):
         if part.dtype.kind == "b":
             return part
         if part.dtype.kind not in "iu":
@@ -83,7 +83,7 @@ def _index_array(part: Any) -> Value:
 def plain_mask(mask: Value, call: str) -> Value:
     """A mask as truth values that are known, so that a shape can depend on them."""
     value: Value = mask
-    while isinstance(value, Traced):
+    while isinstance(value, Tracer):
         trace: Any = value._trace
         if hasattr(trace, "common"):  # lanes whose masks differ are run in groups
             value = trace.common(value)
@@ -101,9 +101,9 @@ def plain_mask(mask: Value, call: str) -> Value:
 def places_of(mask: Value, call: str) -> tuple[Value, ...]:
     """np.nonzero(mask). While a function is compiled, the program is for the number of places; else they are known."""
     value: Value = mask
-    while isinstance(value, Traced) and not hasattr(value._trace, "ask"):
+    while isinstance(value, Tracer) and not hasattr(value._trace, "ask"):
         value = value._value
-    trace: Any = value._trace if isinstance(value, Traced) else None
+    trace: Any = value._trace if isinstance(value, Tracer) else None
     return trace.places(value) if hasattr(trace, "places") else np.nonzero(plain_mask(mask, call))
 
 
@@ -180,7 +180,7 @@ def getitem(x: Value, index: Any) -> Value:
         items = _basic_items(index, x.ndim)
     if items is not None:
         op = Slice(items)
-        if not isinstance(x, Traced):
+        if not isinstance(x, Tracer):
             return op(x)
         z = x._trace.apply_one(op, x)
         if not z.shape and Ellipsis not in items:  # a number is a copy, not a view
@@ -190,7 +190,7 @@ def getitem(x: Value, index: Any) -> Value:
     whole: tuple[Any, ...] = index  # type: ignore[assignment]  (a tuple by now)
     plan = plan_of(x.shape, whole)
     z = _gathered(x, plan)
-    if not isinstance(x, Traced) or not all(map(_is_basic, whole)):
+    if not isinstance(x, Tracer) or not all(map(_is_basic, whole)):
         return z
     # whole numbers that are not known yet: NumPy, which knows them, makes a view
     items = tuple(_slice_item(part) if isinstance(part, slice) else 0 if _is_number(part) else part for part in whole)
@@ -223,7 +223,7 @@ def _is_number(part: Any) -> bool:
     if isinstance(part, bool):
         return False
     return isinstance(part, int | np.integer) or (
-        isinstance(part, Traced | np.ndarray) and part.shape == () and part.dtype.kind in "iu"
+        isinstance(part, Tracer | np.ndarray) and part.shape == () and part.dtype.kind in "iu"
     )
 
 
@@ -240,27 +240,27 @@ def _transposed(x: Value, axes: tuple[int, ...]) -> Value:
     return x if axes == tuple(range(len(axes))) else Transpose(axes)(x)
 
 
-def setitem(x: Traced, index: Any, v: Value) -> None:
+def setitem(x: Tracer, index: Any, v: Value) -> None:
     """x[index] = v."""
     v = as_array(v) if isinstance(v, list | tuple) else v
     if not (_already_there(x, index, v) or _in_place(x, index, v)):
         settle(x, updated(x, index, v))
 
 
-def _already_there(x: Traced, index: Any, v: Value) -> bool:
+def _already_there(x: Tracer, index: Any, v: Value) -> bool:
     """`x[i] += v` reads a view, changes it (and so x), and assigns it to its own place."""
-    view = getattr(v, "_base", None) if isinstance(v, Traced) else None
+    view = getattr(v, "_base", None) if isinstance(v, Tracer) else None
     if view is None or view[0] is not x or view[1].key is None:
         return False
     index = index if isinstance(index, tuple) else (index,)
     return view[1].key == (Where(index) if isinstance(view[1].key, Where) else _basic_items(index, x.ndim))
 
 
-def _in_place(x: Traced, index: Any, v: Value) -> bool:
+def _in_place(x: Tracer, index: Any, v: Value) -> bool:
     """Write into the memory of x itself where the trace allows it: a loop of n writes then costs O(n)."""
     if hasattr(x, "_base") or (hasattr(x, "_views") and living_views(x)):
         return False
-    if isinstance(v, Traced) and v._trace.level > x._trace.level:
+    if isinstance(v, Tracer) and v._trace.level > x._trace.level:
         return False
     items = _basic_items(index if isinstance(index, tuple) else (index,), x.ndim)
     if items is None:
@@ -276,7 +276,7 @@ def updated(x: Value, index: Any, v: Value) -> Value:
     """A copy of x with x[index] = v."""
     v = as_array(v) if isinstance(v, list | tuple) else v
     index = index if isinstance(index, tuple) else (index,)
-    if len(index) == 1 and isinstance(index[0], Traced) and index[0].dtype.kind == "b" and np.ndim(v) == 0:
+    if len(index) == 1 and isinstance(index[0], Tracer) and index[0].dtype.kind == "b" and np.ndim(v) == 0:
         return np.where(_spread_mask(index[0], x.ndim), _fitted(v, (), x), x)
     items = _basic_items(index, x.ndim)
     if items is not None:
@@ -298,12 +298,12 @@ def _spread_mask(mask: Value, ndim: int) -> Value:
 
 
 def _type(value: Value) -> Any:
-    return value.type if isinstance(value, Traced) else np.asarray(value)
+    return value.type if isinstance(value, Tracer) else np.asarray(value)
 
 
 def _fitted(v: Value, shape: tuple[Any, ...], x: Value) -> Value:
     """What is assigned, in the shape of the place and the dtype of the array."""
-    v = v if isinstance(v, Traced) else np.asarray(v)
+    v = v if isinstance(v, Tracer) else np.asarray(v)
     if v.dtype != x.dtype:
         if v.dtype.kind == "c" and x.dtype.kind != "c":
             raise TraceError(
@@ -323,7 +323,7 @@ def _fitted(v: Value, shape: tuple[Any, ...], x: Value) -> Value:
 
 @implements(np.take)
 def take(a: Value, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Value:
-    indices = indices if isinstance(indices, Traced) else np.asarray(indices)
+    indices = indices if isinstance(indices, Tracer) else np.asarray(indices)
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = normal_axis(axis, np.ndim(a))
@@ -357,7 +357,7 @@ def install() -> None:
     give({"__getitem__": getitem, "__setitem__": setitem, "__iter__": _iterate})
 
 
-def _iterate(self: Traced) -> Any:
+def _iterate(self: Tracer) -> Any:
     if not self.shape:
         raise TypeError("iteration over a 0-d array")
     return (self[i] for i in range(self.shape[0]))  # type: ignore[index]

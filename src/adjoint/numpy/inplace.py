@@ -19,7 +19,7 @@ from adjoint.ops.arrays.rearrange import Concatenate, Reshape, Transpose, invers
 from adjoint.ops.operators import GENERAL
 from adjoint.program.layout import Strides, fortran, is_compact, memory_order
 from adjoint.program.record import is_symbolic
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 
 
@@ -35,7 +35,7 @@ class View(NamedTuple):
 
 def viewed(
     view: Value,
-    base: Traced,
+    base: Tracer,
     read: Callable[[Value], Value] | None,
     put: Callable[[Value, Value], Value] | None,
     *,
@@ -49,7 +49,7 @@ def viewed(
     """
     if not base.shape and put is not None and not hasattr(base, "_base"):
         return view  # a number is a value, and shares its memory with nothing
-    if isinstance(view, Traced) and (view.shape or scalar):
+    if isinstance(view, Tracer) and (view.shape or scalar):
         view._base = (base, View(read, put, key, layout, reason))
         try:
             base._views.append(weakref.ref(view))
@@ -58,7 +58,7 @@ def viewed(
     return view
 
 
-def doubtful(z: Value, a: Traced, reason: str) -> Value:
+def doubtful(z: Value, a: Tracer, reason: str) -> Value:
     """Declare that NumPy's own result may be a view of `a` or a copy, which is not known here.
 
     As long as what `a` belongs to is alive, neither may be written to; then there is no difference.
@@ -66,7 +66,7 @@ def doubtful(z: Value, a: Traced, reason: str) -> Value:
     while (base := getattr(a, "_base", None)) is not None and base[1].read is not None:
         a = base[0]
     owner = weakref.ref(a) if base is None else base[0]
-    if isinstance(z, Traced) and (alive := owner()) is not None:
+    if isinstance(z, Tracer) and (alive := owner()) is not None:
         z._base = (owner, View(None, None, reason=reason))  # type: ignore[assignment]
         alive._views = [*getattr(alive, "_views", ()), weakref.ref(z)]
     return z
@@ -74,9 +74,9 @@ def doubtful(z: Value, a: Traced, reason: str) -> Value:
 
 def layout(x: Value) -> Strides | None:
     """How the array that NumPy would have here lies in memory: its strides in bytes; None when they are not known."""
-    if not isinstance(x, Traced):
+    if not isinstance(x, Tracer):
         return getattr(x, "strides", ())
-    views: list[Traced] = []
+    views: list[Tracer] = []
     root, followed = x, True  # whether the value of the view itself is a view of memory
     while (base := getattr(root, "_base", None)) is not None:
         if base[1].read is None:
@@ -86,7 +86,7 @@ def layout(x: Value) -> Strides | None:
         root = base[0]
     strides = getattr(root, "_strides", None)
     if strides is None:
-        if followed and type(x._value) is np.ndarray and type(x).layout is Traced.layout:
+        if followed and type(x._value) is np.ndarray and type(x).layout is Tracer.layout:
             return x._value.strides
         strides = root.layout()
     for view in reversed(views):
@@ -129,7 +129,7 @@ def is_fortran(x: Value) -> bool:
 
 def laid_out(z: Value, like: Value = None) -> Value:
     """A new array as NumPy's function makes it: in C order, or in the order of another array of as many axes."""
-    if not isinstance(z, Traced) or z.ndim < 2:
+    if not isinstance(z, Tracer) or z.ndim < 2:
         return z
     order = None
     if like is not None:
@@ -145,7 +145,7 @@ def laid_out(z: Value, like: Value = None) -> Value:
     return arranged(z, order)
 
 
-def overwrite(x: Traced, new: Value, what: str) -> None:
+def overwrite(x: Tracer, new: Value, what: str) -> None:
     """x[...] = new, with NumPy's rules for shape and dtype."""
     if np.shape(new) != x.shape:
         if len(np.shape(new)) > x.ndim or np.broadcast_shapes(np.shape(new), x.shape) != x.shape:
@@ -161,7 +161,7 @@ def overwrite(x: Traced, new: Value, what: str) -> None:
     settle(x, new)
 
 
-def settle(x: Traced, new: Value) -> None:
+def settle(x: Tracer, new: Value) -> None:
     """Let x be `new` from now on, for all its names and views."""
     if type(new) is np.ndarray:
         new = new.copy()  # the caller may write to it later
@@ -175,7 +175,7 @@ def settle(x: Traced, new: Value) -> None:
                 "y = x.copy()."
             )
         chain.append(base[0])
-    if isinstance(new, Traced) and any(new._trace.level > array._trace.level for array in chain):
+    if isinstance(new, Tracer) and any(new._trace.level > array._trace.level for array in chain):
         raise TraceError(
             f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it "
             "would outlive its transformation. Make the array inside the inner function (a copy with "
@@ -191,7 +191,7 @@ def settle(x: Traced, new: Value) -> None:
     refresh_views(root)
 
 
-def _keep_layout(x: Traced, strides: Strides) -> None:
+def _keep_layout(x: Tracer, strides: Strides) -> None:
     """An assignment does not move an array in memory, and what is a view depends on how it lies."""
     order = memory_order(x.type, strides)
     if not is_compact(x.type, strides, order):
@@ -200,7 +200,7 @@ def _keep_layout(x: Traced, strides: Strides) -> None:
         x._adopt(moved)
 
 
-def living_views(x: Traced) -> list[Traced]:
+def living_views(x: Tracer) -> list[Tracer]:
     """The views of an array that somebody still refers to; the others are forgotten."""
     references = getattr(x, "_views", ())
     alive = [view for reference in references if (view := reference()) is not None]
@@ -209,7 +209,7 @@ def living_views(x: Traced) -> list[Traced]:
     return alive
 
 
-def refresh_views(x: Traced) -> None:
+def refresh_views(x: Tracer) -> None:
     """Read again every living view of an array that has changed, and the views of these."""
     changed = [x]
     while changed:

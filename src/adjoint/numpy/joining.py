@@ -17,7 +17,7 @@ from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axis
 from adjoint.numpy.inplace import is_fortran, laid_out
 from adjoint.numpy.shaping import atleast_1d, atleast_2d, atleast_3d, concatenate, reshaped_copy, stack
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 
@@ -171,7 +171,7 @@ def _check_sizes(sizes: Any) -> None:
 
 def static(call: str, name: str, value: Any) -> np.ndarray[Any, Any]:
     """An argument that decides a shape: it must be plain."""
-    while isinstance(value, Traced) and hasattr(value._trace, "common"):
+    while isinstance(value, Tracer) and hasattr(value._trace, "common"):
         # while compiling: the program is for it; in lanes: each group of lanes that have the same
         value = value._trace.common(value)  # type: ignore[attr-defined]
     if is_traced(value):

@@ -1,4 +1,4 @@
-"""numpy.linalg for traced values: equations, determinants, factorisations and what is made of them; but not norms."""
+"""numpy.linalg for traced values: equations, determinants, factorizations and what is made of them; but not norms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adjoint.ops.linalg.determinant import Determinant, SignLogDeterminant
 from adjoint.ops.linalg.matrices import answer
 from adjoint.ops.linalg.solve import Inverse, PseudoInverse, Solve, TriangularSolve
 from adjoint.ops.linalg.spectral import SVD, Eig, Eigh
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value
 
 NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
@@ -160,7 +160,7 @@ def pinv(a: Value, rcond: Any = None, hermitian: bool = False, *, rtol: Any = NO
 
 
 def _constant(x: Any) -> Value:
-    return bind(StopGradient(), x) if isinstance(x, Traced) else np.asarray(x)
+    return bind(StopGradient(), x) if isinstance(x, Tracer) else np.asarray(x)
 
 
 @implements(np.linalg.matrix_rank)

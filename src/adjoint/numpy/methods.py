@@ -19,7 +19,7 @@ from adjoint.numpy.inplace import arranged, layout, overwrite
 from adjoint.numpy.shaping import axis_order, convert
 from adjoint.ops.arrays.rearrange import Complex
 from adjoint.ops.conversions import ask
-from adjoint.program.trace import Traced, refuse_conversion
+from adjoint.program.trace import Tracer, refuse_conversion
 from adjoint.program.types import Value
 
 _VIEW_REMEDY = "bits cannot be read in another way. Use .astype(dtype) to convert, .reshape for another shape."
@@ -29,7 +29,7 @@ def _same_name(name: str) -> Callable[..., Any]:
     """x.name(…) = np.name(x, …)."""
     function = getattr(np, name)
 
-    def method(self: Traced, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
         return function(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
@@ -50,7 +50,7 @@ def _varargs(args: tuple[Any, ...]) -> Any:
     return args[0] if len(args) == 1 else args
 
 
-def reshape(self: Traced, *shape: Any, order: str = "C", copy: bool | None = None) -> Value:
+def reshape(self: Tracer, *shape: Any, order: str = "C", copy: bool | None = None) -> Value:
     return shaping.reshape(self, _varargs(shape), order, copy=copy)
 
 
@@ -58,12 +58,12 @@ def transpose(self: Any, *axes: Any) -> Value:
     return shaping.transpose(self, None if not axes else _varargs(axes))
 
 
-def flatten(self: Traced, order: str = "C") -> Value:
+def flatten(self: Tracer, order: str = "C") -> Value:
     return shaping.flatten(self, order)
 
 
 def astype(
-    self: Traced, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    self: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ) -> Value:
     dtype = np.dtype(dtype)
     if not np.can_cast(self.dtype, dtype, casting):  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ def astype(
     return convert(self, dtype)
 
 
-def copied(self: Traced, order: str = "C") -> Value:
+def copied(self: Tracer, order: str = "C") -> Value:
     """A traced array of its own, or of the branch or loop around: writing to it does not write here."""
     unknown = order in ("A", "K") and layout(self) is None
     copy = self if unknown else arranged(self, axis_order(self, order))
@@ -104,11 +104,11 @@ def view(self: Any, dtype: Any = None, type: Any = None) -> Value:
     return np.reshape(self, self.shape)
 
 
-def fill(self: Traced, value: Any) -> None:
+def fill(self: Tracer, value: Any) -> None:
     self[...] = value  # type: ignore[index]
 
 
-def put(self: Traced, indices: Any, values: Any, mode: str = "raise") -> None:
+def put(self: Tracer, indices: Any, values: Any, mode: str = "raise") -> None:
     np.put(self, indices, values, mode=mode)  # type: ignore[call-overload]
 
 
@@ -117,7 +117,7 @@ def sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stab
     overwrite(self, np.sort(self, axis=axis, kind=kind, order=order, stable=stable), "x.sort()")
 
 
-def partition(self: Traced, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+def partition(self: Tracer, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
     """In place, as ndarray.partition."""
     overwrite(self, np.partition(self, kth, axis=axis, kind=kind, order=order), "x.partition()")  # type: ignore[call-overload]
 
@@ -141,10 +141,10 @@ def item(self: Any, *args: Any) -> Any:
     if np.size(chosen) != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     one = np.reshape(chosen, ())
-    return ask(one, "int", lambda v: v.item() if hasattr(v, "item") else v) if isinstance(one, Traced) else one.item()
+    return ask(one, "int", lambda v: v.item() if hasattr(v, "item") else v) if isinstance(one, Tracer) else one.item()
 
 
-def tolist(self: Traced) -> Any:
+def tolist(self: Tracer) -> Any:
     if self.dtype.kind in "fc":
         known = self._trace.known(self)
         if known is not None:
@@ -154,7 +154,7 @@ def tolist(self: Traced) -> Any:
 
 
 def _refused(call: str, why: str) -> Callable[..., NoReturn]:
-    def method(self: Traced, *args: Any, **kwargs: Any) -> NoReturn:
+    def method(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
         raise UnsupportedError(f"{call} of a traced {self.type}, at {describe(here())}: {why}")
 
     return method
@@ -182,7 +182,7 @@ def _set_part(self: Any, name: str, value: Any) -> None:
     overwrite(self, Complex()(*(parts | {name: np.broadcast_to(value, self.shape)}).values()), f"x.{name} = …")
 
 
-def _set_flat(self: Traced, value: Any) -> None:
+def _set_flat(self: Tracer, value: Any) -> None:
     values = np.reshape(as_array(value), (-1,))
     overwrite(self, np.resize(values, self.shape), "x.flat = …")
 
@@ -192,7 +192,7 @@ class Places:
 
     __slots__ = ("_x",)
 
-    def __init__(self, x: Traced) -> None:
+    def __init__(self, x: Tracer) -> None:
         self._x = x
 
     def __getitem__(self, index: Any) -> Place:
@@ -204,7 +204,7 @@ class Place:
 
     __slots__ = ("_index", "_x")
 
-    def __init__(self, x: Traced, index: Any) -> None:
+    def __init__(self, x: Tracer, index: Any) -> None:
         self._x, self._index = x, index
 
     def get(self, **kwargs: Any) -> Value:
@@ -254,7 +254,7 @@ class Place:
         return self.apply(np.maximum, values)
 
 
-def _to_device(self: Traced, device: Any, /, *, stream: Any = None) -> Value:
+def _to_device(self: Tracer, device: Any, /, *, stream: Any = None) -> Value:
     check_device("x.to_device", device)
     if stream is not None:
         raise ValueError(f"x.to_device was given the stream {stream!r}: the cpu has none. Leave it out.")
@@ -262,16 +262,16 @@ def _to_device(self: Traced, device: Any, /, *, stream: Any = None) -> Value:
 
 
 def _dlpack(
-    self: Traced, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    self: Tracer, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> NoReturn:
     raise NoExport(f"__dlpack__() of a traced {self.type}, at {describe(here())}: {_EXPORT_REMEDY}")
 
 
-def _deepcopy(self: Traced, memo: Any) -> Value:
+def _deepcopy(self: Tracer, memo: Any) -> Value:
     return copied(self, "K")
 
 
-def _size(self: Traced) -> int:
+def _size(self: Tracer) -> int:
     return math.prod(self.shape)
 
 
@@ -282,7 +282,7 @@ def _matrix_transpose(self: Any) -> Value:
 
 
 def _no_memory(name: str) -> property:
-    def read(self: Traced) -> Any:
+    def read(self: Tracer) -> Any:
         # an AttributeError, so that hasattr and getattr with a default work
         raise NoMemory(
             f"x.{name} of a traced {self.type}, at {describe(here())}: it stands for a computation and has no memory "
@@ -308,7 +308,7 @@ _EXPORT_REMEDY = (
 def install(namespace: Callable[[], Any]) -> None:
     """Give traced values ndarray's methods."""
 
-    def array_namespace(self: Traced, *, api_version: str | None = None) -> Any:
+    def array_namespace(self: Tracer, *, api_version: str | None = None) -> Any:
         check_version(api_version)
         return namespace()
 

@@ -15,7 +15,7 @@ from adjoint.numpy.shaping import convert
 from adjoint.ops.arrays.index import Gather, ScatterSum
 from adjoint.ops.arrays.rearrange import Transpose
 from adjoint.program.layout import Strides
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
 
 
@@ -68,12 +68,12 @@ def roll(a: Value, shift: Any, axis: Any = None) -> Value:
         if n and s % n:
             before = (slice(None),) * place
             a = np.concatenate([a[(*before, slice(n - s % n, None))], a[(*before, slice(None, n - s % n))]], axis=place)
-    return +a if not total or not isinstance(a, Traced) else laid_out(a if a is not like else a.copy(), like)  # type: ignore[attr-defined]
+    return +a if not total or not isinstance(a, Tracer) else laid_out(a if a is not like else a.copy(), like)  # type: ignore[attr-defined]
 
 
 def _whole(shift: Any) -> Any:
     """A shift that Python knows: a traced whole number is asked."""
-    return operator.index(shift) if isinstance(shift, Traced) else shift  # pyright: ignore[reportArgumentType]
+    return operator.index(shift) if isinstance(shift, Tracer) else shift  # pyright: ignore[reportArgumentType]
 
 
 @implements(np.diagonal)
@@ -176,7 +176,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Value:
         a = np.clip(a, 0, n - 1)
     elif mode == "wrap":
         a = a % n
-    elif not isinstance(a, Traced) and (np.any(a < 0) or np.any(a >= n)):
+    elif not isinstance(a, Tracer) and (np.any(a < 0) or np.any(a >= n)):
         raise ValueError("invalid entry in choice array")
     flat = np.reshape(table, (n, math.prod(shape)))
     places = np.ravel(np.broadcast_to(a, shape))  # pyright: ignore[reportArgumentType, reportCallIssue]

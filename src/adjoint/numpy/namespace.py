@@ -27,7 +27,7 @@ from adjoint.numpy.dispatch import as_array, constant, guarded, is_traced, refus
 from adjoint.numpy.shaping import convert
 from adjoint.numpy.vectorizing import vectorize
 from adjoint.ops.operators import FUNCTIONS, GENERAL
-from adjoint.program.trace import Traced, live_trace
+from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import Value
 
 # functions whose first argument is a list of arrays, not an array
@@ -84,7 +84,7 @@ def array(
 
 def describe_input(object: Any, dtype: Any) -> str:
     """What an array is to be made of, in a few words."""
-    made_of = f"a traced {object.type}" if isinstance(object, Traced) else f"a {type(object).__name__} of traced values"
+    made_of = f"a traced {object.type}" if isinstance(object, Tracer) else f"a {type(object).__name__} of traced values"
     return made_of if dtype is None else f"{made_of} as {np.dtype(dtype)}"
 
 
@@ -106,7 +106,7 @@ def asarray(
 ) -> Value:
     """An array as it is (a plain array stays plain, as nothing is copied); lists and numbers as `array` makes them."""
     check_device("adjoint.numpy.asarray", device)
-    is_array = isinstance(a, Traced) or (type(a) is np.ndarray and order is None)
+    is_array = isinstance(a, Tracer) or (type(a) is np.ndarray and order is None)
     if is_array and not copy and (dtype is None or a.dtype == np.dtype(dtype)):
         return a
     return array(a, dtype, copy=copy, order="K" if order is None else order, like=like)
@@ -162,7 +162,7 @@ def _check(name: str, device: Any, like: Any) -> None:
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, Traced) and value.dtype.kind in "iu"
+    return isinstance(value, Tracer) and value.dtype.kind in "iu"
 
 
 def _made(name: str) -> Callable[..., Value]:

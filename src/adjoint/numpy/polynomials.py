@@ -112,7 +112,7 @@ def _without_almost_zeros(r: Value) -> Value:
 
 @implements(np.poly)
 def poly(seq_of_zeros: Any) -> Value:
-    """The polynomial with these roots and p₀ = 1; of a square matrix, its characteristic polynomial."""
+    """The polynomial with these roots and p₀ = 1; of a square matrix, its characteriztic polynomial."""
     x = np.atleast_1d(_floating(seq_of_zeros))
     real = x.ndim == 2 and x.dtype.kind != "c"  # the eigenvalues of a real matrix come in conjugate pairs
     if x.ndim == 2 and x.shape[0] == x.shape[1] and x.shape[0]:

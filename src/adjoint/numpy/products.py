@@ -123,7 +123,7 @@ def einsum(
         arrays = [convert(a, dtype) for a in arrays]
     inputs, output = parse(spec, tuple(a.shape for a in arrays))
     if len(arrays) == 1 and out is None and set(inputs[0]) == set(output):
-        return _relabelled(inputs[0], output, arrays[0])
+        return _relabeled(inputs[0], output, arrays[0])
     terms = [_diagonals(letters, x) for letters, x in zip(inputs, arrays, strict=True)]
     path = _path(optimize, terms, output)
     if path is not None:
@@ -158,7 +158,7 @@ def _by_path(terms: list[tuple[str, Value]], output: str, path: Any) -> list[tup
     return terms
 
 
-def _relabelled(letters: str, output: str, x: Value) -> Value:
+def _relabeled(letters: str, output: str, x: Value) -> Value:
     """An operand with nothing to sum: a view of it, which may be written to (`ii->i` too)."""
     order = tuple(letters.index(c) for c in output)
     if len(order) == len(letters):

@@ -1,4 +1,4 @@
-"""Medians and quantiles: elements of the array in order, and mixtures of two neighbours.
+"""Medians and quantiles: elements of the array in order, and mixtures of two neighbors.
 
 With weights, the q-quantile is the first element at which the weights so far reach the share q of all.
 """

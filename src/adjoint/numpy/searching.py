@@ -154,7 +154,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
 
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Value:
-    """The place in the flat array, from that in each axis. Traced places must lie inside, or `mode` says what else."""
+    """The place in the flat array, from that in each axis. Tracer places must lie inside, or `mode` says what else."""
     sizes = _sizes(dims)
     modes = [mode] * len(sizes) if isinstance(mode, str) else list(mode)
     parts = [_as_places(i, "np.ravel_multi_index") for i in multi_index]

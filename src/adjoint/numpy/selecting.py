@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, refuse_keywords
 from adjoint.ops.elementwise.select import Select
 from adjoint.ops.operators import coerced
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value
 
 
@@ -17,7 +17,7 @@ from adjoint.program.types import Value
 def where(condition: Value, x: Any = None, y: Any = None, /) -> Value:
     if x is None and y is None:
         return np.nonzero(condition)
-    condition = condition if isinstance(condition, Traced) else np.asarray(condition)
+    condition = condition if isinstance(condition, Tracer) else np.asarray(condition)
     if condition.dtype.kind != "b":
         condition = np.not_equal(condition, 0)
     return bind(Select(), coerced("where", x), coerced("where", y), condition)

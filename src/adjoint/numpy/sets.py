@@ -41,7 +41,7 @@ class UniqueInverse(NamedTuple):
 
 
 def _groups(rows: Value, order: Any, equal_nan: bool) -> Unique:
-    """The distinct ones of the first axis, from the order in which equal ones are neighbours."""
+    """The distinct ones of the first axis, from the order in which equal ones are neighbors."""
     trace = getattr(order, "_trace", None)
     if trace is not None and not (hasattr(trace, "places") or hasattr(trace, "common")):
         raise ControlFlowError(

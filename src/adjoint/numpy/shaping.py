@@ -26,7 +26,7 @@ from adjoint.ops.arrays.rearrange import (
     inverse_permutation,
 )
 from adjoint.program.layout import Strides, fortran, is_compact, iteration_order, memory_order, reshape_strides
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value, result_dtype, type_of
 
 
@@ -76,7 +76,7 @@ def axis_order(a: Value, order: str | None) -> tuple[int, ...] | None:
 
 @implements(np.reshape)
 def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None) -> Value:
-    if not isinstance(a, Traced):
+    if not isinstance(a, Tracer):
         if copy is None or copy:  # NumPy's own has the keyword from 2.1 on
             z = np.reshape(a, shape, order=order)  # type: ignore[call-overload]
             return np.array(z) if copy else z
@@ -99,7 +99,7 @@ def reshape(a: Value, shape: Any, order: str = "C", *, copy: bool | None = None)
     return bind(Reshape(full), a)  # NumPy copies when the elements do not lie in order
 
 
-def _in_shape(a: Traced, shape: tuple[int, ...]) -> Value:
+def _in_shape(a: Tracer, shape: tuple[int, ...]) -> Value:
     """A view of a traced array in another shape."""
     op = Reshape(shape)
     return viewed(bind(op, a), a, op, lambda base, view: Reshape(base.shape)(view), scalar=True)
@@ -112,7 +112,7 @@ def reshaped_copy(x: Value, shape: Any, order: str = "C") -> Value:
 
 def reshaped(x: Value, shape: tuple[int, ...]) -> Value:
     """x in another shape that fits, to be read only: no view to keep account of."""
-    return bind(Reshape(shape), x) if isinstance(x, Traced) else np.reshape(x, shape)
+    return bind(Reshape(shape), x) if isinstance(x, Tracer) else np.reshape(x, shape)
 
 
 @implements(np.ravel)
@@ -136,7 +136,7 @@ def flatten(a: Value, order: str = "C") -> Value:
 
 @implements(np.transpose, np.permute_dims)
 def transpose(a: Value, axes: Any = None) -> Value:
-    if not isinstance(a, Traced):
+    if not isinstance(a, Tracer):
         return np.transpose(a, axes)
     n = a.ndim
     order = tuple(range(n))[::-1] if axes is None else tuple(normal_axis(i, n) for i in axes)
@@ -244,7 +244,7 @@ def broadcast_arrays(*args: Value, subok: bool = False) -> Any:
 
 def _broadcast(a: Value, shape: tuple[int, ...], *, writable: bool) -> Value:
     """A view of another shape, along whose new axes the elements of a are repeated."""
-    if not isinstance(a, Traced):
+    if not isinstance(a, Tracer):
         return np.broadcast_to(a, shape) if not writable or a.shape != shape else a[...]
     read = Reshape(shape) if math.prod(a.shape) == math.prod(shape) else Broadcast(shape)
     put = (lambda base, view: Reshape(base.shape)(view)) if writable and isinstance(read, Reshape) else None

@@ -17,7 +17,7 @@ from adjoint.numpy.shaping import convert
 from adjoint.ops.elementwise.compare import Exponent
 from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.operators import GENERAL, coerced
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value, promotion_token, type_of
 
 # ufuncs that are made of others here
@@ -98,7 +98,7 @@ def apply(ufunc: Any, inputs: Sequence[Any], extra: dict[str, Any] | None = None
     inputs = [coerced(ufunc.__name__, v) for v in inputs]
     if ufunc in COMPOSED and ufunc.signature is not None:  # vectors have a dtype; numbers give way in promotion
         inputs = [v if hasattr(v, "dtype") else np.asarray(v)[()] for v in inputs]
-    if not any(isinstance(v, Traced) for v in inputs):
+    if not any(isinstance(v, Tracer) for v in inputs):
         return ufunc(*inputs, **(extra or {}))
     if ufunc in COMPOSED:
         return COMPOSED[ufunc](*inputs, **(extra or {}))
@@ -148,7 +148,7 @@ def call(ufunc: Any, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 def _refuse_lost(ufunc: Any, inputs: Sequence[Any], out: Sequence[Any]) -> None:
     """`plain += x` arrives as ufunc(plain, x, out=(plain,)): refused before anything is computed."""
     for o in out:
-        if o is not None and not isinstance(o, Traced) and o.dtype.kind in "fc":
+        if o is not None and not isinstance(o, Tracer) and o.dtype.kind in "fc":
             itself = any(o is v for v in inputs)
             name = ufunc.__name__
             refuse_plain_target(

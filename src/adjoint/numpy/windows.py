@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.numpy.dispatch import as_array, implements, normal_axis
 from adjoint.numpy.inplace import viewed
 from adjoint.program.layout import Strides
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
 
 
@@ -48,6 +48,6 @@ def sliding_window_view(
     def along(kind: ArrayType, strides: Strides) -> Strides:
         return (*strides, *[strides[a] for a in axes])
 
-    if not isinstance(x, Traced):
+    if not isinstance(x, Tracer):
         return np.lib.stride_tricks.sliding_window_view(x, sizes, tuple(axes), writeable=writeable)
     return viewed(read(x), x, read, None, layout=along, reason="a sliding window view, whose windows overlap")

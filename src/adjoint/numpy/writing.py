@@ -13,12 +13,12 @@ from adjoint.numpy.dispatch import as_array, implements, normal_axis, refuse_pla
 from adjoint.numpy.indexing import along, places_of, setitem, updated
 from adjoint.numpy.inplace import overwrite, settle
 from adjoint.numpy.shaping import convert, reshaped_copy
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 
-def _target(call: str, a: Any) -> Traced:
-    if not isinstance(a, Traced):
+def _target(call: str, a: Any) -> Tracer:
+    if not isinstance(a, Tracer):
         refuse_plain_target(call, type(a).__name__)
     return a
 

@@ -20,21 +20,21 @@ import numpy as np
 from adjoint.base.errors import TraceError
 from adjoint.base.foreign import asking_function, deciding_function, is_deciding, numpys_function, numpys_word
 from adjoint.base.source import describe, here
-from adjoint.program.trace import Traced, concrete, refuse_conversion
+from adjoint.program.trace import Tracer, concrete, refuse_conversion
 from adjoint.program.types import Value
 
 _frame: Callable[[int], FrameType] = sys._getframe
 NUMPY = "NumPy (np.asarray, np.array, a class such as np.float32, or a method of a plain array)"
 
 
-def refuse_decision(x: Traced) -> None:
+def refuse_decision(x: Tracer) -> None:
     """A solver decides by a traced value: its result would be a constant, whatever the value depends on."""
-    if x._trace.differentiates and not x.moves():
+    if x._trace.differentiates and not x.has_tangent():
         return
     refuse_conversion(x, *deciding_function(), "was about to decide by")
 
 
-def _truth(self: Traced) -> bool:
+def _truth(self: Tracer) -> bool:
     if self.shape and self.type.size != 1:
         raise ValueError(
             "The truth value of an array with more than one element is ambiguous. Use np.any or np.all, or np.where "
@@ -43,7 +43,7 @@ def _truth(self: Traced) -> bool:
     return ask(self, "bool", bool)
 
 
-def ask(x: Traced, question: str, answer: Callable[[Value], Any]) -> Any:
+def ask(x: Tracer, question: str, answer: Callable[[Value], Any]) -> Any:
     """Python asks for a plain answer. Stacked and recorded values have their own ways to give one."""
     if is_deciding[_frame(2).f_code.co_filename]:  # 2: who has called bool(), int(), .item() …
         refuse_decision(x)
@@ -51,23 +51,23 @@ def ask(x: Traced, question: str, answer: Callable[[Value], Any]) -> Any:
     if hasattr(trace, "ask"):
         return trace.ask(x, question, answer)  # type: ignore[attr-defined]
     value = trace.asked(x)
-    return ask(value, question, answer) if isinstance(value, Traced) else answer(value)
+    return ask(value, question, answer) if isinstance(value, Tracer) else answer(value)
 
 
-def _integer(self: Traced) -> int:
+def _integer(self: Tracer) -> int:
     return ask(self, "int", int)
 
 
-def _rounded(question: str, how: Callable[[Any], int]) -> Callable[[Traced], int]:
+def _rounded(question: str, how: Callable[[Any], int]) -> Callable[[Tracer], int]:
     """math.floor, math.ceil and math.trunc: whole numbers, as int(x) gives them."""
 
-    def method(self: Traced) -> int:
+    def method(self: Tracer) -> int:
         return ask(self, question, how)
 
     return method
 
 
-def _index(self: Traced) -> int:
+def _index(self: Tracer) -> int:
     if self.dtype.kind not in "iu" or self.shape:
         raise TraceError(
             f"A traced {self.type} cannot be an index, at {describe(here())}: only integers can. Use int(x) to "
@@ -76,10 +76,10 @@ def _index(self: Traced) -> int:
     return ask(self, "index", int)
 
 
-def _hash(self: Traced) -> int:
+def _hash(self: Tracer) -> int:
     if self.shape:
         raise TypeError(f"unhashable: a traced {self.type}, like any array")
-    if self.moves():
+    if self.has_tangent():
         raise TraceError(
             f"A traced {self.type} as a key (of a dict, a set or functools.lru_cache), at {describe(here())}: "
             "numbers that are equal may have different derivatives, and one would be taken for the other. "
@@ -88,10 +88,10 @@ def _hash(self: Traced) -> int:
     return ask(self, "hash", hash)
 
 
-def _number(module: str, how: Callable[[Any], Any]) -> Callable[[Traced], Any]:
+def _number(module: str, how: Callable[[Any], Any]) -> Callable[[Tracer], Any]:
     """float(x) and complex(x): truth and whole numbers are asked for, others are refused where they are not known."""
 
-    def method(self: Traced) -> Any:
+    def method(self: Tracer) -> Any:
         trace: Any = self._trace
         if not self.shape:
             if self.dtype.kind == "b":
@@ -113,7 +113,7 @@ def _number(module: str, how: Callable[[Any], Any]) -> Callable[[Traced], Any]:
     return method
 
 
-def _refuse_array(self: Traced, dtype: Any = None, **kwargs: Any) -> Any:
+def _refuse_array(self: Tracer, dtype: Any = None, **kwargs: Any) -> Any:
     """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods
     of plain arrays).
 
@@ -152,11 +152,11 @@ def _refuse_array(self: Traced, dtype: Any = None, **kwargs: Any) -> Any:
     refuse_conversion(self, numpys_function() or NUMPY, remedy)
 
 
-def _text(self: Traced) -> str:
-    return f"Traced({self.type}, {self._trace.title}{_shown_value(self)})"
+def _text(self: Tracer) -> str:
+    return f"Tracer({self.type}, {self._trace.title}{_shown_value(self)})"
 
 
-def _shown_value(self: Traced) -> str:
+def _shown_value(self: Tracer) -> str:
     try:
         value = concrete(self)
     except TraceError:
@@ -168,7 +168,7 @@ def _shown_value(self: Traced) -> str:
     )
 
 
-def _format(self: Traced, spec: str) -> str:
+def _format(self: Tracer, spec: str) -> str:
     value = concrete(self) if spec else None
     if spec and value is None:
         refuse_conversion(self, f"format(x, {spec!r})", f"Print it with ad.debug.print('{{:{spec}}}', x).")

@@ -24,7 +24,7 @@ from adjoint.ops.conversions import CONVERSIONS, refuse_decision
 from adjoint.ops.elementwise import arithmetic, compare, elementary  # noqa: F401  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
 from adjoint.ops.elementwise.pointwise import BY_NAME, UFUNCS
 from adjoint.program.op import Op
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, check_supported
 
 UFUNCS[np.matmul] = contract.MatMul()
@@ -43,7 +43,7 @@ GENERAL: dict[str, Callable[..., Any]] = {}
 
 def coerced(what: str, value: Value) -> Value:
     """A plain array or number from whatever an operator was given beside a traced value; nothing is lost on the way."""
-    if type(value) in PLAIN or isinstance(value, Traced):
+    if type(value) in PLAIN or isinstance(value, Tracer):
         return value
     if isinstance(value, _SEQUENCE):
         if _holds_traced(value):
@@ -77,14 +77,14 @@ def coerced(what: str, value: Value) -> Value:
 
 
 def _holds_traced(value: Any) -> bool:
-    return isinstance(value, Traced) or (isinstance(value, _SEQUENCE) and any(_holds_traced(v) for v in value))
+    return isinstance(value, Tracer) or (isinstance(value, _SEQUENCE) and any(_holds_traced(v) for v in value))
 
 
 def apply_two(op: Op, x: Value, y: Value) -> Value:
     """A primitive of two arguments, at least one of them traced."""
-    if isinstance(x, Traced):
+    if isinstance(x, Tracer):
         trace = x._trace
-        if isinstance(y, Traced):
+        if isinstance(y, Tracer):
             if y._trace.level > trace.level:
                 trace = y._trace
         elif type(y) not in PLAIN:
@@ -96,12 +96,12 @@ def apply_two(op: Op, x: Value, y: Value) -> Value:
     return trace.apply_two(op, x, y)
 
 
-def apply_one(op: Op, x: Traced) -> Value:
+def apply_one(op: Op, x: Tracer) -> Value:
     """A primitive of one traced argument."""
     return x._trace.apply_one(op, x)
 
 
-def _array_ufunc(self: Traced, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def _array_ufunc(self: Tracer, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     if method == "__call__" and not kwargs:
         op = UFUNCS.get(ufunc)
         if op is not None:
@@ -115,7 +115,7 @@ def _array_ufunc(self: Traced, ufunc: Any, method: str, *inputs: Any, **kwargs: 
     return GENERAL["ufunc"](ufunc, method, inputs, kwargs)
 
 
-def _array_function(self: Traced, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+def _array_function(self: Tracer, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     ours = FUNCTIONS.get(func)
     return ours(*args, **kwargs) if ours is not None else GENERAL["function"](func, args, kwargs)
 
@@ -125,8 +125,8 @@ def _stands_apart(other: Any) -> bool:
     return getattr(other.__class__, "__array_ufunc__", True) is None
 
 
-def _forward(op: Op) -> Callable[[Traced, Any], Any]:
-    def method(self: Traced, other: Any) -> Any:
+def _forward(op: Op) -> Callable[[Tracer, Any], Any]:
+    def method(self: Tracer, other: Any) -> Any:
         trace = self._trace
         if type(other) in PLAIN or (type(other) is type(self) and other._trace is trace):
             return trace.apply_two(op, self, other)
@@ -137,10 +137,10 @@ def _forward(op: Op) -> Callable[[Traced, Any], Any]:
     return method
 
 
-def _comparison(op: Op) -> Callable[[Traced, Any], Any]:
+def _comparison(op: Op) -> Callable[[Tracer, Any], Any]:
     """What `_forward` makes, written out: a question that a solver asks is refused, at the cost of one look."""
 
-    def method(self: Traced, other: Any) -> Any:
+    def method(self: Tracer, other: Any) -> Any:
         if is_deciding[_frame(1).f_code.co_filename]:
             refuse_decision(self)
         trace = self._trace
@@ -153,8 +153,8 @@ def _comparison(op: Op) -> Callable[[Traced, Any], Any]:
     return method
 
 
-def _backward(op: Op) -> Callable[[Traced, Any], Any]:
-    def method(self: Traced, other: Any) -> Any:
+def _backward(op: Op) -> Callable[[Tracer, Any], Any]:
+    def method(self: Tracer, other: Any) -> Any:
         if type(other) in PLAIN:
             return self._trace.apply_two(op, other, self)
         if other is None or isinstance(other, str) or _stands_apart(other):
@@ -164,7 +164,7 @@ def _backward(op: Op) -> Callable[[Traced, Any], Any]:
     return method
 
 
-def _power(self: Traced, other: Any) -> Any:
+def _power(self: Tracer, other: Any) -> Any:
     if type(other) in (int, float):
         if other == 2:
             return self._trace.apply_one(BY_NAME["square"], self)
@@ -175,8 +175,8 @@ def _power(self: Traced, other: Any) -> Any:
     return apply_two(BY_NAME["power"], self, other)
 
 
-def _in_place(name: str, op: Op) -> Callable[[Traced, Any], Any]:
-    def method(self: Traced, other: Any) -> Any:
+def _in_place(name: str, op: Op) -> Callable[[Tracer, Any], Any]:
+    def method(self: Tracer, other: Any) -> Any:
         z = _power(self, other) if name == "power" else apply_two(op, self, other)
         if self.ndim == 0 and getattr(self, "_base", None) is None:  # a scalar is rebound, as in NumPy
             return z
@@ -186,14 +186,14 @@ def _in_place(name: str, op: Op) -> Callable[[Traced, Any], Any]:
     return method
 
 
-def _length(self: Traced) -> int:
+def _length(self: Tracer) -> int:
     if not self.shape:
         raise TypeError("len() of a 0-d array")
     return self.shape[0]
 
 
 def _unary(op: Op) -> Callable[..., Any]:
-    def method(self: Traced) -> Value:
+    def method(self: Tracer) -> Value:
         return self._trace.apply_one(op, self)
 
     return method
@@ -212,7 +212,7 @@ def _contains(self: Any, item: Any) -> bool:
 
 
 def install() -> None:
-    """Put the operators on `Traced`. Called once, when the package is imported."""
+    """Put the operators on `Tracer`. Called once, when the package is imported."""
     binary = {
         "add": "add",
         "sub": "subtract",
@@ -258,4 +258,4 @@ def install() -> None:
         "__contains__": _contains,
     }
     for name, method in methods.items():
-        setattr(Traced, name, method)
+        setattr(Tracer, name, method)

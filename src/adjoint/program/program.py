@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.base.origins import Origin, pin, unpin
 from adjoint.base.source import Location
 from adjoint.program.op import Op
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 
 
@@ -148,7 +148,7 @@ def interpret(program: Program, args: Sequence[Value]) -> list[Value]:
     env: dict[Var, Value] = dict(zip(program.inputs, args, strict=True))
     env.update(program.constants)
     last = last_uses(program)
-    located = any(isinstance(a, Traced) for a in args)  # then somebody may want to know for which line this is done
+    located = any(isinstance(a, Tracer) for a in args)  # then somebody may want to know for which line this is done
     token = pin(None) if located else None
     quiet: Any = None
     try:

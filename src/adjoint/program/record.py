@@ -23,7 +23,7 @@ from adjoint.base.source import Location, describe, here
 from adjoint.program.layout import Strides, compact, is_sized
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
-from adjoint.program.trace import Trace, Traced, outside_of, primal, running
+from adjoint.program.trace import Trace, Tracer, outside_of, primal, running
 from adjoint.program.types import ArrayType, Value, type_of
 
 # The variable behind np.errstate, where this NumPy has it.
@@ -54,7 +54,7 @@ def _constant(value: Value) -> np.ndarray[Any, Any]:
 WEAKENED: dict[Op, Op] = {}
 
 
-class RecordTracer(Traced):
+class RecordTracer(Tracer):
     """A variable of a program being recorded; `_value` is None when it is symbolic."""
 
     __slots__ = ("_var",)
@@ -102,7 +102,7 @@ class RecordTracer(Traced):
 
 def is_symbolic(value: Value) -> bool:
     """Whether only the type of a value is known."""
-    while isinstance(value, Traced):
+    while isinstance(value, Tracer):
         if isinstance(value, RecordTracer) and value._value is None:
             return True
         value = value._value
@@ -133,7 +133,7 @@ class Record(Trace):
         self.purpose = purpose
         self.equations: list[Equation] = []
         self.constants: dict[Var, Value] = {}
-        self.captured: dict[Var, Traced] = {}  # values of outer traces that the function closes over
+        self.captured: dict[Var, Tracer] = {}  # values of outer traces that the function closes over
         self.guards: list[Guard] = []
         self._types: dict[Any, tuple[ArrayType, Any]] = {}
         self._layouts: dict[Var, Strides | None] = {}
@@ -159,10 +159,10 @@ class Record(Trace):
         if isinstance(value, int | float | complex | np.generic):
             return Literal(value)
         known = self._known.get(id(value))
-        if known is not None and not isinstance(value, Traced) and _unchanged(value, self.constants[known[1]]):
+        if known is not None and not isinstance(value, Tracer) and _unchanged(value, self.constants[known[1]]):
             return known[1]
         var = Var(value.type if isinstance(value, RecordTracer) else type_of(value))
-        if isinstance(value, Traced):
+        if isinstance(value, Tracer):
             self.captured[var] = value.snapshot()  # type: ignore[attr-defined]
         else:
             self.constants[var] = value if is_constant(value) else _constant(value)
@@ -248,7 +248,7 @@ class Record(Trace):
         self.guards.append(Guard(len(self.equations), x._var, question, result, here()))
         return result
 
-    def program(self, inputs: Sequence[RecordTracer], outputs: Sequence[Value]) -> tuple[Program, list[Traced]]:
+    def program(self, inputs: Sequence[RecordTracer], outputs: Sequence[Value]) -> tuple[Program, list[Tracer]]:
         """The program from inputs (and captured values, which follow them) to outputs; and the captured values."""
         atoms = tuple(
             self.atom(np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v) for v in outputs
@@ -285,7 +285,7 @@ def record_program(
     values: Sequence[Value] | None = None,
     purpose: str = "this function",
     staged: bool = False,
-) -> tuple[Program, list[Traced]]:
+) -> tuple[Program, list[Tracer]]:
     """The program of a function of flat values, and the outer traced values that it closes over (its last inputs).
 
     What the function computes from outer values alone is computed outside, once; when `staged`, inside the program too.

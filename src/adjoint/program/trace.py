@@ -1,6 +1,6 @@
 """Traces give primitives a meaning on values; levels keep nested transformations apart.
 
-A `Trace` is one running transformation. A `Traced` is a value that belongs to it: a pair (value, tangent), a stack of
+A `Trace` is one running transformation. A `Tracer` is a value that belongs to it: a pair (value, tangent), a stack of
 lanes, a place in a record. Its `_value` belongs to the level below and may itself be traced: so transformations nest in
 any order and depth, and the innermost one always acts first.
 """
@@ -61,10 +61,10 @@ class Trace(ABC):
         """The meaning of `op` on values, at least one of which belongs to this trace."""
 
     @abstractmethod
-    def constant(self, value: Value) -> Traced:
+    def constant(self, value: Value) -> Tracer:
         """A traced value of this trace that depends on nothing (so that it can be assigned to)."""
 
-    def assign(self, x: Traced, op: Op, v: Value, indices: Sequence[Value]) -> bool:
+    def assign(self, x: Tracer, op: Op, v: Value, indices: Sequence[Value]) -> bool:
         """x[…] = v without a copy, where the trace can; says whether it did."""
         return False
 
@@ -77,7 +77,7 @@ class Trace(ABC):
 
         No derivative goes with it, it is the same for all batch elements, and depends on no argument that is compiled.
         """
-        return known(x._value) if self.differentiates and not x.moves() else None
+        return known(x._value) if self.differentiates and not x.has_tangent() else None
 
     def is_unrolled(self) -> bool:
         """Whether loops run turn by turn here, or further out: checkpoints would spare nothing."""
@@ -90,7 +90,7 @@ class Trace(ABC):
             return live
         return self.staged_by
 
-    def apply_one(self, op: Op, x: Traced) -> Value:
+    def apply_one(self, op: Op, x: Tracer) -> Value:
         """`apply` of one argument."""
         return self.apply(op, (x,))
 
@@ -155,7 +155,7 @@ class Trace(ABC):
             vars(self).update(before)
 
     def _stripped(self, x: Value) -> Value:
-        return x._value if isinstance(x, Traced) and x._trace is self else x
+        return x._value if isinstance(x, Tracer) and x._trace is self else x
 
     def _refuse(self, *_: Any) -> NoReturn:
         begun = f" (called at {describe(self.started)})" if self.started is not None else ""
@@ -172,7 +172,7 @@ class Trace(ABC):
         )
 
 
-class Traced:
+class Tracer:
     """A value under a trace.
 
     Operators and NumPy's protocols are given to it by `adjoint.ops.operators` and `adjoint.numpy`.
@@ -181,7 +181,7 @@ class Traced:
     __slots__ = ("__weakref__", "_base", "_strides", "_trace", "_value", "_views")
     _trace: Trace
     _value: Value
-    _base: tuple[Traced, Any]  # what this is a view of, and how; unset unless it is a view
+    _base: tuple[Tracer, Any]  # what this is a view of, and how; unset unless it is a view
     _views: list[Any]  # weak references to views of this; unset unless there are some
     _strides: Strides  # of an array with gaps that was assigned to: an assignment does not move it; else unset
 
@@ -209,22 +209,22 @@ class Traced:
         """The value without derivatives: what differentiation adds is stripped, lanes and recorded variables stay."""
         return primal(self._value)
 
-    def moves(self) -> bool:
+    def has_tangent(self) -> bool:
         """Whether a derivative goes with the value, at its own level or below."""
-        return isinstance(self._value, Traced) and self._value.moves()
+        return isinstance(self._value, Tracer) and self._value.has_tangent()
 
-    def snapshot(self) -> Traced:
+    def snapshot(self) -> Tracer:
         """Another object with the same content: what a record keeps, since this one may be assigned to."""
         raise NotImplementedError
 
-    def held(self) -> Traced:
+    def held(self) -> Tracer:
         """A snapshot that a record holds, where it would copy an array."""
         return self.snapshot()
 
     def layout(self) -> Strides | None:
         """How the array that this stands for lies in memory, if it is no view; None: not known."""
         value = self._value
-        return value.layout() if isinstance(value, Traced) else getattr(value, "strides", ())
+        return value.layout() if isinstance(value, Tracer) else getattr(value, "strides", ())
 
     def lay_out(self, order: Sequence[int]) -> None:
         """Declare that a variable of a program stands for an array without gaps, its axes in this order."""
@@ -239,10 +239,10 @@ def bind(op: Op, *args: Value) -> Value:
     """Apply a primitive under the innermost trace among its arguments; on plain values, evaluate it."""
     if len(args) == 1:
         (x,) = args
-        return x._trace.apply_one(op, x) if isinstance(x, Traced) else op.evaluate(x)
+        return x._trace.apply_one(op, x) if isinstance(x, Tracer) else op.evaluate(x)
     top = None
     for arg in args:
-        if isinstance(arg, Traced):
+        if isinstance(arg, Tracer):
             trace = arg._trace
             if top is None or trace.level > top.level:
                 top = trace
@@ -254,7 +254,7 @@ def perform(op: Op, *args: Value) -> Value:
 
     The latter are told of it even if it reads nothing of theirs.
     """
-    top = max((a._trace for a in args if isinstance(a, Traced)), key=lambda trace: trace.level, default=None)
+    top = max((a._trace for a in args if isinstance(a, Tracer)), key=lambda trace: trace.level, default=None)
     keeper = _live.get()
     while keeper is not None and not (
         keeper.records or keeper.counts or (keeper.defers and op.effect is not None and op.effect.deferred)
@@ -299,7 +299,7 @@ def live_trace() -> Trace | None:
     return _live.get()
 
 
-def is_live(x: Traced) -> bool:
+def is_live(x: Tracer) -> bool:
     """Whether the transformation that a traced value belongs to is still running."""
     trace = _live.get()
     while trace is not None and trace is not x._trace:
@@ -307,7 +307,7 @@ def is_live(x: Traced) -> bool:
     return trace is not None
 
 
-def exclusive(x: Traced) -> bool:
+def exclusive(x: Tracer) -> bool:
     """Whether a traced value may be written to: its memory is plain, its own, and referred to by nobody else."""
     value = x._value
     if type(value) is not np.ndarray or value.base is not None or not value.flags.writeable:
@@ -316,23 +316,23 @@ def exclusive(x: Traced) -> bool:
 
 
 def primal(x: Value) -> Value:
-    """A value without derivatives, at all levels; see `Traced.primal`."""
-    return x.primal() if isinstance(x, Traced) else x
+    """A value without derivatives, at all levels; see `Tracer.primal`."""
+    return x.primal() if isinstance(x, Tracer) else x
 
 
 def known(x: Value) -> Value | None:
     """The plain value, where nothing is lost with it; see `Trace.known`."""
-    return x._trace.known(x) if isinstance(x, Traced) else x
+    return x._trace.known(x) if isinstance(x, Tracer) else x
 
 
 def concrete(x: Value) -> Value:
     """The plain value underneath all traces, where there is exactly one; raises for stacked or symbolic values."""
-    while isinstance(x, Traced):
+    while isinstance(x, Tracer):
         x = x._trace.concrete(x) if hasattr(x._trace, "concrete") else x._value  # type: ignore[attr-defined]
     return x  # pyright: ignore[reportUnknownVariableType]
 
 
-def refuse_conversion(x: Traced, call: str, remedy: str, asks: str = "was asked for the plain value of") -> NoReturn:
+def refuse_conversion(x: Tracer, call: str, remedy: str, asks: str = "was asked for the plain value of") -> NoReturn:
     """Python or NumPy asks for a plain number where a traced value stands."""
     unknown = x._trace.records or x._trace.counts
     lost = "It is not known while a program is recorded" if unknown else "Its derivative would be lost"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import DtypeError, ShapeError, TraceError
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, type_of
 from adjoint.random.draws import RandomIntegers
 from adjoint.random.parameters import DISCRETE, array, frozen, known, numbers, require, shape_of, sizes
@@ -102,7 +102,7 @@ class Discrete(Stream):
         """Random bytes: those of the words, lowest first."""
         (count,) = sizes("bytes", length)
         words = self._words("bytes", ((count + 7) // 8,))
-        if isinstance(words, Traced):
+        if isinstance(words, Tracer):
             raise TraceError("bytes: a traced function has no bytes. Use integers(256, size=n, dtype=np.uint8).")
         return words.astype("<u8").tobytes()[:count]
 
@@ -112,7 +112,7 @@ def _ends(low: Any, high: Any) -> tuple[Value, Value]:
     for name, x in (("low", low), ("high", high)):
         if isinstance(x, int) and not -(2**63) <= x <= 2**64:
             raise ValueError(f"integers: {name} = {x} is out of bounds for 64 bits.")
-        if not isinstance(x, Traced | int):
+        if not isinstance(x, Tracer | int):
             x = np.asarray(x)
             if x.dtype.kind == "f" and np.all(x == np.floor(x)):
                 x = x.astype(np.int64)

@@ -162,7 +162,7 @@ class FromBits(Flat):
 class RandomIntegers(Draw):
     """low + ⌊w (reach + 1)⌋ with w the word as a number in [0, 1): of 64 bits, or of 128 when reach ≥ 2³².
 
-    A word of 64 bits favours some integers by a factor 1 ± (reach + 1) 2⁻⁶⁴: by less than 2⁻³² where it is used alone.
+    A word of 64 bits favors some integers by a factor 1 ± (reach + 1) 2⁻⁶⁴: by less than 2⁻³² where it is used alone.
     """
 
     shape: tuple[int, ...]

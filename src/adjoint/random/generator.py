@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import TraceError
 from adjoint.base.source import describe, here
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.random.bits import seed_key
 from adjoint.random.continuous import Continuous
 from adjoint.random.ordering import Ordering
@@ -51,7 +51,7 @@ def default_rng(seed: int | Sequence[int] | Generator | None = None) -> Generato
     """
     if isinstance(seed, Generator):
         return seed
-    if isinstance(seed, Traced):
+    if isinstance(seed, Tracer):
         raise TraceError(
             f"default_rng: the seed is a traced {seed.type}, at {describe(here())}. Make the generator outside, and "
             "take rng.at(seed) from it."

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError, TraceError
 from adjoint.program.op import primitive
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.random.discrete import Discrete
 from adjoint.random.draws import Draw
@@ -114,16 +114,16 @@ class Ordering(Discrete):
         """Put the slices of x along the axis in random order, in place. x is an array, traced or not, or a list."""
         if isinstance(x, MutableSequence) and axis == 0:
             order = self._order("shuffle", (len(x),), 0)
-            if isinstance(order, Traced):
+            if isinstance(order, Tracer):
                 raise TraceError("shuffle: a list cannot be put in a traced order. Use permutation of an array.")
             x[:] = [x[i] for i in order.tolist()]
             return
-        if not isinstance(x, Traced | np.ndarray):
+        if not isinstance(x, Tracer | np.ndarray):
             raise TypeError(f"shuffle: x must be an array or a list, not {type(x).__name__}; permutation makes a copy.")
         if not x.shape:
             raise ShapeError("shuffle: a number has no order.")
         order: Any = self._order("shuffle", (np.shape(x)[axis],), 0)
-        if isinstance(order, Traced) and not isinstance(x, Traced):
+        if isinstance(order, Tracer) and not isinstance(x, Tracer):
             raise TraceError(
                 "shuffle: a plain array cannot be put in a traced order in place. Use x = rng.permutation(x)."
             )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import DtypeError, ShapeError, TraceError
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, type_of
 from adjoint.random.draws import Undifferentiable, is_float
 
@@ -25,7 +25,7 @@ def numbers(call: str, **given: Any) -> list[Value]:
         if type(x) in (int, float):
             out.append(x)
             continue
-        if not isinstance(x, Traced | np.ndarray | np.generic | float | int):
+        if not isinstance(x, Tracer | np.ndarray | np.generic | float | int):
             try:
                 x = np.asarray(x)
             except TraceError:
@@ -41,12 +41,12 @@ def numbers(call: str, **given: Any) -> list[Value]:
 
 def array(x: Any) -> Value:
     """A traced value as it is, anything else as an array."""
-    return x if isinstance(x, Traced) else np.asarray(x)
+    return x if isinstance(x, Tracer) else np.asarray(x)
 
 
 def known(x: Value) -> Any:
     """The plain values of a parameter, those of all lanes together; None when they are not known yet."""
-    while isinstance(x, Traced):
+    while isinstance(x, Tracer):
         x = x._value
     return x
 
@@ -109,14 +109,14 @@ def float_type(call: str, dtype: Any) -> np.dtype[Any]:
 
 def frozen(call: str, name: str, x: Value, reason: str = DISCRETE) -> Value:
     """A parameter that must not be differentiated; it raises when it is."""
-    return Undifferentiable(call, name, reason)(x) if isinstance(x, Traced) and is_float(x) else x
+    return Undifferentiable(call, name, reason)(x) if isinstance(x, Tracer) and is_float(x) else x
 
 
 def delivered(call: str, drawn: Value, out: Any) -> Value:
     """What was drawn, in the caller's array if one was given."""
     if out is None:
         return drawn
-    if isinstance(drawn, Traced):
+    if isinstance(drawn, Tracer):
         raise TraceError(f"{call}: out= cannot take traced numbers. Use the result that is returned.")
     np.copyto(out, drawn)
     return out

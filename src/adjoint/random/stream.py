@@ -17,7 +17,7 @@ from adjoint.base.forking import free_in_child
 from adjoint.base.source import describe, here
 from adjoint.program.journal import moment, note
 from adjoint.program.record import Record
-from adjoint.program.trace import Traced, live_trace
+from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import Value
 from adjoint.random.draws import Draw, FoldedKey, FromBits, RandomBits, RandomKeys
 from adjoint.random.parameters import array, float_type
@@ -203,7 +203,7 @@ class Stream(Stateful):
     def __repr__(self) -> str:
         key, counter = self._cell.state
         name = type(self).__name__
-        if isinstance(key, Traced) or isinstance(counter, Traced):
+        if isinstance(key, Tracer) or isinstance(counter, Tracer):
             return f"{name}(key={key!r}, counter={counter!r})"
         if np.shape(key) != (2,):
             return f"{name}(stack of {np.shape(counter)})"

@@ -16,7 +16,7 @@ import scipy.fft
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.signal.cosine_transforms import TrigonometricTransform
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value
 
 OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
@@ -55,7 +55,7 @@ __ua_domain__ = "numpy.scipy.fft"
 
 def __ua_function__(method: Any, args: Any, kwargs: Any) -> Any:  # noqa: N807
     """What SciPy asks when this module is its backend."""
-    if not any(isinstance(v, Traced) for v in (*args, *kwargs.values())):
+    if not any(isinstance(v, Tracer) for v in (*args, *kwargs.values())):
         return NotImplemented
     return FUNCTIONS[method.__name__](*args, **kwargs)
 
@@ -77,7 +77,7 @@ def _like(name: str, ours: Callable[..., Any]) -> Callable[..., Any]:
     theirs = getattr(scipy.fft, name)
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
-        return (ours if isinstance(x, Traced) else theirs)(x, *args, **kwargs)
+        return (ours if isinstance(x, Tracer) else theirs)(x, *args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"{(theirs.__doc__ or name).strip().splitlines()[0]} (scipy.fft.{name})"
@@ -233,7 +233,7 @@ def _hankel(name: str) -> Callable[..., Any]:
     theirs = getattr(scipy.fft, name)
 
     def ours(a: Any, dln: Any, mu: Any, offset: Any = 0.0, bias: Any = 0.0) -> Value:
-        if any(isinstance(v, Traced) for v in (dln, mu, offset, bias)):
+        if any(isinstance(v, Tracer) for v in (dln, mu, offset, bias)):
             raise UnsupportedError(
                 f"{name}: dln, mu, offset and bias have no derivative rule here. Give plain numbers."
             )

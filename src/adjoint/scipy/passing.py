@@ -12,12 +12,12 @@ import numpy as np
 
 from adjoint.base.refusal import refuse
 from adjoint.coverage import CONSTANT, DIFFERENTIABLE, find
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 
 
 def is_traced(value: Any) -> bool:
     """Whether a value, or anything in a list or tuple, is traced."""
-    return isinstance(value, Traced) or (isinstance(value, list | tuple) and any(map(is_traced, value)))
+    return isinstance(value, Tracer) or (isinstance(value, list | tuple) and any(map(is_traced, value)))
 
 
 def passed(module: Any, name: str) -> Any:
@@ -51,5 +51,5 @@ def passed(module: Any, name: str) -> Any:
 
 def _asked(value: Any) -> Any:
     """A traced whole number as a plain one."""
-    whole = isinstance(value, Traced) and value.dtype.kind in "iu" and not value.shape
+    whole = isinstance(value, Tracer) and value.dtype.kind in "iu" and not value.shape
     return operator.index(value) if whole else value  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ from adjoint.base.source import user_facing
 from adjoint.linear.operators.spaces import Space
 from adjoint.ops.calculus import Linear
 from adjoint.program.op import Op
-from adjoint.program.trace import Trace, Traced, running
+from adjoint.program.trace import Trace, Tracer, running
 from adjoint.program.types import Value, type_of
 from adjoint.series.derivatives import check_holomorphic, floating
 from adjoint.transform.arguments import fresh, returned, run
@@ -37,7 +37,7 @@ from adjoint.transform.drivers import check_floating
 __all__ = ["laplacian"]
 
 
-class CollapsedTracer(Traced):
+class CollapsedTracer(Tracer):
     """A value, its derivatives along all directions (a first axis), and the sum of the second ones; None is zero."""
 
     __slots__ = ("_first", "_second")
@@ -45,8 +45,8 @@ class CollapsedTracer(Traced):
     def __init__(self, trace: Collapsed, value: Value, first: Value, second: Value) -> None:
         self._trace, self._value, self._first, self._second = trace, value, first, second
 
-    def moves(self) -> bool:
-        return self._first is not None or self._second is not None or super().moves()
+    def has_tangent(self) -> bool:
+        return self._first is not None or self._second is not None or super().has_tangent()
 
     def snapshot(self) -> CollapsedTracer:
         return CollapsedTracer(self._trace, self._value, self._first, self._second)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from adjoint import tree
 from adjoint.api.gradients import Function
 from adjoint.base.source import user_facing
 from adjoint.linear.operators.spaces import Space
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.series.derivatives import along, floating, whole_order
 from adjoint.series.partials import Partials, partials_at
@@ -100,14 +100,14 @@ class TaylorPolynomial:
 
     def __repr__(self) -> str:
         lanes = self.partials.lanes
-        if lanes or any(isinstance(leaf, Traced) for leaf in tree.leaves((self.point, self.partials))):
+        if lanes or any(isinstance(leaf, Tracer) for leaf in tree.leaves((self.point, self.partials))):
             stack = f"{'×'.join(map(str, lanes))} stacked: " if lanes else ""
             return f"<{stack}Taylor polynomial of order {self.order} in {self.space.size} variables>"
         return written(self, latex=False)
 
     def _repr_latex_(self) -> str | None:
         leaves = tree.leaves((self.point, self.partials))
-        if self.partials.lanes or any(isinstance(leaf, Traced) for leaf in leaves):
+        if self.partials.lanes or any(isinstance(leaf, Tracer) for leaf in leaves):
             return None
         return f"${written(self, latex=True)}$"
 

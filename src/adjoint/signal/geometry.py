@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ShapeError
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 Pairs = list[tuple[int, int]]
@@ -17,7 +17,7 @@ Pairs = list[tuple[int, int]]
 
 def as_values(x: Any) -> Value:
     """A traced value as it is, anything else as an array."""
-    return x if isinstance(x, Traced) else np.asarray(x)
+    return x if isinstance(x, Tracer) else np.asarray(x)
 
 
 def per_axis(call: str, name: str, given: Any, n: int, least: int = 1) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Sparse derivatives: patterns found from programs, colourings, Jacobians and Hessians as SciPy matrices.
+"""Sparse derivatives: patterns found from programs, colorings, Jacobians and Hessians as SciPy matrices.
 
 ```python
 from adjoint import sparse
@@ -7,8 +7,8 @@ J.toarray()  # → [[2.0, 1.0, 0.0], [0.0, 3.0, 2.0]]
 ```
 """
 
-from adjoint.sparse.coloring import Colouring, colour
+from adjoint.sparse.coloring import Coloring, color
 from adjoint.sparse.derivatives import SparseDerivative, hessian, jacobian
 from adjoint.sparse.pattern import pattern
 
-__all__ = ["Colouring", "SparseDerivative", "colour", "hessian", "jacobian", "pattern"]
+__all__ = ["Coloring", "SparseDerivative", "color", "hessian", "jacobian", "pattern"]

@@ -1,4 +1,4 @@
-"""Colourings: which columns (or rows) of a sparse matrix are found together in one product."""
+"""Colorings: which columns (or rows) of a sparse matrix are found together in one product."""
 
 # pyright: basic
 
@@ -15,28 +15,28 @@ from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.program.types import Value
 from adjoint.sparse import compressed, drawing
 from adjoint.sparse.graphs import graph_of
-from adjoint.sparse.greedy import coloured_columns, full_rows, least_colours, split_by_rows
+from adjoint.sparse.greedy import colored_columns, full_rows, least_colors, split_by_rows
 from adjoint.sparse.relations import Matrix
-from adjoint.sparse.star import acyclic_coloured, star_coloured
+from adjoint.sparse.star import acyclic_colored, star_colored
 
 KINDS = ("column", "row", "bidirectional", "star", "acyclic")
 
 
-class Colouring:
-    """A sparsity pattern and the colours of its columns, or rows, or both; -1 is no colour. It pickles.
+class Coloring:
+    """A sparsity pattern and the colors of its columns, or rows, or both; -1 is no color. It pickles.
 
     kind: "column" and "row" for a Jacobian by products from the right or from the left, "bidirectional" for both,
-    "star" and "acyclic" for a symmetric matrix, where one entry of each pair hᵢⱼ = hⱼᵢ is enough. A colouring that
+    "star" and "acyclic" for a symmetric matrix, where one entry of each pair hᵢⱼ = hⱼᵢ is enough. A coloring that
     does not determine every entry of the pattern is refused.
 
     ```python
-    ad.sparse.jacobian(lambda x: x**2).colouring(np.ones(100)).number  # → 1
+    ad.sparse.jacobian(lambda x: x**2).coloring(np.ones(100)).number  # → 1
     ```
     """
 
     def __init__(self, pattern: Any, kind: str, columns: Any = None, rows: Any = None) -> None:
         if kind not in KINDS:
-            raise ValueError(f"sparse.Colouring: kind={kind!r} is none of {', '.join(KINDS)}.")
+            raise ValueError(f"sparse.Coloring: kind={kind!r} is none of {', '.join(KINDS)}.")
         self.pattern = as_pattern(pattern)
         self.kind = kind
         self.columns = None if columns is None else _packed(columns, self.pattern.shape[1], "columns")
@@ -47,7 +47,7 @@ class Colouring:
     def _plan(self) -> Any:
         if self.kind in ("star", "acyclic"):
             if self.columns is None:
-                raise ShapeError(f"sparse.Colouring: a {self.kind} colouring is one of the columns.")
+                raise ShapeError(f"sparse.Coloring: a {self.kind} coloring is one of the columns.")
             make = compressed.star_plan if self.kind == "star" else compressed.acyclic_plan
             return make(self.pattern, self.columns)
         return compressed.direct_plan(self.pattern, self.columns, self.rows)
@@ -80,31 +80,31 @@ class Colouring:
 
     @property
     def number(self) -> int:
-        """The number of colours: products that it takes to find the matrix."""
+        """The number of colors: products that it takes to find the matrix."""
         return len(self)
 
     @property
     def column_groups(self) -> list[Any]:
-        """The columns of each colour."""
+        """The columns of each color."""
         return _groups(self.columns)
 
     @property
     def row_groups(self) -> list[Any]:
-        """The rows of each colour."""
+        """The rows of each color."""
         return _groups(self.rows)
 
     @property
     def groups(self) -> list[Any]:
-        """The columns of each colour, then the rows of each colour."""
+        """The columns of each color, then the rows of each color."""
         return self.column_groups + self.row_groups
 
     def seeds(self, side: str = "right", dtype: Any = np.float64) -> Any:
         """The 0-1 vectors of the products, one in each row, from the "right" (columns) or the "left" (rows)."""
-        colours = self.columns if side == "right" else self.rows
-        made = np.zeros((compressed.number(colours), self.shape[1 if side == "right" else 0]), dtype)
-        if colours is not None:
-            here = np.flatnonzero(colours >= 0)
-            made[colours[here], here] = 1
+        colors = self.columns if side == "right" else self.rows
+        made = np.zeros((compressed.number(colors), self.shape[1 if side == "right" else 0]), dtype)
+        if colors is not None:
+            here = np.flatnonzero(colors >= 0)
+            made[colors[here], here] = 1
         return made
 
     def compress(self, matrix: Any) -> tuple[Any, Any]:
@@ -136,8 +136,8 @@ class Colouring:
         return self.assemble(self.values(right, left))
 
     @property
-    def colour_of_entries(self) -> Any:
-        """For each nonzero the colour by which it is found; those of rows come after those of columns."""
+    def color_of_entries(self) -> Any:
+        """For each nonzero the color by which it is found; those of rows come after those of columns."""
         i, j = compressed.entries_of(self.pattern)
         if isinstance(self._plan, compressed.Direct):
             split = self.pushes * self.shape[0]
@@ -156,35 +156,35 @@ class Colouring:
         if self.pulls:
             parts.append(f"{self.pulls} of rows" if self.pushes else str(self.pulls))
         return (
-            f"<{self.kind} colouring of {m} × {n} with {self.pattern.nnz} nonzeros: "
-            f"{' and '.join(parts) or 'no'} {'colour' if len(self) == 1 else 'colours'}>"
+            f"<{self.kind} coloring of {m} × {n} with {self.pattern.nnz} nonzeros: "
+            f"{' and '.join(parts) or 'no'} {'color' if len(self) == 1 else 'colors'}>"
         )
 
     def __rich__(self) -> Any:
         return drawing.in_terminal(self)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the pattern, each nonzero in the colour of its product; returns matplotlib's axes."""
+        """Draw the pattern, each nonzero in the color of its product; returns matplotlib's axes."""
         return drawing.plotted(self, ax, **options)
 
 
-def _groups(colours: Any) -> list[Any]:
-    if colours is None:
+def _groups(colors: Any) -> list[Any]:
+    if colors is None:
         return []
-    order = np.argsort(colours, kind="stable")
-    ends = np.searchsorted(colours[order], np.arange(compressed.number(colours) + 1))
+    order = np.argsort(colors, kind="stable")
+    ends = np.searchsorted(colors[order], np.arange(compressed.number(colors) + 1))
     return [order[a:b] for a, b in pairwise(ends)]
 
 
-def _packed(colours: Any, size: int, what: str) -> Any:
-    """Colours as whole numbers 0, 1, … without gaps."""
-    colours = np.asarray(colours)
-    if colours.shape != (size,) or colours.dtype.kind not in "iu":
+def _packed(colors: Any, size: int, what: str) -> Any:
+    """Colors as whole numbers 0, 1, … without gaps."""
+    colors = np.asarray(colors)
+    if colors.shape != (size,) or colors.dtype.kind not in "iu":
         raise ShapeError(
-            f"sparse.Colouring: {what} must be {size} integers, one colour for each; got "
-            f"{colours.dtype} of shape {colours.shape}."
+            f"sparse.Coloring: {what} must be {size} integers, one color for each; got "
+            f"{colors.dtype} of shape {colors.shape}."
         )
-    used, packed = np.unique(colours, return_inverse=True)
+    used, packed = np.unique(colors, return_inverse=True)
     return np.ravel(packed) - int((used < 0).sum())
 
 
@@ -207,48 +207,48 @@ def as_pattern(pattern: Any) -> Matrix:
     return found
 
 
-def colour(
+def color(
     pattern: Any, kind: str = "auto", order: str = "natural", *, pull_cost: float = PULL_COST
-) -> Colouring:  # fmt: skip
-    """A colouring of a sparsity pattern, greedy, in one of the orders "natural", "largest first", "smallest last",
+) -> Coloring:  # fmt: skip
+    """A coloring of a sparsity pattern, greedy, in one of the orders "natural", "largest first", "smallest last",
     "incidence degree".
 
-    "auto" is the kind of fewest colours among "column", "row" and "bidirectional"; a product from the left counts as
+    "auto" is the kind of fewest colors among "column", "row" and "bidirectional"; a product from the left counts as
     `pull_cost` of those from the right: a tenth more by default. "star" and "acyclic" are for symmetric patterns:
     Hessians.
 
     ```python
     pattern = ad.sparse.pattern(lambda x: x[1:] - x[:-1])(np.ones(100))
-    ad.sparse.colour(pattern).number  # → 2
+    ad.sparse.color(pattern).number  # → 2
     ```
     """
     found = as_pattern(pattern)
     if kind in ("star", "acyclic"):
         _check_symmetric(found, kind)
         graph = graph_of(found)
-        return Colouring(found, kind, (star_coloured if kind == "star" else acyclic_coloured)(graph, order))
+        return Coloring(found, kind, (star_colored if kind == "star" else acyclic_colored)(graph, order))
     if kind == "column":
-        return Colouring(found, kind, coloured_columns(found, order))
+        return Coloring(found, kind, colored_columns(found, order))
     if kind == "row":
-        return Colouring(found, kind, None, coloured_columns(found.T.tocsr(), order))
+        return Coloring(found, kind, None, colored_columns(found.T.tocsr(), order))
     if kind == "bidirectional":
         return _bidirectional(found, order, pull_cost)
     if kind != "auto":
-        raise ValueError(f"sparse.colour: kind={kind!r} is none of auto, {', '.join(KINDS)}.")
+        raise ValueError(f"sparse.color: kind={kind!r} is none of auto, {', '.join(KINDS)}.")
     return _cheapest(found, order, pull_cost)
 
 
-def _cost(colouring: Colouring, pull_cost: float) -> float:
-    return colouring.pushes + pull_cost * colouring.pulls
+def _cost(coloring: Coloring, pull_cost: float) -> float:
+    return coloring.pushes + pull_cost * coloring.pulls
 
 
-def _cheapest(pattern: Matrix, order: str, pull_cost: float) -> Colouring:
+def _cheapest(pattern: Matrix, order: str, pull_cost: float) -> Coloring:
     """Kinds are tried from the least bound upwards, as long as a bound is below the best found."""
-    bounds = {"column": float(least_colours(pattern)), "row": pull_cost * least_colours(pattern.T.tocsr())}
-    best: Colouring | None = None
+    bounds = {"column": float(least_colors(pattern)), "row": pull_cost * least_colors(pattern.T.tocsr())}
+    best: Coloring | None = None
     for kind in sorted(bounds, key=bounds.__getitem__):
         if best is None or bounds[kind] < _cost(best, pull_cost):
-            made = colour(pattern, kind, order)
+            made = color(pattern, kind, order)
             best = made if best is None or _cost(made, pull_cost) < _cost(best, pull_cost) else best
     assert best is not None
     _, pushes, pulls = full_rows(pattern)
@@ -260,12 +260,12 @@ def _cheapest(pattern: Matrix, order: str, pull_cost: float) -> Colouring:
     return best
 
 
-def _bidirectional(pattern: Matrix, order: str, pull_cost: float) -> Colouring:
+def _bidirectional(pattern: Matrix, order: str, pull_cost: float) -> Coloring:
     """The better of setting full rows apart and setting full columns apart."""
     columns, rows = split_by_rows(pattern, order)
-    first = Colouring(pattern, "bidirectional", columns, rows)
+    first = Coloring(pattern, "bidirectional", columns, rows)
     rows, columns = split_by_rows(pattern.T.tocsr(), order)
-    second = Colouring(pattern, "bidirectional", columns, rows)
+    second = Coloring(pattern, "bidirectional", columns, rows)
     return min(first, second, key=lambda made: _cost(made, pull_cost))
 
 
@@ -273,6 +273,6 @@ def _check_symmetric(pattern: Matrix, kind: str) -> None:
     m, n = pattern.shape
     if m != n or (pattern != pattern.T.tocsr()).nnz:
         raise ShapeError(
-            f"sparse.colour: a {kind} colouring is for symmetric patterns; this one ({m} × {n}) is not. "
+            f"sparse.color: a {kind} coloring is for symmetric patterns; this one ({m} × {n}) is not. "
             "Give P + P.T, or kind='column'."
         )

@@ -1,8 +1,8 @@
 """From compressed products back to a matrix: each entry stands alone in a product, or follows by substitution.
 
-With seeds S (one column of zeros and ones for each colour) the products are J S and, from the left, Rᵀ J. In a direct
-decompression every nonzero is one element of them. By substitution (acyclic colourings) the entries of a tree of two
-colours follow from the leaves inwards: the only unknown edge at a leaf is the product there, less the edges known.
+With seeds S (one column of zeros and ones for each color) the products are J S and, from the left, Rᵀ J. In a direct
+decompression every nonzero is one element of them. By substitution (acyclic colorings) the entries of a tree of two
+colors follow from the leaves inwards: the only unknown edge at a leaf is the product there, less the edges known.
 """
 
 # pyright: basic
@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.ops.arrays.index import ScatterSum
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.sparse.graphs import graph_of
 from adjoint.sparse.relations import Matrix
@@ -72,7 +72,7 @@ class Substitution(NamedTuple):
 
 def is_traced(value: Value) -> bool:
     """Whether a value belongs to a running transformation."""
-    return isinstance(value, Traced)
+    return isinstance(value, Tracer)
 
 
 def entries_of(pattern: Matrix) -> tuple[Any, Any]:
@@ -80,12 +80,12 @@ def entries_of(pattern: Matrix) -> tuple[Any, Any]:
     return np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr)), pattern.indices.astype(np.int64)
 
 
-def alone(groups: Any, colours: Any) -> Any:
-    """For each nonzero, whether no other with the same group (its row, say) has the same colour (of its column)."""
-    width = int(colours.max(initial=-1)) + 2
-    key = groups.astype(np.int64) * width + colours + 1
+def alone(groups: Any, colors: Any) -> Any:
+    """For each nonzero, whether no other with the same group (its row, say) has the same color (of its column)."""
+    width = int(colors.max(initial=-1)) + 2
+    key = groups.astype(np.int64) * width + colors + 1
     _, place, count = np.unique(key, return_inverse=True, return_counts=True)
-    return (count[np.ravel(place)] == 1) & (colours >= 0)
+    return (count[np.ravel(place)] == 1) & (colors >= 0)
 
 
 def direct_plan(pattern: Matrix, columns: Any, rows: Any) -> Direct:
@@ -100,33 +100,33 @@ def direct_plan(pattern: Matrix, columns: Any, rows: Any) -> Direct:
     return Direct(np.where(right, of_column * m + i, offset + of_row * n + j))
 
 
-def star_plan(pattern: Matrix, colours: Any) -> Direct:
-    """hᵢⱼ from the colour of j at row i, or from the colour of i at row j."""
+def star_plan(pattern: Matrix, colors: Any) -> Direct:
+    """hᵢⱼ from the color of j at row i, or from the color of i at row j."""
     i, j = entries_of(pattern)
     n = pattern.shape[0]
-    there, twin = alone(i, colours[j]), alone(j, colours[i])
+    there, twin = alone(i, colors[j]), alone(j, colors[i])
     _check(there | twin, i, j)
-    return Direct(np.where(there, colours[j] * n + i, colours[i] * n + j))
+    return Direct(np.where(there, colors[j] * n + i, colors[i] * n + j))
 
 
 def _check(found: Any, i: Any, j: Any) -> None:
     if not found.all():
         k = int(np.argmin(found))
         raise ShapeError(
-            f"sparse: the colouring does not fit the pattern: entry ({i[k]}, {j[k]}) stands alone in no product. "
-            "Colour this pattern with ad.sparse.colour."
+            f"sparse: the coloring does not fit the pattern: entry ({i[k]}, {j[k]}) stands alone in no product. "
+            "Color this pattern with ad.sparse.color."
         )
 
 
-def number(colours: Any) -> int:
-    """How many colours there are; None has none."""
-    return 0 if colours is None else int(colours.max(initial=-1)) + 1
+def number(colors: Any) -> int:
+    """How many colors there are; None has none."""
+    return 0 if colors is None else int(colors.max(initial=-1)) + 1
 
 
-def acyclic_plan(pattern: Matrix, colours: Any) -> Substitution:
-    """The trees of all pairs of colours, taken apart from the leaves inwards.
+def acyclic_plan(pattern: Matrix, colors: Any) -> Substitution:
+    """The trees of all pairs of colors, taken apart from the leaves inwards.
 
-    A node is a vertex u within the tree of u and another colour c: the sum of its edges is element (c, u) of the
+    A node is a vertex u within the tree of u and another color c: the sum of its edges is element (c, u) of the
     products.
     """
     n = pattern.shape[0]
@@ -136,7 +136,7 @@ def acyclic_plan(pattern: Matrix, colours: Any) -> Substitution:
     off = i != j
     edge = np.full(i.size, -1)
     edge[off] = number_of
-    keys = colours[j[off]].astype(np.int64) * n + i[off]
+    keys = colors[j[off]].astype(np.int64) * n + i[off]
     node, place = np.unique(keys, return_inverse=True)
     place = np.ravel(place)
     edges = int(number_of.max(initial=-1)) + 1
@@ -151,7 +151,7 @@ def acyclic_plan(pattern: Matrix, colours: Any) -> Substitution:
     child = np.where(first_is_child, ends[:, 0], ends[:, 1])
     owner = np.zeros(i.size, int)
     owner[off] = child[number_of]
-    return Substitution(node, parent, levels, owner, np.where(off, -1, colours[i].astype(np.int64) * n + i))
+    return Substitution(node, parent, levels, owner, np.where(off, -1, colors[i].astype(np.int64) * n + i))
 
 
 def _rooted(ends: Any, nodes: int) -> tuple[Any, list[Any]]:
@@ -162,7 +162,7 @@ def _rooted(ends: Any, nodes: int) -> tuple[Any, list[Any]]:
     graph = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(nodes, nodes)).tocsr()
     trees, label = connected_components(graph, directed=False)
     if nodes - trees != len(ends):
-        raise ShapeError("sparse: the colouring does not fit the pattern: two colours make a cycle.")
+        raise ShapeError("sparse: the coloring does not fit the pattern: two colors make a cycle.")
     if not nodes:
         return np.zeros(0, int), []
     roots = np.unique(label, return_index=True)[1]

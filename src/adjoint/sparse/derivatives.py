@@ -2,9 +2,9 @@
 
 | | products | from |
 |---|---|---|
-| Jacobian, column colouring | J s | forward mode |
-| Jacobian, row colouring | sᵀ J | reverse mode |
-| Hessian, star or acyclic colouring | H s | forward over reverse |
+| Jacobian, column coloring | J s | forward mode |
+| Jacobian, row coloring | sᵀ J | reverse mode |
+| Hessian, star or acyclic coloring | H s | forward over reverse |
 
 The function is recorded once; all products of a chunk run together, as lanes.
 """
@@ -27,21 +27,21 @@ from adjoint.api.jacobians import PULL_COST
 from adjoint.base.errors import ShapeError, TraceError
 from adjoint.base.source import user_facing
 from adjoint.jit import jit as compiled
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, type_of
-from adjoint.sparse.coloring import Colouring, colour
+from adjoint.sparse.coloring import Coloring, color
 from adjoint.sparse.pattern import pattern_of
 from adjoint.sparse.products import checking_products, compare, from_left, from_right, has_complex, refuse_real_results
 from adjoint.sparse.recording import Recorded, chosen_arguments, recorded_either_way, sizes_of, slopes
 from adjoint.transform.arguments import Argnums, Selection
-from adjoint.transform.drivers import Linearised, check_floating
+from adjoint.transform.drivers import Linearized, check_floating
 
 MODES = {
     "jacobian": {"auto": "auto", "forward": "column", "reverse": "row", "both": "bidirectional"},
     "hessian": {"auto": "star", "star": "star", "acyclic": "acyclic", "column": "column"},
 }
 MEMORY = 1 << 25  # numbers in the products that run at the same time
-MOST_KNOWN = 16  # programs whose colouring is remembered
+MOST_KNOWN = 16  # programs whose coloring is remembered
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class _SparseOptions(Options):
 
     what: str
     pattern: Any
-    colouring: Colouring | None
+    coloring: Coloring | None
     mode: str
     argnums: Argnums
     has_aux: bool
@@ -79,7 +79,7 @@ class SparseDerivative:
             raise TypeError(f"sparse.{options.what} needs a function, not {type(function).__name__}.")
         functools.update_wrapper(self, function, updated=())
         self._function, self._options = function, options
-        self._known: dict[Any, Colouring] = {}
+        self._known: dict[Any, Coloring] = {}
         self._compiled: Any = None
 
     def __reduce__(self) -> Any:
@@ -102,16 +102,16 @@ class SparseDerivative:
         return 2 if self._options.what == "hessian" else 1
 
     @user_facing
-    def colouring(self, *args: Any, **kwargs: Any) -> Colouring:
-        """The colouring that is used for these arguments: the one given, or found from the function's program."""
-        given = self._options.colouring
+    def coloring(self, *args: Any, **kwargs: Any) -> Coloring:
+        """The coloring that is used for these arguments: the one given, or found from the function's program."""
+        given = self._options.coloring
         if given is not None:
             return given
         if "given" in self._known:
             return self._known["given"]
         kind = MODES[self._options.what][self._options.mode]
         if self._options.pattern is not None:
-            made = self._known["given"] = colour(self._options.pattern, kind, self._options.order)
+            made = self._known["given"] = color(self._options.pattern, kind, self._options.order)
             return made
         program = recorded_either_way(
             self._function, self._options.argnums, args, kwargs, name=f"sparse.{self._options.what}",
@@ -123,26 +123,26 @@ class SparseDerivative:
                 self._known.pop(next(iter(self._known)))
             cost = _pull_cost(program) if self._order == 1 else PULL_COST
             found = pattern_of(program, order=self._order)
-            self._known[key] = colour(found, kind, self._options.order, pull_cost=cost)
+            self._known[key] = color(found, kind, self._options.order, pull_cost=cost)
         return self._known[key]
 
     @user_facing
     def values(self, *args: Any, **kwargs: Any) -> Any:
-        """The nonzeros, in the order of the pattern (row by row): `colouring(*args).pattern` says where they stand."""
+        """The nonzeros, in the order of the pattern (row by row): `coloring(*args).pattern` says where they stand."""
         return self._compute(args, kwargs)[0]
 
     def assemble(self, values: Any, *args: Any, **kwargs: Any) -> Any:
         """The matrix with these nonzeros; a list of matrices for a stack of them (from `vmap`)."""
-        return self.colouring(*args, **kwargs).assemble(values)
+        return self.coloring(*args, **kwargs).assemble(values)
 
     @user_facing
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
+        if any(isinstance(leaf, Tracer) for leaf in tree.leaves((args, kwargs))):
             raise TraceError(
                 f"sparse.{self._options.what} returns a SciPy matrix, which cannot hold traced values. Inside jit, "
                 "vmap and other transformations use its method values(*args), which returns the nonzeros as an array."
             )
-        found = self.colouring(*args, **kwargs)
+        found = self.coloring(*args, **kwargs)
         run = self._run_compiled if self._options.jit else self._compute
         numbers, value, slope, aux, checks = run(args, kwargs, found)
         matrix = found.assemble(numbers)
@@ -153,12 +153,12 @@ class SparseDerivative:
             result = (value, matrix) if self._order == 1 else (value, slope, matrix)
         return (result, aux) if self._options.has_aux else result
 
-    def _run_compiled(self, args: Any, kwargs: Any, found: Colouring) -> Any:
+    def _run_compiled(self, args: Any, kwargs: Any, found: Coloring) -> Any:
         if self._compiled is None or self._compiled[0] is not found:
             self._compiled = (found, compiled(lambda a, k: self._compute(a, k, found)))
         return self._compiled[1](args, kwargs)
 
-    def _linearised(self, args: Any, kwargs: Any) -> tuple[Selection, Linearised, dict[str, Any]]:
+    def _linearized(self, args: Any, kwargs: Any) -> tuple[Selection, Linearized, dict[str, Any]]:
         """The record of the function, or of its gradient, and what it returned beside."""
         name, has_aux, holomorphic = (
             f"sparse.{self._options.what}", self._options.has_aux, self._options.holomorphic,
@@ -169,7 +169,7 @@ class SparseDerivative:
             return chosen.call(chosen.completed(active))
 
         if self._order == 1:
-            made = Linearised(call, chosen.values, has_aux=has_aux)
+            made = Linearized(call, chosen.values, has_aux=has_aux)
             check_floating(made.output_types, name)
             value = tree.unflatten(made.structure, made.values)
             return chosen, made, {"value": value, "aux": made.aux}
@@ -178,17 +178,17 @@ class SparseDerivative:
             value, aux, found = slopes(call, active, name=name, has_aux=has_aux, holomorphic=holomorphic)
             return list(found), (value, aux)
 
-        made = Linearised(sloping, chosen.values, has_aux=True)
+        made = Linearized(sloping, chosen.values, has_aux=True)
         value, aux = made.aux
         full: list[Any] = [np.zeros(np.shape(leaf), type_of(leaf).dtype) for leaf in chosen.leaves]
         for i, slope in zip(chosen.active, made.values, strict=True):
             full[i] = slope
         return chosen, made, {"value": value, "aux": aux, "gradient": chosen.result(full)}
 
-    def _compute(self, args: Any, kwargs: Any, found: Colouring | None = None) -> tuple[Value, Any, Any, Any, Any]:
+    def _compute(self, args: Any, kwargs: Any, found: Coloring | None = None) -> tuple[Value, Any, Any, Any, Any]:
         """(nonzeros, value, gradient, aux, the products with a random direction if it is to be checked)."""
-        found = self.colouring(*args, **kwargs) if found is None else found
-        _, made, beside = self._linearised(args, kwargs)
+        found = self.coloring(*args, **kwargs) if found is None else found
+        _, made, beside = self._linearized(args, kwargs)
         rows, columns = sum(sizes_of(made.output_types)), sum(sizes_of(made.input_types))
         if found.shape != (rows, columns):
             raise ShapeError(
@@ -215,19 +215,19 @@ def _pull_cost(program: Recorded) -> float:
 
 
 def jacobian(
-    function: Callable[..., Any], pattern: Any = None, colouring: Colouring | None = None, mode: str = "auto", *,
+    function: Callable[..., Any], pattern: Any = None, coloring: Coloring | None = None, mode: str = "auto", *,
     argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, with_value: bool = False,
     check: bool = False, jit: bool = False, order: str = "natural", chunk_size: int | None = None,
 ) -> SparseDerivative:  # fmt: skip
     """The Jacobian as a `scipy.sparse.csr_array`: one row for each number in the result, one column for each in x.
 
-    Without a pattern it is found from the function's program at each call (a colouring is made once for each
-    program); a given `pattern` (a sparse or dense matrix, its entries are where J may be nonzero) or `colouring` is
+    Without a pattern it is found from the function's program at each call (a coloring is made once for each
+    program); a given `pattern` (a sparse or dense matrix, its entries are where J may be nonzero) or `coloring` is
     trusted, unless `check` compares the result with one random product J v and raises when an entry is missing.
 
-    mode: "forward" (columns of one colour in one product J s), "reverse" (rows, sᵀ J), "both", or "auto": the
+    mode: "forward" (columns of one color in one product J s), "reverse" (rows, sᵀ J), "both", or "auto": the
     cheapest. `with_value` returns (f(x), J); `has_aux` ((…), aux). `jit` compiles the products; `order` is that of
-    the greedy colouring; `chunk_size` says how many products run at once.
+    the greedy coloring; `chunk_size` says how many products run at once.
 
     Complex results of real arguments have a complex Jacobian. Complex arguments need `holomorphic`: J is that of
     dw = J dz, and `check` also finds out whether there is one.
@@ -238,14 +238,14 @@ def jacobian(
     ```
     """
     options = _SparseOptions(
-        "jacobian", pattern, colouring, mode, argnums, has_aux, holomorphic, with_value, check, jit, order,
+        "jacobian", pattern, coloring, mode, argnums, has_aux, holomorphic, with_value, check, jit, order,
         chunk_size,
     )  # fmt: skip
     return _checked(function, options)
 
 
 def hessian(
-    function: Callable[..., Any], pattern: Any = None, colouring: Colouring | None = None, mode: str = "auto", *,
+    function: Callable[..., Any], pattern: Any = None, coloring: Coloring | None = None, mode: str = "auto", *,
     argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False, with_value: bool = False,
     check: bool = False, jit: bool = False, order: str = "natural", chunk_size: int | None = None,
 ) -> SparseDerivative:  # fmt: skip
@@ -262,25 +262,25 @@ def hessian(
     ```
     """
     options = _SparseOptions(
-        "hessian", pattern, colouring, mode, argnums, has_aux, holomorphic, with_value, check, jit, order,
+        "hessian", pattern, coloring, mode, argnums, has_aux, holomorphic, with_value, check, jit, order,
         chunk_size,
     )  # fmt: skip
     return _checked(function, options)
 
 
 def _checked(function: Callable[..., Any], options: _SparseOptions) -> SparseDerivative:
-    what, mode, given, chunk = options.what, options.mode, options.colouring, options.chunk_size
+    what, mode, given, chunk = options.what, options.mode, options.coloring, options.chunk_size
     if chunk is not None and not (isinstance(chunk, int | np.integer) and chunk > 0):
         raise ValueError(f"sparse.{what}: chunk_size is an integer above zero, or None; got {chunk!r}.")
     if mode not in MODES[what]:
         raise ValueError(f"sparse.{what}: mode={mode!r} is none of {', '.join(MODES[what])}.")
-    if given is not None and not isinstance(given, Colouring):
+    if given is not None and not isinstance(given, Coloring):
         raise TypeError(
-            f"sparse.{what}: colouring is a sparse.Colouring, not {type(given).__name__}. Make one with "
-            "ad.sparse.colour(pattern), or give pattern=."
+            f"sparse.{what}: coloring is a sparse.Coloring, not {type(given).__name__}. Make one with "
+            "ad.sparse.color(pattern), or give pattern=."
         )
     if given is not None and what == "jacobian" and given.symmetric:
-        raise TypeError(f"sparse.jacobian: a {given.kind} colouring is for Hessians; colour the pattern by columns.")
+        raise TypeError(f"sparse.jacobian: a {given.kind} coloring is for Hessians; color the pattern by columns.")
     if given is not None and what == "hessian" and given.pulls:
-        raise TypeError("sparse.hessian: a Hessian is found by products from the right; colour it by 'star'.")
+        raise TypeError("sparse.hessian: a Hessian is found by products from the right; color it by 'star'.")
     return SparseDerivative(function, options)

@@ -1,11 +1,11 @@
-"""Graphs of sparsity patterns, and the orders in which greedy colouring goes through their vertices.
+"""Graphs of sparsity patterns, and the orders in which greedy coloring goes through their vertices.
 
 | order | next is the vertex |
 |---|---|
 | natural | with the next number |
 | largest first | of largest degree |
 | smallest last | (from the end) of smallest degree among those that remain |
-| incidence degree | with most neighbours that are already in the order |
+| incidence degree | with most neighbors that are already in the order |
 """
 
 # pyright: basic
@@ -23,10 +23,10 @@ LARGEST_GRAPH = 60_000_000  # edges of a graph that is written out
 
 
 class Graph(NamedTuple):
-    """The neighbours of vertex v are neighbours[start[v] : start[v + 1]]. No vertex is its own neighbour."""
+    """The neighbors of vertex v are neighbors[start[v] : start[v + 1]]. No vertex is its own neighbor."""
 
     start: Any
-    neighbours: Any
+    neighbors: Any
 
     @property
     def size(self) -> int:
@@ -37,7 +37,7 @@ class Graph(NamedTuple):
 
     def lists(self) -> tuple[list[int], list[int]]:
         """As lists, which Python reads faster than arrays."""
-        return self.start.tolist(), self.neighbours.tolist()
+        return self.start.tolist(), self.neighbors.tolist()
 
 
 def graph_of(matrix: Matrix) -> Graph:
@@ -49,7 +49,7 @@ def graph_of(matrix: Matrix) -> Graph:
 
 
 def column_graph(pattern: Matrix) -> Graph | None:
-    """Columns that share a row are neighbours: the pattern of PᵀP. None when it is too large to write out."""
+    """Columns that share a row are neighbors: the pattern of PᵀP. None when it is too large to write out."""
     transposed = pattern.T.tocsr()
     if work(transposed, pattern) > LARGEST_GRAPH:
         return None
@@ -74,7 +74,7 @@ def _smallest_last(graph: Graph) -> list[int]:
 
     Vertices wait in a list for each degree; one whose degree has changed since is skipped when its turn comes.
     """
-    start, neighbours = graph.lists()
+    start, neighbors = graph.lists()
     degree = graph.degrees().tolist()
     waiting: list[list[int]] = [[] for _ in range(max(degree, default=0) + 1)]
     for v in range(graph.size - 1, -1, -1):
@@ -90,7 +90,7 @@ def _smallest_last(graph: Graph) -> list[int]:
             continue
         gone[v] = True
         taken.append(v)
-        for w in neighbours[start[v] : start[v + 1]]:
+        for w in neighbors[start[v] : start[v + 1]]:
             if not gone[w]:
                 d = degree[w] = degree[w] - 1
                 waiting[d].append(w)
@@ -99,8 +99,8 @@ def _smallest_last(graph: Graph) -> list[int]:
 
 
 def _incidence_degree(graph: Graph) -> list[int]:
-    """Take the vertex with most neighbours among those taken; of these the one of largest degree comes first."""
-    start, neighbours = graph.lists()
+    """Take the vertex with most neighbors among those taken; of these the one of largest degree comes first."""
+    start, neighbors = graph.lists()
     first = np.argsort(graph.degrees(), kind="stable").tolist()
     waiting: list[list[int]] = [first]
     inside = [0] * graph.size
@@ -115,7 +115,7 @@ def _incidence_degree(graph: Graph) -> list[int]:
             continue
         gone[v] = True
         taken.append(v)
-        for w in neighbours[start[v] : start[v + 1]]:
+        for w in neighbors[start[v] : start[v + 1]]:
             if not gone[w]:
                 d = inside[w] = inside[w] + 1
                 if d == len(waiting):

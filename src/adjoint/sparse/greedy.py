@@ -1,6 +1,6 @@
-"""Greedy colouring of columns: two columns that share a row never have the same colour (Curtis, Powell and Reid).
+"""Greedy coloring of columns: two columns that share a row never have the same color (Curtis, Powell and Reid).
 
-So all columns of one colour are found by one product J s, s = Σ eⱼ over the colour: each row of it holds at most one of
+So all columns of one color are found by one product J s, s = Σ eⱼ over the color: each row of it holds at most one of
 them.
 """
 
@@ -19,28 +19,28 @@ from adjoint.sparse.relations import Matrix, from_map
 MOST_STEPS = 100  # so many ways are tried to tell full rows from others
 
 
-def coloured_columns(pattern: Matrix, order: str = "natural") -> Any:
-    """The colour of each column."""
+def colored_columns(pattern: Matrix, order: str = "natural") -> Any:
+    """The color of each column."""
     counts = np.diff(pattern.indptr)
-    if counts.size and counts.max() == pattern.shape[1]:  # a full row: each column has a colour of its own
+    if counts.size and counts.max() == pattern.shape[1]:  # a full row: each column has a color of its own
         return np.arange(pattern.shape[1])
     graph = column_graph(pattern)
     if graph is None:
         return _without_graph(pattern, order)
-    return coloured_vertices(graph, order)
+    return colored_vertices(graph, order)
 
 
-def coloured_vertices(graph: Graph, order: str = "natural") -> Any:
-    """Distance-1 colouring: each vertex gets the least colour that no neighbour has."""
-    start, neighbours = graph.lists()
-    colours = [-1] * graph.size
-    for v in reported(ordered(graph, order).tolist(), "colouring"):
-        used = {colours[w] for w in neighbours[start[v] : start[v + 1]]}
+def colored_vertices(graph: Graph, order: str = "natural") -> Any:
+    """Distance-1 coloring: each vertex gets the least color that no neighbor has."""
+    start, neighbors = graph.lists()
+    colors = [-1] * graph.size
+    for v in reported(ordered(graph, order).tolist(), "coloring"):
+        used = {colors[w] for w in neighbors[start[v] : start[v + 1]]}
         c = 0
         while c in used:
             c += 1
-        colours[v] = c
-    return np.asarray(colours, int)
+        colors[v] = c
+    return np.asarray(colors, int)
 
 
 def _without_graph(pattern: Matrix, order: str) -> Any:
@@ -53,21 +53,21 @@ def _without_graph(pattern: Matrix, order: str) -> Any:
         minlength=n,
     )
     turns = np.arange(n) if order == "natural" else np.argsort(-degrees, kind="stable")
-    colours = np.full(n, -1)
-    seen = np.full(n + 1, -1)  # seen[c] = v when v must not have the colour c; the last place is for "none yet"
-    for v in reported(turns.tolist(), "colouring"):
+    colors = np.full(n, -1)
+    seen = np.full(n + 1, -1)  # seen[c] = v when v must not have the color c; the last place is for "none yet"
+    for v in reported(turns.tolist(), "coloring"):
         rows = columns.indices[columns.indptr[v] : columns.indptr[v + 1]]
         for row in rows.tolist():
-            seen[colours[pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]]]] = v
+            seen[colors[pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]]]] = v
         taken = np.flatnonzero(seen[:n] != v)
-        colours[v] = taken[0]
-    return colours
+        colors[v] = taken[0]
+    return colors
 
 
 def full_rows(pattern: Matrix) -> tuple[Any, int, int]:
-    """(which rows to set apart, the colours that the other rows' columns need at least, the same for these rows).
+    """(which rows to set apart, the colors that the other rows' columns need at least, the same for these rows).
 
-    All rows with at least d entries could be set apart, for any d. The columns then need at least as many colours as
+    All rows with at least d entries could be set apart, for any d. The columns then need at least as many colors as
     the fullest other row has entries, the rows as many as the fullest column has entries in them: the least sum is
     taken.
     """
@@ -87,11 +87,11 @@ def full_rows(pattern: Matrix) -> tuple[Any, int, int]:
 
 
 def split_by_rows(pattern: Matrix, order: str = "natural") -> tuple[Any, Any]:
-    """(colours of columns, colours of rows): full rows by products from the left, the rest by those from the right."""
+    """(colors of columns, colors of rows): full rows by products from the left, the rest by those from the right."""
     apart, _, _ = full_rows(pattern)
     rest, full = _rows_only(pattern, ~apart), _rows_only(pattern, apart)
-    by_columns = np.where(np.bincount(rest.indices, minlength=pattern.shape[1]) > 0, coloured_columns(rest, order), -1)
-    by_rows = np.where(apart, coloured_columns(full.T.tocsr(), order), -1)
+    by_columns = np.where(np.bincount(rest.indices, minlength=pattern.shape[1]) > 0, colored_columns(rest, order), -1)
+    by_rows = np.where(apart, colored_columns(full.T.tocsr(), order), -1)
     return by_columns, by_rows
 
 
@@ -100,6 +100,6 @@ def _rows_only(pattern: Matrix, keep: Any) -> Matrix:
     return from_map(np.where(keep, np.arange(keep.size), -1), pattern.shape[0]) @ pattern
 
 
-def least_colours(pattern: Matrix) -> int:
-    """No colouring of columns needs fewer: the number of entries of the fullest row."""
+def least_colors(pattern: Matrix) -> int:
+    """No coloring of columns needs fewer: the number of entries of the fullest row."""
     return int(np.diff(pattern.indptr).max(initial=0))

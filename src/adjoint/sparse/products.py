@@ -1,4 +1,4 @@
-"""Products of a derivative with the seeds of a colouring, from the right and from the left, and their check.
+"""Products of a derivative with the seeds of a coloring, from the right and from the left, and their check.
 
 Of a complex function the derivative is the matrix J with dw = J dz: holomorphic in complex arguments, complex in real
 ones. Pushing s along gives J s. Pulling is the adjoint for Re⟨u, v⟩, so that s on the left takes a conjugate or two
@@ -21,11 +21,11 @@ import numpy as np
 
 from adjoint.base.errors import CheckError, DtypeError
 from adjoint.program.types import ArrayType, Value
-from adjoint.sparse.coloring import Colouring
+from adjoint.sparse.coloring import Coloring
 from adjoint.sparse.compressed import entries_of
 from adjoint.sparse.recording import IN_PARTS, sizes_of
-from adjoint.transform.batch_driver import run_lanes
-from adjoint.transform.drivers import Linearised
+from adjoint.transform.batch_driver import run_batch
+from adjoint.transform.drivers import Linearized
 
 MULTIPLES = np.array([[1.0], [3.0], [5.0], [7.0], [11.0], [13.0]])  # of the vector of a check
 
@@ -59,7 +59,7 @@ def products(
                 lane = lane * t.dtype.type(1j) if t.dtype.kind == "c" else np.zeros_like(lane)
             lanes.append(lane)
             start += n
-        found, flags, _ = run_lanes(lambda xs: list(apply(xs)), lanes, [True] * len(lanes), len(part))
+        found, flags, _ = run_batch(lambda xs: list(apply(xs)), lanes, [True] * len(lanes), len(part))
         flat = [
             np.reshape(z if f else np.broadcast_to(z, (len(part), *np.shape(z))), (len(part), -1))
             for z, f, n in zip(found, flags, sizes_of(out_of), strict=True)
@@ -72,12 +72,12 @@ def products(
     return rows[0] if len(rows) == 1 else np.concatenate(rows, axis=0)
 
 
-def from_right(made: Linearised, seeds: Any, chunk: int) -> Value:
+def from_right(made: Linearized, seeds: Any, chunk: int) -> Value:
     """J s for each row s of the seeds."""
     return products(made.push, seeds, made.input_types, made.output_types, chunk)
 
 
-def from_left(made: Linearised, seeds: Any, chunk: int) -> Value:
+def from_left(made: Linearized, seeds: Any, chunk: int) -> Value:
     """sᵀ J for each row s of the seeds."""
     found = products(made.pull, seeds, made.output_types, made.input_types, chunk)
     if not len(seeds) or not has_complex(made.output_types):
@@ -90,12 +90,12 @@ def from_left(made: Linearised, seeds: Any, chunk: int) -> Value:
     return np.where(holomorphic, np.conjugate(found), found + unit * other)
 
 
-def refuse_real_results(made: Linearised, colouring: Colouring, what: str) -> None:
+def refuse_real_results(made: Linearized, coloring: Coloring, what: str) -> None:
     """A real function of complex numbers is not holomorphic, unless it is constant."""
     arguments, results = complex_places(made.input_types), complex_places(made.output_types)
     if not arguments.any() or results.all():
         return
-    i, j = entries_of(colouring.pattern)
+    i, j = entries_of(coloring.pattern)
     if (arguments[j] & ~results[i]).any():
         raise DtypeError(
             f"sparse.{what}: the function takes complex numbers to real ones, so that it is not holomorphic and has no "
@@ -108,7 +108,7 @@ def direction(size: int) -> Any:
     return np.random.default_rng(20130917).normal(size=size)
 
 
-def checking_products(made: Linearised) -> list[Value]:
+def checking_products(made: Linearized) -> list[Value]:
     """[J v] for the random v, and what rounding does to it; of complex arguments also J w and J i w.
 
     w is the v of the complex arguments alone. Rounding: how far the J (k v) / k are from each other. Where derivatives
@@ -137,7 +137,7 @@ def compare(matrix: Any, found: Sequence[Any], what: str) -> None:
     if (wrong := _apart(matrix @ v, product, scale, rounding)).size:
         raise CheckError(
             f"sparse.{what}: the pattern misses an entry of {_rows(wrong)} (found by a random product). "
-            "Leave out pattern= and colouring=, or find the pattern with ad.sparse.pattern."
+            "Leave out pattern= and coloring=, or find the pattern with ad.sparse.pattern."
         )
 
 

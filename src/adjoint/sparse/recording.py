@@ -20,7 +20,7 @@ from adjoint.base.errors import DtypeError, TraceError
 from adjoint.program.journal import Journal, journal
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
-from adjoint.program.trace import Traced, concrete
+from adjoint.program.trace import Tracer, concrete
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, plain_value, select
 from adjoint.transform.drivers import checked_leaf, gradient
@@ -71,7 +71,7 @@ def _is_mark(leaf: Any) -> bool:
 
 def _is_unknown(leaf: Any) -> bool:
     """Whether an argument that is not differentiated may have other values: an array of floats, or a traced value."""
-    return isinstance(leaf, Traced) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc")
+    return isinstance(leaf, Tracer) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc")
 
 
 def recorded(
@@ -104,7 +104,7 @@ def recorded(
     types = [ArrayType(tuple(t.shape), t.dtype) for t in map(type_of, given)]
     values = [concrete(v) for v in given] if with_values else None
     if any(
-        v is None or isinstance(v, Traced) or np.shape(v) != t.shape
+        v is None or isinstance(v, Tracer) or np.shape(v) != t.shape
         for v, t in zip(values or [], types if values else [], strict=True)
     ):
         raise TraceError(
@@ -151,7 +151,7 @@ def recorded_either_way(function: Callable[..., Any], argnums: Argnums, args: An
     try:
         return recorded(function, argnums, args, kwargs, **how)
     except TraceError as problem:
-        if any(isinstance(leaf, Traced) for leaf in tree.leaves((args, kwargs))):
+        if any(isinstance(leaf, Tracer) for leaf in tree.leaves((args, kwargs))):
             raise
         try:
             return recorded(function, argnums, args, kwargs, **how, with_values=True)

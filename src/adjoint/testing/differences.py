@@ -164,7 +164,7 @@ def chosen_stencil(kind: Kind, derivative: int, points: int | None, accuracy: in
 def optimal_step(
     stencil: Stencil, rounding: float = float(np.finfo(np.float64).eps), size: float = 1.0, remainder: float = 1.0
 ) -> float:
-    """The δ that minimises |c| δ^q M + ε F Σ|aᵢ| / δᵏ; a power of two.
+    """The δ that minimizes |c| δ^q M + ε F Σ|aᵢ| / δᵏ; a power of two.
 
     F = ‖f‖ is the `size` and M = ‖∂ᵏ⁺^q f‖ the `remainder`. The minimum is at δ^{q+k} = k ε F Σ|aᵢ| / (q |c| M):
     about √ε for forward and ε^{1/3} for central first differences. A power of two makes x + δ and the division by δᵏ

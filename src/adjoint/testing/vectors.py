@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from adjoint.base.errors import DtypeError, ShapeError, TraceError
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.tree import Structure, Tree, check_same_structure, flatten, unflatten
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
@@ -24,7 +24,7 @@ def at_values(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        if any(isinstance(leaf, Traced) for leaf in flatten((args, kwargs))[0]):
+        if any(isinstance(leaf, Tracer) for leaf in flatten((args, kwargs))[0]):
             raise TraceError(
                 f"{function.__name__} works with values, and inside jit, vmap or a derivative they are not at hand. "
                 "Call it outside, on the transformed function."

@@ -17,7 +17,7 @@ from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.suggestions import did_you_mean
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.program.record import RecordTracer, is_constant
-from adjoint.program.trace import Trace, Traced
+from adjoint.program.trace import Trace, Tracer
 from adjoint.program.types import Value, check_supported
 from adjoint.transform.capture import explain_lock
 from adjoint.transform.generators import Held, leaves_of
@@ -29,13 +29,13 @@ FLOAT64 = np.dtype(np.float64)
 # As Any: a test against them leaves the value Any, where the classes would make it an array of unknown elements.
 _ARRAY: Any = np.ndarray
 _SCALAR: Any = np.generic
-_TRACED: Any = Traced
+_TRACED: Any = Tracer
 
 
 def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
     """A leaf as a number, an ndarray of native byte order or a traced value; refused when something would be lost."""
     kind = type(leaf)  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(leaf, Traced):
+    if isinstance(leaf, Tracer):
         return leaf if type(leaf) is not RecordTracer or not leaf.type.weak else Convert(leaf.dtype)(leaf)
     if kind is float or kind is np.float64:
         return np.float64(leaf)
@@ -111,7 +111,7 @@ class Selection(NamedTuple):
 
 def describe_result(result: Any) -> str:
     """What a function returned, in a few words."""
-    if isinstance(result, Traced):
+    if isinstance(result, Tracer):
         return f"a {result.type}"
     if isinstance(result, tuple):
         return f"a tuple of {len(cast(Any, result))}"
@@ -172,7 +172,7 @@ def select(
         elif whole:
             raise DtypeError(
                 f"{transformation}: argument {naming()[i]} has dtype "
-                f"{leaves[i].dtype if isinstance(leaves[i], Traced) else np.asarray(leaves[i]).dtype}, and "
+                f"{leaves[i].dtype if isinstance(leaves[i], Tracer) else np.asarray(leaves[i]).dtype}, and "
                 "integers are not differentiable. Convert it with .astype(float), or "
                 + (
                     "keep it out of the arguments: lambda x: f(x, n)."

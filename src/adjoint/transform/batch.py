@@ -13,11 +13,11 @@ import numpy as np
 
 from adjoint.program.layout import Strides, compact, memory_order
 from adjoint.program.op import Op
-from adjoint.program.trace import Trace, Traced, known, primal
+from adjoint.program.trace import Trace, Tracer, known, primal
 from adjoint.program.types import ArrayType, Value
 
 
-class BatchTracer(Traced):
+class BatchTracer(Tracer):
     """One lane of a stack, as the mapped function sees it.
 
     `_mapped` is False for a value that is the same in all lanes.

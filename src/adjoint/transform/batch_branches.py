@@ -25,7 +25,7 @@ from adjoint.base.source import describe, here
 from adjoint.program.journal import Journal, journal
 from adjoint.program.op import Op
 from adjoint.program.record import RecordTracer
-from adjoint.program.trace import Traced, running
+from adjoint.program.trace import Tracer, running
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import run
 from adjoint.transform.batch import Batch, BatchTracer
@@ -68,7 +68,7 @@ class PathBatch(Batch):
         if not op.effect:
             return super().apply(op, args)
         if len(self.questions) >= len(self.script):  # else the path that this one branched off from has done it
-            kept: list[Value] = [a.snapshot() if isinstance(a, Traced) else np.array(a)[()] for a in args]
+            kept: list[Value] = [a.snapshot() if isinstance(a, Tracer) else np.array(a)[()] for a in args]
             if self.taken is not None:
                 guarded: Any = op
                 op, kept = guarded.guarded(), [BatchTracer(self, self.taken), *kept]
@@ -114,7 +114,7 @@ class PathBatch(Batch):
 
 
 def _ask_below(value: Value, question: str, answer: Callable[[Value], Any]) -> Any:
-    trace: Any = value._trace if isinstance(value, Traced) else None
+    trace: Any = value._trace if isinstance(value, Tracer) else None
     if trace is None:
         return answer(value)
     return trace.ask(value, question, answer) if hasattr(trace, "ask") else _ask_below(value._value, question, answer)
@@ -187,7 +187,7 @@ class Paths:
         value = leaf._value if mine else leaf
         if mine and leaf._mapped:
             return value
-        alike: Any = value if isinstance(value, Traced) else np.asarray(value)
+        alike: Any = value if isinstance(value, Tracer) else np.asarray(value)
         return np.broadcast_to(alike, (self.size, *alike.shape))
 
     def _merged(self, truth: Value, first: list[Value] | None, second: list[Value] | None) -> list[Value] | None:

@@ -21,7 +21,7 @@ from adjoint.base.source import here
 from adjoint.program.journal import Journal, journal
 from adjoint.program.op import Op
 from adjoint.program.record import RecordTracer
-from adjoint.program.trace import Traced, running
+from adjoint.program.trace import Tracer, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import run
 from adjoint.transform.batch import Batch, BatchTracer
@@ -92,9 +92,9 @@ class LaneBatch(Batch):
         if not x._mapped:
             return x._value
         plain = x._value
-        while isinstance(plain, Traced) and not hasattr(plain._trace, "ask"):
+        while isinstance(plain, Tracer) and not hasattr(plain._trace, "ask"):
             plain = plain._value
-        if isinstance(plain, Traced):  # lanes of lanes: each is asked for by itself
+        if isinstance(plain, Tracer):  # lanes of lanes: each is asked for by itself
             groups = [np.array([i]) for i in range(self.size)]
         else:
             rows = np.ascontiguousarray(plain)
@@ -107,11 +107,11 @@ class LaneBatch(Batch):
 
 def _kept(value: Value) -> Value:
     """The value as it is now: the function may write to it before the effect runs."""
-    return value.snapshot() if isinstance(value, Traced) else np.array(value)[()]
+    return value.snapshot() if isinstance(value, Tracer) else np.array(value)[()]
 
 
 def _ask_below(value: Value, question: str, answer: Callable[[Value], Any]) -> Any:
-    if not isinstance(value, Traced):
+    if not isinstance(value, Tracer):
         return answer(value)
     trace = value._trace
     if hasattr(trace, "ask"):
@@ -122,7 +122,7 @@ def _ask_below(value: Value, question: str, answer: Callable[[Value], Any]) -> A
 def _answers(value: Value, size: int, question: str, answer: Callable[[Value], Any]) -> list[Any]:
     """Each lane's answer; a value that is itself traced below is asked lane by lane."""
     flat = np.reshape(value, (size,))
-    while isinstance(flat, Traced) and not hasattr(flat._trace, "ask"):
+    while isinstance(flat, Tracer) and not hasattr(flat._trace, "ask"):
         flat = flat._trace.asked(flat)
     compiled = _compiling(flat) if isinstance(flat, RecordTracer) else None
     if compiled is not None:
@@ -132,14 +132,14 @@ def _answers(value: Value, size: int, question: str, answer: Callable[[Value], A
 
 def _compiling(value: Value) -> Any:
     """The trace of a function that is being compiled, if the value belongs to it, at the bottom."""
-    while isinstance(value, Traced):
+    while isinstance(value, Tracer):
         if isinstance(value, RecordTracer):
             return value._trace if isinstance(value._trace, GuardedRecord) else None
         value = value._value
     return None
 
 
-def run_lanes(
+def run_batch(
     call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int, *, by_paths: bool = True
 ) -> tuple[list[Value], list[bool], Any]:
     """Outputs (stacked first where flagged), flags, and the structure of the result."""
@@ -168,7 +168,7 @@ def run_lanes(
         try:
             return Paths(call, values, mapped, size).run()
         except OtherQuestion:  # the program is for what these very lanes answer
-            return run_lanes(call, values, mapped, size, by_paths=False)
+            return run_batch(call, values, mapped, size, by_paths=False)
     return _run_groups(call, values, mapped, size, groups, by_paths)
 
 
@@ -187,7 +187,7 @@ def _run_groups(
         for lanes in groups:
             gathered = [np.take(v, lanes, axis=0) if m else v for v, m in zip(values, mapped, strict=True)]
             try:
-                outputs, flags, found = run_lanes(call, gathered, mapped, len(lanes), by_paths=by_paths)
+                outputs, flags, found = run_batch(call, gathered, mapped, len(lanes), by_paths=by_paths)
             except CheckError as problem:
                 raise problem.among(lanes) from None
             if structure is not None:

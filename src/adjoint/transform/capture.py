@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.base.errors import CaptureError
 from adjoint.base.forking import free_in_child
 from adjoint.program.record import is_constant
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 COPY_BELOW = 1 << 25  # bytes: up to this a copy costs less than the two checksums that a lock needs
@@ -86,7 +86,7 @@ class Captured:
             lock(value)
             self._locked[id(value)] = (value, _checksum(value))
             return value
-        return value.held() if isinstance(value, Traced) else value
+        return value.held() if isinstance(value, Tracer) else value
 
     def release(self) -> None:
         """Unlock everything."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.calculus import fit, total
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 
 
@@ -51,16 +51,16 @@ def accumulate(cts: list[Any], i: int, g: Value, owned: set[int]) -> None:
 def scatter(cts: list[Any], i: int, op: Any, ct: Value, xs: Sequence[Any], owned: set[int]) -> None:
     """Add the cotangent of x[index] to that of x without making a dense array each time."""
     old = cts[i]
-    if isinstance(ct, Traced) and ct._trace.counts:  # as the plain arrays that it stands for: dense from the start
+    if isinstance(ct, Tracer) and ct._trace.counts:  # as the plain arrays that it stands for: dense from the start
         trace: Any = ct._trace
         cts[i] = trace.scattered(old if i in owned else None, op, ct, xs)
         owned.add(i)
         return
     if (
-        isinstance(ct, Traced)
-        or isinstance(old, Traced)
+        isinstance(ct, Tracer)
+        or isinstance(old, Tracer)
         or type(old) is Pending
-        or any(isinstance(x, Traced) for x in xs[1:])
+        or any(isinstance(x, Tracer) for x in xs[1:])
     ):
         if type(old) is not Pending:
             cts[i] = pending = Pending(xs[0] if isinstance(xs[0], ArrayType) else type_of(xs[0]))

@@ -16,11 +16,11 @@ from adjoint.base.errors import NotLinear, RuleError, TraceError
 from adjoint.ops.calculus import total
 from adjoint.ops.effects import silent
 from adjoint.program.program import Program, interpret
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import describe_result
-from adjoint.transform.batch_driver import run_lanes
-from adjoint.transform.drivers import Linearised
+from adjoint.transform.batch_driver import run_batch
+from adjoint.transform.drivers import Linearized
 from adjoint.transform.linear import LinearTape
 from adjoint.transform.subprograms import jvp_program, pulled
 
@@ -127,7 +127,7 @@ class UserRule:
 
     def _push_by_differences(self, xs: Sequence[Value], dxs: Sequence[Value]) -> list[Value]:
         """Central differences: what is left for a black box without a rule."""
-        if any(isinstance(x, Traced) for x in xs):
+        if any(isinstance(x, Tracer) for x in xs):
             raise TraceError(
                 f"{self.title} is a black box without a rule: its derivative comes from differences, which cannot be "
                 "differentiated again. Give jvp=… or vjp=…."
@@ -136,7 +136,7 @@ class UserRule:
             f"{self.title} has no rule: its derivative is computed by central differences. Give jvp=… or vjp=….",
             stacklevel=2,
         )
-        if not any(isinstance(dx, Traced) for dx in dxs):
+        if not any(isinstance(dx, Tracer) for dx in dxs):
             return self._difference(xs, dxs)
         moving = [i for i, dx in enumerate(dxs) if dx is not None]
         totals: list[Value] = [None] * len(self._values(xs))
@@ -188,7 +188,7 @@ def _checked(title: str, what: str, given: Value, target: Value) -> Value:
     if given is None:
         return None
     kind = type_of(target)
-    given = given if isinstance(given, Traced) else np.asarray(given)
+    given = given if isinstance(given, Tracer) else np.asarray(given)
     if given.shape != kind.shape:
         raise RuleError(
             f"custom_rule of {title}: {what} has shape {given.shape}, but belongs to a value of type {kind}. "
@@ -210,7 +210,7 @@ def _transposed(
     linear: Callable[[Sequence[Value]], Sequence[Value]], types: Sequence[ArrayType], cts: Sequence[Value], _: Any
 ) -> list[Value]:
     """The transpose of a linear function, applied: its record read backwards, or by columns if it is a black box."""
-    counting: Any = next((ct._trace for ct in cts if isinstance(ct, Traced) and ct._trace.counts), None)
+    counting: Any = next((ct._trace for ct in cts if isinstance(ct, Tracer) and ct._trace.counts), None)
     zeros = [np.zeros(t.shape, t.dtype) if counting is None else counting.own(t) for t in types]
 
     def call(inputs: Sequence[Value]) -> Any:
@@ -218,7 +218,7 @@ def _transposed(
 
     filled = cts
     try:
-        record = Linearised(call, zeros, tape=LinearTape(outlives_call=True))
+        record = Linearized(call, zeros, tape=LinearTape(outlives_call=True))
         return record.pull(filled)
     except (TraceError, NotLinear):
         return [_by_columns(linear, zeros, i, cts) for i in range(len(zeros))]
@@ -308,7 +308,7 @@ class BatchedRule:
         self, one: Callable[[Sequence[Value]], list[Value]], values: list[Value], flags: list[bool]
     ) -> list[Value]:
         try:
-            out, stacked, _ = run_lanes(one, values, flags, self.size)
+            out, stacked, _ = run_batch(one, values, flags, self.size)
         except TraceError:  # a black box inside: lane by lane
             rows = [one([v[i] if f else v for v, f in zip(values, flags, strict=True)]) for i in range(self.size)]
             return [np.stack(column) for column in zip(*rows, strict=True)]

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import here
-from adjoint.program.trace import Traced, running
+from adjoint.program.trace import Tracer, running
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Side, describe_result, fresh, plain_value, returned, run
 from adjoint.transform.forward import Forward, ForwardTracer
@@ -30,7 +30,7 @@ _ARRAY: Any = np.ndarray
 _TUPLE: Any = tuple
 
 
-class Linearised:
+class Linearized:
     """A recorded function: its value, and its derivative there, forwards (`push`) and backwards (`pull`)."""
 
     def __init__(
@@ -101,7 +101,7 @@ def outside(value: Any, trace: Any, foreign: Sequence[Any] = ()) -> Any:
 
 def checked_leaf(leaf: Any) -> Value:
     """An output must be a number or an array."""
-    return leaf if isinstance(leaf, Traced) else plain_value(leaf, "the function's result")
+    return leaf if isinstance(leaf, Tracer) else plain_value(leaf, "the function's result")
 
 
 def gradient(
@@ -184,7 +184,7 @@ def scalar_output(y: Any, holomorphic: bool | None, transformation: str) -> Valu
             f"{transformation}(holomorphic=True) needs a complex output; the function returned {type_of(y)}."
         )
     check_floating([type_of(y)], transformation)
-    return np.float64(y) if kind == "i" and not isinstance(y, Traced) else y
+    return np.float64(y) if kind == "i" and not isinstance(y, Tracer) else y
 
 
 def check_floating(types: Sequence[Any], transformation: str) -> None:
@@ -226,7 +226,7 @@ def transposed(
     call: Function, values: Sequence[Value], cotangents: Callable[[Any, list[Any]], Sequence[Value]]
 ) -> list[Value]:
     """The transpose of a linear function applied to cotangents."""
-    map_ = Linearised(call, values, tape=LinearTape(outlives_call=True))
+    map_ = Linearized(call, values, tape=LinearTape(outlives_call=True))
     given = cotangents(map_.structure, map_.output_types)
     return fresh(map_.pull(given), given)
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.program.op import Op
-from adjoint.program.trace import Trace, Traced, exclusive
+from adjoint.program.trace import Trace, Tracer, exclusive
 from adjoint.program.types import Value
 
 _NOTHING = nullcontext()
 
 
-class ForwardTracer(Traced):
+class ForwardTracer(Tracer):
     """A value and its tangent; None for a tangent that is zero."""
 
     __slots__ = ("_tangent",)
@@ -30,8 +30,8 @@ class ForwardTracer(Traced):
         self._value = value
         self._tangent = tangent
 
-    def moves(self) -> bool:
-        return self._tangent is not None or super().moves()
+    def has_tangent(self) -> bool:
+        return self._tangent is not None or super().has_tangent()
 
     def snapshot(self) -> ForwardTracer:
         return ForwardTracer(self._trace, self._value, self._tangent)  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ class Forward(Trace):
             self.wrong_thread()
         mine = isinstance(v, ForwardTracer) and v._trace is self
         new, slope = (v._value, v._tangent) if mine else (v, None)
-        if not exclusive(x) or any(isinstance(i, Traced) for i in (new, slope, x._tangent, *indices)):
+        if not exclusive(x) or any(isinstance(i, Tracer) for i in (new, slope, x._tangent, *indices)):
             return False
         if x._tangent is not None or slope is not None:
             x._tangent = (

@@ -2,7 +2,7 @@
 
 When Python asks a recorded value for its truth, its integer or its hash, what the value is computed from is evaluated
 with the arguments of this very call, and nothing else is. The answer is written into the program as a guard (`Expect`),
-right there, and the trace goes on, specialised.
+right there, and the trace goes on, specialized.
 """
 
 # The slots of traced values are private to users, not to the engine.
@@ -26,7 +26,7 @@ from adjoint.program.layout import Strides, canonical
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Var
 from adjoint.program.record import Record, RecordTracer
-from adjoint.program.trace import Traced, outside_of
+from adjoint.program.trace import Tracer, outside_of
 from adjoint.program.types import ArrayType, Value, type_of
 
 FLOAT = np.dtype(np.float64)
@@ -47,7 +47,7 @@ def _is_int(x: Value) -> bool:
 
 def layout_of(value: Value) -> Strides | None:
     """How an argument lies in memory, as far as views of it depend on that."""
-    strides = getattr(value, "_strides", None) if isinstance(value, Traced) else getattr(value, "strides", ())
+    strides = getattr(value, "_strides", None) if isinstance(value, Tracer) else getattr(value, "strides", ())
     strides = value.layout() if strides is None else strides
     return None if strides is None else canonical(type_of(value), strides)
 
@@ -95,7 +95,7 @@ class GuardedRecord(Record):
 
     def _check_size(self, op: Op, args: Sequence[Value]) -> None:
         """Python's whole numbers have any size; here they have 64 bits, which must do."""
-        floats: list[Any] = [Convert(FLOAT)(a) if isinstance(a, Traced) else float(a) for a in args]
+        floats: list[Any] = [Convert(FLOAT)(a) if isinstance(a, Tracer) else float(a) for a in args]
         size: Any = np.absolute(op(*floats))
         if not bool(size < 2.0**62):
             raise TooLarge

@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.base.errors import NotLinear
 from adjoint.program.op import Op
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.tape import Tape, TapeTracer
 
@@ -21,7 +21,7 @@ class LinearTape(Tape):
 
     title = "linear_transpose"
 
-    def apply_one(self, op: Op, x: Traced) -> Value:
+    def apply_one(self, op: Op, x: Tracer) -> Value:
         return self.apply(op, (x,))
 
     def apply_two(self, op: Op, x: Value, y: Value) -> Value:
@@ -51,4 +51,4 @@ def _adds_constant(op: Op, args: Sequence[Value], tracked: Sequence[bool]) -> bo
     """Whether an operand beside the linear ones is known and not zero."""
     operands = len(args) - op.parameters
     beside = [a for a, t in zip(args[:operands], tracked[:operands], strict=True) if not t]
-    return any(not isinstance(a, Traced) and bool(np.any(np.not_equal(a, 0))) for a in beside)
+    return any(not isinstance(a, Tracer) and bool(np.any(np.not_equal(a, 0))) for a in beside)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.base.origins import Origin, origin, pin, pinned, unpin
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.entries import op_of
 from adjoint.transform.tape import Tape, TapeTracer
@@ -125,11 +125,11 @@ class LinedTape(Tape):
         self.lifted = False  # whether it differentiates values of other traces
 
     def input(self, value: Value) -> TapeTracer:
-        self.lifted = self.lifted or isinstance(value, Traced)
+        self.lifted = self.lifted or isinstance(value, Tracer)
         return super().input(value)
 
     def seed(self, ct: Value) -> Value:
-        return self.wanted.seed(ct) if self.lifted and not isinstance(ct, Traced) else ct
+        return self.wanted.seed(ct) if self.lifted and not isinstance(ct, Tracer) else ct
 
     @contextmanager
     def reading(self) -> Generator[None]:

@@ -27,7 +27,7 @@ from adjoint.base.source import describe
 from adjoint.ops.calculus import fit
 from adjoint.program.op import Op
 from adjoint.program.program import interpret
-from adjoint.program.trace import Trace, Traced, live_trace
+from adjoint.program.trace import Trace, Tracer, live_trace
 from adjoint.program.types import Value, type_of
 from adjoint.transform.lines import LinedTape, lining
 from adjoint.transform.tape import Tape, TapeTracer
@@ -59,7 +59,7 @@ class Node:
         return z if self.position is None else z[self.position]
 
 
-class WatchTracer(Traced):
+class WatchTracer(Tracer):
     """A plain value with its history."""
 
     __slots__ = ("_node",)

@@ -23,7 +23,7 @@ from adjoint.base.errors import DtypeError, NonFiniteError
 from adjoint.base.source import here
 from adjoint.program.op import Op
 from adjoint.program.program import interpret
-from adjoint.program.trace import Trace, Traced, running
+from adjoint.program.trace import Trace, Tracer, running
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import returned, run
 
@@ -32,7 +32,7 @@ __all__ = ["Pair", "Sided", "one_sided"]
 Gradients = Callable[[Sequence[Value]], tuple[Value, Any, list[Value]]]
 
 
-class Pair(Traced):
+class Pair(Tracer):
     """A value, and the same beside the point."""
 
     __slots__ = ("_beside",)
@@ -105,7 +105,7 @@ def one_sided(
         value = returned(value, trace)
         leaves, structure = tree.flatten(aux)
         aux = tree.unflatten(structure, [returned(leaf, trace) for leaf in leaves])
-    known = not any(isinstance(v, Traced) for v in (*slopes, *beside, value, height))
+    known = not any(isinstance(v, Tracer) for v in (*slopes, *beside, value, height))
     if known and np.isnan(height) and not np.isnan(value):
         raise NonFiniteError(
             f"{transformation}(side={side!r}): the function is not defined on the {side} of its arguments (it is NaN "

@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint.ops.calculus import fit, total
 from adjoint.ops.elementwise.pointwise import masked_multiply, negated, over_y, pick_x, pick_y, pick_z, spread
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.cotangents import Pending, accumulate, scatter, unwrite
 from adjoint.transform.entries import HEAD, INPUT, PART, Entry
@@ -32,7 +32,7 @@ def swept(tape: Tape, entries: list[Entry], inputs: int, seeds: dict[int, Value]
         tape.level == 1
         and tape.small
         and len(entries) <= SMALL_RECORD
-        and not any(isinstance(s, Traced) for s in seeds.values())
+        and not any(isinstance(s, Tracer) for s in seeds.values())
     ):
         found = sweep_small(entries, seeds)
         # pyright: ignore[reportUnknownMemberType]
@@ -151,7 +151,7 @@ def _pull_general(cts: list[Any], op: Any, ix: Any, iy: Any, x: Any, z: Value, c
     if op.sparse:
         scatter(cts, ix[0], op, ct, x, owned)
         return True
-    if op.overwrites and type(ct) is np.ndarray and not any(isinstance(i, Traced) for i in x[2:]):
+    if op.overwrites and type(ct) is np.ndarray and not any(isinstance(i, Tracer) for i in x[2:]):
         # the cotangent that is reached has the place of the entry: one behind those that are left
         unwrite(cts, ix, op, ct if len(cts) in owned else ct.copy(), x, owned)
         return True

@@ -19,7 +19,7 @@ from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.control.scan import zeros_beside
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record, RecordTracer, record_program
-from adjoint.program.trace import Traced, running
+from adjoint.program.trace import Tracer, running
 from adjoint.program.types import ArrayType, Value
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.forward import Forward, ForwardTracer
@@ -109,7 +109,7 @@ def batched_program(program: Program, mapped: Flags, size: int, forced: Flags) -
 
 
 def _traced_array(value: Value) -> Value:
-    return value if isinstance(value, Traced) else np.asarray(value)
+    return value if isinstance(value, Tracer) else np.asarray(value)
 
 
 def jet_program(program: Program, active: Flags, order: int, forced: Flags) -> tuple[Program, Flags]:

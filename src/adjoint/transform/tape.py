@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.program.op import Op
-from adjoint.program.trace import Trace, Traced, exclusive
+from adjoint.program.trace import Trace, Tracer, exclusive
 from adjoint.program.types import Value, type_of
 from adjoint.transform.capture import Captured
 from adjoint.transform.entries import INPUT_ENTRY, Entry, general_entry, part_entry
@@ -27,7 +27,7 @@ _ARRAY: Any = np.ndarray  # as Any: a test against it leaves the value Any
 SMALL = 1 << 15  # bytes
 
 
-class TapeTracer(Traced):
+class TapeTracer(Tracer):
     """A value on a tape: its place in the record, or -1 for one that depends on no input."""
 
     __slots__ = ("_extent", "_index")
@@ -40,8 +40,8 @@ class TapeTracer(Traced):
         self._index = index
         self._extent = value.shape if index >= 0 and value.dtype is FLOAT64 else None
 
-    def moves(self) -> bool:
-        return self._index >= 0 or super().moves()
+    def has_tangent(self) -> bool:
+        return self._index >= 0 or super().has_tangent()
 
     def snapshot(self) -> TapeTracer:
         return TapeTracer(self._trace, self._value, self._index)  # type: ignore[arg-type]
@@ -68,7 +68,7 @@ class Tape(Trace):
 
     def input(self, value: Value) -> TapeTracer:
         """A variable to differentiate with respect to."""
-        self.small = self.small and (isinstance(value, Traced) or getattr(value, "nbytes", 0) <= SMALL)
+        self.small = self.small and (isinstance(value, Tracer) or getattr(value, "nbytes", 0) <= SMALL)
         held: Any = self.captured.hold(value)
         x = self._new(held, INPUT_ENTRY)
         lay: Any = getattr(value, "strides", None)
@@ -110,7 +110,7 @@ class Tape(Trace):
         if get_ident() != self.thread:
             self.wrong_thread()
         xv, ix = x._value, x._index
-        z = op(xv) if isinstance(xv, Traced) else op.evaluate(xv)
+        z = op(xv) if isinstance(xv, Tracer) else op.evaluate(xv)
         if ix < 0 or z.dtype.kind not in "fc":
             return self._settled(z)
         return self._new(z, (op, (ix,), None, (type_of(xv),), None, None, None))  # as general_entry, without the call
@@ -215,7 +215,7 @@ class Tape(Trace):
             self.wrong_thread()
         tracked = type(v) is TapeTracer and v._trace is self
         new = v._value if tracked else v
-        if not (exclusive(x) and not isinstance(new, Traced) and not any(isinstance(i, Traced) for i in indices)):
+        if not (exclusive(x) and not isinstance(new, Tracer) and not any(isinstance(i, Tracer) for i in indices)):
             return False
         x._value[op.subscript(indices)] = new
         iv = v._index if tracked else -1

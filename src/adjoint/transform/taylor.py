@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.program.op import Op
-from adjoint.program.trace import Trace, Traced
+from adjoint.program.trace import Trace, Tracer
 from adjoint.program.types import Value
 
 
@@ -86,7 +86,7 @@ class Node:
         return self._rates[0].get(k) if self._rates[0] is not None else None
 
 
-class TaylorTracer(Traced):
+class TaylorTracer(Tracer):
     """A power series; `_value` is its constant term."""
 
     __slots__ = ("_series",)
@@ -96,9 +96,9 @@ class TaylorTracer(Traced):
         self._series = series
         self._value = series.get(0)
 
-    def moves(self) -> bool:
+    def has_tangent(self) -> bool:
         trace: Any = self._trace
-        return any(self._series.get(k) is not None for k in range(1, trace.order + 1)) or super().moves()
+        return any(self._series.get(k) is not None for k in range(1, trace.order + 1)) or super().has_tangent()
 
     def snapshot(self) -> TaylorTracer:
         return TaylorTracer(self._trace, self._series)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Small kernels for the tests of calls, and specialisations for given arguments."""
+"""Small kernels for the tests of calls, and specializations for given arguments."""
 
 import ctypes
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from adjoint.compile.callable import (
     Output,
     OutputType,
     Same,
-    Specialisation,
+    Specialization,
     TupleNode,
     TupleOf,
 )
@@ -109,7 +109,7 @@ ret i64 9"""
     )
 
 
-# Specialisations for arguments
+# Specializations for arguments
 
 
 def leaves(tree: Any) -> Iterator[np.ndarray[Any, Any]]:
@@ -139,13 +139,13 @@ def node(tree: Any, slots: Iterator[int]) -> Node:
     return Equal(tree) if type(tree) in (str, bytes) else Same(tree)
 
 
-def copying(*args: Any, heavy: bool = False, **kwargs: Any) -> Specialisation:
-    """A specialisation for these arguments whose result is a tuple of all their leaves."""
+def copying(*args: Any, heavy: bool = False, **kwargs: Any) -> Specialization:
+    """A specialization for these arguments whose result is a tuple of all their leaves."""
     slots = count()
     positional = [node(arg, slots) for arg in args]
     keywords = {name: node(arg, slots) for name, arg in kwargs.items()}
     arrays = [*leaves(args), *leaves(kwargs)]
-    return Specialisation(
+    return Specialization(
         kernel=echo(*[a.nbytes for a in arrays]),
         inputs=len(arrays),
         positional=positional,
@@ -157,7 +157,7 @@ def copying(*args: Any, heavy: bool = False, **kwargs: Any) -> Specialisation:
 
 
 class Missed(Exception):
-    """No specialisation took the call."""
+    """No specialization took the call."""
 
 
 class Gave(Exception):
@@ -172,16 +172,16 @@ def gave(entry: Entry, number: int, status: int, args: tuple[Any, ...], kwargs: 
     raise Gave(number, status)
 
 
-def entry(*specialisations: Specialisation) -> Entry:
+def entry(*specializations: Specialization) -> Entry:
     made = Entry(missed, gave)
-    for specialisation in specialisations:
-        made.add(specialisation)
+    for specialization in specializations:
+        made.add(specialization)
     return made
 
 
-def whole_number(kernel: int, **options: Any) -> Specialisation:
+def whole_number(kernel: int, **options: Any) -> Specialization:
     """int → np.int64, by a kernel."""
-    return Specialisation(
+    return Specialization(
         kernel=kernel,
         inputs=1,
         positional=[NumberLeaf(0, int)],

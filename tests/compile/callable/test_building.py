@@ -20,7 +20,7 @@ from adjoint.compile.callable import (
     Output,
     OutputType,
     Passed,
-    Specialisation,
+    Specialization,
     TupleOf,
     reference,
 )
@@ -31,9 +31,9 @@ X, N = ArrayLeaf(0, FLOAT, (3,)), NumberLeaf(1, float)
 STATIC = object()
 
 
-def giving(result: Build) -> Specialisation:
+def giving(result: Build) -> Specialization:
     outputs = [OutputType(FLOAT, (3,)), OutputType(FLOAT, ())]
-    return Specialisation(echo(24, 8), 2, [X, N], outputs, result)
+    return Specialization(echo(24, 8), 2, [X, N], outputs, result)
 
 
 RESULTS: dict[str, tuple[Build, Any]] = {
@@ -75,9 +75,9 @@ def same(a: Any, b: Any) -> None:
 def test_results(name: str) -> None:
     build, expected = RESULTS[name]
     x, n = np.arange(3.0), 2.5
-    specialisation = giving(build)
-    same(entry(specialisation)(x, n), expected(x, np.float64(n)))
-    same(reference.run(specialisation, (x, n), {})[1], expected(x, np.float64(n)))
+    specialization = giving(build)
+    same(entry(specialization)(x, n), expected(x, np.float64(n)))
+    same(reference.run(specialization, (x, n), {})[1], expected(x, np.float64(n)))
 
 
 def test_an_output_that_is_used_twice_is_one_object() -> None:
@@ -102,10 +102,10 @@ def test_inputs_are_passed_through_as_the_objects_they_are() -> None:
     unread = ArrayLeaf(None, FLOAT, (2,))
     number = NumberLeaf(0, float)
     result = TupleOf([Passed(unread), Output(0), Passed(number)])
-    specialisation = Specialisation(echo(8), 1, [DictNode({"a": unread, "b": number})], [OutputType(FLOAT, ())], result)
+    specialization = Specialization(echo(8), 1, [DictNode({"a": unread, "b": number})], [OutputType(FLOAT, ())], result)
     x, n = np.ones(2), 1e300
     before = sys.getrefcount(x), sys.getrefcount(n)
-    got = entry(specialisation)({"a": x, "b": n})
+    got = entry(specialization)({"a": x, "b": n})
     assert got[0] is x
     assert got[2] is n
     del got
@@ -118,10 +118,10 @@ def test_a_node_that_is_passed_on_must_be_found() -> None:
 
 
 def test_arrays_without_axes_on_request() -> None:
-    specialisation = Specialisation(
+    specialization = Specialization(
         echo(8), 1, [NumberLeaf(0, float)], [OutputType(FLOAT, (), scalar=False)], Output(0)
     )
-    got = entry(specialisation)(2.0)
+    got = entry(specialization)(2.0)
     assert type(got) is np.ndarray
     assert got.shape == ()
     assert got == 2
@@ -130,8 +130,8 @@ def test_arrays_without_axes_on_request() -> None:
 @pytest.mark.parametrize("dtype", "?bBhHiIqQefdFD")
 def test_scalars_of_every_dtype(dtype: str) -> None:
     kind = np.dtype(dtype)
-    specialisation = Specialisation(echo(kind.itemsize), 1, [ArrayLeaf(0, kind, ())], [OutputType(kind, ())], Output(0))
-    got = entry(specialisation)(np.array(1, kind))
+    specialization = Specialization(echo(kind.itemsize), 1, [ArrayLeaf(0, kind, ())], [OutputType(kind, ())], Output(0))
+    got = entry(specialization)(np.array(1, kind))
     assert type(got) is kind.type
     assert got == 1
 
@@ -154,6 +154,6 @@ def test_errors_while_the_result_is_built_are_the_callers() -> None:
 
 
 def test_memory_that_cannot_be_had_is_an_error() -> None:
-    enormous = Specialisation(echo(), 0, [], [OutputType(FLOAT, (3,)), OutputType(FLOAT, (2**58,))], Output(0))
+    enormous = Specialization(echo(), 0, [], [OutputType(FLOAT, (3,)), OutputType(FLOAT, (2**58,))], Output(0))
     with pytest.raises((MemoryError, ValueError)):
         entry(enormous)()

@@ -23,7 +23,7 @@ from adjoint.compile.callable import (
     NumberLeaf,
     Output,
     OutputType,
-    Specialisation,
+    Specialization,
     TupleOf,
 )
 from tests.compile.callable.kernels import (
@@ -54,7 +54,7 @@ def resident() -> int:
 
 def test_the_table_holds_inputs_outputs_constants_workspace_context() -> None:
     constants = [np.arange(2.0), np.arange(3.0)]
-    specialisation = Specialisation(
+    specialization = Specialization(
         kernel=pointers(8, 3),
         inputs=3,
         positional=[ArrayLeaf(1, FLOAT, (2,)), NumberLeaf(2, float), ArrayLeaf(0, FLOAT, (5,))],
@@ -66,7 +66,7 @@ def test_the_table_holds_inputs_outputs_constants_workspace_context() -> None:
         keep=constants,
     )
     x, n, y = np.ones(2), 1.5, np.ones(5)
-    call = entry(specialisation)
+    call = entry(specialization)
     got = call(x, n, y)
     assert got[0] == y.ctypes.data
     assert got[1] == x.ctypes.data
@@ -79,7 +79,7 @@ def test_the_table_holds_inputs_outputs_constants_workspace_context() -> None:
 
 
 def test_context_without_workspace() -> None:
-    one = Specialisation(pointers(2, 0), 0, [], [OutputType(INT, (2,))], Output(0), context=77)
+    one = Specialization(pointers(2, 0), 0, [], [OutputType(INT, (2,))], Output(0), context=77)
     assert entry(one)()[1] == 77
 
 
@@ -90,7 +90,7 @@ def test_references_and_memory_stay(heavy: bool) -> None:
     cell = (lambda: hidden).__closure__[0]  # type: ignore[index]
     label = "".join(["a mode of", " its own"])
     model = copying({**names}, [1.0, np.float32(2)], True, 5, label, None, key=np.ones(2))
-    specialisation = Specialisation(
+    specialization = Specialization(
         **{
             **{name: getattr(model, name) for name in ("positional", "outputs", "keywords")},
             "kernel": echo(*[o.dtype.itemsize * int(np.prod(o.shape)) for o in model.outputs]),
@@ -100,7 +100,7 @@ def test_references_and_memory_stay(heavy: bool) -> None:
             "heavy": heavy,
         }
     )
-    call = entry(specialisation)
+    call = entry(specialization)
     key, numbers = np.ones(2), [float("1e9"), np.float32(2)]
     own = [*names.values(), names, hidden, cell, label, key, numbers, *numbers, call]
     everyones = [None, True, FLOAT, np.ndarray, float]
@@ -172,7 +172,7 @@ def test_a_status_goes_to_failed() -> None:
 
 def test_retry_asks_the_others_first() -> None:
     seven, nine = (
-        Specialisation(given_status(), 1, [NumberLeaf(0, int)], [OutputType(INT, ())], Constant(label), retry=True)
+        Specialization(given_status(), 1, [NumberLeaf(0, int)], [OutputType(INT, ())], Constant(label), retry=True)
         for label in ("seven", "nine")
     )
     call = entry(seven, nine)
@@ -183,7 +183,7 @@ def test_retry_asks_the_others_first() -> None:
     with pytest.raises(Gave) as info:
         call(-5)
     assert info.value.args == (1, -5)
-    other = Specialisation(echo(8), 1, [NumberLeaf(0, int)], [OutputType(INT, ())], Constant("other"))
+    other = Specialization(echo(8), 1, [NumberLeaf(0, int)], [OutputType(INT, ())], Constant("other"))
     call.add(other)
     call.remove(2)
     call.add(other)
@@ -192,10 +192,10 @@ def test_retry_asks_the_others_first() -> None:
     assert call.calls == {0: 0, 1: 1, 3: 1, 4: 0}
 
 
-def test_the_specialisation_used_last_is_tried_first() -> None:
+def test_the_specialization_used_last_is_tried_first() -> None:
     tried: list[str] = []
 
-    def trying(name: str, wanted: int) -> Specialisation:
+    def trying(name: str, wanted: int) -> Specialization:
         def kernel(table: int) -> int:
             tried.append(name)
             value = ctypes.c_int64.from_address(ctypes.c_size_t.from_address(table).value).value
@@ -222,7 +222,7 @@ def test_an_exception_that_a_kernel_leaves_is_raised() -> None:
 %class = inttoptr i64 {id(ZeroDivisionError)} to ptr
 call void %set(ptr %class, ptr @message)
 ret i64 -1"""
-    call = entry(Specialisation(kernel(text, '@message = constant [3 x i8] c"by\\00"'), 0, [], [], Constant(1)))
+    call = entry(Specialization(kernel(text, '@message = constant [3 x i8] c"by\\00"'), 0, [], [], Constant(1)))
     with pytest.raises(ZeroDivisionError, match="by"):
         call()
 
@@ -269,15 +269,15 @@ def test_what_is_captured_lives_while_the_kernel_calls_python() -> None:
         return len(fresh) - 10
 
     made = KernelType(kernel)
-    specialisation = Specialisation(
+    specialization = Specialization(
         function_address(made), 1, [ListNode([ArrayLeaf(0, FLOAT, (3,))])], [], Constant(0), calls_back=True, keep=made
     )
-    call = entry(specialisation)
+    call = entry(specialization)
     assert call(nested) == 0
     assert during == [0, 1, 2]
 
 
-def test_a_specialisation_that_runs_may_be_removed() -> None:
+def test_a_specialization_that_runs_may_be_removed() -> None:
     def kernel(_: int) -> int:
         call.clear()
         gc.collect()
@@ -285,11 +285,11 @@ def test_a_specialisation_that_runs_may_be_removed() -> None:
 
     made = KernelType(kernel)
     call = entry(
-        Specialisation(function_address(made), 0, [], [OutputType(FLOAT, (2,))], TupleOf([Output(0)]), keep=made)
+        Specialization(function_address(made), 0, [], [OutputType(FLOAT, (2,))], TupleOf([Output(0)]), keep=made)
     )
     del made
     assert call()[0].shape == (2,)
-    assert not call.specialisations
+    assert not call.specializations
     with pytest.raises(Missed):
         call()
 
@@ -325,7 +325,7 @@ def test_eight_threads(heavy: bool) -> None:
     assert sum(call.calls.values()) == 8 * turns * 2
 
 
-def test_specialisations_come_and_go_while_threads_call() -> None:
+def test_specializations_come_and_go_while_threads_call() -> None:
     argument = {"a": np.arange(3.0)}
     model = copying(argument, heavy=True)
     expected = argument["a"]
@@ -345,7 +345,7 @@ def test_specialisations_come_and_go_while_threads_call() -> None:
         number = call.add(model)
         call.add(copying({"b": 1.0}))
         call.remove(number)
-        if len(call.specialisations) > 3:
+        if len(call.specializations) > 3:
             call.clear()
     stop.set()
     for thread in threads:
@@ -374,7 +374,7 @@ def test_another_thread_runs_while_a_heavy_kernel_does() -> None:
 
 def test_dict_nodes_that_are_not_read() -> None:
     unread = DictNode({"a": ArrayLeaf(None, FLOAT, (3,)), "b": NumberLeaf(None, int)})
-    call = entry(Specialisation(echo(), 0, [unread], [], Constant("done")))
+    call = entry(Specialization(echo(), 0, [unread], [], Constant("done")))
     assert call({"a": np.ones(3), "b": 1}) == "done"
     with pytest.raises(Missed):
         call({"a": np.ones(4), "b": 1})

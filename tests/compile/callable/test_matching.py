@@ -1,4 +1,4 @@
-"""Which calls a specialisation takes: exactly those that the Python version of the walk takes."""
+"""Which calls a specialization takes: exactly those that the Python version of the walk takes."""
 
 import pickle
 import sys
@@ -23,7 +23,7 @@ from adjoint.compile.callable import (
     Output,
     OutputType,
     Same,
-    Specialisation,
+    Specialization,
     TupleOf,
     reference,
 )
@@ -216,7 +216,7 @@ def test_number_of_arguments_and_keywords() -> None:
     ],
 )
 def test_static_values(value: Any, equal: Any, others: list[Any]) -> None:
-    call = entry(Specialisation(echo(), 0, [Equal(value)], [], TupleOf([])))
+    call = entry(Specialization(echo(), 0, [Equal(value)], [], TupleOf([])))
     assert call(value) == ()
     assert call(equal) == ()
     for other in others:
@@ -226,14 +226,14 @@ def test_static_values(value: Any, equal: Any, others: list[Any]) -> None:
 
 def test_static_objects_are_compared_by_identity() -> None:
     one, other = [1], [1]
-    call = entry(Specialisation(echo(), 0, [Same(one)], [], TupleOf([])))
+    call = entry(Specialization(echo(), 0, [Same(one)], [], TupleOf([])))
     assert call(one) == ()
     with pytest.raises(Missed):
         call(other)
 
 
-def captured(what: Any) -> Specialisation:
-    return Specialisation(echo(24), 1, [], [OutputType(FLOAT, (3,))], TupleOf([Output(0)]), captured=[what])
+def captured(what: Any) -> Specialization:
+    return Specialization(echo(24), 1, [], [OutputType(FLOAT, (3,))], TupleOf([Output(0)]), captured=[what])
 
 
 def test_cells_are_read_at_each_call() -> None:
@@ -264,15 +264,15 @@ def test_an_empty_cell_is_no_match() -> None:
 @pytest.mark.parametrize("dtype", ["O", "U3", ">f8" if np.little_endian else "<f8", "M8[s]", "g", [("a", "f8")]])
 def test_dtypes_that_kernels_cannot_read_are_refused(dtype: Any) -> None:
     with pytest.raises(TypeError, match="cannot be passed"):
-        entry(Specialisation(echo(), 1, [ArrayLeaf(0, np.dtype(dtype), ())], [], TupleOf([])))
+        entry(Specialization(echo(), 1, [ArrayLeaf(0, np.dtype(dtype), ())], [], TupleOf([])))
     with pytest.raises(TypeError, match="cannot be passed"):
-        entry(Specialisation(echo(), 0, [], [OutputType(np.dtype(dtype), ())], TupleOf([])))
+        entry(Specialization(echo(), 0, [], [OutputType(np.dtype(dtype), ())], TupleOf([])))
 
 
 @pytest.mark.parametrize("kind", [np.longdouble, np.floating, str, object])
 def test_classes_of_numbers_that_kernels_cannot_read_are_refused(kind: Any) -> None:
     with pytest.raises(TypeError, match="cannot be passed"):
-        entry(Specialisation(echo(), 1, [NumberLeaf(0, kind)], [], TupleOf([])))
+        entry(Specialization(echo(), 1, [NumberLeaf(0, kind)], [], TupleOf([])))
 
 
 def test_globals_are_read_at_each_call() -> None:
@@ -284,7 +284,7 @@ def test_globals_are_read_at_each_call() -> None:
     del names["weights"]
     with pytest.raises(Missed):
         call()
-    flag = entry(Specialisation(echo(), 0, [], [], TupleOf([]), captured=[Global(names, "mode", Equal("a"))]))
+    flag = entry(Specialization(echo(), 0, [], [], TupleOf([]), captured=[Global(names, "mode", Equal("a"))]))
     assert flag() == ()
     names["mode"] = "b"
     with pytest.raises(Missed):
@@ -295,8 +295,8 @@ def test_context_variables_are_read_at_each_call() -> None:
     running: ContextVar[Any] = ContextVar("running", default=None)
     unset: ContextVar[Any] = ContextVar("unset")
     mark = object()
-    call = entry(Specialisation(echo(), 0, [], [], TupleOf([]), captured=[Current(running, Same(None))]))
-    marked = entry(Specialisation(echo(), 0, [], [], TupleOf([]), captured=[Current(unset, Same(mark))]))
+    call = entry(Specialization(echo(), 0, [], [], TupleOf([]), captured=[Current(running, Same(None))]))
+    marked = entry(Specialization(echo(), 0, [], [], TupleOf([]), captured=[Current(unset, Same(mark))]))
     before = sys.getrefcount(mark)
     assert call() == ()
     token = running.set(1)
@@ -342,11 +342,11 @@ trees = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(st.lists(trees, max_size=3), st.lists(trees, max_size=3))
 def test_random_trees_as_in_python(model: list[Any], other: list[Any]) -> None:
-    specialisation = copying(*model)
-    call = entry(specialisation)
+    specialization = copying(*model)
+    call = entry(specialization)
     for args in (model, other):
         try:
-            reference.matched(specialisation, args, {})
+            reference.matched(specialization, args, {})
             expected = True
         except reference.Other:
             expected = False

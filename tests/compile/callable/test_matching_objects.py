@@ -15,7 +15,7 @@ from adjoint.compile.callable import (
     ObjectNode,
     Output,
     OutputType,
-    Specialisation,
+    Specialization,
     reference,
 )
 from tests.compile.callable.kernels import FLOAT, Missed, echo, entry
@@ -34,7 +34,7 @@ class Slotted:
 
 def test_objects_by_their_attributes() -> None:
     node = ObjectNode(Thing, {"x": ArrayLeaf(0, FLOAT, (3, 4)), "name": Equal("a")})
-    made = Specialisation(
+    made = Specialization(
         echo(X.nbytes), 1, [node], [OutputType(FLOAT, (3, 4))], Output(0), workspace=None, context=None
     )
     reference.check(made)
@@ -60,7 +60,7 @@ def test_objects_by_their_attributes() -> None:
 
 def test_attributes_that_the_object_alone_holds() -> None:
     node = ObjectNode(Thing, {"x": NumberLeaf(0, float)})
-    call = entry(Specialisation(echo(8), 1, [node], [OutputType(FLOAT, ())], Output(0), workspace=None, context=None))
+    call = entry(Specialization(echo(8), 1, [node], [OutputType(FLOAT, ())], Output(0), workspace=None, context=None))
     thing = Thing()
     for k in range(1000):
         thing.x = k + 0.5
@@ -88,7 +88,7 @@ def test_a_function_as_it_is_defined() -> None:
             ("__defaults__", None),
         ):
             captured = [Fixed(function, Defined(*now))]
-            made = Specialisation(
+            made = Specialization(
                 echo(8), 1, [NumberLeaf(0, float)], [OutputType(FLOAT, ())], Output(0), captured=captured
             )
             call = entry(made)

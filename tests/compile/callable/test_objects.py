@@ -114,7 +114,7 @@ def test_cycles_are_collected() -> None:
     assert [r() for r in references] == [None, None]
 
 
-def test_specialisations_are_freed_with_the_entry() -> None:
+def test_specializations_are_freed_with_the_entry() -> None:
     class Token:
         pass
 
@@ -180,11 +180,11 @@ def test_subclasses_add_methods() -> None:
         type("Loose", (Entry,), {})
 
 
-def test_numbers_count_on_when_specialisations_are_removed() -> None:
+def test_numbers_count_on_when_specializations_are_removed() -> None:
     call = entry(copying(X), copying(1.0))
     call.remove(0)
     assert call.add(copying("a")) == 2
-    assert list(call.specialisations) == [1, 2]
+    assert list(call.specializations) == [1, 2]
     with pytest.raises(Missed):
         call(X)
 

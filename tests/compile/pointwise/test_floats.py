@@ -1,4 +1,4 @@
-"""Neighbours, exponents and steps agree with NumPy in every bit."""
+"""Neighbors, exponents and steps agree with NumPy in every bit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from adjoint.ops.elementwise.pointwise import BY_NAME
 from tests.support.element_kernels import Kernels, check, grid, special_values
 
 
-def test_neighbours_and_signs() -> None:
+def test_neighbors_and_signs() -> None:
     kernels = Kernels()
     for name in ("copysign", "nextafter", "heaviside", "spacing"):
         op = BY_NAME[name]

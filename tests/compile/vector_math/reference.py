@@ -168,7 +168,7 @@ def both_signs(x: np.ndarray) -> np.ndarray:
 
 
 def around(x: Any, dtype: str, steps: int = 3) -> np.ndarray:
-    """Numbers and their neighbours."""
+    """Numbers and their neighbors."""
     x = np.atleast_1d(np.asarray(x, dtype))
     found = [x]
     for direction in (-np.inf, np.inf):

@@ -37,7 +37,7 @@ def test_digits_of_two_over_pi() -> None:
 
 @pytest.mark.parametrize("width", [1, 4, 8])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_neighbours_keep_their_value(dtype: str, width: int) -> None:
+def test_neighbors_keep_their_value(dtype: str, width: int) -> None:
     """One huge lane changes nothing in the others."""
     x = np.linspace(-9, 9, 64).astype(dtype)
     mixed = x.copy()

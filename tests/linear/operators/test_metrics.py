@@ -35,7 +35,7 @@ def test_gradients_under_transformations():
 
 
 def test_the_natural_gradient_does_not_depend_on_the_parameters():
-    """Steepest descent in the Fisher metric is the same direction of distributions in any parametrisation."""
+    """Steepest descent in the Fisher metric is the same direction of distributions in any parametrization."""
     probabilities = lambda logits: np.exp(logits - np.log(np.sum(np.exp(logits))))
     target = np.array([0.2, 0.5, 0.3])
     loss = lambda p: np.sum((p - target) ** 2 * np.array([1.0, 2.0, 5.0]))

@@ -37,7 +37,7 @@ def test_compiled_functions_keep_quiet_in_it(capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_colourings_are_shown_too(capsys):
+def test_colorings_are_shown_too(capsys):
     with ad.progress.showing():
         ad.sparse.jacobian(lambda x: x[1:] * x[:-1] + x[1:])(np.ones(30))
-    assert "colouring: " in capsys.readouterr().err
+    assert "coloring: " in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Linear equations beyond the contract: cost, reuse of one factorisation, exactness, lanes, symbolic shapes."""
+"""Linear equations beyond the contract: cost, reuse of one factorization, exactness, lanes, symbolic shapes."""
 
 import numpy as np
 import pytest

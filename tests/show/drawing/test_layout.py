@@ -42,7 +42,7 @@ def test_a_layout_has_no_overlaps_and_arrows_go_down_through_each_layer(graph):
         assert ranks == list(range(ranks[0], ranks[0] + len(ranks)))
         assert all(item >= boxes for item in route[1:-1])
         label = arrangement.label(k)
-        assert (label is not None) == arrow.labelled
+        assert (label is not None) == arrow.labeled
         if label is not None:  # nobody else runs through a label
             assert sum(label in other for other in arrangement.routes) == 1
     again = arranged(boxes, arrows)

@@ -18,7 +18,7 @@ from adjoint.base.source import user_facing
 from adjoint.ops.control.base import Cond
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.generators import Held
 
@@ -51,7 +51,7 @@ def cond(
             f"cond: the predicate must be one truth value; it has shape {np.shape(predicate)}. Use np.where to choose "
             "by element."
         )
-    if not isinstance(predicate, Traced) or predicate._trace.counts:
+    if not isinstance(predicate, Tracer) or predicate._trace.counts:
         return (true_branch if predicate else false_branch)(*operands)
     holds: Any = predicate
     index = np.where(holds if holds.dtype.kind == "b" else np.not_equal(holds, 0), 0, 1)
@@ -73,7 +73,7 @@ def switch(index: tree.Tree, branches: Sequence[Callable[..., tree.Tree]], *oper
             f"switch: the index must be one integer; it has shape {np.shape(index)}. Map it with ad.vmap, or "
             "use np.select."
         )
-    if not isinstance(index, Traced) or index._trace.counts:
+    if not isinstance(index, Tracer) or index._trace.counts:
         chosen: Any = index
         return branches[min(max(operator.index(chosen), 0), len(branches) - 1)](*operands)
     if index.dtype.kind not in "iu":
@@ -113,7 +113,7 @@ def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], ope
     return result
 
 
-def _with_inputs(program: Program, own: int, start: int, captured: Sequence[Traced]) -> Program:
+def _with_inputs(program: Program, own: int, start: int, captured: Sequence[Tracer]) -> Program:
     """The program with the captured values of all branches as inputs, of which it reads its own."""
     kinds = types_of(captured)
     mine = range(start, start + len(program.inputs) - own)

@@ -29,7 +29,7 @@ from adjoint.ops.control.progress_effects import told
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.ops.elementwise.weak_types import Weaken
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.arguments import fresh
 from adjoint.transform.generators import Held
@@ -218,7 +218,7 @@ def fori_loop(
         check_carry(name, structure, types, after, types_of(result))
         return new  # itself: random generators in it are those that were handed in
 
-    if not isinstance(lower, Traced) and not isinstance(upper, Traced):
+    if not isinstance(lower, Tracer) and not isinstance(upper, Tracer):
         start, stop = _bound("lower", lower), _bound("upper", upper)
         if stop - start > MOST_LISTED and not isinstance(checkpoint, Invertible):  # whose inverse knows no counter
             count = lambda state, _: ((state[0] + 1, turn(*state)), None)
@@ -226,7 +226,7 @@ def fori_loop(
             return _scan(name, count, state, None, stop - start, False, checkpoint, progress)[0][1]
         turns = np.arange(start, max(start, stop))
         return _scan(name, lambda c, i: (turn(i, c), None), init, turns, None, False, checkpoint, progress)[0]
-    first = lower if isinstance(lower, Traced) else np.int64(lower)
+    first = lower if isinstance(lower, Tracer) else np.int64(lower)
     goes_on, step = lambda state: state[0] < upper, lambda state: (state[0] + 1, turn(*state))
     return _while(name, goes_on, step, (first, init), checkpoint, progress)[1]
 

@@ -11,17 +11,17 @@ from typing import Any
 
 from adjoint import tree
 from adjoint.base.errors import UnsupportedError
-from adjoint.program.trace import Traced, live_trace, outside_of, primal
+from adjoint.program.trace import Tracer, live_trace, outside_of, primal
 
 __all__ = ["Box", "getval", "isbox", "nothing_traced", "notrace_primitive"]
 
 
-class _AnyTraced(type):
+class _AnyTracer(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Traced)
+        return isinstance(instance, Tracer)
 
 
-class Box(metaclass=_AnyTraced):
+class Box(metaclass=_AnyTracer):
     """A traced value: `isinstance(x, Box)` says whether a derivative may go with x."""
 
     @classmethod
@@ -34,7 +34,7 @@ class Box(metaclass=_AnyTraced):
 
 def isbox(x: Any) -> bool:
     """Whether x is traced."""
-    return isinstance(x, Traced)
+    return isinstance(x, Tracer)
 
 
 def getval(x: Any) -> Any:

@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 
 __all__ = ["dict", "isinstance", "list", "tuple", "type"]
 
 
 def type(x: Any) -> Any:  # noqa: A001
     """The type of the value behind x: an array, or a NumPy number."""
-    if builtins.isinstance(x, Traced):
+    if builtins.isinstance(x, Tracer):
         return np.ndarray if x.shape else x.dtype.type
     return builtins.type(x)
 
 
 def isinstance(x: Any, kinds: Any) -> bool:  # noqa: A001
     """Whether the value behind x is one of these."""
-    if builtins.isinstance(x, Traced) and not builtins.isinstance(x, kinds):
+    if builtins.isinstance(x, Tracer) and not builtins.isinstance(x, kinds):
         return issubclass(type(x), kinds)
     return builtins.isinstance(x, kinds)

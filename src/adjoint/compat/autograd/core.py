@@ -26,7 +26,7 @@ from adjoint.compat.autograd.extend import (
     primitive,
 )
 from adjoint.compat.autograd.vspaces import VSpace, vspace
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 
 __all__ = [
     "Box",
@@ -61,7 +61,7 @@ def fitting(g: Any, example: Any) -> Any:
     """A tangent or cotangent as an array of the type of what it belongs to, where that loses nothing."""
 
     def fit(leaf: Any, like: Any) -> Any:
-        if isinstance(leaf, Traced) or not hasattr(like, "dtype"):
+        if isinstance(leaf, Tracer) or not hasattr(like, "dtype"):
             return leaf
         array = np.asarray(leaf)
         return array.astype(like.dtype) if np.can_cast(array.dtype, like.dtype, "same_kind") else array

@@ -25,7 +25,7 @@ from adjoint.base.errors import RuleError, TraceError, UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.compat.autograd.boxes import Box, nothing_traced, notrace_primitive
 from adjoint.compat.autograd.vspaces import VSpace, vspace
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 
 __all__ = [
     "Box",
@@ -66,10 +66,10 @@ def conjugated(x: Any) -> Any:
 
 def is_moving(value: Any) -> bool:
     """Whether a value, or anything in a container, is traced."""
-    if isinstance(value, Traced):
+    if isinstance(value, Tracer):
         return True
     if isinstance(value, list | tuple | dict):
-        return any(isinstance(leaf, Traced) for leaf in tree.leaves(value))
+        return any(isinstance(leaf, Tracer) for leaf in tree.leaves(value))
     return False
 
 

@@ -1,7 +1,7 @@
 """Calls at C speed: matching the arguments, running a kernel and building the result are machine code."""
 
 from adjoint.compile.callable.objects import Entry, fast_class
-from adjoint.compile.callable.specialisation import (
+from adjoint.compile.callable.specialization import (
     ArrayLeaf,
     Build,
     Captured,
@@ -24,7 +24,7 @@ from adjoint.compile.callable.specialisation import (
     OutputType,
     Passed,
     Same,
-    Specialisation,
+    Specialization,
     TupleNode,
     TupleOf,
 )

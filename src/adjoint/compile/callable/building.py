@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from adjoint.compile.callable.layout import BUILD, OUTPUT, SPECIALISATION, Action, Facts
+from adjoint.compile.callable.layout import BUILD, OUTPUT, SPECIALIZATION, Action, Facts
 from adjoint.compile.callable.writing import (
     NULL,
     ONE,
@@ -35,15 +35,15 @@ def write_drop(module: Module) -> None:
 
 
 def write_make_outputs(module: Module, facts: Facts) -> None:
-    """make_outputs(specialisation, frame): new arrays, and their data in the table; false when memory is out."""
+    """make_outputs(specialization, frame): new arrays, and their data in the table; false when memory is out."""
     f = Function(module, "make_outputs", ["ptr", "ptr"], "i1", attributes="alwaysinline nounwind")
     spec, frame = f.params
     module.parts["adjoint_numpy_array_type"] = "@adjoint_numpy_array_type = external global i8"
     array_type = Value("@adjoint_numpy_array_type", "ptr")
-    made = at(f, frame, word(f, spec, SPECIALISATION, "made_at"))
-    slots = f.element(frame, word(f, spec, SPECIALISATION, "output_slot"), "ptr")
-    outputs = word(f, spec, SPECIALISATION, "output_list", "ptr")
-    with f.loop(ZERO, word(f, spec, SPECIALISATION, "outputs")) as i:
+    made = at(f, frame, word(f, spec, SPECIALIZATION, "made_at"))
+    slots = f.element(frame, word(f, spec, SPECIALIZATION, "output_slot"), "ptr")
+    outputs = word(f, spec, SPECIALIZATION, "output_list", "ptr")
+    with f.loop(ZERO, word(f, spec, SPECIALIZATION, "outputs")) as i:
         output = row(f, outputs, i, OUTPUT)
         scratch = word(f, output, OUTPUT, "scratch")
         array, number, done = (f.new_block(hint) for hint in ("array", "number", "made"))
@@ -84,12 +84,12 @@ def write_make_outputs(module: Module, facts: Facts) -> None:
 
 
 def write_make_numbers(module: Module) -> None:
-    """make_numbers(specialisation, frame): outputs without axes, as NumPy's scalars; false on an error."""
+    """make_numbers(specialization, frame): outputs without axes, as NumPy's scalars; false on an error."""
     f = Function(module, "make_numbers", ["ptr", "ptr"], "i1", attributes="alwaysinline nounwind")
     spec, frame = f.params
-    made = at(f, frame, word(f, spec, SPECIALISATION, "made_at"))
-    outputs = word(f, spec, SPECIALISATION, "output_list", "ptr")
-    with f.loop(ZERO, word(f, spec, SPECIALISATION, "outputs")) as i:
+    made = at(f, frame, word(f, spec, SPECIALIZATION, "made_at"))
+    outputs = word(f, spec, SPECIALIZATION, "output_list", "ptr")
+    with f.loop(ZERO, word(f, spec, SPECIALIZATION, "outputs")) as i:
         output = row(f, outputs, i, OUTPUT)
         scratch = word(f, output, OUTPUT, "scratch")
         with f.when(f.icmp("sge", scratch, ZERO)):
@@ -103,20 +103,20 @@ def write_make_numbers(module: Module) -> None:
 
 
 def write_build(module: Module) -> None:
-    """build(specialisation, frame): the result; null on an error. Outputs that are taken leave a null behind.
+    """build(specialization, frame): the result; null on an error. Outputs that are taken leave a null behind.
 
     A stack machine: outputs, inputs and constants are pushed; a container takes its items from the top.
     """
     f = Function(module, "build", ["ptr", "ptr"], "ptr")
     spec, frame = f.params
-    made = at(f, frame, word(f, spec, SPECIALISATION, "made_at"))
-    objects = at(f, frame, word(f, spec, SPECIALISATION, "objects_at"))
-    stack = at(f, frame, word(f, spec, SPECIALISATION, "stack_at"))
-    builds = word(f, spec, SPECIALISATION, "build_list", "ptr")
+    made = at(f, frame, word(f, spec, SPECIALIZATION, "made_at"))
+    objects = at(f, frame, word(f, spec, SPECIALIZATION, "objects_at"))
+    stack = at(f, frame, word(f, spec, SPECIALIZATION, "stack_at"))
+    builds = word(f, spec, SPECIALIZATION, "build_list", "ptr")
     top = f.allocate("i64", 1, 8)
     f.store(ZERO, top)
     failed = f.new_block("failed")
-    with f.loop(ZERO, word(f, spec, SPECIALISATION, "builds")) as i:
+    with f.loop(ZERO, word(f, spec, SPECIALIZATION, "builds")) as i:
         build = row(f, builds, i, BUILD)
         count = word(f, build, BUILD, "count")
         thing = word(f, build, BUILD, "object", "ptr")

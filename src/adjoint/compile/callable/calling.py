@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from adjoint.compile.callable.building import write_building
-from adjoint.compile.callable.layout import SPECIALISATION, STEP, TABLE, WORD, Facts
+from adjoint.compile.callable.layout import SPECIALIZATION, STEP, TABLE, WORD, Facts
 from adjoint.compile.callable.matching import write_matching
 from adjoint.compile.callable.writing import (
     NULL,
@@ -43,40 +43,40 @@ def module_text(facts: Facts, fields: dict[str, int]) -> str:
 
 
 def write_run(module: Module) -> None:
-    """run(specialisation, args, positional, kwnames, frame, result) -> TAKEN | OTHER | FAILED.
+    """run(specialization, args, positional, kwnames, frame, result) -> TAKEN | OTHER | FAILED.
 
     `result` holds the result (null: an exception is set), or the kernel's status when it FAILED.
     """
     f = Function(module, "run", ["ptr", "ptr", "i64", "ptr", "ptr", "ptr"], "i64")
     spec, args, positional, kwnames, frame, result = f.params
-    steps, step_list = word(f, spec, SPECIALISATION, "steps"), word(f, spec, SPECIALISATION, "step_list", "ptr")
-    objects = at(f, frame, word(f, spec, SPECIALISATION, "objects_at"))
+    steps, step_list = word(f, spec, SPECIALIZATION, "steps"), word(f, spec, SPECIALIZATION, "step_list", "ptr")
+    objects = at(f, frame, word(f, spec, SPECIALIZATION, "objects_at"))
     matched = f.call("match", "i1", step_list, steps, args, positional, kwnames, frame, objects)
     leave_unless(f, matched, OTHER)
     f.store(NULL, result)
     leave_unless(f, f.call("make_outputs", "i1", spec, frame), TAKEN)
-    made = at(f, frame, word(f, spec, SPECIALISATION, "made_at"))
-    outputs = word(f, spec, SPECIALISATION, "outputs")
+    made = at(f, frame, word(f, spec, SPECIALIZATION, "made_at"))
+    outputs = word(f, spec, SPECIALIZATION, "outputs")
 
-    fixed = word(f, spec, SPECIALISATION, "fixed_list", "ptr")
-    slots = f.element(frame, word(f, spec, SPECIALISATION, "fixed_slot"), "ptr")
-    with f.loop(ZERO, word(f, spec, SPECIALISATION, "fixed")) as i:
+    fixed = word(f, spec, SPECIALIZATION, "fixed_list", "ptr")
+    slots = f.element(frame, word(f, spec, SPECIALIZATION, "fixed_slot"), "ptr")
+    with f.loop(ZERO, word(f, spec, SPECIALIZATION, "fixed")) as i:
         set_item(f, slots, i, item(f, fixed, i))
 
     # The workspace belongs to one call at a time: another thread's, or one from within a callback, gets its own.
     own = f.allocate("ptr", 1, 8)
     f.store(NULL, own)
-    workspace_slot = word(f, spec, SPECIALISATION, "workspace_slot")
+    workspace_slot = word(f, spec, SPECIALIZATION, "workspace_slot")
     has_workspace = f.icmp("sge", workspace_slot, ZERO)
     with f.when(has_workspace):
         shared, separate, ready = (f.new_block(hint) for hint in ("shared", "separate", "ready"))
-        f.branch(f.icmp("eq", word(f, spec, SPECIALISATION, "busy"), ZERO), shared, separate)
+        f.branch(f.icmp("eq", word(f, spec, SPECIALIZATION, "busy"), ZERO), shared, separate)
         f.place(shared)
-        set_word(f, spec, SPECIALISATION, "busy", ONE)
-        set_item(f, frame, workspace_slot, word(f, spec, SPECIALISATION, "workspace", "ptr"))
+        set_word(f, spec, SPECIALIZATION, "busy", ONE)
+        set_item(f, frame, workspace_slot, word(f, spec, SPECIALIZATION, "workspace", "ptr"))
         f.jump(ready)
         f.place(separate)
-        size = f.add(word(f, spec, SPECIALISATION, "workspace_bytes"), Value("64", "i64"))
+        size = f.add(word(f, spec, SPECIALIZATION, "workspace_bytes"), Value("64", "i64"))
         memory = outer(f, "PyMem_RawMalloc", size)
         f.store(memory, own)
         without, granted = f.new_block("without"), f.new_block("granted")
@@ -92,12 +92,12 @@ def write_run(module: Module) -> None:
         f.place(ready)
 
     status = f.allocate("i64", 1, 8)
-    holds = f.icmp("ne", word(f, spec, SPECIALISATION, "holds"), ZERO)
+    holds = f.icmp("ne", word(f, spec, SPECIALIZATION, "holds"), ZERO)
     with f.when(holds):
         f.call("hold", "void", step_list, steps, objects)
-    kernel = word(f, spec, SPECIALISATION, "kernel", "ptr")
+    kernel = word(f, spec, SPECIALIZATION, "kernel", "ptr")
     alone, free, done = (f.new_block(hint) for hint in ("alone", "free", "done"))
-    f.branch(f.icmp("eq", word(f, spec, SPECIALISATION, "heavy"), ZERO), alone, free)
+    f.branch(f.icmp("eq", word(f, spec, SPECIALIZATION, "heavy"), ZERO), alone, free)
     f.place(alone)
     f.store(f.call_address(kernel, "i64", frame), status)
     f.jump(done)
@@ -112,7 +112,7 @@ def write_run(module: Module) -> None:
         shared, separate, ready = (f.new_block(hint) for hint in ("shared", "separate", "ready"))
         f.branch(is_null(f, memory), shared, separate)
         f.place(shared)
-        set_word(f, spec, SPECIALISATION, "busy", ZERO)
+        set_word(f, spec, SPECIALIZATION, "busy", ZERO)
         f.jump(ready)
         f.place(separate)
         outer(f, "PyMem_RawFree", memory)
@@ -130,7 +130,7 @@ def write_run(module: Module) -> None:
     f.ret(FAILED)
 
     f.place(good)
-    set_word(f, spec, SPECIALISATION, "hits", f.add(word(f, spec, SPECIALISATION, "hits"), ONE))
+    set_word(f, spec, SPECIALIZATION, "hits", f.add(word(f, spec, SPECIALIZATION, "hits"), ONE))
     with f.when(f.call("make_numbers", "i1", spec, frame)):
         f.store(f.call("build", "ptr", spec, frame), result)
     with f.when(holds):
@@ -155,12 +155,12 @@ def write_hold(module: Module, name: str, change: str) -> None:
 
 
 def write_attempt(module: Module) -> None:
-    """attempt(specialisation, args, positional, keywords, kwnames, result): `run` with a frame, if the counts fit."""
+    """attempt(specialization, args, positional, keywords, kwnames, result): `run` with a frame, if the counts fit."""
     f = Function(module, "attempt", ["ptr", "ptr", "i64", "i64", "ptr", "ptr"], "i64")
     spec, args, positional, keywords, kwnames, result = f.params
-    leave_unless(f, f.icmp("eq", positional, word(f, spec, SPECIALISATION, "positional")), OTHER)
-    leave_unless(f, f.icmp("eq", keywords, word(f, spec, SPECIALISATION, "keywords")), OTHER)
-    size = word(f, spec, SPECIALISATION, "frame_bytes")
+    leave_unless(f, f.icmp("eq", positional, word(f, spec, SPECIALIZATION, "positional")), OTHER)
+    leave_unless(f, f.icmp("eq", keywords, word(f, spec, SPECIALIZATION, "keywords")), OTHER)
+    size = word(f, spec, SPECIALIZATION, "frame_bytes")
     small, large = f.new_block("small"), f.new_block("large")
     f.branch(f.icmp("sle", size, Value(str(ROOM), "i64")), small, large)
     f.place(small)
@@ -286,15 +286,15 @@ def write_call(module: Module, facts: Facts, fields: dict[str, int]) -> None:
         f.place(failed)
         status = f.load("i64", result)
         with f.when(f.icmp("eq", f.load("i64", first_failed), Value("-1", "i64"))):
-            f.store(word(f, spec, SPECIALISATION, "number"), first_failed)
+            f.store(word(f, spec, SPECIALIZATION, "number"), first_failed)
             f.store(status, first_status)
-        retry = f.icmp("ne", word(f, spec, SPECIALISATION, "retry"), ZERO)
+        retry = f.icmp("ne", word(f, spec, SPECIALIZATION, "retry"), ZERO)
         # A negative status is an error and ends the search: it is the one that is reported.
         again = f.binary("and", retry, f.icmp("sgt", status, ZERO))
         stop = f.new_block("stop")
         f.branch(again, following, stop)
         f.place(stop)
-        f.store(word(f, spec, SPECIALISATION, "number"), first_failed)
+        f.store(word(f, spec, SPECIALIZATION, "number"), first_failed)
         f.store(status, first_status)
         f.jump(ended)
         f.place(following)

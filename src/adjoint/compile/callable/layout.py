@@ -41,7 +41,7 @@ OUTPUT = ("dtype", "ndim", "shape", "scratch")  # scratch: where in the frame a 
 
 BUILD = ("action", "object", "count")
 
-SPECIALISATION = (
+SPECIALIZATION = (
     "positional",
     "keywords",
     "steps",
@@ -70,7 +70,7 @@ SPECIALISATION = (
     "number",
 )
 
-TABLE = ("count",)  # then the addresses of the specialisations
+TABLE = ("count",)  # then the addresses of the specializations
 
 
 class Fetch(IntEnum):

@@ -1,4 +1,4 @@
-"""Machine code that matches the objects of a call with what a specialisation expects."""
+"""Machine code that matches the objects of a call with what a specialization expects."""
 
 # pyright: basic
 

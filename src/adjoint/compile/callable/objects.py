@@ -21,7 +21,7 @@ from adjoint.compile import cache, machine
 from adjoint.compile.callable import calling, reference
 from adjoint.compile.callable.layout import Unsupported, facts
 from adjoint.compile.callable.packing import Packed, table
-from adjoint.compile.callable.specialisation import Specialisation
+from adjoint.compile.callable.specialization import Specialization
 from adjoint.compile.callable.writing import symbols
 
 Miss = Callable[["Entry", tuple[Any, ...], dict[str, Any]], Any]
@@ -29,10 +29,10 @@ Failed = Callable[["Entry", int, int, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class Entry:
-    """A callable that runs the first specialisation that takes the call; `miss` answers when there is none.
+    """A callable that runs the first specialization that takes the call; `miss` answers when there is none.
 
-    miss(entry, args, kwargs)                      no specialisation takes the call; its result is the call's result
-    failed(entry, number, status, args, kwargs)    specialisation `number` took it and its kernel gave a status ≠ 0
+    miss(entry, args, kwargs)                      no specialization takes the call; its result is the call's result
+    failed(entry, number, status, args, kwargs)    specialization `number` took it and its kernel gave a status ≠ 0
 
     Subclasses add methods; they say `__slots__ = ()`, since every entry has a `__dict__` of its own.
     """
@@ -60,24 +60,24 @@ class Entry:
         if place is not None:
             ctypes.c_void_p.from_address(id(self) + place).value = _machine_code().address(calling.CALL)
 
-    # Specialisations
+    # Specializations
 
-    def add(self, specialisation: Specialisation) -> int:
+    def add(self, specialization: Specialization) -> int:
         """Take another kind of call; its number. The newest is tried first."""
         number = self._next
-        reference.check(specialisation)
-        self._packed = {**self._packed, number: Packed(specialisation, number)}
+        reference.check(specialization)
+        self._packed = {**self._packed, number: Packed(specialization, number)}
         self._next = number + 1
         self._list()
         return number
 
     def remove(self, number: int) -> None:
-        """Forget one specialisation; calls that run it now end as they would have."""
+        """Forget one specialization; calls that run it now end as they would have."""
         self._packed = {k: packed for k, packed in self._packed.items() if k != number}
         self._list()
 
     def clear(self) -> None:
-        """Forget all specialisations."""
+        """Forget all specializations."""
         self._packed = {}
         self._list()
 
@@ -85,13 +85,13 @@ class Entry:
         self._owner = table(list(self._packed.values())[::-1])
 
     @property
-    def specialisations(self) -> Mapping[int, Specialisation]:
-        """All specialisations by number."""
-        return {number: packed.specialisation for number, packed in self._packed.items()}
+    def specializations(self) -> Mapping[int, Specialization]:
+        """All specializations by number."""
+        return {number: packed.specialization for number, packed in self._packed.items()}
 
     @property
     def calls(self) -> Mapping[int, int]:
-        """How many calls each specialisation has answered."""
+        """How many calls each specialization has answered."""
         return {number: packed.hits for number, packed in self._packed.items()}
 
     # As a Python function
@@ -100,13 +100,13 @@ class Entry:
         first_failed: tuple[int, int] | None = None
         for packed in self._owner[1:]:
             try:
-                status, result = reference.run(packed.specialisation, args, kwargs)
+                status, result = reference.run(packed.specialization, args, kwargs)
             except reference.Other:
                 continue
             if status == 0:
                 packed.count()
                 return result
-            if not (packed.specialisation.retry and status > 0):
+            if not (packed.specialization.retry and status > 0):
                 return self._failed(self, packed.number, status, args, kwargs)
             first_failed = first_failed or (packed.number, status)
         if first_failed:

@@ -1,4 +1,4 @@
-"""A specialisation as the tables that machine code reads."""
+"""A specialization as the tables that machine code reads."""
 
 # pyright: basic
 
@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.compile.callable.layout import (
     BUILD,
     OUTPUT,
-    SPECIALISATION,
+    SPECIALIZATION,
     STEP,
     WORD,
     Action,
@@ -26,7 +26,7 @@ from adjoint.compile.callable.layout import (
     packed,
     words,
 )
-from adjoint.compile.callable.specialisation import (
+from adjoint.compile.callable.specialization import (
     ArrayLeaf,
     Build,
     Cell,
@@ -46,7 +46,7 @@ from adjoint.compile.callable.specialisation import (
     Output,
     Passed,
     Same,
-    Specialisation,
+    Specialization,
     TupleNode,
     TupleOf,
 )
@@ -56,15 +56,15 @@ _PLAIN = {bool, float, complex, int, str, bytes}
 
 
 class Packed:
-    """The tables of one specialisation, and all that they point to."""
+    """The tables of one specialization, and all that they point to."""
 
-    def __init__(self, specialisation: Specialisation, number: int) -> None:
-        self.specialisation, self.number = specialisation, number
+    def __init__(self, specialization: Specialization, number: int) -> None:
+        self.specialization, self.number = specialization, number
         self._kept: list[Any] = []
         self._steps: list[dict[str, int]] = []
         self._nodes: list[Node] = []  # of each step
         self._numbers = count()  # of pieces of scratch
-        self._pack(specialisation)
+        self._pack(specialization)
 
     @property
     def address(self) -> int:
@@ -72,12 +72,12 @@ class Packed:
 
     @property
     def hits(self) -> int:
-        """How many calls this specialisation has answered."""
-        return int(self._words[SPECIALISATION.index("hits")])
+        """How many calls this specialization has answered."""
+        return int(self._words[SPECIALIZATION.index("hits")])
 
     def count(self) -> None:
         """One more call was answered."""
-        self._words[SPECIALISATION.index("hits")] += 1
+        self._words[SPECIALIZATION.index("hits")] += 1
 
     def _pointer(self, thing: object) -> int:
         """An object's address; the object lives as long as this."""
@@ -89,7 +89,7 @@ class Packed:
         self._kept.append(memory)
         return address(memory)
 
-    def _pack(self, s: Specialisation) -> None:
+    def _pack(self, s: Specialization) -> None:
         fixed = [c if isinstance(c, int) else address(c) for c in s.constants]
         self._kept.append(s.constants)
         output_slot = s.inputs
@@ -143,7 +143,7 @@ class Packed:
         holds = (s.heavy or s.calls_back) and any(step.get("hold", 0) for step in self._steps)
         self._words = words(
             packed(
-                SPECIALISATION,
+                SPECIALIZATION,
                 positional=len(s.positional),
                 keywords=len(s.keywords),
                 steps=len(self._steps),
@@ -246,7 +246,7 @@ class Packed:
             raise ValueError(f"entry: a node that is passed on must stand once among the arguments, not {len(found)}x.")
         return found[0]
 
-    def _result(self, s: Specialisation) -> list[dict[str, int]]:
+    def _result(self, s: Specialization) -> list[dict[str, int]]:
         """Actions of a stack machine: the items of a container, then the container."""
         rows = list(self._actions(s.result, len(s.outputs)))
         last = {row["count"]: row for row in rows if row["action"] == Action.SHARE}
@@ -279,6 +279,6 @@ class Packed:
 
 
 def table(owned: Sequence[Packed]) -> tuple[Any, ...]:
-    """The list of specialisations that a call goes through, in order; and they themselves."""
+    """The list of specializations that a call goes through, in order; and they themselves."""
     memory = np.array([len(owned), *[one.address for one in owned]], dtype=np.int64)
     return (memory, *owned)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile.callable.layout import address, is_native, numbers_inside
-from adjoint.compile.callable.specialisation import (
+from adjoint.compile.callable.specialization import (
     ArrayLeaf,
     Build,
     Cell,
@@ -30,14 +30,14 @@ from adjoint.compile.callable.specialisation import (
     OutputType,
     Passed,
     Same,
-    Specialisation,
+    Specialization,
     TupleNode,
     TupleOf,
 )
 
 
 class Other(Exception):
-    """The call is not one that the specialisation takes."""
+    """The call is not one that the specialization takes."""
 
 
 class Matched:
@@ -94,7 +94,7 @@ def _equal(a: Any, b: Any) -> bool:
     return np.array(a).tobytes() == np.array(b).tobytes() if isinstance(a, float | complex) else a == b
 
 
-def check(s: Specialisation) -> None:
+def check(s: Specialization) -> None:
     """Refuse what machine code cannot do, in the same words wherever the call runs."""
     for node in _nodes([*s.positional, *s.keywords.values(), *[c.node for c in s.captured]]):
         if isinstance(node, ArrayLeaf):
@@ -124,7 +124,7 @@ def _nodes(listed: Sequence[Node]) -> list[Node]:
     return found
 
 
-def matched(s: Specialisation, args: Sequence[Any], kwargs: dict[str, Any]) -> Matched:
+def matched(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> Matched:
     """The inputs of a kernel, or Other."""
     _need(len(args) == len(s.positional) and kwargs.keys() == s.keywords.keys())
     found = Matched()
@@ -152,8 +152,8 @@ def matched(s: Specialisation, args: Sequence[Any], kwargs: dict[str, Any]) -> M
     return found
 
 
-def run(s: Specialisation, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[int, Any]:
-    """(0, result), or (status, None); raises Other when the call is not for this specialisation."""
+def run(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[int, Any]:
+    """(0, result), or (status, None); raises Other when the call is not for this specialization."""
     found = matched(s, args, kwargs)
     outputs = [np.empty(o.shape, o.dtype) for o in s.outputs]
     inputs = [address(found.data[i]) if i in found.data else 0 for i in range(s.inputs)]

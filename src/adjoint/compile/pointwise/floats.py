@@ -1,4 +1,4 @@
-"""Floats by their parts: sign, neighbours, exponent, steps."""
+"""Floats by their parts: sign, neighbors, exponent, steps."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.gradients import stop_gradient
 from adjoint.linear.operators.spaces import Space
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.random import default_rng
 
@@ -38,7 +38,7 @@ class Estimate:
     def __repr__(self) -> str:
         cost = f"({self.method}, {self.products} products)"
         leaves = tree.leaves((self.value, self.error))
-        if any(isinstance(leaf, Traced) for leaf in leaves):
+        if any(isinstance(leaf, Tracer) for leaf in leaves):
             return f"Estimate{cost}"
         if all(np.ndim(leaf) == 0 for leaf in leaves) and len(leaves) == 2:
             return f"{leaves[0]:.8g} ± {leaves[1]:.2g} {cost}"

@@ -5,11 +5,11 @@ With an orthonormal basis Q of the range of Y = A Ω and P = I - Q Q*,
     tr A = tr(Q* A Q) + tr(P A P),        diag A = diag(Q Q* A) + diag(P A),
 
 and probes independent of Q estimate the second terms (Hutch++). XTrace and XDiag use each probe for both: without its
-column i, Y has a range whose projection is Q (I - sᵢ sᵢ*) Q*, where sᵢ is the normalised column i of R⁻*, Y = Q R. So
-all leave-one-out estimates come from one factorisation (Meyer et al. 2021; Epperly, Tropp, Webber 2023).
+column i, Y has a range whose projection is Q (I - sᵢ sᵢ*) Q*, where sᵢ is the normalized column i of R⁻*, Y = Q R. So
+all leave-one-out estimates come from one factorization (Meyer et al. 2021; Epperly, Tropp, Webber 2023).
 
 For a fixed Q each estimate is unbiased whatever Q is. So Q and sᵢ have no derivative here: the derivatives of the
-estimates stay unbiased, and nothing is lost where the factorisation has none.
+estimates stay unbiased, and nothing is lost where the factorization has none.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from adjoint.base.source import user_facing
 from adjoint.linear.functions.estimates import products_of
 from adjoint.linear.functions.probes import Estimate, averaged, draw
 from adjoint.ops.linalg.spectral_function import SpectralDerivative
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value
 
 __all__ = ["estimate_logdet", "estimate_trace_of_function", "lanczos"]
@@ -98,7 +98,7 @@ def estimate_logdet(
     ```
     """
     found = _estimated(np.log, A, rng, samples, steps, probes, like, "estimate_logdet")
-    if not isinstance(found.value, Traced) and np.isnan(found.value):
+    if not isinstance(found.value, Tracer) and np.isnan(found.value):
         raise ValueError("estimate_logdet: the map has an eigenvalue that is not positive, so its logarithm has no "
                          "trace. Add a multiple of the identity, or use linear.slogdet for log|det A|.")  # fmt: skip
     return found

@@ -13,7 +13,7 @@ from adjoint import tree
 from adjoint.base.errors import CheckError, ShapeError, TraceError
 from adjoint.linear.operators.facts import FACTS, read
 from adjoint.linear.operators.maps import LinearMap
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 
 __all__ = ["assume", "check_adjoint", "check_facts", "find_facts"]
 
@@ -93,7 +93,7 @@ def find_facts(a: LinearMap, *, rtol: float | None = None) -> LinearMap:
 
 
 def _plain(name: str, a: LinearMap) -> None:
-    if any(isinstance(leaf, Traced) for leaf in tree.leaves(a)):
+    if any(isinstance(leaf, Tracer) for leaf in tree.leaves(a)):
         raise TraceError(
             f"{name} looks at the elements of a map, and inside jit, vmap or a derivative they are not at hand. Call "
             "it outside; inside, say what you know with linear.assume."

@@ -15,13 +15,13 @@ from adjoint.base.errors import ShapeError
 from adjoint.linear.operators.facts import Facts
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.linalg.matrices import factor_dtype, hermitian
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, type_of
 from adjoint.scipy import linalg
 
 __all__ = ["METHODS", "method_for", "solve_dense"]
 
-TRACED: Any = Traced  # as Any: a test against it leaves the value what it was to the type checker
+TRACED: Any = Tracer  # as Any: a test against it leaves the value what it was to the type checker
 METHODS = ("diagonal", "triangular", "orthonormal", "tridiagonal", "cholesky", "lu", "qr")
 
 

@@ -20,7 +20,7 @@ from adjoint.linear.operators.facts import read
 from adjoint.linear.operators.maps import STATIC, LinearMap
 from adjoint.linear.operators.spaces import Space
 from adjoint.linear.operators.stacks import axes_of, check_single
-from adjoint.program.trace import Traced, live_trace
+from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import Value
 
 __all__ = ["Derivative", "Function", "from_function"]
@@ -55,7 +55,7 @@ class Function(LinearMap):
         try:
             return super()._apply_columns(columns)
         except TraceError:  # a function of plain arrays alone: column by column
-            if isinstance(columns, Traced) or columns.shape[1] == 0:
+            if isinstance(columns, Tracer) or columns.shape[1] == 0:
                 raise
             each = [self.target.ravel(self._apply(self.source.unravel(column))) for column in columns.T]
             return np.stack(each, axis=1)
@@ -184,7 +184,7 @@ class Derivative(LinearMap):
         v = self.domain.random(np.random.default_rng(0))
         turned, along = self._apply(tree.map(lambda leaf: 1j * leaf, v)), self._apply(v)
         leaves = [*tree.leaves(turned), *tree.leaves(along)]
-        if any(isinstance(leaf, Traced) for leaf in leaves):
+        if any(isinstance(leaf, Tracer) for leaf in leaves):
             return
         gap = tree.norm(tree.map(lambda p, q: p - 1j * q, turned, along))
         if not gap <= 1e-6 * (tree.norm(turned) + tree.norm(along)):

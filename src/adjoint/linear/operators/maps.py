@@ -32,7 +32,7 @@ from adjoint.linear.operators.spaces import Space
 from adjoint.linear.operators.stacks import check_single, lanes_of
 from adjoint.linear.operators.text import described, html
 from adjoint.ops.arrays.contract import adjoint_matrix
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 __all__ = ["OPERATIONS", "STATIC", "LinearMap", "operation"]
@@ -268,7 +268,7 @@ class LinearMap(ABC):
         """
         if not self.is_structured or "zero" in self.facts:
             return False
-        return "invertible" in self.facts or any(isinstance(leaf, Traced) for leaf in tree.leaves(self))
+        return "invertible" in self.facts or any(isinstance(leaf, Tracer) for leaf in tree.leaves(self))
 
     def _is_structured(self) -> bool:
         return self.is_square and bool(self.facts & {"orthonormal", "diagonal"})

@@ -30,7 +30,7 @@ from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.operations import congruence
 from adjoint.linear.operators.spaces import Space
 from adjoint.linear.operators.structures import diagonal, matrix
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 __all__ = ["Covector", "InnerProduct", "Metric", "adjoint", "differential", "euclidean", "gradient", "inner_product",
@@ -128,7 +128,7 @@ def inner_product(gram: Any) -> InnerProduct:
         _check_gram(gram)
         return InnerProduct(matrix(gram, "positive definite"))
     weights = diagonal(gram)
-    plain = not any(isinstance(leaf, Traced) for leaf in tree.leaves(weights))
+    plain = not any(isinstance(leaf, Tracer) for leaf in tree.leaves(weights))
     if plain and not weights.has("positive definite"):
         raise ValueError(
             "inner_product: some weights are not positive, so ⟨v, v⟩ could be zero or less. Weights are > 0."
@@ -138,7 +138,7 @@ def inner_product(gram: Any) -> InnerProduct:
 
 def _check_gram(gram: Any) -> None:
     """What a glance shows; whether G is positive definite shows when an equation is solved with it."""
-    if isinstance(gram, Traced):
+    if isinstance(gram, Tracer):
         return
     gap, size = np.max(np.abs(gram - gram.conj().T), initial=0.0), np.max(np.abs(gram), initial=0.0)
     if gap > 1e-6 * size or np.any(np.real(np.diagonal(gram)) <= 0):

@@ -18,7 +18,7 @@ from adjoint.linear.operators.facts import Facts
 from adjoint.linear.operators.maps import OPERATIONS, STATIC, LinearMap, operation
 from adjoint.linear.operators.spaces import Space
 from adjoint.ops.arrays.contract import adjoint_matrix
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 __all__ = ["Congruence", "Inverse", "Power", "add", "compose", "congruence", "scale"]
@@ -266,7 +266,7 @@ def scale(factor: Value, a: LinearMap, kind: str | None = None) -> LinearMap:
     kind = kind_of(factor) if kind is None else kind
     if kind == "complex" and a.range.dtype.kind != "c":
         a = OPERATIONS["complexify"](a)
-    return a if kind == "one" and not isinstance(factor, Traced) else Scaled(a, factor, kind)
+    return a if kind == "one" and not isinstance(factor, Tracer) else Scaled(a, factor, kind)
 
 
 @operation("power")
@@ -281,7 +281,7 @@ def kind_of(factor: Value) -> str:
     """What is known of a number: its sign when it is a plain one, else whether it is real."""
     if isinstance(factor, complex) or getattr(factor, "dtype", np.dtype(float)).kind == "c":
         return "complex"
-    if isinstance(factor, Traced) or factor != factor:
+    if isinstance(factor, Tracer) or factor != factor:
         return "real"
     if factor in (1, -1):
         return "one" if factor == 1 else "minus one"

@@ -23,7 +23,7 @@ from adjoint.linear.operators.spaces import Space
 from adjoint.linear.operators.sparse_matrix import SparseMatrix, gathered
 from adjoint.linear.operators.stacks import check_single
 from adjoint.linear.operators.structures import Diagonal, LowRank, Matrix, matrix
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.arguments import plain_value
 
@@ -242,7 +242,7 @@ def black_box(product: Callable[[Value], Value], back: Callable[[Value], Value])
     """A linear function of plain vectors with its adjoint, as something that traced vectors go through."""
 
     def apply(v: Value) -> Value:
-        return product(v) if not isinstance(v, Traced) else ruled(v)
+        return product(v) if not isinstance(v, Tracer) else ruled(v)
 
     def rule(v: Value) -> Any:
         return product(v), lambda ct: (black_box(back, product)(ct),)
@@ -280,4 +280,4 @@ def preconditioner(M: Any, A: Operator, title: str) -> Operator | None:
 
 def is_traced(value: Any) -> bool:
     """Whether some array in a tree is traced."""
-    return any(isinstance(leaf, Traced) for leaf in tree.leaves(value))
+    return any(isinstance(leaf, Tracer) for leaf in tree.leaves(value))

@@ -17,7 +17,7 @@ from adjoint.linear.operators.spaces import Space
 from adjoint.linear.operators.stacks import check_single
 from adjoint.linear.operators.structures import matrix
 from adjoint.numpy.indexing import take
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.arguments import plain_value
 
@@ -47,7 +47,7 @@ class SparseMatrix(LinearMap):
         return f"SparseMatrix ({self.entries.shape[-1]} entries)"
 
     def _plain(self, *values: Value) -> bool:
-        return not any(isinstance(v, Traced) for v in (self.entries, self.rows, self.columns, *values))
+        return not any(isinstance(v, Tracer) for v in (self.entries, self.rows, self.columns, *values))
 
     def _as_sparse(self) -> Any:
         import scipy.sparse

@@ -22,7 +22,7 @@ from adjoint.linear.operators.operations import scale
 from adjoint.linear.operators.spaces import Space
 from adjoint.linear.operators.stacks import axes_of, check_single
 from adjoint.ops.arrays.contract import adjoint_matrix
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.arguments import plain_value
 
@@ -285,7 +285,7 @@ def _as_float(leaf: Any) -> Value:
 
 def _sign(leaves: Sequence[Value]) -> str:
     """What plain elements show: their sign, and whether one can divide by them."""
-    if any(isinstance(leaf, Traced) for leaf in leaves):
+    if any(isinstance(leaf, Tracer) for leaf in leaves):
         return ""
     found = "" if any(leaf.dtype.kind == "c" for leaf in leaves) else _real_sign(leaves)
     if found or not all(np.all(np.abs(leaf) > 0) for leaf in leaves):

@@ -30,7 +30,7 @@ __all__ = ["conjugate_gradients", "minimal_residuals"]
 
 
 def conjugate_gradients(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limits) -> Outcome:
-    """Hestenes and Stiefel: x minimises ½⟨x, A x⟩ - ⟨b, x⟩ over growing Krylov spaces; A positive definite.
+    """Hestenes and Stiefel: x minimizes ½⟨x, A x⟩ - ⟨b, x⟩ over growing Krylov spaces; A positive definite.
 
     α = ⟨r, z⟩ / ⟨p, A p⟩,   x += α p,   r -= α A p,   z = M r,   β = ⟨r, z⟩ / ⟨r, z⟩ before,   p = z + β p
     """
@@ -70,7 +70,7 @@ def conjugate_gradients(A: Flat, M: Flat | None, b: Value, x: Value, limits: Lim
 
 
 def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limits) -> Outcome:
-    """Paige and Saunders: x minimises ‖b - A x‖ over growing Krylov spaces; A symmetric, M positive definite.
+    """Paige and Saunders: x minimizes ‖b - A x‖ over growing Krylov spaces; A symmetric, M positive definite.
 
     Lanczos gives A q = β' v' + α v + β v⁻ (v unscaled by M, q = M v); rotations (c, s) keep the tridiagonal matrix
     triangular, with the diagonal γ and the rows δ, ε above it; the residual itself follows r ← s² r - φ̄ c v'. By

@@ -36,7 +36,7 @@ __all__ = ["generalized_minimal_residuals", "stabilized_biconjugate_gradients"]
 
 
 def generalized_minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limits) -> Outcome:
-    """Saad and Schultz: x minimises ‖b - A x‖ over a Krylov space, whose orthonormal basis V is kept.
+    """Saad and Schultz: x minimizes ‖b - A x‖ over a Krylov space, whose orthonormal basis V is kept.
 
     After `limits.restart` vectors it begins anew from where it is. A M V = V' H with H one row taller. The ω with
     ω H = 0 tells the residual of each step without solving for it: ‖r‖ = ‖r₀‖ / ‖ω‖, ω₀ = 1, ωⱼ₊₁ = -⟨ω, hⱼ⟩ / hⱼ₊₁.

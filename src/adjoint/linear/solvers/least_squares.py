@@ -1,6 +1,6 @@
 """Least squares without a matrix: lsmr, and its derivative by the equations that the solution satisfies.
 
-    x minimises ‖A x - b‖² + damp² ‖x‖²;   r = b - A x:     r + A x = b,   A* r = 0         (A with damp 1 below it)
+    x minimizes ‖A x - b‖² + damp² ‖x‖²;   r = b - A x:     r + A x = b,   A* r = 0         (A with damp 1 below it)
     of all solutions of A x = b, the shortest:                x + A* y = 0,   A x = b         (fewer rows than columns)
 
 Either pair is one symmetric equation, so the derivative is such a pair with other right sides. It takes A to have full
@@ -46,7 +46,7 @@ __all__ = ["least_squares", "lsmr"]
 
 
 def least_squares(A: Flat, At: Flat, b: Value, x0: Value, limits: Limits) -> Outcome:
-    """Fong and Saunders: minimal residuals for A* A x = A* b by bidiagonalisation, β u = A v - α u, α v = A* u - β v.
+    """Fong and Saunders: minimal residuals for A* A x = A* b by bidiagonalization, β u = A v - α u, α v = A* u - β v.
 
     ‖A* r‖ falls from step to step; it ends when that, or the residual itself, is small.
     """

@@ -23,7 +23,7 @@ from adjoint.linear.operators.operator import black_box, is_sparse, is_traced
 from adjoint.linear.operators.spaces import Space
 from adjoint.linear.operators.sparse_matrix import SparseMatrix
 from adjoint.linear.operators.structures import diagonal
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
 
 __all__ = ["block_jacobi", "incomplete_cholesky", "incomplete_lu", "jacobi"]
@@ -101,7 +101,7 @@ def _constant_sparse(A: Any, title: str) -> Any:
     if isinstance(A, LinearMap):
         parts = (A.entries, A.rows, A.columns) if isinstance(A, SparseMatrix) else None
         A = A._as_sparse() if isinstance(A, SparseMatrix) and not is_traced(parts) else A.to_dense()
-    if isinstance(A, Traced):
+    if isinstance(A, Tracer):
         raise TraceError(f"{title}: factorizes a constant matrix by SciPy, and this one is traced. Factorize outside, "
                          "or use jacobi or block_jacobi.")  # fmt: skip
     made: Any = scipy.sparse.csc_array(A)

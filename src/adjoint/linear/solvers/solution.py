@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import SolveError
 from adjoint.debug import check
-from adjoint.program.trace import Traced, primal
+from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import Value
 
 __all__ = [
@@ -72,7 +72,7 @@ class Solution:
     @property
     def status(self) -> Any:
         """How it ended, in a word or two; an array of them after vmap."""
-        if isinstance(self.code, Traced):
+        if isinstance(self.code, Tracer):
             return "not known while the program is traced"
         words = np.array(STATUSES)[np.asarray(self.code)]
         return str(words) if np.ndim(words) == 0 else words
@@ -80,7 +80,7 @@ class Solution:
     @property
     def advice(self) -> str:
         """What to do, in words; empty when it converged."""
-        if isinstance(self.code, Traced):
+        if isinstance(self.code, Tracer):
             return ""
         codes, lanes = np.atleast_1d(np.asarray(self.code)), np.atleast_1d(_known(self.asymmetry))
         line = ASYMMETRIC * float(np.finfo(lanes.dtype).eps) ** 0.5
@@ -93,7 +93,7 @@ class Solution:
 
     def raise_if_failed(self) -> Solution:
         """Itself if it converged, else an error with the advice. Inside a compiled program the check is part of it."""
-        if isinstance(self.code, Traced):
+        if isinstance(self.code, Tracer):
             check(
                 np.all(self.code == CONVERGED),
                 f"{self.method}: the equation was not solved (status {{}} of {_LEGEND}) after {{}} iterations; "
@@ -118,7 +118,7 @@ class Solution:
         )
 
     def __repr__(self) -> str:
-        if isinstance(self.code, Traced):
+        if isinstance(self.code, Tracer):
             return f"Solution({self.method}, traced)"
         if np.ndim(self.code):
             done = int(np.sum(np.asarray(self.code) == CONVERGED))

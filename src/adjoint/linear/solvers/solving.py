@@ -19,7 +19,7 @@ from adjoint.linear.solvers.iteration import either, norm
 from adjoint.linear.solvers.least_squares import lsmr
 from adjoint.linear.solvers.methods import bicgstab, cg, gmres, minres
 from adjoint.linear.solvers.solution import CONVERGED, NOT_POSITIVE, SINGULAR, Solution
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 
 __all__ = ["ITERATIVE", "choose", "solve"]
 
@@ -121,5 +121,5 @@ def _direct(A: Any, b: Any, claims: Facts, method: str | None) -> Solution:
     residual = norm(right - A.range.ravel(A(x)))
     target = float(np.finfo(right.dtype).eps) ** 0.5 * norm(right) if A.is_square else np.inf + 0 * residual
     code = either(residual <= target, CONVERGED, SINGULAR)  # NaN is neither
-    code = np.int64(code) if not isinstance(code, Traced) else code
+    code = np.int64(code) if not isinstance(code, Tracer) else code
     return Solution(x, code, np.int64(0), residual, target, 0 * residual, None, name)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 
@@ -33,7 +33,7 @@ class Files:
 
     def kept(self, value: Value) -> Value:
         """A value, in a file; one that is not known stays where it is."""
-        if isinstance(value, Traced):
+        if isinstance(value, Tracer):
             known: Any = value
             return known.filed() if hasattr(known, "filed") else known
         array = np.asarray(value)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 SAMPLES = 64  # elements of each array that are compared
@@ -21,7 +21,7 @@ ALLOWED = 0.25  # of the digits may be lost: differences up to eps ** ALLOWED, r
 
 def sampled(state: Sequence[Value]) -> list[Any]:
     """Some elements of every plain array of a state; None for others."""
-    return [None if isinstance(x, Traced) else _some(x) for x in state]
+    return [None if isinstance(x, Tracer) else _some(x) for x in state]
 
 
 def _some(x: Value) -> Any:

@@ -26,7 +26,7 @@ from adjoint.ops.checkpointing.policies import Mark
 from adjoint.ops.elementwise.pointwise import Ufunc
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.record import record_program
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
 
 
@@ -126,7 +126,7 @@ class _Solver:
     def _plain(self, atom: Atom) -> Value:
         """An index, which must not depend on values that are not known yet."""
         value = self._value(atom)
-        if isinstance(value, Traced):
+        if isinstance(value, Tracer):
             raise RuleError("reversible: an index is computed from the values. Give inverse=….")
         return value
 

@@ -10,7 +10,7 @@ from adjoint.program.types import Value
 
 
 def prefixes(combine: Callable[..., list[Value]], xs: list[Value]) -> list[Value]:
-    """By pairing neighbours, scanning the half, and filling in between. The first axis is scanned."""
+    """By pairing neighbors, scanning the half, and filling in between. The first axis is scanned."""
     n = np.shape(xs[0])[0]
     if n < 2:
         return xs

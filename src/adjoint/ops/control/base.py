@@ -19,7 +19,7 @@ from adjoint.program.layout import Strides, compact
 from adjoint.program.op import Op, primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, is_whole, type_of
 
 Flags = tuple[bool, ...]
@@ -109,7 +109,7 @@ def stacked(rows: Sequence[Value], kind: ArrayType) -> Value:
     Where their sizes are known only now (turns of a loop inside), shorter ones end in zeros.
     """
     shapes = [np.shape(r) for r in rows]
-    if any(isinstance(r, Traced) for r in rows):
+    if any(isinstance(r, Tracer) for r in rows):
         longest = np.max(np.array(shapes, int).reshape(len(rows), -1), axis=0, initial=0)
         return np.stack([r if s == tuple(longest) else _padded(r, longest) for r, s in zip(rows, shapes, strict=True)])
     if all(isinstance(n, int) for n in kind.shape) or all(s == shapes[0] for s in shapes):
@@ -173,7 +173,7 @@ class Cond(Control):
         return run(self.branches[self.chosen(xs[0])], xs[1:])
 
     def is_determined(self, xs: Sequence[Value]) -> bool:
-        return not isinstance(xs[0], Traced)
+        return not isinstance(xs[0], Tracer)
 
     def result_type(self, *types: ArrayType) -> Any:
         return self.branches[0].output_types
@@ -194,7 +194,7 @@ class Cond(Control):
         index, *operands = xs
         outputs = len(self.branches[0].outputs)
         if mapped[0]:
-            stacked = self._by_groups if not isinstance(index, Traced) else self._by_select
+            stacked = self._by_groups if not isinstance(index, Tracer) else self._by_select
             return [(z, True) for z in stacked(index, operands, tuple(mapped[1:]), trace)]
         forced = (False,) * outputs
         made: list[tuple[Program, Flags]] = []

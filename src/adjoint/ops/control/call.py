@@ -17,7 +17,7 @@ from adjoint.ops.control.base import Control, Guard, Run, active_series, flat_se
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import ArrayType, Value
 
 Runner = Callable[[Program, Sequence[Value]], Sequence[Value]]
@@ -44,7 +44,7 @@ class Call(Control):
         return Call(guard(self.program)), None
 
     def __call__(self, *xs: Value) -> Value:
-        top = max((x._trace for x in xs if isinstance(x, Traced)), key=lambda trace: trace.level, default=None)
+        top = max((x._trace for x in xs if isinstance(x, Tracer)), key=lambda trace: trace.level, default=None)
         written_out = isinstance(top, Record) and top.records
         return tuple(interpret(self.program, xs)) if written_out else bind(self, *xs)
 

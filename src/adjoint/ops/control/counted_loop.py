@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.ops.control.base import Control, Derive, Flags, Guard, active_series, rearranged, stacked, zeros
 from adjoint.program.program import Program
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 
 Higher = Mapping[int, Sequence[Value]]  # derivatives of arguments, by place
@@ -191,8 +191,8 @@ class Columns:
         columns = self.columns
         for j, y in enumerate(ys):
             if columns[j] is None:
-                columns[j] = {} if isinstance(y, Traced) else np.empty((self.length, *np.shape(y)), type_of(y).dtype)
-            elif isinstance(y, Traced) and type(columns[j]) is not dict:  # rows that were put before were plain
+                columns[j] = {} if isinstance(y, Tracer) else np.empty((self.length, *np.shape(y)), type_of(y).dtype)
+            elif isinstance(y, Tracer) and type(columns[j]) is not dict:  # rows that were put before were plain
                 columns[j] = {t: columns[j][t] for t in range(self.length)}
             columns[j][row] = y
 

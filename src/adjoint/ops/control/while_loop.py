@@ -22,7 +22,7 @@ from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Size, Value, type_of
 
 
@@ -51,7 +51,7 @@ class While(Repeated):
         return [*carry, *[stacked([r[j] for r in rows], t) for j, t in enumerate(types)]]
 
     def is_determined(self, xs: Sequence[Value]) -> bool:
-        return not any(isinstance(x, Traced) for x in xs)
+        return not any(isinstance(x, Tracer) for x in xs)
 
     def result_type(self, *types: ArrayType) -> Any:
         carry = [ArrayType(t.shape, t.dtype) for t in self.parts(types)[2]]

@@ -26,10 +26,10 @@ from adjoint.ops.elementwise.pointwise import (
     spread,
 )
 from adjoint.ops.elementwise.work import CHEAP, EXPONENTIAL, FREE, PRODUCT, QUOTIENT, REMAINDER
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
 
-_TRACED: Any = Traced  # as Any: a test against it leaves the value Any
+_TRACED: Any = Tracer  # as Any: a test against it leaves the value Any
 ONE: Factor | None = None  # the partial 1: nothing to multiply with, nothing to keep
 
 

@@ -307,7 +307,7 @@ def unit(x: Value) -> Value:
 
 @primitive
 class PivotOrder(Stacked, Flat):
-    """In which order a QR factorisation with exchanges takes the columns of A[m, n]: order[n], constant nearby."""
+    """In which order a QR factorization with exchanges takes the columns of A[m, n]: order[n], constant nearby."""
 
     def evaluate(self, *xs: Value) -> Value:
         import scipy.linalg

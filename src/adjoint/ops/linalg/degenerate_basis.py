@@ -111,7 +111,7 @@ def beyond(q: Value, rank: int) -> Value:
 
 
 class Framed(OnStacks):
-    """Factors as given, with the derivative that a factorisation has in A; arguments: A, then the factors.
+    """Factors as given, with the derivative that a factorization has in A; arguments: A, then the factors.
 
     To stand before the class of its rules.
     """
@@ -138,12 +138,12 @@ class Framed(OnStacks):
 
 
 class InFrame:
-    """Forward and Taylor mode of a factorisation: in the frame of the first direction, where values coincide."""
+    """Forward and Taylor mode of a factorization: in the frame of the first direction, where values coincide."""
 
     zeros = False  # whether values that are zero count as coinciding
 
     def framed(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
-        """The same factorisation with given factors, and its arguments."""
+        """The same factorization with given factors, and its arguments."""
         raise NotImplementedError
 
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:

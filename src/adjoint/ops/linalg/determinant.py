@@ -46,7 +46,7 @@ from adjoint.ops.linalg.matrices import (
 from adjoint.ops.linalg.solve import Inverse
 from adjoint.program.op import primitive
 from adjoint.program.record import RecordTracer, record_program
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import ArrayType, Value, real_dtype
 
 
@@ -172,7 +172,7 @@ class Cofactors(OnStacks, Differential):
     """
 
     def __call__(self, *xs: Value) -> Value:
-        top = max((x._trace for x in xs if isinstance(x, Traced)), key=lambda trace: trace.level, default=None)
+        top = max((x._trace for x in xs if isinstance(x, Tracer)), key=lambda trace: trace.level, default=None)
         return cofactors(*xs) if top is not None and top.differentiates else bind(self, *xs)
 
     def evaluate(self, *xs: Value) -> Value:
@@ -260,7 +260,7 @@ def _minors(a: Value) -> Value:
 
 def _upper_bound(k: Value) -> int | None:
     """How many singular values vanish at most; None where it is not known yet."""
-    while isinstance(k, Traced):
+    while isinstance(k, Tracer):
         if isinstance(k, RecordTracer):  # a program must serve other values too
             return None
         k = k._value  # (of a stack of lanes, the most in any of them)

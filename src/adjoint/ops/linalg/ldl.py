@@ -65,7 +65,7 @@ class LDL(Stacked, Implicit):
         return (False,), True
 
     def adjoint_of(self, x: Value) -> Value:
-        """xᴴ, or xᵀ for a factorisation that is only symmetric."""
+        """xᴴ, or xᵀ for a factorization that is only symmetric."""
         return adjoint_matrix(x) if self.hermitian else np.swapaxes(x, -1, -2)
 
     def solve(self, low: Value, x: Value) -> Value:

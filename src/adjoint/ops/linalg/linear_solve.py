@@ -20,7 +20,7 @@ from adjoint.ops.control.base import Control, Flags, Guard, Run, active_series, 
 from adjoint.ops.effects import silent
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, Var, interpret
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
 
 BOOL = np.dtype(bool)
@@ -117,7 +117,7 @@ class LinearSolve(Control):
         start = [zeros(t) for t in self.matrix.input_types[self.constants :]]
         out = self(*theta, *own, *right, *start)
         for code in out[self.unknowns : self.unknowns + 1]:
-            if not isinstance(code, Traced) and code.dtype.kind == "i" and np.any(code):
+            if not isinstance(code, Tracer) and code.dtype.kind == "i" and np.any(code):
                 warnings.warn(
                     "A linear equation that a derivative needs was not solved to the accuracy asked for (code "
                     f"{np.max(code)}), so the derivative is not exact. Look at the status of the solution itself; give "
@@ -186,7 +186,7 @@ class LinearSolve(Control):
     ) -> None:
         """⟨b̄, b⟩ = ⟨x, x̄⟩ where A x = b, A b̄ = x̄ and A is symmetric, up to the residuals r, s of the two equations."""
         x_bar = [zeros(t) if c is None else c for c, t in zip(x_bar, self.matrix.output_types, strict=True)]
-        if any(isinstance(v, Traced) for v in (*theta, *b, *x, *x_bar, *b_bar)):
+        if any(isinstance(v, Tracer) for v in (*theta, *b, *x, *x_bar, *b_bar)):
             return
         with np.errstate(all="ignore"):
             r = [_minus(u, v) for u, v in zip(b, interpret(self.matrix, [*theta, *x]), strict=True)]

@@ -17,7 +17,7 @@ from adjoint.ops.calculus import fit
 from adjoint.program.layout import Strides, compact
 from adjoint.program.op import Op
 from adjoint.program.record import RecordTracer
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, result_dtype, type_of
 
 FLOAT64 = np.dtype(np.float64)
@@ -75,12 +75,12 @@ class Stacked(Op):
 
 def is_plain(x: Value) -> bool:
     """Whether a value is an array of NumPy's own, so that a rule may look at it."""
-    return not isinstance(x, Traced)
+    return not isinstance(x, Tracer)
 
 
 def is_final(x: Value) -> bool:
     """Whether nothing will be differentiated again: a plain array, or what stands for one."""
-    return not isinstance(x, Traced) or x._trace.counts  # pyright: ignore[reportPrivateUsage]
+    return not isinstance(x, Tracer) or x._trace.counts  # pyright: ignore[reportPrivateUsage]
 
 
 def diagonal(x: Value) -> Value:
@@ -205,7 +205,7 @@ def each_matrix(op: Op, call: Callable[..., Any], xs: Sequence[Value], *, or_nan
 
 def underlying(x: Value) -> Value:
     """The plain array that a value holds, all lanes of it; None where a program is being written for other values."""
-    while isinstance(x, Traced):
+    while isinstance(x, Tracer):
         if isinstance(x, RecordTracer):
             return None
         x = x._value  # pyright: ignore[reportPrivateUsage]
@@ -214,7 +214,7 @@ def underlying(x: Value) -> Value:
 
 def is_counted(x: Value) -> bool:
     """Whether a value has no elements and stands for an array that has: its memory is counted, whatever they are."""
-    while isinstance(x, Traced):
+    while isinstance(x, Tracer):
         if x._trace.counts:  # pyright: ignore[reportPrivateUsage]
             return True
         x = x._value  # pyright: ignore[reportPrivateUsage]

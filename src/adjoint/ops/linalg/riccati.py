@@ -26,7 +26,7 @@ _solve = Solve()
 
 @primitive
 class Riccati(Implicit):
-    """The stabilising X = Xᴴ of F = 0, for A[n, n], B[n, m], Q[n, n], R[m, m], E[n, n], S[n, m]:
+    """The stabilizing X = Xᴴ of F = 0, for A[n, n], B[n, m], Q[n, n], R[m, m], E[n, n], S[n, m]:
 
         F = Aᴴ X E + Eᴴ X A - Gᴴ H⁻¹ G + Q,    G = Bᴴ X E + Sᴴ,    H = R              (continuous)
         F = Aᴴ X A - Eᴴ X E - Gᴴ H⁻¹ G + Q,    G = Bᴴ X A + Sᴴ,    H = R + Bᴴ X B     (discrete)

@@ -56,7 +56,7 @@ class Equations(Implicit):
 
     def evaluate(self, *xs: Value) -> Value:
         a, b = xs
-        if a.ndim == 2 and b.ndim > 2 and b.shape[-2] == a.shape[-1]:  # one factorisation for the whole stack
+        if a.ndim == 2 and b.ndim > 2 and b.shape[-2] == a.shape[-1]:  # one factorization for the whole stack
             return from_columns(self.solve(a, as_columns(b)), b.shape)
         return self.solve(a, b)
 

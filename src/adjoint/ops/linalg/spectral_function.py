@@ -25,7 +25,7 @@ from adjoint.ops.calculus import Differential, fit, total
 from adjoint.ops.elementwise.pointwise import aligned
 from adjoint.ops.linalg.matrices import check_square, factor_dtype, to_factor_dtype
 from adjoint.program.op import primitive
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, real_dtype
 
 TERMS = 12  # of the Taylor series that stands for a divided difference of close arguments
@@ -42,7 +42,7 @@ def expand_with(expansion: Expansion) -> None:
 def applied(function: Callable[..., Any], x: Value) -> Value:
     """f(x) for a plain vector."""
     y = function(x)
-    if isinstance(y, Traced):
+    if isinstance(y, Tracer):
         raise TraceError(
             "funm: the function closes over a traced value. Give its parameters as plain numbers, or write f(A) with "
             "expm, logm and products, which take traced values."

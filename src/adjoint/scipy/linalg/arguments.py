@@ -9,13 +9,13 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.op import Op
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value
 
 
 def array(x: Any) -> Value:
     """A traced value as it is, anything else as an array; lists of traced values are stacked."""
-    if isinstance(x, Traced):
+    if isinstance(x, Tracer):
         return x
     if holds_traced(x):
         return np.stack([array(part) for part in x])
@@ -24,7 +24,7 @@ def array(x: Any) -> Value:
 
 def holds_traced(x: Any) -> bool:
     """Whether a value, or anything in a list or tuple, is traced."""
-    return isinstance(x, Traced) or (isinstance(x, list | tuple) and any(map(holds_traced, x)))
+    return isinstance(x, Tracer) or (isinstance(x, list | tuple) and any(map(holds_traced, x)))
 
 
 def inexact(x: Any) -> Value:

@@ -52,10 +52,10 @@ def _riccati(op: Riccati, a: Any, b: Any, q: Any, r: Any, e: Any, s: Any) -> Val
 
 
 def solve_continuous_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Value:
-    """The stabilising x with aᴴ x e + eᴴ x a - (eᴴ x b + s) r⁻¹ (bᴴ x e + sᴴ) + q = 0; e = 1, s = 0 if not given."""
+    """The stabilizing x with aᴴ x e + eᴴ x a - (eᴴ x b + s) r⁻¹ (bᴴ x e + sᴴ) + q = 0; e = 1, s = 0 if not given."""
     return _riccati(Riccati(discrete=False, balanced=bool(balanced)), a, b, q, r, e, s)
 
 
 def solve_discrete_are(a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True) -> Value:
-    """The stabilising x with aᴴ x a - eᴴ x e - (aᴴ x b + s) (r + bᴴ x b)⁻¹ (bᴴ x a + sᴴ) + q = 0."""
+    """The stabilizing x with aᴴ x a - eᴴ x e - (aᴴ x b + s) (r + bᴴ x b)⁻¹ (bᴴ x a + sᴴ) + q = 0."""
     return _riccati(Riccati(discrete=True, balanced=bool(balanced)), a, b, q, r, e, s)

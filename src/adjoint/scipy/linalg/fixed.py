@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.coverage import find
-from adjoint.program.trace import Traced, primal
+from adjoint.program.trace import Tracer, primal
 from adjoint.scipy.linalg.arguments import holds_traced
 
 SIZES = ("dft", "hadamard", "helmert", "hilbert", "invhilbert", "invpascal", "pascal")  # of plain numbers
@@ -47,7 +47,7 @@ def _asked(name: str) -> Callable[..., Any]:
         import scipy.linalg
 
         value = primal(a)
-        if isinstance(value, Traced):
+        if isinstance(value, Tracer):
             raise UnsupportedError(
                 f"{name} was asked of a value that is not known yet, or of a whole batch, at {describe(here())}. "
                 "Ask before jit or vmap, or compare with NumPy: np.all(a == a.T)."

@@ -11,7 +11,7 @@ import scipy.signal
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.signal.convolution import Convolution
-from adjoint.program.trace import Traced, bind
+from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def is_traced(*values: Any) -> bool:
     """Whether a value, or anything in a list, tuple or dict, is traced."""
     return any(
-        isinstance(v, Traced)
+        isinstance(v, Tracer)
         or (isinstance(v, list | tuple) and is_traced(*v))
         or (isinstance(v, dict) and is_traced(*v.values()))
         for v in values
@@ -42,7 +42,7 @@ def array(x: Any) -> Value:
     """A traced value as it is, lists of them stacked; anything else as an array."""
     if isinstance(x, list | tuple) and is_traced(*x):
         return np.stack([array(v) for v in x])
-    return x if isinstance(x, Traced) else np.asarray(x)
+    return x if isinstance(x, Tracer) else np.asarray(x)
 
 
 def floating(x: Any) -> Value:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.signal
 
 from adjoint.base.errors import ControlFlowError
-from adjoint.program.trace import Traced, primal
+from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import Value
 from adjoint.scipy.signal.along import array, constant, for_traced
 
@@ -16,7 +16,7 @@ from adjoint.scipy.signal.along import array, constant, for_traced
 def _known(call: str, x: Value) -> Any:
     """The numbers themselves: how many peaks there are depends on them."""
     value = primal(x)
-    if isinstance(value, Traced):
+    if isinstance(value, Tracer):
         raise ControlFlowError(
             f"{call}: how many peaks there are depends on values that are not known while a program is recorded or "
             "batch elements run together. Call it outside of ad.jit and ad.vmap, and hand in the places of the peaks."
@@ -30,19 +30,19 @@ def _places(call: str, function: str, data: Any, *args: Any, **options: Any) -> 
 
 @for_traced
 def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> Any:
-    """Places where an element compares with all of its neighbours."""
+    """Places where an element compares with all of its neighbors."""
     return _places("argrelextrema", "argrelextrema", data, comparator, axis, order, mode)
 
 
 @for_traced
 def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> Any:
-    """Places that are larger than their neighbours."""
+    """Places that are larger than their neighbors."""
     return _places("argrelmax", "argrelmax", data, axis, order, mode)
 
 
 @for_traced
 def argrelmin(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> Any:
-    """Places that are smaller than their neighbours."""
+    """Places that are smaller than their neighbors."""
     return _places("argrelmin", "argrelmin", data, axis, order, mode)
 
 
@@ -117,5 +117,5 @@ def _plain_limits(limit: Any) -> Any:
     """Limits decide which peaks there are, and have no derivative."""
     if isinstance(limit, tuple | list):
         return tuple(_plain_limits(v) for v in limit)
-    known = _known("find_peaks", limit) if isinstance(limit, Traced) else limit
+    known = _known("find_peaks", limit) if isinstance(limit, Tracer) else limit
     return known.item() if isinstance(known, np.ndarray) and known.ndim == 0 else known

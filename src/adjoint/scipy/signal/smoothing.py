@@ -85,7 +85,7 @@ def savgol_filter(
     return np.concatenate([first, cut(inner, axis, half, n - half), last], axis=axis)
 
 
-def _neighbours(x: Value, size: tuple[int, ...]) -> Value:
+def _neighbors(x: Value, size: tuple[int, ...]) -> Value:
     """For each element, all that lie in a box around it, as a last axis; zeros beyond the ends."""
     wide = np.pad(x, [(k // 2, k // 2) for k in size])
     windows = np.lib.stride_tricks.sliding_window_view(wide, size)
@@ -103,7 +103,7 @@ def _odd(call: str, size: Any, ndim: int) -> tuple[int, ...]:
 def medfilt(volume: Any, kernel_size: Any = None) -> Value:
     """The median of a box around each element, with zeros beyond the ends."""
     x = floating(volume)
-    return np.median(_neighbours(x, _odd("medfilt", kernel_size, x.ndim)), axis=-1)
+    return np.median(_neighbors(x, _odd("medfilt", kernel_size, x.ndim)), axis=-1)
 
 
 @for_traced
@@ -112,7 +112,7 @@ def medfilt2d(input: Any, kernel_size: Any = 3) -> Value:  # noqa: A002
     x = floating(input)
     if x.ndim != 2:
         raise ValueError(f"medfilt2d: a matrix is needed, got shape {x.shape}.")
-    return np.median(_neighbours(x, _odd("medfilt2d", kernel_size, 2)), axis=-1)
+    return np.median(_neighbors(x, _odd("medfilt2d", kernel_size, 2)), axis=-1)
 
 
 @for_traced
@@ -122,7 +122,7 @@ def order_filter(a: Any, domain: Any, rank: int) -> Value:
     constant("order_filter", domain=domain)
     chosen = np.asarray(domain)
     size = _odd("order_filter", chosen.shape, x.ndim)
-    return np.sort(_neighbours(x, size)[..., np.flatnonzero(chosen)], axis=-1)[..., rank]
+    return np.sort(_neighbors(x, size)[..., np.flatnonzero(chosen)], axis=-1)[..., rank]
 
 
 @for_traced

@@ -368,14 +368,14 @@ def lombscargle(
     w = weights / np.sum(weights)
     angle = freqs * spread_along(x, 0, 2)
     mean = lambda values: np.matmul(w, values)
-    centred = lambda p, q: mean(p * q) - (mean(p) * mean(q) if floating_mean else 0.0)
+    centered = lambda p, q: mean(p * q) - (mean(p) * mean(q) if floating_mean else 0.0)
     c, s = np.cos(angle), np.sin(angle)
     both = mean(c) ** 2 - mean(s) ** 2 if floating_mean else 0.0
     cc = mean(c * c)
-    tau = 0.5 * np.arctan2(2.0 * centred(c, s), 2.0 * cc - 1.0 - both)
+    tau = 0.5 * np.arctan2(2.0 * centered(c, s), 2.0 * cc - 1.0 - both)
     c, s = np.cos(angle - tau), np.sin(angle - tau)
     column = spread_along(y, 0, 2)
-    yc, ys, cc = centred(column, c), centred(column, s), mean(c * c)
+    yc, ys, cc = centered(column, c), centered(column, s), mean(c * c)
     ss = 1.0 - cc
     if floating_mean:
         cc, ss = cc - mean(c) ** 2, ss - mean(s) ** 2
@@ -384,4 +384,4 @@ def lombscargle(
     if kind == "amplitude":
         return (a + 1j * b) * np.exp(1j * tau)
     power = 2.0 * (a * yc + b * ys)
-    return power * (x.shape[0] / 4.0) if kind == "power" else power * (0.5 / centred(y, y))
+    return power * (x.shape[0] / 4.0) if kind == "power" else power * (0.5 / centered(y, y))

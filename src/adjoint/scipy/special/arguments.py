@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import UnsupportedError
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 
 def traced(*values: Any) -> bool:
-    return any(isinstance(v, Traced) or (isinstance(v, list | tuple) and traced(*v)) for v in values)
+    return any(isinstance(v, Tracer) or (isinstance(v, list | tuple) and traced(*v)) for v in values)
 
 
 def array(x: Any) -> Value:
     """A traced value as it is; a list of them stacked; anything else as an array of floats."""
     if isinstance(x, list | tuple) and traced(x):
         return np.stack([array(v) for v in x])
-    x = x if isinstance(x, Traced) else np.asarray(x)
+    x = x if isinstance(x, Tracer) else np.asarray(x)
     return x if x.dtype.kind in "fc" else x.astype(np.float64)
 
 

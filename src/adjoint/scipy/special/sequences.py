@@ -1,4 +1,4 @@
-"""Sequences: Legendre functions of the second kind, parabolic cylinder functions, spheroidal characteristic values."""
+"""Sequences: Legendre functions of the second kind, parabolic cylinder functions, spheroidal characteriztic values."""
 
 # The values may be traced, and SciPy has no types.
 # pyright: basic
@@ -48,7 +48,7 @@ def pbvv_seq(v: Any, x: Any) -> Any:
     return _sequence("pbvv_seq", x, v=v)
 
 
-def _characteristic(name: str, m: Any, n: Any, c: Any) -> Any:
+def _characteriztic(name: str, m: Any, n: Any, c: Any) -> Any:
     constant(f"{name}_seq", m=m, n=n)
     if not traced(c):
         return getattr(scipy.special, f"{name}_seq")(m, n, c)
@@ -59,10 +59,10 @@ def _characteristic(name: str, m: Any, n: Any, c: Any) -> Any:
 
 
 def pro_cv_seq(m: Any, n: Any, c: Any) -> Any:
-    """Characteristic values of prolate spheroidal wave functions of order m and degree m … n."""
-    return _characteristic("pro_cv", m, n, c)
+    """Characteriztic values of prolate spheroidal wave functions of order m and degree m … n."""
+    return _characteriztic("pro_cv", m, n, c)
 
 
 def obl_cv_seq(m: Any, n: Any, c: Any) -> Any:
-    """Characteristic values of oblate spheroidal wave functions of order m and degree m … n."""
-    return _characteristic("obl_cv", m, n, c)
+    """Characteriztic values of oblate spheroidal wave functions of order m and degree m … n."""
+    return _characteriztic("obl_cv", m, n, c)

@@ -1,6 +1,6 @@
 """Horizontal coordinates for ordered layers, after Brandes and Köpf: chains of items stand straight below one another.
 
-Each item is aligned with the median of its neighbours above or below, from the left or from the right. Each of the four
+Each item is aligned with the median of its neighbors above or below, from the left or from the right. Each of the four
 choices gives blocks of aligned items, which are then pushed together as far as their widths allow. The middle of the
 four is taken: what holds for the distances in each of them holds for their medians too.
 """
@@ -12,14 +12,14 @@ from itertools import pairwise
 
 __all__ = ["columns"]
 
-Neighbours = Sequence[Sequence[int]]
+Neighbors = Sequence[Sequence[int]]
 
 
 def columns(
-    layers: Sequence[Sequence[int]], upper: Neighbours, lower: Neighbours, room: Sequence[float], boxes: int,
+    layers: Sequence[Sequence[int]], upper: Neighbors, lower: Neighbors, room: Sequence[float], boxes: int,
     shifts: Mapping[tuple[int, int], float] | None = None,
 ) -> list[float]:  # fmt: skip
-    """The middle of each item, neighbours in a layer being (room + room) / 2 apart at least; the leftmost edge is 0.
+    """The middle of each item, neighbors in a layer being (room + room) / 2 apart at least; the leftmost edge is 0.
 
     Items from number `boxes` on are points of lines: lines through several layers have the right of way. Where a line
     does not join the middles of two items (above, below), `shifts` tells how far the lower middle should stand to the
@@ -33,22 +33,22 @@ def columns(
     found: list[list[float]] = []
     weights = _weights(layers, upper, boxes), _weights(layers[::-1], lower, boxes)
     through = [a + b for a, b in zip(*weights, strict=True)]
-    favourites = _favourites(lower, through), _favourites(upper, through)
+    favorites = _favorites(lower, through), _favorites(upper, through)
     for turned in (False, True):
         rows = [*reversed(layers)] if turned else [*layers]
         near = lower if turned else upper
-        weight, favourite = weights[turned], favourites[turned]
+        weight, favorite = weights[turned], favorites[turned]
         for mirrored in (False, True):
             seen = [[*reversed(row)] for row in rows] if mirrored else rows
             side = -1.0 if mirrored else 1.0
             oriented = {(b, a) if turned else (a, b): side * (-d if turned else d) for (a, b), d in shifts.items()}
-            root, shift = _blocks(seen, near, weight, favourite, conflicts, oriented)
+            root, shift = _blocks(seen, near, weight, favorite, conflicts, oriented)
             x = _pushed(seen, root, shift, room)
             found.append([-value for value in x] if mirrored else x)
     return _middle(found, room)
 
 
-def _weights(layers: Sequence[Sequence[int]], near: Neighbours, boxes: int) -> list[int]:
+def _weights(layers: Sequence[Sequence[int]], near: Neighbors, boxes: int) -> list[int]:
     """How many boxes stand on the longest way to each item: the longer a way, the straighter it should be."""
     weight = [0] * sum(map(len, layers))
     for layer in layers:
@@ -57,12 +57,12 @@ def _weights(layers: Sequence[Sequence[int]], near: Neighbours, boxes: int) -> l
     return weight
 
 
-def _favourites(far: Neighbours, through: Sequence[int]) -> list[int]:
-    """Of each item, the neighbour that the longest way goes on to; -1 when there are several."""
+def _favorites(far: Neighbors, through: Sequence[int]) -> list[int]:
+    """Of each item, the neighbor that the longest way goes on to; -1 when there are several."""
     out: list[int] = []
-    for neighbours in far:
-        heaviest = max([through[n] for n in neighbours], default=0)
-        best = [n for n in neighbours if through[n] == heaviest]
+    for neighbors in far:
+        heaviest = max([through[n] for n in neighbors], default=0)
+        best = [n for n in neighbors if through[n] == heaviest]
         out.append(best[0] if len(best) == 1 else -1)
     return out
 
@@ -81,7 +81,7 @@ def _middle(found: Sequence[list[float]], room: Sequence[float]) -> list[float]:
     return [x - left for x in middle]
 
 
-def _conflicts(layers: Sequence[Sequence[int]], upper: Neighbours, boxes: int) -> set[tuple[int, int]]:
+def _conflicts(layers: Sequence[Sequence[int]], upper: Neighbors, boxes: int) -> set[tuple[int, int]]:
     """Pieces of lines (above, below) that cross a piece inside a long line."""
     found: set[tuple[int, int]] = set()
     for above, below in pairwise(layers):
@@ -101,7 +101,7 @@ def _conflicts(layers: Sequence[Sequence[int]], upper: Neighbours, boxes: int) -
 
 
 def _blocks(
-    layers: Sequence[Sequence[int]], near: Neighbours, weight: Sequence[int], favourite: Sequence[int],
+    layers: Sequence[Sequence[int]], near: Neighbors, weight: Sequence[int], favorite: Sequence[int],
     conflicts: set[tuple[int, int]], shifts: Mapping[tuple[int, int], float],
 ) -> tuple[list[int], list[float]]:  # fmt: skip
     """For each item the first one of its block, and how far to the right of that it stands."""
@@ -117,7 +117,7 @@ def _blocks(
         reached = -1
         for item in layer:
             for other in _candidates(near[item], weight, place):
-                if aligned[other] or favourite[other] not in (-1, item) or reached >= place[other]:
+                if aligned[other] or favorite[other] not in (-1, item) or reached >= place[other]:
                     continue
                 if not conflicts or ((other, item) not in conflicts and (item, other) not in conflicts):
                     aligned[other] = True
@@ -128,12 +128,12 @@ def _blocks(
     return root, shift
 
 
-def _candidates(neighbours: Sequence[int], weight: Sequence[int], place: Sequence[int]) -> Sequence[int]:
-    """The neighbours to be aligned with, best first: the one on the longest way, else the medians."""
-    if len(neighbours) < 2:
-        return neighbours
-    heaviest = max([weight[n] for n in neighbours])
-    ends = sorted((n for n in neighbours if weight[n] == heaviest), key=place.__getitem__)
+def _candidates(neighbors: Sequence[int], weight: Sequence[int], place: Sequence[int]) -> Sequence[int]:
+    """The neighbors to be aligned with, best first: the one on the longest way, else the medians."""
+    if len(neighbors) < 2:
+        return neighbors
+    heaviest = max([weight[n] for n in neighbors])
+    ends = sorted((n for n in neighbors if weight[n] == heaviest), key=place.__getitem__)
     middle = len(ends) - 1
     return ends[middle // 2 : (middle + 1) // 2 + 1]
 

@@ -1,7 +1,7 @@
 """The order of items within the layers of a picture, chosen so that few lines cross.
 
-Sweeps go down and up: each item moves to the mean position of its neighbours in the layer that was just ordered. The
-best order seen is kept. Then neighbours are exchanged, and whole lines are moved to the left or right of everything,
+Sweeps go down and up: each item moves to the mean position of its neighbors in the layer that was just ordered. The
+best order seen is kept. Then neighbors are exchanged, and whole lines are moved to the left or right of everything,
 while that helps.
 """
 
@@ -14,15 +14,15 @@ from random import Random
 
 __all__ = ["crossings", "ordered"]
 
-EXCHANGED = 400  # items, up to which neighbours are exchanged one by one
+EXCHANGED = 400  # items, up to which neighbors are exchanged one by one
 SWEEPS = 10
 WORK = 30_000  # items times sweeps, in all
 
-Neighbours = Sequence[Sequence[int]]
+Neighbors = Sequence[Sequence[int]]
 
 
 def ordered(
-    layers: Sequence[Sequence[int]], upper: Neighbours, lower: Neighbours, fixed: Mapping[int, Sequence[int]],
+    layers: Sequence[Sequence[int]], upper: Neighbors, lower: Neighbors, fixed: Mapping[int, Sequence[int]],
     boxes: int,
 ) -> list[list[int]]:  # fmt: skip
     """The same layers, each in a good order; `fixed` layers have the order given. Items from `boxes` on are points."""
@@ -68,14 +68,14 @@ def _starts(met: list[list[int]], fixed: Mapping[int, Sequence[int]], count: int
         yield mixed
 
 
-def _faults(layers: Sequence[Sequence[int]], lower: Neighbours) -> tuple[int, float]:
+def _faults(layers: Sequence[Sequence[int]], lower: Neighbors) -> tuple[int, float]:
     """Crossings; and, among orders with as many, how far lines go aside."""
     place = {item: k - len(layer) / 2 for layer in layers for k, item in enumerate(layer)}
     aside = sum([abs(place[item] - place[t]) for layer in layers for item in layer for t in lower[item]])
     return crossings(layers, lower), aside
 
 
-def crossings(layers: Sequence[Sequence[int]], lower: Neighbours) -> int:
+def crossings(layers: Sequence[Sequence[int]], lower: Neighbors) -> int:
     """How many pairs of lines cross."""
     total = 0
     for above, below in pairwise(layers):
@@ -92,7 +92,7 @@ def crossings(layers: Sequence[Sequence[int]], lower: Neighbours) -> int:
 
 
 def _as_met(
-    layers: Sequence[Sequence[int]], upper: Neighbours, lower: Neighbours, fixed: Mapping[int, Sequence[int]]
+    layers: Sequence[Sequence[int]], upper: Neighbors, lower: Neighbors, fixed: Mapping[int, Sequence[int]]
 ) -> list[list[int]]:
     """Each layer in the order in which a walk along the lines comes by: trees have no crossings then."""
     seen = [False] * sum(map(len, layers))
@@ -113,26 +113,24 @@ def _as_met(
 
 
 def _sweep(
-    layers: list[list[int]], upper: Neighbours, lower: Neighbours, fixed: Mapping[int, Sequence[int]],
+    layers: list[list[int]], upper: Neighbors, lower: Neighbors, fixed: Mapping[int, Sequence[int]],
     position: list[int], *, down: bool,
 ) -> None:  # fmt: skip
-    neighbours = upper if down else lower
+    neighbors = upper if down else lower
     for k in range(len(layers)) if down else range(len(layers) - 1, -1, -1):
         layer = layers[k]
         if k not in fixed and len(layer) > 1:
             mean: dict[int, float] = {}
             for at, item in enumerate(layer):
-                near = neighbours[item]
+                near = neighbors[item]
                 mean[item] = sum([position[n] for n in near]) / len(near) if near else at
             layer.sort(key=mean.__getitem__)
         for at, item in enumerate(layer):
             position[item] = at
 
 
-def _exchange(
-    layers: list[list[int]], upper: Neighbours, lower: Neighbours, fixed: Mapping[int, Sequence[int]]
-) -> None:
-    """Exchange neighbours while fewer lines cross."""
+def _exchange(layers: list[list[int]], upper: Neighbors, lower: Neighbors, fixed: Mapping[int, Sequence[int]]) -> None:
+    """Exchange neighbors while fewer lines cross."""
     position = [0] * sum(map(len, layers))
     for layer in layers:
         for at, item in enumerate(layer):
@@ -153,7 +151,7 @@ def _exchange(
                     better = True
 
 
-def _lines(upper: Neighbours, lower: Neighbours, boxes: int) -> list[set[int]]:
+def _lines(upper: Neighbors, lower: Neighbors, boxes: int) -> list[set[int]]:
     """What hangs together without a branching box between: points, and boxes with one line in and one out."""
     thin = [k >= boxes or len(upper[k]) == len(lower[k]) == 1 for k in range(len(upper))]
     out: list[set[int]] = []
@@ -175,7 +173,7 @@ def _lines(upper: Neighbours, lower: Neighbours, boxes: int) -> list[set[int]]:
 
 
 def _aside(
-    layers: list[list[int]], lower: Neighbours, fixed: Mapping[int, Sequence[int]], lines: Sequence[set[int]]
+    layers: list[list[int]], lower: Neighbors, fixed: Mapping[int, Sequence[int]], lines: Sequence[set[int]]
 ) -> list[list[int]]:
     """Move lines out of the way, one after the other, where fewer lines cross then."""
     least = _faults(layers, lower)
@@ -193,5 +191,5 @@ def _aside(
 
 
 def _between(left: Sequence[int], right: Sequence[int], position: Sequence[int]) -> int:
-    """Crossings of the lines of two neighbours, when `left` are the ends of the left one's."""
+    """Crossings of the lines of two neighbors, when `left` are the ends of the left one's."""
     return sum(position[a] > position[b] for a in left for b in right)

@@ -134,11 +134,11 @@ class _Drawing:
         arrows: list[Arrow] = []
         between = Counter((id(link.source), id(link.target)) for link in links if _joins_frames(link))
         for link in links:
-            labelled = link.edge is not None and bool(link.edge.label)
+            labeled = link.edge is not None and bool(link.edge.label)
             pair = (id(link.source), id(link.target))
             lines = between[pair] if _joins_frames(link) else 1  # many lines from frame to frame run as one
             trunk = trunks.setdefault(link.variable.number if lines < CABLE else pair, len(trunks))
-            arrows.append(Arrow(index[_key(link.source)], index[_key(link.target)], labelled, trunk))
+            arrows.append(Arrow(index[_key(link.source)], index[_key(link.target)], labeled, trunk))
         parts = len(frame.parts)
         float_inputs = parts > MANY
         floating = [k for k, p in enumerate(frame.parts)

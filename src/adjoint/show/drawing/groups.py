@@ -1,6 +1,6 @@
 """A story as frames within frames, each of a size that one can look at, and the arrows within each frame.
 
-A frame is a group of the story, or a number of its neighbouring parts: of a loop of a hundred turns one sees the first
+A frame is a group of the story, or a number of its neighboring parts: of a loop of a hundred turns one sees the first
 two, the last, and a frame for those between. An edge from u to v runs through several frames: in each it is an arrow
 between two of its parts, or to a port, where it leaves or enters.
 """
@@ -39,7 +39,7 @@ class Frame:
     """Variables and frames that are looked at together."""
 
     number: int
-    kind: str  # as of groups, and "more" for neighbouring parts
+    kind: str  # as of groups, and "more" for neighboring parts
     title: str
     parent: Frame | None
     group: Group | None
@@ -174,7 +174,7 @@ class _Nest:
                 part.parent = frame
 
     def split(self, frame: Frame) -> None:
-        """Put neighbouring parts into frames of their own where there are many."""
+        """Put neighboring parts into frames of their own where there are many."""
         parts = frame.parts
         turns = [k for k, p in enumerate(parts) if isinstance(p, Frame) and p.kind == "iteration"]
         if len(turns) > FEW_TURNS:
@@ -185,7 +185,7 @@ class _Nest:
             frame.parts = self.chunked(frame, parts)
 
     def more(self, parent: Frame, parts: list[Variable | Frame]) -> Frame:
-        """A frame for neighbouring parts."""
+        """A frame for neighboring parts."""
         frame = Frame(self.count, "more", _extent(parts), parent, None)
         self.count += 1
         self.frames[frame.number] = frame

@@ -28,7 +28,7 @@ class Arrow:
 
     source: int
     target: int
-    labelled: bool = False
+    labeled: bool = False
     trunk: int = 0
 
 
@@ -41,13 +41,13 @@ class Arrangement:
     layer: list[int]
     layers: list[list[int]]
     routes: list[list[int]]  # of each arrow, its items from source to target, one in each layer
-    upper: list[list[int]]  # of each item, its neighbours in the layer above
+    upper: list[list[int]]  # of each item, its neighbors in the layer above
     lower: list[list[int]]
     backwards: frozenset[int] = field(default_factory=frozenset[int])  # arrows against the current, drawn upwards
 
     def label(self, k: int) -> int | None:
         """The item that the label of arrow k stands on."""
-        if not self.arrows[k].labelled:
+        if not self.arrows[k].labeled:
             return None
         return self.routes[k][1 if k in self.backwards else -2]
 
@@ -63,7 +63,7 @@ def arranged(
     """
     backwards = _against_the_current(boxes, arrows)
     ways = [(a.target, a.source) if k in backwards else (a.source, a.target) for k, a in enumerate(arrows)]
-    step = 2 if any(a.labelled for a in arrows) else 1
+    step = 2 if any(a.labeled for a in arrows) else 1
     layer = _ranks(boxes, ways, step, set(first), set(last), set(floating))
     upper: list[list[int]] = [[] for _ in range(boxes)]
     lower: list[list[int]] = [[] for _ in range(boxes)]
@@ -85,7 +85,7 @@ def arranged(
         (source, target), arrow = ways[k], arrows[k]
         route = [source]
         for rank in range(layer[source] + 1, layer[target]):
-            own = arrow.labelled and rank == (layer[source] + 1 if k in backwards else layer[target] - 1)
+            own = arrow.labeled and rank == (layer[source] + 1 if k in backwards else layer[target] - 1)
             key = (source, -1 - k if k in backwards else arrow.trunk, rank)
             item = point(rank) if own or key not in trunks else trunks[key]
             if not own:

@@ -1,7 +1,7 @@
 """The computation graph as a picture: one SVG without scripts, fonts or anything else from outside.
 
 Inputs are rounded, constants slanted, steps rectangles, results have a double border. What is written in the second
-colour are derivatives: adjoints or tangents on the boxes, partials beside the arrows.
+color are derivatives: adjoints or tangents on the boxes, partials beside the arrows.
 """
 
 # pyright: basic
@@ -76,13 +76,13 @@ def drawn(data: dict[str, Any], opened: Collection[int] | None = None) -> str:
         *[_frame(frame, data, depth) for frame in scene["frames"][1:]],
         *[_arrow(arrow, data, depth) for arrow in scene["arrows"]],
         *[_title(frame, data, depth) for frame in scene["frames"][1:]],
-        *[_labelled(arrow, depth) for arrow in scene["arrows"] if arrow["label"] is not None],
+        *[_labeled(arrow, depth) for arrow in scene["arrows"] if arrow["label"] is not None],
         *[_box(box, data) if "variable" in box else _closed(box, data) for box in scene["boxes"]],
         "</g>",
     ]
     name = escape(f"Computation graph of {data['title']}")
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="graph {data["mode"]}" role="img" aria-labelledby="t d" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="graph {data["mode"]}" role="img" aria-labeledby="t d" '
         f'width="{_n(width)}" height="{_n(height)}" viewBox="0 0 {_n(width)} {_n(height)}">',
         f'<title id="t">{name}</title>', f'<desc id="d">{escape(_told(data))}</desc>', f"<style>{STYLE}</style>",
         "<defs>", _marker("head", ""), _marker("head-pale", "pale"), "</defs>",
@@ -153,7 +153,7 @@ def _arrow(arrow: Any, data: Any, depth: Any) -> str:
             f'<path d="{path(arrow["points"])}"{marker}/></g>')  # fmt: skip
 
 
-def _labelled(arrow: Any, depth: Any) -> str:
+def _labeled(arrow: Any, depth: Any) -> str:
     x, y, _ = arrow["label"]
     even = " even" if depth[arrow["group"]] % 2 else ""
     wide = measured(arrow["text"], 11) + 4

@@ -1,6 +1,6 @@
 """The view of an explanation in a notebook: the trace table and the notes, as HTML that needs no script.
 
-All rules of its style begin with a class of its own, so nothing else on the page changes. Colours follow the notebook's
+All rules of its style begin with a class of its own, so nothing else on the page changes. Colors follow the notebook's
 theme where it says one (Jupyter), else the system's.
 """
 

@@ -19,7 +19,7 @@ from adjoint.ops.control.guards import Expect, content
 from adjoint.ops.effects import silent
 from adjoint.program.freezing import without_draws
 from adjoint.program.program import Equation, Program, interpret
-from adjoint.program.trace import Traced, primal
+from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import Value
 from adjoint.show.explanation.calls import Calls, CallsRecord, programmed
 from adjoint.transform.arguments import plain_value
@@ -121,7 +121,7 @@ def _kind(leaf: Any) -> str:
     """What a leaf of the arguments is: "number" (arrays too), "integer" (of Python), "table"; "" for an option."""
     if isinstance(leaf, bool | str | bytes):
         return ""
-    if isinstance(leaf, int | float | complex | np.ndarray | np.generic | Traced):
+    if isinstance(leaf, int | float | complex | np.ndarray | np.generic | Tracer):
         return "integer" if type(leaf) is int else "number"
     if hasattr(leaf, "__array_namespace__"):
         return "number"

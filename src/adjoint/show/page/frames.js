@@ -17,8 +17,8 @@ class Frames {
     }
   }
 
-  // Neighbouring turns that the graph holds in a frame of their own become a group of the table too: of a long loop one
-  // sees the first turns, the last, and a row for those between. Frames of neighbouring variables are the graph's alone.
+  // Neighboring turns that the graph holds in a frame of their own become a group of the table too: of a long loop one
+  // sees the first turns, the last, and a row for those between. Frames of neighboring variables are the graph's alone.
   static foldTurns({ groups, variables }, graph) {
     const parts = (id) => {
       const { children, layout } = graph.groups[id];

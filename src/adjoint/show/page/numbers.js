@@ -70,7 +70,7 @@ const numbers = (() => {
   }
 
   // The next number of a dtype, upwards or downwards.
-  function neighbour(x, up, dtype) {
+  function neighbor(x, up, dtype) {
     if (x !== x || x === (up ? Infinity : -Infinity)) return x;
     const [digits, least] = WIDTHS[dtype];
     if (!Number.isFinite(x)) return Math.sign(x) * (2 - Math.pow(2, -digits)) * Math.pow(2, -least + 1);
@@ -81,12 +81,12 @@ const numbers = (() => {
     return next === 0 && x < 0 ? -0 : next;
   }
 
-  const nextafter = (dtype) => (x, y) => (x !== x || y !== y ? NaN : x === y ? y : neighbour(x, y > x, dtype));
+  const nextafter = (dtype) => (x, y) => (x !== x || y !== y ? NaN : x === y ? y : neighbor(x, y > x, dtype));
 
   const spacing = (dtype) => (x) => {
     if (!Number.isFinite(x)) return NaN;
-    if (dtype === "float16") return neighbour(x, true, dtype) - x; // NumPy looks upwards there
-    const size = Math.abs(x), gap = neighbour(size, true, dtype) - size;
+    if (dtype === "float16") return neighbor(x, true, dtype) - x; // NumPy looks upwards there
+    const size = Math.abs(x), gap = neighbor(size, true, dtype) - size;
     return signbit(x) && x !== 0 ? -gap : gap;
   };
 

@@ -50,10 +50,10 @@ def compiled_profile(
     spent = least(lambda: whole(*args, **kwargs), seconds)
     report = whole.report()
     ways = [way for kind in whole._ways.values() for way in kind.found]
-    if not ways or not report.specialisations:
+    if not ways or not report.specializations:
         reasons = "; ".join(report.eager_reasons) or "unknown reasons"
         return CompiledProfile(value_seconds, spent, first, f"plain Python: {reasons}", (), (), (), 0.0)
-    one = report.specialisations[-1]
+    one = report.specializations[-1]
     values = whole._signature.read(tuple(args), kwargs, whole._is_method).values
     sites, measured = shared_out(executable(ways[0].program).program, values, spent)
     return CompiledProfile(

@@ -13,7 +13,7 @@ from adjoint.show.profile.timing import Site, Timing
 
 __all__ = ["chrome_trace", "speedscope", "write_json"]
 
-MOST_EVENTS = 200_000  # beyond that, neighbours of one site are joined, then all of a site
+MOST_EVENTS = 200_000  # beyond that, neighbors of one site are joined, then all of a site
 TICKS = 1024  # in a microsecond. Viewers add up floats: fractions of two stay exact, so that ends meet
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
@@ -110,7 +110,7 @@ def chrome_trace(name: str, timing: Timing, overhead: float) -> dict[str, Any]:
 
 
 def _spans(ran: Sequence[tuple[Site, float, int]]) -> list[dict[str, Any]]:
-    """Complete events, each before those that it encloses; one that encloses several neighbours spans all of them."""
+    """Complete events, each before those that it encloses; one that encloses several neighbors spans all of them."""
     now = 0
     found: list[tuple[int, int, dict[str, Any]]] = []  # begin, depth, event
     open_: list[tuple[str, int]] = []

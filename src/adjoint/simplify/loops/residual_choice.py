@@ -2,7 +2,7 @@
 
 A residual may be stored (one write and one read for each element and turn) or computed again in the loop that reads
 it, from what that can have: constants of the first loop, the arrays that it walks along, stacks that are made anyway,
-and other residuals. With sᵥ the cost of storing v and rₑ that of computing equation e, the cheapest choice minimises
+and other residuals. With sᵥ the cost of storing v and rₑ that of computing equation e, the cheapest choice minimizes
 
     Σ sᵥ over stored v + Σ rₑ over computed e,   where a computed e needs all its arguments, stored or computed,
 

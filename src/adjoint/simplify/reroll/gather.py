@@ -149,7 +149,7 @@ class _Grouping:
         return places.write(self.draft, _rows(self.outside, self.draft, [self.parts[i] for i in at]))
 
     def _by_turns(self) -> list[Written] | None:
-        """Only neighbours are put together, turn after turn: no order changes."""
+        """Only neighbors are put together, turn after turn: no order changes."""
         turns: list[list[int]] = []  # parts of one turn each
         for i, part in enumerate(self.parts):
             last = self.parts[turns[-1][0]] if turns else None

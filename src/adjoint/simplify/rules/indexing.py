@@ -306,7 +306,7 @@ def joined(r: Any, op: Concatenate, inputs: tuple[Atom, ...], kind: ArrayType) -
             parts += eq.inputs
         else:
             parts.append(part)
-    parts = _neighbours_joined(r, parts, axis)
+    parts = _neighbors_joined(r, parts, axis)
     if len(parts) == len(inputs) or any(part.type.dtype != kind.dtype for part in parts):
         return None
     if len(parts) == 1:
@@ -314,7 +314,7 @@ def joined(r: Any, op: Concatenate, inputs: tuple[Atom, ...], kind: ArrayType) -
     return r.apply(op, tuple(parts), kind) if parts else r.literal(kind.dtype.type(0))
 
 
-def _neighbours_joined(r: Any, parts: list[Atom], axis: int) -> list[Atom]:
+def _neighbors_joined(r: Any, parts: list[Atom], axis: int) -> list[Atom]:
     found: list[Atom] = []
     for part in parts:
         merged = _two_joined(r, found[-1], part, axis) if found else None

@@ -1,6 +1,6 @@
 """Initial value problems with derivatives in the start, the times and the parameters.
 
-For y' = f(y, t, p) from y(t₀) = y₀, the tangent obeys the equation linearised along the solution,
+For y' = f(y, t, p) from y(t₀) = y₀, the tangent obeys the equation linearized along the solution,
 
     dy' = ∂_y f dy + ∂_p f dp,        y(tᵢ) moves with f(y, tᵢ, p) dtᵢ,
 
@@ -28,11 +28,11 @@ from adjoint.api.gradients import jvp, vjp
 from adjoint.base.errors import UnsupportedError
 from adjoint.compat.autograd.boxes import nothing_traced
 from adjoint.compat.autograd.extend import named
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 
 __all__ = ["odeint"]
 
-# What SciPy is told about the equation itself; the linearised ones are others.
+# What SciPy is told about the equation itself; the linearized ones are others.
 _OF_THE_EQUATION = ("Dfun", "col_deriv", "ml", "mu", "full_output", "printmessg", "tfirst")
 
 
@@ -47,7 +47,7 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), **kwargs: 
     moving = [i for i, leaf in enumerate(leaves) if _is_floating(leaf)]
     problem = _Problem(func, kwargs, leaves, structure, moving)
     given = [leaves[i] for i in moving]
-    if any(isinstance(v, Traced) for v in (y0, t, *given)):
+    if any(isinstance(v, Tracer) for v in (y0, t, *given)):
         if kwargs.get("full_output"):
             raise UnsupportedError("odeint: full_output=1 gives numbers without derivatives. Leave it out.")
         return _solved(problem, y0, t, given)
@@ -93,10 +93,10 @@ def _push(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     yt = _solved(problem, y0, t, p)
     start = np.reshape(dy0, (-1,)) - problem(yt[0], t[0], p) * dt[0]
 
-    def linearised(state: Any, t: Any, p: Any, dp: Any) -> Any:
+    def linearized(state: Any, t: Any, p: Any, dp: Any) -> Any:
         return np.concatenate(jvp(lambda y, *p: problem(y, t, p), (state[:n], *p), (state[n:], *dp)))
 
-    both = odeint(linearised, np.concatenate([np.reshape(y0, (-1,)), start]), t, (p, dp), **problem.accuracy)
+    both = odeint(linearized, np.concatenate([np.reshape(y0, (-1,)), start]), t, (p, dp), **problem.accuracy)
     speeds = np.stack([problem(yt[i], t[i], p) for i in range(t.shape[0])])
     return yt, both[:, n:] + speeds * dt[:, None]
 

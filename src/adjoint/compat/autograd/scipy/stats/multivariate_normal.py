@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.numpy.dispatch import as_array
-from adjoint.program.trace import Traced
+from adjoint.program.trace import Tracer
 from adjoint.scipy.linalg import solve_triangular
 
 __all__ = ["entropy", "logpdf", "pdf"]
@@ -56,7 +56,7 @@ def _half_log_determinant(factor: Any) -> Any:
 
 def _of_singular(gap: Any, cov: Any) -> Any:
     """The density on the span of the covariance: -∞ for points outside."""
-    if isinstance(cov, Traced):
+    if isinstance(cov, Tracer):
         raise UnsupportedError(
             "multivariate_normal: with allow_singular=True there is no derivative in the covariance. Leave it out, or "
             "give a plain covariance."

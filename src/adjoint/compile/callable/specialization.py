@@ -40,7 +40,7 @@ __all__ = [
     "OutputType",
     "Passed",
     "Same",
-    "Specialisation",
+    "Specialization",
     "TupleNode",
     "TupleOf",
 ]
@@ -247,7 +247,7 @@ Build: TypeAlias = Output | Passed | Constant | TupleOf | ListOf | DictOf | Made
 
 @final
 @dataclass(frozen=True, eq=False)
-class Specialisation:
+class Specialization:
     """A kernel, the calls that it takes, and what it gives back.
 
     kernel      address of the machine function `i64 kernel(ptr table)`; status 0 means done
@@ -258,7 +258,7 @@ class Specialisation:
     heavy       the call is long: let other Python threads run meanwhile
     calls_back  the kernel may call Python: what was captured is kept alive meanwhile
     retry       a positive status means that this kernel is not for these values, and nothing has happened yet:
-                the next specialisation is tried, and only when none takes the call, `failed` is called
+                the next specialization is tried, and only when none takes the call, `failed` is called
     keep        whatever must live as long as this
     """
 
