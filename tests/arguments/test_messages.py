@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import adjoint as ad
+import adjoint
+
+ad: Any = adjoint  # what is wrong on purpose is not for the type checker
 
 X = np.array([1.0, 2.0, 3.0])
 A = np.ones((2, 3))

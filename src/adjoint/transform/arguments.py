@@ -125,7 +125,7 @@ def check_argnums(argnums: Any, transformation: str) -> None:
         raise TypeError(
             f"{transformation}: argnums says which arguments are meant, by position or by name, one or a tuple "
             "of them; "
-            f"got {f'a {type(argnums).__name__}' if isinstance(argnums, np.ndarray) else repr(argnums)}. Arguments are "
+            f"got {'an array' if isinstance(argnums, _ARRAY) else repr(cast(Any, argnums))}. Arguments are "
             f"given to the result: {transformation}(f)(x)."
         )
 
