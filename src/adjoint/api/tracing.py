@@ -14,6 +14,7 @@ from adjoint import tree
 from adjoint.api.function import Options
 from adjoint.api.gradients import Transformed
 from adjoint.base.errors import DtypeError, ProgramError, ShapeError, TraceError
+from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import describe, here, user_facing
 from adjoint.numpy.dispatch import load_primitives, load_rules_of
 from adjoint.ops.arrays import logsumexp  # noqa: F401  (primitives that a saved program may hold)
@@ -67,6 +68,7 @@ class TracedProgram:
         return tuple(f"{op.question} is {op.answer} at {op.place}" for op in found)
 
     @user_facing
+    @with_lines_of_users
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, structure = tree.flatten((args, kwargs))
         tree.check_same_structure(

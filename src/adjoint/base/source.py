@@ -62,7 +62,9 @@ class _Libraries(dict[str, bool]):
     """
 
     def __missing__(self, filename: str) -> bool:
-        answer = filename in _STANDARD or filename.startswith((_OURS, "<frozen ", _installed_beside_numpy()))
+        answer = filename in _STANDARD or filename.startswith(
+            (_OURS, "<frozen ", "<program>", _installed_beside_numpy())
+        )
         self[filename] = answer
         return answer
 

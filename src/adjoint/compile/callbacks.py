@@ -12,11 +12,13 @@ import ctypes
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.compile import vectors
 from adjoint.compile.emit import BOUNDS, Block, Unsupported, lowers
 from adjoint.compile.ir import Function, Value
@@ -248,8 +250,8 @@ class Calls:
                 x = next(given)
                 x.flags.writeable = False
                 inputs.append(x if x.ndim else x[()])
-        with np.errstate(all="ignore") if eq.quiet else np.errstate():
-            results = eq.op.evaluate(*inputs)
+        with np.errstate(all="ignore") if eq.quiet else nullcontext():
+            results = with_lines_of_users(eq.op.evaluate)(*inputs)
         for target, result in zip(given, results if eq.op.several else (results,), strict=True):
             np.copyto(target, result, casting="unsafe")
 

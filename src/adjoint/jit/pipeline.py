@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from adjoint.base.forking import free_in_child
 from adjoint.base.garbage import uncollected
+from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import warn_user
 from adjoint.compile.kernel import Kernel, Unsupported, compile_program
 from adjoint.jit.program_cache import Shortcut
@@ -76,11 +77,13 @@ def _executable(program: Program) -> Executable:
         try:
             kernel = compile_program(simple, known.code)
         except (Unsupported, ImportError) as problem:
-            return Executable(simple, Evaluator(simple), f"read by NumPy: {problem}", None, seconds)
+            return Executable(
+                simple, with_lines_of_users(Evaluator(simple)), f"read by NumPy: {problem}", None, seconds
+            )
         except Exception as problem:  # a fault of ours, perhaps of simplification: NumPy reads what was traced
             how = f"read by NumPy: the compiler failed with {_named(problem)}"
             _report_fault(how, simple)
-            return Executable(program, Evaluator(program), how, None, seconds)
+            return Executable(program, with_lines_of_users(Evaluator(program)), how, None, seconds)
         if how == "compiled":
             known.keep(simple, kernel.notes["name"])
     seconds["compile"] = time.perf_counter() - simplified

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from adjoint.base.errors import TraceError, UnsupportedError
-from adjoint.base.source import describe, here
+from adjoint.base.source import describe, here, warn_user
 from adjoint.numpy import shaping
 from adjoint.numpy.array_api import check_device, check_version
 from adjoint.numpy.dispatch import as_array, give, normal_axis, refuse_keywords
@@ -70,6 +70,8 @@ def astype(
         raise TypeError(f"Cannot cast array data from {self.dtype} to {dtype} according to the rule {casting!r}")
     if self.dtype == dtype:
         return copied(self, order) if copy else self
+    if self.dtype.kind == "c" and dtype.kind not in "cb":
+        warn_user("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
     return convert(self, dtype)
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.origins import Origin, pin, unpin
 from adjoint.base.source import Location
 from adjoint.program.op import Op
@@ -131,6 +132,7 @@ class Program:
         text = str(self).replace("&", "&amp;").replace("<", "&lt;")
         return f"<pre>{text}</pre>"
 
+    @with_lines_of_users
     def __call__(self, *args: Value) -> tuple[Value, ...]:
         return tuple(interpret(self, args))
 

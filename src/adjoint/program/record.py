@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from adjoint.base.errors import ControlFlowError, TraceError
+from adjoint.base.numpy_warnings import ERROR_STATE
 from adjoint.base.origins import origin
 from adjoint.base.source import Location, describe, here
 from adjoint.program.layout import Strides, compact, is_sized
@@ -25,10 +26,6 @@ from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.trace import Trace, Tracer, outside_of, primal, running
 from adjoint.program.types import ArrayType, Value, type_of
-
-# The variable behind np.errstate, where this NumPy has it.
-_ERROR_STATE: Any = getattr(getattr(getattr(np, "_core", None), "_ufunc_config", None), "_extobj_contextvar", None)
-
 
 # Arrays that are constants of programs, by identity: they are never written to, so that other programs and records may
 # refer to them as well. Small ones are copied just as quickly.
@@ -262,7 +259,7 @@ _states: dict[int, tuple[Any, bool]] = {}  # NumPy's error states by identity, h
 
 def quiet() -> bool:
     """Whether NumPy's warnings are switched off; `np.geterr` makes a dict of all of them each time."""
-    state = _ERROR_STATE.get() if _ERROR_STATE is not None else None
+    state = ERROR_STATE.get() if ERROR_STATE is not None else None
     if state is None:
         return np.geterr()["divide"] == "ignore"
     known = _states.get(id(state))

@@ -23,6 +23,7 @@ import numpy as np
 
 from adjoint.base.errors import LeakError, TraceError
 from adjoint.base.foreign import remember_refusal
+from adjoint.base.numpy_warnings import restore, use_lines_of_users
 from adjoint.base.source import Location, describe, here
 from adjoint.program.layout import Strides
 from adjoint.program.types import ArrayType, Value
@@ -281,11 +282,12 @@ T = TypeVar("T", bound=Trace)
 @contextmanager
 def running(trace: T) -> Generator[T]:
     """Make `trace` the innermost live one; end it afterwards."""
-    token = _live.set(trace)
+    token, state = _live.set(trace), use_lines_of_users()
     try:
         yield trace
     finally:
         _live.reset(token)
+        restore(state)
         trace.end()
 
 

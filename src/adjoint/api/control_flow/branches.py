@@ -14,6 +14,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.control_flow.bodies import Body, check_functions, flattened, types_of
 from adjoint.base.errors import DtypeError, ShapeError, TreeError
+from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import user_facing
 from adjoint.ops.control.base import Cond
 from adjoint.program.program import Program
@@ -81,6 +82,7 @@ def switch(index: tree.Tree, branches: Sequence[Callable[..., tree.Tree]], *oper
     return _choose("switch", index, branches, operands)
 
 
+@with_lines_of_users
 def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
     values, structure = flattened(operands, f"{name}: operand")
     types = types_of(values)

@@ -20,6 +20,7 @@ from adjoint.api.control_flow.bodies import (
     types_of,
 )
 from adjoint.base.errors import ShapeError, TraceError, TreeError
+from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import user_facing
 from adjoint.ops.checkpointing.invert_program import undoable
 from adjoint.ops.checkpointing.invertible import Invertible
@@ -65,6 +66,7 @@ def scan(
     return _scan("scan", body, init, xs, length, reverse, checkpoint, progress)
 
 
+@with_lines_of_users
 def _scan(
     name: str, body: Callable[..., Any], init: Any, xs: Any, length: int | None, reverse: bool, checkpoint: Any,
     progress: bool | str,
@@ -153,6 +155,7 @@ def while_loop(
     return _while("while_loop", condition, body, init, checkpoint, progress)
 
 
+@with_lines_of_users
 def _while(
     name: str, condition: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, checkpoint: Any,
     progress: bool | str,
