@@ -155,7 +155,7 @@ def test_values_do_not_leak() -> None:
 def test_plain_values_are_refused_with_the_line(function: Any, message: str) -> None:
     with pytest.raises(TraceError, match=message) as caught:
         ad.jit(function)(x3[0])
-    assert "test_jit_effects.py" in str(caught.value)
+    assert "test_function_effects.py" in str(caught.value)
 
 
 def test_nans_are_found_inside() -> None:

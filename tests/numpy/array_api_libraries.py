@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 import scipy.cluster.vq
 import scipy.constants
 import scipy.differentiate
@@ -24,10 +25,22 @@ from sklearn.metrics import pairwise
 
 import adjoint as ad
 import adjoint.numpy as xp
+from adjoint.base.errors import TraceError
 from adjoint.testing.differences import finite_difference
 
 X = np.array([0.3, 0.7, 0.5, 0.2, 0.9])
 M = np.random.default_rng(0).random((6, 3))
+
+
+def solve(a, array=np.array):
+    return elementwise.find_root(lambda t, a: t**2 - a, (array([0.0]), array([2.0])), args=(a,)).x
+
+
+@ad.custom_rule(vjp=lambda a: (solve(a), lambda ct: (ct / (2 * solve(a)),)))
+def square_root(a):
+    """A root of t² - a, with the derivative of the solution: that of the solver's steps is refused."""
+    return solve(a)
+
 
 VECTORS: dict[str, Callable] = {
     "special.erf": special.erf,
@@ -58,9 +71,7 @@ VECTORS: dict[str, Callable] = {
         scipy.integrate.cubature(lambda t: xp.sum(t * x[0], axis=-1), xp.array([0.0]), xp.array([1.0])).estimate
     ),
     "optimize.rosen": scipy.optimize.rosen,
-    "optimize.elementwise.find_root": lambda x: (
-        elementwise.find_root(lambda t, a: t**2 - a, (xp.array([0.0]), xp.array([2.0])), args=(x[:1],)).x
-    ),
+    "optimize.elementwise.find_root": lambda x: square_root(x[:1]),
     "differentiate.derivative": lambda x: scipy.differentiate.derivative(xp.sin, x).df,
     "fft.rfft": scipy.fft.rfft,
     "signal.fftconvolve": lambda x: scipy.signal.fftconvolve(x, x),
@@ -85,6 +96,8 @@ MATRICES: dict[str, Callable] = {
 
 def main() -> None:
     sklearn.set_config(array_api_dispatch=True)
+    with pytest.raises(TraceError, match=r"find_root was about to decide .*custom_rule"):
+        ad.grad(lambda x: solve(x, xp.array)[0])(X[:1])
     found = {}
     for functions, point in ((VECTORS, X), (MATRICES, M)):
         direction = np.cos(np.arange(float(point.size))).reshape(point.shape)

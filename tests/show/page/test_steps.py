@@ -8,7 +8,7 @@ from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType
 from adjoint.show.page.rules import encoded
 from adjoint.show.page.steps import slots
-from tests.show.test_rules import array
+from tests.show.page.test_rules import array
 
 FLOAT = ArrayType((), np.dtype(float))
 
