@@ -10,7 +10,7 @@ from adjoint import extend
 
 
 @extend.primitive
-class Softsign(extend.Elementwise):
+class Squash(extend.Elementwise):
     """z = x / (1 + |x|)."""
 
     def evaluate(self, *xs):
@@ -31,7 +31,7 @@ class Mirror(extend.Linear):
         return np.flip(x, -1) * (-1.0) ** np.arange(x.shape[-1])
 
     def result_type(self, *types):
-        return extend.ArrayType(types[0].shape, np.result_type(types[0].dtype, np.float64))
+        return ad.ArrayType(types[0].shape, np.result_type(types[0].dtype, np.float64))
 
     def transpose(self, ct, xs):
         return (np.flip(ct * (-1.0) ** np.arange(ct.shape[-1]), -1),)
@@ -81,7 +81,7 @@ def logistic_step(x, rate):
 
 X = np.array([-1.5, -0.2, 0.3, 2.0])
 FUNCTIONS = {
-    "smooth": (lambda x: Softsign()(x), lambda x: x / (1 + np.abs(x))),
+    "smooth": (lambda x: Squash()(x), lambda x: x / (1 + np.abs(x))),
     "linear": (lambda x: Mirror()(x), lambda x: np.flip(x, -1) * (-1.0) ** np.arange(x.shape[-1])),
     "implicit": (lambda x: Kepler()(x), lambda x: np.sinh(np.arcsinh(x * 1.5 * math.sqrt(3)) / 3) * 2 / math.sqrt(3)),
     "control": (
@@ -133,10 +133,10 @@ def test_cost_memory_sparsity_and_explanation(name):
 
 
 def test_programs_with_such_primitives_print_save_and_load(tmp_path):
-    program = ad.trace(lambda x: Softsign()(x) * 2)(X)
-    assert "softsign" in str(program)
-    program.save(tmp_path / "softsign.program")
-    np.testing.assert_array_equal(ad.load(tmp_path / "softsign.program")(X), program(X))
+    program = ad.trace(lambda x: Squash()(x) * 2)(X)
+    assert "squash" in str(program)
+    program.save(tmp_path / "squash.program")
+    np.testing.assert_array_equal(ad.load(tmp_path / "squash.program")(X), program(X))
 
 
 def test_a_primitive_with_a_missing_rule_is_refused_where_it_is_declared():
@@ -146,3 +146,31 @@ def test_a_primitive_with_a_missing_rule_is_refused_where_it_is_declared():
         class Partial(extend.Linear):
             def evaluate(self, *xs):
                 return xs[0]
+
+
+def test_names_of_the_library_are_taken_and_others_may_be_declared_anew():
+    with pytest.raises(TypeError, match=r"two primitives are called Scan: adjoint\.ops\.control\.scan has one"):
+
+        @extend.primitive
+        class Scan(extend.Elementwise):
+            def evaluate(self, *xs):
+                return xs[0]
+
+            def partials(self, xs, z):
+                return (1.0,)
+
+    def declare(factor):
+        @extend.primitive
+        class Scaled(extend.Elementwise):
+            def evaluate(self, *xs):
+                return factor * xs[0]
+
+            def partials(self, xs, z):
+                return (factor,)
+
+        return Scaled()
+
+    first, second = declare(2.0), declare(3.0)
+    assert ad.grad(first)(1.0) == 2.0
+    assert ad.grad(second)(1.0) == 3.0
+    assert extend.PRIMITIVES["Scaled"] is type(second)

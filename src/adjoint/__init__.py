@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING, Any
 from adjoint.jit import jit  # bound before the folder of this name is
 
 if TYPE_CHECKING:
-    from adjoint import audit, curvature, debug, linear, memory, numpy, random, scipy, signal, sparse, testing, tree
+    from adjoint import (
+        audit,
+        curvature,
+        debug,
+        extend,
+        linear,
+        memory,
+        numpy,
+        random,
+        scipy,
+        signal,
+        sparse,
+        testing,
+        tree,
+    )
     from adjoint.api.checkpoint import checkpoint, checkpoint_name
     from adjoint.api.control_flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
     from adjoint.api.custom_rules import custom_rule
@@ -115,6 +129,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     "check",
     "check_grads",
     "debug",
+    "extend",
     "progress",
     "scope",
     "profile",
@@ -152,7 +167,7 @@ __all__ = [  # noqa: RUF022  (by subject)
 
 # Everything is loaded when it is first used: the module that defines each name, and the modules that are names.
 _HOMES = {
-    "adjoint": "audit curvature debug linear memory numpy random scipy signal sparse testing tree",
+    "adjoint": "audit curvature debug extend linear memory numpy random scipy signal sparse testing tree",
     "adjoint.api.taylor": "jet",
     "adjoint.api.gradients": "grad jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
     "adjoint.audit": "cost kinks",

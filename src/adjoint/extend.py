@@ -30,11 +30,10 @@ from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.rule_table import RuleTable
 from adjoint.program.trace import Trace, bind, running
 from adjoint.program.trace import Tracer as Tracer
-from adjoint.program.types import ArrayType, type_of
+from adjoint.program.types import type_of
 
 __all__ = [
     "PRIMITIVES",
-    "ArrayType",
     "Composite",
     "Control",
     "Differential",

@@ -10,6 +10,7 @@ OWN = (
     "adjoint.audit",
     "adjoint.curvature",
     "adjoint.debug",
+    "adjoint.extend",
     "adjoint.linear",
     "adjoint.memory",
     "adjoint.random",

@@ -221,13 +221,14 @@ C = TypeVar("C", bound=type[Op])
 def primitive(cls: C) -> C:
     """Declare a concrete primitive: a frozen dataclass with every rule answered.
 
-    A missing rule fails here, at import.
+    A missing rule fails here, at import. Outside of this library a class may be declared anew, as in a notebook.
     """
     declared = dataclasses.dataclass(frozen=True, repr=False)(cls)
     missing = sorted(getattr(declared, "__abstractmethods__", ()))
     if missing:
         raise TypeError(f"primitive {cls.__name__} does not answer: {', '.join(missing)}")
-    if cls.__name__ in PRIMITIVES:
-        raise TypeError(f"two primitives are called {cls.__name__}")
+    other = PRIMITIVES.get(cls.__name__)
+    if other is not None and "adjoint" in (cls.__module__.split(".")[0], other.__module__.split(".")[0]):
+        raise TypeError(f"two primitives are called {cls.__name__}: {other.__module__} has one. Choose another name.")
     PRIMITIVES[cls.__name__] = declared
     return declared
