@@ -12,9 +12,9 @@ import adjoint as ad
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "pictures" / "memory_triangle.png"
 STEPS = 20
 PLANS = {
-    "3 slots, the best": ad.memory.Slots(3),
+    "3 slots, the best": ad.memory.Revolve(3),
     "halving": ad.memory.Halving(),
-    "20 slots: everything": ad.memory.Slots(20),
+    "20 slots: everything": ad.memory.Revolve(20),
 }
 
 

@@ -22,7 +22,7 @@ for cname, plan in {
     "slots6": 6,
     "halving": "halving",
     "full": "full",
-    "kept": ad.memory.Kept((4, 9, 14)),
+    "kept": ad.memory.CheckpointsAt((4, 9, 14)),
     "disk": ad.memory.Disk(slots=4),
     "diskall": ad.memory.Disk(),
     "online": ad.memory.Online(4),

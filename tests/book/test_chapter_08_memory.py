@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.memory import Halving, Kept, Online, Recompute, Slots, fewest_calls, longest, schedule
+from adjoint.memory import CheckpointsAt, Halving, Online, Recompute, Revolve, fewest_calls, longest, schedule
 
 
 class Steps:
@@ -93,8 +93,8 @@ def test_checkpoints_of_the_user() -> None:
 @pytest.mark.row("8.5.1a")
 def test_one_split() -> None:
     for count, calls in ((8, 16), (16, 64)):
-        assert schedule(Kept((count // 2,)), count).calls == calls == count**2 // 4
-    assert executed(Kept((4,)), 8) == 16
+        assert schedule(CheckpointsAt((count // 2,)), count).calls == calls == count**2 // 4
+    assert executed(CheckpointsAt((4,)), 8) == 16
 
 
 @pytest.mark.row("8.5.1b")
@@ -129,10 +129,10 @@ TABLE = {
 def test_the_optimum() -> None:
     for count, row in TABLE.items():
         for slots, calls in row.items():
-            found = schedule(Slots(slots), count)
+            found = schedule(Revolve(slots), count)
             assert found.calls == calls == dynamic_program(count, slots)
             assert found.peak <= slots
-    assert schedule(Slots(6), 64).calls < schedule(Halving(), 64).calls
+    assert schedule(Revolve(6), 64).calls < schedule(Halving(), 64).calls
     for slots, calls in TABLE[8].items():
         assert executed(slots, 8) == calls
     assert executed(6, 64) == 156
@@ -152,7 +152,7 @@ def test_the_optimum_for_unequal_costs() -> None:
             return min(sum(costs[i:m]) + best(m, j, s - 1) + best(i, m, s) for m in range(i + 1, j))
 
         for slots in (1, 2, 3):
-            found = schedule(Slots(slots, costs), count)
+            found = schedule(Revolve(slots, costs), count)
             assert found.cost(costs) == pytest.approx(best(0, count, slots))
 
 
@@ -163,7 +163,7 @@ def test_the_analytic_schedule() -> None:
             assert fewest_calls(count, slots) == dynamic_program(count, slots)
     for count in (1, 2, 7, 20, 21, 100, 128):
         for slots in (1, 2, 3, 5, 10):
-            found = schedule(Slots(slots), count)
+            found = schedule(Revolve(slots), count)
             repeats = next(r for r in range(200) if longest(slots, r) >= count)
             assert found.calls == fewest_calls(count, slots)
             assert max(found.repeats) <= repeats

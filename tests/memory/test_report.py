@@ -194,7 +194,7 @@ def undone_turns(x):
 
 
 def chosen_states(x):
-    plan = ad.memory.Kept((4, 9, 14))
+    plan = ad.memory.CheckpointsAt((4, 9, 14))
     return np.sum(ad.fori_loop(0, 24, lambda i, x: x + 0.01 * np.sin(x * i), x, checkpoint=plan))
 
 

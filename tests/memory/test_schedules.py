@@ -5,9 +5,18 @@ import math
 import pytest
 
 import adjoint as ad
-from adjoint.memory import Disk, Halving, Kept, Online, Recompute, Slots, fewest_calls, longest, schedule
+from adjoint.memory import CheckpointsAt, Disk, Halving, Online, Recompute, Revolve, fewest_calls, longest, schedule
 
-PLANS = [Recompute(), Halving(), Slots(1), Slots(3), Slots(6), Slots(3, tuple(range(1, 21))), Kept((5, 11)), Online(4)]
+PLANS = [
+    Recompute(),
+    Halving(),
+    Revolve(1),
+    Revolve(3),
+    Revolve(6),
+    Revolve(3, tuple(range(1, 21))),
+    CheckpointsAt((5, 11)),
+    Online(4),
+]
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
@@ -45,13 +54,13 @@ def test_no_step_is_repeated_more_often_than_the_theory_says() -> None:
 
 def test_costs() -> None:
     costs = (5.0, 1.0, 1.0, 1.0, 9.0, 1.0)
-    cheapest = schedule(Slots(2, costs), 6)
-    assert cheapest.cost(costs) < schedule(Slots(2), 6).cost(costs)
+    cheapest = schedule(Revolve(2, costs), 6)
+    assert cheapest.cost(costs) < schedule(Revolve(2), 6).cost(costs)
 
 
 def test_text_and_picture() -> None:
     found = schedule(2, 4)
-    assert str(found).splitlines()[0] == "Slots(count=2, costs=None) for 4 steps: 4 calls, 2 slots"
+    assert str(found).splitlines()[0] == "Revolve(count=2, costs=None) for 4 steps: 4 calls, 2 slots"
     axes = found.draw()
     assert "4 calls" in axes.get_title()
     red = [line for line in axes.lines if line.get_color() == "tab:red"]
@@ -67,7 +76,7 @@ def test_numbers_that_make_no_schedule() -> None:
         fewest_calls(10, 0)
     with pytest.raises(ValueError, match="at least one step, not 2 and 4"):
         schedule(2, 4.5)  # type: ignore[arg-type]
-    for make in (Slots, Online, lambda n: Disk(slots=n)):
+    for make in (Revolve, Online, lambda n: Disk(slots=n)):
         with pytest.raises(ValueError, match="must be an integer"):
             make(2.5)
         with pytest.raises(ValueError, match="at least one slot, not 0"):

@@ -156,10 +156,12 @@ def _away_from_steps(op: Ufunc, pair: tuple[Any, Any]) -> bool:
 
 # What holds programs or functions, or acts on the world, has tests of its own, in files that must be there.
 TESTED_ELSEWHERE: dict[str, str] = {
-    **dict.fromkeys(["Cond", "Scan", "While"], "test_flow.py"),
+    **dict.fromkeys(["Cond", "Scan", "While"], "api/control_flow/test_loops.py"),
     **dict.fromkeys(["Attach", "OpaqueCall"], "ops/test_custom.py"),
     "Checkpoint": "ops/control/test_remat.py",
-    **dict.fromkeys(["Sweep", "WhileSweep", "Rewind"], "ops/checkpointing/test_reverse.py"),
+    **dict.fromkeys(
+        ["CheckpointedScan", "CheckpointedWhile", "CheckpointedReverse"], "ops/checkpointing/test_reverse.py"
+    ),
     "Mark": "ops/checkpointing/test_policies.py",
     "Reversible": "memory/test_reversible.py",
     "Undifferentiable": "random/test_draws.py",

@@ -3,7 +3,7 @@
 import numpy as np
 
 import adjoint as ad
-from adjoint.ops.checkpointing.schedule import Disk, Kept, Slots
+from adjoint.ops.checkpointing.schedule import CheckpointsAt, Disk, Revolve
 
 RNG = np.random.default_rng(0)
 TURNS = 13
@@ -18,8 +18,8 @@ SCAN_PLANS = {
     "halving": "halving",
     "4 slots": 4,
     "more slots than turns": 40,
-    "unequal costs": Slots(3, tuple(range(1, TURNS + 1))),
-    "kept": Kept((5, 9)),
+    "unequal costs": Revolve(3, tuple(range(1, TURNS + 1))),
+    "kept": CheckpointsAt((5, 9)),
     "disk": Disk(),
     "3 slots on disk": Disk(slots=3),
 }

@@ -316,7 +316,7 @@ MEMORY: dict[str, Case] = {
             lambda x, plan=plan: ad.fori_loop(0, 4, lambda i, x: turn(np.astype(i, x.dtype), x), x, checkpoint=plan),
             turns,
         )
-        for plan in (None, 2, "halving", "full", memory.Online(2), memory.Kept((2,)), memory.Disk(slots=2))
+        for plan in (None, 2, "halving", "full", memory.Online(2), memory.CheckpointsAt((2,)), memory.Disk(slots=2))
     },
     "while_loop": (
         lambda x: ad.while_loop(lambda s: s[0] < 4, lambda s: (s[0] + 1, turn(s[0], s[1])), (0.0, x), checkpoint=2)[1],

@@ -38,7 +38,7 @@ class FrozenOne:
 
 
 @dataclass(slots=True)
-class Slots:
+class Revolve:
     w: Any
     name: str = "slots"
 
@@ -129,7 +129,7 @@ class AttrsDict:
 
 
 INSTANCES = [
-    FrozenOne(X), Slots(X), Everything(w=X), Refuses(X), OwnInit(3), Child(X, 2.0), NotDecorated(X, 2.0), Typed(X),
+    FrozenOne(X), Revolve(X), Everything(w=X), Refuses(X), OwnInit(3), Child(X, 2.0), NotDecorated(X, 2.0), Typed(X),
     Typed[list](X), Concrete(X), AttrsFrozen(X), AttrsOld(X), AttrsDict(X), Motor(X), Frozen(X),
 ]  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Less memory on the way back: plans for loops, their schedules, what functions keep, layers that can be undone.
 
 ad.scan(body, init, xs, checkpoint=6)                 six states at once, and turns computed again
-ad.memory.schedule(ad.memory.Slots(6), 64).calls      how many: 156
+ad.memory.schedule(ad.memory.Revolve(6), 64).calls    how many: 156
 ad.checkpoint(f, policy="products")                   of a function, the results of matrix products alone
 ad.memory_report(f)(x)                                how much memory value and gradient will take, by line
 """
@@ -12,22 +12,22 @@ from adjoint.memory.reversible import Chain, coupling, leapfrog, momentum, rever
 from adjoint.memory.schedules import Schedule, fewest_calls, longest, schedule
 from adjoint.ops.checkpointing.invertible import Invertible
 from adjoint.ops.checkpointing.policies import Intermediate, Policy
-from adjoint.ops.checkpointing.schedule import Disk, Halving, Kept, Online, Plan, Recompute, Slots
+from adjoint.ops.checkpointing.schedule import CheckpointsAt, Disk, Halving, Online, Plan, Recompute, Revolve
 
 __all__ = [
     "Chain",
+    "CheckpointsAt",
     "Disk",
     "Halving",
     "Intermediate",
     "Invertible",
-    "Kept",
     "MemoryReport",
     "Online",
     "Plan",
     "Policy",
     "Recompute",
+    "Revolve",
     "Schedule",
-    "Slots",
     "all_but_names",
     "coupling",
     "fewest_calls",

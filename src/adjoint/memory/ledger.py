@@ -23,8 +23,8 @@ from adjoint.jit.pipeline import executable
 from adjoint.memory.sizes import CALL, ITEM, array_object, entry_object, size_of, tracer_object
 from adjoint.memory.workspace import GIVEN, WRITTEN, in_files, overhead, workspace
 from adjoint.ops.arrays.index import ScatterSum
-from adjoint.ops.checkpointing.reverse import Rewind
-from adjoint.ops.checkpointing.scan import WhileSweep
+from adjoint.ops.checkpointing.reverse import CheckpointedReverse
+from adjoint.ops.checkpointing.scan import CheckpointedWhile
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.while_loop import While
 from adjoint.program.layout import Strides, compact, is_sized
@@ -206,7 +206,7 @@ class Ledger(Record):
             LedgerTracer(self, Var(kind) if i in outside else Room(kind, self, line, op.title))
             for i, kind in enumerate(kinds)
         ]
-        if turns is not None and isinstance(op, WhileSweep):
+        if turns is not None and isinstance(op, CheckpointedWhile):
             self.counted[id(made[-1]._var)] = turns
         if extra or objects:
             self.take(line, extra, objects)
@@ -230,13 +230,13 @@ class Ledger(Record):
 
     def _turns(self, op: Op, args: Sequence[Value]) -> int | None:
         """How many turns a loop with a condition takes, or has taken; None where it is not known."""
-        if isinstance(op, While | WhileSweep):
+        if isinstance(op, While | CheckpointedWhile):
             if self.line()[1] is not None:  # the loop runs once more on the way back, with tangents
                 return None
             known = next(self.turns, None)
             self.open_sizes = self.open_sizes or known is None
             return known
-        if isinstance(op, Rewind) and op.loop.has_condition and op.stored:
+        if isinstance(op, CheckpointedReverse) and op.loop.has_condition and op.stored:
             last: Any = op.parts(args)[0][-1]
             return self.counted.get(id(last._var)) if isinstance(last, RecordTracer) else None
         return None

@@ -160,7 +160,7 @@ def schedule(checkpoint: Plan | int | str, length: int) -> Schedule:
     """What a plan (or what `scan(checkpoint=…)` takes) does with a chain of K steps.
 
     ```python
-    ad.memory.schedule(ad.memory.Slots(6), 64).calls  # → 156
+    ad.memory.schedule(ad.memory.Revolve(6), 64).calls  # → 156
     ```
     """
     known = checkpoint if isinstance(checkpoint, Plan) else plan_of(checkpoint, True, "schedule")
@@ -188,8 +188,8 @@ def _actions(plan: Plan, length: int) -> Iterator[Action]:
         if step.advance:
             yield Action("advance", at, at + step.advance)
             at += step.advance
-            if step.kept < capacity and at != step.turn:
+            if step.kept < capacity and at != step.reversed:
                 yield Action("store", at, at, step.kept)
-        if step.turn is not None:
-            yield Action("reverse", step.turn, step.turn)
+        if step.reversed is not None:
+            yield Action("reverse", step.reversed, step.reversed)
             at = -1

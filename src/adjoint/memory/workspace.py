@@ -11,9 +11,9 @@ from adjoint.memory.algebra import algebra_workspace, is_algebra
 from adjoint.memory.primitives import primitive_workspace
 from adjoint.memory.sizes import EQUATION, WRITING, size_of
 from adjoint.ops.checkpointing.chain import Reversible
-from adjoint.ops.checkpointing.reverse import Rewind
-from adjoint.ops.checkpointing.scan import Sweep, WhileSweep
-from adjoint.ops.checkpointing.schedule import Keeper
+from adjoint.ops.checkpointing.reverse import CheckpointedReverse
+from adjoint.ops.checkpointing.scan import CheckpointedScan, CheckpointedWhile
+from adjoint.ops.checkpointing.schedule import OnlineCheckpoints
 from adjoint.ops.control.base import Cond
 from adjoint.ops.control.call import Call
 from adjoint.ops.control.while_loop import While
@@ -29,7 +29,7 @@ LONGEST = 100_000  # turns of a loop whose way back is gone through
 
 def in_files(op: Any) -> slice:
     """Which of an operation's results are in files: the states that a loop keeps there."""
-    if not isinstance(op, Sweep | WhileSweep) or op.checkpoint.disk is None:
+    if not isinstance(op, CheckpointedScan | CheckpointedWhile) or op.checkpoint.disk is None:
         return slice(0, 0)
     first = len(op.body.outputs)
     return slice(first, first + op.carries)
@@ -50,8 +50,8 @@ def workspace(op: Any, types: Sequence[ArrayType], kinds: Sequence[ArrayType], t
     if isinstance(op, Call):
         return kernel_memory(executable(op.program))
     results = sum(map(size_of, kinds))
-    if isinstance(op, Rewind):
-        return _rewind(op, turns)
+    if isinstance(op, CheckpointedReverse):
+        return _checkpointed_reverse(op, turns)
     if isinstance(op, Cond):
         return max(max(map(program_peak, op.branches)) - results, 0)
     if isinstance(op, While):  # rows are listed, then stacked
@@ -63,23 +63,23 @@ def workspace(op: Any, types: Sequence[ArrayType], kinds: Sequence[ArrayType], t
 
 def overhead(op: Any) -> int:
     """Bytes of Python's objects of a program that is written for one call: a loop, or its way back."""
-    if not op.is_loop and not isinstance(op, Rewind | Cond):
+    if not op.is_loop and not isinstance(op, CheckpointedReverse | Cond):
         return 0
     return WRITING + EQUATION * sum(len(program.equations) for program in op.programs().values())
 
 
-def _rewind(op: Rewind, turns: int | None) -> int:
+def _checkpointed_reverse(op: CheckpointedReverse, turns: int | None) -> int:
     """States that are not among those that the loop has kept, and a turn backwards or forwards."""
     loop, plan = op.loop, op.loop.checkpoint
     state = sum(map(size_of, loop.body.input_types[loop.constants : loop.constants + loop.carries]))
-    back, ahead = program_peak(op.turn), program_peak(op.advancing())
+    back, ahead = program_peak(op.reverse_step), program_peak(op.advancing())
     if plan.disk is not None:
         return state + max(back, ahead + state)
     length = turns if loop.has_condition else loop.length
     if length is None or length > LONGEST:
         return plan.capacity(length or 0) * state + max(back, ahead)
     if loop.has_condition:
-        keeper = Keeper(plan.capacity(0))
+        keeper = OnlineCheckpoints(plan.capacity(0))
         for turn in range(length):
             keeper.next(turn)
         places = keeper.places
@@ -93,7 +93,7 @@ def _rewind(op: Rewind, turns: int | None) -> int:
             most = max(most, fresh * state + ahead + (state if step.advance > 1 else 0))
             stack.append(True)
             fresh += 1
-        if step.turn is not None:
+        if step.reversed is not None:
             most = max(most, fresh * state + back)
             fresh -= stack.pop()
     return most

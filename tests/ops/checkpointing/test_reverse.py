@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops.checkpointing.schedule import Slots
+from adjoint.ops.checkpointing.schedule import Revolve
 from tests.support.checkpointed_loops import (
     FIRST,
     HS,
@@ -181,7 +181,7 @@ def _plain(x, turns):
 
 
 def test_a_plan_stays_with_the_loop_under_transformations() -> None:
-    program = ad.trace(lambda x: ad.jvp(lambda x: scanned(Slots(3))(W, x, XS), (x,), (H,)))(H).program
-    assert "Slots(count=3" in str(program)
-    program = ad.trace(ad.vmap(lambda h: scanned(Slots(3))(W, h, XS)))(HS).program
-    assert "Slots(count=3" in str(program)
+    program = ad.trace(lambda x: ad.jvp(lambda x: scanned(Revolve(3))(W, x, XS), (x,), (H,)))(H).program
+    assert "Revolve(count=3" in str(program)
+    program = ad.trace(ad.vmap(lambda h: scanned(Revolve(3))(W, h, XS)))(HS).program
+    assert "Revolve(count=3" in str(program)

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjoint.ops.checkpointing.schedule import (
+    CheckpointsAt,
     Disk,
     Halving,
-    Kept,
     Online,
     Plan,
     Recompute,
-    Slots,
+    Revolve,
     binomial_advance,
     cheapest_advances,
     plan_of,
@@ -42,14 +42,25 @@ def replayed(plan: Plan, length: int) -> tuple[int, int]:
         assert states[step.slot] == step.start
         calls += step.advance
         states[step.kept] = step.start + step.advance
-        if step.turn is not None:
-            assert left.pop() == step.turn == states.pop(step.kept)
+        if step.reversed is not None:
+            assert left.pop() == step.reversed == states.pop(step.kept)
         peak = max(peak, sum(slot < plan.capacity(length) for slot in states))
     assert not left
     return calls, peak
 
 
-PLANS = [Recompute(), Halving(), Slots(1), Slots(2), Slots(3), Slots(7), Slots(40), Kept((3, 5)), Online(1), Online(4)]
+PLANS = [
+    Recompute(),
+    Halving(),
+    Revolve(1),
+    Revolve(2),
+    Revolve(3),
+    Revolve(7),
+    Revolve(40),
+    CheckpointsAt((3, 5)),
+    Online(1),
+    Online(4),
+]
 
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
@@ -62,7 +73,7 @@ def test_every_turn_is_taken_back_once_from_its_own_state(plan: Plan, length: in
 
 @given(st.integers(1, 60), st.integers(1, 8))
 def test_the_formula_is_as_good_as_every_choice(length: int, slots: int) -> None:
-    assert replayed(Slots(slots), length)[0] == fewest(length, slots)
+    assert replayed(Revolve(slots), length)[0] == fewest(length, slots)
 
 
 def test_the_formula_for_long_loops() -> None:
@@ -85,7 +96,7 @@ def test_unequal_costs_against_all_choices(costs: list[float], slots: int) -> No
             return sum(until[m] - until[i] for m in range(i + 1, j))
         return min(until[m] - until[i] + best(m, j, s - 1) + best(i, m, s) for m in range(i + 1, j))
 
-    plan = Slots(slots, tuple(costs))
+    plan = Revolve(slots, tuple(costs))
     spent = until[-2]  # on the way forwards
     for step in plan.reversal(len(costs)):
         spent += until[step.start + step.advance] - until[step.start]
@@ -94,14 +105,14 @@ def test_unequal_costs_against_all_choices(costs: list[float], slots: int) -> No
 
 def test_equal_costs_are_no_costs() -> None:
     for length, slots in itertools.product([5, 12, 20], [2, 3, 5]):
-        assert replayed(Slots(slots, (1.0,) * length), length)[0] == fewest(length, slots)
+        assert replayed(Revolve(slots, (1.0,) * length), length)[0] == fewest(length, slots)
     assert cheapest_advances((1.0,), 3) == ()
 
 
 def test_what_users_write() -> None:
     assert plan_of(None, True, "scan") is None
-    assert plan_of(6, True, "scan") == Slots(6)
-    assert plan_of("online", True, "scan") == Slots(32)
+    assert plan_of(6, True, "scan") == Revolve(6)
+    assert plan_of("online", True, "scan") == Revolve(32)
     assert plan_of(6, False, "while_loop") == Online(6)
     assert plan_of("full", False, "while_loop") == Recompute()
     disk = plan_of(Disk(slots=3), True, "scan")
@@ -119,13 +130,13 @@ def test_what_users_write() -> None:
         ("binomial", True, "is no plan"),
         (True, True, "is no plan"),
         ("halving", False, "known beforehand"),
-        (Kept((2,)), False, "known beforehand"),
+        (CheckpointsAt((2,)), False, "known beforehand"),
     ],
 )
 def test_what_users_should_not_write(checkpoint: object, known: bool, text: str) -> None:
     with pytest.raises(ValueError, match=text):
         plan_of(checkpoint, known, "scan")
     with pytest.raises(ValueError, match="at least one slot"):
-        Slots(0)
+        Revolve(0)
     with pytest.raises(ValueError, match="3 costs were given for a loop of 4 iterations"):
-        Slots(2, (1.0, 2.0, 3.0)).stored(4)
+        Revolve(2, (1.0, 2.0, 3.0)).stored(4)

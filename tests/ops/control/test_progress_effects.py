@@ -87,5 +87,5 @@ def test_switched_off(told):
 
 
 def test_wrong_names_are_refused():
-    with pytest.raises(TypeError, match="progress must be a text"):
+    with pytest.raises(TypeError, match="progress must be a string"):
         turns(0.5, 3)

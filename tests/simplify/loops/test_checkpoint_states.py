@@ -36,7 +36,7 @@ def test_scans(plan) -> None:
     compiled = ad.jit(ad.value_and_grad(scanned(SCAN_PLANS[plan]), argnums=(0, 1, 2)))
     agree(compiled(W, H, XS), FIRST["value and gradient"](scanned(None), W, H, XS))
     called = [title for title, _ in kernel_of(compiled).notes["callbacks"]]
-    assert called == (["rewind"] if "disk" in plan else [])
+    assert called == (["checkpointed_reverse"] if "disk" in plan else [])
 
 
 @pytest.mark.parametrize("use", ["forward over reverse", "reverse over reverse"])
@@ -92,9 +92,9 @@ def test_memory_of_a_while_loop_is_that_of_the_slots() -> None:
 
 def test_nothing_of_them_is_left() -> None:
     program, arguments = program_of(ad.grad(scanned(4)), W, H, XS)
-    assert {"sweep", "rewind"} <= set(titles(program))
+    assert {"checkpointed_scan", "checkpointed_reverse"} <= set(titles(program))
     written = write_kept_states(program)
-    assert not {"sweep", "rewind"} & set(titles(written))
+    assert not {"checkpointed_scan", "checkpointed_reverse"} & set(titles(written))
     for a, b in zip(written(*arguments), simplify(program)(*arguments), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
     assert write_kept_states(written) is written

@@ -22,11 +22,11 @@ from adjoint.api.control_flow.bodies import (
 from adjoint.base.errors import ShapeError, TraceError, TreeError
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import user_facing
-from adjoint.ops.checkpointing.invert_program import undoable
+from adjoint.ops.checkpointing.invert_program import attach_inverse
 from adjoint.ops.checkpointing.invertible import Invertible
 from adjoint.ops.checkpointing.schedule import Disk, Plan, plan_of
 from adjoint.ops.control.counted_loop import inner
-from adjoint.ops.control.progress_effects import told
+from adjoint.ops.control.progress_effects import report_progress
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.ops.elementwise.weak_types import Weaken
@@ -90,7 +90,7 @@ def _scan(
     turns = length if length is not None else sizes.pop()
     if progress:
         rest = (init, xs, length, reverse, checkpoint, False)
-        return told(progress, turns, body, lambda turn: _scan(name, turn, *rest))
+        return report_progress(progress, turns, body, lambda step: _scan(name, step, *rest))
     structure = tree.structure((tree.unflatten(carry_structure, carry), tree.unflatten(xs_structure, arrays)))
     types, kinds = types_of(carry), [inner(t) for t in types_of(arrays)]
     held, own = Held(name, (init, xs)), len(Held(name, init).places)
@@ -114,7 +114,7 @@ def _scan(
             inverse = Body(checkpoint.inverse, structure, [*types, *kinds], "the inverse of a body", Held(name, ()))
             check_carry(f"{name}: the inverse", carry_structure, types, inverse.result, inverse.program.output_types)
             constants += inverse.captured
-        program, plan = undoable(program, n, len(arrays), None if inverse is None else inverse.program)
+        program, plan = attach_inverse(program, n, len(arrays), None if inverse is None else inverse.program)
     else:
         plan = plan_of(checkpoint, True, name)
     out = Scan(program, len(constants), n, turns, reverse, plan)(*constants, *carry, *arrays)
@@ -161,7 +161,9 @@ def _while(
     progress: bool | str,
 ) -> Any:  # fmt: skip
     if progress:
-        return told(progress, None, body, lambda turn: _while(name, condition, turn, init, checkpoint, False))
+        return report_progress(
+            progress, None, body, lambda step: _while(name, condition, step, init, checkpoint, False)
+        )
     carry, structure = flattened(init, f"{name}: init")
     types = types_of(carry)
     single = tree.structure((tree.unflatten(structure, carry),))

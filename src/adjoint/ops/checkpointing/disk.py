@@ -1,4 +1,4 @@
-"""Arrays in files: what is kept for the way back but need not stay in memory."""
+"""Arrays in files: what the backward pass reads but need not stay in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Files:
 
     directory: str | None = None
 
-    def room(self, shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    def allocate(self, shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
         """An array whose elements are in a file."""
         if self.directory is not None:
             os.makedirs(self.directory, exist_ok=True)
@@ -28,15 +28,15 @@ class Files:
             return np.empty(shape, dtype)
         # the file has no name (or loses it when it is closed): it goes with the last view of the array
         with tempfile.TemporaryFile(dir=self.directory, prefix="adjoint-") as file:
-            made: Any = np.memmap(file, dtype, "w+", shape=tuple(shape) or (1,))
-        return made.view(np.ndarray).reshape(tuple(shape))
+            mapped: Any = np.memmap(file, dtype, "w+", shape=tuple(shape) or (1,))
+        return mapped.view(np.ndarray).reshape(tuple(shape))
 
-    def kept(self, value: Value) -> Value:
+    def store(self, value: Value) -> Value:
         """A value, in a file; one that is not known stays where it is."""
         if isinstance(value, Tracer):
             known: Any = value
             return known.filed() if hasattr(known, "filed") else known
         array = np.asarray(value)
-        out = self.room(array.shape, array.dtype)
+        out = self.allocate(array.shape, array.dtype)
         out[...] = array
         return out if out.ndim else out[()]

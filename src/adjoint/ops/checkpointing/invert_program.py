@@ -21,7 +21,7 @@ from adjoint.base.source import describe
 from adjoint.ops.arrays.contract import MatMul
 from adjoint.ops.arrays.index import Gather, ScatterSet, Slice, subscript
 from adjoint.ops.arrays.rearrange import Concatenate, Reshape, Transpose
-from adjoint.ops.checkpointing.invertible import Undo
+from adjoint.ops.checkpointing.invertible import BodyInverse
 from adjoint.ops.checkpointing.policies import Mark
 from adjoint.ops.elementwise.pointwise import Ufunc
 from adjoint.program.program import Atom, Equation, Program, Var
@@ -48,7 +48,7 @@ def inverted(program: Program, unknown: Sequence[int]) -> Program:
     return record_program(solve, types)[0]
 
 
-def undoable(body: Program, carries: int, arrays: int, inverse: Program | None) -> tuple[Program, Undo]:
+def attach_inverse(body: Program, carries: int, arrays: int, inverse: Program | None) -> tuple[Program, BodyInverse]:
     """A body (constants, carry, x) → (carry, y) and its inverse, both with the constants of both.
 
     The inverse is given as (carry, x, its constants) → carry, or found.
@@ -56,14 +56,14 @@ def undoable(body: Program, carries: int, arrays: int, inverse: Program | None) 
     own = len(body.inputs) - arrays
     if inverse is None:
         carry = Program(body.inputs, body.equations, body.outputs[:carries], body.constants)
-        return body, Undo(inverted(carry, range(own - carries, own)))
+        return body, BodyInverse(inverted(carry, range(own - carries, own)))
     n = carries + arrays
     added = tuple(Var(v.type) for v in inverse.inputs[n:])
     before, rest = body.inputs[: own - carries], body.inputs[own - carries :]
     apart = tuple(Var(v.type) for v in before)
     wide = Program((*before, *added, *rest), body.equations, body.outputs, body.constants)
     back = (*apart, *inverse.inputs[n:], *inverse.inputs[:n])
-    return wide, Undo(Program(back, inverse.equations, inverse.outputs, inverse.constants))
+    return wide, BodyInverse(Program(back, inverse.equations, inverse.outputs, inverse.constants))
 
 
 class _Solver:

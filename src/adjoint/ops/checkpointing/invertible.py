@@ -1,6 +1,6 @@
-"""Loops whose turns can be undone: reverse mode keeps the last carry, and finds the others by the inverse of the body.
+"""Loops with an invertible body: reverse mode keeps the last carry, and recomputes the others by the inverse.
 
-The way back is one loop: s_{t-1} = body⁻¹(s_t, x_t), then the turn is taken backwards at s_{t-1}.
+The backward pass is one loop: s_{t-1} = body⁻¹(s_t, x_t), then the iteration is taken backwards at s_{t-1}.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from adjoint.ops.checkpointing.drift_check import sampled, warn_of_drift
 from adjoint.ops.checkpointing.step import backwards
 from adjoint.ops.control.base import Flags, zeros
-from adjoint.ops.control.counted_loop import Turns, inner
+from adjoint.ops.control.counted_loop import CountedLoop, inner
 from adjoint.ops.effects import silent
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
@@ -25,8 +25,8 @@ from adjoint.program.types import Value, type_of
 class Invertible:
     """A plan for `scan`: nothing is kept but the last carry.
 
-    `inverse(carry, x)` gives the carry before a turn from the one after it; without it, it is found from the body, if
-    that is a composition of operations that can be undone.
+    `inverse(carry, x)` gives the carry before an iteration from the one after it; without it, it is found from the
+    body, if that is a composition of operations that can be undone.
 
     ```python
     plan = ad.memory.Invertible(lambda carry, x: carry - x)
@@ -39,15 +39,15 @@ class Invertible:
 
 
 @dataclass(frozen=True)
-class Undo:
-    """What a loop has in the place of a plan: the inverse of its body, (constants, carry, x) → carry."""
+class BodyInverse:
+    """What a loop has instead of a plan: the inverse of its body, (constants, carry, x) → carry."""
 
     inverse: Program
 
     def __str__(self) -> str:
-        return "undo"
+        return "inverse"
 
-    def lifted(self, loop: Turns, programs: Any, order: int, active: Flags, flags: Flags) -> Undo:
+    def lifted(self, loop: CountedLoop, programs: Any, order: int, active: Flags, flags: Flags) -> BodyInverse:
         """The inverse of the loop with derivatives is the inverse with derivatives."""
         k, n = loop.carries, len(active)
         forced = flags[:k]
@@ -68,7 +68,7 @@ class Undo:
         for j, has in enumerate(found):
             outputs += range(at, at + order) if has and forced[j] else ()
             at += order * has
-        return Undo(
+        return BodyInverse(
             Program(
                 tuple(made.inputs[i] for i in inputs),
                 made.equations,
@@ -77,17 +77,17 @@ class Undo:
             )
         )
 
-    def batched(self, loop: Turns, programs: Any, size: int, mapped: Flags, flags: Flags) -> Undo:
+    def batched(self, loop: CountedLoop, programs: Any, size: int, mapped: Flags, flags: Flags) -> BodyInverse:
         """The inverse for all lanes at once."""
         made, _ = programs.batched(self.inverse, mapped, size, flags[: loop.carries])
-        return Undo(made)
+        return BodyInverse(made)
 
 
-RECORDS["Undo"] = Undo
+RECORDS["BodyInverse"] = BodyInverse
 
 
-class Undoing:
-    """How the way back is found from what is recorded of the way forwards: the arguments and the last carry."""
+class InvertibleRecord:
+    """What reverse mode keeps of a loop with an invertible body: the arguments and the last carry."""
 
     def __init__(self, loop: Any, wanted: Flags, programs: Any) -> None:
         self.loop = dataclasses.replace(loop, body=silent(loop.body))
@@ -96,7 +96,7 @@ class Undoing:
     def pull(self, ct: Sequence[Value], xs: Sequence[Value], last: Sequence[Value]) -> list[Value]:
         """Cotangents of all arguments."""
         loop = self.loop
-        turn, wanted, given = backwards(loop, self.wanted, tuple(c is not None for c in ct), self.programs)
+        reverse_step, wanted, given = backwards(loop, self.wanted, tuple(c is not None for c in ct), self.programs)
         constants, _, arrays = loop.split(xs)
         a, b, k = loop.constants, loop.constants + loop.carries, loop.carries
         places = [i for i, w in enumerate(wanted) if w]
@@ -111,7 +111,7 @@ class Undoing:
             state, rest = rest[:k], rest[k:]
             total, back, walked, ct_rows = rest[:s], rest[s : s + c], rest[s + c : s + c + w], rest[s + c + w :]
             before = interpret(loop.checkpoint.inverse, [*own, *state, *walked])
-            found = interpret(turn, [*own, *before, *walked, *back, *ct_rows])
+            found = interpret(reverse_step, [*own, *before, *walked, *back, *ct_rows])
             new = [old + g for old, g in zip(total, found[:s], strict=True)]
             return [*before, *new, *found[s:]]
 
@@ -135,6 +135,6 @@ class Undoing:
 
 
 def save(loop: Any, xs: Sequence[Value], wanted: Flags, trace: Any) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
-    """What reverse mode keeps of a loop whose turns can be undone."""
+    """Run a loop with an invertible body and return (results, residuals)."""
     out = tuple(loop(*xs))
-    return out, (Undoing(loop, wanted, trace.programs), tuple(xs), out[: loop.carries])
+    return out, (InvertibleRecord(loop, wanted, trace.programs), tuple(xs), out[: loop.carries])

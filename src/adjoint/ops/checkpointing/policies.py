@@ -42,7 +42,7 @@ class Mark(Linear):
 
 @dataclass(frozen=True)
 class Intermediate:
-    """A result inside a checkpointed function, as a policy of the user's sees it.
+    """A result inside a checkpointed function, as a policy of the user sees it.
 
     ```python
     small = lambda value: value.nbytes < 100
@@ -126,7 +126,7 @@ class AllBut(Policy):
 
 @dataclass(frozen=True)
 class Chosen(Policy):
-    """What a function of the user's says."""
+    """What a function of the user says."""
 
     choose: Callable[[Intermediate], object]
 

@@ -1,11 +1,12 @@
-"""`Rewind`: the way back through a loop that has kept some of its states.
+"""`CheckpointedReverse`: the backward pass through a loop that has stored checkpoints.
 
 For a loop y = F(x), where x are its constants, first carry and arrays, it computes P(x, ȳ) = F′(x)ᵀ ȳ: from the last
-turn to the first, a state is taken from the nearest slot or computed from it, and one turn is taken backwards.
+iteration to the first, a state is taken from the nearest slot or computed from it, and one iteration is taken
+backwards.
 
-Its own derivatives are ways back as well. Let F_d be the loop that carries Taylor coefficients up to order d along,
-(x₀ … x_d) ↦ (y₀ … y_d). Since ∂yₖ/∂xⱼ is the coefficient k-j of F′(x(t)), the way back through F_d with the cotangent
-ȳ_{d-k} for yₖ gives for xⱼ
+Its own derivatives are backward passes as well. Let F_d be the loop that carries Taylor coefficients up to order d
+along, (x₀ … x_d) ↦ (y₀ … y_d). Since ∂yₖ/∂xⱼ is the coefficient k-j of F′(x(t)), the backward pass through F_d with the
+cotangent ȳ_{d-k} for yₖ gives for xⱼ
 
     Σₖ (F′)ᵀ_{k-j} ȳ_{d-k} = coefficient d-j of P(x(t), ȳ(t)):
 
@@ -33,32 +34,34 @@ from adjoint.program.op import primitive
 from adjoint.program.program import Program
 from adjoint.program.types import ArrayType, Value, type_of
 
-ABOUT_STACKS = 4  # results of a loop of unknown length: places, rows, how many, number of turns
+ABOUT_STACKS = 4  # results of a loop of unknown length: places, rows, how many, number of iterations
 
 
-def rewind_of(loop: Any, wanted: Flags, given: Flags, programs: Any, stored: bool = True) -> Rewind:
-    """The way back for the wanted arguments of the body, when cotangents of the given results are known."""
-    return Rewind(loop, *backwards(loop, wanted, given, programs), stored)
+def make_reverse(loop: Any, wanted: Flags, given: Flags, programs: Any, stored: bool = True) -> CheckpointedReverse:
+    """The backward pass for the wanted arguments of the body, when cotangents of the given results are known."""
+    return CheckpointedReverse(loop, *backwards(loop, wanted, given, programs), stored)
 
 
 @primitive
-class Rewind(Control):
+class CheckpointedReverse(Control):
     """Arguments: what the loop has kept (if `stored`), the arguments of the loop, cotangents of the given results.
 
     Results: cotangents of the wanted arguments of the body.
     """
 
-    loop: Any  # a Sweep or WhileSweep, without effects
-    turn: Program  # (arguments of the body, cotangents of the wanted carries and given ys) → cotangents
+    loop: Any  # a CheckpointedScan or CheckpointedWhile, without effects
+    reverse_step: Program  # (arguments of the body, cotangents of the wanted carries and given ys) → cotangents
     wanted: Flags
     given: Flags
     stored: bool
-    stretch: Program | None = None  # many turns at once: (first turn, how many, constants, carry, arrays) → carry
+    stretch: Program | None = (
+        None  # many iterations at once: (first iteration, how many, constants, carry, arrays) → carry
+    )
 
     unrolls = False  # the states are read from buffers
 
     def programs(self) -> dict[str, Program]:
-        return {"body": self.loop.body, "turn": self.turn}
+        return {"body": self.loop.body, "reverse step": self.reverse_step}
 
     def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
         with evaluated_by(run):
@@ -68,7 +71,11 @@ class Rewind(Control):
         raise TypeError("the backward pass has no effects")
 
     def __str__(self) -> str:
-        return f"rewind[checkpoint={self.loop.checkpoint}]"
+        return f"{self.title}[checkpoint={self.loop.checkpoint}]"
+
+    @property
+    def title(self) -> str:
+        return "checkpointed_reverse"
 
     @property
     def _numbers(self) -> int:
@@ -98,22 +105,22 @@ class Rewind(Control):
             kept = self._kept(args)
         stacks, numbers = kept[: loop.carries], kept[loop.carries :]
         if loop.has_condition:
-            places, rows, count, turns = [np.asarray(x).tolist() for x in numbers]
+            places, rows, count, iterations = [np.asarray(x).tolist() for x in numbers]
             places, rows = places[:count], rows[:count]
         else:
-            turns = loop.length
-            places = [*plan.stored(turns)]
-            rows = [*range(len(places)), plan.capacity(turns)]
+            iterations = loop.length
+            places = [*plan.stored(iterations)]
+            rows = [*range(len(places)), plan.capacity(iterations)]
         constants, _, arrays = loop.split(args[loop.tests :])
-        advance, turn = Evaluator(self.advancing()), self._turning()
+        advance, reverse = Evaluator(self.advancing()), self._reverse_evaluator()
         states = [[stack[row] for stack in stacks] for row in rows]
         carried, stacks_of_cts = self.carried(cts)
-        results = _Results(self, carried, args[loop.tests :], turns)
+        results = _Results(self, carried, args[loop.tests :], iterations)
 
         def at(t: int) -> int:
-            return turns - 1 - t if loop.reverse else t
+            return iterations - 1 - t if loop.reverse else t
 
-        for step in plan.reversal(turns, places, plan.capacity(turns)):
+        for step in plan.reversal(iterations, places, plan.capacity(iterations)):
             state = states[step.slot]
             if self.stretch is not None:
                 state = self._stretched(step.start, step.advance, constants, state, arrays)
@@ -121,13 +128,13 @@ class Rewind(Control):
                 for t in range(step.start, step.start + step.advance):
                     state = advance([*constants, *state, *[x[at(t)] for x in arrays]])
             if step.advance:
-                states.append(state if plan.disk is None else [plan.disk.kept(v) for v in state])
-            if step.turn is not None:
+                states.append(state if plan.disk is None else [plan.disk.store(v) for v in state])
+            if step.reversed is not None:
                 states.pop()
-                row = at(step.turn)
+                row = at(step.reversed)
                 walked = [x[row] for x in (*arrays, *stacks_of_cts)]
                 mine, rows_of_cts = walked[: len(arrays)], walked[len(arrays) :]
-                results.take(row, turn([*constants, *state, *mine, *results.carry, *rows_of_cts]))
+                results.take(row, reverse([*constants, *state, *mine, *results.carry, *rows_of_cts]))
         return results.finished()
 
     def _kept(self, args: Sequence[Value]) -> list[Value]:
@@ -136,10 +143,10 @@ class Rewind(Control):
         if self.stretch is None:
             return list(loop.evaluate(*args))[len(loop.body.outputs) :]
         constants, state, arrays = loop.split(args)
-        plan, turns = loop.checkpoint, loop.length
-        stacks = [plan.disk.room((plan.capacity(turns) + 1, *np.shape(x)), type_of(x).dtype) for x in state]
-        places = [*plan.stored(turns), turns - 1]
-        rows = [*range(len(places) - 1), plan.capacity(turns)]
+        plan, iterations = loop.checkpoint, loop.length
+        stacks = [plan.disk.allocate((plan.capacity(iterations) + 1, *np.shape(x)), type_of(x).dtype) for x in state]
+        places = [*plan.stored(iterations), iterations - 1]
+        rows = [*range(len(places) - 1), plan.capacity(iterations)]
         at = 0
         for row, place in zip(rows, places, strict=True):
             state, at = self._stretched(at, place - at, constants, state, arrays), place
@@ -147,10 +154,10 @@ class Rewind(Control):
                 stack[row] = value
         return stacks
 
-    def _turning(self) -> Callable[[Sequence[Value]], Sequence[Value]]:
+    def _reverse_evaluator(self) -> Callable[[Sequence[Value]], Sequence[Value]]:
         if self.stretch is None:
-            return Evaluator(self.turn)
-        call = Call(self.turn)
+            return Evaluator(self.reverse_step)
+        call = Call(self.reverse_step)
         return lambda values: call.evaluate(*values)
 
     def _stretched(
@@ -161,7 +168,7 @@ class Rewind(Control):
         return list(Call(self.stretch).evaluate(np.int64(start), np.int64(count), *constants, *state, *arrays))
 
     def advancing(self) -> Program:
-        """One turn forwards, for the carry alone."""
+        """One iteration forwards, for the carry alone."""
         body = self.loop.body
         return _remembered(body, lambda: pruned(_first_outputs(body, self.loop.carries)))
 
@@ -213,7 +220,7 @@ class Rewind(Control):
                 if ct is not None:
                     seeds[place] = ct
         given = tuple(j in seeds for j in range(len(made.body.outputs)))
-        back = rewind_of(made, tuple(wanted), given, programs)
+        back = make_reverse(made, tuple(wanted), given, programs)
         out = back(*store, *new_args, *[seeds[j] for j, g in enumerate(back.given) if g])
         place_of = {i: number for number, i in enumerate(i for i, w in enumerate(back.wanted) if w)}
         return [
@@ -251,7 +258,7 @@ class Rewind(Control):
             x for x, _ in kept[k:]
         ]
         shift = made.constants - loop.constants  # a body that reads the condition has its constants first
-        back = rewind_of(made, (False,) * shift + self.wanted, self.given, trace.programs, self.stored)
+        back = make_reverse(made, (False,) * shift + self.wanted, self.given, trace.programs, self.stored)
         walked = [j for j, g in enumerate(self.given) if g]
         kept_cts = [j for j, g in enumerate(back.given) if g]
         seeds = {j: lanes(x, m, True, size, 1 if j >= k else 0) for j, (x, m) in zip(walked, cts, strict=True)}
@@ -284,7 +291,7 @@ class Rewind(Control):
         if any(arg_flags[t:]):
             places = [in_value[i] for i in range(n) if arg_flags[t + i]]
             seeds = {out_higher[j][0]: c for j, c in zip(outputs, cts, strict=True)}
-            back = rewind_of(
+            back = make_reverse(
                 made,
                 tuple(i in places for i in range(len(made.body.inputs))),
                 tuple(j in seeds for j in range(len(made.body.outputs))),
@@ -320,19 +327,19 @@ def _remembered(program: Program, make: Callable[[], Program]) -> Program:
 
 
 class _Results:
-    """Cotangents as they grow: carried, summed up over the turns, or one row for each turn."""
+    """Cotangents as they grow: carried, summed over the iterations, or one row for each iteration."""
 
-    def __init__(self, rewind: Rewind, carry: Sequence[Value], args: Sequence[Value], turns: int) -> None:
-        self.order = rewind.order
+    def __init__(self, op: CheckpointedReverse, carry: Sequence[Value], args: Sequence[Value], iterations: int) -> None:
+        self.order = op.order
         types = [type_of(x) for x in args]
         constants, carries, arrays = self.order
         self.carry = [zeros(types[i])[()] if ct is None else ct for i, ct in zip(carries, carry, strict=True)]
         self.sums: list[Any] = [None] * len(constants)
-        self.rows = [np.zeros((turns, *inner(types[i]).shape), types[i].dtype) for i in arrays]
+        self.rows = [np.zeros((iterations, *inner(types[i]).shape), types[i].dtype) for i in arrays]
         self.types = [types[i] for i in constants]
 
     def take(self, row: int, found: Sequence[Value]) -> None:
-        """What a turn gives: cotangents of the constants, carry and arrays."""
+        """What an iteration gives: cotangents of the constants, carry and arrays."""
         c, k = len(self.sums), len(self.carry)
         for i, g in enumerate(found[:c]):
             old = self.sums[i]

@@ -1,7 +1,7 @@
-"""Loops that keep some of their states on the way, for the way back: `Sweep` and `WhileSweep`.
+"""Loops that store checkpoints for the backward pass: `CheckpointedScan` and `CheckpointedWhile`.
 
 The results are those of the loop, and then stacks of the carries with one row for each slot and one more: the state
-before the last turn, which is being worked on when the loop ends, is in a row of its own.
+before the last iteration, which is being worked on when the loop ends, is in a row of its own.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.checkpointing.reverse import rewind_of
-from adjoint.ops.checkpointing.schedule import Keeper, Plan
+from adjoint.ops.checkpointing.reverse import make_reverse
+from adjoint.ops.checkpointing.schedule import OnlineCheckpoints, Plan
 from adjoint.ops.control.base import Flags, Run
-from adjoint.ops.control.conditional_loop import Repeated
-from adjoint.ops.control.counted_loop import Columns, Turns
+from adjoint.ops.control.conditional_loop import ConditionalLoop
+from adjoint.ops.control.counted_loop import Columns, CountedLoop
 from adjoint.ops.effects import silent
 from adjoint.program.evaluate import Evaluator, evaluated_by
 from adjoint.program.op import primitive
@@ -26,45 +26,45 @@ from adjoint.program.types import ArrayType, Value
 WHOLE = np.dtype(np.int64)
 
 
-class Rows:
+class StateStacks:
     """Stacks of states, in memory or in files."""
 
     def __init__(self, plan: Plan, types: Sequence[ArrayType], count: int) -> None:
-        room = np.empty if plan.disk is None else plan.disk.room
-        self.stacks = [room((count, *t.shape), t.dtype) for t in types]
+        allocate = np.empty if plan.disk is None else plan.disk.allocate
+        self.stacks = [allocate((count, *t.shape), t.dtype) for t in types]
 
     def put(self, row: int, state: Sequence[Value]) -> None:
         for stack, value in zip(self.stacks, state, strict=True):
             stack[row] = value
 
 
-class Reversal:
-    """How the way back through a loop that keeps states is found from what is recorded of the way forwards."""
+class CheckpointRecord:
+    """What reverse mode keeps of a loop with checkpoints, and how it uses it."""
 
-    def __init__(self, sweep: Any, wanted: Flags, programs: Any) -> None:
-        self.sweep, self.programs = sweep.silent(), programs
-        self.wanted = wanted[sweep.tests :]
+    def __init__(self, loop: Any, wanted: Flags, programs: Any) -> None:
+        self.loop, self.programs = loop.silent(), programs
+        self.wanted = wanted[loop.tests :]
 
     def pull(self, ct: Sequence[Value], xs: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
         """Cotangents of all arguments."""
-        sweep = self.sweep
-        outputs = ct[: len(sweep.body.outputs)]
-        back = rewind_of(sweep, self.wanted, tuple(c is not None for c in outputs), self.programs)
+        loop = self.loop
+        outputs = ct[: len(loop.body.outputs)]
+        back = make_reverse(loop, self.wanted, tuple(c is not None for c in outputs), self.programs)
         found = back(*kept, *xs, *[c for c, g in zip(outputs, back.given, strict=True) if g])
         by_place = dict(zip([i for i, w in enumerate(back.wanted) if w], found, strict=True))
-        return [None] * sweep.tests + [by_place.get(i) if w else None for i, w in enumerate(self.wanted)]
+        return [None] * loop.tests + [by_place.get(i) if w else None for i, w in enumerate(self.wanted)]
 
     def push(self, dxs: Sequence[Value], xs: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
         """Tangents of all results, what was kept among them: the loop runs again."""
-        sweep, t = self.sweep, self.sweep.tests
+        loop, t = self.loop, self.loop.tests
         active = tuple(dx is not None for dx in dxs[t:])
-        loop, active, flags = sweep.lifted(self.programs, 1, active, (False,) * len(sweep.body.outputs))
-        found = loop(*xs[:t], *sweep.arranged(active, 1, xs[t:], {i: [dx] for i, dx in enumerate(dxs[t:])}))
-        return [None if d is None else d[0] for d in sweep.separated(found, flags, 1)[1]]
+        lifted, active, flags = loop.lifted(self.programs, 1, active, (False,) * len(loop.body.outputs))
+        results = lifted(*xs[:t], *loop.arranged(active, 1, xs[t:], {i: [dx] for i, dx in enumerate(dxs[t:])}))
+        return [None if d is None else d[0] for d in loop.separated(results, flags, 1)[1]]
 
 
-class Keeping:
-    """Loops that keep states: reverse mode needs nothing else."""
+class CheckpointedLoop:
+    """Loops that store checkpoints: reverse mode needs nothing else."""
 
     unrolls = False  # the states go to buffers
 
@@ -79,7 +79,7 @@ class Keeping:
         loop: Any = self
         out = loop(*xs)
         return tuple(out), (
-            Reversal(self, tuple(wanted), trace.programs),
+            CheckpointRecord(self, tuple(wanted), trace.programs),
             tuple(xs),
             tuple(out[len(loop.body.outputs) :]),
         )
@@ -92,7 +92,7 @@ class Keeping:
 
 
 @primitive
-class Sweep(Keeping, Turns):
+class CheckpointedScan(CheckpointedLoop, CountedLoop):
     """A `Scan`; results: last carry, stacked ys, and the stack of each carry."""
 
     body: Program
@@ -110,7 +110,12 @@ class Sweep(Keeping, Turns):
         return dataclasses.replace(self, body=silent(self.body))
 
     def __str__(self) -> str:
-        return f"sweep[length={self.length}{', reverse' if self.reverse else ''}, checkpoint={self.checkpoint}]"
+        direction = ", reverse" if self.reverse else ""
+        return f"{self.title}[length={self.length}{direction}, checkpoint={self.checkpoint}]"
+
+    @property
+    def title(self) -> str:
+        return "checkpointed_scan"
 
     def evaluate(self, *xs: Value) -> Value:
         constants, carry, arrays = self.split(xs)
@@ -118,13 +123,15 @@ class Sweep(Keeping, Turns):
         slots = self.checkpoint.capacity(self.length)
         row_of = {place: row for row, place in enumerate(self.checkpoint.stored(self.length))}
         row_of.setdefault(self.length - 1, slots)
-        rows = Rows(self.checkpoint, self.body.input_types[self.constants : self.constants + self.carries], slots + 1)
-        turn = Evaluator(self.body)
+        rows = StateStacks(
+            self.checkpoint, self.body.input_types[self.constants : self.constants + self.carries], slots + 1
+        )
+        body = Evaluator(self.body)
         for t in range(self.length):
             if t in row_of:
                 rows.put(row_of[t], carry)
             at = self.length - 1 - t if self.reverse else t
-            out = turn([*constants, *carry, *[a[at] for a in arrays]])
+            out = body([*constants, *carry, *[a[at] for a in arrays]])
             carry = out[: self.carries]
             columns.put(at, out[self.carries :])
         return (*carry, *columns.finished(), *rows.stacks)
@@ -140,11 +147,11 @@ class Sweep(Keeping, Turns):
 
 
 @primitive
-class WhileSweep(Keeping, Repeated):
+class CheckpointedWhile(CheckpointedLoop, ConditionalLoop):
     """A `While`; results: last carry, the stack of each carry, and what is known of the stack.
 
-    These are, in order of time, the places of the states that are kept and their rows, how many they are, and the
-    number of turns.
+    These are, in order of time, the iterations of the checkpoints and their rows, how many they are, and the
+    number of iterations.
     """
 
     condition: Program
@@ -158,23 +165,34 @@ class WhileSweep(Keeping, Repeated):
         return dataclasses.replace(self, condition=silent(self.condition), body=silent(self.body))
 
     @property
+    def title(self) -> str:
+        return "checkpointed_while"
+
+    @property
     def slots(self) -> int:
         return self.checkpoint.capacity(0)
 
     def evaluate(self, *xs: Value) -> Value:
         test, constants, carry = self.parts(xs)
-        keeper = Keeper(self.slots)
-        rows = Rows(self.checkpoint, self.body.input_types[self.constants :], self.slots + 1)
-        goes_on, turn = Evaluator(self.condition), Evaluator(self.body)
-        turns = 0
-        while bool(goes_on([*test, *carry])[0]):
-            rows.put(keeper.next(turns), carry)
-            carry = turn([*constants, *carry])
-            turns += 1
+        keeper = OnlineCheckpoints(self.slots)
+        rows = StateStacks(self.checkpoint, self.body.input_types[self.constants :], self.slots + 1)
+        condition, body = Evaluator(self.condition), Evaluator(self.body)
+        iterations = 0
+        while bool(condition([*test, *carry])[0]):
+            rows.put(keeper.next(iterations), carry)
+            carry = body([*constants, *carry])
+            iterations += 1
         count = len(keeper.places)
         free = [row for row in range(self.slots + 1) if row not in keeper.rows]
         places = np.array([*keeper.places, *[0] * len(free)], WHOLE)
-        return (*carry, *rows.stacks, places, np.array([*keeper.rows, *free], WHOLE), np.int64(count), np.int64(turns))
+        return (
+            *carry,
+            *rows.stacks,
+            places,
+            np.array([*keeper.rows, *free], WHOLE),
+            np.int64(count),
+            np.int64(iterations),
+        )
 
     def result_type(self, *types: ArrayType) -> Any:
         carry = [ArrayType(t.shape, t.dtype) for t in self.parts(types)[2]]
@@ -186,15 +204,15 @@ class WhileSweep(Keeping, Repeated):
         )
 
 
-def sweep_of(loop: Any) -> Any:
-    """The loop, keeping states as its plan says."""
+def make_checkpointed(loop: Any) -> Any:
+    """The loop that stores checkpoints as its plan says."""
     if loop.has_condition:
         values = (loop.condition, loop.body, loop.condition_constants, loop.body_constants, loop.checkpoint)
-        return WhileSweep(*values)
-    return Sweep(loop.body, loop.constants, loop.carries, loop.length, loop.reverse, loop.checkpoint)
+        return CheckpointedWhile(*values)
+    return CheckpointedScan(loop.body, loop.constants, loop.carries, loop.length, loop.reverse, loop.checkpoint)
 
 
 def save(loop: Any, xs: Sequence[Value], wanted: Flags, trace: Any) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
-    """What reverse mode keeps of a loop with a plan."""
-    out, residuals = sweep_of(loop).save(xs, wanted, trace)
+    """Run a loop with a plan and return (results, residuals)."""
+    out, residuals = make_checkpointed(loop).save(xs, wanted, trace)
     return out[: len(loop.body.outputs)], residuals

@@ -1,21 +1,22 @@
 """Where a loop keeps its states, so that reverse mode can have all of them with few slots of memory.
 
-Reverse mode needs the states s_{K-1}, …, s₀ of a loop of K turns, in this order. With S slots some of them are kept and
-the others computed again from the nearest one before them. One rule says everything: in a stretch of k turns whose
-first state is in a slot, with s slots left for it (that one among them), the next state to be kept is l turns on;
+Reverse mode needs the states s_{K-1}, …, s₀ of a loop of K iterations, in this order. With S slots some of them are
+kept and the others computed again from the nearest one before them. One rule says everything: in a stretch of k
+iterations whose first state is in a slot, with s slots left for it (that one among them), the next state to be kept is
+l iterations on;
 
     C(k, s) = C(k-l, s-1) + C(l, s) + l,    C(1, s) = 0,    C(k, 1) = k(k-1)/2
 
-turns are computed in all. The state that is being worked on is not counted as a slot.
+iterations are computed in all. The state that is being worked on is not counted as a slot.
 
-| plan | l | slots | turns computed |
+| plan | l | slots | iterations computed |
 |---|---|---|---|
 | `Recompute` | k-1 | 1 | K(K-1)/2 |
 | `Halving` | ⌊k/2⌋ | ⌈log₂ K⌉ | (K/2) log₂ K |
-| `Slots(S)` | the best one, by a formula | S | rK - C(S+r, S+1), the fewest possible |
-| `Slots(S, costs)` | the best one, by a table | S | the cheapest possible |
-| `Kept(positions)` | k-1 | as many as positions | |
-| `Online(S)` | as for `Slots` | S | close to the fewest, for a loop whose length is not known |
+| `Revolve(S)` | the best one, by a formula | S | rK - C(S+r, S+1), the fewest possible |
+| `Revolve(S, costs)` | the best one, by a table | S | the cheapest possible |
+| `CheckpointsAt(positions)` | k-1 | as many as positions | |
+| `Online(S)` | as for `Revolve` | S | close to the fewest, for a loop whose length is not known |
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ FIRST = 1 << 40  # the level of the first state, which is never given up
 
 
 def binomial_advance(k: int, s: int) -> int:
-    """The best l for k ≥ 2 turns and s slots, all turns costing the same.
+    """The best l for k ≥ 2 iterations and s slots, all iterations costing the same.
 
-    With β(s, r) = C(s+r, s), the longest stretch in which no turn is computed more than r times, and r the smallest
-    number with k ≤ β(s, r), every l is best that leaves both parts within the same bounds: β(s, r-2) ≤ l ≤ β(s, r-1)
-    and β(s-1, r-1) ≤ k-l ≤ β(s-1, r). This is the largest one.
+    With β(s, r) = C(s+r, s), the longest stretch in which no iteration is computed more than r times, and r the
+    smallest number with k ≤ β(s, r), every l is best that leaves both parts within the same bounds: β(s, r-2) ≤ l ≤
+    β(s, r-1) and β(s-1, r-1) ≤ k-l ≤ β(s-1, r). This is the largest one.
     """
     if s == 1:
         return k - 1
@@ -57,13 +58,13 @@ def _check_count(title: str, count: Any) -> None:
 
 
 class Step(NamedTuple):
-    """One step of a reversal: from the state in slot `slot`, `advance` turns on, keep the state there in `kept`."""
+    """One step of a reversal: from the state in slot `slot`, `advance` iterations on; that state is kept in `kept`."""
 
     slot: int
     start: int
     advance: int
     kept: int  # the slot that the state goes to; `slot` itself when nothing was advanced
-    turn: int | None  # the turn that is then taken backwards, if one is
+    reversed: int | None  # the iteration that is then taken backwards, if one is
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Plan:
     """What a loop keeps. `disk` says where, when it is not memory.
 
     ```python
-    isinstance(ad.memory.Slots(3), ad.memory.Plan)  # → True
+    isinstance(ad.memory.Revolve(3), ad.memory.Plan)  # → True
     ```
     """
 
@@ -80,7 +81,7 @@ class Plan:
         raise NotImplementedError
 
     def advance(self, k: int, s: int) -> int:
-        """How far on the next state is kept, in a stretch of k ≥ 2 turns with s slots."""
+        """How far on the next state is kept, in a stretch of k ≥ 2 iterations with s slots."""
         raise NotImplementedError
 
     @property
@@ -111,9 +112,9 @@ class Plan:
             k, s = end - start, size - slot
             far = 0 if k == 1 else k - 1 if s == 1 else next(rest) if table is not None else self.advance(k, s)
             stack += [start + far] if far else []
-            turns = stack[-1] == end - 1
-            yield Step(slot, start, far, len(stack) - 1, end - 1 if turns else None)
-            if turns:
+            is_reversed = stack[-1] == end - 1
+            yield Step(slot, start, far, len(stack) - 1, end - 1 if is_reversed else None)
+            if is_reversed:
                 stack.pop()
                 end -= 1
 
@@ -151,11 +152,11 @@ class Halving(Plan):
 
 
 @dataclass(frozen=True)
-class Kept(Plan):
-    """Keep the states at these places alone: `positions` counts the turns before each; the first state is kept too.
+class CheckpointsAt(Plan):
+    """Keep the states after these numbers of iterations, and the first state.
 
     ```python
-    ad.memory.schedule(ad.memory.Kept((2, 4)), 6).calls  # → 7
+    ad.memory.schedule(ad.memory.CheckpointsAt((2, 4)), 6).calls  # → 7
     ```
     """
 
@@ -172,13 +173,13 @@ class Kept(Plan):
 
 
 @dataclass(frozen=True)
-class Slots(Plan):
-    """Keep S states at once, and compute as few turns again as possible.
+class Revolve(Plan):
+    """Keep S states at once, and recompute as few iterations as possible: binomial checkpointing, as in revolve.
 
-    `costs` says what each turn costs, when they differ; then planning takes O(K³S) operations.
+    `costs` says what each iteration costs, when they differ; then planning takes O(K³S) operations.
 
     ```python
-    f = lambda x: ad.fori_loop(0, 50, lambda i, y: y * x, 1.0, checkpoint=ad.memory.Slots(4))
+    f = lambda x: ad.fori_loop(0, 50, lambda i, y: y * x, 1.0, checkpoint=ad.memory.Revolve(4))
     ad.grad(f)(1.0)  # → 50.0
     ```
     """
@@ -187,7 +188,7 @@ class Slots(Plan):
     costs: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
-        _check_count("Slots", self.count)
+        _check_count("Revolve", self.count)
         if self.costs is not None:
             object.__setattr__(self, "costs", tuple(float(c) for c in self.costs))
 
@@ -209,13 +210,13 @@ class Slots(Plan):
         if self.costs is None:
             return None
         if len(self.costs) != length:
-            raise ValueError(f"Slots: {len(self.costs)} costs were given for a loop of {length} iterations.")
+            raise ValueError(f"Revolve: {len(self.costs)} costs were given for a loop of {length} iterations.")
         return cheapest_advances(self.costs, self.capacity(length))
 
 
 @dataclass(frozen=True)
 class Online(Plan):
-    """Keep S states at once in a loop whose length is not known; as many turns again as `Slots`, or few more.
+    """Keep S states at once in a loop whose length is not known; as many iterations again as `Revolve`, or few more.
 
     While the loop runs, every state is kept when it is reached, with level 0. When all slots are taken, a state goes
     that has a later one of a higher level; if there is none, the latest goes and the new one is a level above it. (The
@@ -239,14 +240,14 @@ class Online(Plan):
         return binomial_advance(k, s)
 
     def stored(self, length: int) -> tuple[int, ...]:
-        keeper = Keeper(self.count)
-        for turn in range(length):
-            keeper.next(turn)
+        keeper = OnlineCheckpoints(self.count)
+        for t in range(length):
+            keeper.next(t)
         return tuple(keeper.places)
 
 
-class Keeper:
-    """Which states of a loop are kept while it runs, by `Online`'s rule: in order of time, with levels and rows."""
+class OnlineCheckpoints:
+    """The checkpoints of a running loop, chosen by `Online`'s rule: in order of time, with levels and rows."""
 
     def __init__(self, count: int) -> None:
         self.size = count + 1
@@ -254,8 +255,8 @@ class Keeper:
         self.levels: list[int] = []
         self.rows: list[int] = []
 
-    def next(self, turn: int) -> int:
-        """The row for the state before a turn."""
+    def next(self, iteration: int) -> int:
+        """The row for the state before an iteration."""
         if len(self.places) < self.size:
             row, level = len(self.places), 0 if self.places else FIRST
         else:
@@ -263,7 +264,7 @@ class Keeper:
             level = self.levels[-1] + 1 if gone == self.size - 1 else 0
             row = self.rows.pop(gone)
             del self.places[gone], self.levels[gone]
-        self.places.append(turn)
+        self.places.append(iteration)
         self.levels.append(level)
         self.rows.append(row)
         return row
@@ -315,7 +316,7 @@ class Disk:
     def plan(self, known: bool) -> Plan:
         """The plan for a loop whose length is known, or not."""
         count = self.slots if self.slots is not None else 1 << 60 if known else 1024
-        return OnDisk(Slots(count) if known else Online(count), Files(self.directory))
+        return OnDisk(Revolve(count) if known else Online(count), Files(self.directory))
 
 
 NAMES: dict[str, Plan] = {"full": Recompute(), "halving": Halving(), "online": Online()}
@@ -330,18 +331,18 @@ def plan_of(checkpoint: object, known: bool, title: str) -> Plan | None:
     elif isinstance(checkpoint, Disk):
         return checkpoint.plan(known)
     elif isinstance(checkpoint, int) and not isinstance(checkpoint, bool):
-        plan = Slots(checkpoint)
+        plan = Revolve(checkpoint)
     elif isinstance(checkpoint, _INTEGER):
-        plan = Slots(int(str(checkpoint)))
+        plan = Revolve(int(str(checkpoint)))
     else:
         raise ValueError(
             f"{title}: checkpoint={checkpoint!r} is no plan. Give None (keep everything that the backward pass "
-            "reads), a "
-            'number of slots, "full", "halving", "online", or a plan of ad.memory (Slots, Kept, Online, Disk).'
+            'reads), a number of slots, "full", "halving", "online", or a plan of ad.memory (Revolve, CheckpointsAt, '
+            "Online, Disk)."
         )
     if known:
-        return Slots(plan.count) if isinstance(plan, Online) else plan
-    if isinstance(plan, Slots) and plan.costs is None:
+        return Revolve(plan.count) if isinstance(plan, Online) else plan
+    if isinstance(plan, Revolve) and plan.costs is None:
         return Online(plan.count)
     if plan is None or isinstance(plan, Online | Recompute):
         return plan
@@ -353,9 +354,9 @@ def plan_of(checkpoint: object, known: bool, title: str) -> Plan | None:
 
 @functools.lru_cache(maxsize=64)
 def cheapest_advances(costs: tuple[float, ...], slots: int) -> tuple[int, ...]:
-    """The advances of the cheapest reversal when turns cost differently, in the order in which they are taken.
+    """The advances of the cheapest reversal when iterations cost differently, in the order in which they are taken.
 
-    C(i, j, s) = min over i < m < j of  cost(i … m) + C(m, j, s-1) + C(i, m, s)  for the turns i … j-1.
+    C(i, j, s) = min over i < m < j of  cost(i … m) + C(m, j, s-1) + C(i, m, s)  for the iterations i … j-1.
     """
     best = cheapest(costs, slots)
     length = len(costs)
@@ -395,5 +396,5 @@ def cheapest(costs: Sequence[float], slots: int) -> list[tuple[list[list[float]]
     return tables
 
 
-for _plan in (Recompute, Halving, Kept, Slots, Online, OnDisk, Files):
+for _plan in (Recompute, Halving, CheckpointsAt, Revolve, Online, OnDisk, Files):
     RECORDS[_plan.__name__] = _plan

@@ -1,17 +1,17 @@
-"""One turn of a loop, taken backwards: the forward and the backward half of the body, one after the other."""
+"""One iteration of a loop, taken backwards: the forward and the backward half of the body, one after the other."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from adjoint.ops.control.base import Flags, zeros
-from adjoint.ops.control.counted_loop import Turns
+from adjoint.ops.control.counted_loop import CountedLoop
 from adjoint.program.program import Program, Var, interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType, Value
 
 
-def closed_wanted(loop: Turns, wanted: Flags, programs: Any) -> tuple[Any, Flags]:
+def closed_wanted(loop: CountedLoop, wanted: Flags, programs: Any) -> tuple[Any, Flags]:
     """A carry is differentiated as soon as anything differentiated flows into it: (halves of the body, wanted)."""
     a, b = loop.constants, loop.constants + loop.carries
     while True:
@@ -24,7 +24,7 @@ def closed_wanted(loop: Turns, wanted: Flags, programs: Any) -> tuple[Any, Flags
 
 
 def backwards(loop: Any, wanted: Flags, given: Flags, programs: Any) -> tuple[Program, Flags, Flags]:
-    """One turn taken backwards, and the arguments and results that it really is about.
+    """One iteration taken backwards, and the arguments and results that it really is about.
 
     (arguments of the body, cotangents of the wanted carries and given ys) → cotangents of the wanted arguments.
     """
@@ -32,7 +32,7 @@ def backwards(loop: Any, wanted: Flags, given: Flags, programs: Any) -> tuple[Pr
     given = tuple(g and a for g, a in zip(given, split.active, strict=True))
     a, k, n, m = loop.constants, loop.carries, len(loop.body.inputs), len(loop.body.outputs)
 
-    def turn(*flat: Value) -> list[Value]:
+    def reverse_step(*flat: Value) -> list[Value]:
         values, cts = flat[:n], iter(flat[n:])
         carried = {j: next(cts) for j in range(k) if wanted[a + j]}
         seeds: list[Value] = []
@@ -47,7 +47,7 @@ def backwards(loop: Any, wanted: Flags, given: Flags, programs: Any) -> tuple[Pr
     types = loop.body.input_types
     ct_types = [strong(types[a + j]) for j in range(k) if wanted[a + j]]
     ct_types += [strong(loop.body.output_types[j]) for j in range(k, m) if given[j]]
-    program, _ = record_program(turn, [*types, *ct_types])
+    program, _ = record_program(reverse_step, [*types, *ct_types])
     return pruned(program), wanted, given
 
 

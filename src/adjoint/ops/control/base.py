@@ -106,7 +106,7 @@ def zeros(kind: ArrayType | Value) -> Value:
 def stacked(rows: Sequence[Value], kind: ArrayType) -> Value:
     """Values of the same type, one upon the other.
 
-    Where their sizes are known only now (turns of a loop inside), shorter ones end in zeros.
+    Where their sizes are known only now (iterations of a loop inside), shorter ones end in zeros.
     """
     shapes = [np.shape(r) for r in rows]
     if any(isinstance(r, Tracer) for r in rows):

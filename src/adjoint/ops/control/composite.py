@@ -29,7 +29,8 @@ class Composite(Control):
 
     def call(self, types: Sequence[ArrayType]) -> Call:
         """The call of the program it expands to, for arguments of these types."""
-        known: dict[Any, Call] = self.__dict__.setdefault("_calls", {})
+        attributes: Any = self.__dict__
+        known: dict[Any, Call] = attributes.setdefault("_calls", {})
         key = tuple(types)
         if key not in known:
             program = expansion(self, types)

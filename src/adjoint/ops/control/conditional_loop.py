@@ -1,4 +1,4 @@
-"""What loops that go on while a condition holds have in common, among them that lanes may finish at different turns."""
+"""What loops that go on while a condition holds have in common; batch elements may finish at different iterations."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.control.base import Control, Flags, Guard, rearranged
-from adjoint.ops.control.counted_loop import Turns
+from adjoint.ops.control.counted_loop import CountedLoop
 from adjoint.ops.effects import guarded, has_effects, silent
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import Value, type_of
 
 
-class Repeated(Turns):
+class ConditionalLoop(CountedLoop):
     """A loop that goes on while a condition holds.
 
     Arguments: constants of the condition, constants of the body, initial carry.
@@ -81,7 +81,7 @@ class Repeated(Turns):
         return self.with_condition(condition, body, a, b), (*mapped[:a], *wanted), flags
 
     def _masked(self, programs: Any, size: int, mapped: Flags) -> Any:
-        """Lanes finish at different turns: the loop runs while any goes on, and the others keep what they have.
+        """Lanes finish at different iterations: the loop runs while any goes on, and the others keep what they have.
 
         The body reads the condition too: its constants are those of the condition, then its own.
         """
@@ -97,7 +97,7 @@ class Repeated(Turns):
         def step(*flat: Value) -> list[Value]:
             going = interpret(again, [*flat[:a], *flat[a + b :]])[0]
             out = interpret(body, [*flat[a:], going] if watched else flat[a:])
-            # what inner loops kept of their turns is as long as they ran: a zero without a shape fits
+            # what inner loops kept of their iterations is as long as they ran: a zero without a shape fits
             old = [*flat[a + b :], *[type_of(y).dtype.type(0) for y in out[self.carries :]]]
             return [
                 np.where(np.reshape(going, (size,) + (1,) * (np.ndim(y) - 1)), y, o)

@@ -1,4 +1,4 @@
-"""What loops with a known number of turns have in common: how a transformation of the body becomes one of the loop.
+"""What loops over a body have in common: how a transformation of the body becomes one of the loop.
 
 carry, yₜ = body(constants, carry, xₜ). The arguments are constants, initial carry, arrays that are walked along; the
 results last carry and stacked ys. A derived loop (tangents, Taylor coefficients) has the derivatives of each group of
@@ -21,13 +21,13 @@ from adjoint.program.types import ArrayType, Value, type_of
 Higher = Mapping[int, Sequence[Value]]  # derivatives of arguments, by place
 
 
-class Turns(Control):
+class CountedLoop(Control):
     """A loop over a body. Results beyond carry and ys are stacks of the carries: states that the loop has kept."""
 
     body: Program
     constants: int
     carries: int
-    length: Any  # int, or None for the length of the arrays (a loop whose number of turns was found while running)
+    length: Any  # int, or None for the length of the arrays (a loop whose number of iterations was found while running)
     reverse: bool
     checkpoint: Any  # what reverse mode keeps (see `adjoint.ops.checkpointing.schedule`); None: all residuals
 
@@ -157,7 +157,7 @@ class Turns(Control):
             loop = _replaced(loop, checkpoint=self.checkpoint.batched(self, programs, size, mapped, flags))
         return loop, mapped, flags
 
-    def stacked(self, loop: Turns, xs: Sequence[Value], mapped: Flags, wanted: Flags, size: int) -> list[Value]:
+    def stacked(self, loop: CountedLoop, xs: Sequence[Value], mapped: Flags, wanted: Flags, size: int) -> list[Value]:
         """The arguments of a batched loop: lanes stand behind the axis that is walked along."""
         t = self.tests
         walked = t + self.constants + self.carries

@@ -1,4 +1,4 @@
-"""Loops that tell how far they are: an effect at the end of every turn, which runs wherever the turn runs."""
+"""Loops that report progress: an effect at the end of every iteration, which runs wherever the iteration runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from adjoint.base.progress import Steps
 from adjoint.ops.effects import Arguments, Callback
 
-__all__ = ["act", "told"]
+__all__ = ["act", "report_progress"]
 
 R = TypeVar("R")
 
@@ -20,23 +20,23 @@ def act(function: Callable[[], object]) -> None:
     Callback(function, arguments)()
 
 
-def told(
+def report_progress(
     progress: bool | str, total: int | None, body: Callable[..., Any], run: Callable[[Callable[..., Any]], R]
 ) -> R:
-    """`run(body)`, where each turn of the body is told; `progress` is what to call the loop, or True."""
+    """`run(body)`, where each iteration of the body is reported; `progress` is the name of the loop, or True."""
     if not isinstance(progress, bool | str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"progress must be a text that names the loop, True or False; got {type(progress).__name__}.")
+        raise TypeError(f"progress must be a string that names the loop, True or False; got {type(progress).__name__}.")
     steps = Steps("loop" if progress is True else str(progress), total)
 
     @functools.wraps(body)
-    def turn(*args: Any) -> Any:
+    def report_iteration(*args: Any) -> Any:
         result = body(*args)
         act(steps.step)
         return result
 
     act(steps.begin)
     try:
-        result = run(turn)
+        result = run(report_iteration)
     except BaseException:
         steps.end()
         raise

@@ -1,4 +1,4 @@
-"""`Checkpoint`: a program whose inside is forgotten on the way forward and run again on the way back.
+"""`Checkpoint`: a program whose intermediate values are dropped, and recomputed in the backward pass.
 
 With a policy (see `adjoint.ops.checkpointing.policies`) some results are kept all the same. What the backward pass
 reads is traced back to them and to the inputs; only what stands between is computed again.
@@ -74,10 +74,10 @@ class Checkpoint(Control):
         held = tuple(trace.captured.hold(x) for x in xs)
         if self.policy is None:
             return tuple(self(*xs)), (held, trace.programs)
-        parts = Kept(self.program, tuple(wanted), self.policy, trace.programs)
+        parts = PolicySplit(self.program, tuple(wanted), self.policy, trace.programs)
         out = Checkpoint(parts.forward, self.policy)(*xs)
         n = len(self.program.outputs)
-        return tuple(out[:n]), (held, parts, parts.stored(out[n:]))
+        return tuple(out[:n]), (held, parts, parts.store(out[n:]))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         if self.policy is not None:
@@ -98,7 +98,7 @@ class Checkpoint(Control):
         return [next(slopes) if f else None for f in flags]
 
 
-class Kept:
+class PolicySplit:
     """A program in two halves, of which the second has what a policy keeps and computes the rest again."""
 
     def __init__(self, program: Program, wanted: Flags, policy: Policy, programs: Any) -> None:
@@ -129,11 +129,11 @@ class Kept:
         equations = tuple(dataclasses.replace(eq, op=silent_operation(eq.op)) for eq in whole.equations if eq in again)
         self.rest = Program((*whole.inputs, *kept), equations, tuple(residuals), whole.constants)
 
-    def stored(self, values: Sequence[Value]) -> tuple[Value, ...]:
+    def store(self, values: Sequence[Value]) -> tuple[Value, ...]:
         """What is kept, in memory or in files."""
         if self.files is None:
             return tuple(values)
-        return tuple(self.files.kept(v) for v in values)
+        return tuple(self.files.store(v) for v in values)
 
     def pull(self, values: Sequence[Value], kept: Sequence[Value], ct: Sequence[Value]) -> list[Value]:
         """Cotangents of all inputs."""

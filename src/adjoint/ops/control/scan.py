@@ -1,7 +1,7 @@
-"""`Scan`: a loop with a known number of turns. carry, yₜ = body(constants, carry, xₜ).
+"""`Scan`: a loop with a known number of iterations. carry, yₜ = body(constants, carry, xₜ).
 
-Its derivative is again a scan: forwards with tangents in the carry; backwards over the residuals of each turn, with the
-cotangents of carry and constants in the carry.
+Its derivative is again a scan: forwards with tangents in the carry; backwards over the residuals of each iteration,
+with the cotangents of carry and constants in the carry.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError
 from adjoint.ops.checkpointing import invertible, scan
 from adjoint.ops.control.base import Flags, Run, zeros
-from adjoint.ops.control.counted_loop import Columns, Turns, inner
+from adjoint.ops.control.counted_loop import Columns, CountedLoop, inner
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
@@ -23,7 +23,7 @@ from adjoint.program.types import ArrayType, Value, type_of
 
 
 @primitive
-class Scan(Turns):
+class Scan(CountedLoop):
     """Arguments: constants, initial carry, then arrays whose first axis is walked along.
 
     Results: last carry, then stacked ys.
@@ -34,7 +34,7 @@ class Scan(Turns):
     body: Program
     constants: int
     carries: int
-    length: Any  # int, or None for the length of the arrays (a loop whose number of turns was found while running)
+    length: Any  # int, or None for the length of the arrays (a loop whose number of iterations was found while running)
     reverse: bool = False
     checkpoint: Any = None
 
@@ -75,7 +75,7 @@ class Scan(Turns):
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
     ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
         if self.checkpoint is not None:
-            keep = invertible.save if isinstance(self.checkpoint, invertible.Undo) else scan.save
+            keep = invertible.save if isinstance(self.checkpoint, invertible.BodyInverse) else scan.save
             return keep(self, xs, tuple(wanted), trace)
         record = ScanRecord(self, tuple(wanted), trace)
         out, stacked = record.forward(xs)
@@ -112,7 +112,7 @@ class ScanRecord:
                 break
             wanted = grown
         self.split, self.wanted = split, wanted
-        # residuals that are the carry itself must be stacked, one for each turn; constants and xs are at hand
+        # residuals that are the carry itself must be stacked, one for each iteration; constants and xs are at hand
         self.carried = [at for kind, at in split.sources if kind == "input" and a <= at < b]
 
     def forward(self, xs: Sequence[Value]) -> tuple[list[Value], list[Value]]:
@@ -142,7 +142,7 @@ class ScanRecord:
         return tuple(constant), tuple(walked)
 
     def _residuals(self, constant: Sequence[Value], walked: Sequence[Value]) -> list[Value]:
-        """The residuals of one turn, in the order of the split's sources."""
+        """The residuals of one iteration, in the order of the split's sources."""
         first, second = iter(constant), iter(walked)
         return [
             next(first) if kind == "input" and at < self.scan.constants else next(second)

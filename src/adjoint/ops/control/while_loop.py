@@ -1,9 +1,9 @@
 """`While`: a loop that runs as long as a condition holds.
 
-Reverse mode keeps the residuals of every turn, however many there are.
+Reverse mode keeps the residuals of every iteration, however many there are.
 
 The body may give ys, stacked as in a scan; their number of rows is known when the loop has run, so its type has a
-symbolic size. Under vmap the lanes that have finished keep their carry, and their rows of ys are zeros.
+symbolic size. Under vmap the batch elements that have finished keep their carry, and their rows of ys are zeros.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.ops.checkpointing import scan
 from adjoint.ops.control.base import Flags, Run, stacked
-from adjoint.ops.control.conditional_loop import Repeated
+from adjoint.ops.control.conditional_loop import ConditionalLoop
 from adjoint.ops.control.counted_loop import inner
 from adjoint.ops.control.scan import Scan, ScanRecord, zero_rows, zeros_beside
 from adjoint.program.evaluate import Evaluator
@@ -27,7 +27,7 @@ from adjoint.program.types import ArrayType, Size, Value, type_of
 
 
 @primitive
-class While(Repeated):
+class While(ConditionalLoop):
     """Results: last carry, then stacked ys."""
 
     condition: Program
@@ -55,8 +55,8 @@ class While(Repeated):
 
     def result_type(self, *types: ArrayType) -> Any:
         carry = [ArrayType(t.shape, t.dtype) for t in self.parts(types)[2]]
-        turns = Size.fresh("turns")
-        return (*carry, *[ArrayType((turns, *t.shape), t.dtype) for t in self.body.output_types[self.carries :]])
+        iterations = Size.fresh("iterations")
+        return (*carry, *[ArrayType((iterations, *t.shape), t.dtype) for t in self.body.output_types[self.carries :]])
 
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
@@ -86,9 +86,9 @@ class While(Repeated):
 
 
 class WhileRecord(ScanRecord):
-    """A while loop read again as a scan over the turns that it took.
+    """A while loop read again as a scan over the iterations that it took.
 
-    A flag beside the residuals says which turns a lane really took.
+    A flag beside the residuals says which iterations a batch element really took.
     """
 
     def __init__(self, loop: While, wanted: Flags, trace: Any) -> None:
@@ -98,7 +98,7 @@ class WhileRecord(ScanRecord):
         )
 
     def run_forward(self, xs: Sequence[Value]) -> tuple[list[Value], Value, list[Value]]:
-        """(outputs, the flag of each turn, stacked residuals)."""
+        """(outputs, the flag of each iteration, stacked residuals)."""
         loop, n = self.loop, len(self.loop.body.outputs)
 
         def body(*flat: Value) -> list[Value]:
@@ -111,7 +111,7 @@ class WhileRecord(ScanRecord):
     def backward(
         self, residuals: Any, types: Sequence[ArrayType], out_types: Sequence[ArrayType], ct: Sequence[Value]
     ) -> list[Value]:
-        """Turns that a lane did not take pass its cotangents on unchanged."""
+        """CountedLoop that a batch element did not take pass its cotangents on unchanged."""
         scan, split, wanted = self.scan, self.split, self.wanted
         a, b = scan.constants, scan.constants + scan.carries
         constant, walked = residuals
@@ -147,7 +147,7 @@ class WhileRecord(ScanRecord):
         return [found.get(i) for i in range(len(wanted))]
 
     def push(self, residuals: Any, types: Sequence[ArrayType], dxs: Sequence[Value]) -> list[Value]:
-        """Turns that a lane did not take pass its tangents on unchanged."""
+        """CountedLoop that a batch element did not take pass its tangents on unchanged."""
         scan, split, wanted = self.scan, self.split, self.wanted
         a, b = scan.constants, scan.constants + scan.carries
         constant, walked = residuals

@@ -1,8 +1,8 @@
 """Loops that keep states, and the ways back through them, written as plain loops with room for as many states.
 
-    Sweep           one loop; each turn writes its state into a row of the room
-    WhileSweep      the same; the row is chosen by levels (see `adjoint.ops.checkpointing.schedule.Online`)
-    Rewind          for each turn, from the last to the first:
+    CheckpointedScan           one loop; each turn writes its state into a row of the room
+    CheckpointedWhile      the same; the row is chosen by levels (see `adjoint.ops.checkpointing.schedule.Online`)
+    CheckpointedReverse          for each turn, from the last to the first:
                         while the state before it is not in the topmost slot:
                             l turns on from the topmost slot, into the next one
                         take the turn backwards; the topmost slot is free again
@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.checkpointing.chain import Reversible
-from adjoint.ops.checkpointing.reverse import Rewind
-from adjoint.ops.checkpointing.scan import Sweep, WhileSweep
-from adjoint.ops.checkpointing.schedule import FIRST, Halving, Kept, Recompute
+from adjoint.ops.checkpointing.reverse import CheckpointedReverse
+from adjoint.ops.checkpointing.scan import CheckpointedScan, CheckpointedWhile
+from adjoint.ops.checkpointing.schedule import FIRST, CheckpointsAt, Halving, Recompute
 from adjoint.ops.control.base import rearranged, zeros
 from adjoint.ops.control.counted_loop import inner
 from adjoint.ops.control.scan import Scan
@@ -71,7 +71,7 @@ def write_kept_states(program: Program) -> Program:
 
 
 def _in_files(op: Any) -> bool:
-    loop = op.loop if isinstance(op, Rewind) else op
+    loop = op.loop if isinstance(op, CheckpointedReverse) else op
     return not isinstance(op, Reversible) and loop.checkpoint.disk is not None
 
 
@@ -80,7 +80,7 @@ def _without_files(program: Program) -> list[Equation]:
     equations: list[Equation] = []
     for eq in program.equations:
         op = eq.op
-        if isinstance(op, Rewind) and op.loop.checkpoint.disk is not None and op.stored:
+        if isinstance(op, CheckpointedReverse) and op.loop.checkpoint.disk is not None and op.stored:
             _, args, cts = op.parts(eq.inputs)
             stretch = None if op.loop.has_condition else _stretch(op)
             op = dataclasses.replace(op, stored=False, stretch=stretch)
@@ -89,7 +89,7 @@ def _without_files(program: Program) -> list[Equation]:
     read = {a for eq in equations for a in eq.inputs} | set(program.outputs)
     for position, eq in enumerate(equations):
         op = eq.op
-        if isinstance(op, Sweep | WhileSweep) and op.checkpoint.disk is not None:
+        if isinstance(op, CheckpointedScan | CheckpointedWhile) and op.checkpoint.disk is not None:
             n = len(op.body.outputs)
             if not read & set(eq.outputs[n:]):
                 equations[position] = dataclasses.replace(eq, op=_plain(op), outputs=eq.outputs[:n])
@@ -98,12 +98,12 @@ def _without_files(program: Program) -> list[Equation]:
 
 def _plain(op: Any) -> Any:
     """The loop without its states."""
-    if isinstance(op, WhileSweep):
+    if isinstance(op, CheckpointedWhile):
         return While(op.condition, op.body, op.condition_constants, op.body_constants)
     return Scan(op.body, op.constants, op.carries, op.length, op.reverse)
 
 
-def _stretch(op: Rewind) -> Program:
+def _stretch(op: CheckpointedReverse) -> Program:
     """(first turn, how many, constants, state, arrays) → state after them."""
     loop = op.loop
     a, k = loop.constants, loop.carries
@@ -184,7 +184,7 @@ def _put(stacks: Sequence[Value], row: Value, state: Sequence[Value]) -> None:
         stack[row] = value
 
 
-def write_sweep(op: Sweep, xs: Sequence[Value]) -> list[Value]:
+def write_checkpointed_scan(op: CheckpointedScan, xs: Sequence[Value]) -> list[Value]:
     constants, carry, arrays = op.split(xs)
     places = op.checkpoint.stored(op.length)
     slots, k, last = op.checkpoint.capacity(op.length), op.carries, len(places) - 1
@@ -208,7 +208,7 @@ def write_sweep(op: Sweep, xs: Sequence[Value]) -> list[Value]:
     return [*out[2 + k :], *out[2 : 2 + k]]
 
 
-def write_while_sweep(op: WhileSweep, xs: Sequence[Value]) -> list[Value]:
+def write_while_sweep(op: CheckpointedWhile, xs: Sequence[Value]) -> list[Value]:
     tests, constants, carry = op.parts(xs)
     n, k = op.slots + 1, op.carries
     order = np.arange(n, dtype=WHOLE)
@@ -235,7 +235,7 @@ def write_while_sweep(op: WhileSweep, xs: Sequence[Value]) -> list[Value]:
     return [*out[5 + k :], *out[5 : 5 + k], places, rows, count, turns]
 
 
-def write_rewind(op: Rewind, xs: Sequence[Value]) -> list[Value]:
+def write_reverse(op: CheckpointedReverse, xs: Sequence[Value]) -> list[Value]:
     return _Rewinding(op, xs).run()
 
 
@@ -246,7 +246,7 @@ def write_reversible(op: Reversible, xs: Sequence[Value]) -> list[Value]:
 class _Rewinding:
     """The loops of a way back."""
 
-    def __init__(self, op: Rewind, xs: Sequence[Value]) -> None:
+    def __init__(self, op: CheckpointedReverse, xs: Sequence[Value]) -> None:
         store, args, cts = op.parts(xs)
         self.op, self.loop, self.plan = op, op.loop, op.loop.checkpoint
         self.constants, _, self.arrays = self.loop.split(args[self.loop.tests :])
@@ -312,7 +312,7 @@ class _Rewinding:
         )
         places, top, used, stacks = descended[0], descended[1], descended[2], descended[3:]
         row = self.row(top)
-        found = interpret(self.op.turn, [*self.constants, *[x[row] for x in stacks], *walked, *cts, *ct_rows])
+        found = interpret(self.op.reverse_step, [*self.constants, *[x[row] for x in stacks], *walked, *cts, *ct_rows])
         new_sums = [old + g for old, g in zip(sums, found[:s], strict=True)]
         return [places, top - 1, used, end - 1, *new_sums, *found[s : s + c], *stacks, *found[s + c :]]
 
@@ -330,7 +330,7 @@ class _Rewinding:
     def _far(self, turns: Value, slots: Value, used: Value) -> tuple[Value, Value]:
         """How far on the next state is kept."""
         plan = self.plan
-        if isinstance(plan, Recompute | Kept):
+        if isinstance(plan, Recompute | CheckpointsAt):
             return turns - 1, used
         alone = slots == 1
         if isinstance(plan, Halving):
@@ -348,8 +348,8 @@ class _Rewinding:
 
 
 _WRITERS: dict[type, Callable[[Any, Sequence[Value]], list[Value]]] = {
-    Sweep: write_sweep,
-    WhileSweep: write_while_sweep,
-    Rewind: write_rewind,
+    CheckpointedScan: write_checkpointed_scan,
+    CheckpointedWhile: write_while_sweep,
+    CheckpointedReverse: write_reverse,
     Reversible: write_reversible,
 }
