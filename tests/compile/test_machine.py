@@ -127,6 +127,7 @@ builtins.last = Last()  # goes after all modules have gone
     assert run.stdout.split() == ["last", "6"]
 
 
+@pytest.mark.sweep
 def test_functions_of_many_loops_compile() -> None:
     """Where LLVM's global value numbering would stop the process, it is left out."""
     f = lambda x: np.stack([np.sum((np.histogram(x, k, (0, 2))[0] / 40) ** 2) for k in range(1, 101)])

@@ -116,19 +116,37 @@ def faults(f: Function, transformation: str, tolerance: float) -> list[str]:
             return [f"{type(problem).__name__}: {problem}"]
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
-@pytest.mark.parametrize("subject", FUNCTIONS)
-def test_compiled(subject: str, transformation: str) -> None:
+def functions_of(subject: str, transformation: str) -> dict[str, Function]:
+    """Those that a transformation takes; of large programs, each function in one of them."""
     functions = FUNCTIONS[subject]
     if "vmap" in transformation:
         functions = {name: f for name, f in functions.items() if name not in SHAPES_BY_VALUE}
-    if transformation in SECOND:  # large programs: each function in one of them
+    if transformation in SECOND:
         functions = dict(list(functions.items())[SECOND.index(transformation) :: len(SECOND)])
+    return functions
+
+
+def compare(functions: dict[str, Function], subject: str, transformation: str) -> None:
     tolerance = 1e-4 if subject == "single precision" else 1e-9
     found = faults(together(functions), transformation, tolerance)
     if found:
         alone = [f"{name}: {p}" for name, f in functions.items() for p in faults(f, transformation, tolerance)]
         pytest.fail("\n".join(alone or ["together:", *found]))
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize("subject", FUNCTIONS)
+def test_compiled(subject: str, transformation: str) -> None:
+    """A third of the functions in each transformation, all of them in the gradient."""
+    part, step = (0, 1) if transformation == "jit of grad" else (list(TRANSFORMATIONS).index(transformation) % 3, 3)
+    compare(dict(list(functions_of(subject, transformation).items())[part::step]), subject, transformation)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("transformation", [name for name in TRANSFORMATIONS if name != "jit of grad"])
+@pytest.mark.parametrize("subject", FUNCTIONS)
+def test_compiled_all(subject: str, transformation: str) -> None:
+    compare(functions_of(subject, transformation), subject, transformation)
 
 
 @pytest.mark.parametrize("name", ["unique", "union1d"])

@@ -130,6 +130,6 @@ def _compiled_fault(sample: Any, operator: Any, derivatives: bool) -> str | None
             if np.asarray(g).dtype != w.dtype:
                 return f"compiled {what}[{k}]: {np.asarray(g).dtype} instead of {w.dtype}"
         report = compiled.report()
-        if report.eager_calls or [one.how for one in report.specialisations] != ["compiled"]:
+        if report.eager_calls or [one.how for one in report.specializations] != ["compiled"]:
             return f"{what} is not compiled: {report}"
     return None

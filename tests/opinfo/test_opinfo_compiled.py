@@ -1,9 +1,7 @@
 """Every operator of the samples compiled: the same numbers as uncompiled, in value and reverse mode.
 
-The first and the last sample of each operator are tried; `OPINFO_COMPILED=all pytest tests/opinfo` tries them all.
+The first or the last sample of each operator is tried; the sweeps try them all.
 """
-
-import os
 
 import numpy as np
 import pytest
@@ -11,19 +9,27 @@ import pytest
 from tests.opinfo.samples import compiled_fault, load
 
 OPERATORS, SAMPLES = load()
-ALL = os.environ.get("OPINFO_COMPILED") == "all"
 
 
-@pytest.mark.parametrize("name", sorted(SAMPLES))
-def test_operator(name):
-    numbers = range(len(SAMPLES[name])) if ALL else sorted({0, len(SAMPLES[name]) - 1})
-    found = []
+def check(name, numbers):
+    problems = []
     for number in numbers:
         sample = SAMPLES[name][number]
         problem = compiled_fault(sample, OPERATORS[name], derivatives=not sample.kink)
         if problem is not None:
-            found.append(f"sample {number} ({sample.dtype}): {problem}")
-    assert not found, "\n".join([f"{name}: {len(found)} of {len(numbers)} samples", *found])
+            problems.append(f"sample {number} ({sample.dtype}): {problem}")
+    assert not problems, "\n".join([f"{name}: {len(problems)} of {len(numbers)} samples", *problems])
+
+
+@pytest.mark.parametrize("number, name", list(enumerate(sorted(SAMPLES))))
+def test_operator(number, name):
+    check(name, [0 if number % 2 else len(SAMPLES[name]) - 1])
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_all_samples(name):
+    check(name, range(len(SAMPLES[name])))
 
 
 def test_a_difference_is_seen():

@@ -12,6 +12,7 @@ import adjoint.ops
 from adjoint.ops.elementwise.pointwise import BY_NAME, Ufunc
 from adjoint.program.op import PRIMITIVES
 from tests.ops.contract_list import CHECKS
+from tests.ops.contract_traces import check_mapped_rules, check_second_order, check_symbolic, check_taylor
 from tests.ops.examples import TESTED_ELSEWHERE, examples
 from tests.ops.samples import Example
 
@@ -24,15 +25,34 @@ for example in examples():
     BY_PRIMITIVE[op.title if isinstance(op, Ufunc) else type(op).__name__].append(example)
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
-@pytest.mark.parametrize("name", sorted(BY_PRIMITIVE))
-def test_contract(name, check) -> None:
-    for example in BY_PRIMITIVE[name]:
+# Checks that take several times as long as the others: two examples in three are left to the sweeps.
+LONG = [check_mapped_rules, check_second_order, check_symbolic, check_taylor]
+
+
+def run(check, examples) -> None:
+    for example in examples:
         try:
             check(example)
         except Exception as problem:
             problem.add_note(f"in the example {example}")
             raise
+
+
+def shown(check) -> str:
+    return check.__name__.removeprefix("check_")
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=shown)
+@pytest.mark.parametrize("name", sorted(BY_PRIMITIVE))
+def test_contract(name, check) -> None:
+    run(check, BY_PRIMITIVE[name][:: 3 if check in LONG else 1])
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("check", LONG, ids=shown)
+@pytest.mark.parametrize("name", sorted(BY_PRIMITIVE))
+def test_contract_of_all_examples(name, check) -> None:
+    run(check, BY_PRIMITIVE[name])
 
 
 def test_no_primitive_draws_from_numpys_global_generator() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+Parameter = type(pytest.param())
+
 
 def sampled(cases: Iterable[Any], every: int, subject: Callable[[Any], Any] = lambda case: None) -> list[Any]:
     """Cases for `parametrize`: of each subject the first one and each `every`-th after it; the others are sweeps."""
@@ -14,6 +16,7 @@ def sampled(cases: Iterable[Any], every: int, subject: Callable[[Any], Any] = la
     parameters: list[Any] = []
     for case in cases:
         number = seen[subject(case)] = seen.get(subject(case), -1) + 1
-        marks = [] if number % every == 0 else [pytest.mark.sweep]
-        parameters.append(pytest.param(*(case if type(case) is tuple else (case,)), marks=marks))
+        parameter = case if isinstance(case, Parameter) else pytest.param(*(case if type(case) is tuple else (case,)))
+        marks = () if number % every == 0 else (pytest.mark.sweep,)
+        parameters.append(parameter._replace(marks=(*parameter.marks, *marks)))
     return parameters
