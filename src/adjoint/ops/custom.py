@@ -34,6 +34,7 @@ class Attach(Differential):
     """
 
     is_movement = True
+    is_marker = True
 
     rule: Any
     count: int

@@ -78,6 +78,7 @@ class Op(ABC):
     pointwise: ClassVar[bool] = False  # element by element, one output, partials in `factors`: the tape has a fast path
     is_view: ClassVar[bool] = False  # names elements of its first argument in another order: costs nothing
     is_movement: ClassVar[bool] = False  # moves numbers about, without arithmetic
+    is_marker: ClassVar[bool] = False  # its results are its first arguments: it concerns derivatives alone
     overwrites: ClassVar[bool] = False  # it is x[…] = v, whose pull can reuse the memory of the cotangent
     size_fields: ClassVar[tuple[str, ...]] = ()  # its fields that hold sizes and positions
     # what runs inside it

@@ -1,31 +1,35 @@
 """What an equation costs, roughly, in units of one addition of two elements in registers.
 
 The figures decide between computing a value again, storing it, and moving it out of a loop; only their ratios matter.
-They are not those of one operation on its own but what was found in compiled loops, where waiting for one value hides
-the work on others: gradients of an equation of motion, of a chain of labels and of a recurrent network were timed with
-many choices of what is stored.
+They are not those of one operation on its own but what was measured in compiled loops, where waiting for one value
+hides the work on others: gradients of an equation of motion, of a chain of labels and of a recurrent network were timed
+with many choices of what is stored.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.index import ScatterSet, ScatterSum
 from adjoint.ops.arrays.rearrange import Concatenate, Convert, Pad
-from adjoint.ops.arrays.reduce import ArgSort, Reduction
+from adjoint.ops.arrays.reduce import Reduction
 from adjoint.ops.control.base import Cond
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.elementwise.pointwise import Pointwise
 from adjoint.ops.elementwise.select import Select
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
 
-COPIES: tuple[type[Op], ...] = (Concatenate, Pad, ScatterSum, ScatterSet, Convert, Select)
+# (primitive, equation) → cost
+COSTS: RuleTable[Callable[[Any, Equation], float]] = RuleTable("the cost model of simplification")
 
 SIZE_UNKNOWN = 16  # elements along an axis whose size is known only when the program runs
-TURNS_UNKNOWN = 64
+ITERATIONS_UNKNOWN = 64
 
 
 def elements(kind: ArrayType) -> int:
@@ -40,28 +44,49 @@ def size_in_bytes(kind: ArrayType) -> int:
 
 def cost(eq: Equation) -> float:
     """The cost of an equation; infinite for what is not known to be cheap, such as decompositions and draws."""
-    op, outputs = eq.op, eq.outputs
-    if op.is_view or not outputs:
+    if eq.op.is_view or not eq.outputs:
         return 0.0
-    size = float(elements(outputs[0].type))
-    if isinstance(op, Pointwise):
-        scale = 4.0 if outputs[0].type.dtype.kind == "c" else 1.0
-        return scale * size * op.work.price
-    if isinstance(op, COPIES):
-        return size
-    if isinstance(op, Reduction) and not isinstance(op, ArgSort):
-        return 0.75 * elements(eq.inputs[0].type)
-    if isinstance(op, MatMul):
-        return 0.5 * size * elements(ArrayType(eq.inputs[0].type.shape[-1:], eq.inputs[0].type.dtype))
-    if isinstance(op, Einsum):
-        sizes = op.sizes([a.type for a in eq.inputs]).values()
-        return 0.5 * math.prod(n if isinstance(n, int) else SIZE_UNKNOWN for n in sizes)
-    if isinstance(op, Scan):
-        turns = op.length if isinstance(op.length, int) else TURNS_UNKNOWN
-        return turns * (4.0 + 3.0 * program_cost(op.body))  # a turn waits for the one before
-    if isinstance(op, Cond):
-        return 4.0 + max(map(program_cost, op.branches))
-    return math.inf
+    rule = COSTS.get(eq.op)
+    return math.inf if rule is None else rule(eq.op, eq)
+
+
+@COSTS.rule(Pointwise)
+def pointwise_cost(op: Pointwise, eq: Equation) -> float:
+    kind = eq.outputs[0].type
+    return (4.0 if kind.dtype.kind == "c" else 1.0) * elements(kind) * op.work.price
+
+
+@COSTS.rule(Concatenate, Pad, ScatterSum, ScatterSet, Convert, Select)
+def copy_cost(op: Op, eq: Equation) -> float:
+    return float(elements(eq.outputs[0].type))
+
+
+@COSTS.rule(Reduction)
+def reduction_cost(op: Reduction, eq: Equation) -> float:
+    return 0.75 * elements(eq.inputs[0].type)
+
+
+@COSTS.rule(MatMul)
+def product_cost(op: MatMul, eq: Equation) -> float:
+    first = eq.inputs[0].type
+    return 0.5 * elements(eq.outputs[0].type) * elements(ArrayType(first.shape[-1:], first.dtype))
+
+
+@COSTS.rule(Einsum)
+def contraction_cost(op: Einsum, eq: Equation) -> float:
+    sizes = op.sizes([a.type for a in eq.inputs]).values()
+    return 0.5 * math.prod(n if isinstance(n, int) else SIZE_UNKNOWN for n in sizes)
+
+
+@COSTS.rule(Scan)
+def loop_cost(op: Scan, eq: Equation) -> float:
+    iterations = op.length if isinstance(op.length, int) else ITERATIONS_UNKNOWN
+    return iterations * (4.0 + 3.0 * program_cost(op.body))  # an iteration waits for the one before
+
+
+@COSTS.rule(Cond)
+def branch_cost(op: Cond, eq: Equation) -> float:
+    return 4.0 + max(map(program_cost, op.branches))
 
 
 def program_cost(program: Program) -> float:

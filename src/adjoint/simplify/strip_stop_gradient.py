@@ -1,7 +1,7 @@
 """Marks for derivatives that a finished program needs no more: `stop_gradient`, and rules attached to results.
 
-So is the equation that a solver solves: the solver's own equations take the place of a `LinearSolve`; and log Σ exp(x),
-a primitive for the sake of its derivatives. To be applied when no transformation follows: afterwards the derivative of
+So is the equation that a solver solves: the solver's own equations replace a `LinearSolve`; and log Σ exp(x), a
+primitive for the sake of its derivatives. To be applied when no transformation follows: afterwards the derivative of
 the program is another one.
 """
 
@@ -12,19 +12,18 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.ops.arrays.logsumexp import LogSumExp, written_out
-from adjoint.ops.checkpointing.policies import Mark
-from adjoint.ops.custom import Attach
-from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.linalg.linear_solve import LinearSolve
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.record import record_program
+from adjoint.program.rule_table import RuleTable
 
-_MARKS = (StopGradient, Attach, Mark)
+# (primitive, equation) → what the equation does, as a program of its own, or None
+PARTS: RuleTable[Callable[[Any, Equation], Program | None]] = RuleTable("operations written out")
 
 
 def drop_derivative_marks(program: Program) -> Program:
     """The program with every mark replaced by what it marks."""
-    if not any(eq.op.__class__ in _MARKS for eq in program.equations):
+    if not any(eq.op.is_marker for eq in program.equations):
         return program
     instead: dict[Var, Atom] = {}
     kept: list[Equation] = []
@@ -34,7 +33,7 @@ def drop_derivative_marks(program: Program) -> Program:
 
     for eq in program.equations:
         inputs = tuple(map(read, eq.inputs))
-        if eq.op.__class__ in _MARKS and not any(isinstance(a, Literal) and a.type.weak for a in inputs):
+        if eq.op.is_marker and not any(isinstance(a, Literal) and a.type.weak for a in inputs):
             instead.update(zip(eq.outputs, inputs, strict=False))
         elif inputs == eq.inputs:
             kept.append(eq)
@@ -46,10 +45,10 @@ def drop_derivative_marks(program: Program) -> Program:
 def write_out(program: Program) -> Program:
     """The program with some operations replaced by their parts, which may be shared with what stands around them.
 
-    A solve is what its solver does; log Σ exp(x) has the exponentials that its slope has too. Before programs inside
+    A solve is what its solver does; log Σ exp(x) has the exponentials that its gradient has too. Before programs inside
     are simplified: those that only the derivative of a solve needs are not worth it.
     """
-    if not any(eq.op.__class__ in _PARTS for eq in program.equations):
+    if not any(eq.op in PARTS for eq in program.equations):
         return program
     instead: dict[Var, Atom] = {}
     constants = dict(program.constants)
@@ -60,7 +59,9 @@ def write_out(program: Program) -> Program:
 
     for eq in program.equations:
         inputs = tuple(map(read, eq.inputs))
-        parts = _parts(eq) if not any(isinstance(a, Literal) and a.type.weak for a in inputs) else None
+        write = PARTS.get(eq.op)
+        weak = any(isinstance(a, Literal) and a.type.weak for a in inputs)
+        parts = None if write is None or weak else write(eq.op, eq)
         if parts is None:
             kept.append(eq if inputs == eq.inputs else dataclasses.replace(eq, inputs=inputs))
             continue
@@ -70,7 +71,7 @@ def write_out(program: Program) -> Program:
             constants[new] = value
         for inner in parts.equations:
             operands = tuple(here[a] if isinstance(a, Var) else a for a in inner.inputs)
-            outputs = tuple(Var(v.type) for v in inner.outputs)  # the same solver may stand in several places
+            outputs = tuple(Var(v.type) for v in inner.outputs)  # the same solver may occur several times
             here.update(zip(inner.outputs, outputs, strict=True))
             kept.append(dataclasses.replace(inner, inputs=operands, outputs=outputs))
         results = [here[a] if isinstance(a, Var) else a for a in parts.outputs]
@@ -78,25 +79,16 @@ def write_out(program: Program) -> Program:
     return Program(program.inputs, tuple(kept), tuple(map(read, program.outputs)), constants)
 
 
-def _parts(eq: Equation) -> Program | None:
-    """What an equation does, as a program of its own, or None."""
-    make = _PARTS.get(eq.op.__class__)
-    return None if make is None else make(eq)
-
-
-def _solver(eq: Equation) -> Program | None:
-    op: Any = eq.op
+@PARTS.rule(LinearSolve)
+def solver_steps(op: LinearSolve, eq: Equation) -> Program:
     return write_out(op.solver)
 
 
-def _exponentials(eq: Equation) -> Program | None:
-    op: Any = eq.op
+@PARTS.rule(LogSumExp)
+def exponentials(op: LogSumExp, eq: Equation) -> Program | None:
     (x,) = (a.type for a in eq.inputs)
     if x.dtype.kind != "f" or not x.size:
         return None
     parts, _ = record_program(lambda x: [written_out(x, op.axes)], [x])
-    placed = [dataclasses.replace(e, location=eq.location, scope=eq.scope, quiet=True) for e in parts.equations]
-    return Program(parts.inputs, tuple(placed), parts.outputs, parts.constants)
-
-
-_PARTS: dict[type[Any], Callable[[Any], Program | None]] = {LinearSolve: _solver, LogSumExp: _exponentials}
+    located = [dataclasses.replace(e, location=eq.location, scope=eq.scope, quiet=True) for e in parts.equations]
+    return Program(parts.inputs, tuple(located), parts.outputs, parts.constants)

@@ -5,7 +5,7 @@ import numpy as np
 import adjoint as ad
 from adjoint.program.check import check
 from adjoint.program.program import Equation, Program
-from adjoint.simplify.loops.parts import acts, inside_first, opened
+from adjoint.simplify.loops.parts import acts, inside_first, open_loop
 from tests.simplify.programs import loop_of, loops_of, program_of
 
 X = np.array([0.6, 0.9, 0.35])
@@ -27,7 +27,7 @@ def test_put_together_again() -> None:
     for f in (scanned, ad.grad(scanned_sum), while_scanned):
         program, _ = program_of(f, X)
         eq = loops_of(program)[-1]
-        loop = opened(eq)
+        loop = open_loop(eq)
         assert loop is not None
         assert loop.closed() is eq
         loop.changed = True
@@ -39,7 +39,7 @@ def test_put_together_again() -> None:
 
 def test_other_equations_are_no_loops() -> None:
     program, _ = program_of(lambda x: np.sin(x), X)
-    assert opened(program.equations[0]) is None
+    assert open_loop(program.equations[0]) is None
 
 
 def test_effects_are_seen_at_any_depth() -> None:

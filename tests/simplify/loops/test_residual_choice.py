@@ -8,7 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint.program.program import Var
 from adjoint.simplify.costs import cost, size_in_bytes
-from adjoint.simplify.loops.parts import opened
+from adjoint.simplify.loops.parts import open_loop
 from adjoint.simplify.loops.residual_choice import PREFERRED, STORES, Choice
 from tests.simplify.programs import loop_of, program_of
 
@@ -54,7 +54,7 @@ def weight(loop, stored, residuals) -> float:
 @pytest.mark.parametrize("body", BODIES)
 def test_no_other_choice_is_cheaper(body: str) -> None:
     program, _ = program_of(lambda xs: ad.scan(BODIES[body], 0.5, xs), XS)
-    loop = opened(loop_of(program))
+    loop = open_loop(loop_of(program))
     assert loop is not None
     residuals = [a for a, _ in loop.ys if isinstance(a, Var)]
     choice = Choice(loop, [v for _, v in loop.ys], residuals, ())
@@ -65,7 +65,7 @@ def test_no_other_choice_is_cheaper(body: str) -> None:
 
 def test_what_the_second_loop_reads_anyway_is_free() -> None:
     program, _ = program_of(lambda xs: ad.scan(lambda c, x: (np.sin(c), x * 2.0 + 1.0), 0.5, xs), XS)
-    loop = opened(loop_of(program))
+    loop = open_loop(loop_of(program))
     assert loop is not None
     (residual,), stacks = [a for a, _ in loop.ys], [v for _, v in loop.ys]
     assert isinstance(residual, Var)

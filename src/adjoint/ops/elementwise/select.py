@@ -57,6 +57,7 @@ class StopGradient(Flat):
     """The identity, with derivative zero by decree."""
 
     is_view = True
+    is_marker = True
 
     @property
     def title(self) -> str:

@@ -13,18 +13,22 @@ last digits.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.rearrange import Reshape, Transpose
 from adjoint.ops.elementwise.arithmetic import add, multiply, subtract
+from adjoint.ops.elementwise.pointwise import ProductUfunc
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
 from adjoint.simplify.costs import elements
-from adjoint.simplify.loops.parts import Carry, Loop, opened
+from adjoint.simplify.loops.parts import Carry, Loop, open_loop
 
 SIGNS: tuple[Op, Op] = (add, subtract)
 SMALLEST_SUM = 64  # elements of a sum that is worth a product of its own
@@ -38,7 +42,7 @@ def with_sums_behind_loops(program: Program) -> Program:
     merged = _Sums(program).run()
     equations: list[Equation] = []
     for eq in merged.equations:
-        loop = opened(eq)
+        loop = open_loop(eq)
         behind = _products_behind(loop) if loop is not None and _is_long(loop) else []
         equations += [loop.closed(), *behind] if loop is not None and behind else [eq]
     if len(equations) == len(merged.equations):
@@ -64,14 +68,13 @@ class _Body:
         ):
             self.reads[a] = self.reads.get(a, 0) + 1
 
-    def maker(self, atom: Atom, kind: type[Op]) -> Equation | None:
-        """The equation that makes an atom, if it is of a kind and nothing else reads the atom."""
-        eq = self.makers.get(atom) if isinstance(atom, Var) else None
-        return eq if eq is not None and isinstance(eq.op, kind) else None
+    def maker(self, atom: Atom) -> Equation | None:
+        """The equation that makes an atom."""
+        return self.makers.get(atom) if isinstance(atom, Var) else None
 
     def added(self, carry: Carry) -> tuple[Op, Atom] | None:
         """(±, fₜ), if the carry is a sum s ← s ± fₜ that nothing else reads."""
-        eq = self.makers.get(carry.next) if isinstance(carry.next, Var) else None
+        eq = self.maker(carry.next)
         if eq is None or eq.op not in SIGNS or self.reads[carry.next] != 1 or self.reads.get(carry.inside) != 1:
             return None
         a, b = eq.inputs
@@ -80,7 +83,7 @@ class _Body:
 
     def terms(self, atom: Atom) -> list[Atom]:
         """The terms of a sum whose partial sums nothing else reads."""
-        eq = self.makers.get(atom) if isinstance(atom, Var) else None
+        eq = self.maker(atom)
         if eq is None or eq.op is not add or self.reads[atom] != 1:
             return [atom]
         if any(a.type.shape != atom.type.shape or a.type.dtype != atom.type.dtype for a in eq.inputs):
@@ -147,44 +150,66 @@ def _write_sum(loop: Loop, carry: Carry, sign: Op, terms: list[Atom]) -> None:
 
 def _product(body: _Body, atom: Atom) -> _Product | None:
     """The two factors of a term, if it is a product of two matrices that vary."""
-    kind = atom.type
     flipped = False
-    while True:
-        eq = body.maker(atom, Reshape)
-        if eq is not None and [n for n in eq.inputs[0].type.shape if n != 1] == [n for n in kind.shape if n != 1]:
-            atom = eq.inputs[0]
-            continue
-        eq = body.maker(atom, Transpose)
-        if eq is None or eq.inputs[0].type.ndim != 2:
+    while (eq := body.maker(atom)) is not None and (view := VIEWS.get(eq.op)) is not None:
+        flip = view(eq.op, eq.inputs[0].type, atom.type)
+        if flip is None:
             break
-        flipped ^= eq.op == Transpose((1, 0))
+        flipped ^= flip
         atom = eq.inputs[0]
-        kind = atom.type
-    eq = body.makers.get(atom) if isinstance(atom, Var) else None
     if eq is None or len(eq.inputs) != 2:
         return None
     a, b = eq.inputs
     if isinstance(a, Literal) or isinstance(b, Literal) or a.type.dtype != b.type.dtype:
         return None
-    if isinstance(eq.op, MatMul) and a.type.ndim == b.type.ndim == 2:
-        rows, shared, columns = a.type.shape[0], a.type.shape[1], b.type.shape[1]
-    elif _is_outer(eq, a, b):
-        rows, shared, columns = elements(a.type), 1, elements(b.type)
-    else:
+    product_sizes = PRODUCTS.get(eq.op)
+    sizes = product_sizes(eq.op, a.type, b.type, atom.type) if product_sizes is not None else None
+    if sizes is None:
         return None
+    rows, shared, columns = sizes
     left, right = _factor(body, a, rows, shared, is_left=True), _factor(body, b, columns, shared, is_left=False)
     return _Product(left, right, rows, shared, columns, flipped)
 
 
-def _is_outer(eq: Equation, a: Var, b: Var) -> bool:
-    """u vᵀ, written as a product that broadcasts a column and a row, or as an einsum."""
-    shape = eq.outputs[0].type.shape
-    if eq.op is multiply and len(shape) == 2:
-        return a.type.shape == (shape[0], 1) and b.type.shape in ((1, shape[1]), (shape[1],)) and shape[1] != 1
-    if isinstance(eq.op, Einsum):
-        inputs, output = eq.op.spec.split("->")
-        return inputs == f"{output[:1]},{output[1:]}" and len(output) == 2
-    return False
+# (primitive, types of the source and of the view) → whether the view is the transpose of its source, up to axes of
+# size one; None: neither that nor the source itself
+VIEWS: RuleTable[Callable[[Any, ArrayType, ArrayType], bool | None]] = RuleTable("views of a product")
+# (primitive, types of the factors and of the product) → (rows, shared, columns) of u vᵀ or A B; None: no such product
+PRODUCTS: RuleTable[Callable[[Any, ArrayType, ArrayType, ArrayType], tuple[int, int, int] | None]] = RuleTable(
+    "products in sums"
+)
+
+
+@VIEWS.rule(Reshape)
+def is_reshape_flipped(op: Reshape, source: ArrayType, view: ArrayType) -> bool | None:
+    return False if [n for n in source.shape if n != 1] == [n for n in view.shape if n != 1] else None
+
+
+@VIEWS.rule(Transpose)
+def is_transpose_flipped(op: Transpose, source: ArrayType, view: ArrayType) -> bool | None:
+    return op.axes == (1, 0) if source.ndim == 2 else None
+
+
+@PRODUCTS.rule(MatMul)
+def matmul_sizes(op: MatMul, a: ArrayType, b: ArrayType, product: ArrayType) -> tuple[int, int, int] | None:
+    return (a.shape[0], a.shape[1], b.shape[1]) if a.ndim == b.ndim == 2 else None
+
+
+@PRODUCTS.rule(ProductUfunc)
+def broadcast_sizes(op: ProductUfunc, a: ArrayType, b: ArrayType, product: ArrayType) -> tuple[int, int, int] | None:
+    """u vᵀ as a product that broadcasts a column and a row."""
+    shape = product.shape
+    if op is not multiply or len(shape) != 2 or shape[1] == 1:
+        return None
+    is_outer = a.shape == (shape[0], 1) and b.shape in ((1, shape[1]), (shape[1],))
+    return (elements(a), 1, elements(b)) if is_outer else None
+
+
+@PRODUCTS.rule(Einsum)
+def einsum_sizes(op: Einsum, a: ArrayType, b: ArrayType, product: ArrayType) -> tuple[int, int, int] | None:
+    inputs, output = op.spec.split("->")
+    is_outer = inputs == f"{output[:1]},{output[1:]}" and len(output) == 2
+    return (elements(a), 1, elements(b)) if is_outer else None
 
 
 def _factor(body: _Body, atom: Var, length: int, shared: int, *, is_left: bool) -> _Factor:
@@ -195,8 +220,7 @@ def _factor(body: _Body, atom: Var, length: int, shared: int, *, is_left: bool) 
             break
         source = eq.inputs[0]
         assert isinstance(source, Var)
-        view = isinstance(eq.op, Reshape) or (isinstance(eq.op, Transpose) and shared == 1)
-        if shared == 1 and view and elements(source.type) == length:
+        if shared == 1 and eq.op in VIEWS and elements(source.type) == length:
             atom = source
         elif shared > 1 and eq.op == Transpose((1, 0)):
             atom, is_left = source, not is_left
@@ -261,7 +285,7 @@ class _Sums:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.loops = {i: loop for i, eq in enumerate(program.equations) if (loop := opened(eq)) is not None}
+        self.loops = {i: loop for i, eq in enumerate(program.equations) if (loop := open_loop(eq)) is not None}
         self.reads: dict[Atom, int] = {}
         for a in (*[a for eq in program.equations for a in eq.inputs], *program.outputs):
             self.reads[a] = self.reads.get(a, 0) + 1

@@ -10,18 +10,21 @@ vectors; it pays where W is not small, and as long as the stacks do not grow muc
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.record import record_program
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType, Value
 from adjoint.simplify.costs import cost, elements
 from adjoint.simplify.loops.accumulate import stacked
-from adjoint.simplify.loops.branches import inlined
-from adjoint.simplify.loops.parts import Loop, Renaming, acts, opened, resolved, substituted
+from adjoint.simplify.loops.branches import inline
+from adjoint.simplify.loops.parts import Loop, Renaming, acts, open_loop, resolved, substitute
 
 SETTLED = "_without_products"  # on an equation: there is nothing to do, as long as it is this equation
 SMALLEST_MATRIX = 256  # elements of the constant factor
@@ -41,8 +44,8 @@ def with_whole_products(program: Program) -> Program:
     renaming: Renaming = {}
     changed = False
     for eq in program.equations:
-        (eq,) = substituted([eq], renaming)
-        loop = opened(eq) if SETTLED not in eq.__dict__ else None
+        (eq,) = substitute([eq], renaming)
+        loop = open_loop(eq) if SETTLED not in eq.__dict__ else None
         if loop is None or loop.test is not None or loop.length is None or loop.length < FEWEST_TURNS:
             equations.append(eq)
             continue
@@ -79,7 +82,8 @@ class _Mover:
 
     def _is_product(self, eq: Equation, level: dict[Var, int]) -> bool:
         """Whether an equation is a product of a constant matrix that is not small with few rows."""
-        if not isinstance(eq.op, MatMul | Einsum) or len(eq.inputs) != 2:
+        has_few_rows = FEW_ROWS.get(eq.op)
+        if has_few_rows is None or len(eq.inputs) != 2:
             return False
         a, b = eq.inputs
         if isinstance(a, Literal) or isinstance(b, Literal) or min(level[a], level[b]) != 0 or a.type.ndim == 0:
@@ -87,14 +91,12 @@ class _Mover:
         matrix, rest = (a, b) if level[a] == 0 else (b, a)
         if level[rest] == 0 or matrix.type.ndim != 2 or elements(matrix.type) < SMALLEST_MATRIX:
             return False
-        if isinstance(eq.op, Einsum) or rest.type.ndim == 1:
-            return rest.type.ndim == 1
-        return rest.type.ndim == 2 and (rest.type.shape[0] <= MOST_ROWS if rest is a else rest.type.shape[1] == 1)
+        return has_few_rows(rest.type, rest is a)
 
     def before(self) -> list[Equation]:
         """Products with what is walked along: before the loop."""
         loop = self.loop
-        if not loop.walked or not any(isinstance(eq.op, MatMul | Einsum) for eq in loop.equations):
+        if not loop.walked or not any(eq.op in FEW_ROWS for eq in loop.equations):
             return []
         level = self._levels()
         makers = {v: eq for eq in loop.equations for v in eq.outputs}
@@ -225,28 +227,53 @@ class _Mover:
                 xs = [values[a] if isinstance(a, Var) else a.value for a in eq.inputs]
                 lanes = [isinstance(a, Var) and flags[a] for a in eq.inputs]
                 flags[eq.outputs[0]] = any(lanes)
-                values[eq.outputs[0]] = _stacked_result(eq, xs, lanes, turns) if any(lanes) else eq.op(*xs)
+                values[eq.outputs[0]] = STACKED[eq.op](eq.op, xs, lanes, turns) if any(lanes) else eq.op(*xs)
             return [values[v] if flags[v] else np.broadcast_to(values[v], (turns, *v.type.shape)) for v in results]
 
         kinds = [ArrayType((turns, *v.type.shape), v.type.dtype) if mapped[v] else v.type for v in leaves]
         with np.errstate(divide="ignore" if any(eq.quiet for eq in moving) else None):
             program, _ = record_program(whole, kinds)
         equations: list[Equation] = []
-        found = inlined(program, arguments, equations, self.constants)
+        found = inline(program, arguments, equations, self.constants)
         at = moving[0]
         placed = [dataclasses.replace(eq, location=at.location, scope=at.scope, pulled=at.pulled) for eq in equations]
         return placed, found
 
 
-def _stacked_result(eq: Equation, xs: list[Value], lanes: list[bool], turns: int) -> Value:
-    """An equation for all turns at once; a product with a constant matrix is one product, not one for each turn."""
-    if isinstance(eq.op, MatMul) and lanes == [True, False] and xs[0].ndim == 3 and xs[1].ndim == 2:
+# (type of the factor that varies, whether it is the first) → whether it has few rows
+FEW_ROWS: RuleTable[Callable[[ArrayType, bool], bool]] = RuleTable("products with few rows")
+# (primitive, arguments, which of them are stacked, iterations) → the result for all iterations at once
+STACKED: RuleTable[Callable[[Any, list[Value], list[bool], int], Value]] = RuleTable("all iterations at once")
+
+
+@FEW_ROWS.rule(Einsum)
+def is_vector(rest: ArrayType, is_first: bool) -> bool:
+    return rest.ndim == 1
+
+
+@FEW_ROWS.rule(MatMul)
+def is_narrow(rest: ArrayType, is_first: bool) -> bool:
+    if rest.ndim != 2:
+        return rest.ndim == 1
+    return rest.shape[0] <= MOST_ROWS if is_first else rest.shape[1] == 1
+
+
+@STACKED.rule(Op)
+def stack_by_batching(op: Op, xs: list[Value], mapped: list[bool], iterations: int) -> Value:
+    return op.batch(xs, mapped, iterations)
+
+
+@STACKED.rule(MatMul)
+def stack_matmul(op: MatMul, xs: list[Value], mapped: list[bool], iterations: int) -> Value:
+    """A product with a constant matrix is one product, not one for each iteration."""
+    if mapped == [True, False] and xs[0].ndim == 3 and xs[1].ndim == 2:
         (_, rows, columns), width = xs[0].shape, xs[1].shape[1]
-        return np.reshape(np.matmul(np.reshape(xs[0], (turns * rows, columns)), xs[1]), (turns, rows, width))
-    if isinstance(eq.op, MatMul) and lanes == [False, True] and xs[0].ndim == 2 and xs[1].shape[2:] == (1,):
-        product = np.matmul(np.reshape(xs[1], (turns, xs[1].shape[1])), np.swapaxes(xs[0], 0, 1))
+        rows_of_all = np.reshape(xs[0], (iterations * rows, columns))
+        return np.reshape(np.matmul(rows_of_all, xs[1]), (iterations, rows, width))
+    if mapped == [False, True] and xs[0].ndim == 2 and xs[1].shape[2:] == (1,):
+        product = np.matmul(np.reshape(xs[1], (iterations, xs[1].shape[1])), np.swapaxes(xs[0], 0, 1))
         return np.reshape(product, (*product.shape, 1))
-    return eq.op.batch(xs, lanes, turns)
+    return op.batch(xs, mapped, iterations)
 
 
 def _has_rule(eq: Equation) -> bool:

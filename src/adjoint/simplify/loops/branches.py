@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from adjoint.ops.control.base import Cond, rearranged
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import Value
-from adjoint.simplify.loops.parts import Renaming, literal_of, resolved, substituted
+from adjoint.simplify.loops.parts import Renaming, literal_of, resolved, substitute
 
 
 def with_plain_branches(program: Program) -> Program:
@@ -22,35 +22,34 @@ def with_plain_branches(program: Program) -> Program:
     constants = dict(program.constants)
     changed = False
     for eq in program.equations:
-        (made,) = substituted([eq], renaming)
-        if isinstance(made.op, Cond):
-            made = _operands_once(made)
-            chosen = _decided(made, constants)
-            if chosen is not None:
-                outputs = inlined(chosen, made.inputs[1:], equations, constants)
-                renaming.update(zip(made.outputs, outputs, strict=True))
+        (new,) = substitute([eq], renaming)
+        if isinstance(new.op, Cond):
+            new, cond = _share_operands(new, new.op)
+            branch = _decide(new, cond, constants)
+            if branch is not None:
+                outputs = inline(branch, new.inputs[1:], equations, constants)
+                renaming.update(zip(new.outputs, outputs, strict=True))
                 changed = True
                 continue
-            made = _results_once(made, renaming)
-        changed |= made is not eq
-        equations.append(made)
+            new = _share_results(new, cond, renaming)
+        changed |= new is not eq
+        equations.append(new)
     if not changed:
         return program
     outputs = tuple([resolved(a, renaming) for a in program.outputs])
     return Program(program.inputs, tuple(equations), outputs, constants)
 
 
-def _decided(eq: Equation, constants: dict[Var, Value]) -> Program | None:
+def _decide(eq: Equation, cond: Cond, constants: dict[Var, Value]) -> Program | None:
     """The branch that is taken whatever the arguments are."""
-    assert isinstance(eq.op, Cond)
-    branches, index = eq.op.branches, eq.inputs[0]
+    branches, index = cond.branches, eq.inputs[0]
     value = index.value if isinstance(index, Literal) else constants.get(index)
     if value is not None:
         return branches[min(max(int(value), 0), len(branches) - 1)]
     return branches[0] if all(p == branches[0] for p in branches[1:]) else None
 
 
-def inlined(
+def inline(
     program: Program, arguments: Sequence[Atom], equations: list[Equation], constants: dict[Var, Value]
 ) -> list[Atom]:
     """Write a program out where it is called; what its outputs are called there."""
@@ -66,24 +65,23 @@ def inlined(
     return [a if isinstance(a, Literal) else name[a] for a in program.outputs]
 
 
-def _operands_once(eq: Equation) -> Equation:
+def _share_operands(eq: Equation, cond: Cond) -> tuple[Equation, Cond]:
     """Numbers among the operands as literals of the branches, and each other operand once."""
-    assert isinstance(eq.op, Cond)
     kept: list[int] = []
-    place: dict[Var, int] = {}
+    position: dict[Var, int] = {}
     replaced: list[tuple[int, int | Literal]] = []
     for i, atom in enumerate(eq.inputs[1:]):
         if isinstance(atom, Literal):
             replaced.append((i, atom))
-        elif atom in place:
-            replaced.append((i, place[atom]))
+        elif atom in position:
+            replaced.append((i, position[atom]))
         else:
-            place[atom] = i
+            position[atom] = i
             kept.append(i)
     if not replaced:
-        return eq
+        return eq, cond
     branches: list[Program] = []
-    for p in eq.op.branches:
+    for p in cond.branches:
         renaming: Renaming = {
             p.inputs[i]: p.inputs[to] if isinstance(to, int) else literal_of(to.value, p.inputs[i].type)
             for i, to in replaced
@@ -91,25 +89,25 @@ def _operands_once(eq: Equation) -> Equation:
         branches.append(
             Program(
                 tuple(p.inputs[i] for i in kept),
-                tuple(substituted(p.equations, renaming)),
+                tuple(substitute(p.equations, renaming)),
                 tuple([resolved(a, renaming) for a in p.outputs]),
                 p.constants,
             )
         )
-    return dataclasses.replace(eq, op=Cond(tuple(branches)), inputs=(eq.inputs[0], *[eq.inputs[1 + i] for i in kept]))
+    cond = Cond(tuple(branches))
+    return dataclasses.replace(eq, op=cond, inputs=(eq.inputs[0], *[eq.inputs[1 + i] for i in kept])), cond
 
 
-def _results_once(eq: Equation, renaming: Renaming) -> Equation:
+def _share_results(eq: Equation, cond: Cond, renaming: Renaming) -> Equation:
     """Results that every branch gives twice, or that are the same operand or number in every branch, are known."""
-    assert isinstance(eq.op, Cond)
-    branches = eq.op.branches
-    places = [{v: i for i, v in enumerate(p.inputs)} for p in branches]
+    branches = cond.branches
+    positions = [{v: i for i, v in enumerate(p.inputs)} for p in branches]
     seen: dict[tuple[object, ...], Var] = {}
     kept: list[int] = []
     for j, result in enumerate(eq.outputs):
         atoms = [p.outputs[j] for p in branches]
         key = tuple(a.key() if isinstance(a, Literal) else a for a in atoms)
-        numbers = {at[a] if isinstance(a, Var) and a in at else None for a, at in zip(atoms, places, strict=True)}
+        numbers = {at[a] if isinstance(a, Var) and a in at else None for a, at in zip(atoms, positions, strict=True)}
         number = numbers.pop() if len(numbers) == 1 else None
         if number is not None:
             renaming[result] = eq.inputs[1 + number]
@@ -122,5 +120,5 @@ def _results_once(eq: Equation, renaming: Renaming) -> Equation:
             kept.append(j)
     if len(kept) == len(eq.outputs):
         return eq
-    made = Cond(tuple(rearranged(p, range(len(p.inputs)), kept) for p in branches))
-    return dataclasses.replace(eq, op=made, outputs=tuple(eq.outputs[j] for j in kept))
+    shorter = Cond(tuple(rearranged(p, range(len(p.inputs)), kept) for p in branches))
+    return dataclasses.replace(eq, op=shorter, outputs=tuple(eq.outputs[j] for j in kept))

@@ -25,22 +25,29 @@ import numpy as np
 from adjoint.ops.checkpointing.chain import Reversible
 from adjoint.ops.checkpointing.reverse import CheckpointedReverse
 from adjoint.ops.checkpointing.scan import CheckpointedScan, CheckpointedWhile
-from adjoint.ops.checkpointing.schedule import FIRST, CheckpointsAt, Halving, Recompute
+from adjoint.ops.checkpointing.schedule import FIRST, CheckpointsAt, Halving, Plan, Recompute
 from adjoint.ops.control.base import rearranged, zeros
 from adjoint.ops.control.counted_loop import inner
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
+from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Program, Var, interpret
 from adjoint.program.record import record_program
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value, type_of
 
 WHOLE = np.int64
 
+# (primitive, arguments) → results, by plain loops
+EXPANSIONS: RuleTable[Callable[[Any, Sequence[Value]], list[Value]]] = RuleTable("loops that keep states")
+PLANS: RuleTable[Callable[[Any], Plan]] = RuleTable("plans of checkpoints")
+PLAIN: RuleTable[Callable[[Any], Scan | While]] = RuleTable("loops without their states")
+
 
 def write_kept_states(program: Program) -> Program:
     """The program with such loops written out."""
-    if not any(type(eq.op) in _WRITERS for eq in program.equations):
+    if not any(eq.op in EXPANSIONS for eq in program.equations):
         return program
     instead: dict[Var, Atom] = {}
     constants = dict(program.constants)
@@ -51,9 +58,9 @@ def write_kept_states(program: Program) -> Program:
 
     changed = False
     for eq in _without_files(program):
-        write = _WRITERS.get(type(eq.op))
+        write = EXPANSIONS.get(eq.op)
         inputs = tuple(map(read, eq.inputs))
-        if write is None or _in_files(eq.op):
+        if write is None or _is_on_disk(eq.op):
             changed = changed or eq not in program.equations
             kept.append(eq if inputs == eq.inputs else dataclasses.replace(eq, inputs=inputs))
             continue
@@ -70,9 +77,19 @@ def write_kept_states(program: Program) -> Program:
     return Program(program.inputs, tuple(kept), tuple(map(read, program.outputs)), constants) if changed else program
 
 
-def _in_files(op: Any) -> bool:
-    loop = op.loop if isinstance(op, CheckpointedReverse) else op
-    return not isinstance(op, Reversible) and loop.checkpoint.disk is not None
+PLANS.update(
+    {
+        CheckpointedScan: lambda op: op.checkpoint,
+        CheckpointedWhile: lambda op: op.checkpoint,
+        CheckpointedReverse: lambda op: op.loop.checkpoint,
+    }
+)
+
+
+def _is_on_disk(op: Op) -> bool:
+    """Whether a loop keeps its states in files."""
+    plan = PLANS.get(op)
+    return plan is not None and plan(op).disk is not None
 
 
 def _without_files(program: Program) -> list[Equation]:
@@ -80,7 +97,7 @@ def _without_files(program: Program) -> list[Equation]:
     equations: list[Equation] = []
     for eq in program.equations:
         op = eq.op
-        if isinstance(op, CheckpointedReverse) and op.loop.checkpoint.disk is not None and op.stored:
+        if isinstance(op, CheckpointedReverse) and op.stored and _is_on_disk(op):
             _, args, cts = op.parts(eq.inputs)
             stretch = None if op.loop.has_condition else _stretch(op)
             op = dataclasses.replace(op, stored=False, stretch=stretch)
@@ -88,19 +105,23 @@ def _without_files(program: Program) -> list[Equation]:
         equations.append(eq)
     read = {a for eq in equations for a in eq.inputs} | set(program.outputs)
     for position, eq in enumerate(equations):
-        op = eq.op
-        if isinstance(op, CheckpointedScan | CheckpointedWhile) and op.checkpoint.disk is not None:
+        plain = PLAIN.get(eq.op)
+        if plain is not None and _is_on_disk(eq.op):
+            op = plain(eq.op)
             n = len(op.body.outputs)
             if not read & set(eq.outputs[n:]):
-                equations[position] = dataclasses.replace(eq, op=_plain(op), outputs=eq.outputs[:n])
+                equations[position] = dataclasses.replace(eq, op=op, outputs=eq.outputs[:n])
     return equations
 
 
-def _plain(op: Any) -> Any:
-    """The loop without its states."""
-    if isinstance(op, CheckpointedWhile):
-        return While(op.condition, op.body, op.condition_constants, op.body_constants)
+@PLAIN.rule(CheckpointedScan)
+def plain_scan(op: CheckpointedScan) -> Scan:
     return Scan(op.body, op.constants, op.carries, op.length, op.reverse)
+
+
+@PLAIN.rule(CheckpointedWhile)
+def plain_while(op: CheckpointedWhile) -> While:
+    return While(op.condition, op.body, op.condition_constants, op.body_constants)
 
 
 def _stretch(op: CheckpointedReverse) -> Program:
@@ -184,6 +205,7 @@ def _put(stacks: Sequence[Value], row: Value, state: Sequence[Value]) -> None:
         stack[row] = value
 
 
+@EXPANSIONS.rule(CheckpointedScan)
 def write_checkpointed_scan(op: CheckpointedScan, xs: Sequence[Value]) -> list[Value]:
     constants, carry, arrays = op.split(xs)
     places = op.checkpoint.stored(op.length)
@@ -208,7 +230,8 @@ def write_checkpointed_scan(op: CheckpointedScan, xs: Sequence[Value]) -> list[V
     return [*out[2 + k :], *out[2 : 2 + k]]
 
 
-def write_while_sweep(op: CheckpointedWhile, xs: Sequence[Value]) -> list[Value]:
+@EXPANSIONS.rule(CheckpointedWhile)
+def write_checkpointed_while(op: CheckpointedWhile, xs: Sequence[Value]) -> list[Value]:
     tests, constants, carry = op.parts(xs)
     n, k = op.slots + 1, op.carries
     order = np.arange(n, dtype=WHOLE)
@@ -235,15 +258,17 @@ def write_while_sweep(op: CheckpointedWhile, xs: Sequence[Value]) -> list[Value]
     return [*out[5 + k :], *out[5 : 5 + k], places, rows, count, turns]
 
 
+@EXPANSIONS.rule(CheckpointedReverse)
 def write_reverse(op: CheckpointedReverse, xs: Sequence[Value]) -> list[Value]:
-    return _Rewinding(op, xs).run()
+    return _Reversal(op, xs).run()
 
 
+@EXPANSIONS.rule(Reversible)
 def write_reversible(op: Reversible, xs: Sequence[Value]) -> list[Value]:
     return op.unroll(xs, interpret)
 
 
-class _Rewinding:
+class _Reversal:
     """The loops of a way back."""
 
     def __init__(self, op: CheckpointedReverse, xs: Sequence[Value]) -> None:
@@ -345,11 +370,3 @@ class _Rewinding:
         r, before, _ = repeat(lambda r, before, reach: (reach < turns) & (slots > 1), larger, [WHOLE(0), one, one])
         within = np.maximum(slots + r - 1, 1)  # no division by zero where the result is not used
         return np.where(alone, turns - 1, np.minimum(before, turns - before * slots // within)), used
-
-
-_WRITERS: dict[type, Callable[[Any, Sequence[Value]], list[Value]]] = {
-    CheckpointedScan: write_checkpointed_scan,
-    CheckpointedWhile: write_while_sweep,
-    CheckpointedReverse: write_reverse,
-    Reversible: write_reversible,
-}

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import Value
 from adjoint.simplify.costs import cost, elements
-from adjoint.simplify.loops.parts import Loop, acts, opened
+from adjoint.simplify.loops.parts import Loop, acts, open_loop
 
 SETTLED = "_without_invariants"  # on an equation: there is nothing to do, as long as it is this equation
 SMALL = 64  # elements: a value of that size may always move out
@@ -28,7 +28,7 @@ def with_invariants_outside(program: Program) -> Program:
     constants = dict(program.constants)
     changed = False
     for eq in program.equations:
-        loop = opened(eq) if SETTLED not in eq.__dict__ else None
+        loop = open_loop(eq) if SETTLED not in eq.__dict__ else None
         if loop is not None and loop.length != 0:
             sure = loop.length is not None
             found, loop.equations = _moved(loop.equations, loop.constants, loop.values, sure, constants)

@@ -27,7 +27,7 @@ from adjoint.simplify.loops.parts import (
     Loop,
     Renaming,
     literal_of,
-    opened,
+    open_loop,
     resolved,
 )
 
@@ -126,7 +126,7 @@ def with_plain_interface(program: Program) -> Program:
             eq = dataclasses.replace(eq, inputs=inputs)
             changed = True
         known = eq.__dict__.get(SETTLED)
-        loop = opened(eq) if known is None else None
+        loop = open_loop(eq) if known is None else None
         if loop is None:
             outside.put(eq)
             outside.rows.update(known or {})

@@ -7,12 +7,17 @@ and at any depth: a carry that only its own next value needs goes.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from adjoint.ops.control.base import Cond, rearranged
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
+from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Program, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.subprograms import map_programs
-from adjoint.simplify.loops.parts import Loop, acts, inner_programs, opened
+from adjoint.simplify.loops.parts import LOOPS, Loop, acts, inner_programs
 
 SETTLED = "_without_dead_parts"  # on an equation all of whose results are read: there is nothing to do
 
@@ -26,41 +31,50 @@ def without_dead_parts(program: Program) -> Program:
         if not acts(eq.op) and not any(v in live for v in eq.outputs):
             changed = True
             continue
-        made = _pruned(eq, live) if inner_programs(eq.op) else eq
-        changed |= made is not eq
-        live.update(a for a in made.inputs if isinstance(a, Var))
-        kept.append(made)
+        pruned = _prune(eq, live) if inner_programs(eq.op) else eq
+        changed |= pruned is not eq
+        live.update(a for a in pruned.inputs if isinstance(a, Var))
+        kept.append(pruned)
     values = {v: value for v, value in program.constants.items() if v in live}
     if not changed and len(values) == len(program.constants):
         return program
     return Program(program.inputs, tuple(reversed(kept)), program.outputs, values)
 
 
-def _pruned(eq: Equation, live: set[Var]) -> Equation:
+def _prune(eq: Equation, live: set[Var]) -> Equation:
     """An equation with programs inside, without what its live results do not need."""
     if SETTLED in eq.__dict__ and live.issuperset(eq.outputs):
         return eq
-    made = _without_dead(eq, live)
-    made.__dict__[SETTLED] = True
-    return made
+    pruned = PRUNED[eq.op](eq.op, eq, live)
+    pruned.__dict__[SETTLED] = True
+    return pruned
 
 
-def _without_dead(eq: Equation, live: set[Var]) -> Equation:
-    loop = opened(eq)
-    if loop is not None:
-        _prune_loop(loop, live)
-        body = loop.body()
-        pruned = without_dead_parts(body)
-        if pruned is not body:
-            loop.equations, loop.values, loop.changed = list(pruned.equations), pruned.constants, True
-        return loop.closed()
-    if isinstance(eq.op, Cond):
-        return _prune_branches(eq, eq.op, live)
-    op = map_programs(eq.op, without_dead_parts)
-    return eq if op is eq.op else dataclasses.replace(eq, op=op)
+# (primitive, equation, live variables) → the equation without what its live results do not need
+PRUNED: RuleTable[Callable[[Any, Equation, set[Var]], Equation]] = RuleTable("dead parts")
+# (primitive, equation, live variables) → the inputs that its live results and its effects need
+INPUTS: RuleTable[Callable[[Any, Equation, set[Var]], list[Atom]]] = RuleTable("live inputs")
 
 
-def _prune_branches(eq: Equation, op: Cond, live: set[Var]) -> Equation:
+@PRUNED.rule(Op)
+def prune_programs(op: Op, eq: Equation, live: set[Var]) -> Equation:
+    pruned = map_programs(op, without_dead_parts)
+    return eq if pruned is op else dataclasses.replace(eq, op=pruned)
+
+
+@PRUNED.rule(Scan, While)
+def prune_loop(op: Op, eq: Equation, live: set[Var]) -> Equation:
+    loop = LOOPS[op](op, eq)
+    _prune_loop(loop, live)
+    body = loop.body()
+    pruned = without_dead_parts(body)
+    if pruned is not body:
+        loop.equations, loop.values, loop.changed = list(pruned.equations), pruned.constants, True
+    return loop.closed()
+
+
+@PRUNED.rule(Cond)
+def prune_branches(op: Cond, eq: Equation, live: set[Var]) -> Equation:
     results = [j for j, v in enumerate(eq.outputs) if v in live]
     if len(results) == len(eq.outputs):
         branches = [without_dead_parts(p) for p in op.branches]
@@ -82,11 +96,11 @@ def _prune_branches(eq: Equation, op: Cond, live: set[Var]) -> Equation:
 
 def _prune_loop(loop: Loop, live: set[Var]) -> None:
     """Keep what the live results, the effects and the condition of a loop need."""
-    asked = _asked(loop)
-    seen, kept = _needed_inside(loop, live, asked)
+    tested = _tested(loop)
+    seen, kept = _needed_inside(loop, live, tested)
     before = (len(loop.ys), len(loop.carries), len(loop.constants), len(loop.walked), len(loop.equations))
     loop.ys = [(a, v) for a, v in loop.ys if v in live]
-    loop.carries = [c for c in loop.carries if c.inside in seen or c.result in live or c.tested in asked]
+    loop.carries = [c for c in loop.carries if c.inside in seen or c.result in live or c.tested in tested]
     loop.constants = [(v, a) for v, a in loop.constants if v in seen]
     walked = [(v, a) for v, a in loop.walked if v in seen]
     loop.walked = walked or loop.walked[:1] if loop.needs_rows else walked
@@ -98,21 +112,21 @@ def _prune_loop(loop: Loop, live: set[Var]) -> None:
     if test is not None:
         whole = Program((), tuple(test.equations), (test.output,), test.values)
         condition = without_dead_parts(whole)
-        tested = [(v, a) for v, a in test.constants if v in asked]
-        loop.changed |= len(tested) != len(test.constants) or condition is not whole
-        test.constants, test.equations, test.values = tested, list(condition.equations), condition.constants
+        constants = [(v, a) for v, a in test.constants if v in tested]
+        loop.changed |= len(constants) != len(test.constants) or condition is not whole
+        test.constants, test.equations, test.values = constants, list(condition.equations), condition.constants
 
 
-def _asked(loop: Loop) -> set[Var]:
+def _tested(loop: Loop) -> set[Var]:
     """What the condition of a while loop reads."""
     test = loop.test
     return _needed(test.equations, [test.output], {})[0] if test is not None else set()
 
 
-def _needed_inside(loop: Loop, live: set[Var], asked: set[Var]) -> tuple[set[Var], set[int]]:
+def _needed_inside(loop: Loop, live: set[Var], tested: set[Var]) -> tuple[set[Var], set[int]]:
     """The variables and equations of the body that are needed, a fixed point over the turns."""
     roots = [a for a, v in loop.ys if v in live]
-    roots += [c.next for c in loop.carries if c.result in live or c.tested in asked]
+    roots += [c.next for c in loop.carries if c.result in live or c.tested in tested]
     return _needed(loop.equations, roots, {c.inside: c.next for c in loop.carries})
 
 
@@ -128,7 +142,8 @@ def _needed(
     while waiting or deep:
         if not waiting:  # equations with programs inside come last: more of their results may be needed by now
             position = deep.pop()
-            waiting += _inputs_needed(equations[position], seen)
+            deep_eq = equations[position]
+            waiting += INPUTS[deep_eq.op](deep_eq.op, deep_eq, seen)
             continue
         atom = waiting.pop()
         if not isinstance(atom, Var) or atom in seen:
@@ -147,20 +162,26 @@ def _needed(
     return seen, kept
 
 
-def _inputs_needed(eq: Equation, live: set[Var]) -> list[Atom]:
-    """The inputs of an equation with programs inside that its live results and its effects need."""
-    loop = opened(eq)
-    if loop is not None:
-        asked = _asked(loop)
-        seen, _ = _needed_inside(loop, live, asked)
-        found = [a for v, a in (*loop.constants, *loop.walked) if v in seen]
-        found += [c.start for c in loop.carries if c.inside in seen or c.result in live or c.tested in asked]
-        found += [a for v, a in loop.test.constants if v in asked] if loop.test is not None else []
-        return found + ([a for _, a in loop.walked[:1]] if loop.needs_rows else [])
-    if isinstance(eq.op, Cond):
-        found: list[Atom] = [eq.inputs[0]]
-        for p in eq.op.branches:
-            seen, _ = _needed(p.equations, [a for a, v in zip(p.outputs, eq.outputs, strict=True) if v in live], {})
-            found += [a for v, a in zip(p.inputs, eq.inputs[1:], strict=True) if v in seen]
-        return found
+@INPUTS.rule(Op)
+def all_inputs(op: Op, eq: Equation, live: set[Var]) -> list[Atom]:
     return list(eq.inputs)
+
+
+@INPUTS.rule(Scan, While)
+def loop_inputs(op: Op, eq: Equation, live: set[Var]) -> list[Atom]:
+    loop = LOOPS[op](op, eq)
+    tested = _tested(loop)
+    seen, _ = _needed_inside(loop, live, tested)
+    inputs = [a for v, a in (*loop.constants, *loop.walked) if v in seen]
+    inputs += [c.start for c in loop.carries if c.inside in seen or c.result in live or c.tested in tested]
+    inputs += [a for v, a in loop.test.constants if v in tested] if loop.test is not None else []
+    return inputs + ([a for _, a in loop.walked[:1]] if loop.needs_rows else [])
+
+
+@INPUTS.rule(Cond)
+def branch_inputs(op: Cond, eq: Equation, live: set[Var]) -> list[Atom]:
+    inputs: list[Atom] = [eq.inputs[0]]
+    for p in op.branches:
+        seen, _ = _needed(p.equations, [a for a, v in zip(p.outputs, eq.outputs, strict=True) if v in live], {})
+        inputs += [a for v, a in zip(p.inputs, eq.inputs[1:], strict=True) if v in seen]
+    return inputs

@@ -1,7 +1,7 @@
 """A loop taken apart: what stands outside and what stands inside, side by side, so that both are changed together.
 
 A `Scan` or `While` has its interface twice: as arguments and results of the equation, and as inputs and outputs of the
-program inside. `Loop` holds them in pairs; `opened` makes it of an equation and `closed` makes an equation of it.
+program inside. `Loop` holds them in pairs; `open_loop` makes it of an equation and `closed` makes an equation of it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.subprograms import map_programs
 from adjoint.program.types import Value
 
@@ -53,14 +54,9 @@ class Loop:
     ys: list[tuple[Atom, Var]]  # yₜ inside, the stack outside
     equations: list[Equation]
     values: dict[Var, Value]  # constants of the body
+    length: int | None = None  # the number of iterations, where it is known
     test: Test | None = None
     changed: bool = field(default=False)
-
-    @property
-    def length(self) -> int | None:
-        """The number of turns, where it is known."""
-        op = self.equation.op
-        return op.length if isinstance(op, Scan) and isinstance(op.length, int) else None
 
     @property
     def needs_rows(self) -> bool:
@@ -96,56 +92,67 @@ class Loop:
     def substitute(self, renaming: Mapping[Var, Atom]) -> None:
         """Read other atoms in place of variables of the body."""
         if renaming:
-            self.equations = substituted(self.equations, renaming)
+            self.equations = substitute(self.equations, renaming)
             for carry in self.carries:
                 carry.next = resolved(carry.next, renaming)
             self.ys = [(resolved(a, renaming), v) for a, v in self.ys]
             self.changed = True
 
 
-def opened(eq: Equation) -> Loop | None:
+# (primitive, equation) → the parts of the loop
+LOOPS: RuleTable[Callable[[Any, Equation], Loop]] = RuleTable("the parts of a loop")
+
+
+def open_loop(eq: Equation) -> Loop | None:
     """The parts of a loop; None for any other equation."""
-    op = eq.op
-    if isinstance(op, Scan):
-        body, c, k = op.body, op.constants, op.carries
-        inputs, outputs = body.inputs, eq.outputs
-        return Loop(
-            eq,
-            list(zip(inputs[:c], eq.inputs[:c], strict=True)),
-            [
-                Carry(*parts)
-                for parts in zip(inputs[c : c + k], eq.inputs[c : c + k], body.outputs[:k], outputs[:k], strict=True)
-            ],
-            list(zip(inputs[c + k :], eq.inputs[c + k :], strict=True)),
-            list(zip(body.outputs[k:], outputs[k:], strict=True)),
-            list(body.equations),
-            dict(body.constants),
-        )
-    if isinstance(op, While):
-        body, condition, a, b, k = op.body, op.condition, op.condition_constants, op.body_constants, op.carries
-        test = Test(
-            list(zip(condition.inputs[:a], eq.inputs[:a], strict=True)),
-            list(condition.equations),
-            condition.outputs[0],
-            dict(condition.constants),
-        )
-        carries = [
+    rule = LOOPS.get(eq.op)
+    return None if rule is None else rule(eq.op, eq)
+
+
+@LOOPS.rule(Scan)
+def open_scan(op: Scan, eq: Equation) -> Loop:
+    body, c, k = op.body, op.constants, op.carries
+    inputs, outputs = body.inputs, eq.outputs
+    return Loop(
+        eq,
+        list(zip(inputs[:c], eq.inputs[:c], strict=True)),
+        [
             Carry(*parts)
-            for parts in zip(
-                body.inputs[b:], eq.inputs[a + b :], body.outputs[:k], eq.outputs[:k], condition.inputs[a:], strict=True
-            )
-        ]
-        return Loop(
-            eq,
-            list(zip(body.inputs[:b], eq.inputs[a : a + b], strict=True)),
-            carries,
-            [],
-            list(zip(body.outputs[k:], eq.outputs[k:], strict=True)),
-            list(body.equations),
-            dict(body.constants),
-            test,
+            for parts in zip(inputs[c : c + k], eq.inputs[c : c + k], body.outputs[:k], outputs[:k], strict=True)
+        ],
+        list(zip(inputs[c + k :], eq.inputs[c + k :], strict=True)),
+        list(zip(body.outputs[k:], outputs[k:], strict=True)),
+        list(body.equations),
+        dict(body.constants),
+        op.length if isinstance(op.length, int) else None,
+    )
+
+
+@LOOPS.rule(While)
+def open_while(op: While, eq: Equation) -> Loop:
+    body, condition, a, b, k = op.body, op.condition, op.condition_constants, op.body_constants, op.carries
+    test = Test(
+        list(zip(condition.inputs[:a], eq.inputs[:a], strict=True)),
+        list(condition.equations),
+        condition.outputs[0],
+        dict(condition.constants),
+    )
+    carries = [
+        Carry(*parts)
+        for parts in zip(
+            body.inputs[b:], eq.inputs[a + b :], body.outputs[:k], eq.outputs[:k], condition.inputs[a:], strict=True
         )
-    return None
+    ]
+    return Loop(
+        eq,
+        list(zip(body.inputs[:b], eq.inputs[a : a + b], strict=True)),
+        carries,
+        [],
+        list(zip(body.outputs[k:], eq.outputs[k:], strict=True)),
+        list(body.equations),
+        dict(body.constants),
+        test=test,
+    )
 
 
 def resolved(atom: Atom, renaming: Mapping[Var, Atom]) -> Atom:
@@ -155,7 +162,7 @@ def resolved(atom: Atom, renaming: Mapping[Var, Atom]) -> Atom:
     return atom
 
 
-def substituted(equations: Iterable[Equation], renaming: Mapping[Var, Atom]) -> list[Equation]:
+def substitute(equations: Iterable[Equation], renaming: Mapping[Var, Atom]) -> list[Equation]:
     """Equations that read other atoms."""
     if not renaming:
         return list(equations)

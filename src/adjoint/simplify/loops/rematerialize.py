@@ -14,7 +14,7 @@ from collections.abc import Callable
 from adjoint.ops.arrays.index import Slice
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType
-from adjoint.simplify.loops.parts import Loop, Renaming, opened
+from adjoint.simplify.loops.parts import Loop, Renaming, open_loop
 from adjoint.simplify.loops.residual_choice import Choice
 from adjoint.simplify.loops.shared_work import computed_twice, is_among, reads_of
 from adjoint.simplify.loops.stack_readers import Row, StackReaders, Walk
@@ -37,7 +37,7 @@ def _first_change(program: Program) -> Program | None:
     """The program with another choice for one pair of loops; None if all are as cheap as they can be."""
     readers: StackReaders | None = None
     for first, eq in enumerate(program.equations):
-        forward = opened(eq)
+        forward = open_loop(eq)
         if forward is None or not forward.ys:
             continue
         readers = readers or StackReaders(program)
@@ -49,7 +49,7 @@ def _first_change(program: Program) -> Program | None:
                 pairs.setdefault(walks.pop(), {})[stack] = [r for r in found if isinstance(r, Row)]
         for (second, offset), given in pairs.items():
             weighed = program.equations[second].__dict__.setdefault(WEIGHED, set())
-            forward, backward = opened(eq), opened(program.equations[second])
+            forward, backward = open_loop(eq), open_loop(program.equations[second])
             if forward is None or backward is None or (eq, offset) in weighed:
                 continue
             weighed.add((eq, offset))

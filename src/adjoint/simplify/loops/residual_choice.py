@@ -16,7 +16,7 @@ import math
 from collections.abc import Collection, Sequence
 
 from adjoint.program.program import Atom, Equation, Var
-from adjoint.simplify.costs import TURNS_UNKNOWN, cost, elements, size_in_bytes
+from adjoint.simplify.costs import ITERATIONS_UNKNOWN, cost, elements, size_in_bytes
 from adjoint.simplify.loops.min_cut import cheapest_closed_set
 from adjoint.simplify.loops.parts import Loop, acts
 
@@ -41,7 +41,7 @@ class Choice:
             if isinstance(atom, Var) and stack not in given:
                 self.free[atom] = 0.0 if stack in read else LOAD * elements(atom.type)
         self.carried = {c.inside for c in forward.carries}
-        turns = forward.length if forward.length is not None else TURNS_UNKNOWN
+        turns = forward.length if forward.length is not None else ITERATIONS_UNKNOWN
         total = turns * sum(size_in_bytes(atom.type) for atom, _ in forward.ys)
         self.store = next(price for limit, price in STORES if total <= limit)
         self.stored, self.computed = self._solve(residuals)

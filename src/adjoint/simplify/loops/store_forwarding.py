@@ -1,4 +1,4 @@
-"""Rows of arrays that are written one by one: a row that is read is had from the write, not from the array.
+"""Store-to-load forwarding: a row that was written and is read again is the value that was written.
 
 Loops fill arrays and read what they filled, y[t] = a * y[t-1] + x[t]. Recorded, each write makes a new array, and each
 read takes a row of the newest one. Here the read becomes the value that was written, or the row of the array before all
@@ -12,12 +12,16 @@ x ≠ -0.0.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint.ops.arrays.index import ScatterSet, ScatterSum, Slice
 from adjoint.ops.elementwise.arithmetic import add
+from adjoint.ops.elementwise.pointwise import LinearUfunc
+from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.reroll.moving_slices import Draft
@@ -46,7 +50,7 @@ class _Chain:
 
 def forward_rows(program: Program) -> Program:
     """The program with rows read from where they were written; the very same one when there is nothing to do."""
-    if not any(isinstance(eq.op, ScatterSet) for eq in program.equations):
+    if not any(eq.op.overwrites for eq in program.equations):
         return program
     return _Forwarding(program).program()
 
@@ -56,7 +60,7 @@ class _Forwarding:
         self.old = program
         self.chains: dict[Var, tuple[_Chain, int]] = {}  # the chain and version of an array
         self.instead: dict[Var, Atom] = {}
-        self.sums: dict[Var, Equation] = {}  # made by ScatterSum
+        self.sums: dict[Var, tuple[ScatterSum, tuple[Atom, ...]]] = {}  # scatter(parts), and the parts
         self.written: list[Equation] = []  # for the last read
 
     def program(self) -> Program:
@@ -69,20 +73,12 @@ class _Forwarding:
                     inputs = tuple([instead.get(a, a) if isinstance(a, Var) else a for a in eq.inputs])
                     eq = Equation(eq.op, inputs, eq.outputs, eq.location, eq.scope, eq.quiet, eq.pulled)
                     break
-            op: Any = eq.op
-            kind: Any = op.__class__  # compared, not asked of: there are many equations
-            if kind is Slice:
-                z = self._read(eq, op)
-                if z is not None:
-                    equations += self.written
-                    instead[eq.outputs[0]] = z
-                    continue
-            elif kind is ScatterSet:
-                self._write(eq, op)
-            elif kind is ScatterSum:
-                self.sums[eq.outputs[0]] = eq
-            elif op is add:
-                self._add(eq)
+            forward = FORWARDED.get(eq.op)
+            z = forward(self, eq, eq.op) if forward is not None else None
+            if z is not None:
+                equations += self.written
+                instead[eq.outputs[0]] = z
+                continue
             equations.append(eq)
         if not self.instead:
             return self.old
@@ -98,26 +94,30 @@ class _Forwarding:
         self.chains[z] = (chain, chain.version)
         return chain
 
-    def _write(self, eq: Equation, op: ScatterSet) -> None:
+    def write(self, eq: Equation, op: ScatterSet) -> None:
+        """x[row] = v."""
         x, v = eq.inputs[:2]
         row = _row(op.place, x.type)
         if row is not None and isinstance(x, Var):
             chain = self._advanced(x, eq.outputs[0], len(row))
             chain.events.setdefault(row, []).append((chain.version, False, _fitted(v, chain.row_type)))
 
-    def _add(self, eq: Equation) -> None:
+    def scatter(self, eq: Equation, op: ScatterSum) -> None:
+        """scatter(parts), which may be added to an array."""
+        self.sums[eq.outputs[0]] = op, eq.inputs
+
+    def add(self, eq: Equation, op: Op) -> None:
         """x + scatter(parts): parts added to rows of x."""
-        if not self.sums:
+        if op is not add or not self.sums:
             return
         for x, other in (eq.inputs, eq.inputs[::-1]):
-            made = self.sums.get(other) if isinstance(other, Var) else None
-            if made is None or not isinstance(x, Var) or x not in self.chains or x.type != eq.outputs[0].type:
+            scattered = self.sums.get(other) if isinstance(other, Var) else None
+            if scattered is None or not isinstance(x, Var) or x not in self.chains or x.type != eq.outputs[0].type:
                 continue
-            op, parts = made.op, made.inputs
-            assert isinstance(op, ScatterSum)
-            rows = [_row(key, x.type) for key in op.keys]
+            scatter, parts = scattered
+            rows = [_row(key, x.type) for key in scatter.keys]
             depth = self.chains[x][0].depth
-            if op.shape != x.type.shape or len(parts) != len(rows):
+            if scatter.shape != x.type.shape or len(parts) != len(rows):
                 continue
             if any(row is None or len(row) != depth for row in rows) or len(set(rows)) < len(rows):
                 continue
@@ -128,8 +128,8 @@ class _Forwarding:
                 chain.events.setdefault(row, []).append((chain.version, True, _fitted(part, chain.row_type)))
             return
 
-    def _read(self, eq: Equation, op: Slice) -> Atom | None:
-        """What a slice reads, had from the writes before."""
+    def read(self, eq: Equation, op: Slice) -> Atom | None:
+        """What a slice reads, as the writes before it say."""
         (x,) = eq.inputs
         chain, version = self.chains.get(x, (None, 0)) if isinstance(x, Var) else (None, 0)
         if chain is None:
@@ -161,6 +161,18 @@ class _Forwarding:
         if not rest:
             return z
         return None if isinstance(z, Literal) else draft.write(Slice(rest), z)
+
+
+# (forwarding, equation, primitive) → what the equation reads, written otherwise, or None
+FORWARDED: RuleTable[Callable[[_Forwarding, Equation, Any], Atom | None]] = RuleTable("store-to-load forwarding")
+FORWARDED.update(
+    {
+        Slice: _Forwarding.read,
+        ScatterSet: _Forwarding.write,
+        ScatterSum: _Forwarding.scatter,
+        LinearUfunc: _Forwarding.add,
+    }
+)
 
 
 def _any_between(versions: list[int], since: int, until: int) -> bool:

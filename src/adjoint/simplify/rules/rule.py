@@ -36,7 +36,7 @@ class Rule:
 
     def is_about(self, op: Op) -> bool:
         """Whether the rule is about this primitive."""
-        return self.root is op or (isinstance(self.root, type) and isinstance(op, self.root))
+        return self.root is op or self.root in type(op).__mro__
 
     def fits(self, tags: tuple[Tag, ...] | None) -> bool:
         """Whether the rule may apply to inputs of these origins (None: too many to say)."""
