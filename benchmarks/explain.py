@@ -54,7 +54,7 @@ def measure(rounds: int, folder: Path) -> list[dict[str, float]]:
         page = folder / "page.html"
         both, _ = least(rounds, lambda turns=turns, page=page: ad.explain(loop_of(turns))(0.3).html(page))
         rows.append({
-            "operations": len(explained.story.events),
+            "operations": len(explained.model.events),
             "explain": explaining,
             "page": both,
             "print": least(rounds, lambda explained=explained: str(explained))[0],

@@ -1,4 +1,4 @@
-"""Complex numbers in a page: values beside NumPy's, and stories that are computed again."""
+"""Complex numbers in a page: values beside NumPy's, and explanations that are computed again."""
 
 import itertools
 

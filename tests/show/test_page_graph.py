@@ -64,7 +64,7 @@ def sums(x):
 
 
 @pytest.mark.parametrize("function", [chain, sums])
-def test_long_stories_without_loops(opened, function):
+def test_long_explanations_without_loops(opened, function):
     """The graph holds neighbors in frames, and those in frames again; the table has a row for each as before."""
     explained = ad.explain(function)(0.5)
     page = opened(explained)
@@ -73,12 +73,12 @@ def test_long_stories_without_loops(opened, function):
         page.click("#open-all")
     rows = page.evaluate("explanation.state.rows.flatMap(({v}) => (v >= 0 ? [v] : []))")
     assert set(shown) <= set(rows)
-    assert sorted(rows) == [v.number for v in explained.story.variables if v.kind != "constant" and not v.hidden]
+    assert sorted(rows) == [v.number for v in explained.model.variables if v.kind != "constant" and not v.hidden]
     page.locator("#inputs input").fill("0.75")
     assert summary(function(0.75)) in page.inner_text("#results")
     for v in rows[::40]:
         page.evaluate("v => explanation.state.select(v)", v)
-        assert page.inner_text("#detail h2").startswith(explained.story.variables[v].name)
+        assert page.inner_text("#detail h2").startswith(explained.model.variables[v].name)
 
 
 def test_boxes_do_not_overlap_in_any_mode(opened):

@@ -212,7 +212,7 @@ def test_ten_thousand_operations(opened, tmp_path):
     ad.explain(slides)(1.0).html()  # files are read, rules recorded
     explained = ad.explain(long_loop)(1.0, 0.5)
     explained.html(tmp_path / "long.html")
-    assert len(explained.story.events) == 10_001
+    assert len(explained.model.events) == 10_001
     assert (tmp_path / "long.html").stat().st_size < 5_000_000
     page = opened((tmp_path / "long.html").read_text(encoding="utf-8"))
     assert page.evaluate("document.querySelectorAll('.trace tbody tr').length") < 30  # folded at first, as the graph is
@@ -227,7 +227,7 @@ def test_ten_thousand_operations(opened, tmp_path):
     assert page.query_selector("tr.seed") is not None
     page.evaluate("explanation.state.go(5000)")
     page.evaluate("explanation.state.setInput(explanation.state.data.inputs[0], arrays.scalar(0.7))")
-    there = ad.explain(long_loop)(0.7, 0.5).story
+    there = ad.explain(long_loop)(0.7, 0.5).model
     assert page.evaluate("explanation.state.array('adjoint', 1).data[0]") == pytest.approx(
         there.inputs[1].adjoint, rel=1e-9
     )

@@ -41,7 +41,7 @@ def test_the_two_columns_of_the_lecture(opened, lecture):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_story_is_told_forward_and_then_backward(opened, lecture):
+def test_the_explanation_is_shown_forward_and_then_backward(opened, lecture):
     page = opened(lecture)
     page.keyboard.press("Home")
     assert set(numbers(page, "value")) == {""}
@@ -153,7 +153,7 @@ def test_editing_an_input(opened, lecture):
     assert numbers(page, "value") == [row.value for row in there.table()]
     assert numbers(page, "adjoint") == [row.adjoint for row in there.table()]
     label = page.query_selector(".graph .box[data-variable='0']").text_content()
-    assert f"{there.story.inputs[0].adjoint:.5g}".replace("-", "−") in label
+    assert f"{there.model.inputs[0].adjoint:.5g}".replace("-", "−") in label
     page.keyboard.press("Tab")
     page.keyboard.press("3")  # in a field a key is text
     assert page.get_attribute("[data-mode=reverse]", "aria-checked") == "true"
@@ -262,7 +262,7 @@ def test_stepping_shows_row_and_box(opened):
             assert row == box, step
 
 
-def test_a_story_goes_on_where_it_was_when_groups_open(opened):
+def test_an_explanation_goes_on_where_it_was_when_groups_open(opened):
     page = opened(ad.explain(deep)(0.3))
     page.keyboard.press("Home")
     for _ in range(4):
@@ -335,8 +335,8 @@ def test_what_no_result_depends_on_adds_nothing(opened):
 
     explained = ad.explain(root)(2.0)
     page = opened(explained)
-    for v in explained.story.variables:
-        if v.moves and v is not explained.story.outputs[0]:
+    for v in explained.model.variables:
+        if v.moves and v is not explained.model.outputs[0]:
             expected = adjoint_formula(v)
             found = page.evaluate(f"explanation.state.adjointFormula({v.number}, 100)")
             assert found == ("0" if expected is None else text(expected))

@@ -153,14 +153,14 @@ def test_other_inputs_in_all_modes(opened, name):
     for mode in ("reverse", "forward", "second"):
         out = page.evaluate(RECOMPUTED, {"inputs": given, "mode": mode})
         assert out.keys() == {"value", "adjoint", "tangent", "second"}, out
-        story = ad.explain(function, mode=mode)(*full).story
+        model = ad.explain(function, mode=mode)(*full).model
         fields = {"value": "value", "adjoint": "adjoint", "tangent": "tangent", "second": "adjoint_tangent"}
         for field, attribute in fields.items():
-            expected = [getattr(v, attribute) for v in story.variables]
+            expected = [getattr(v, attribute) for v in model.variables]
             if out[field] is None:
                 assert all(x is None for x in expected)
                 continue
-            for v, x, got in zip(story.variables, expected, arrays(out[field]), strict=True):
+            for v, x, got in zip(model.variables, expected, arrays(out[field]), strict=True):
                 if x is not None:
                     np.testing.assert_allclose(got, np.ravel(x), **tolerance, err_msg=f"{mode}: {field} of {v.name}")
 
@@ -176,8 +176,8 @@ def test_zero_cotangents_win_over_infinite_partials(opened):
     for x in (0.0, -3.0, 4.0):
         out = page.evaluate(RECOMPUTED, {"inputs": [typed(x)], "mode": "reverse"})
         with np.errstate(all="ignore"):
-            story = ad.explain(guarded)(x).story
-        assert arrays(out["adjoint"])[0] == story.inputs[0].adjoint
+            model = ad.explain(guarded)(x).model
+        assert arrays(out["adjoint"])[0] == model.inputs[0].adjoint
 
 
 def test_inputs_that_take_another_way_are_refused(opened):

@@ -60,7 +60,7 @@ def many(*xs):
 
 rng = np.random.default_rng(0)
 W, U, XS = rng.normal(size=(3, 3)), rng.normal(size=(3, 2)), rng.normal(size=(12, 2))
-STORIES = {
+EXPLANATIONS = {
     "shared": lambda **options: ad.explain(shared, **options)(1.0, 2.0),
     "loss": lambda **options: ad.explain(loss, **options)(0.5, 1.5, -1.0),
     "newton": lambda **options: ad.explain(newton, **options)(2.0),
@@ -71,9 +71,9 @@ STORIES = {
 }
 
 
-@pytest.fixture(scope="module", params=list(STORIES))
+@pytest.fixture(scope="module", params=list(EXPLANATIONS))
 def explained(request):
-    return STORIES[request.param]()
+    return EXPLANATIONS[request.param]()
 
 
 def states(explained):
@@ -148,14 +148,14 @@ def test_an_edge_can_be_followed_from_frame_to_frame(explained):
 def test_everything_is_in_the_picture_when_all_is_open(explained):
     root = ET.fromstring(explained.svg(opened=True))
     drawn = {int(e.get("data-variable")) for e in root.iter() if e.get("data-variable")}
-    story = explained.story
-    used = {v.number for v in story.variables if not v.hidden and (v.kind != "constant" or v.uses)}
+    model = explained.model
+    used = {v.number for v in model.variables if not v.hidden and (v.kind != "constant" or v.uses)}
     assert drawn == used
     assert {e.get("data-edge") for e in root.iter() if e.get("data-edge")} == {
-        f"{edge.source.number}-{edge.target.number}" for edge in edges(story, "reverse")
+        f"{edge.source.number}-{edge.target.number}" for edge in edges(model, "reverse")
     }
     assert root.get("role") == "img"
-    assert root.find(f"{SVG}title").text == f"Computation graph of {story.name}"
+    assert root.find(f"{SVG}title").text == f"Computation graph of {model.name}"
     assert "prefers-color-scheme: dark" in root.find(f"{SVG}style").text
     text = explained.svg()
     assert "http" not in text.replace('xmlns="http://www.w3.org/2000/svg"', "")
@@ -183,7 +183,7 @@ def replayed(v, changed, by):
 @pytest.mark.parametrize("detail", ["primitives", "statements"])
 @pytest.mark.parametrize("name", ["shared", "loss", "newton"])
 def test_partials_are_those_of_differences(name, detail):
-    found = edges(STORIES[name](detail=detail).story, "reverse")
+    found = edges(EXPLANATIONS[name](detail=detail).model, "reverse")
     numbers = [edge for edge in found if edge.partial is not None]
     assert len(numbers) >= 3
     for edge in numbers:
@@ -196,20 +196,20 @@ def test_partials_are_those_of_differences(name, detail):
 @pytest.mark.row("B4.1.e")
 def test_adjoints_are_the_sums_of_partials_times_adjoints():
     """The book's graph in reverse mode, and in forward mode the other way round."""
-    for explained in (STORIES["shared"](), STORIES["loss"](detail="statements")):
-        found = edges(explained.story, "reverse")
-        for v in explained.story.variables:
+    for explained in (EXPLANATIONS["shared"](), EXPLANATIONS["loss"](detail="statements")):
+        found = edges(explained.model, "reverse")
+        for v in explained.model.variables:
             flows = [edge.partial * edge.target.adjoint for edge in found if edge.source is v and edge.moves]
             if flows and v.shape == () and not v.hidden:
                 assert_allclose(sum(flows), v.adjoint, rtol=1e-12)
     forward = ad.explain(shared, mode="forward", direction=(1.0, 0.0))(1.0, 2.0)
-    for v in forward.story.steps:
-        flows = [e.partial * e.source.tangent for e in edges(forward.story, "forward") if e.target is v]
+    for v in forward.model.steps:
+        flows = [e.partial * e.source.tangent for e in edges(forward.model, "forward") if e.target is v]
         assert_allclose(sum(flows), v.tangent, rtol=1e-12)
 
 
 def test_what_stands_on_boxes_and_edges():
-    texts = {mode: STORIES["shared"](mode=mode, **options).svg() for mode, options in (
+    texts = {mode: EXPLANATIONS["shared"](mode=mode, **options).svg() for mode, options in (
         ("reverse", {}), ("forward", {"direction": (1.0, 0.0)}), ("second", {"direction": (1.0, 0.0)}),
     )}  # fmt: skip
     for mode, text in texts.items():
@@ -225,16 +225,16 @@ def test_what_stands_on_boxes_and_edges():
 
 
 def test_formulas_on_the_edges_of_arrays():
-    found = {(e.source.label, e.target.name): e.label for e in edges(STORIES["network"]().story, "reverse")}
+    found = {(e.source.label, e.target.name): e.label for e in edges(EXPLANATIONS["network"]().model, "reverse")}
     assert found["x", "v1"] == "v̄₁ @ v₋₃ᵀ"
     assert found["w1", "v1"] == "v₀ᵀ @ v̄₁"
     forward = ad.explain(network, mode="forward")(W, np.zeros(3), U, np.ones((4, 3)))
-    found = {(e.source.label, e.target.name): e.label for e in edges(forward.story, "forward")}
+    found = {(e.source.label, e.target.name): e.label for e in edges(forward.model, "forward")}
     assert found["x", "v1"] == "v̇₀ @ v₋₃"
 
 
 def test_long_loops_show_their_first_turns_and_the_last():
-    graph = STORIES["recurrent"]().graph
+    graph = EXPLANATIONS["recurrent"]().graph
     titles = {g["title"]: k for k, g in graph["groups"].items()}
     assert {
         "recurrence › scan of 12 iterations",
@@ -277,7 +277,7 @@ def looped(x):
 
 def test_ten_thousand_operations():
     explained = ad.explain(looped)(0.5)
-    assert len(explained.story.events) == 10_000
+    assert len(explained.model.events) == 10_000
     text = explained.svg()
     assert len(text) < 40_000
     root = ET.fromstring(text)
@@ -313,7 +313,7 @@ def test_odd_functions_have_pictures_too(function, args):
         explained = ad.explain(function, mode="forward")(*args)
     root = ET.fromstring(explained.svg())
     drawn = [e for e in root.iter() if e.get("data-variable")]
-    assert len([e for e in drawn if "result" in e.get("class")]) == len(explained.story.outputs)
+    assert len([e for e in drawn if "result" in e.get("class")]) == len(explained.model.outputs)
     assert len([e for e in drawn if "input" in e.get("class")]) == len(args)
     if function is named:
         written = " ".join("".join(e.itertext()) for e in root.iter(f"{SVG}text"))
@@ -322,6 +322,6 @@ def test_odd_functions_have_pictures_too(function, args):
 
 
 def test_a_picture_is_written_to_a_file(tmp_path):
-    explained = STORIES["shared"]()
+    explained = EXPLANATIONS["shared"]()
     text = explained.svg(tmp_path / "graph.svg")
     assert (tmp_path / "graph.svg").read_text(encoding="utf-8") == text

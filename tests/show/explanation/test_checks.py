@@ -1,4 +1,4 @@
-"""What `ad.check` asks is a part of the story: a page refuses inputs that fail."""
+"""What `ad.check` asks is a part of the explanation: a page refuses inputs that fail."""
 
 import numpy as np
 import pytest
@@ -81,8 +81,8 @@ def elements(x):
 def test_a_page_refuses_what_fails(opened, function, here, passing, failing, told):
     page = opened(ad.explain(function)(here))
     recomputed = lambda x: page.evaluate(RECOMPUTED, {"inputs": [typed(x)], "mode": "reverse"})
-    story = ad.explain(function)(passing).story
-    np.testing.assert_allclose(np.ravel(recomputed(passing)["adjoint"][0][0]), np.ravel(story.inputs[0].adjoint))
+    model = ad.explain(function)(passing).model
+    np.testing.assert_allclose(np.ravel(recomputed(passing)["adjoint"][0][0]), np.ravel(model.inputs[0].adjoint))
     problem = recomputed(failing)["problem"]
     assert problem.startswith("the check fails: ")
     assert told in problem
@@ -95,4 +95,4 @@ def test_another_way_is_told_before_its_checks(opened):
     page = opened(ad.explain(branch)(2.0))
     out = page.evaluate(RECOMPUTED, {"inputs": [typed(0.5)], "mode": "reverse"})
     assert "another way" in out["problem"]
-    assert ad.explain(branch)(0.5).story.outputs[0].value == 0.5
+    assert ad.explain(branch)(0.5).model.outputs[0].value == 0.5

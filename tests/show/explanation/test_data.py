@@ -48,7 +48,7 @@ def test_formulas_are_those_of_the_table(x, y):
     explained = ad.explain(pieces)(x, y)
     data = data_of(explained)
     rows = {row.variable.number: row for row in explained.table()}
-    for event in explained.story.events:
+    for event in explained.model.events:
         (v,) = event.outputs
         assert data["events"]["formula"][event.number][:59] == rows[v.number].formula[:59]
         for i, operand in enumerate(event.operands):
@@ -59,7 +59,7 @@ def test_formulas_are_those_of_the_table(x, y):
 
 def test_values_of_all_modes():
     data = data_of(ad.explain(pieces)(2.5, 1.5))
-    second = ad.explain(pieces, mode="second")(2.5, 1.5).story
+    second = ad.explain(pieces, mode="second")(2.5, 1.5).model
     for field, attribute in {"adjoint": "adjoint", "tangent": "tangent", "second": "adjoint_tangent"}.items():
         for v in second.variables:
             expected = getattr(v, attribute)
@@ -75,7 +75,7 @@ def test_the_explanation_stays_as_it_was():
     explained.json()
     explained.html()
     assert str(explained) == before
-    assert all(v.tangent is None for v in explained.story.variables)
+    assert all(v.tangent is None for v in explained.model.variables)
 
 
 def test_nan_and_infinity_are_words():
@@ -100,7 +100,7 @@ def test_complex_values():
     assert value == pytest.approx(0.5j)
 
 
-def test_answers_that_the_story_holds_for():
+def test_answers_that_the_explanation_holds_for():
     def branch(x):
         return x * x if x > 1 else ad.cond(x > 0, lambda x: -x, lambda x: x, x)
 

@@ -49,7 +49,7 @@ def test_the_six_rows_of_the_slides():
     assert_allclose(rows["c"].adjoint, 0.8045494, atol=5e-8)
     assert_allclose(rows["b"].adjoint, 0.8045494, atol=5e-8)
     assert_allclose(rows["a"].adjoint, 2.9915413, atol=5e-8)
-    assert_allclose(ad.explain(slides)(0.5).story.inputs[0].adjoint, -1.3604311, atol=5e-8)
+    assert_allclose(ad.explain(slides)(0.5).model.inputs[0].adjoint, -1.3604311, atol=5e-8)
 
 
 def shared(x1, x2):
@@ -62,11 +62,11 @@ def shared(x1, x2):
     ((0.0, 1.0), 1.0, (2.0, 1.5)), ((1.0, 2.0), 13.7927706, (20.6891558, 9.8088584)),
 ])  # fmt: skip
 def test_the_graph_of_the_book_in_both_modes(at, value, gradient):
-    reverse = ad.explain(shared)(*at).story
+    reverse = ad.explain(shared)(*at).model
     assert_allclose(reverse.outputs[0].value, value, rtol=1e-8)
     assert_allclose([v.adjoint for v in reverse.inputs], gradient, rtol=1e-8)
     for direction, slope in zip(np.eye(2), gradient, strict=True):
-        forward = ad.explain(shared, mode="forward", direction=tuple(direction))(*at).story
+        forward = ad.explain(shared, mode="forward", direction=tuple(direction))(*at).model
         assert_allclose(forward.outputs[0].tangent, slope, rtol=1e-8)
     (t,) = [v for v in reverse.variables if v.label == "t"]
     assert len(t.uses) == 2  # x2 exp(x1) is computed once and read twice
@@ -88,36 +88,36 @@ X, W = np.array([0.4, -0.3, 0.2]), np.array([[1.0, 0.2, 0.1], [0.3, 0.9, -0.2], 
 
 
 def test_adjoints_tangents_and_second_derivatives_are_those_of_the_transformations():
-    story = ad.explain(everything, mode="second", direction=(np.ones(3), W))(X, W).story
+    model = ad.explain(everything, mode="second", direction=(np.ones(3), W))(X, W).model
     gradient = ad.grad(everything, argnums=(0, 1))
-    assert_allclose(story.outputs[0].value, everything(X, W), rtol=1e-13)
-    for variable, expected in zip(story.inputs, gradient(X, W), strict=True):
+    assert_allclose(model.outputs[0].value, everything(X, W), rtol=1e-13)
+    for variable, expected in zip(model.inputs, gradient(X, W), strict=True):
         assert_allclose(variable.adjoint, expected, rtol=1e-12)
     _, slope = ad.jvp(everything, (X, W), (np.ones(3), W))
-    assert_allclose(story.outputs[0].tangent, slope, rtol=1e-12)
+    assert_allclose(model.outputs[0].tangent, slope, rtol=1e-12)
     _, seconds = ad.jvp(gradient, (X, W), (np.ones(3), W))
-    for variable, expected in zip(story.inputs, seconds, strict=True):
+    for variable, expected in zip(model.inputs, seconds, strict=True):
         assert_allclose(variable.adjoint_tangent, expected, rtol=1e-10)
 
 
 def test_adjoints_of_steps_are_what_a_change_of_the_step_does():
     """v̄ is the derivative of the rest of the computation: replay it from a changed v, by differences."""
-    story = ad.explain(everything)(X, W).story
+    model = ad.explain(everything)(X, W).model
     step = 1e-6
 
     def rest(changed, by):
-        values = {v.number: np.asarray(v.value) for v in story.variables}
+        values = {v.number: np.asarray(v.value) for v in model.variables}
         values[changed.number] = values[changed.number] + by
-        for event in story.events:
+        for event in model.events:
             if event.number <= (changed.event.number if changed.event else -1):
                 continue
             xs = [values[a.number] if hasattr(a, "number") else a.value for a in event.operands]
             z = event.op.evaluate(*xs)
             for v, value in zip(event.outputs, z if event.op.several else (z,), strict=True):
                 values[v.number] = value
-        return values[story.outputs[0].number]
+        return values[model.outputs[0].number]
 
-    checked = [v for v in story.variables if v.moves and v.event is not None and v.uses][::3]
+    checked = [v for v in model.variables if v.moves and v.event is not None and v.uses][::3]
     assert len(checked) > 10
     for v in checked:
         by = step * np.linspace(1, 2, np.size(v.value)).reshape(v.shape)
@@ -126,8 +126,8 @@ def test_adjoints_of_steps_are_what_a_change_of_the_step_does():
 
 
 def test_what_an_operation_adds_to_an_adjoint_makes_up_the_whole():
-    story = ad.explain(everything)(X, W).story
-    for v in story.variables:
+    model = ad.explain(everything)(X, W).model
+    for v in model.variables:
         parts = [e.contributions[i] for e, i in v.uses if e.contributions[i] is not None]
         if v.moves and parts:
             assert_allclose(sum(parts), v.adjoint, rtol=1e-12)
@@ -146,12 +146,12 @@ def test_loops_calls_and_scopes_are_groups():
                 h = h + 1.0
         return ad.scan(lambda c, u: (c * u, None), 1.0, np.stack([h, h]))[0]
 
-    story = ad.explain(model)(0.3).story
-    paths = [[(g.kind, g.name) for g in e.group.path] for e in story.events]
+    model = ad.explain(model)(0.3).model
+    paths = [[(g.kind, g.name) for g in e.group.path] for e in model.events]
     layers = [p for p in paths if ("function", "layer") in p]
     assert len(layers) == 4
     assert all(p == [("scope", "encoder"), ("function", "layer")] for p in layers)
-    assert len({e.group for e in story.events if e.group.name == "layer"}) == 2  # two calls are two groups
+    assert len({e.group for e in model.events if e.group.name == "layer"}) == 2  # two calls are two groups
     turns = [p for p in paths if ("loop", "for _ in range(2)") in p]
     assert [[name for kind, name in p if kind == "iteration"] for p in turns] == [
         ["iteration 0"], ["iteration 0", "iteration 0"], ["iteration 0", "iteration 1"],
@@ -166,14 +166,14 @@ def test_long_loops_are_one_operation_and_it_says_so():
 
     explained = ad.explain(run, most=60)(0.5)
     assert any("shown as one operation" in note for note in explained.notes)
-    assert_allclose(explained.story.inputs[0].adjoint, ad.grad(run)(0.5), rtol=1e-12)
-    assert len(ad.explain(run)(0.5).story.events) == 151
+    assert_allclose(explained.model.inputs[0].adjoint, ad.grad(run)(0.5), rtol=1e-12)
+    assert len(ad.explain(run)(0.5).model.events) == 151
 
 
 def test_only_the_arguments_asked_for_are_differentiated():
-    story = ad.explain(loss, argnums=1)(0.5, 1.5, -1.0).story
-    assert [v.moves for v in story.inputs] == [False, True, False]
-    assert story.inputs[0].adjoint is None
+    model = ad.explain(loss, argnums=1)(0.5, 1.5, -1.0).model
+    assert [v.moves for v in model.inputs] == [False, True, False]
+    assert model.inputs[0].adjoint is None
 
 
 def test_branches_that_python_took_are_told():
@@ -226,7 +226,7 @@ def test_seeds_stand_in_the_formulas():
     explained = ad.explain(two, seed=(3.0, np.array([1.0, 2.0])))(1.0)
     assert [row.adjoint_formula for row in explained.table()][1] == "3"
     assert explained.table()[-1].adjoint_formula == "seed"
-    assert_allclose(explained.story.inputs[0].adjoint, 3 * 2 + 3 * np.cos(1.0))
+    assert_allclose(explained.model.inputs[0].adjoint, 3 * 2 + 3 * np.cos(1.0))
     assert r"\bar v_1 &= 3" in explained.latex()
 
 
@@ -245,9 +245,9 @@ def test_branches_of_cond_are_named_by_the_answer():
         return ad.cond(x > 1, lambda z: z**2, np.sin, x)
 
     for x, name in ((1.5, "if True"), (0.5, "if False")):
-        assert name in [group.name for group in ad.explain(f)(x).story.groups]
+        assert name in [group.name for group in ad.explain(f)(x).model.groups]
     chosen = ad.explain(lambda x: ad.switch(1 * (x > 0), [np.sin, np.cos], x))(0.5)
-    assert "branch 1 of 2" in [group.name for group in chosen.story.groups]
+    assert "branch 1 of 2" in [group.name for group in chosen.model.groups]
 
 
 def test_shapes_that_depend_on_values():
@@ -258,7 +258,7 @@ def test_shapes_that_depend_on_values():
 
     x = np.array([0.0, 1.0, 2.0])
     explained = ad.explain(f)(x)
-    assert_allclose(explained.story.inputs[0].adjoint, ad.grad(f)(x))
+    assert_allclose(explained.model.inputs[0].adjoint, ad.grad(f)(x))
     assert any("elements of v₂" in note for note in explained.notes)
 
 
@@ -272,7 +272,7 @@ def test_arguments_in_containers_are_named_as_in_python():
         return weights.slope * x + weights.offsets[1]
 
     explained = ad.explain(line)(Weights(2.0, [1.0, 3.0]), 0.5)
-    assert [v.label for v in explained.story.inputs] == [
+    assert [v.label for v in explained.model.inputs] == [
         "weights.slope",
         "weights.offsets[0]",
         "weights.offsets[1]",
@@ -283,7 +283,7 @@ def test_arguments_in_containers_are_named_as_in_python():
 def test_a_derivative_explained():
     explained = ad.explain(ad.grad(slides))(1.0)
     assert explained.name == "grad(slides)"
-    assert_allclose(explained.story.inputs[0].adjoint, ad.grad(ad.grad(slides))(1.0))
+    assert_allclose(explained.model.inputs[0].adjoint, ad.grad(ad.grad(slides))(1.0))
     result = explained.table()[-1]  # no line of the function's made it, and no name of the caller's is its name
     assert (result.label, result.line) == ("", "")
 
@@ -306,7 +306,7 @@ def test_second_order_of_many_operations():
             x = np.sin(x) * 1.01
         return x
 
-    second = ad.explain(many, mode="second")(1.0).story.inputs[0].adjoint_tangent
+    second = ad.explain(many, mode="second")(1.0).model.inputs[0].adjoint_tangent
     assert_allclose(second, ad.grad(ad.grad(many))(1.0))
 
 
@@ -330,8 +330,8 @@ def test_functions_that_ask_for_the_type_int():
         return x**n * y
 
     explained = ad.explain(power, argnums=(0, 2))(2.0, 3, 5.0)
-    assert [(v.label, v.adjoint) for v in explained.story.inputs] == [("x", 60.0), ("y", 8.0)]
-    assert ad.explain(power, argnums=2)(2.0, 3, 5.0).story.inputs[0].moves is False
+    assert [(v.label, v.adjoint) for v in explained.model.inputs] == [("x", 60.0), ("y", 8.0)]
+    assert ad.explain(power, argnums=2)(2.0, 3, 5.0).model.inputs[0].moves is False
     with pytest.raises(TypeError, match="n must be an int") as caught:
         ad.explain(power)(2.0, 3.0, 5)
     assert caught.value.__context__ is None
@@ -366,7 +366,7 @@ def test_arguments_are_chosen_by_name_too():
         return x * y**2 * a
 
     explained = ad.explain(f, argnums="y")(2.0, y=3.0, a=5.0)
-    assert [(v.label, v.adjoint) for v in explained.story.inputs if v.moves] == [("y", 60.0)]
+    assert [(v.label, v.adjoint) for v in explained.model.inputs if v.moves] == [("y", 60.0)]
     assert explained.cost.name == "f"
     with pytest.raises(TypeError, match=r"explain: the function has no argument called 'z'; it has x, y, a"):
         ad.explain(f, argnums="z")(2.0, y=3.0, a=5.0)
@@ -384,7 +384,7 @@ def test_a_rule_that_is_too_long_to_write_down_has_its_numbers_alone():
     explained = ad.explain(lambda a, x: special.pbwa(a, x)[0])(0.5, 1.2)
     page = explained.html()
     assert len(page) < 2_000_000
-    assert_allclose(explained.story.inputs[0].adjoint, ad.grad(lambda a: special.pbwa(a, 1.2)[0])(0.5))
+    assert_allclose(explained.model.inputs[0].adjoint, ad.grad(lambda a: special.pbwa(a, 1.2)[0])(0.5))
     assert "pbwa" in str(explained)
 
 

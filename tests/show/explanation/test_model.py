@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy
 
 @pytest.mark.parametrize("first", [600_000, 600_020, 600_040])
 def test_adjoints_of_random_programs_are_those_of_grad(first):
-    explained = 0
+    count = 0
     for seed in range(first, first + 20):
         f = random_function(seed)
         xs = f.values(0) if f.steps else []
@@ -23,24 +23,24 @@ def test_adjoints_of_random_programs_are_those_of_grad(first):
         try:
             with np.errstate(all="ignore"):
                 expected = ad.grad(f.weighed, argnums=smooth)(*xs)
-                story = ad.explain(f.weighed, argnums=smooth)(*xs)
+                explained = ad.explain(f.weighed, argnums=smooth)(*xs)
         except TraceError:  # np.ascontiguousarray inside a branch, or writing into a plain array: refused with a remedy
             continue
         for i, g in zip(smooth, expected, strict=True):
             scale = np.max(np.abs(g[np.isfinite(g)]), initial=1.0) if np.ndim(g) else 1.0
-            assert_allclose(story.story.inputs[i].adjoint, g, rtol=1e-9, atol=1e-9 * scale, err_msg=f"seed {seed}")
-        assert f.weighed.__name__ in str(story)
-        assert story.latex().count("align*") == 4
-        explained += 1
-    assert explained > 8
+            assert_allclose(explained.model.inputs[i].adjoint, g, rtol=1e-9, atol=1e-9 * scale, err_msg=f"seed {seed}")
+        assert f.weighed.__name__ in str(explained)
+        assert explained.latex().count("align*") == 4
+        count += 1
+    assert count > 8
 
 
-def test_parts_of_a_long_story_are_printed_briefly():
+def test_parts_of_a_long_explanation_are_printed_briefly():
     def f(x):
         for _ in range(60):
             x = np.sin(x) * x + x
         return x
 
-    story = ad.explain(f)(0.5).story
-    for part in (story.variables[90], story.events[90], story.events[90].group, *story.guards):
+    model = ad.explain(f)(0.5).model
+    for part in (model.variables[90], model.events[90], model.events[90].group, *model.guards):
         assert len(repr(part)) < 2000

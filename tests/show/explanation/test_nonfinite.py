@@ -26,7 +26,7 @@ def test_what_arises_on_the_way_back_alone():
     explained = ad.explain(lambda x: np.sum(np.sqrt(x)))(np.array([0.0, 4.0]))
     (found,) = explained.nonfinite
     assert found.what == "adjoint"
-    assert found.variable is explained.story.inputs[0]
+    assert found.variable is explained.model.inputs[0]
     assert "inf" in str(found)
 
 

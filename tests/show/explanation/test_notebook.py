@@ -27,7 +27,7 @@ def test_every_row_and_number(mode):
     assert len(widths) == 1
 
 
-def test_long_stories_are_cut():
+def test_long_explanations_are_cut():
     def long(x):
         for _ in range(300):
             x = np.sin(x)

@@ -16,11 +16,11 @@ def f(x):
 @pytest.mark.parametrize("mode", ["reverse", "forward", "second"])
 def test_every_stage_gives_the_same_numbers(mode):
     explained = ad.explain(f, mode=mode)(X)
-    programs, story = explained.programs, explained.story
+    programs, model = explained.programs, explained.model
     assert_allclose(programs.value(X), [f(X)])
     assert_allclose(programs.simplified(X), [f(X)])
     last = {"reverse": "adjoint", "forward": "tangent", "second": "adjoint_tangent"}[mode]
-    expected = getattr(story.outputs[0] if mode == "forward" else story.inputs[0], last)
+    expected = getattr(model.outputs[0] if mode == "forward" else model.inputs[0], last)
     for program in (programs.derivative, programs.derivative_simplified):
         assert_allclose(program(X)[-1], expected, rtol=1e-13)
 

@@ -1,4 +1,4 @@
-"""Python's own loops are found again in the story, turn by turn: also one directly inside another."""
+"""Python's own loops are found again in the explanation, turn by turn: also one directly inside another."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def apart(x):
     (apart, [[[1, 1], [1, 1]], [[1, 1], [1, 1]]]),
 ])  # fmt: skip
 def test_turns(function, turns):
-    assert outline(ad.explain(function)(0.5).story.whole) == [turns]
+    assert outline(ad.explain(function)(0.5).model.whole) == [turns]
 
 
 def test_turns_of_loops_inside_grad_and_classes():
@@ -99,7 +99,7 @@ def test_turns_of_loops_inside_grad_and_classes():
         def step(self, x):
             return x * 2.0
 
-    assert outline(ad.explain(Model())(0.5).story.whole) == [[[[[1], [1]]], [[[1], [1]]]]]
+    assert outline(ad.explain(Model())(0.5).model.whole) == [[[[[1], [1]]], [[[1], [1]]]]]
 
 
 def test_which_names_a_loop_binds():

@@ -43,8 +43,8 @@ def test_shapes_that_depend_on_values(name):
     explained = ad.explain(f)(X)
     step = 1e-6 * np.eye(5)
     slopes = [(f(X + h) - f(X - h)) / 2e-6 for h in step]
-    np.testing.assert_allclose(explained.story.inputs[0].adjoint, slopes, atol=1e-7)
-    assert explained.story.outputs[0].value == pytest.approx(f(X))
+    np.testing.assert_allclose(explained.model.inputs[0].adjoint, slopes, atol=1e-7)
+    assert explained.model.outputs[0].value == pytest.approx(f(X))
     assert "forward primal trace" in str(explained)
 
 
@@ -55,12 +55,12 @@ def test_tables_beside_numbers_are_the_functions_own():
         return np.mean((table[["a", "b"]].to_numpy() @ w - table["y"].to_numpy()) ** 2)
 
     w = np.array([0.3, 0.1])
-    found = ad.explain(error)(w, table).story.inputs
+    found = ad.explain(error)(w, table).model.inputs
     assert [v.label for v in found] == ["w"]
     np.testing.assert_allclose(found[0].adjoint, ad.grad(error)(w, table))
-    squares = ad.explain(lambda t: np.sum(t**2))(table[["a", "b"]]).story.inputs[0]  # nothing else to differentiate
+    squares = ad.explain(lambda t: np.sum(t**2))(table[["a", "b"]]).model.inputs[0]  # nothing else to differentiate
     np.testing.assert_allclose(squares.adjoint, 2 * table[["a", "b"]].to_numpy())
-    both = ad.explain(lambda w, t: np.sum(w * t), argnums=1)(w, table[["a", "b"]]).story.inputs
+    both = ad.explain(lambda w, t: np.sum(w * t), argnums=1)(w, table[["a", "b"]]).model.inputs
     assert [v.moves for v in both] == [False, True]
 
 
@@ -70,10 +70,10 @@ def test_what_nobody_reads_after_an_assignment_is_not_told():
         y[1:] += 3.0 * y[0]
         return np.sum(y**2)
 
-    story = ad.explain(f)(X).story
-    assert [e.op.title for e in story.events].count("slice") == 2  # y[1:] and y[0]
-    np.testing.assert_allclose(story.inputs[0].adjoint, ad.grad(f)(X))
-    asked = ad.explain(lambda x: np.sum(x) if x[0] else x[1])(X).story
+    model = ad.explain(f)(X).model
+    assert [e.op.title for e in model.events].count("slice") == 2  # y[1:] and y[0]
+    np.testing.assert_allclose(model.inputs[0].adjoint, ad.grad(f)(X))
+    asked = ad.explain(lambda x: np.sum(x) if x[0] else x[1])(X).model
     assert asked.events[0].op.title == "slice"  # Python asked it
     assert asked.guards[0].variable is asked.events[0].outputs[0]
 

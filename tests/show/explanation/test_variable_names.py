@@ -7,7 +7,7 @@ import adjoint.numpy as anp
 
 
 def labels(function, *args):
-    return [v.label for v in ad.explain(function)(*args).story.variables]
+    return [v.label for v in ad.explain(function)(*args).model.variables]
 
 
 def test_names_of_assigned_values():

@@ -6,7 +6,7 @@ The data are plain (they go into JSON), and `scene.placed` turns them into coord
     variables[n]          name, kind ("input", "constant", "step", "literal"), w, h, and where there is something to
                           tell formula, label, value, tangent, adjoint, second; result (it is one), and still (it does
                           not depend on what is differentiated), when true
-    groups[k]             id, kind, title, note, parent; also (groups of the story that have no frame beside this
+    groups[k]             id, kind, title, note, parent; also (groups of the model that have no frame beside this
                           one); w and h when closed; layout; and for this layout
       children            the numbers of what its children are
       carried             of each arrow the number of its variable
@@ -35,7 +35,7 @@ from adjoint.show.drawing import scene
 from adjoint.show.drawing.groups import Frame, Link, nested
 from adjoint.show.drawing.labels import LINE, lines, measured, written
 from adjoint.show.drawing.layout import Arrangement, Arrow, arranged, item_widths, spread
-from adjoint.show.explanation.model import Story, Variable
+from adjoint.show.explanation.model import ExplanationModel, Variable
 from adjoint.show.explanation.partials import edges
 
 __all__ = ["LABEL", "graph_data"]
@@ -47,20 +47,20 @@ LABEL = 11.0  # size of the letters of labels
 GRAIN = 12.0  # widths of boxes are multiples of this: fewer different layouts, and room for other numbers
 
 
-def graph_data(story: Story, mode: str) -> dict[str, Any]:
-    """Everything that is needed to draw the graph of a story."""
+def graph_data(model: ExplanationModel, mode: str) -> dict[str, Any]:
+    """Everything that is needed to draw the graph of an explanation."""
     literals = [
-        Variable(len(story.variables) + k, f"y{k + 1}", "literal", out.value)
-        for k, out in enumerate(story.outputs) if not isinstance(out, Variable)
+        Variable(len(model.variables) + k, f"y{k + 1}", "literal", out.value)
+        for k, out in enumerate(model.outputs) if not isinstance(out, Variable)
     ]  # fmt: skip
-    results = {v.number for v in (*story.outputs, *literals) if isinstance(v, Variable)}
-    frames = nested(story, edges(story, mode))
+    results = {v.number for v in (*model.outputs, *literals) if isinstance(v, Variable)}
+    frames = nested(model, edges(model, mode))
     frames[0].parts.extend(literals)
     variables = {
         v.number: _box(v, mode, v.number in results)
         for frame in frames for v in frame.parts if isinstance(v, Variable)
     }  # fmt: skip
-    return _Drawing(frames, variables).data(story.name, mode)
+    return _Drawing(frames, variables).data(model.name, mode)
 
 
 def _box(v: Variable, mode: str, result: bool) -> dict[str, Any]:

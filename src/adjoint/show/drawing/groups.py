@@ -1,8 +1,8 @@
-"""A story as frames within frames, each of a size that one can look at, and the arrows within each frame.
+"""An explanation as frames within frames, each of a size that one can look at, and the arrows within each frame.
 
-A frame is a group of the story, or a number of its neighboring parts: of a loop of a hundred turns one sees the first
-two, the last, and a frame for those between. An edge from u to v runs through several frames: in each it is an arrow
-between two of its parts, or to a port, where it leaves or enters.
+A frame is a group of the explanation, or a number of its neighboring parts: of a loop of a hundred iterations one
+sees the first two, the last, and a frame for those between. An edge from u to v runs through several frames: in
+each it is an arrow between two of its parts, or to a port, where it leaves or enters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from adjoint.show.explanation.model import Group, Story, Variable
+from adjoint.show.explanation.model import ExplanationModel, Group, Variable
 from adjoint.show.explanation.notation import subscripted
 from adjoint.show.explanation.partials import Edge
 
@@ -65,9 +65,9 @@ class Frame:
         return sum(p.count if isinstance(p, Frame) else 1 for p in self.parts)
 
 
-def nested(story: Story, edges: Sequence[Edge]) -> list[Frame]:
+def nested(model: ExplanationModel, edges: Sequence[Edge]) -> list[Frame]:
     """All frames in the order of their numbers; the first is the whole."""
-    nest = _Nest(story)
+    nest = _Nest(model)
     home = nest.home
     paths: dict[int, list[Frame]] = {}
 
@@ -119,21 +119,21 @@ def _link(
 class _Nest:
     """Makes frames out of groups."""
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, model: ExplanationModel) -> None:
         self.frames: dict[int, Frame] = {}
         self.home: dict[int, Frame] = {}
-        self.count = len(story.groups)
+        self.count = len(model.groups)
         self.constants: dict[int, list[Variable]] = {}
-        for c in story.constants:
+        for c in model.constants:
             if c.uses:
                 around = _around([event.group for event, _ in c.uses])
                 self.constants.setdefault(around.number, []).append(c)
-        whole = self.framed(story.whole, None)
+        whole = self.framed(model.whole, None)
         assert whole is not None
-        whole.title = story.name
+        whole.title = model.name
         self.split(whole)
-        inputs: list[Variable | Frame] = [*story.inputs]
-        for v in story.inputs:
+        inputs: list[Variable | Frame] = [*model.inputs]
+        for v in model.inputs:
             self.home[v.number] = whole
         whole.parts[:0] = inputs if len(inputs) <= MOST_PARTS // 2 else self.chunked(whole, inputs)
 

@@ -1,4 +1,4 @@
-"""What `ad.check` asked on the way: a story holds for inputs that pass."""
+"""What `ad.check` asked on the way: an explanation holds for inputs that pass."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _Place:
 
 
 def checked(op: Check, xs: Sequence[Variable | Literal]) -> Checked | None:
-    """A check of a story; None when it is of constants, which are as they are."""
+    """A check of an explanation; None when it is of constants, which are as they are."""
     if not any(isinstance(x, Variable) and x.kind != "constant" for x in xs[: op.guards + 1]):
         return None
     return Checked(tuple(xs), op.guards, op.lanes, (*_message(op), f" (checked at {op.place})"))

@@ -11,13 +11,13 @@ imaginary    the same for the imaginary parts of complex values: {variable: elem
 literals     numbers that stand in operations: {"dtype", "shape", "value"}, numbers of Python's with "weak"
 events       op, operands (a variable, or -1-k for literal k), outputs, line, group, formula, tangent (formula),
              terms (what is added to the adjoint of each operand), pull, push, second (numbers of rules, -1: none)
-general      {event: [tangent, terms]} that hold for any values, where those of `events` hold for the story's alone
+general      {event: [tangent, terms]} that hold for any values, where those of `events` hold for the model's alone
 ops, rules   primitives, and the programs of the chain rule (see adjoint.show.page.rules)
 groups       kind, name, parent (-1: none), line, parts (operations, or -g for group g), in order
 lines        place ("model.py:12") and text
 results      what the outputs are called: the function's name, and the way to each: f['loss'], f[1]
 inputs, outputs, seeds, direction           variables (outputs: or -1-k for literal k), and their derivatives
-guards       what was asked of variables on the way: the story holds for the same answers; and, with the question
+guards       what was asked of variables on the way: the explanation holds for the same answers; and, with the question
              "check", what ad.check looked at: operands (as of events), lanes, how many operands say whether it is made
              (alive), and the message: texts, and numbers of operands
 recompute    "" or why other inputs cannot be tried in the page
@@ -40,7 +40,7 @@ from adjoint.base.source import Location, line, short
 from adjoint.ops.control.guards import QUESTIONS
 from adjoint.program.types import Value, type_of
 from adjoint.show.explanation import derivatives
-from adjoint.show.explanation.model import Checked, Guard, Story, Variable
+from adjoint.show.explanation.model import Checked, ExplanationModel, Guard, Variable
 from adjoint.show.explanation.sections import sections
 from adjoint.show.explanation.summaries import summary
 from adjoint.show.explanation.templates import Templates
@@ -49,7 +49,7 @@ from adjoint.show.page.rules import Rules, encoded, kind_of
 __all__ = ["VERSION", "explanation_data"]
 
 VERSION = 1
-EVENTS_IN_ALL_MODES = 1500  # for longer stories the modes that were not asked for are left to the page
+EVENTS_IN_ALL_MODES = 1500  # for longer explanations the modes that were not asked for are left to the page
 LONGEST_SHOWN = 64  # elements of an array whose values are here
 LONGEST_GIVEN = 5000  # of an input or a constant, which the page needs to compute from
 MOST_ELEMENTS = 200_000  # that a page computes
@@ -60,40 +60,40 @@ _ATTRIBUTES = {"second": "adjoint_tangent"}
 def explanation_data(explanation: Any) -> dict[str, Any]:
     """Everything that is known about an explained function."""
     with uncollected():
-        notes, story = list(explanation.notes), explanation.story
+        notes, model = list(explanation.notes), explanation.model
         with _all_modes(explanation) as modes:
-            return _data(explanation, story, modes, notes)
+            return _data(explanation, model, modes, notes)
 
 
-def _data(explanation: Any, story: Story, modes: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def _data(explanation: Any, model: ExplanationModel, modes: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     rules, lines = Rules(), _Lines()
     literals: list[Any] = []
-    templates, reason = Templates(story), _reason(story)
-    events, general = _events(story, not reason, rules, lines, literals, templates)
+    templates, reason = Templates(model), _reason(model)
+    events, general = _events(model, not reason, rules, lines, literals, templates)
     options = explanation._options
     outputs: list[int] = []
-    for out in story.outputs:
+    for out in model.outputs:
         if isinstance(out, Variable):
             outputs.append(out.number)
         else:
             literals.append(_typed(out.value))
             outputs.append(-len(literals))
     groups = {
-        "kind": [g.kind for g in story.groups], "name": [g.name for g in story.groups],
-        "parent": [-1 if g.parent is None else g.parent.number for g in story.groups],
-        "line": [lines.number(g.location) for g in story.groups],
-        "parts": [[p.number if hasattr(p, "op") else -p.number for p in g.parts] for g in story.groups],
+        "kind": [g.kind for g in model.groups], "name": [g.name for g in model.groups],
+        "parent": [-1 if g.parent is None else g.parent.number for g in model.groups],
+        "line": [lines.number(g.location) for g in model.groups],
+        "parts": [[p.number if hasattr(p, "op") else -p.number for p in g.parts] for g in model.groups],
     }  # fmt: skip
     return {
-        "format": "adjoint explanation", "version": VERSION, "name": story.name, "title": explanation._title(),
+        "format": "adjoint explanation", "version": VERSION, "name": model.name, "title": explanation._title(),
         "mode": explanation.mode, "modes": modes, "notes": notes,
-        **_variables(story, templates), "literals": literals, "events": events, "general": general,
+        **_variables(model, templates), "literals": literals, "events": events, "general": general,
         "ops": rules.ops, "rules": rules.programs,
-        "groups": groups, "lines": lines.table, "inputs": [v.number for v in story.inputs], "outputs": outputs,
-        "results": story.structure.paths(story.name),
-        "seeds": _given(lambda: derivatives.seeds_of(story, options.seed)),
-        "direction": _given(lambda: derivatives.directions_of(story, options.direction, told=False)),
-        "guards": [_guard(g, literals) for g in story.guards], "recompute": reason,
+        "groups": groups, "lines": lines.table, "inputs": [v.number for v in model.inputs], "outputs": outputs,
+        "results": model.structure.paths(model.name),
+        "seeds": _given(lambda: derivatives.seeds_of(model, options.seed)),
+        "direction": _given(lambda: derivatives.directions_of(model, options.direction, told=False)),
+        "guards": [_guard(g, literals) for g in model.guards], "recompute": reason,
         "sections": sections(explanation),
     }  # fmt: skip
 
@@ -134,24 +134,24 @@ def _guard(guard: Guard | Checked, literals: list[Any]) -> dict[str, Any]:
 
 @contextmanager
 def _all_modes(explanation: Any) -> Iterator[dict[str, Any]]:
-    """While it is open, the story has the numbers of all modes, if that is cheap; afterwards it is as it was."""
-    story, mode, options = explanation.story, explanation.mode, explanation._options
+    """While it is open, the explanation has the numbers of all modes, if that is cheap; afterwards it is as it was."""
+    model, mode, options = explanation.model, explanation.mode, explanation._options
     modes: dict[str, Any] = {m: {"known": False, "reason": ""} for m in ("reverse", "forward", "second")}
     modes[mode]["known"] = True
     if mode == "second":
         modes["reverse"]["known"] = modes["forward"]["known"] = True
-    kept = [(v.adjoint, v.tangent, v.adjoint_tangent) for v in story.variables]
-    terms, notes = [e.contributions for e in story.events], list(story.notes)
+    kept = [(v.adjoint, v.tangent, v.adjoint_tangent) for v in model.variables]
+    terms, notes = [e.contributions for e in model.events], list(model.notes)
     run = {
-        "reverse": lambda: derivatives.backward(story, options.seed),
-        "forward": lambda: derivatives.forward(story, options.direction),
-        "second": lambda: derivatives.second(story, options.seed, options.direction),
+        "reverse": lambda: derivatives.backward(model, options.seed),
+        "forward": lambda: derivatives.forward(model, options.direction),
+        "second": lambda: derivatives.second(model, options.seed, options.direction),
     }
     try:
         for name, sweep in run.items():
             if modes[name]["known"]:
                 continue
-            if len(story.events) > EVENTS_IN_ALL_MODES or _elements(story) > MOST_ELEMENTS:
+            if len(model.events) > EVENTS_IN_ALL_MODES or _elements(model) > MOST_ELEMENTS:
                 continue
             try:
                 sweep()
@@ -160,11 +160,11 @@ def _all_modes(explanation: Any) -> Iterator[dict[str, Any]]:
                 modes[name]["reason"] = str(problem).removeprefix("explain: ")
         yield modes
     finally:
-        for v, (adjoint, tangent, second) in zip(story.variables, kept, strict=True):
+        for v, (adjoint, tangent, second) in zip(model.variables, kept, strict=True):
             v.adjoint, v.tangent, v.adjoint_tangent = adjoint, tangent, second
-        for event, parts in zip(story.events, terms, strict=True):
+        for event, parts in zip(model.events, terms, strict=True):
             event.contributions = parts
-        story.notes[:] = notes
+        model.notes[:] = notes
 
 
 def _dtype(v: Variable) -> np.dtype[Any]:
@@ -172,25 +172,25 @@ def _dtype(v: Variable) -> np.dtype[Any]:
     return v.dtype if found is None else found
 
 
-def _elements(story: Story) -> int:
-    return sum(int(np.size(v.value)) for v in story.variables)
+def _elements(model: ExplanationModel) -> int:
+    return sum(int(np.size(v.value)) for v in model.variables)
 
 
-def _reason(story: Story) -> str:
+def _reason(model: ExplanationModel) -> str:
     """Why other inputs cannot be tried in a page; "" if size and kind of the values allow it."""
-    for v in story.variables:
+    for v in model.variables:
         dtype = _dtype(v)
         if dtype.kind not in "fciub" or dtype.itemsize > (16 if dtype.kind == "c" else 8):
             return f"values of dtype {dtype} are not computed in the page"
         if v.kind != "step" and np.size(v.value) > LONGEST_GIVEN:
             shape = "×".join(map(str, v.shape))
             return f"{v.label or v.name} has shape {shape}, which is too large to be computed in the page"
-    many = _elements(story)
+    many = _elements(model)
     return f"{many} elements are too many to be computed in the page" if many > MOST_ELEMENTS else ""
 
 
-def _variables(story: Story, templates: Templates) -> dict[str, Any]:
-    variables = story.variables
+def _variables(model: ExplanationModel, templates: Templates) -> dict[str, Any]:
+    variables = model.variables
     short_ones = sum(s for v in variables if 1 < (s := int(np.size(v.value))) <= LONGEST_SHOWN)
     longest = LONGEST_SHOWN if short_ones <= 20_000 else 8 if short_ones <= 60_000 else 1
     columns: dict[str, list[Any]] = {name: [] for name in FIELDS}
@@ -202,7 +202,7 @@ def _variables(story: Story, templates: Templates) -> dict[str, Any]:
             x = getattr(v, _ATTRIBUTES.get(name, name))
             if x is None:
                 columns[name].append(None)
-            elif isinstance(x, float):  # NumPy's too: most values of long stories are such numbers
+            elif isinstance(x, float):  # NumPy's too: most values of long explanations are such numbers
                 columns[name].append(float(x) if isfinite(x) else str(float(x)))
             elif np.size(x) <= limit:
                 cell = encoded(x)
@@ -222,12 +222,12 @@ def _variables(story: Story, templates: Templates) -> dict[str, Any]:
     }  # fmt: skip
     if templates.hides:
         table["chain"] = [templates.adjoint(v) for v in variables]
-        table["loose"] = [int(flag) for flag in templates.loose(story)]
+        table["loose"] = [int(flag) for flag in templates.loose(model)]
     return {"variables": table, "texts": texts, "imaginary": imaginary}
 
 
 def _events(
-    story: Story, computed: bool, rules: Rules, lines: _Lines, literals: list[Any], templates: Templates
+    model: ExplanationModel, computed: bool, rules: Rules, lines: _Lines, literals: list[Any], templates: Templates
 ) -> tuple[dict[str, list[Any]], dict[int, Any]]:
     """The columns of operations; those of rules are -1 when nothing is `computed` in the page."""
     names = ("op", "operands", "outputs", "line", "group", "formula", "tangent", "terms", "pull", "push", "second")
@@ -242,8 +242,8 @@ def _events(
             known[key] = -len(literals)
         return known[key]
 
-    masks = _masked(story)
-    for event, masked in zip(story.events, masks, strict=True):
+    masks = _masked(model)
+    for event, masked in zip(model.events, masks, strict=True):
         kind = kind_of(event)
         number = rules.op(event.op)
         forward, tangent, terms, other = templates.of(event, (number, kind))
@@ -260,10 +260,10 @@ def _events(
     return columns, general
 
 
-def _masked(story: Story) -> list[bool]:
+def _masked(model: ExplanationModel) -> list[bool]:
     """For each operation whether structural zeros may come to it on the way back, as in `sweeps`."""
-    flags, masked = [False] * len(story.events), False
-    for event in reversed(story.events):
+    flags, masked = [False] * len(model.events), False
+    for event in reversed(model.events):
         flags[event.number] = masked
         flows = any(v.moves for v in event.outputs) and any(event.moving)
         masked = masked or (flows and (event.op.masks or event.op.sparse))

@@ -1,4 +1,4 @@
-"""The derivatives of a story, variable by variable: tangents on the way forward, adjoints on the way back.
+"""The derivatives of an explanation, variable by variable: tangents on the way forward, adjoints on the way back.
 
     v̇_k = Σ_i ∂v_k/∂v_i v̇_i                  in the order of the computation
     v̄_i = Σ_k ∂v_k/∂v_i v̄_k                  against it, over all operations k that read v_i
@@ -20,7 +20,7 @@ from adjoint.api.gradients import jvp, vjp
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.ops.calculus import fit
 from adjoint.program.types import Value, is_differentiable, type_of
-from adjoint.show.explanation.model import Event, Story, Variable
+from adjoint.show.explanation.model import Event, ExplanationModel, Variable
 
 __all__ = ["backward", "forward", "second"]
 
@@ -30,25 +30,25 @@ def is_number(leaf: Any) -> bool:
     return np.asarray(leaf).dtype.kind in "biufc"
 
 
-def seeds_of(story: Story, seed: Any) -> list[Value]:
+def seeds_of(model: ExplanationModel, seed: Any) -> list[Value]:
     """The adjoint of each result: 1 for a scalar function, else what the caller gave."""
-    values = [v.value for v in story.outputs]
+    values = [v.value for v in model.outputs]
     smooth = [is_differentiable(v) for v in values]
     if not any(smooth):
         kinds = ", ".join(str(type_of(v)) for v in values) or "nothing"
         raise DtypeError(
-            f"explain: {story.name} returns {kinds}, which has no derivative. Return a real or complex number."
+            f"explain: {model.name} returns {kinds}, which has no derivative. Return a real or complex number."
         )
     if seed is None:
         if len(values) != 1 or np.size(values[0]) != 1:
             shapes = ", ".join(str(type_of(v)) for v in values)
             raise ShapeError(
-                f"explain: reverse mode starts from one number, but {story.name} returns {shapes}. Give the adjoint of "
+                f"explain: reverse mode starts from one number, but {model.name} returns {shapes}. Give the adjoint of "
                 'the results, explain(f, seed=...), return a sum, or use mode="forward".'
             )
         return [np.ones_like(values[0])]
     leaves, structure = tree.flatten(seed)
-    tree.check_same_structure("explain: seed", story.structure, structure, "the results", "the seed")
+    tree.check_same_structure("explain: seed", model.structure, structure, "the results", "the seed")
     for leaf, value in zip(leaves, values, strict=True):
         if not is_number(leaf):
             raise DtypeError(f"explain: the seed holds {leaf!r}, which is no number. Give one adjoint for each result.")
@@ -60,29 +60,31 @@ def seeds_of(story: Story, seed: Any) -> list[Value]:
     return [np.asarray(s, type_of(v).dtype)[()] for s, v in zip(leaves, values, strict=True)]
 
 
-def backward(story: Story, seed: Any = None) -> None:
+def backward(model: ExplanationModel, seed: Any = None) -> None:
     """Fill in every adjoint, and what each operation adds to those of its operands."""
-    given = story.seeds = seeds_of(story, seed)
-    values = [v.value for v in story.variables]
-    adjoints, contributions = _pulled(story, values, given)
-    for variable, ct in zip(story.variables, adjoints, strict=True):
+    given = model.seeds = seeds_of(model, seed)
+    values = [v.value for v in model.variables]
+    adjoints, contributions = _pulled(model, values, given)
+    for variable, ct in zip(model.variables, adjoints, strict=True):
         variable.adjoint = None if ct is None else ct
         if variable.moves and variable.adjoint is None:
             variable.adjoint = np.zeros(variable.shape, variable.dtype)[()]
-    for event, parts in zip(story.events, contributions, strict=True):
+    for event, parts in zip(model.events, contributions, strict=True):
         event.contributions = parts
 
 
-def _pulled(story: Story, values: Sequence[Value], seeds: Sequence[Value]) -> tuple[list[Value], list[list[Value]]]:
+def _pulled(
+    model: ExplanationModel, values: Sequence[Value], seeds: Sequence[Value]
+) -> tuple[list[Value], list[list[Value]]]:
     """Adjoints of all variables, given values of all of them (which may be traced); and the terms of each event."""
     cts: list[Any] = [None] * len(values)
-    terms: list[list[Value]] = [[None] * len(e.operands) for e in story.events]
-    for out, seed in zip(story.outputs, seeds, strict=True):
+    terms: list[list[Value]] = [[None] * len(e.operands) for e in model.events]
+    for out, seed in zip(model.outputs, seeds, strict=True):
         if isinstance(out, Variable) and out.moves:
             cts[out.number] = seed if cts[out.number] is None else cts[out.number] + seed
     masked = False
     with np.errstate(all="ignore"):
-        for event in reversed(story.events):
+        for event in reversed(model.events):
             ct = [cts[v.number] for v in event.outputs]
             if all(c is None for c in ct) or not any(event.moving):
                 continue
@@ -145,24 +147,24 @@ def _by_vjp(op: Any, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence
     return out
 
 
-def forward(story: Story, direction: Any = None) -> None:
+def forward(model: ExplanationModel, direction: Any = None) -> None:
     """Fill in every tangent along a direction (one array for each input that is differentiated)."""
-    tangents = directions_of(story, direction)
-    ds = _pushed(story, [v.value for v in story.variables], tangents)
-    for variable, d in zip(story.variables, ds, strict=True):
+    tangents = directions_of(model, direction)
+    ds = _pushed(model, [v.value for v in model.variables], tangents)
+    for variable, d in zip(model.variables, ds, strict=True):
         if variable.moves:
             variable.tangent = np.zeros(variable.shape, variable.dtype)[()] if d is None else d
 
 
-def directions_of(story: Story, direction: Any, *, told: bool = True) -> list[Value]:
+def directions_of(model: ExplanationModel, direction: Any, *, told: bool = True) -> list[Value]:
     """The tangent of each input: by default 1 for the first number (ones for a first array), 0 for the rest.
 
-    The story's notes tell which, when it had to be chosen.
+    The explanation's notes tell which, when it had to be chosen.
     """
-    moving = [v for v in story.inputs if v.moves]
+    moving = [v for v in model.inputs if v.moves]
     if not moving:
         raise DtypeError(
-            f"explain: {story.name} got no real or complex argument, so there is nothing to differentiate. Pass floats."
+            f"explain: {model.name} got no real or complex argument, so there is nothing to differentiate. Pass floats."
         )
     if direction is None:
         tangents = [np.zeros(v.shape, v.dtype)[()] for v in moving]
@@ -170,7 +172,7 @@ def directions_of(story: Story, direction: Any, *, told: bool = True) -> list[Va
         if told and (len(moving) > 1 or moving[0].shape):
             what = "all ones in " if moving[0].shape else "1 in "
             rest = ", 0 in the others" if len(moving) > 1 else ""
-            story.notes.append(f"the direction of the tangents is {what}{moving[0].label or moving[0].name}{rest}")
+            model.notes.append(f"the direction of the tangents is {what}{moving[0].label or moving[0].name}{rest}")
     else:
         tangents = [np.asarray(leaf) for leaf in tree.leaves(direction)]
         if wrong := [leaf for leaf in tree.leaves(direction) if not is_number(leaf)]:
@@ -183,15 +185,15 @@ def directions_of(story: Story, direction: Any, *, told: bool = True) -> list[Va
             )
         tangents = [np.asarray(t, v.dtype)[()] for t, v in zip(tangents, moving, strict=True)]
     found = iter(tangents)
-    return [next(found) if v.moves else None for v in story.inputs]
+    return [next(found) if v.moves else None for v in model.inputs]
 
 
-def _pushed(story: Story, values: Sequence[Value], tangents: Sequence[Value]) -> list[Value]:
+def _pushed(model: ExplanationModel, values: Sequence[Value], tangents: Sequence[Value]) -> list[Value]:
     ds: list[Any] = [None] * len(values)
-    for v, d in zip(story.inputs, tangents, strict=True):
+    for v, d in zip(model.inputs, tangents, strict=True):
         ds[v.number] = d
     with np.errstate(all="ignore"):
-        for event in story.events:
+        for event in model.events:
             dxs = [ds[a.number] if isinstance(a, Variable) else None for a in event.operands]
             if event.op.flat or all(d is None for d in dxs):
                 continue
@@ -220,18 +222,18 @@ def pushed(event: Event, xs: Sequence[Value], dxs: Sequence[Value], values: Sequ
     return list(out) if op.several else [out]
 
 
-def second(story: Story, seed: Any = None, direction: Any = None) -> None:
+def second(model: ExplanationModel, seed: Any = None, direction: Any = None) -> None:
     """Adjoints, tangents, and the derivative of every adjoint along the direction: forward over reverse."""
-    backward(story, seed)
-    forward(story, direction)
-    given = seeds_of(story, seed)
-    moving = [v for v in story.variables if v.moves]
+    backward(model, seed)
+    forward(model, direction)
+    given = seeds_of(model, seed)
+    moving = [v for v in model.variables if v.moves]
 
     def adjoints(*values: Value) -> tuple[Value, ...]:
-        full: list[Any] = [v.value for v in story.variables]
+        full: list[Any] = [v.value for v in model.variables]
         for v, x in zip(moving, values, strict=True):
             full[v.number] = x
-        cts, _ = _pulled(story, full, given)
+        cts, _ = _pulled(model, full, given)
         return tuple(np.zeros(v.shape, v.dtype) if cts[v.number] is None else cts[v.number] for v in moving)
 
     primals = tuple(_array(v.value) for v in moving)

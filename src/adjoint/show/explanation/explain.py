@@ -26,7 +26,7 @@ from adjoint.show.explanation import derivatives
 from adjoint.show.explanation.export import Written
 from adjoint.show.explanation.latex import derivation
 from adjoint.show.explanation.lines import columns, laid_out, natural_width
-from adjoint.show.explanation.model import Story, Variable
+from adjoint.show.explanation.model import ExplanationModel, Variable
 from adjoint.show.explanation.nonfinite import NonFinite, origins
 from adjoint.show.explanation.notation import subscripted
 from adjoint.show.explanation.programs import Programs
@@ -67,19 +67,19 @@ class Explanation(Written):
     ```
     """
 
-    def __init__(self, story: Story, run: Recorded, options: _ExplainOptions) -> None:
-        self.story, self.mode = story, options.mode
+    def __init__(self, model: ExplanationModel, run: Recorded, options: _ExplainOptions) -> None:
+        self.model, self.mode = model, options.mode
         self._run, self._options = run, options
 
     @property
     def name(self) -> str:
         """The function's."""
-        return self.story.name
+        return self.model.name
 
     @property
     def programs(self) -> Programs:
         """What is computed: recorded, simplified, with derivative, as kernels and as LLVM's text."""
-        return Programs(self._run, self.story, self.mode, self._options.seed, self._options.direction)
+        return Programs(self._run, self.model, self.mode, self._options.seed, self._options.direction)
 
     @cached_property
     def kinks(self) -> Kinks:
@@ -93,25 +93,25 @@ class Explanation(Written):
 
         What is timed are the operations as they were recorded: the function itself does not run again.
         """
-        moving = tuple(i for i, v in enumerate(self.story.inputs) if v.moves)
+        moving = tuple(i for i, v in enumerate(self.model.inputs) if v.moves)
         with np.errstate(all="ignore"):
             return profile(self._run.again(), moving, compiled=False, seconds=COST_SECONDS)(*self._run.values)
 
     @cached_property
     def nonfinite(self) -> list[NonFinite]:
         """Where every NaN and every infinity came from."""
-        return origins(self.story)
+        return origins(self.model)
 
     def table(self, *, digits: int = 7) -> list[Row]:
         """The trace table, row by row."""
-        return list(rows(self.story, self.mode, shown(self.story), digits=digits))
+        return list(rows(self.model, self.mode, shown(self.model), digits=digits))
 
     def latex(self, *, digits: int = 5) -> str:
         """The chain rule step by step, in LaTeX: `align*` environments of amsmath."""
-        return derivation(self.story, self.mode, digits)
+        return derivation(self.model, self.mode, digits)
 
     def __str__(self) -> str:
-        variables = shown(self.story)
+        variables = shown(self.model)
         left_out, half = len(variables) - PRINTED, PRINTED // 2
         lines = list(self._lines(variables if left_out <= 0 else variables[:half]))
         if left_out > 0:
@@ -124,28 +124,28 @@ class Explanation(Written):
     def _below(self, lines: Sequence[Sequence[str]]) -> list[str]:
         """What stands under a table: the arrays that it speaks of, and the notes."""
         spoken = set(re.findall("c[₀-₉]+", " ".join(" ".join(line) for line in lines)))
-        held = [v for v in self.story.constants if subscripted(v.name) in spoken]
+        held = [v for v in self.model.constants if subscripted(v.name) in spoken]
         told = [f"{subscripted(v.name)} = {summary(v.value)}" for v in held[:MOST_CONSTANTS]]
         told += ["…"] if len(held) > MOST_CONSTANTS else []
         return [*([f"where {', '.join(told)}"] if told else []), *[f"note: {n}" for n in self.notes]]
 
     def _lines(self, variables: Sequence[Variable]) -> Iterator[list[str]]:
-        return divided(rows(self.story, self.mode, variables), self.mode)
+        return divided(rows(self.model, self.mode, variables), self.mode)
 
     @property
     def notes(self) -> list[str]:
         """What a reader should know: the direction of tangents, loops that are too long, branches that were taken."""
-        questions = list(dict.fromkeys(self.story.questions))
+        questions = list(dict.fromkeys(self.model.questions))
         asked = [f"Python asked on its way: {q}" for q in questions[:6]]
         more = len(questions) - 6
         bad = [f"not finite: {one}" for one in self.nonfinite[:6]]
-        return [*bad, *self.story.notes, *asked, *([f"and {more} more questions"] if more > 0 else [])]
+        return [*bad, *self.model.notes, *asked, *([f"and {more} more questions"] if more > 0 else [])]
 
     @cached_property
     def graph(self) -> dict[str, Any]:
         """The computation graph as plain data: variables, groups and positions (see adjoint.show.drawing.graph)."""
         with uncollected():
-            return graph_data(self.story, self.mode)
+            return graph_data(self.model, self.mode)
 
     def svg(self, path: str | os.PathLike[str] | None = None, *, opened: bool | Collection[int] | None = None) -> str:
         """The computation graph as a picture; with `path` it is written there too.
@@ -160,7 +160,7 @@ class Explanation(Written):
         return text
 
     def _title(self) -> str:
-        events = len(self.story.events)
+        events = len(self.model.events)
         what = {"reverse": "value and adjoints", "forward": "value and tangents", "second": "second derivatives"}
         return f"{self.name}: {what[self.mode]}, {events} operation{'' if events == 1 else 's'}"
 
@@ -185,7 +185,7 @@ class Explanation(Written):
         from rich.table import Table
         from rich.text import Text
 
-        variables = shown(self.story)
+        variables = shown(self.model)
         lines = list(self._lines(variables[:PRINTED]))
         if len(variables) > PRINTED:
             lines.append(["", f"… {len(variables) - PRINTED} more rows …"])
@@ -237,24 +237,24 @@ def _explained(function: Callable[..., Any], options: _ExplainOptions, args: Any
     flags = _wanted(function, options.argnums, args, kwargs)
     run = recorded(function, args, kwargs, flags)
     wanted = None if flags is None else [flags[i] for i in run.leaves]
-    story = unfolded(run, wanted, statements=options.detail == "statements", most=options.most)
+    model = unfolded(run, wanted, statements=options.detail == "statements", most=options.most)
     if options.mode == "reverse":
-        derivatives.backward(story, options.seed)
+        derivatives.backward(model, options.seed)
     elif options.mode == "forward":
-        derivatives.forward(story, options.direction)
+        derivatives.forward(model, options.direction)
     else:
-        derivatives.second(story, options.seed, options.direction)
-    story.notes += _without_derivative(story)
-    return Explanation(story, run, options)
+        derivatives.second(model, options.seed, options.direction)
+    model.notes += _without_derivative(model)
+    return Explanation(model, run, options)
 
 
-def _without_derivative(story: Story) -> list[str]:
+def _without_derivative(model: ExplanationModel) -> list[str]:
     """What a reader wonders about when all derivatives are zero, or there are none."""
-    if not any(v.moves for v in story.inputs):
-        given = ", ".join(f"{v.label or v.name}: {type_of(v.value)}" for v in story.inputs) or "none"
+    if not any(v.moves for v in model.inputs):
+        given = ", ".join(f"{v.label or v.name}: {type_of(v.value)}" for v in model.inputs) or "none"
         return [f"no argument is differentiated (got {given}): pass floats, and name them in argnums if that is given"]
-    if not any(isinstance(v, Variable) and v.moves for v in story.outputs):
-        values = ", ".join(summary(v.value) for v in story.outputs)
+    if not any(isinstance(v, Variable) and v.moves for v in model.outputs):
+        values = ", ".join(summary(v.value) for v in model.outputs)
         return [f"the result, {values}, does not depend on the arguments: its derivatives are zero"]
     return []
 

@@ -63,7 +63,7 @@ MOST_PARTS = 2000  # of a rule that is written as a formula
 
 
 def forward_formula(event: Event) -> Formula:
-    """op(operands), with the variables of the story."""
+    """op(operands), with the variables of the explanation."""
     whole = Apply(event.op, tuple(_operand(a) for a in event.operands), covers(event.op, _key(event)))
     hides = any(isinstance(a, Variable) and a.hidden for a in event.operands)
     return _written_out(whole) if hides else whole
@@ -264,7 +264,7 @@ def read(program: Program, symbols: Sequence[Formula]) -> list[Formula]:
 
 
 def _conditions(program: Program, symbols: Sequence[Formula]) -> dict[Var, bool]:
-    """For each `where` of a rule whose condition is the same for all elements of the story's values: what it says."""
+    """For each `where` of a rule whose condition has one value for all elements here: which it is."""
     answers: dict[Var, bool] = {}
     if not any(eq.op.title == "select" for eq in program.equations):
         return answers

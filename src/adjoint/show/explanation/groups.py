@@ -45,7 +45,7 @@ class _Turns:
 
 
 class Grouping:
-    """All groups of a story, made as operations come."""
+    """All groups of an explanation, made as operations come."""
 
     def __init__(self) -> None:
         self.whole = Group(0, "all", "", None)

@@ -1,4 +1,4 @@
-r"""The chain rule of a story in LaTeX, as a lecturer writes it on the board.
+r"""The chain rule of an explanation in LaTeX, as a lecturer writes it on the board.
 
 \bar v_3 = \bar v_5 \frac{\partial v_5}{\partial v_3} = \bar v_5 \cdot \cos v_3 = 0.54
 """
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint.show.explanation.formulas import Formula, Symbol, adjoint_formula, forward_formula, tangent_formula
-from adjoint.show.explanation.model import Event, Story, Variable
+from adjoint.show.explanation.model import Event, ExplanationModel, Variable
 from adjoint.show.explanation.notation import (
     ATOM,
     NEGATION,
@@ -114,14 +114,14 @@ class _Latex(Notation):
 latex = _Latex().write
 
 
-def derivation(story: Story, mode: str, digits: int = 5) -> str:
+def derivation(model: ExplanationModel, mode: str, digits: int = 5) -> str:
     """The forward trace, then the chain rule of the mode step by step, in `align*` environments."""
-    shown = [v for v in story.variables if not v.hidden and v.kind != "constant"]
+    shown = [v for v in model.variables if not v.hidden and v.kind != "constant"]
     parts = [_aligned("Forward trace", (_forward(v, digits) for v in shown))]
     if mode in ("forward", "second"):
         parts.append(_aligned("Tangents", (_tangent(v, digits) for v in shown if v.moves)))
     if mode in ("reverse", "second"):
-        parts.append(_aligned("Adjoints", (_adjoint(v, story.seed(v), digits) for v in reversed(shown) if v.moves)))
+        parts.append(_aligned("Adjoints", (_adjoint(v, model.seed(v), digits) for v in reversed(shown) if v.moves)))
     if mode == "second":
         moving = [v for v in reversed(shown) if v.moves]
         lines = (f"{named(v.name, 'bar dot')} &= {figure(v.adjoint_tangent, digits)}" for v in moving)

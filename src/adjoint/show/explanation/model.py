@@ -16,14 +16,14 @@ from adjoint.base.source import Location
 from adjoint.program.op import Op
 from adjoint.program.types import Value, type_of
 
-__all__ = ["Checked", "Event", "Group", "Guard", "Literal", "Story", "Variable"]
+__all__ = ["Checked", "Event", "ExplanationModel", "Group", "Guard", "Literal", "Variable"]
 
 
 @dataclass(eq=False)
 class Variable:
     """v_i: a value, and what the derivatives say about it. What is not known, or zero throughout, is None."""
 
-    number: int  # in Story.variables
+    number: int  # in ExplanationModel.variables
     name: str  # "v-1", "v3", "c1"
     kind: str  # "input", "constant" or "step"
     value: Value
@@ -34,7 +34,7 @@ class Variable:
     adjoint: Value = None  # v̄ = ∂y/∂v
     tangent: Value = None  # v̇, along the direction
     adjoint_tangent: Value = None  # the derivative of v̄ along the direction
-    # (event, which of its operands); not printed, as all that leads on: a variable would tell the whole story
+    # (event, which of its operands); not printed, as all that leads on: a variable would tell the whole explanation
     uses: list[tuple[Event, int]] = field(default_factory=list[Any], repr=False)
 
     @property
@@ -104,7 +104,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Guard:
-    """What was asked of a variable, and the answer that this story holds for: the way taken depends on it."""
+    """What was asked of a variable, and the answer that this explanation holds for: the way taken depends on it."""
 
     variable: Variable
     question: str  # as in adjoint.ops.control.guards
@@ -123,7 +123,7 @@ class Checked:
 
 
 @dataclass(eq=False)
-class Story:
+class ExplanationModel:
     """The whole computation."""
 
     name: str
@@ -134,7 +134,7 @@ class Story:
     whole: Group
     groups: list[Group]
     structure: Any  # of the results
-    questions: tuple[str, ...] = ()  # what Python asked on its way: the story holds for the same answers
+    questions: tuple[str, ...] = ()  # what Python asked on its way: the explanation holds for the same answers
     notes: list[str] = field(default_factory=list[str])
     guards: list[Guard | Checked] = field(default_factory=list[Any])
     seeds: list[Value] = field(default_factory=list[Any])  # the adjoints of the results; [] while they are not known

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.base.source import describe
 from adjoint.program.types import Value
 from adjoint.show.explanation.formulas import Symbol, expanded, forward_formula, pulled_formula
-from adjoint.show.explanation.model import Event, Story, Variable
+from adjoint.show.explanation.model import Event, ExplanationModel, Variable
 from adjoint.show.explanation.notation import accented, text
 from adjoint.show.explanation.summaries import summary
 
@@ -51,16 +51,16 @@ def finite(value: Value) -> bool:
     return value is None or np.asarray(value).dtype.kind not in "fc" or bool(np.all(np.isfinite(value)))
 
 
-def origins(story: Story) -> list[NonFinite]:
+def origins(model: ExplanationModel) -> list[NonFinite]:
     """Every operation that got finite numbers and gave others, forwards; then the same on the way back."""
-    return [*_forward(story), *_backward(story)]
+    return [*_forward(model), *_backward(model)]
 
 
-def _forward(story: Story) -> Iterable[NonFinite]:
-    for v in story.inputs:
+def _forward(model: ExplanationModel) -> Iterable[NonFinite]:
+    for v in model.inputs:
         if not finite(v.value):
             yield NonFinite(v, "value", f"the argument {v.label or v.name}", (), "the call")
-    for event in story.events:
+    for event in model.events:
         for v in event.outputs:
             if not finite(v.value) and all(map(finite, event.values)):
                 yield NonFinite(v, "value", text(forward_formula(event)), _given(event), describe(event.location))
@@ -72,8 +72,8 @@ def _forward(story: Story) -> Iterable[NonFinite]:
                 )
 
 
-def _backward(story: Story) -> Iterable[NonFinite]:
-    for event in reversed(story.events):
+def _backward(model: ExplanationModel) -> Iterable[NonFinite]:
+    for event in reversed(model.events):
         if all(map(finite, event.contributions)):
             continue
         come = [v.adjoint for v in event.outputs] + [v.value for v in event.outputs]

@@ -43,11 +43,11 @@ STYLE = """
 
 def notebook(explanation: Any) -> str:
     """HTML for a cell of a notebook."""
-    story, mode = explanation.story, explanation.mode
-    variables = shown(story)
+    model, mode = explanation.model, explanation.mode
+    variables = shown(model)
     left_out, half = len(variables) - ROWS, ROWS // 2
     some = variables if left_out <= 0 else [*variables[:half], *variables[-half:]]
-    lines = ["".join(_cells(row, mode)) for row in rows(story, mode, some)]
+    lines = ["".join(_cells(row, mode)) for row in rows(model, mode, some)]
     if left_out > 0:
         lines.insert(half, f'<td></td><td class="adjoint-quiet" colspan="7">… {left_out} more rows …</td>')
     notes = "".join(f"<li>{escape(note)}</li>" for note in explanation.notes)

@@ -21,7 +21,7 @@ from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.types import Value, type_of
 from adjoint.show.explanation import derivatives, formulas, notation
 from adjoint.show.explanation.formulas import Apply, Formula, Symbol
-from adjoint.show.explanation.model import Event, Story, Variable
+from adjoint.show.explanation.model import Event, ExplanationModel, Variable
 
 __all__ = ["Edge", "edges"]
 
@@ -56,12 +56,12 @@ class _Path:
     direct: bool
 
 
-def edges(story: Story, mode: str) -> list[Edge]:
+def edges(model: ExplanationModel, mode: str) -> list[Edge]:
     """All edges between visible variables, in the order of the computation."""
-    values = [v.value for v in story.variables]
+    values = [v.value for v in model.variables]
     with np.errstate(all="ignore"):
         return [
-            edge for v in story.variables if v.event is not None and not v.hidden for edge in _into(v, mode, values)
+            edge for v in model.variables if v.event is not None and not v.hidden for edge in _into(v, mode, values)
         ]
 
 

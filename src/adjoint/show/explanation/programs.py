@@ -14,7 +14,7 @@ from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import Value, type_of
 from adjoint.show.explanation.derivatives import directions_of, seeds_of
-from adjoint.show.explanation.model import Story
+from adjoint.show.explanation.model import ExplanationModel
 from adjoint.show.explanation.recording import Recorded
 from adjoint.simplify import simplify
 
@@ -24,8 +24,8 @@ __all__ = ["Programs"]
 class Programs:
     """What is computed, at each stage on the way to the machine. Every property is made when it is asked for."""
 
-    def __init__(self, run: Recorded, story: Story, mode: str, seed: object, direction: object) -> None:
-        self._run, self._story, self._mode = run, story, mode
+    def __init__(self, run: Recorded, model: ExplanationModel, mode: str, seed: object, direction: object) -> None:
+        self._run, self._model, self._mode = run, model, mode
         self._seed, self._direction = seed, direction
 
     @property
@@ -41,7 +41,7 @@ class Programs:
     @cached_property
     def derivative(self) -> Program:
         """Value and derivative of the mode: adjoints of the inputs, tangents of the results, or second order."""
-        moving = [i for i, v in enumerate(self._story.inputs) if v.moves]
+        moving = [i for i, v in enumerate(self._model.inputs) if v.moves]
 
         def value(*some: Value) -> tuple[Value, ...]:
             full = list(values)
@@ -63,8 +63,8 @@ class Programs:
             return (*out, *slopes)
 
         values: list[Value] = []
-        seeds = seeds_of(self._story, self._seed) if self._mode != "forward" else []
-        found = directions_of(self._story, self._direction, told=False) if self._mode != "reverse" else []
+        seeds = seeds_of(self._model, self._seed) if self._mode != "forward" else []
+        found = directions_of(self._model, self._direction, told=False) if self._mode != "reverse" else []
         tangents = [t for t in found if t is not None]
         program, _ = record_program(rule, [type_of(v) for v in self._run.values], purpose="the derivative")
         return program

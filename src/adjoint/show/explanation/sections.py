@@ -18,8 +18,8 @@ LINES = 400  # of a text
 
 def sections(explanation: Any) -> list[dict[str, str]]:
     """Titles and texts, in the order of a page; what cannot be worked out says why."""
-    story = explanation.story
-    short = len(story.events) <= SHORT and sum(int(np.size(v.value)) for v in story.variables) <= SMALL
+    model = explanation.model
+    short = len(model.events) <= SHORT and sum(int(np.size(v.value)) for v in model.variables) <= SMALL
     made: list[tuple[str, str, Callable[[], str]]] = []
     if short:
         made += [
@@ -34,10 +34,10 @@ def sections(explanation: Any) -> list[dict[str, str]]:
         ]  # fmt: skip
     out = [{"title": title, "about": about, "text": text} for title, about, make in made if (text := _told(make))]
     if not short:
-        drawn = "" if len(story.events) <= MOST_DRAWN else f" The graph is left out from {MOST_DRAWN} operations on."
+        drawn = "" if len(model.events) <= MOST_DRAWN else f" The graph is left out from {MOST_DRAWN} operations on."
         out.append({
             "title": "Left out", "about": "",
-            "text": f"The story has more than {SHORT} operations or {SMALL} numbers: programs, costs and kinks are not "
+            "text": f"There are more than {SHORT} operations or {SMALL} numbers: programs, costs and kinks are not "
             "worked out for a page. Ask for them: explanation.programs, explanation.cost, explanation.kinks." + drawn,
         })  # fmt: skip
     return out

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.base.source import short
 from adjoint.program.types import Value
 from adjoint.show.explanation.formulas import adjoint_formula, forward_formula, tangent_formula
-from adjoint.show.explanation.model import Story, Variable
+from adjoint.show.explanation.model import ExplanationModel, Variable
 from adjoint.show.explanation.notation import accented, number, subscripted, text
 from adjoint.show.explanation.summaries import summary
 
@@ -37,14 +37,14 @@ class Row:
     depth: int
 
 
-def shown(story: Story) -> list[Variable]:
+def shown(model: ExplanationModel) -> list[Variable]:
     """The variables of a table, in the order of the computation: constants and parts of statements are left out."""
-    return [v for v in story.variables if not v.hidden and v.kind != "constant"]
+    return [v for v in model.variables if not v.hidden and v.kind != "constant"]
 
 
-def rows(story: Story, mode: str, variables: Iterable[Variable], *, digits: int = 7) -> Iterator[Row]:
+def rows(model: ExplanationModel, mode: str, variables: Iterable[Variable], *, digits: int = 7) -> Iterator[Row]:
     """A row for each of these variables."""
-    seeds = {v.number: started(story.seed(v)) for v in story.outputs if isinstance(v, Variable)}
+    seeds = {v.number: started(model.seed(v)) for v in model.outputs if isinstance(v, Variable)}
     for v in variables:
         event = v.event
         tangent = forward = back = ""

@@ -25,7 +25,7 @@ from adjoint.show.explanation.formulas import (
     read,
     tangent_formula,
 )
-from adjoint.show.explanation.model import Event, Story, Variable
+from adjoint.show.explanation.model import Event, ExplanationModel, Variable
 from adjoint.show.explanation.notation import accented, text
 
 __all__ = ["Templates"]
@@ -39,17 +39,17 @@ General = tuple[str, list[str]] | None
 
 
 class Templates:
-    """The texts of all operations of a story."""
+    """The texts of all operations of an explanation."""
 
-    def __init__(self, story: Story) -> None:
-        self.hides = any(v.hidden for v in story.variables)
+    def __init__(self, model: ExplanationModel) -> None:
+        self.hides = any(v.hidden for v in model.variables)
         self._known: dict[Any, tuple[Pieces | None, Pieces | None, list[Pieces | None], bool]] = {}
         self._loose: set[int] = set()  # events whose formulas depend on values
 
     def of(self, event: Event, key: Any) -> tuple[str, str, list[str], General]:
         """What the operation computes, its tangent, and what it adds to the adjoint of each operand ("": nothing).
 
-        Last, tangent and terms for any values, when these are for those of the story alone.
+        Last, tangent and terms for any values, when these are for those of the explanation alone.
         """
         if len(event.outputs) > 1:
             return *self._alone(event), None
@@ -74,10 +74,10 @@ class Templates:
         terms = [pulled_formula(event, i) if moves and m else None for i, m in enumerate(event.moving)]
         return text(forward_formula(event)), _text(tangent), [_text(term) for term in terms]
 
-    def loose(self, story: Story) -> list[bool]:
+    def loose(self, model: ExplanationModel) -> list[bool]:
         """For each variable, whether the formula of its adjoint depends on values, by way of hidden ones too."""
-        found = [False] * len(story.variables)
-        for event in reversed(story.events):
+        found = [False] * len(model.variables)
+        for event in reversed(model.events):
             inner = event.number in self._loose or any(found[v.number] and v.hidden for v in event.outputs)
             for a in event.operands if inner else ():
                 if isinstance(a, Variable):
@@ -85,7 +85,7 @@ class Templates:
         return found
 
     def adjoint(self, v: Variable) -> str:
-        """The adjoint of a variable in a story with hidden ones, whose terms do not stand one by one."""
+        """The adjoint of a variable in an explanation with hidden ones, whose terms do not stand one by one."""
         if not self.hides or not v.moves or len(v.uses) > MOST_TERMS:
             return ""
         return _text(adjoint_formula(v))

@@ -1,4 +1,4 @@
-"""From a recorded program to a story: run, with loops turn by turn and branches as they were taken."""
+"""From a recorded program to an explanation: run, with loops turn by turn and branches as they were taken."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from adjoint.program.types import Value, is_differentiable
 from adjoint.show.explanation.calls import Calls
 from adjoint.show.explanation.checks import checked
 from adjoint.show.explanation.groups import Grouping
-from adjoint.show.explanation.model import Checked, Event, Group, Guard, Literal, Story, Variable
+from adjoint.show.explanation.model import Checked, Event, ExplanationModel, Group, Guard, Literal, Variable
 from adjoint.show.explanation.notation import subscripted
 from adjoint.show.explanation.recording import Recorded
 from adjoint.show.explanation.summaries import summary
@@ -37,8 +37,8 @@ MOST_EVENTS = 20_000  # loops are written out, turn by turn, up to so many opera
 
 def unfolded(
     run: Recorded, wanted: Sequence[bool] | None = None, *, statements: bool = False, most: int = MOST_EVENTS
-) -> Story:
-    """The story of a run. `wanted` says which inputs are differentiated: by default all that can be.
+) -> ExplanationModel:
+    """The explanation of a run. `wanted` says which inputs are differentiated: by default all that can be.
 
     With `statements` a statement of the user's is one step, however many operations it has.
     """
@@ -62,7 +62,7 @@ def unfolded(
         teller.guard(operand, question, answer, told)
     given = tuple(v for v in inputs if isinstance(v, Variable))
     grouping = teller.grouping
-    return Story(
+    return ExplanationModel(
         run.name, teller.variables, teller.events, given, tuple(outputs), grouping.whole, grouping.groups,
         run.outputs, tuple(questions), teller.notes, teller.guards,
     )  # fmt: skip

@@ -61,12 +61,12 @@ def _joined(names: tuple[str, ...]) -> str:
 
 
 def _graph(explanation: Any) -> Any:
-    """The layout of the graph; what is written on its boxes the page knows from the trace. None for long stories."""
-    if len(explanation.story.events) > MOST_DRAWN:
+    """The layout of the graph; the page knows the labels of its boxes from the trace. None for long explanations."""
+    if len(explanation.model.events) > MOST_DRAWN:
         return None
     data = explanation.graph
     kept = ("kind", "w", "result", "still")
-    given = len(explanation.story.variables)
+    given = len(explanation.model.variables)
     boxes = {n: {k: v[k] for k in kept if k in v} if n < given else v for n, v in data["variables"].items()}
     return {**data, "variables": boxes}
 

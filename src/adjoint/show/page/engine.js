@@ -1,4 +1,4 @@
-// Runs a story again on other inputs: the operations, then the recorded rules of the chain rule.
+// Runs an explanation again on other inputs: the operations, then the recorded rules of the chain rule.
 "use strict";
 const decoded = (x) => ({ ...arrays.decode(x.shape, x.dtype, x.value, x.imaginary), weak: Boolean(x.weak) });
 const ADD = { name: "add", title: "add" };
@@ -97,7 +97,7 @@ class Engine {
     return this.data.events.operands[e].map((a) => (a >= 0 ? value[a] : this.literals[-1 - a]));
   }
 
-  // Python's own branches were taken by value: other answers would mean another story.
+  // Python's own branches were taken by value: other answers would mean another explanation.
   check(value) {
     const { guards } = this.data, asked = (guard) => guard.question !== "check";
     for (const guard of guards.filter(asked)) {

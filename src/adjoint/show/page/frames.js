@@ -10,7 +10,7 @@ class Frames {
     this.way = []; // frames that are open for the step that is being told
     this.opened = new Set();
     this.home = new Map(); // of variables: their frames
-    this.frameOf = new Map(); // of groups of the story: theirs
+    this.frameOf = new Map(); // of groups of the explanation: theirs
     for (const { id, also = [], children, layout } of Object.values(data.groups)) {
       for (const g of [id, ...also]) this.frameOf.set(g, id);
       [...data.layouts[layout].kinds].forEach((kind, k) => { if (kind === "v") this.home.set(children[k], id); });
@@ -47,7 +47,7 @@ class Frames {
     return shut.flatMap((g) => [g.id, ...(g.also || [])]);
   }
 
-  // A frame is open when its groups are; one that has none, when it was asked for or the story passes there. Gives the
+  // A frame is open when its groups are; one that has none, when it was asked for or the explanation passes there. Gives the
   // number of those that would be too much.
   open() {
     const { groups, layouts } = this.data, { closed } = this.state;

@@ -150,7 +150,7 @@ function start(data, graphData) {
 
   function results() {
     const pairs = [];
-    // In a story that is being told, results come when it is their turn.
+    // In an explanation that is being shown, results come when it is their turn.
     const whole = state.position === state.steps.length;
     const due = (v, way) => whole || (state.rowOf.has(v) && state.told(state.rowOf.get(v), way));
     const known = (field, v) => (!computed ? "—" : due(v, field === "adjoint" || field === "second" ? "up" : "down") ? state.text(field, v) : "…");
@@ -213,7 +213,7 @@ function start(data, graphData) {
     const step = state.current();
     const out = $("narration");
     out.replaceChildren();
-    if (state.position === 0) out.append("The story begins: press → or Space.");
+    if (state.position === 0) out.append("The explanation begins: press → or Space.");
     else if (step) {
       const row = state.rows[step.row];
       const v = row.v >= 0 ? row.v : row.last;
@@ -224,9 +224,9 @@ function start(data, graphData) {
       if (step.way === "up" && state.mode === "second") {
         out.append(" ,  ", format.formula(format.derivative(data.variables.name[v], "second")), " = ", node("b", {}, state.text("second", v) || "?"));
       }
-      if (state.position === state.steps.length) out.append(node("span", { class: "lead" }, " The whole story is told."));
+      if (state.position === state.steps.length) out.append(node("span", { class: "lead" }, " The whole explanation is shown."));
     }
-    else out.append("The whole story is told. Press → or Space to hear it from the beginning, ← to go back.");
+    else out.append("The whole explanation is shown. Press → or Space to see it from the beginning, ← to go back.");
     out.classList.toggle("hint", step === null);
   }
 

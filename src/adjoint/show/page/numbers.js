@@ -1,5 +1,5 @@
 // Functions of numbers, as NumPy and SciPy have them: values only, no derivatives. A page computes these, and fixes the
-// inputs of a story that holds other primitives, so that a new primitive asks for nothing here.
+// inputs of an explanation that holds other primitives, so that a new primitive asks for nothing here.
 //   numbers.of[name] = (a, b, …) => number                     the ufunc of this name (see adjoint.show.rules.named)
 //   complexes.of[name]                                         the same where an operand or a result is complex: every
 //       argument is a pair [re, im], and the result a pair too, or a number where it is real

@@ -1,4 +1,4 @@
-// What is printed: everything. Closed texts and groups open for paper, the story is told to its end; afterwards the page
+// What is printed: everything. Closed texts and groups open for paper, the explanation is shown to its end; afterwards the page
 // is as it was.
 "use strict";
 class Paper {

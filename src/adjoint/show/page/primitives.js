@@ -184,11 +184,11 @@ const primitives = (() => {
     return map((y) => a.data.reduce((n, x) => n + (below(x, y) ? 1 : 0), 0), dtype, v);
   }
 
-  // One vector of indices for each axis. Their number is part of the story: another one would be another story.
+  // One vector of indices for each axis. Their number is part of the explanation: another one would be another explanation.
   function nonzero(parameters, [x]) {
     const is = (_, i) => x.data[i] !== 0 || (x.imaginary && x.imaginary[i] !== 0);
     const indices = Array.from(x.data, (_, i) => i).filter(is), n = indices.length;
-    if (n !== parameters.count) throw new Error(`${n} elements are not zero, and the story has ${parameters.count}`);
+    if (n !== parameters.count) throw new Error(`${n} elements are not zero, and the explanation has ${parameters.count}`);
     const own = arrays.strides(x.shape);
     return x.shape.map((m, axis) => make([n], "int64", Float64Array.from(indices, (i) => Math.floor(i / own[axis]) % m)));
   }

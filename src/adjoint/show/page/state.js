@@ -1,4 +1,4 @@
-// What the page shows: values of all variables, the mode, which groups are open, how far the story has been told.
+// What the page shows: values of all variables, the mode, which groups are open, how far the explanation has been shown.
 "use strict";
 class State {
   // `closed`: the groups that are closed at first, in the table as in the graph; null: none, if there are few rows.
@@ -239,7 +239,7 @@ class State {
     this.relayout();
   }
 
-  // Other rows; of a story that is being told, the same is told last.
+  // Other rows; of an explanation that is being shown, the same is shown last.
   relayout() {
     const whole = this.position === this.steps.length;
     const step = this.steps[this.position - 1], row = step && this.rows[step.row];
