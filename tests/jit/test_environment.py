@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.jit.environment import Surroundings
+from adjoint.jit.environment import Environment
 from adjoint.jit.facts import token
 
 level = 1.0
@@ -27,23 +27,23 @@ def writes(x: Any) -> Any:
 
 
 def test_names() -> None:
-    assert {read.name for read in Surroundings(reads).now().reads} == {"table", "level"}
-    assert Surroundings(reads).now().names() == ["table"]
-    assert not Surroundings(writes).now().reads  # what it writes itself is no input
+    assert {read.name for read in Environment(reads).read().reads} == {"table", "level"}
+    assert Environment(reads).read().names() == ["table"]
+    assert not Environment(writes).read().reads  # what it writes itself is no input
 
 
 def test_facts_and_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    around = Surroundings(reads)
-    facts = around.now().facts
-    assert around.now().arrays[0] is table
-    assert around.now().facts == facts
+    environment = Environment(reads)
+    facts = environment.read().facts
+    assert environment.read().arrays[0] is table
+    assert environment.read().facts == facts
     monkeypatch.setitem(globals(), "level", 2.0)
-    assert around.now().facts != facts
+    assert environment.read().facts != facts
     monkeypatch.undo()
     monkeypatch.setitem(globals(), "table", np.ones(3))
-    assert around.now().facts == facts  # another array is another input
+    assert environment.read().facts == facts  # another array is another input
     monkeypatch.setitem(globals(), "table", 3.0)
-    assert around.now().facts != facts
+    assert environment.read().facts != facts
 
 
 def test_other_arrays() -> None:
@@ -52,12 +52,12 @@ def test_other_arrays() -> None:
     def closed(x: Any, d: Any = w, *, k: Any = w) -> Any:
         return x * w + 10 * d + 100 * k
 
-    made = Surroundings(closed).now().replaced([np.full(2, 2.0), np.full(2, 3.0), np.full(2, 4.0)])[0]
+    made = Environment(closed).read().rebuild([np.full(2, 2.0), np.full(2, 3.0), np.full(2, 4.0)])[0]
     np.testing.assert_array_equal(made(1.0), [432.0, 432.0])
     np.testing.assert_array_equal(closed(1.0), [111.0, 111.0])
     bound = functools.partial(closed, k=w)
-    np.testing.assert_array_equal(Surroundings(bound).now().replaced([w * 5, w, w, w])[0](1.0), [511.0, 511.0])
-    assert Surroundings(np.sin).now().replaced([])[0] is np.sin
+    np.testing.assert_array_equal(Environment(bound).read().rebuild([w * 5, w, w, w])[0](1.0), [511.0, 511.0])
+    assert Environment(np.sin).read().rebuild([])[0] is np.sin
 
 
 def test_through_transformations_methods_and_objects() -> None:
@@ -72,20 +72,20 @@ def test_through_transformations_methods_and_objects() -> None:
 
     thing = Thing()
     two = [np.full(2, 2.0)]
-    np.testing.assert_array_equal(Surroundings(thing.method).now().replaced(two)[0](3.0), [6.0, 6.0])
-    np.testing.assert_array_equal(Surroundings(thing).now().replaced(two)[0](3.0), [5.0, 5.0])
+    np.testing.assert_array_equal(Environment(thing.method).read().rebuild(two)[0](3.0), [6.0, 6.0])
+    np.testing.assert_array_equal(Environment(thing).read().rebuild(two)[0](3.0), [5.0, 5.0])
     gradient = ad.grad(lambda x: np.sum(x * w))
-    assert Surroundings(gradient).now().replaced(two)[0](3.0) == 4.0
-    assert Surroundings(ad.jit(ad.vmap(gradient))).now().names() == ["w"]
+    assert Environment(gradient).read().rebuild(two)[0](3.0) == 4.0
+    assert Environment(ad.jit(ad.vmap(gradient))).read().names() == ["w"]
 
 
 def test_an_empty_cell() -> None:
     def outer() -> Any:
         inner = lambda x: x + later
-        around = Surroundings(inner)
-        before = around.now().facts
+        environment = Environment(inner)
+        before = environment.read().facts
         later = 1.0
-        return before, around.now().facts
+        return before, environment.read().facts
 
     before, after = outer()
     assert before != after
@@ -100,14 +100,14 @@ def odd(n: int, x: Any) -> Any:
 
 
 def test_functions_that_name_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    around = Surroundings(even).now()
-    assert around.names() == ["table"]
-    assert [name for name, _ in around.numbers()] == ["level"]
-    made = around.replaced([np.full(3, 2.0)])[0]
+    captures = Environment(even).read()
+    assert captures.names() == ["table"]
+    assert [name for name, _ in captures.numbers()] == ["level"]
+    made = captures.rebuild([np.full(3, 2.0)])[0]
     np.testing.assert_array_equal(made(4, 1.0), np.full(3, 4.0))
     np.testing.assert_array_equal(even(4, np.ones(3)), table**2)
     monkeypatch.setitem(globals(), "odd", lambda n, x: x)
-    assert Surroundings(even).now().changed(around.facts) == ["odd"]
+    assert Environment(even).read().changed(captures.facts) == ["odd"]
 
 
 def test_functions_that_are_given() -> None:
@@ -119,18 +119,18 @@ def test_functions_that_are_given() -> None:
         return x * w
 
     given = ad.jit(inner)
-    around = Surroundings(lambda f, x: f(x)).now([given])
-    assert around.names() == ["w"]
-    function, other = around.replaced([np.full(2, 7.0)])
+    captures = Environment(lambda f, x: f(x)).read([given])
+    assert captures.names() == ["w"]
+    function, other = captures.rebuild([np.full(2, 7.0)])
     np.testing.assert_array_equal(function(other.function, 1.0), [7.0, 7.0])
     np.testing.assert_array_equal(function(inner, 1.0), [1.0, 1.0])
     assert seen == 2  # a cell that is written stays shared
 
 
 def test_functions_of_libraries_are_not_looked_into() -> None:
-    assert [r.name for r in Surroundings(lambda x: pytest.approx(x)).now().reads] == ["pytest"]
+    assert [r.name for r in Environment(lambda x: pytest.approx(x)).read().reads] == ["pytest"]
     helper = np.broadcast_shapes
-    assert [r.name for r in Surroundings(lambda x: helper(x)).now().reads] == ["helper"]
+    assert [r.name for r in Environment(lambda x: helper(x)).read().reads] == ["helper"]
 
 
 @pytest.mark.parametrize("a, b", [(1, 1.0), (1, True), (0.0, -0.0), ("1", b"1"), (0j, -0j), ((1,), (1.0,)), ([], [])])

@@ -43,8 +43,8 @@ class TestControlFlow:
     def test_what_depends_on_no_argument_is_no_guard(self) -> None:
         fast = ad.jit(lambda x: x + 1 if ad.numpy.zeros(3)[0] == 0 else x)
         fast(1.0)
-        (ways,) = fast._ways.values()
-        assert not ways.found[0].expected
+        (guarded,) = fast.guarded_programs
+        assert not guarded.guards
 
     def test_rounding_is_guarded_by_its_own_question(self) -> None:
         import math

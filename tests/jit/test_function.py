@@ -155,11 +155,11 @@ def test_results_that_are_no_values_are_refused() -> None:
 
 
 def test_old_kinds_of_arguments_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(function, "MOST_KINDS", 3)
+    monkeypatch.setattr(function, "MOST_SIGNATURES", 3)
     fast = ad.jit(lambda how, x: x + len(how) - 1)
     for k in range(6):
         assert fast(str(k), 1.0) == 1.0
-    assert len(fast._ways) == len(fast.specializations) == 3
+    assert len(fast.guarded_programs) == len(fast.specializations) == 3
     assert fast("0", 2.0) == 2.0
 
 

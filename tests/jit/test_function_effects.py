@@ -293,7 +293,7 @@ def test_sets_of_computed_values_are_refused() -> None:
 
 
 def test_generators_of_numpy_are_no_arguments() -> None:
-    with pytest.raises(DtypeError, match=r"argument rng is a Generator of NumPy's.*ad\.random\.default_rng"):
+    with pytest.raises(DtypeError, match=r"argument rng is NumPy's Generator.*ad\.random\.default_rng"):
         ad.jit(lambda rng, x: x + rng.normal())(np.random.default_rng(0), 1.0)
 
 
@@ -302,3 +302,20 @@ def test_plain_values_are_not_known_inside() -> None:
         ad.jit(lambda x: float(x) * 2)(1.0)
     with pytest.raises(TraceError, match=r"float\(\).* derivative would be lost"):
         ad.jit(ad.grad(lambda x: float(x) * 2))(1.0)
+
+
+def test_effects_inside_a_transformation_are_traced_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """With plain arguments, too: the transformation around must see the effect, so each call runs as plain Python."""
+
+    @ad.jit
+    def shown(n: float) -> float:
+        ad.debug.print("n = {}", n)
+        return n + 1
+
+    for _ in range(3):
+        assert ad.grad(lambda x: x * shown(1.0))(2.0) == 2.0
+    assert capsys.readouterr().out == "n = 1.0\n" * 3
+    assert len(shown.report().specializations) == 1
+    assert shown(1.0) == 2.0  # alone it runs as machine code
+    assert capsys.readouterr().out == "n = 1.0\n"
+    assert len(shown.report().specializations) == 1

@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.config import config
-from adjoint.jit import pipeline
+from adjoint.jit import executable
 from adjoint.ops.elementwise.arithmetic import add, subtract
 
 
@@ -26,7 +26,7 @@ def broken(*_: Any) -> Any:
 
 
 def test_simplification_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "simplify", broken)
+    monkeypatch.setattr(executable, "simplify", broken)
     fast = ad.jit(ad.grad(f))
     with (
         config.override(cache=False),
@@ -45,8 +45,8 @@ def test_a_simplified_program_that_does_not_compile_is_not_run(monkeypatch: pyte
         equations = [dataclasses.replace(eq, op=subtract) if eq.op is add else eq for eq in program.equations]
         return type(program)(program.inputs, tuple(equations), program.outputs, program.constants)
 
-    monkeypatch.setattr(pipeline, "simplify", wrong)
-    monkeypatch.setattr(pipeline, "compile_program", broken)
+    monkeypatch.setattr(executable, "simplify", wrong)
+    monkeypatch.setattr(executable, "compile_program", broken)
     fast = ad.jit(ad.grad(f))
     with (
         config.override(cache=False),
@@ -58,8 +58,8 @@ def test_a_simplified_program_that_does_not_compile_is_not_run(monkeypatch: pyte
 
 
 def test_both_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "simplify", broken)
-    monkeypatch.setattr(pipeline, "compile_program", broken)
+    monkeypatch.setattr(executable, "simplify", broken)
+    monkeypatch.setattr(executable, "compile_program", broken)
     fast = ad.jit(ad.grad(f))
     with config.override(cache=False), warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

@@ -11,7 +11,7 @@ import adjoint as ad
 from adjoint.base.config import config
 from adjoint.base.source import describe
 from adjoint.compile.kernel import compile_program
-from adjoint.jit.program_cache import LARGEST, Shortcut
+from adjoint.jit.program_cache import LARGEST, ProgramCache
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
 from adjoint.program.subprograms import all_equations
@@ -41,17 +41,17 @@ def slope(x: Any) -> Any:
 def kept(f: Any, *xs: Any) -> tuple[Program, Program]:
     """(the program, simplified), after it was written down."""
     program = traced(f, *xs)
-    known = Shortcut(program)
+    known = ProgramCache(program)
     assert known.simple is None
     simple = simplify(program)
-    known.keep(simple, compile_program(simple).notes["name"])
+    known.write(simple, compile_program(simple).notes["name"])
     return program, simple
 
 
 def test_found_again() -> None:
     _, simple = kept(slope, X)
     program = traced(slope, X)
-    known = Shortcut(program)
+    known = ProgramCache(program)
     assert known.simple is not None
     assert known.simple == simple
     assert known.simple is not simple
@@ -67,7 +67,7 @@ def test_lines_are_those_of_this_program() -> None:
         return np.exp(x) * 2
 
     kept(here, X)
-    found = Shortcut(traced(elsewhere, X)).simple
+    found = ProgramCache(traced(elsewhere, X)).simple
     assert found is not None
     lines = {describe(eq.location) for eq in all_equations(found)}
     assert lines == {describe(eq.location) for eq in all_equations(traced(elsewhere, X))}
@@ -86,7 +86,7 @@ def test_lines_are_those_of_this_program() -> None:
 )
 def test_other_programs_are_others(other: Any) -> None:
     kept(lambda x: np.exp(x) * 2 + np.array([1.0, 2.0, 3.0]), X)
-    assert Shortcut(traced(other, X)).simple is None
+    assert ProgramCache(traced(other, X)).simple is None
 
 
 def test_scopes_are_kept_apart() -> None:
@@ -98,23 +98,23 @@ def test_scopes_are_kept_apart() -> None:
         return f
 
     kept(scoped("encoder"), X)
-    assert Shortcut(traced(scoped("encoder"), X)).simple is not None
-    assert Shortcut(traced(scoped("decoder"), X)).simple is None
+    assert ProgramCache(traced(scoped("encoder"), X)).simple is not None
+    assert ProgramCache(traced(scoped("decoder"), X)).simple is None
 
 
 def test_what_cannot_be_kept() -> None:
     large = np.arange(LARGEST // 8 + 1.0)
     program = traced(lambda x: x + large, large)
-    Shortcut(program).keep(simplify(program), None)
-    assert Shortcut(program).simple is None
+    ProgramCache(program).write(simplify(program), None)
+    assert ProgramCache(program).simple is None
 
     @ad.custom_rule(vjp=lambda x: (x, lambda ct: (ct,)))
     def mine(x: Any) -> Any:
         return x * 2
 
     program = traced(lambda x: mine(x), X)
-    Shortcut(program).keep(simplify(program), None)
-    found = Shortcut(program).simple
+    ProgramCache(program).write(simplify(program), None)
+    found = ProgramCache(program).simple
     assert found is None or np.array_equal(interpret(found, [X])[0], 2 * X)
 
 
@@ -125,7 +125,7 @@ def test_damaged_files_are_not_there(folder: Path) -> None:
             content = bytearray(path.read_bytes())
             content[len(content) // 2] ^= 255
             path.write_bytes(content)
-    assert Shortcut(traced(slope, X)).simple is None
+    assert ProgramCache(traced(slope, X)).simple is None
 
 
 def test_nothing_is_kept_when_the_cache_is_off(folder: Path) -> None:

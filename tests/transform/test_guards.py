@@ -10,13 +10,13 @@ from adjoint.program.program import Program
 from adjoint.program.trace import running
 from adjoint.program.types import type_of
 from adjoint.simplify.dead_code import drop_dead_code
-from adjoint.transform.guards import Asked, GuardedRecord
+from adjoint.transform.guards import GuardingTrace, ValueRequested
 
 
-def recorded(function: Any, *values: Any, answers: bool = True) -> tuple[GuardedRecord, Program, Any]:
-    record = GuardedRecord(answers=answers)
+def recorded(function: Any, *values: Any, answers: bool = True) -> tuple[GuardingTrace, Program, Any]:
+    record = GuardingTrace(answers=answers)
     with running(record):
-        inputs = [record.given(type_of(v), v) for v in values]
+        inputs = [record.add_input(type_of(v), v) for v in values]
         result = function(*[x.snapshot() for x in inputs])
         program, _ = record.program(inputs, [result])
     return record, program, result
@@ -65,7 +65,7 @@ def test_a_key_is_guarded_by_its_value() -> None:
 
 
 def test_without_answers_it_gives_up() -> None:
-    with pytest.raises(Asked):
+    with pytest.raises(ValueRequested):
         recorded(lambda x: x if x > 0 else -x, np.float64(1.0), answers=False)
 
 

@@ -20,7 +20,7 @@ from adjoint.program.trace import Tracer, bind, primal
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.generators import Held, leaves_of
+from adjoint.transform.generators import GeneratorArguments, leaves_of
 
 __all__ = ["checkpoint", "checkpoint_name"]
 
@@ -101,14 +101,14 @@ def _checkpoint(function: Callable[..., Any], options: _CheckpointOptions, args:
     ]
     values = [v if isinstance(v := leaves[i], Tracer) else plain_value(v, "checkpoint: an argument") for i in arrays]
     found: list[Any] = []
-    held = Held("checkpoint", (args, kwargs), structure)
+    generators = GeneratorArguments("checkpoint", (args, kwargs), structure)
 
     def flat(*given: Value) -> list[Value]:
         full = list(leaves)
         for i, value in zip(arrays, given, strict=True):
             full[i] = value
         positional, named = tree.unflatten(structure, full)
-        copies = held.copies((positional, named))
+        copies = generators.copies((positional, named))
         out, made = tree.flatten(function(*positional, **named))
         out = [checked_leaf(leaf) for leaf in (*out, *leaves_of(copies))]
         found.append((made, out))
@@ -139,5 +139,5 @@ def _checkpoint(function: Callable[..., Any], options: _CheckpointOptions, args:
             [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in plain],
         )
     results = op(*values, *captured)
-    held.hand_back(results[made.num_leaves :])
+    generators.write_back(results[made.num_leaves :])
     return tree.unflatten(made, results[: made.num_leaves])

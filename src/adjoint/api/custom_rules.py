@@ -25,7 +25,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.custom import ClosureRule, UserRule
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.generators import Held
+from adjoint.transform.generators import GeneratorArguments
 
 __all__ = ["custom_rule"]
 
@@ -120,7 +120,7 @@ def _custom_rule(function: Callable[..., Any], options: _RuleOptions, args: Any,
                 keyword.append(name)
     static = {n: v for n, v in named.items() if n in options.static or _is_static(v)}
     arrays = tuple(v for n, v in named.items() if n not in static)
-    if Held(title, arrays):
+    if GeneratorArguments(title, arrays):
         raise RuleError(
             f"{title}: a function with a custom rule takes no random generator, since its rules would draw anew. "
             "Draw outside, and pass the numbers."

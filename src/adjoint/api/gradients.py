@@ -39,7 +39,7 @@ from adjoint.transform.drivers import (
     tangent_leaves,
     transposed,
 )
-from adjoint.transform.generators import Held, leaves_of
+from adjoint.transform.generators import GeneratorArguments, leaves_of
 from adjoint.transform.nonfinite import watched
 
 tape_fast.install()
@@ -272,8 +272,8 @@ def _vmap(function: Function, options: _VmapOptions, args: Any, kwargs: Any) -> 
     leaves, structure = tree.flatten(everything)
     chosen = tree.broadcast_prefix("vmap in_axes", tuple(axes), structure, "in_axes", "the arguments")
     names = structure.paths()
-    held = Held("vmap", everything, structure)
-    leaves = held.split(leaves, chosen, options.axis_size) if held else leaves
+    generators = GeneratorArguments("vmap", everything, structure)
+    leaves = generators.split(leaves, chosen, options.axis_size) if generators else leaves
     values, mapped, sizes = [], [], {}
 
     def described(path: str) -> str:
@@ -316,15 +316,15 @@ def _vmap(function: Function, options: _VmapOptions, args: Any, kwargs: Any) -> 
 
     def call(new: Sequence[Value]) -> Any:
         made = tree.unflatten(structure, new)
-        copies = held.copies(made)
+        copies = generators.copies(made)
         result = function(*made[:n], **dict(zip(kwargs, made[n:], strict=True)))
-        return (result, leaves_of(copies)) if held else result
+        return (result, leaves_of(copies)) if generators else result
 
     outputs, flags, out_structure = run_batch(call, values, mapped, size)
-    if held:
+    if generators:
         out_structure = out_structure.children()[0]
         k = out_structure.num_leaves
-        held.hand_back_lanes(outputs[k:], flags[k:], chosen, size)
+        generators.write_back_batch(outputs[k:], flags[k:], chosen, size)
         outputs, flags = outputs[:k], flags[:k]
     out_axes = tree.broadcast_prefix("vmap out_axes", options.out_axes, out_structure, "out_axes", "the result")
     placed = [

@@ -31,7 +31,7 @@ from adjoint.program.trace import Tracer, primal, running
 from adjoint.program.types import ArrayType, Size, Value, type_of
 from adjoint.transform.arguments import fresh, plain_value, run
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.generators import Held, leaves_of
+from adjoint.transform.generators import GeneratorArguments, leaves_of
 
 __all__ = ["TracedProgram", "load", "trace"]
 
@@ -92,7 +92,7 @@ class TracedProgram:
                 )
         results = interpret(self.program, [*values, *self._captured])
         results, n = fresh(results, values), self.outputs.num_leaves
-        Held(self.name, (args, kwargs), structure).hand_back(
+        GeneratorArguments(self.name, (args, kwargs), structure).write_back(
             results[n:]
         )  # the random generators that were given move on
         return tree.unflatten(self.outputs, results[:n])
@@ -195,7 +195,7 @@ def _trace(function: Callable[..., Any], options: _TraceOptions, args: Any, kwar
     if options.concrete and any(isinstance(v, ArrayType) for v in given):
         raise TypeError("trace(concrete=True) runs the function on its arguments, so they must be values, not types.")
     values = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else primal(v) for v in given]
-    held = Held("trace", (args, kwargs), structure)
+    generators = GeneratorArguments("trace", (args, kwargs), structure)
     moved: list[Value] = []
     record = Record(concrete=options.concrete, purpose="a traced function")
     with without_draws(function, "a traced function"), running(record):
@@ -207,7 +207,7 @@ def _trace(function: Callable[..., Any], options: _TraceOptions, args: Any, kwar
             for i, x in zip(moving, inputs, strict=True):
                 full[i] = x.snapshot()  # an argument may be assigned to inside
             positional, named = tree.unflatten(structure, full)
-            copies = held.copies((positional, named))
+            copies = generators.copies((positional, named))
             result = function(*positional, **named)
             moved.extend(leaves_of(copies))
             return result

@@ -16,21 +16,26 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 from adjoint.base.source import is_library
+from adjoint.jit.captures import EMPTY, Capture, Part, form_of, is_transformed, module_captures, part_of
 from adjoint.jit.facts import Contents, contents
-from adjoint.jit.reads import EMPTY, Part, Read, attribute_reads, form_of, is_transformed, part_of
-from adjoint.jit.rebuild import Rebuilding
+from adjoint.jit.rebuild import FunctionRebuilder
 from adjoint.program.types import Value
 
-__all__ = ["EMPTY", "Around", "Surroundings"]
+__all__ = ["EMPTY", "Captures", "Environment"]
 
 MOST_FUNCTIONS = 1024  # whose reads are remembered
 
 
-class Around:
+class Captures:
     """What a function, and the functions that it is given and names, read at the time of one call."""
 
     def __init__(
-        self, roots: tuple[Any, ...], reads: list[Read], read: list[Contents], parts: dict[int, Part], user_modules: Any
+        self,
+        roots: tuple[Any, ...],
+        reads: list[Capture],
+        read: list[Contents],
+        parts: dict[int, Part],
+        user_modules: Any,
     ) -> None:
         self.reads = reads  # in the order in which they are found: what a function reads stands behind the function
         self.contents = read  # what they are now
@@ -70,19 +75,19 @@ class Around:
         other = [part.function for part, form in forms if part.form != form]
         return names or [f"the definition of {_named(function)}" for function in other[:1]]
 
-    def replaced(self, arrays: Sequence[Value]) -> list[Any]:
+    def rebuild(self, arrays: Sequence[Value]) -> list[Any]:
         """The function, and the functions that it is given, with other arrays in the places of those that are read."""
         if not self.arrays:
             return list(self._roots)
-        rebuilding = Rebuilding(self.reads, self.contents, arrays, self._parts)
-        return [rebuilding.of(root) for root in self._roots]
+        rebuilder = FunctionRebuilder(self.reads, self.contents, arrays, self._parts)
+        return [rebuilder.of(root) for root in self._roots]
 
 
 def _named(function: Any) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 
-class Surroundings:
+class Environment:
     """What a function reads: looked for in each call, since the functions that it names may be others."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -90,12 +95,12 @@ class Surroundings:
         self._home = (getattr(function, "__module__", None) or "").partition(".")[0]
         self._known: dict[int, Part] = {}
 
-    def now(self, functions: Sequence[Any] = ()) -> Around:
+    def read(self, functions: Sequence[Any] = ()) -> Captures:
         """What it reads now; `functions` are those that it is given."""
         roots = (self.function, *functions)
         parts: dict[int, Part] = {}
         waiting: list[Any] = list(roots)
-        found: dict[Any, tuple[Read, Contents]] = {}
+        found: dict[Any, tuple[Capture, Contents]] = {}
         for function in waiting:  # it grows
             if id(function) in parts:
                 continue
@@ -108,33 +113,33 @@ class Surroundings:
                 found.setdefault(read.place, (read, one))
                 for _, leaf in one.leaves():
                     if isinstance(leaf, ModuleType):
-                        if id(leaf) not in modules and self.is_users(leaf):
+                        if id(leaf) not in modules and self.is_user_module(leaf):
                             modules.add(id(leaf))
-                            reads += attribute_reads(leaf, part.attributes)
+                            reads += module_captures(leaf, part.attributes)
                     elif self.follows(leaf):
                         waiting.append(leaf)
         stored = frozenset[Any]().union(*[part.stored for part in parts.values()])
         kept = [pair for place, pair in found.items() if place[:2] not in stored]
-        return Around(roots, [read for read, _ in kept], [one for _, one in kept], parts, self.is_users)
+        return Captures(roots, [read for read, _ in kept], [one for _, one in kept], parts, self.is_user_module)
 
     def follows(self, value: Any) -> bool:
         """Whether what a function reads is looked at when it is named: functions of the user's, and made of them."""
         if isinstance(value, FunctionType):
-            return self._is_ours(value.__module__) or not is_library(value.__code__.co_filename)
+            return self._is_own_package(value.__module__) or not is_library(value.__code__.co_filename)
         if isinstance(value, MethodType):
             return self.follows(value.__func__)
         if isinstance(value, functools.partial):
             return self.follows(cast(Any, value).func)
         return is_transformed(value) and not value.has_rules and self.follows(value.function)
 
-    def is_users(self, module: ModuleType) -> bool:
+    def is_user_module(self, module: ModuleType) -> bool:
         """Whether a module is the user's: neither of a library nor of Python's own."""
-        if self._is_ours(module.__name__):
+        if self._is_own_package(module.__name__):
             return True
         own = module.__name__.partition(".")[0] in sys.stdlib_module_names
         return (not own or module.__name__ == "__main__") and not is_library(getattr(module, "__file__", None) or "")
 
-    def _is_ours(self, name: str | None) -> bool:
+    def _is_own_package(self, name: str | None) -> bool:
         package = (name or "").partition(".")[0]
         return package == self._home and package != "adjoint"
 

@@ -94,11 +94,11 @@ class Contents:
         keys = tuple(map(token, self.keys or ()))
         return cast(Any, type(self.value)), keys, *[child.fact() for child in self.children]
 
-    def replaced(self, new: Iterator[Value], of: Callable[[Any], Any]) -> Any:
+    def rebuild(self, new: Iterator[Value], of: Callable[[Any], Any]) -> Any:
         """The value with other arrays, and with `of(function)` for its other leaves."""
         if self.children is None:
             return next(new) if is_input(self.value) else of(self.value)
-        items = [child.replaced(new, of) for child in self.children]
+        items = [child.rebuild(new, of) for child in self.children]
         if type(self.value) is _DICT:
             return dict(zip(self.keys or (), items, strict=True))
         cls = cast(Any, type(self.value))

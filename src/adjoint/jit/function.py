@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,60 +17,65 @@ from adjoint.base.errors import ControlFlowError
 from adjoint.base.forking import free_in_child
 from adjoint.base.source import by_name, user_facing, warn_user
 from adjoint.compile.callable import Entry
-from adjoint.jit.patterns import specialization
-from adjoint.jit.pipeline import executable
-from adjoint.jit.report import Report, specialized
-from adjoint.jit.signature import Call, Signature
-from adjoint.jit.trace import Way, traced
+from adjoint.jit.pipeline import build_executable, compile_call, specialize
+from adjoint.jit.report import Report, report_specialization
+from adjoint.jit.signature import Call, CallReader, Signature
+from adjoint.jit.trace import GuardedProgram, trace_call
 from adjoint.ops.control.call import Call as CallProgram
 from adjoint.ops.control.guards import Mismatch
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value
 from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (give others what they ask for)
 from adjoint.transform.batch_branches import TooManyPaths
-from adjoint.transform.guards import Asked, TooLarge
+from adjoint.transform.guards import TooLarge, ValueRequested
 from adjoint.transform.nonfinite import watching
 
 __all__ = ["Jitted"]
 
 Function = Callable[..., tree.Tree]
-MOST_KINDS = 1024  # of arguments: the oldest is forgotten
+MOST_SIGNATURES = 1024  # the oldest is forgotten
 MOST_ENTRIES = 256  # they are tried one after the other: each mismatch costs a few nanoseconds
 
 
-class Ways:
-    """All ways through a function that were found for one kind of arguments."""
+class Variants:
+    """The guarded programs of one signature: one for each path that Python takes through the function."""
 
     def __init__(self) -> None:
-        self.found: list[Way] = []
+        self.programs: list[GuardedProgram] = []
         self.eager = 0  # calls that ran as plain Python
         self.reason = ""  # why all of them do, or the last one did
         self.always_python = False
         self.warned = False
 
-    def run(self, values: Sequence[Value]) -> tuple[Way, list[Value]] | Mismatch | None:
-        """The way that these values take, and its outputs; what was not met when none is known.
+    def run(self, values: Sequence[Value]) -> tuple[GuardedProgram, list[Value]] | Mismatch | None:
+        """The program whose guards these values meet, and its outputs; the guard that was not met when none is known.
 
-        Each try that fails says: the answers before its k-th are right, and this one is not.
+        Each attempt that fails at its k-th guard says: the answers before it are right, and this one is not. So
+        programs that expect another answer before, or the same there, are not tried.
         """
         refused: list[tuple[tuple[Any, ...], Any]] = []
         missed: Mismatch | None = None
-        for way in self.found:
-            if not way.suits(values):
+        for guarded in self.programs:
+            if not guarded.fits_layout(values):
                 continue
-            answers = way.answers
+            answers = guarded.answers
             if any(answers[: len(prefix)] != prefix or answers[len(prefix)] == answer for prefix, answer in refused):
                 continue
             try:
-                return way, executable(way.program).run(values)
+                return guarded, build_executable(guarded.program).run(values)
             except Mismatch as problem:
                 missed = problem
                 refused.append((answers[: problem.number], answers[problem.number]))
         return missed
 
-    def prefer(self, way: Way) -> None:
+    def prefer(self, guarded: GuardedProgram) -> None:
         """Try this one first next time."""
-        self.found = [way, *[other for other in self.found if other is not way]]
+        self.programs = [guarded, *[other for other in self.programs if other is not guarded]]
+
+    @property
+    def act(self) -> bool:
+        """Whether one of them prints, calls back or checks."""
+        return any(guarded.acts for guarded in self.programs)
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class JitOptions:
 class Jitted(Entry):
     """A compiled function: called like the function it was made from. Made by `jit`.
 
-    A call that takes a known way runs in machine code from end to end; all others come to `_call`.
+    A call that matches a specialization runs in machine code from end to end; all others come to `_call`.
     """
 
     __slots__ = ()
@@ -94,11 +98,11 @@ class Jitted(Entry):
     __name__: str
     function: Function
     _options: JitOptions
-    _signature: Signature
-    _ways: dict[Any, Ways]  # by what makes calls alike
+    _reader: CallReader
+    _variants: dict[Any, Variants]  # by signature
     _lock: threading.RLock
     _methods: dict[type, bool]
-    _told: bool  # that the same thing changes again and again
+    _warned: bool  # that the same thing changes again and again
 
     def __init__(self, function: Function, options: JitOptions) -> None:
         if not callable(function):
@@ -107,115 +111,129 @@ class Jitted(Entry):
         self.__name__ = type(function).__name__
         functools.update_wrapper(self, function, updated=())
         self.function, self._options = function, options
-        self._signature = Signature(function, options.static_argnums, options.static_argnames)
-        self._ways, self._methods, self._told = {}, {}, False
+        self._reader = CallReader(function, options.static_argnums, options.static_argnames)
+        self._variants, self._methods, self._warned = {}, {}, False
         self._lock = free_in_child(threading.RLock())
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that no specialization has taken."""
+        """A call that matches no specialization."""
         if live_trace() is not None or watching() is not None:
-            return self._inside(args, kwargs)
-        return self._run(self._signature.read(args, kwargs, self._is_method), args, kwargs, alone=True)
+            return self._call_inside(args, kwargs)
+        return self._run(self.read_call(args, kwargs), args, kwargs, alone=True)
+
+    def read_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """The signature and the inputs of a call."""
+        return self._reader.read(args, kwargs, self._is_method)
+
+    def trace_call(self, call: Call) -> GuardedProgram:
+        """What the function does for a call."""
+        return trace_call(self.function, self._reader, call)
+
+    @property
+    def guarded_programs(self) -> list[GuardedProgram]:
+        """All that were traced, in creation order."""
+        programs = (guarded for variants in self._variants.values() for guarded in variants.programs)
+        return sorted(programs, key=lambda guarded: guarded.serial)
 
     def _run(self, call: Call, args: Any, kwargs: Any, *, alone: bool) -> Any:
-        """Run a call with plain values; as plain Python when it must see every operation, or nothing else is right."""
-        ways = self._ways_of(call.key)
-        if ways.always_python:
-            ways.eager += 1
-            return self.function(*args, **kwargs)
-        done = ways.run(call.values) if alone or not any(way.acts for way in ways.found) else None
-        if not isinstance(done, tuple):
-            with self._lock:
-                done = ways.run(call.values) if alone else done  # another thread may have found the way meanwhile
-                if not isinstance(done, tuple):
-                    way = self._new_way(ways, call, done)
-                    if way is None or (way.acts and not alone) or way.captured:
-                        ways.eager += 1
-                        return self.function(*args, **kwargs)
-                    done = way, self._first_run(way, call)
-        way, outputs = done
-        way.calls += 1
-        if way.entry is None or ways.found[0] is not way:
-            with self._lock:
-                ways.prefer(way)
-                self._add(way, call)
-        return way.result(call, outputs)
+        """Run a call with plain values; as plain Python when nothing else is right.
 
-    def _first_run(self, way: Way, call: Call) -> list[Value]:
-        made = executable(way.program)
-        begin = time.perf_counter()
-        outputs = made.run(call.values)
-        made.seconds["first run"] = time.perf_counter() - begin
-        return outputs
+        When a transformation runs around it (not `alone`), it must see every effect.
+        """
+        variants = self._variants_of(call.signature)
+        if variants.always_python or (variants.act and not alone):
+            return self._run_python(variants, args, kwargs)
+        answer = variants.run(call.values)
+        if not isinstance(answer, tuple):
+            with self._lock:
+                answer = variants.run(call.values)  # another thread may have compiled it meanwhile
+                if not isinstance(answer, tuple):
+                    guarded = self._new_variant(variants, call, answer)
+                    if guarded is None or (guarded.acts and not alone) or guarded.captured:
+                        return self._run_python(variants, args, kwargs)
+                    answer = guarded, _run_first(guarded, call)
+        guarded, outputs = answer
+        guarded.calls += 1
+        if guarded.entry is None or variants.programs[0] is not guarded:
+            with self._lock:
+                variants.prefer(guarded)
+                self._add(guarded, call)
+        return guarded.build_result(call, outputs)
+
+    def _run_python(self, variants: Variants, args: Any, kwargs: Any) -> Any:
+        variants.eager += 1
+        return self.function(*args, **kwargs)
 
     def report(self) -> Report:
         """What was compiled, why, and how long it took; what is left to NumPy and to plain Python."""
         with self._lock:
             hits = dict(self.calls)
-            kinds = list(self._ways.values())
-            ways = sorted((way for kind in kinds for way in kind.found), key=lambda way: way.serial)
+            kinds = list(self._variants.values())
             return Report(
                 self.__name__,
-                [specialized(way, way.calls + hits.get(-1 if way.entry is None else way.entry, 0)) for way in ways],
+                [
+                    report_specialization(one, one.calls + hits.get(-1 if one.entry is None else one.entry, 0))
+                    for one in self.guarded_programs
+                ],
                 sum(kind.eager for kind in kinds),
                 list(dict.fromkeys(kind.reason for kind in kinds if kind.reason)),
             )
 
-    def _add(self, way: Way, call: Call) -> None:
+    def _add(self, guarded: GuardedProgram, call: Call) -> None:
         """From now on calls like this one do not come here."""
-        if way.entry is None:
-            made = executable(way.program)
+        if guarded.entry is None:
             full = len(self.specializations) >= MOST_ENTRIES
-            found = None if full else specialization(way, made, call)
-            way.entry = -1 if found is None else self.add(found)
+            specialization = None if full else specialize(guarded, call)
+            guarded.entry = -1 if specialization is None else self.add(specialization)
 
-    def _ways_of(self, key: Any) -> Ways:
-        found = self._ways.get(key)
-        if found is None:
+    def _variants_of(self, signature: Any) -> Variants:
+        variants = self._variants.get(signature)
+        if variants is None:
             with self._lock:
-                if len(self._ways) >= MOST_KINDS:  # a new function as an argument in each call, say
-                    self._forget(next(iter(self._ways)))
-                found = self._ways.setdefault(key, Ways())
-        return found
+                if len(self._variants) >= MOST_SIGNATURES:  # a new function as an argument in each call, say
+                    self._forget(next(iter(self._variants)))
+                variants = self._variants.setdefault(signature, Variants())
+        return variants
 
-    def _forget(self, key: Any) -> None:
-        for way in self._ways.pop(key).found:
-            if way.entry is not None and way.entry >= 0:
-                self.remove(way.entry)
+    def _forget(self, signature: Any) -> None:
+        for guarded in self._variants.pop(signature).programs:
+            if guarded.entry is not None and guarded.entry >= 0:
+                self.remove(guarded.entry)
 
-    def _new_way(self, ways: Ways, call: Call, missed: Mismatch | None) -> Way | None:
-        """Trace the function for this call; None when it is to run as plain Python."""
-        if len(ways.found) >= config.specializations and missed is not None:
-            count = len(ways.found)
-            self._give_up(ways, f"more than {count} specializations", f"{count} are made. {missed}")
+    def _new_variant(self, variants: Variants, call: Call, missed: Mismatch | None) -> GuardedProgram | None:
+        """Compile the function for this call; None when it is to run as plain Python."""
+        if len(variants.programs) >= config.specializations and missed is not None:
+            count = len(variants.programs)
+            self._give_up(variants, f"more than {count} specializations", f"{count} are compiled. {missed}")
             return None
         why = self._why(call)
         if missed is not None:
             why = f"another answer: {missed.guard.question} at {missed.guard.place}"
         try:
-            way = traced(self.function, self._signature, call, why=why)
+            guarded = compile_call(self.function, self._reader, call, why=why)
         except TooManyPaths as problem:
-            self._give_up(ways, "the batch elements of vmap take too many paths", str(problem))
-            ways.always_python = True
+            self._give_up(variants, "the batch elements of vmap take too many paths", str(problem))
+            variants.always_python = True
             return None
         except TooLarge:  # now; other values may be smaller
-            ways.reason = "integers of more than 64 bits"
+            variants.reason = "integers of more than 64 bits"
             return None
-        if not way.captured:
-            ways.found = [way, *ways.found]
-        return way
+        if not guarded.captured:
+            variants.programs = [guarded, *variants.programs]
+        return guarded
 
     def _why(self, call: Call) -> str:
         """What is new about a call; a warning when it is something that should be an argument, again and again."""
-        known = itertools.islice(reversed(self._ways), 4 * config.specializations)
-        found = [changes for key in known if key != call.key and (changes := self._signature.changes(call, key))]
-        if not found:
+        signatures = [key for key in reversed(self._variants) if isinstance(key, Signature) and key != call.signature]
+        known = signatures[: 4 * config.specializations]
+        differences = [changes for key in known if (changes := self._reader.changes(call, key))]
+        if not differences:
             return "the first call of this kind"
-        arguments, others = min(found, key=lambda changes: len(changes[0]) + len(changes[1]))
-        if others and not arguments and not self._told:
-            repeated = [names for unchanged, names in found if not unchanged]
+        arguments, others = min(differences, key=lambda changes: len(changes[0]) + len(changes[1]))
+        if others and not arguments and not self._warned:
+            repeated = [names for unchanged, names in differences if not unchanged]
             if len(repeated) >= config.specializations:
-                self._told = True
+                self._warned = True
                 names = ", ".join(dict.fromkeys(name for one in repeated for name in one))
                 warn_user(
                     f"jit of {self.__name__}: {len(repeated) + 1} programs were made that differ only in {names}. "
@@ -223,43 +241,49 @@ class Jitted(Entry):
                 )
         return f"{', '.join([*arguments, *others])} changed"
 
-    def _give_up(self, ways: Ways, reason: str, details: str) -> None:
+    def _give_up(self, variants: Variants, reason: str, details: str) -> None:
         """From now on such calls run as plain Python; said once."""
         message = f"jit of {self.__name__}: {reason}. {details}"
         if self._options.strict:
             raise ControlFlowError(message) from None
-        ways.reason = reason
-        if not ways.warned:
-            ways.warned = True
+        variants.reason = reason
+        if not variants.warned:
+            variants.warned = True
             warn_user(f"{message} This call, and others like it, run as plain Python.")
 
-    def _inside(self, args: Any, kwargs: Any) -> Any:
+    def _call_inside(self, args: Any, kwargs: Any) -> Any:
         """A call inside a transformation: recorded as one primitive, or as what the function does."""
         trace = live_trace()
         while trace is not None and not trace.records:
             trace = trace.outer
         if trace is not None or watching() is not None:
             return self.function(*args, **kwargs)
-        call = self._signature.read(args, kwargs, self._is_method)
+        call = self.read_call(args, kwargs)
         if not call.is_traced:
             return self._run(call, args, kwargs, alone=False)
-        ways = self._ways_of((call.key, "inside"))
-        if not ways.always_python and not any(way.suits(call.values) for way in ways.found):
+        variants = self._variants_of((call.signature, "inside"))
+        if not variants.always_python and not any(guarded.fits_layout(call.values) for guarded in variants.programs):
             with self._lock:
-                try:
-                    why = "a call inside a transformation"
-                    ways.found = [traced(self.function, self._signature, call, answers=False, why=why), *ways.found]
-                except (Asked, TooManyPaths, TooLarge):
-                    ways.reason = "it asks for values, inside a transformation"
-                if not ways.found or ways.found[0].acts or ways.found[0].captured:
-                    ways.always_python = not ways.found or not ways.found[0].captured
-                    ways.found = []
-        if not ways.found:
-            ways.eager += 1
-            return self.function(*args, **kwargs)
-        way = next(way for way in ways.found if way.suits(call.values))
-        way.calls += 1
-        return way.result(call, CallProgram(way.program)(*call.values))
+                self._trace_inside(variants, call)
+        if not variants.programs:
+            return self._run_python(variants, args, kwargs)
+        guarded = next(guarded for guarded in variants.programs if guarded.fits_layout(call.values))
+        guarded.calls += 1
+        return guarded.build_result(call, CallProgram(guarded.program)(*call.values))
+
+    def _trace_inside(self, variants: Variants, call: Call) -> None:
+        """A program without guards, which the transformation reads as one primitive, if there is one."""
+        try:
+            why = "a call inside a transformation"
+            guarded = trace_call(self.function, self._reader, call, answers=False, why=why)
+        except (ValueRequested, TooManyPaths, TooLarge):
+            variants.reason = "it asks for values, inside a transformation"
+            variants.always_python, variants.programs = True, []
+            return
+        if guarded.acts or guarded.captured:
+            variants.always_python, variants.programs = not guarded.captured, []
+        else:
+            variants.programs = [guarded, *variants.programs]
 
     def _is_method(self, leaf: Any) -> bool:
         """Whether an object is the one that this function is a method of."""
@@ -281,6 +305,14 @@ class Jitted(Entry):
 
     def __repr__(self) -> str:
         return f"<jit of {getattr(self.function, '__qualname__', self.function)}>"
+
+
+def _run_first(guarded: GuardedProgram, call: Call) -> list[Value]:
+    executable = build_executable(guarded.program)
+    begin = time.perf_counter()
+    outputs = executable.run(call.values)
+    executable.seconds["first run"] = time.perf_counter() - begin
+    return outputs
 
 
 @user_facing

@@ -1,7 +1,7 @@
-"""A compiled way through a function as a specialization of its entry: calls that take it never see Python code.
+"""A compiled program as a specialization of a function's entry: calls that match it never see Python code.
 
 Arguments become patterns to match, results a recipe to build. What the entry cannot express (random generators and
-containers of the user's among the arguments) is answered by Python code instead, which looks at every call anew.
+user containers among the arguments) is answered by Python code instead, which looks at every call anew.
 """
 
 # pyright: basic
@@ -42,12 +42,12 @@ from adjoint.compile.callable import (
     TupleOf,
 )
 from adjoint.compile.callable import Fixed as FixedObject
-from adjoint.jit.environment import Around
+from adjoint.compile.kernel import Kernel
+from adjoint.jit.captures import EMPTY
+from adjoint.jit.environment import Captures
 from adjoint.jit.facts import Contents, is_input
-from adjoint.jit.pipeline import Executable
-from adjoint.jit.reads import EMPTY
 from adjoint.jit.signature import Call, Fixed
-from adjoint.jit.trace import Way
+from adjoint.jit.trace import GuardedProgram
 from adjoint.program.trace import live_variable
 from adjoint.transform.nonfinite import watch_variable
 from adjoint.tree.containers import items
@@ -62,10 +62,9 @@ class NotMatched(Exception):
     """The entry has no pattern or recipe for this."""
 
 
-def specialization(way: Way, made: Executable, call: Call) -> Specialization | None:
-    """The calls that take a way, for the entry; None when it must be answered by Python code."""
-    kernel = made.kernel
-    if kernel is None or way.stateful or way.captured or not way.in_c_order:
+def match_calls(guarded: GuardedProgram, kernel: Kernel | None, call: Call) -> Specialization | None:
+    """The calls that a guarded program answers, as patterns; None when they must be answered by Python code."""
+    if kernel is None or guarded.has_generators or guarded.captured or not guarded.is_c_ordered:
         return None
     try:
         slots = dict(zip(call.inputs, range(len(call.inputs)), strict=True))
@@ -76,16 +75,16 @@ def specialization(way: Way, made: Executable, call: Call) -> Specialization | N
             inputs=len(call.values),
             positional=arguments.items,
             keywords=keywords.items,
-            captured=[*_captured(call.around, len(call.inputs)), *_alone(way.acts)],
+            captured=[*_captured(call.captures, len(call.inputs)), *_undisturbed(guarded.acts)],
             outputs=[OutputType(t.dtype, t.shape) for t in kernel.output_types],
-            result=_recipe(way),
+            result=_recipe(guarded),
             constants=kernel.constants,
             workspace=kernel.workspace,
             context=kernel.context,
             heavy=kernel.heavy,
             calls_back=kernel.calls_back,
-            retry=bool(way.expected),
-            keep=(kernel, way),
+            retry=bool(guarded.guards),
+            keep=(kernel, guarded),
         )
     except NotMatched:
         return None
@@ -106,11 +105,11 @@ def _object(value: Any) -> Node:
     return Equal(value) if type(value) in COMPARED else Same(value)
 
 
-def _captured(around: Around, slot: int) -> Iterator[Captured]:
+def _captured(captures: Captures, slot: int) -> Iterator[Captured]:
     """Patterns for what the function reads beside its arguments; its arrays are the inputs from `slot` on."""
-    slots = iter(range(slot, slot + len(around.arrays)))
-    named: dict[int, dict[str, Node]] = {id(function): {} for function in around.functions}
-    for read, value, fact in zip(around.reads, around.contents, around.facts[:-1], strict=True):
+    slots = iter(range(slot, slot + len(captures.arrays)))
+    named: dict[int, dict[str, Node]] = {id(function): {} for function in captures.functions}
+    for read, value, fact in zip(captures.reads, captures.contents, captures.facts[:-1], strict=True):
         if fact is None:  # a module of a library
             continue
         if value.value is EMPTY:
@@ -124,7 +123,7 @@ def _captured(around: Around, slot: int) -> Iterator[Captured]:
             named[id(read.owner)][read.key] = node
         elif not isinstance(node, Same | Equal):  # a tuple holds it: it stays, its content may not
             yield FixedObject(value.value, node)
-    for function in around.functions:
+    for function in captures.functions:
         if isinstance(function, FunctionType):
             keywords = function.__kwdefaults__
             yield FixedObject(function, Defined(function.__code__, function.__defaults__, keywords))
@@ -144,14 +143,14 @@ def _node(value: Contents, slots: Iterator[int]) -> Node:
     return ListNode(nodes) if type(value.value) is list else TupleNode(nodes, type(value.value))
 
 
-def _alone(acts: bool) -> Iterator[Captured]:
+def _undisturbed(acts: bool) -> Iterator[Captured]:
     """Nothing watches every operation; for a program with effects, nothing runs that wants to know of them."""
     yield Current(watch_variable(), Same(None))
     if acts:
         yield Current(live_variable(), Same(None))
 
 
-def _folded(structure: Structure, leaves: Sequence[Any], build: Callable[[Any, Any, list[Any]], Any]) -> Any:
+def _fold(structure: Structure, leaves: Sequence[Any], build: Callable[[Any, Any, list[Any]], Any]) -> Any:
     """Put a tree together from its leaves up: `build(class, data, children)` for each container."""
     stack: list[Any] = []
     rest = list(leaves)
@@ -183,14 +182,14 @@ def _pattern(structure: Structure, leaves: Sequence[Node]) -> Any:
             return ObjectNode(cls, dict(zip(data, children, strict=True)))
         raise NotMatched
 
-    return _folded(structure, leaves, container)
+    return _fold(structure, leaves, container)
 
 
-def _recipe(way: Way) -> Build:
-    numbers = iter(range(len(way.program.outputs)))
+def _recipe(guarded: GuardedProgram) -> Build:
+    numbers = iter(range(len(guarded.program.outputs)))
     leaves = [
-        _constant(way.constants[i]) if i in way.constants else Output(next(numbers))
-        for i in range(way.outputs.num_leaves)
+        _constant(guarded.constants[i]) if i in guarded.constants else Output(next(numbers))
+        for i in range(guarded.structure.num_leaves)
     ]
 
     def container(cls: Any, data: Any, children: list[Any]) -> Build:
@@ -205,9 +204,9 @@ def _recipe(way: Way) -> Build:
         raise NotMatched
 
     try:
-        return _folded(way.outputs, leaves, container)
-    except NotMatched:  # a container of the user's: all leaves go into it in one step
-        return Made(lambda *found: tree.unflatten(way.outputs, found), leaves)
+        return _fold(guarded.structure, leaves, container)
+    except NotMatched:  # a user container: all leaves go into it in one step
+        return Made(lambda *computed: tree.unflatten(guarded.structure, computed), leaves)
 
 
 def _constant(leaf: Any) -> Build:

@@ -1,7 +1,7 @@
-"""What an earlier process made of the same program: its simplified form, and the name of its machine code.
+"""What an earlier process compiled of the same program: its simplified form, and the name of its machine code.
 
 The first call of a function in a new process traces it. All that follows is a function of the program alone, and is
-kept on disk under the program's own text. The lines of the user's code are not: they are those of this process.
+kept on disk under the program's own text. Lines of user code are not: they are those of this process.
 """
 
 # pyright: basic
@@ -17,14 +17,15 @@ from adjoint.base.source import Location
 from adjoint.compile import cache
 from adjoint.compile.lower import all_constants
 from adjoint.compile.size_generic import Reading, described
+from adjoint.jit.executable import COMPILED, Executable
 from adjoint.program.program import Program
 from adjoint.program.subprograms import all_equations
 
 LARGEST = 1 << 20  # bytes of constants: larger ones take longer to read than to compute with
 
 
-class Shortcut:
-    """What is known of a program before it is simplified: `simple` and `code`, or None."""
+class ProgramCache:
+    """What is known on disk of a program before it is simplified: `simple` and `code`, or None."""
 
     def __init__(self, program: Program) -> None:
         self.simple: Program | None = None
@@ -32,24 +33,29 @@ class Shortcut:
         self._key = _key(program) if config.cache else None
         if self._key is None:
             return
-        self._places = {eq.location: None for eq in all_equations(program)}  # in the order in which they are met
-        found = cache.lookup(self._key)
-        if found is None:
+        self._locations = {eq.location: None for eq in all_equations(program)}  # in the order in which they are met
+        stored = cache.lookup(self._key)
+        if stored is None:
             return
         try:
-            self.simple = _Reader(found[0], list(self._places)).load()
-            self.code = found[1]["code"]
+            self.simple = _Reader(stored[0], list(self._locations)).load()
+            self.code = stored[1]["code"]
         except Exception:  # a file that is damaged in a way that its checksum does not show is not there
             self.simple = self.code = None
 
-    def keep(self, simple: Program, code: str | None) -> None:
-        """Write down what was made of the program."""
+    def keep(self, executable: Executable) -> None:
+        """Write down what was compiled of the program, unless something failed on the way."""
+        if executable.kernel is not None and executable.how == COMPILED:
+            self.write(executable.program, executable.kernel.notes["name"])
+
+    def write(self, simple: Program, code: str | None) -> None:
+        """Write down the simplified program, and the name of its machine code."""
         if self._key is None or self.simple is not None or _size(simple) > LARGEST:
             return
         content = io.BytesIO()
         try:
-            _Writer(content, {place: k for k, place in enumerate(self._places)}).dump(simple)
-        except (pickle.PicklingError, TypeError, AttributeError):  # it holds a function of the user's
+            _Writer(content, {location: k for k, location in enumerate(self._locations)}).dump(simple)
+        except (pickle.PicklingError, TypeError, AttributeError):  # it holds a user function
             return
         cache.keep(self._key, content.getvalue(), {"code": code})
 
@@ -73,22 +79,22 @@ def _key(program: Program) -> str | None:
 
 
 class _Writer(pickle.Pickler):
-    """Lines of the user's code are written as numbers."""
+    """Lines of user code are written as numbers."""
 
-    def __init__(self, file: Any, places: dict[Any, int]) -> None:
+    def __init__(self, file: Any, locations: dict[Any, int]) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._places = places
+        self._locations = locations
 
     def persistent_id(self, obj: Any) -> int | None:
-        return self._places.get(obj, -1) if type(obj) is Location else None
+        return self._locations.get(obj, -1) if type(obj) is Location else None
 
 
 class _Reader(pickle.Unpickler):
-    """Numbers are read as lines of the user's code."""
+    """Numbers are read as lines of user code."""
 
-    def __init__(self, content: bytes, places: list[Any]) -> None:
+    def __init__(self, content: bytes, locations: list[Any]) -> None:
         super().__init__(io.BytesIO(content))
-        self._places = places
+        self._locations = locations
 
     def persistent_load(self, pid: int) -> Any:
-        return self._places[pid] if pid >= 0 else None
+        return self._locations[pid] if pid >= 0 else None

@@ -7,22 +7,22 @@ from collections.abc import Mapping, Sequence
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
+from adjoint.jit.captures import Capture, Part, is_transformed, own_call
 from adjoint.jit.facts import Contents
-from adjoint.jit.reads import Part, Read, is_transformed, own_call
 from adjoint.program.types import Value
 
 
-class Rebuilding:
+class FunctionRebuilder:
     """Functions and modules made again with other values in places that are read; what reaches none of them stays."""
 
     def __init__(
-        self, reads: Sequence[Read], read: Sequence[Contents], arrays: Sequence[Value], parts: Mapping[int, Part]
+        self, reads: Sequence[Capture], read: Sequence[Contents], arrays: Sequence[Value], parts: Mapping[int, Part]
     ) -> None:
         rest = iter(arrays)
         self._contents = {r.place: c for r, c in zip(reads, read, strict=True)}
         self._new = {place: [next(rest) for _ in c.arrays()] for place, c in self._contents.items()}
         self._parts = parts
-        self._attributes: dict[int, list[Read]] = {}  # that are read, by module
+        self._attributes: dict[int, list[Capture]] = {}  # that are read, by module
         for r in reads:
             if r.kind == "attribute":
                 self._attributes.setdefault(id(r.owner), []).append(r)
@@ -46,19 +46,19 @@ class Rebuilding:
     def _reaches(self, part: Part) -> bool:
         return any(map(self._is_new, part.reads)) or any(id(f) in self._reaching for f in part.inside)
 
-    def _is_new(self, read: Read) -> bool:
+    def _is_new(self, read: Capture) -> bool:
         found = self._contents.get(read.place)
         return found is not None and (
             bool(self._new[read.place]) or any(id(leaf) in self._reaching for _, leaf in found.leaves())
         )
 
-    def _value(self, read: Read) -> Any:
+    def _value(self, read: Capture) -> Any:
         value = self._contents[read.place]
         if value.children is None:
             return self._new[read.place][0] if self._new[read.place] else self.of(value.value)
         me = id(value.value)
         if me not in self._made:  # two names of one container are two names of its copy
-            self._made[me] = value.replaced(iter(self._new[read.place]), self.of)
+            self._made[me] = value.rebuild(iter(self._new[read.place]), self.of)
         return self._made[me]
 
     def of(self, function: Any) -> Any:

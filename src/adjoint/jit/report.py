@@ -9,20 +9,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from adjoint.base.source import short
-from adjoint.jit.pipeline import Executable, made_of
-from adjoint.jit.trace import Way
+from adjoint.jit.executable import Executable, known_executable
+from adjoint.jit.trace import GuardedProgram
 from adjoint.program.program import Program
 from adjoint.transform.subprograms import halves_of
 
-__all__ = ["Report", "Specialized"]
+__all__ = ["Report", "SpecializationReport"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Specialized:
-    """One way through a function, compiled."""
+class SpecializationReport:
+    """One path through a function, compiled."""
 
     arguments: dict[str, str]  # name of each input and fixed argument -> its type, or its value
-    why: str  # it was made
+    why: str  # it was traced
     guards: list[str]  # what it holds for: "bool is True at model.py:3, in f: if x > 0:"
     how: str  # it runs: "compiled", or why not
     equations: tuple[int, int]  # as traced, and simplified
@@ -38,12 +38,12 @@ class Report:
     """All specializations of a compiled function. Print it, show it in a notebook, or take `as_dict()`."""
 
     name: str
-    specializations: list[Specialized]
+    specializations: list[SpecializationReport]
     eager_calls: int  # calls that ran as plain Python
     eager_reasons: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as plain dicts, lists, texts and numbers."""
+        """The report as plain dicts, lists, strings and numbers."""
         return dataclasses.asdict(self)
 
     def __str__(self) -> str:
@@ -89,10 +89,10 @@ class Report:
         return "".join([*parts, "</table>"])
 
 
-def rows(one: Specialized) -> Iterator[tuple[str, str]]:
+def rows(one: SpecializationReport) -> Iterator[tuple[str, str]]:
     """What is said about a specialization, line by line."""
     yield "made for", one.why
-    for guard in shortened(counted(one.guards)):
+    for guard in shortened(count_repeats(one.guards)):
         yield "holds when", guard
     yield "runs", one.how + {True: ", loaded from the cache", False: " in this process", None: ""}[one.cached]
     yield "equations", f"{one.equations[0]} traced, {one.equations[1]} after simplification"
@@ -104,9 +104,9 @@ def rows(one: Specialized) -> Iterator[tuple[str, str]]:
     yield "calls", str(one.calls)
 
 
-def counted(texts: Sequence[str]) -> list[str]:
-    """Each text once, with how often it stands there when it is more than once."""
-    return [text if n == 1 else f"{text} ({n} times)" for text, n in Counter(texts).items()]
+def count_repeats(lines: Sequence[str]) -> list[str]:
+    """Each line once, with how often it occurs when it is more than once."""
+    return [line if n == 1 else f"{line} ({n} times)" for line, n in Counter(lines).items()]
 
 
 def shortened(steps: Sequence[str], most: int = 12) -> list[str]:
@@ -120,37 +120,35 @@ def _time(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
 
 
-def specialized(way: Way, calls: int) -> Specialized:
-    """What there is to say about one way: of the program itself, or of what transformations have made of it."""
-    made = made_of(way.program)
-    runs = [made] if made is not None else list(derived(way.program))
+def report_specialization(guarded: GuardedProgram, calls: int) -> SpecializationReport:
+    """What there is to say about a guarded program: of itself, or of what transformations have derived from it."""
+    executable = known_executable(guarded.program)
+    runs = [executable] if executable is not None else list(derived_executables(guarded.program))
     notes = [one.kernel.notes for one in runs if one.kernel is not None]
-    seconds = dict(way.seconds)
+    seconds = dict(guarded.seconds)
     for one in runs:
         for title, spent in one.seconds.items():
             seconds[title] = seconds.get(title, 0.0) + spent
-    found = [note["cached"] for note in notes if note.get("cached") is not None]
-    return Specialized(
-        arguments=dict(way.arguments),
-        why=way.why,
-        guards=[f"{guard.label} at {guard.place}" for guard in way.expected],
+    cached = [note["cached"] for note in notes if note.get("cached") is not None]
+    return SpecializationReport(
+        arguments=dict(guarded.arguments),
+        why=guarded.why,
+        guards=[f"{guard.label} at {guard.place}" for guard in guarded.guards],
         how="; ".join(dict.fromkeys(one.how for one in runs)) or "nothing has run yet",
-        equations=(len(way.program.equations), sum(len(one.program.equations) for one in runs)),
+        equations=(len(guarded.program.equations), sum(len(one.program.equations) for one in runs)),
         kernels=[str(step) for note in notes for step in note.get("steps", ())],
-        callbacks=[f"{title} at {short(place)}" for note in notes for title, place in note.get("callbacks", ())],
-        cached=all(found) if found else None,
+        callbacks=[f"{title} at {short(location)}" for note in notes for title, location in note.get("callbacks", ())],
+        cached=all(cached) if cached else None,
         seconds=seconds,
         calls=calls,
     )
 
 
-def derived(program: Program) -> Iterator[Executable]:
-    """What runs of the programs that transformations have made of this one."""
-    for found in list(program.__dict__.get("_derived", {}).values()):
-        parts = found if isinstance(found, tuple) else (found,)
-        for part in parts:
-            halves = (part,) if isinstance(part, Program) else halves_of(part)
-            for half in halves:
-                made = made_of(half)
-                yield from () if made is None else (made,)
-                yield from derived(half)
+def derived_executables(program: Program) -> Iterator[Executable]:
+    """What runs of the programs that transformations have derived from this one."""
+    for derived in list(program.__dict__.get("_derived", {}).values()):
+        for part in derived if isinstance(derived, tuple) else (derived,):
+            for half in (part,) if isinstance(part, Program) else halves_of(part):
+                executable = known_executable(half)
+                yield from () if executable is None else (executable,)
+                yield from derived_executables(half)

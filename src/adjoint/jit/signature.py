@@ -1,8 +1,7 @@
-"""The arguments of one call of a compiled function: which leaves are inputs, which are fixed, and what makes two calls
-alike.
+"""The arguments of one call of a compiled function: which leaves are inputs, which are static, and its signature.
 
-Arrays and numbers are inputs: their shapes and dtypes are part of the key, their values are not. Python's numbers keep
-their weak types. Texts, flags, functions and what is named static are part of the key.
+Arrays and numbers are inputs: their shapes and dtypes are part of the signature, their values are not. Python numbers
+keep their weak types. Strings, booleans, functions and what is named static are part of it: a new value retraces.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import DtypeError
-from adjoint.jit.environment import Around, Surroundings
+from adjoint.jit.environment import Captures, Environment
 from adjoint.jit.facts import NUMBERS, Same, token
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
@@ -25,11 +24,11 @@ from adjoint.tree.static_values import STATIC_TYPES
 # As Any: a test against it leaves the value Any, where the class would make it an array of unknown elements.
 _ARRAY: Any = np.ndarray
 _SCALAR: Any = np.generic
-LARGEST = 2**62  # Python's whole numbers from here on are part of the program: their sums would not fit into an array
+LARGEST = 2**62  # Python ints from here on are part of the program: their sums would not fit into an array
 
 
 class Fixed:
-    """An argument that is named static, in the place of a leaf."""
+    """An argument that is named static, as a leaf."""
 
     __slots__ = ("value",)
 
@@ -37,41 +36,53 @@ class Fixed:
         self.value = value
 
 
+class Signature(NamedTuple):
+    """What makes two calls alike: they share programs when their signatures are equal."""
+
+    structure: Any  # of (args, kwargs)
+    kinds: tuple[Hashable, ...]  # of the leaves, then of the captured arrays: shape and dtype, or the static value
+    facts: tuple[Hashable, ...]  # of what else the function captures
+
+
 class Call(NamedTuple):
     """One call: what is computed with, and what identifies the program to do it."""
 
-    key: Hashable
+    signature: Signature
     values: list[Value]  # of the inputs among the leaves, then the arrays that the function reads besides
     inputs: list[int]  # their numbers among the leaves
-    functions: list[int]  # the leaves that are functions of the user's
+    functions: list[int]  # the leaves that are user functions
     leaves: list[Any]
-    structure: Any  # of (args, kwargs)
-    given: tuple[Any, Any]  # (args, kwargs)
+    arguments: tuple[Any, Any]  # (args, kwargs)
     is_traced: bool
-    around: Around  # what the function reads besides
+    captures: Captures  # what the function reads besides
+
+    @property
+    def structure(self) -> Any:
+        """The structure of (args, kwargs)."""
+        return self.signature.structure
 
     @property
     def types(self) -> list[ArrayType]:
         """The types of the inputs."""
         return [type_of(v) for v in self.values]
 
-    def replaced(self, inputs: Sequence[Value]) -> Any:
+    def with_inputs(self, inputs: Sequence[Value]) -> Any:
         """The function, and (args, kwargs), with other values of the inputs."""
         own = len(self.inputs)
-        function, *given = self.around.replaced(inputs[own:])
+        function, *functions = self.captures.rebuild(inputs[own:])
         full = [leaf.value if type(leaf) is Fixed else leaf for leaf in self.leaves]
-        for place, value in zip((*self.inputs, *self.functions), (*inputs[:own], *given), strict=True):
-            full[place] = value
+        for number, value in zip((*self.inputs, *self.functions), (*inputs[:own], *functions), strict=True):
+            full[number] = value
         return function, *tree.unflatten(self.structure, full)
 
 
-class Signature:
+class CallReader:
     """How the calls of one function are read."""
 
     def __init__(
         self, function: Callable[..., Any], static_argnums: int | Sequence[int], static_argnames: str | Sequence[str]
     ) -> None:
-        self.surroundings = Surroundings(function)
+        self.environment = Environment(function)
         self._static = (
             (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums),
             (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames),
@@ -81,7 +92,7 @@ class Signature:
 
     def _resolve(self) -> None:
         """Which arguments are static, by the function's parameters as they are now."""
-        function, (numbers, names) = self.surroundings.function, self._static
+        function, (numbers, names) = self.environment.function, self._static
         self._code = getattr(function, "__code__", None)
         self.parameters, self.positional = _parameters(function)
         for name in names:
@@ -93,7 +104,7 @@ class Signature:
         count = len(self.positional)
         numbers = tuple(n + count if n < 0 else n for n in numbers)
         self.static_names = {*names, *[self.positional[n] for n in numbers if 0 <= n < count]}
-        self.static_places = {*numbers, *[self.positional.index(n) for n in names if n in self.positional]}
+        self.static_positions = {*numbers, *[self.positional.index(n) for n in names if n in self.positional]}
 
     @staticmethod
     def _takes_any_keyword(function: Callable[..., Any]) -> bool:
@@ -102,15 +113,15 @@ class Signature:
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any], is_method: Callable[[Any], bool]) -> Call:
         """Take one call apart."""
-        if getattr(self.surroundings.function, "__code__", None) is not self._code:
+        if getattr(self.environment.function, "__code__", None) is not self._code:
             self._resolve()
-        if self.static_places:
-            args = tuple(Fixed(a) if i in self.static_places else a for i, a in enumerate(args))
+        if self.static_positions:
+            args = tuple(Fixed(a) if i in self.static_positions else a for i, a in enumerate(args))
         if self.static_names:
             kwargs = {k: Fixed(v) if k in self.static_names else v for k, v in kwargs.items()}
         leaves, structure = tree.flatten((args, kwargs))
         functions: list[int] = []
-        given: list[Any] = []
+        user_functions: list[Any] = []
         kinds: list[Hashable] = []
         values: list[Value] = []
         inputs: list[int] = []
@@ -129,22 +140,22 @@ class Signature:
             elif fixed := self._fixed(leaf, number, args, is_method, structure):
                 kinds.append(fixed)
                 named = leaf.value if cls is Fixed else leaf
-                if self.surroundings.follows(named):
+                if self.environment.follows(named):
                     functions.append(number)
-                    given.append(named)
+                    user_functions.append(named)
                 continue
             else:
                 leaf = self._plain(leaf, number, structure)
                 kinds.append((leaf.shape, leaf.dtype))
             values.append(leaf)
             inputs.append(number)
-        around = self.surroundings.now(given)
-        for array in around.arrays:
+        captures = self.environment.read(user_functions)
+        for array in captures.arrays:
             traced = traced or isinstance(array, Tracer)
             values.append(array)
             kinds.append((array.shape, array.dtype))
-        key = (structure, tuple(kinds), around.facts)
-        return Call(key, values, inputs, functions, leaves, structure, (args, kwargs), traced, around)
+        signature = Signature(structure, tuple(kinds), captures.facts)
+        return Call(signature, values, inputs, functions, leaves, (args, kwargs), traced, captures)
 
     def _fixed(
         self, leaf: Any, number: int, args: tuple[Any, ...], is_method: Callable[[Any], bool], structure: Any
@@ -177,7 +188,7 @@ class Signature:
         except DtypeError as problem:
             if type(leaf).__module__.startswith("numpy.random"):
                 raise DtypeError(
-                    f"jit: argument {self.name(structure, number)} is a {type(leaf).__name__} of NumPy's: its numbers "
+                    f"jit: argument {self.name(structure, number)} is NumPy's {type(leaf).__name__}: its numbers "
                     "would be frozen. Pass ad.random.default_rng(seed), which has the same methods."
                 ) from None
             if isinstance(leaf, _ARRAY | _SCALAR) or hasattr(leaf, "__array__") or hasattr(leaf, "__dlpack__"):
@@ -191,42 +202,42 @@ class Signature:
     def name(self, structure: Any, number: int) -> str:
         """The user's word for a leaf of (args, kwargs)."""
         path: str = structure.paths()[number]
-        place, _, rest = path.removeprefix("[0][").partition("]")
-        if path.startswith("[0][") and place.isdigit():
-            return (self.positional[int(place)] if int(place) < len(self.positional) else place) + rest
+        position, _, rest = path.removeprefix("[0][").partition("]")
+        if path.startswith("[0][") and position.isdigit():
+            return (self.positional[int(position)] if int(position) < len(self.positional) else position) + rest
         return path.removeprefix("[1]").removeprefix("['").replace("']", "", 1)
 
-    def changes(self, call: Call, key: Any) -> tuple[list[str], list[str]] | None:
-        """What differs from another call, by name: arguments, and what should be one. None: calls of another form.
+    def changes(self, call: Call, other: Signature) -> tuple[list[str], list[str]] | None:
+        """What differs from another signature, by name: arguments, and what should be one. None: of another form.
 
-        Numbers and functions that are read from outside, and functions that are arguments, make a program for each.
+        Numbers and functions that are captured, and functions that are arguments, make a program for each.
         """
-        structure, kinds, facts = cast(Any, call.key)
-        if len(key) != 3 or key[0] != structure:
+        structure, kinds, facts = call.signature
+        if other.structure != structure:
             return None
         arguments: list[str] = []
         others: list[str] = []
         for number, leaf in enumerate(call.leaves):
-            if kinds[number] != key[1][number]:
+            if kinds[number] != other.kinds[number]:
                 (others if callable(leaf) else arguments).append(self.name(structure, number))
-        others += call.around.changed(key[2])
-        if facts == key[2]:  # so the arrays are the same ones
+        others += call.captures.changed(other.facts)
+        if facts == other.facts:  # so the arrays are the same ones
             own = len(call.leaves)
-            arrays = zip(call.around.names(), kinds[own:], key[1][own:], strict=True)
+            arrays = zip(call.captures.names(), kinds[own:], other.kinds[own:], strict=True)
             arguments += [name for name, now, then in arrays if now != then]
         return arguments, list(dict.fromkeys(others))
 
-    def described(self, call: Call) -> list[tuple[str, str]]:
+    def describe(self, call: Call) -> list[tuple[str, str]]:
         """The arguments by name, with their types, or values if they are part of the program."""
         types = iter(call.types)
         inputs = set(call.inputs)
-        found: list[tuple[str, str]] = []
+        arguments: list[tuple[str, str]] = []
         for number, leaf in enumerate(call.leaves):
             fixed = leaf.value if type(leaf) is Fixed else leaf
             text = str(next(types)) if number in inputs else f"{getattr(fixed, '__name__', None) or repr(fixed)[:80]}"
-            found.append((self.name(call.structure, number), text))
-        arrays = zip(call.around.names(), map(str, types), strict=True)
-        return [*found, *arrays, *call.around.numbers()]
+            arguments.append((self.name(call.structure, number), text))
+        arrays = zip(call.captures.names(), map(str, types), strict=True)
+        return [*arguments, *arrays, *call.captures.numbers()]
 
 
 def _hashed(value: Any) -> Hashable:
@@ -245,8 +256,8 @@ def _typed(value: Any) -> Hashable:
 def _parameters(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
     """All parameter names, and those that can be given by position, in order."""
     try:
-        found = inspect.signature(function).parameters
+        parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return [], []
-    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return list(found), [name for name, p in found.items() if p.kind in by_place]
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return list(parameters), [name for name, p in parameters.items() if p.kind in by_position]

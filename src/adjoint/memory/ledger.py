@@ -19,7 +19,7 @@ import numpy as np
 
 from adjoint.base.origins import Origin, origin, pin, unpin
 from adjoint.base.source import Location
-from adjoint.jit.pipeline import executable
+from adjoint.jit.pipeline import build_executable
 from adjoint.memory.sizes import CALL, ITEM, array_object, entry_object, size_of, tracer_object
 from adjoint.memory.workspace import GIVEN, WRITTEN, in_files, overhead, workspace
 from adjoint.ops.arrays.index import ScatterSum
@@ -221,7 +221,7 @@ class Ledger(Record):
 
     def _kept_workspace(self, op: Call) -> int:
         """The workspace of a compiled function, which stays; counted when it is first called."""
-        kernel = executable(op.program).kernel
+        kernel = build_executable(op.program).kernel
         size = 0 if kernel is None else kernel.workspace
         if size and id(op.program) not in self._kernels:
             self._kernels.add(id(op.program))

@@ -16,8 +16,7 @@ from adjoint.base.errors import ControlFlowError, TraceError
 from adjoint.base.source import describe, user_facing
 from adjoint.jit import jit
 from adjoint.jit.function import Jitted
-from adjoint.jit.pipeline import executable
-from adjoint.jit.trace import traced
+from adjoint.jit.pipeline import build_executable
 from adjoint.memory.ledger import COMPILED, OBJECTS, Answers, CountedTape, Ledger, Line
 from adjoint.memory.sizes import address, size_of
 from adjoint.memory.workspace import callbacks
@@ -215,14 +214,14 @@ def parts_of(lines: dict[Line, int]) -> tuple[Part, ...]:
 def _compiled(name: str, function: Jitted, argnums: Argnums, args: Any, kwargs: Any) -> MemoryReport:
     """The workspace and results of the machine code of value and gradient."""
     whole = jit(value_and_grad(function.function, argnums))
-    call = whole._signature.read(args, kwargs, whole._is_method)
-    way = traced(whole.function, whole._signature, call)
-    made = executable(way.program)
-    results = sum(map(size_of, way.program.output_types))
+    call = whole.read_call(args, kwargs)
+    guarded = whole.trace_call(call)
+    made = build_executable(guarded.program)
+    results = sum(map(size_of, guarded.program.output_types))
     if made.kernel is None:
         return MemoryReport(name, 0, 0, results, (), (f"It is {made.how}: its memory is not known.",), True)
     kernel = made.kernel
-    held = (*way.program.constants.values(), *made.program.constants.values(), *kernel.constants)
+    held = (*guarded.program.constants.values(), *made.program.constants.values(), *kernel.constants)
     constants = sum({address(c): c.nbytes for c in held}.values())
     parts = (
         Part("workspace of the machine code", "", kernel.workspace),
@@ -231,7 +230,7 @@ def _compiled(name: str, function: Jitted, argnums: Argnums, args: Any, kwargs: 
         Part("calls of NumPy", "", calls := callbacks(made)),
     )
     notes: list[str] = []
-    if way.expected:
+    if guarded.guards:
         notes.append("Branches depend on values: what they ask was evaluated with these arguments.")
     if any(_open(eq.op) for eq in made.program.equations):
         notes.append("A while loop keeps what the backward pass reads of every iteration: that comes on top.")

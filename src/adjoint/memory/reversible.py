@@ -25,7 +25,7 @@ from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.generators import Held
+from adjoint.transform.generators import GeneratorArguments
 
 Function = Callable[..., tree.Tree]
 
@@ -98,7 +98,7 @@ class Chain:
             for (function, _, _), own in zip(steps, given, strict=True):
                 x = function(x, *own)
             return x
-        if Held("reversible", (x, parameters)):
+        if GeneratorArguments("reversible", (x, parameters)):
             raise RuleError("reversible: a layer takes no random generator. Draw outside, and pass the numbers.")
         leaves, structure = tree.flatten(x)
         state = [plain_value(leaf, "reversible: the state") for leaf in leaves]

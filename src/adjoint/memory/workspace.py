@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.jit.pipeline import Executable, executable
+from adjoint.jit.executable import Executable
+from adjoint.jit.pipeline import build_executable
 from adjoint.memory.algebra import algebra_workspace, is_algebra
 from adjoint.memory.primitives import primitive_workspace
 from adjoint.memory.sizes import EQUATION, WRITING, size_of
@@ -48,7 +49,7 @@ def workspace(op: Any, types: Sequence[ArrayType], kinds: Sequence[ArrayType], t
     if not op.is_control:
         return 0
     if isinstance(op, Call):
-        return kernel_memory(executable(op.program))
+        return kernel_memory(build_executable(op.program))
     results = sum(map(size_of, kinds))
     if isinstance(op, CheckpointedReverse):
         return _checkpointed_reverse(op, turns)

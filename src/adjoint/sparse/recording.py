@@ -24,7 +24,7 @@ from adjoint.program.trace import Tracer, concrete
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, plain_value, select
 from adjoint.transform.drivers import checked_leaf, gradient
-from adjoint.transform.generators import Held
+from adjoint.transform.generators import GeneratorArguments
 
 MARK = np.dtype("V5")  # no array of numbers has it
 IN_PARTS = "make the real and the imaginary part two arguments: lambda x, y: f(x + 1j * y), argnums=(0, 1)"
@@ -89,7 +89,7 @@ def recorded(
     given: list[Value] = [
         chosen.values[leaves[i].shape[0]] if _is_mark(leaves[i]) else plain_value(leaves[i], name) for i in moving
     ]
-    held = Held(name, (args, kwargs))
+    generators = GeneratorArguments(name, (args, kwargs))
     body = _differentiated(function, argnums, order, has_aux, holomorphic, name)
 
     def run(*flat: Value) -> list[Value]:
@@ -97,7 +97,7 @@ def recorded(
         for i, x in zip(moving, flat, strict=True):
             full[i] = x
         positional, named = tree.unflatten(structure, full)
-        held.copies((positional, named))
+        generators.copies((positional, named))
         result = body(*positional, **named)
         return [checked_leaf(leaf) for leaf in tree.leaves(result)]
 

@@ -20,7 +20,7 @@ from adjoint.program.record import RecordTracer, is_constant
 from adjoint.program.trace import Trace, Tracer
 from adjoint.program.types import Value, check_supported
 from adjoint.transform.capture import explain_lock
-from adjoint.transform.generators import Held, leaves_of
+from adjoint.transform.generators import GeneratorArguments, leaves_of
 
 Argnums: TypeAlias = int | str | Sequence[int | str]
 Side: TypeAlias = Literal["left", "right"] | None
@@ -181,11 +181,11 @@ def select(
                 )
             )
 
-    held = Held(transformation, chosen, structure)
+    generators = GeneratorArguments(transformation, chosen, structure)
 
     def call(new: Sequence[Value]) -> Any:
         trees = tree.unflatten(structure, new)
-        copies = held.copies(trees)
+        copies = generators.copies(trees)
         positional, named = list(args), dict(kwargs)
         for key, made in zip(keys, trees, strict=True):
             if isinstance(key, int):
@@ -193,7 +193,7 @@ def select(
             else:
                 named[key] = made
         result = function(*positional, **named)
-        held.hand_back(leaves_of(copies))
+        generators.write_back(leaves_of(copies))
         return result
 
     return Selection(values, active, structure, call, single, naming)

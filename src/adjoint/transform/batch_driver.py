@@ -27,7 +27,7 @@ from adjoint.transform.arguments import run
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.batch_branches import OtherQuestion, Paths
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.guards import GuardedRecord
+from adjoint.transform.guards import GuardingTrace
 from adjoint.transform.nonfinite import lifted, watching
 
 Function = Callable[[Sequence[Value]], Any]
@@ -134,7 +134,7 @@ def _compiling(value: Value) -> Any:
     """The trace of a function that is being compiled, if the value belongs to it, at the bottom."""
     while isinstance(value, Tracer):
         if isinstance(value, RecordTracer):
-            return value._trace if isinstance(value._trace, GuardedRecord) else None
+            return value._trace if isinstance(value._trace, GuardingTrace) else None
         value = value._value
     return None
 

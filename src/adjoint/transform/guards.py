@@ -32,7 +32,7 @@ from adjoint.program.types import ArrayType, Value, type_of
 FLOAT = np.dtype(np.float64)
 
 
-class Asked(BaseException):
+class ValueRequested(BaseException):
     """Python asked where there is no answer. Not an Exception: the user's `except` must not catch it."""
 
 
@@ -52,14 +52,14 @@ def layout_of(value: Value) -> Strides | None:
     return None if strides is None else canonical(type_of(value), strides)
 
 
-class GuardedRecord(Record):
+class GuardingTrace(Record):
     """A symbolic record that can be asked, while the arguments of the call are known."""
 
     title = "jit"
 
     def __init__(self, *, answers: bool = True) -> None:
         super().__init__(purpose="a compiled function")
-        self.answers = answers  # without: raise `Asked`
+        self.answers = answers  # without: raise `ValueRequested`
         self.inputs: list[RecordTracer] = []
         self.asks_layouts = False  # whether what was recorded depends on how the arguments lie in memory
         self._outside: set[Var] = set()  # the inputs that are no arguments of the function
@@ -71,7 +71,7 @@ class GuardedRecord(Record):
         self._counts: set[Atom] = set()  # Python numbers that are made of Python's ints
         self._asked: dict[tuple[Var, str], Any] = {}
 
-    def given(self, kind: ArrayType, value: Value, outside: bool = False) -> RecordTracer:
+    def add_input(self, kind: ArrayType, value: Value, outside: bool = False) -> RecordTracer:
         """A new input, and its value in this call; one from `outside` is no argument, but read by the function."""
         x = self.input(kind)
         self.inputs.append(x)
@@ -151,7 +151,7 @@ class GuardedRecord(Record):
 
     def _answered(self, var: Var, question: str, answer: Callable[[Value], Any]) -> Any:
         if not self.answers:
-            raise Asked
+            raise ValueRequested
         value = self._evaluated(var)
         found = answer(value)
         if var not in self._fixed:
@@ -172,7 +172,7 @@ class GuardedRecord(Record):
                 if top in self._values:
                     waiting.pop()
                 elif top in self.captured:
-                    raise Asked
+                    raise ValueRequested
                 elif top in self.constants:
                     self._values[top] = self.constants[top]
                     self._fixed.add(top)

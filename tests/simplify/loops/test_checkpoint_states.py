@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.jit.pipeline import executable
+from adjoint.jit.pipeline import build_executable
 from adjoint.simplify import simplify
 from adjoint.simplify.loops.checkpoint_states import write_kept_states
 from tests.simplify.programs import program_of, titles
@@ -25,8 +25,8 @@ from tests.support.checkpointed_loops import (
 
 def kernel_of(compiled):
     """The machine code of a function that was called once."""
-    ((way,),) = [kind.found for kind in compiled._ways.values()]
-    kernel = executable(way.program).kernel
+    (guarded,) = compiled.guarded_programs
+    kernel = build_executable(guarded.program).kernel
     assert kernel is not None
     return kernel
 

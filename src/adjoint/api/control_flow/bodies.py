@@ -17,7 +17,7 @@ from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.generators import Held, leaves_of
+from adjoint.transform.generators import GeneratorArguments, leaves_of
 
 
 class Body:
@@ -36,19 +36,20 @@ class Body:
         structure: Any,
         types: Sequence[ArrayType],
         purpose: str,
-        held: Held,
+        generators: GeneratorArguments,
         threaded: int = 0,
     ) -> None:
         found: list[Any] = []
 
         def flat(*leaves: Value) -> list[Value]:
             given = tree.unflatten(structure, leaves)
-            copies = held.copies(given)
+            copies = generators.copies(given)
             result = call_checked(_CALLS.get(purpose, "f(*operands)"), purpose, function, *given)
             out, made = tree.flatten(result)
-            self.links = held.links(copies, result)
+            self.links = generators.links(copies, result)
             self.draws = any(
-                a is not b for a, b in zip(leaves_of(copies), leaves_of(held.copies(tree.unflatten(structure, leaves))))
+                a is not b
+                for a, b in zip(leaves_of(copies), leaves_of(generators.copies(tree.unflatten(structure, leaves))))
             )
             found.append(made)
             return [checked_leaf(leaf) for leaf in (*out, *leaves_of(copies[threaded:]))]
@@ -131,13 +132,13 @@ def captured_first(program: Program, own: int, captured: int) -> Program:
     )
 
 
-def carried(held: Held, own: int, traced: Body, last: Any) -> Any:
+def carried(generators: GeneratorArguments, own: int, traced: Body, last: Any) -> Any:
     """The last carry, where the random generators that the body passed on are the caller's own, moved on."""
-    kept = traced.links[: len(held.copies(last))]
-    for copy, link in zip(held.copies(last), kept):
+    kept = traced.links[: len(generators.copies(last))]
+    for copy, link in zip(generators.copies(last), kept):
         if link is not None and link < own:
-            held.hand_back(leaves_of([copy]), [link])
+            generators.write_back(leaves_of([copy]), [link])
     for number in set(range(own)) - set(kept):  # used up inside, and another one passed on
-        held.places[number].state.renew()
-    held.join(kept, last)
+        generators.positions[number].state.renew()
+    generators.join(kept, last)
     return last

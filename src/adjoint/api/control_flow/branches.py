@@ -21,7 +21,7 @@ from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
-from adjoint.transform.generators import Held
+from adjoint.transform.generators import GeneratorArguments
 
 
 @user_facing
@@ -86,8 +86,8 @@ def switch(index: tree.Tree, branches: Sequence[Callable[..., tree.Tree]], *oper
 def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
     values, structure = flattened(operands, f"{name}: operand")
     types = types_of(values)
-    held = Held(name, operands, structure)
-    traced = [Body(b, structure, types, f"a branch of {name}", held) for b in branches]
+    generators = GeneratorArguments(name, operands, structure)
+    traced = [Body(b, structure, types, f"a branch of {name}", generators) for b in branches]
     for other in traced[1:]:
         if other.links != traced[0].links:
             raise TreeError(
@@ -109,9 +109,9 @@ def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], ope
         start += len(t.captured)
     out = Cond(tuple(programs))(index, *values, *captured)
     n = traced[0].result.num_leaves
-    held.hand_back(out[n:])
+    generators.write_back(out[n:])
     result = tree.unflatten(traced[0].result, out[:n])
-    held.join(traced[0].links, result)
+    generators.join(traced[0].links, result)
     return result
 
 

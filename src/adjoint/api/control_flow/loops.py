@@ -33,7 +33,7 @@ from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.arguments import fresh
-from adjoint.transform.generators import Held
+from adjoint.transform.generators import GeneratorArguments
 
 Checkpoint: TypeAlias = int | str | Plan | Disk | Invertible | None
 MOST_LISTED = 1 << 20  # numbers of iterations that stand in an array; beyond, they are counted
@@ -93,8 +93,8 @@ def _scan(
         return report_progress(progress, turns, body, lambda step: _scan(name, step, *rest))
     structure = tree.structure((tree.unflatten(carry_structure, carry), tree.unflatten(xs_structure, arrays)))
     types, kinds = types_of(carry), [inner(t) for t in types_of(arrays)]
-    held, own = Held(name, (init, xs)), len(Held(name, init).places)
-    traced = Body(body, structure, [*types, *kinds], f"the body of {name}", held, own)
+    generators, own = GeneratorArguments(name, (init, xs)), len(GeneratorArguments(name, init).positions)
+    traced = Body(body, structure, [*types, *kinds], f"the body of {name}", generators, own)
     n = len(carry)
     try:
         out_carry, out_ys = _pair_structure(traced.result)
@@ -111,7 +111,9 @@ def _scan(
     if isinstance(checkpoint, Invertible):
         inverse = None
         if checkpoint.inverse is not None:
-            inverse = Body(checkpoint.inverse, structure, [*types, *kinds], "the inverse of a body", Held(name, ()))
+            inverse = Body(
+                checkpoint.inverse, structure, [*types, *kinds], "the inverse of a body", GeneratorArguments(name, ())
+            )
             check_carry(f"{name}: the inverse", carry_structure, types, inverse.result, inverse.program.output_types)
             constants += inverse.captured
         program, plan = attach_inverse(program, n, len(arrays), None if inverse is None else inverse.program)
@@ -120,8 +122,8 @@ def _scan(
     out = Scan(program, len(constants), n, turns, reverse, plan)(*constants, *carry, *arrays)
     out = fresh(out, [*carry, *arrays])
     m = n + out_ys.num_leaves
-    held.hand_back(out[m:], range(own, len(held.places)))
-    return carried(held, own, traced, tree.unflatten(carry_structure, out[:n])), tree.unflatten(out_ys, out[n:m])
+    generators.write_back(out[m:], range(own, len(generators.positions)))
+    return carried(generators, own, traced, tree.unflatten(carry_structure, out[:n])), tree.unflatten(out_ys, out[n:m])
 
 
 def _pair_structure(structure: Any) -> tuple[Any, Any]:
@@ -167,13 +169,13 @@ def _while(
     carry, structure = flattened(init, f"{name}: init")
     types = types_of(carry)
     single = tree.structure((tree.unflatten(structure, carry),))
-    held = Held(name, init, structure)
-    test = Body(condition, single, types, f"the condition of {name}", held, len(held.places))
+    generators = GeneratorArguments(name, init, structure)
+    test = Body(condition, single, types, f"the condition of {name}", generators, len(generators.positions))
     if test.draws:
         raise TraceError(
             f"{name}: the condition drew random numbers. Draw them in the body, and carry what the condition needs."
         )
-    turn = Body(body, single, types, f"the body of {name}", held, len(held.places))
+    turn = Body(body, single, types, f"the body of {name}", generators, len(generators.positions))
     if len(test.program.outputs) != 1 or test.program.output_types[0].shape != ():
         raise ShapeError(
             f"{name}: the condition must return one truth value; it returned "
@@ -189,7 +191,7 @@ def _while(
         plan_of(checkpoint, False, name),
     )
     last = tree.unflatten(structure, fresh(loop(*test.captured, *turn.captured, *carry), carry))
-    return carried(held, len(held.places), turn, last)
+    return carried(generators, len(generators.positions), turn, last)
 
 
 @user_facing

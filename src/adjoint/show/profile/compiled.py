@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.jit.function import Jitted
-from adjoint.jit.pipeline import executable
+from adjoint.jit.pipeline import build_executable
 from adjoint.show.profile.timing import Site, least, timed
 from adjoint.simplify.costs import cost
 from adjoint.transform.lines import Lining, lined
@@ -49,13 +49,13 @@ def compiled_profile(
     value_seconds = least(lambda: value(*args, **kwargs), seconds)
     spent = least(lambda: whole(*args, **kwargs), seconds)
     report = whole.report()
-    ways = [way for kind in whole._ways.values() for way in kind.found]
-    if not ways or not report.specializations:
+    programs = whole.guarded_programs
+    if not programs or not report.specializations:
         reasons = "; ".join(report.eager_reasons) or "unknown reasons"
         return CompiledProfile(value_seconds, spent, first, f"plain Python: {reasons}", (), (), (), 0.0)
     one = report.specializations[-1]
-    values = whole._signature.read(tuple(args), kwargs, whole._is_method).values
-    sites, measured = shared_out(executable(ways[0].program).program, values, spent)
+    values = whole.read_call(tuple(args), kwargs).values
+    sites, measured = shared_out(build_executable(programs[-1].program).program, values, spent)
     return CompiledProfile(
         value_seconds, spent, first, one.how, tuple(one.kernels), tuple(one.callbacks), sites, measured
     )

@@ -15,7 +15,7 @@ from adjoint.jit.facts import Same
 EMPTY = object()
 
 
-class Read(NamedTuple):
+class Capture(NamedTuple):
     """One thing that a function reads: where, and how it is called in messages."""
 
     owner: Any  # the function, the cell, or the module
@@ -55,7 +55,7 @@ class Part(NamedTuple):
     """One function: what it reads itself, what it is made of, and the names that it writes."""
 
     function: Any
-    reads: list[Read]
+    reads: list[Capture]
     inside: list[Any]
     stored: frozenset[Any]
     attributes: frozenset[str]  # names that it may read of a module
@@ -73,7 +73,7 @@ def form_of(function: Any) -> Hashable:
 
 def part_of(function: Any) -> Part:
     """What a function reads."""
-    reads: list[Read] = []
+    reads: list[Capture] = []
     inside: list[Any] = []
     stored: set[Any] = set()
     attributes: frozenset[str] = frozenset()
@@ -81,7 +81,7 @@ def part_of(function: Any) -> Part:
         inside = [function.__func__]
     elif isinstance(function, functools.partial):
         keys = [*range(len(function.args)), *function.keywords]
-        reads = [Read(function, "argument", k, f"argument {k}" if isinstance(k, int) else k) for k in keys]
+        reads = [Capture(function, "argument", k, f"argument {k}" if isinstance(k, int) else k) for k in keys]
         inside = [function.func]
     elif isinstance(function, FunctionType):
         code = function.__code__
@@ -89,14 +89,14 @@ def part_of(function: Any) -> Part:
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             if name in _stored(code, "STORE_DEREF", "DELETE_DEREF"):
                 stored.add((id(cell), "cell"))
-            reads.append(Read(cell, "cell", name, name))
+            reads.append(Capture(cell, "cell", name, name))
         written, names = _stored(code, "STORE_GLOBAL", "DELETE_GLOBAL"), function.__globals__
         stored |= {(id(names), name) for name in written}
         for name in _global_names(code):
             if name in names or not hasattr(builtins, name):
-                reads.append(Read(function, "global", name, name))
-        reads += [Read(function, "default", i, f"default {i}") for i in range(len(function.__defaults__ or ()))]
-        reads += [Read(function, "keyword", name, name) for name in function.__kwdefaults__ or ()]
+                reads.append(Capture(function, "global", name, name))
+        reads += [Capture(function, "default", i, f"default {i}") for i in range(len(function.__defaults__ or ()))]
+        reads += [Capture(function, "keyword", name, name) for name in function.__kwdefaults__ or ()]
     elif is_transformed(function):  # a transformed function reads what the one inside it reads
         inside = [function.function]
     elif not isinstance(function, type):
@@ -116,10 +116,10 @@ def own_call(function: Any) -> Any:
     return inspect.getattr_static(cls, "__call__", None)
 
 
-def attribute_reads(module: ModuleType, attributes: frozenset[str]) -> list[Read]:
+def module_captures(module: ModuleType, attributes: frozenset[str]) -> list[Capture]:
     """What a function reads of a module, as far as its code has the names."""
     names = [name for name in vars(module) if name in attributes]
-    return [Read(module, "attribute", name, f"{module.__name__}.{name}") for name in names]
+    return [Capture(module, "attribute", name, f"{module.__name__}.{name}") for name in names]
 
 
 @functools.lru_cache(maxsize=1024)

@@ -1,0 +1,108 @@
+"""One way from a function to a program: all drivers that write down what a user function does go through here.
+
+record, inputs    what writes, and its input variables: `record.input(type, value)`
+bind(xs)          (function, args, kwargs) to call, with these values of the inputs
+generators        the random generators among the arguments: they are threaded through the program
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from adjoint import tree
+from adjoint.base.source import here
+from adjoint.program.freezing import without_draws
+from adjoint.program.program import Program
+from adjoint.program.record import Record, RecordTracer
+from adjoint.program.trace import Tracer, running
+from adjoint.program.types import Value
+from adjoint.transform.arguments import run
+from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.generators import GeneratorArguments, leaves_of
+
+__all__ = ["NO_GENERATORS", "RecordedFunction", "bind_leaves", "record_function"]
+
+Bind: TypeAlias = Callable[[Sequence[Value]], tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]]
+NO_GENERATORS = GeneratorArguments("record_function", ())
+
+
+@dataclass(frozen=True)
+class RecordedFunction:
+    """What a function does: its outputs are the leaves of the result, then those of the random generators."""
+
+    program: Program
+    structure: Any  # of the result
+    leaves: list[Value]  # the outputs as they were recorded
+    constants: dict[int, Any]  # the leaves of the result that are no outputs, by number
+    captured: list[Tracer]  # values of outer traces that the function closes over: the last inputs of the program
+    arguments: list[RecordTracer]  # the inputs as the function has left them: it may have assigned to them
+    links: list[int | None]  # which random generators in the result are arguments
+    draws: bool  # whether it drew from a random generator among the arguments
+
+
+def bind_leaves(function: Callable[..., Any], leaves: Sequence[Any], structure: Any, numbers: Sequence[int]) -> Bind:
+    """Call a function with (args, kwargs) of these leaves, those of these numbers replaced by the inputs."""
+
+    def bind(inputs: Sequence[Value]) -> tuple[Callable[..., Any], Sequence[Any], dict[str, Any]]:
+        full = list(leaves)
+        for number, value in zip(numbers, inputs, strict=True):
+            full[number] = value
+        return function, *tree.unflatten(structure, full)
+
+    return bind
+
+
+def record_function(
+    function: Callable[..., Any],
+    bind: Bind,
+    record: Record,
+    inputs: Sequence[RecordTracer],
+    generators: GeneratorArguments = NO_GENERATORS,
+    *,
+    carried: int = 0,
+    is_output: Callable[[Any], bool] | None = None,
+    may_draw: bool = False,
+    staged: bool = False,
+) -> RecordedFunction:
+    """Run a function on the inputs of a record, and write down what it does.
+
+    The first `carried` random generators are passed on in the result, so they are not threaded beside it. Leaves of the
+    result that are not `is_output` are constants; None: all are outputs. Draws from generators that are no arguments
+    are refused unless the function `may_draw`, since the program would repeat them. `staged`: what is computed from
+    outer values alone is part of the program, too.
+    """
+    copies: list[Any] = []
+    before: list[Value] = []
+    arguments = [x.snapshot() for x in inputs]  # they may be assigned to inside
+
+    def call() -> Any:
+        bound, args, kwargs = bind(arguments)
+        copies.extend(generators.copies((args, kwargs)))
+        before.extend(leaves_of(copies))
+        return bound(*args, **kwargs)
+
+    with (
+        nullcontext() if may_draw else without_draws(function, record.purpose),
+        running(record),
+        record.staging() if staged else nullcontext(),
+    ):
+        record.started = here()
+        result = run(record, call)
+        leaves, structure = tree.flatten(result)
+        constants = {i: leaf for i, leaf in enumerate(leaves) if is_output is not None and not is_output(leaf)}
+        computed = [leaf for i, leaf in enumerate(leaves) if i not in constants]
+        outputs = [checked_leaf(leaf) for leaf in (*computed, *leaves_of(copies[carried:]))]
+        program, captured = record.program(inputs, outputs)
+    return RecordedFunction(
+        program,
+        structure,
+        outputs,
+        constants,
+        captured,
+        arguments,
+        generators.links(copies, result),
+        any(a is not b for a, b in zip(leaves_of(copies), before, strict=True)),
+    )
