@@ -6,18 +6,38 @@ a loop before, and numbers that differ from turn to turn.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
-from adjoint.ops.arrays.index import ScatterSet, Slice
+from adjoint.ops.arrays.index import Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Reshape, Transpose
 from adjoint.program.program import Atom, Equation, Literal, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
-from adjoint.simplify.reroll.moving_slices import Draft, MovingPlaces
+from adjoint.simplify.reroll.moving_slices import ALL, Draft, MovingPlaces
 from adjoint.simplify.reroll.repetitions import Numbered
 from adjoint.simplify.reroll.sources import Carried, Edged, Inner, Listed, Roll, Same, Source, Walked
 from adjoint.simplify.reroll.stacked_literals import stack_dtype
+
+# (primitive, draft, stack of its arguments) → the stack of its results: it only arranges elements
+STACKED_VIEWS: RuleTable[Callable[[Any, Draft, Atom], Atom]] = RuleTable("views of all iterations at once")
+
+
+@STACKED_VIEWS.rule(Slice)
+def slice_rows(op: Slice, draft: Draft, x: Atom) -> Atom:
+    return draft.write(Slice((ALL, *op.items)), x)
+
+
+@STACKED_VIEWS.rule(Transpose)
+def transpose_rows(op: Transpose, draft: Draft, x: Atom) -> Atom:
+    return draft.write(Transpose((0, *[a + 1 for a in op.axes])), x)
+
+
+@STACKED_VIEWS.rule(Reshape)
+def reshape_rows(op: Reshape, draft: Draft, x: Atom) -> Atom:
+    return draft.reshaped(x, (x.type.shape[0], *op.shape))
 
 
 class Outside(Protocol):
@@ -83,7 +103,7 @@ class Wanted:
 
     def is_walk(self, q: int) -> bool:
         """Whether an equation is a slice that moves along an array outside."""
-        return isinstance(self.equations[q].op, Slice) and bool(self.roll.places[q]) and self._is_outside(q)
+        return self.equations[q].op.is_view and bool(self.roll.places[q]) and self._is_outside(q)
 
     def _is_outside(self, q: int) -> bool:
         source = self.roll.sources[q][0]
@@ -114,13 +134,13 @@ class Wanted:
         """Whether an equation takes rows of something that is stacked already, and only arranges their elements."""
         if self.is_walk(q) or self.first.get(q, -1) in self.roll.still:
             return True
-        if self.roll.places[q] or not isinstance(self.equations[q].op, Slice | Reshape | Transpose):
+        if self.roll.places[q] or self.equations[q].op not in STACKED_VIEWS:
             return False
         return not isinstance(self.roll.sources[q][0], Same | Carried)
 
     def is_write(self, q: int) -> bool:
         places = self.roll.places[q]
-        return isinstance(self.equations[q].op, ScatterSet) and bool(places) and places[0].distinct
+        return self.equations[q].op.overwrites and bool(places) and places[0].distinct
 
     def ordered(self, places: MovingPlaces) -> MovingPlaces:
         return places.part(slice(None, None, -1)) if self.roll.reverse else places
@@ -144,14 +164,7 @@ class Wanted:
             assert x is not None
             made = self.ordered(self.roll.places[q][0]).read(draft, x)
         else:
-            x, op = self.array(eq, 0, source), eq.op
-            if isinstance(op, Slice):
-                made = draft.write(Slice(((None, None, None), *op.items)), x)
-            elif isinstance(op, Transpose):
-                made = draft.write(Transpose((0, *[a + 1 for a in op.axes])), x)
-            else:
-                assert isinstance(op, Reshape)
-                made = draft.reshaped(x, (self.turns, *op.shape))
+            made = STACKED_VIEWS[eq.op](eq.op, draft, self.array(eq, 0, source))
         self.arrays[k] = made
         return made
 

@@ -10,14 +10,12 @@ from itertools import chain
 
 import numpy as np
 
-from adjoint.ops.arrays.index import ScatterSet, Slice
-from adjoint.ops.arrays.rearrange import Reshape, Transpose
+from adjoint.simplify.reroll.arrays import STACKED_VIEWS
 from adjoint.simplify.reroll.repetitions import Numbered, Run, Whole, runs
 from adjoint.simplify.reroll.sources import Roll, Rolls, Turns, Unknown
 
 MULTIPLES = range(2, 9)  # how many periods one turn may have, where equal equations read different things by turns
 ATTEMPTS = 6
-ARRANGING = {Slice, Reshape, Transpose, ScatterSet}
 
 Stretch = tuple[int, int, int]  # start, stop, period
 
@@ -29,7 +27,7 @@ class Search:
         self.numbers, self.fewest, self.least = numbers, fewest, least
         self.rolls = Rolls()
         # a run that only arranges elements goes away altogether, so it need not be long
-        arranges = [eq.op.__class__ in ARRANGING for eq in numbers.program.equations]
+        arranges = [eq.op.overwrites or eq.op in STACKED_VIEWS for eq in numbers.program.equations]
         self._works = np.concatenate([[0], np.cumsum(~np.array(arranges, bool))])
 
     def found(self) -> Rolls:

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.ops.arrays.index import ScatterSum
-from adjoint.ops.arrays.rearrange import Concatenate
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.types import ArrayType, Value
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.loops.store_forwarding import forward_rows
 from adjoint.simplify.reroll.candidates import rolls_of
-from adjoint.simplify.reroll.gather import joined, summed
+from adjoint.simplify.reroll.gather import GATHERED
 from adjoint.simplify.reroll.moving_slices import Draft
 from adjoint.simplify.reroll.peeling import completed
 from adjoint.simplify.reroll.repetitions import Numbered, numbered
@@ -135,10 +133,10 @@ class _Rewriting:
         for position in range(stop - 1, start - 1, -1):
             eq = numbers.program.equations[position]
             reads = numbers.reads[numbers.first_read[position] : numbers.first_read[position + 1]].tolist()
-            if len(reads) >= self.fewest and isinstance(eq.op, Concatenate | ScatterSum):
+            gather = GATHERED.get(eq.op) if len(reads) >= self.fewest else None
+            if gather is not None:
                 draft = Draft(eq)
-                collect = joined if isinstance(eq.op, Concatenate) else summed
-                z = collect(self, eq, reads, draft, self.fewest)
+                z = gather(eq.op, self, eq, reads, draft, self.fewest)
                 if z is not None:
                     self._aliases[eq.outputs[0]] = z
                     self._constants.update(draft.constants)

@@ -6,7 +6,7 @@ one go only where this leaves at every element the order as it was.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.arrays.rearrange import Broadcast, Concatenate
 from adjoint.program.program import Atom, Equation
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
 from adjoint.simplify.reroll.arrays import Wanted
 from adjoint.simplify.reroll.moving_slices import Draft, MovingPlaces
@@ -72,10 +73,18 @@ def _rows(outside: Outside, draft: Draft, group: Sequence[Part]) -> Atom:
     return draft.sliced(outside.loop(roll).stack(group[0].made), first, second - first, len(group))
 
 
-def joined(outside: Outside, eq: Equation, numbers: Sequence[int], draft: Draft, fewest: int) -> Atom | None:
+# (primitive, program around, equation, operands, draft, fewest iterations) → its result from stacks, or None
+GATHERED: RuleTable[Callable[[Any, Outside, Equation, Sequence[int], Draft, int], Atom | None]] = RuleTable(
+    "results of all iterations"
+)
+
+
+@GATHERED.rule(Concatenate)
+def join_stretches(
+    op: Concatenate, outside: Outside, eq: Equation, numbers: Sequence[int], draft: Draft, fewest: int
+) -> Atom | None:
     """A concatenation with each stretch of results as one operand; None where there is none."""
-    assert isinstance(eq.op, Concatenate)
-    axis = eq.op.axis
+    axis = op.axis
     groups = _stretches(parts_of(outside, numbers), fewest)
     if all(len(g) == 1 for g in groups):
         return None
@@ -89,13 +98,14 @@ def joined(outside: Outside, eq: Equation, numbers: Sequence[int], draft: Draft,
         operands.append(draft.reshaped(rows, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])))
     if len(operands) == 1 and operands[0].type == eq.outputs[0].type:
         return operands[0]
-    return draft.write(eq.op, *operands)
+    return draft.write(op, *operands)
 
 
-def summed(outside: Outside, eq: Equation, numbers: Sequence[int], draft: Draft, fewest: int) -> Atom | None:
+@GATHERED.rule(ScatterSum)
+def sum_groups(
+    op: ScatterSum, outside: Outside, eq: Equation, numbers: Sequence[int], draft: Draft, fewest: int
+) -> Atom | None:
     """A ScatterSum with parts of one kind together; None where there is nothing to gain."""
-    op = eq.op
-    assert isinstance(op, ScatterSum)
     count = len(op.keys)
     if len(numbers) != count:  # keys with index arrays
         return None

@@ -7,19 +7,33 @@ their writes; anything else is a gather, with index arrays that are known now.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from adjoint.ops.arrays.index import Gather, Key, Slice
+from adjoint.ops.arrays.index import Gather, Key, ScatterSet, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import Value, type_of
 
 ALL = (None, None, None)
+
+# (primitive, equation) → (its keys, the shape of the array that they index)
+INDEXED: RuleTable[Callable[[Any, Equation], tuple[tuple[Key, ...], tuple[Any, ...]]]] = RuleTable("keys that move")
+
+
+@INDEXED.rule(Slice, ScatterSet)
+def index_first(op: Slice | ScatterSet, eq: Equation) -> tuple[tuple[Key, ...], tuple[Any, ...]]:
+    return (op.key(),), eq.inputs[0].type.shape
+
+
+@INDEXED.rule(ScatterSum)
+def index_parts(op: ScatterSum, eq: Equation) -> tuple[tuple[Key, ...], tuple[Any, ...]]:
+    return op.keys, op.shape
 
 
 @dataclass

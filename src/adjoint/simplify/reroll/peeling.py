@@ -23,9 +23,10 @@ from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.elementwise.pointwise import MaskedProduct, ProductUfunc
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType, Value
 from adjoint.simplify.reroll.candidates import crossings
-from adjoint.simplify.reroll.moving_slices import MovingPlaces
+from adjoint.simplify.reroll.moving_slices import INDEXED, MovingPlaces
 from adjoint.simplify.reroll.repetitions import Numbered, Run
 from adjoint.simplify.reroll.sources import (
     Carried,
@@ -45,7 +46,8 @@ SHARE = 0.5  # of a turn must be there
 TRIED = 64  # places where a turn might begin as well
 ENOUGH = 4  # turns that show what a turn reads
 # What may be computed though nobody reads it: it takes no time to speak of beside the other turns, and cannot fail.
-HARMLESS = (Reshape, Transpose, Broadcast, Slice, Sum, MatMul, MaskedProduct, ProductUfunc)
+HARMLESS: RuleTable[bool] = RuleTable("harmless operations")
+HARMLESS.update(dict.fromkeys((Reshape, Transpose, Broadcast, Slice, Sum, MatMul, MaskedProduct, ProductUfunc), True))
 
 
 def completed(numbers: Numbered, rolls: Rolls) -> Program | None:
@@ -302,7 +304,7 @@ class _Last(_Turn):
                     return False
                 replaced[position, i] = wanted
         for i, places in enumerate(roll.places[q]):
-            keys: Any = eq.op.keys if hasattr(eq.op, "keys") else (eq.op.key(),)  # type: ignore[attr-defined]
+            keys, _ = INDEXED[eq.op](eq.op, eq)
             found = MovingPlaces.of([keys[i]], places.shape)
             step = places.positions[-1] - places.positions[-2]
             if found is None or np.any(found.positions[0] != places.positions[-1] + step):
@@ -325,7 +327,7 @@ class _Last(_Turn):
     def _put_in(self, q: int, eq: Equation, position: int) -> bool:
         """Put in an equation that is missing, if it is harmless and its operands are there."""
         op = eq.op
-        if not (eq.quiet and (op is add or isinstance(op, HARMLESS))) or self.roll.places[q]:
+        if not (eq.quiet and (op is add or op in HARMLESS)) or self.roll.places[q]:
             return False
         operands = [self._operand(s) for s in self.roll.sources[q]]
         if any(a is None for a in operands):

@@ -9,6 +9,7 @@ run of period p ≤ w/2 every word last occurred p places before, and nowhere ne
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from adjoint.ops.arrays.index import Key, ScatterSet, ScatterSum, Slice
 from adjoint.ops.control.guards import Expect
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.rule_table import RuleTable
 
 Whole = np.ndarray[Any, np.dtype[np.int64]]
 LARGEST_COMPARED = 1 << 12  # elements of a constant that is known by its value
@@ -130,7 +132,7 @@ class _Operations:
     def token(self, op: Op) -> int:
         found = self._by_identity.get(id(op))
         if found is None:
-            key: Any = self._key(op)
+            key: Any = SAME_AS[op](op, len(self._by_value))
             try:
                 found = self._by_value.setdefault(key, len(self._by_value))
             except TypeError:  # a parameter that does not hash: equal to itself alone
@@ -138,16 +140,30 @@ class _Operations:
             self._by_identity[id(op)] = found
         return found
 
-    def _key(self, op: Op) -> Any:
-        kind: Any = op.__class__
-        parts: Any = op
-        if kind is Slice or kind is ScatterSet:
-            return (kind, _form(parts.key()))
-        if kind is ScatterSum:
-            return (kind, parts.shape, parts.dtype, tuple(map(_form, parts.keys)))
-        if kind is Expect:  # guards are counted one by one
-            return (kind, len(self._by_value))
-        return op
+
+# (primitive, how many are known) → equal for primitives that count as the same
+SAME_AS: RuleTable[Callable[[Any, int], Any]] = RuleTable("equal but for positions")
+
+
+@SAME_AS.rule(Op)
+def itself(op: Op, known: int) -> Any:
+    return op
+
+
+@SAME_AS.rule(Slice, ScatterSet)
+def one_form(op: Slice | ScatterSet, known: int) -> Any:
+    return type(op), _form(op.key())
+
+
+@SAME_AS.rule(ScatterSum)
+def forms(op: ScatterSum, known: int) -> Any:
+    return type(op), op.shape, op.dtype, tuple(map(_form, op.keys))
+
+
+@SAME_AS.rule(Expect)
+def guard(op: Expect, known: int) -> Any:
+    """Guards are counted one by one."""
+    return type(op), known
 
 
 def _form(key: Key) -> Any:

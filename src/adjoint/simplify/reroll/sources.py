@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adjoint.ops.arrays.index import ScatterSet, ScatterSum, Slice
 from adjoint.program.types import is_whole
 from adjoint.simplify.dead_code import acts
-from adjoint.simplify.reroll.moving_slices import MovingPlaces
+from adjoint.simplify.reroll.moving_slices import INDEXED, MovingPlaces
 from adjoint.simplify.reroll.repetitions import Numbered, Run, Whole
 from adjoint.simplify.reroll.stacked_literals import stack_dtype
 
@@ -198,14 +197,13 @@ class Turns:
         start, period, turns = self.run
         for q, eq in enumerate(self.equations):
             found.append([])
-            if isinstance(eq.op, Slice | ScatterSet | ScatterSum):
+            if eq.op in INDEXED:
                 column = self.numbers.program.equations[start + q : start + period * turns : period]
-                ops: list[Any] = [e.op for e in column]
-                if all(op is eq.op or op == eq.op for op in ops):
+                if all(e.op is eq.op or e.op == eq.op for e in column):
                     continue
-                shape = eq.op.shape if isinstance(eq.op, ScatterSum) else eq.inputs[0].type.shape
-                columns = [op.keys if isinstance(op, ScatterSum) else (op.key(),) for op in ops]
-                for keys in zip(*columns, strict=True):
+                indexed = [INDEXED[e.op](e.op, e) for e in column]
+                shape = indexed[0][1]
+                for keys in zip(*[keys for keys, _ in indexed], strict=True):
                     places = MovingPlaces.of(keys, shape)
                     if places is None:  # index arrays, which are read as operands
                         raise Unknown

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.ops.arrays.index import ScatterSet
 from adjoint.ops.effects import Callback, Check, Print
-from adjoint.program.program import Equation
+from adjoint.ops.elementwise.pointwise import Pointwise
+from adjoint.program.program import Atom, Equation
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import promotion_token
 from adjoint.simplify.reroll.repetitions import Numbered
 
@@ -23,22 +25,40 @@ def stack_dtype(numbers: Numbered, eq: Equation, slot: int, listed: Sequence[int
     kind = eq.inputs[slot].type
     if not kind.weak:
         return kind.dtype
-    op: Any = eq.op
-    types = [a.type for a in eq.inputs]
-    if isinstance(op, ScatterSet) and slot == 1:
-        return types[0].dtype
-    if isinstance(op, Callback) or (isinstance(op, Print | Check) and "!" not in op.label):
-        return kind.dtype  # printed, a number is the same of either kind
-    ufunc = getattr(op, "ufunc", None)
-    if ufunc is None:
-        return None
-    tokens = [promotion_token(t) for t in types]
+    rule = DTYPES.get(eq.op)
+    return None if rule is None else rule(eq.op, eq, slot, [numbers.atom(n) for n in listed])
+
+
+# (primitive, equation, operand, literals) → the dtype to which the primitive converts them; None: not known
+DTYPES: RuleTable[Callable[[Any, Equation, int, list[Atom]], np.dtype[Any] | None]] = RuleTable("dtypes of literals")
+
+
+@DTYPES.rule(ScatterSet)
+def written_dtype(op: ScatterSet, eq: Equation, slot: int, literals: list[Atom]) -> np.dtype[Any] | None:
+    return eq.inputs[0].type.dtype if slot == 1 else None
+
+
+@DTYPES.rule(Callback)
+def passed_dtype(op: Callback, eq: Equation, slot: int, literals: list[Atom]) -> np.dtype[Any]:
+    return eq.inputs[slot].type.dtype
+
+
+@DTYPES.rule(Print, Check)
+def printed_dtype(op: Print | Check, eq: Equation, slot: int, literals: list[Atom]) -> np.dtype[Any] | None:
+    """Printed, a number is the same of either kind, unless its representation is asked for."""
+    return None if "!" in op.label else eq.inputs[slot].type.dtype
+
+
+@DTYPES.rule(Pointwise)
+def promoted_dtype(op: Pointwise, eq: Equation, slot: int, literals: list[Atom]) -> np.dtype[Any] | None:
+    ufunc = op.ufunc
+    tokens = [promotion_token(a.type) for a in eq.inputs]
     dtypes = ufunc.resolve_dtypes((*tokens, *[None] * ufunc.nout))
     strong = [*tokens[:slot], dtypes[slot], *tokens[slot + 1 :]]
     if ufunc.resolve_dtypes((*strong, *[None] * ufunc.nout)) != dtypes:
         return None
-    for n in listed:
-        value: Any = numbers.atom(n).value  # type: ignore[union-attr]
+    for literal in literals:
+        value: Any = literal.value  # type: ignore[union-attr]
         if dtypes[slot].kind in "iu" and not _fits(value, dtypes[slot]):
             return None
     return dtypes[slot]

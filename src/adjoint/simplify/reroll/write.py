@@ -8,16 +8,18 @@ one write behind the loop.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from adjoint.ops.arrays.index import ScatterSet, ScatterSum, Slice
+from adjoint.ops.arrays.index import Key, ScatterSet, ScatterSum, Slice
 from adjoint.ops.arrays.rearrange import Broadcast
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
 from adjoint.simplify.dead_code import acts
 from adjoint.simplify.reroll.arrays import Wanted
@@ -236,34 +238,25 @@ class Loop(Wanted):
         inputs = [self._read(body, q, i, source) for i, source in enumerate(self.roll.sources[q])]
         body.draft.like = eq
         if places:
-            z = self._moving(body, eq, q, inputs)
-            body.results[self.first[q]] = z
+            body.results[self.first[q]] = MOVING[eq.op](eq.op, self, body, q, inputs)
             return
         outputs = tuple(Var(v.type) for v in eq.outputs)
         body.draft.append(eq.op, tuple(inputs), outputs)
         for j, v in enumerate(outputs):
             body.results[self.first[q] + j] = v
 
-    def _moving(self, body: _Body, eq: Equation, q: int, inputs: list[Atom]) -> Atom:
-        """A slice whose place depends on the turn: by index arrays, a row of them in each turn."""
-        places, op, draft = self.roll.places[q], eq.op, body.draft
-        if isinstance(op, Slice):
-            return places[0].read_one(draft, inputs[0], self._index_rows(body, q, 0, places[0].moving))
-        assert isinstance(op, ScatterSet | ScatterSum)
-        before = 1 if isinstance(op, ScatterSet) else 0  # inputs that stand before the parts
-        keys = list(op.keys if isinstance(op, ScatterSum) else (op.key(),))
+    def moving_keys(self, body: _Body, q: int, keys: Sequence[Key], parts: list[Atom]) -> tuple[list[Key], list[Atom]]:
+        """Keys by index arrays, and what is written as they take it, with the index arrays behind."""
         indices: list[Atom] = []
-        parts = inputs[before : before + len(keys)]
-        for number, p in enumerate(places):
+        keys, parts = list(keys), parts[: len(keys)]
+        for number, p in enumerate(self.roll.places[q]):
             if p.moving:  # all others stay as they are
-                indices += self._index_rows(body, q, number, p.front)
+                indices += self.index_rows(body, q, number, p.front)
                 keys[number] = ("gather", len(p.front))
-                parts[number] = p.written_one(draft, parts[number])
-        if isinstance(op, ScatterSet):
-            return draft.write(ScatterSet(keys[0]), inputs[0], *parts, *indices)
-        return draft.write(ScatterSum(op.shape, op.dtype, tuple(keys)), *parts, *indices)
+                parts[number] = p.written_one(body.draft, parts[number])
+        return keys, [*parts, *indices]
 
-    def _index_rows(self, body: _Body, q: int, number: int, axes: Any) -> list[Atom]:
+    def index_rows(self, body: _Body, q: int, number: int, axes: Any) -> list[Atom]:
         places = self.roll.places[q][number]
         rows: list[Atom] = []
         for axis, array in zip(axes, self.ordered(places).indices(axes), strict=True):
@@ -319,3 +312,26 @@ class Loop(Wanted):
             return self.outside.atom(number)
         kind = self.kind(carried.made)
         return Literal(kind.dtype.type(0)) if not kind.shape else self.before.constant(kind.zeros())
+
+
+# (primitive, loop, body, its number in the body, inputs) → its result, where the position depends on the iteration: by
+# index arrays, a row of them in each iteration
+MOVING: RuleTable[Callable[[Any, Loop, _Body, int, list[Atom]], Atom]] = RuleTable("slices that move")
+
+
+@MOVING.rule(Slice)
+def read_moving(op: Slice, loop: Loop, body: _Body, q: int, inputs: list[Atom]) -> Atom:
+    (places,) = loop.roll.places[q]
+    return places.read_one(body.draft, inputs[0], loop.index_rows(body, q, 0, places.moving))
+
+
+@MOVING.rule(ScatterSet)
+def write_moving(op: ScatterSet, loop: Loop, body: _Body, q: int, inputs: list[Atom]) -> Atom:
+    (key,), values = loop.moving_keys(body, q, [op.key()], inputs[1:])
+    return body.draft.write(ScatterSet(key), inputs[0], *values)
+
+
+@MOVING.rule(ScatterSum)
+def add_moving(op: ScatterSum, loop: Loop, body: _Body, q: int, inputs: list[Atom]) -> Atom:
+    keys, values = loop.moving_keys(body, q, op.keys, inputs)
+    return body.draft.write(ScatterSum(op.shape, op.dtype, tuple(keys)), *values)
