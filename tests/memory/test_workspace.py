@@ -12,6 +12,10 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import extend
+from adjoint.memory.workspace import program_peak
+from adjoint.ops.linalg.eigenvalues import FramedEig
+from adjoint.ops.linalg.spectral import FramedEigh
 from tests.memory.test_report import in_place, waves
 
 ROOT = Path(__file__).parent.parent.parent
@@ -166,3 +170,42 @@ def test_a_compiled_function_keeps_one_workspace() -> None:
     finally:
         tracemalloc.stop()
     assert held == pytest.approx([workspace], rel=0.01)
+
+
+@extend.primitive
+class Doubled(extend.Linear):
+    """z = 2 x, by way of three arrays of the same size."""
+
+    def evaluate(self, *xs):
+        return 2 * xs[0]
+
+    def result_type(self, *types):
+        return types[0]
+
+    def transpose(self, ct, xs):
+        return (2 * ct,)
+
+    def batch(self, xs, mapped, size):
+        return self(xs[0])
+
+    def workspace(self, types, results):
+        return 3 * types[0].nbytes
+
+
+def test_primitives_from_outside_state_their_workspace() -> None:
+    x = X[:60_000]
+    plain = ad.memory_report(lambda x: np.sum(2 * x))(x)
+    doubled = ad.memory_report(lambda x: np.sum(Doubled()(x)))(x)
+    assert doubled.peak - plain.peak == pytest.approx(3 * x.nbytes, rel=0.01)
+
+
+def test_factors_that_are_handed_on_are_counted_once() -> None:
+    """Vectors of equal eigenvalues follow a direction: the factors are given again, with its derivative."""
+    kind = ad.ArrayType((300, 300), np.dtype(np.float64))
+    wide, values = (ad.ArrayType(shape, np.dtype(np.complex128)) for shape in ((300, 300), (300,)))
+    for op, types in (
+        (FramedEigh(), (kind, ad.ArrayType((300,), kind.dtype), kind)),
+        (FramedEig(), (kind, values, wide)),
+    ):
+        program = ad.trace(lambda a, w, v, op=op: op(a, w, v)[1])(*types).program
+        assert program_peak(program) == 0

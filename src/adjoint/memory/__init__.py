@@ -1,6 +1,6 @@
-"""Less memory on the way back: plans for loops, their schedules, what functions keep, layers that can be undone.
+"""Less memory in the backward pass: plans for loops, their schedules, what functions keep, layers that can be undone.
 
-ad.scan(body, init, xs, checkpoint=6)                 six states at once, and turns computed again
+ad.scan(body, init, xs, checkpoint=6)                 six states at once, and iterations computed again
 ad.memory.schedule(ad.memory.Revolve(6), 64).calls    how many: 156
 ad.checkpoint(f, policy="products")                   of a function, the results of matrix products alone
 ad.memory_report(f)(x)                                how much memory value and gradient will take, by line

@@ -1,4 +1,4 @@
-"""Policies for `ad.checkpoint`: what of a function is kept for the way back."""
+"""Policies for `ad.checkpoint`: what of a function is kept for the backward pass."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from adjoint.ops.checkpointing.disk import Files
 from adjoint.ops.checkpointing.policies import AllBut, Everything, Named, Offloaded, Policy, Products
 
 
-def names(*given: str) -> Policy:
+def names(*titles: str) -> Policy:
     """Keep the values that `checkpoint_name` has given one of these names, and nothing else.
 
     ```python
@@ -14,10 +14,10 @@ def names(*given: str) -> Policy:
     ad.grad(ad.checkpoint(layer, policy=ad.memory.names("hidden")))(0.0)  # → 1.0
     ```
     """
-    return Named(given)
+    return Named(titles)
 
 
-def all_but_names(*given: str) -> Policy:
+def all_but_names(*titles: str) -> Policy:
     """Keep everything but the values that `checkpoint_name` has given one of these names.
 
     ```python
@@ -25,7 +25,7 @@ def all_but_names(*given: str) -> Policy:
     ad.grad(ad.checkpoint(layer, policy=ad.memory.all_but_names("hidden")))(0.0)  # → 1.0
     ```
     """
-    return AllBut(given)
+    return AllBut(titles)
 
 
 def offload(policy: Policy | str, directory: str | None = None) -> Policy:

@@ -17,10 +17,11 @@ from adjoint.base.source import describe, user_facing
 from adjoint.jit import jit
 from adjoint.jit.function import Jitted
 from adjoint.jit.pipeline import build_executable
-from adjoint.memory.ledger import COMPILED, OBJECTS, Answers, CountedTape, Ledger, Line
-from adjoint.memory.sizes import address, size_of
+from adjoint.memory.counted_tape import CountedTape
+from adjoint.memory.ledger import COMPILED, OBJECTS, Answers, Ledger, Line
+from adjoint.memory.sizes import address
 from adjoint.memory.workspace import callbacks
-from adjoint.ops.control.while_loop import While
+from adjoint.program.layout import is_sized
 from adjoint.program.trace import Tracer, running
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, check_argnums, select
@@ -52,14 +53,14 @@ class MemoryReport:
 
     name: str
     peak: int
-    forward: int  # when the value is there and the way back begins
+    forward: int  # when the value is there and the backward pass begins
     results: int  # value and gradients
     parts: tuple[Part, ...]  # at the peak, the largest first
     notes: tuple[str, ...] = ()
     compiled: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as plain dicts, lists, texts and numbers."""
+        """The report as plain dicts, lists, strings and numbers."""
         return dataclasses.asdict(self)
 
     def _summary(self) -> str:
@@ -108,12 +109,12 @@ def shown(nbytes: float) -> str:
 
 @user_facing
 def memory_report(function: Callable[..., tree.Tree], argnums: Argnums = 0) -> Callable[..., MemoryReport]:
-    """What `value_and_grad(function, argnums)` will take, found from types: `memory_report(f)(x)`.
+    """What `value_and_grad(function, argnums)` will take, from types: `memory_report(f)(x)`.
 
-    The function runs on types alone, forwards and backwards, and every array that would be made is counted from when it
-    is made until nobody refers to it. Where Python's branches or while loops depend on values, the function runs
-    forwards once on the arguments to know the way; the report says so. Of a compiled function (`jit(f)`) it is the
-    workspace of the machine code of its value and gradient, which is made but not run.
+    The function runs on types alone, forwards and backwards, and every array that would be allocated is counted until
+    nobody refers to it. Where Python branches or while loops depend on values, the function runs forwards once on the
+    arguments to know its path; the report says so. Of a compiled function (`jit(f)`) it is the
+    workspace of the machine code of its value and gradient, which is compiled but not run.
 
     ```python
     report = ad.memory_report(lambda x: np.sum(np.sin(x) ** 2))(np.ones(100_000))
@@ -155,33 +156,32 @@ class _Run:
     def report(self, name: str) -> MemoryReport:
         try:
             ledger = Ledger()
-            found = self.counted(ledger)
+            forward, results = self.count(ledger)
             needs_values = bool(ledger.open_sizes)
         except ControlFlowError:
-            needs_values, found, ledger = True, (0, 0), Ledger()
+            needs_values, forward, results, ledger = True, 0, 0, Ledger()
         notes: tuple[str, ...] = ()
         if needs_values:
-            ledger = Ledger(self.forwards())
-            found = self.counted(ledger)
+            ledger = Ledger(self.run_forwards())
+            forward, results = self.count(ledger)
             notes = (
                 "The function ran forwards once on these arguments: branches or loops in it depend on values. Other "
                 "values may take more or less.",
             )
-        forward, results = found
         return MemoryReport(name, ledger.peak, forward, results, parts_of(ledger.at_peak), notes)
 
-    def forwards(self) -> Answers:
+    def run_forwards(self) -> Answers:
         """The function on its values."""
         with running(Answers()) as answers:
             self.call([answers.input(t, v) for t, v in zip(self.types, self.values, strict=True)])
         return answers
 
-    def counted(self, ledger: Ledger) -> tuple[int, int]:
+    def count(self, ledger: Ledger) -> tuple[int, int]:
         """Run forwards and backwards on types: (memory between the two, of the results)."""
         with running(ledger):
             inputs = [ledger.input(t, v) for t, v in zip(self.types, self.values, strict=True)]
             with running(CountedTape(ledger)) as tape:
-                small = all(size_of(t) <= SMALL for t in self.types)
+                small = all(t.nbytes <= SMALL for t in self.types)
                 tracers = [tape.input(x) for x in inputs]  # they live until the gradient is there
                 y = scalar_output(self.call(tracers), False, "memory_report")
                 entries, forward = tape.entries, ledger.now
@@ -189,25 +189,25 @@ class _Run:
                     seed, at = ledger.own(ArrayType((), y.dtype)), y._index
                     with tape.reading_back(), tape.reading():
                         if small and len(entries) <= SMALL_RECORD:
-                            found = sweep_small(entries, {at: seed})
+                            gradients = sweep_small(entries, {at: seed})
                         else:
                             tape.entries = []
-                            found = sweep(entries, len(inputs), {at: seed}, consume=True)
+                            gradients = sweep(entries, len(inputs), {at: seed}, consume=True)
                     ledger.settle()
-                    ledger.handed_out(found)
-                    del found
-        return forward, sum(map(size_of, self.types)) + 8
+                    ledger.hand_out(gradients)
+                    del gradients
+        return forward, sum(t.nbytes for t in self.types) + 8
 
 
 def parts_of(lines: dict[Line, int]) -> tuple[Part, ...]:
     """What lines hold, the largest first."""
-    found: dict[tuple[str, str], int] = {}
-    for (place, pulled), nbytes in lines.items():
+    totals: dict[tuple[str, str], int] = {}
+    for (location, pulled), nbytes in lines.items():
         if nbytes > 0:
-            text = OWN.get((place, pulled)) or describe(place)
-            phase = "forward" if pulled is None or place is None else "backward"
-            found[text, phase] = found.get((text, phase), 0) + nbytes
-    ordered = sorted(found.items(), key=lambda item: -item[1])
+            text = OWN.get((location, pulled)) or describe(location)
+            phase = "forward" if pulled is None or location is None else "backward"
+            totals[text, phase] = totals.get((text, phase), 0) + nbytes
+    ordered = sorted(totals.items(), key=lambda item: -item[1])
     return tuple(Part(line, phase, nbytes) for (line, phase), nbytes in ordered)
 
 
@@ -216,27 +216,23 @@ def _compiled(name: str, function: Jitted, argnums: Argnums, args: Any, kwargs: 
     whole = jit(value_and_grad(function.function, argnums))
     call = whole.read_call(args, kwargs)
     guarded = whole.trace_call(call)
-    made = build_executable(guarded.program)
-    results = sum(map(size_of, guarded.program.output_types))
-    if made.kernel is None:
-        return MemoryReport(name, 0, 0, results, (), (f"It is {made.how}: its memory is not known.",), True)
-    kernel = made.kernel
-    held = (*guarded.program.constants.values(), *made.program.constants.values(), *kernel.constants)
+    compiled = build_executable(guarded.program)
+    results = sum(t.nbytes for t in guarded.program.output_types)
+    if compiled.kernel is None:
+        return MemoryReport(name, 0, 0, results, (), (f"It is {compiled.how}: its memory is not known.",), True)
+    kernel = compiled.kernel
+    held = (*guarded.program.constants.values(), *compiled.program.constants.values(), *kernel.constants)
     constants = sum({address(c): c.nbytes for c in held}.values())
     parts = (
         Part("workspace of the machine code", "", kernel.workspace),
         Part("results", "", results),
         Part("constants", "", constants),
-        Part("calls of NumPy", "", calls := callbacks(made)),
+        Part("calls of NumPy", "", calls := callbacks(compiled)),
     )
     notes: list[str] = []
     if guarded.guards:
         notes.append("Branches depend on values: what they ask was evaluated with these arguments.")
-    if any(_open(eq.op) for eq in made.program.equations):
+    if not all(is_sized(v.type) for eq in compiled.program.equations for v in eq.outputs):
         notes.append("A while loop keeps what the backward pass reads of every iteration: that comes on top.")
     total = kernel.workspace + results + constants + calls
     return MemoryReport(name, total, 0, results, tuple(p for p in parts if p.nbytes), tuple(notes), True)
-
-
-def _open(op: Any) -> bool:
-    return isinstance(op, While) and len(op.body.outputs) > op.carries

@@ -84,18 +84,18 @@ class Chain:
         """All functions of the chain, with their inverses, and whether their derivatives are orthonormal."""
         if len(self.layers) == 1 and not isinstance(self.layers[0], Chain):
             return [(self.layers[0], self.inverse, self.orthonormal)]
-        found: list[tuple[Function, Function | None, bool]] = []
+        steps_of_layers: list[tuple[Function, Function | None, bool]] = []
         for layer in self.layers:
             steps = layer.steps if isinstance(layer, Chain) else [(layer, None, False)]
-            found += [(f, g, o or self.orthonormal) for f, g, o in steps]
-        return found
+            steps_of_layers += [(f, g, o or self.orthonormal) for f, g, o in steps]
+        return steps_of_layers
 
     @user_facing
     def __call__(self, x: tree.Tree, *parameters: tree.Tree) -> tree.Tree:
         steps = self.steps
-        given = self._given(parameters, len(steps))
+        per_layer = self._parameters_of_layers(parameters, len(steps))
         if live_trace() is None:
-            for (function, _, _), own in zip(steps, given, strict=True):
+            for (function, _, _), own in zip(steps, per_layer, strict=True):
                 x = function(x, *own)
             return x
         if GeneratorArguments("reversible", (x, parameters)):
@@ -105,7 +105,7 @@ class Chain:
         types = [type_of(v) for v in state]
         values: list[Value] = []
         layers: list[_Layer] = []
-        for (function, inverse, _), own in zip(steps, given, strict=True):
+        for (function, inverse, _), own in zip(steps, per_layer, strict=True):
             layer = _Layer(function, inverse, structure, [ArrayType(t.shape, t.dtype) for t in types], own)
             structure, types = layer.result, list(layer.program.output_types)
             values += layer.parameters
@@ -118,7 +118,7 @@ class Chain:
         )
         return tree.unflatten(structure, op(*values, *state))
 
-    def _given(self, parameters: tuple[Any, ...], count: int) -> list[tuple[Any, ...]]:
+    def _parameters_of_layers(self, parameters: tuple[Any, ...], count: int) -> list[tuple[Any, ...]]:
         """The parameters of each layer."""
         if count == 1:
             return [parameters]
@@ -152,17 +152,17 @@ class _Layer:
         n = len(values)
 
         def recorded(f: Function, structure: Any, types: list[ArrayType]) -> tuple[Program, list[Tracer], Any]:
-            found: list[Any] = []
+            structures: list[Any] = []
 
-            def flat(*given: Value) -> list[Value]:
-                out, made = tree.flatten(
-                    f(tree.unflatten(structure, given[n:]), *tree.unflatten(own_structure, given[:n]))
+            def flat(*flat_values: Value) -> list[Value]:
+                out, out_structure = tree.flatten(
+                    f(tree.unflatten(structure, flat_values[n:]), *tree.unflatten(own_structure, flat_values[:n]))
                 )
-                found.append(made)
+                structures.append(out_structure)
                 return [checked_leaf(leaf) for leaf in out]
 
             program, captured = record_program(flat, [*kinds, *types], purpose="a reversible layer")
-            return program, captured, found[0]
+            return program, captured, structures[0]
 
         program, captured, self.result = recorded(function, structure, types)
         state = len(types)
@@ -230,13 +230,13 @@ def _pair(parameters: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]
     return (p,), (q,)
 
 
-def _two(what: str, given: Any) -> tuple[Any, Any]:
+def _two(what: str, value: Any) -> tuple[Any, Any]:
     """Both of a pair."""
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        shape: Any = getattr(given, "shape", None)  # pyright: ignore[reportUnknownArgumentType]
-        found = f"a {type(given).__name__}" if shape is None else f"an array of shape {shape}"  # pyright: ignore
-        raise ShapeError(f"{what} must be a pair; got {found}.")
-    return given[0], given[1]
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        shape: Any = getattr(value, "shape", None)  # pyright: ignore[reportUnknownArgumentType]
+        description = f"a {type(value).__name__}" if shape is None else f"an array of shape {shape}"  # pyright: ignore
+        raise ShapeError(f"{what} must be a pair; got {description}.")
+    return value[0], value[1]
 
 
 def momentum(f: Function, gamma: float = 0.9) -> Chain:

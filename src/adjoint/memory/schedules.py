@@ -85,12 +85,12 @@ class Schedule:
     @property
     def repeats(self) -> list[int]:
         """How often each step is computed forwards."""
-        found = [0] * self.length
+        counts = [0] * self.length
         for a in self.actions:
             if a.kind == "advance":
                 for step in range(a.start, a.stop):
-                    found[step] += 1
-        return found
+                    counts[step] += 1
+        return counts
 
     def cost(self, costs: Sequence[float]) -> float:
         """The cost of all calls, when steps cost differently."""
@@ -172,12 +172,12 @@ def schedule(checkpoint: Plan | int | str, length: int) -> Schedule:
 def _actions(plan: Plan, length: int) -> Iterator[Action]:
     at = 0
     capacity = plan.capacity(length)
-    for slot, place in enumerate(plan.stored(length)):
-        if place > at:
-            yield Action("advance", at, place)
+    for slot, position in enumerate(plan.stored(length)):
+        if position > at:
+            yield Action("advance", at, position)
         if slot < capacity:
-            yield Action("store", place, place, slot)
-        at = place
+            yield Action("store", position, position, slot)
+        at = position
     if length - 1 > at:
         yield Action("advance", at, length - 1)
     at = length - 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import Any
 
@@ -14,7 +13,7 @@ from adjoint.transform.tape import TapeTracer
 
 # What a call of value_and_grad takes by itself: its arguments taken apart, the trace, NumPy's error state. Measured.
 CALL = 9000
-PLACE = 28  # a whole number of Python's
+INTEGER = 28  # a Python int
 ARRAY = sys.getsizeof(np.empty(())) - np.dtype(np.float64).itemsize
 AXIS = sys.getsizeof(np.empty((1,))) - sys.getsizeof(np.empty(()))
 NUMBER = sys.getsizeof(np.float64(0)) - np.dtype(np.float64).itemsize
@@ -26,18 +25,13 @@ OPERATION = 120  # one that is made for a call, with its parameters; measured
 WRITING, EQUATION = 60_000, 1500
 
 
-def size_of(kind: ArrayType) -> int:
-    """The elements; a length that is not known counts as one."""
-    return math.prod(n if isinstance(n, int) else 1 for n in kind.shape) * kind.dtype.itemsize
-
-
 def address(array: np.ndarray[Any, Any]) -> int:
     """Where the elements stand: what has the same is counted once."""
     return array.__array_interface__["data"][0]
 
 
 def array_object(kind: ArrayType) -> int:
-    """An array, or a number of NumPy's, beside its elements."""
+    """An array, or a NumPy number, beside its elements."""
     return ARRAY + AXIS * len(kind.shape) if kind.shape else NUMBER
 
 
@@ -48,16 +42,16 @@ def tracer_object(tracer: Any) -> int:
 
 
 def entry_object(entry: Any, known: set[int]) -> int:
-    """An entry of a record, with its place, and the tuples and the operation that belong to it.
+    """An entry of a record, with its position, and the tuples and the operation that belong to it.
 
     `known` are the operations of other entries.
     """
-    found = sys.getsizeof(entry) + ITEM + PLACE
-    op, places, _, xs = entry[:4]
+    size = sys.getsizeof(entry) + ITEM + INTEGER
+    op, indices, _, xs = entry[:4]
     if isinstance(op, HEAD):
-        return found
-    found += sum(sys.getsizeof(part) for part in (places, xs) if isinstance(part, tuple))
+        return size
+    size += sum(sys.getsizeof(part) for part in (indices, xs) if isinstance(part, tuple))
     if id(op) not in known:
         known.add(id(op))
-        found += OPERATION
-    return found
+        size += OPERATION
+    return size

@@ -3,93 +3,112 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.jit.executable import Executable
 from adjoint.jit.pipeline import build_executable
-from adjoint.memory.algebra import algebra_workspace, is_algebra
-from adjoint.memory.primitives import primitive_workspace
-from adjoint.memory.sizes import EQUATION, WRITING, size_of
-from adjoint.ops.checkpointing.chain import Reversible
+from adjoint.memory.sizes import EQUATION, WRITING
 from adjoint.ops.checkpointing.reverse import CheckpointedReverse
 from adjoint.ops.checkpointing.scan import CheckpointedScan, CheckpointedWhile
 from adjoint.ops.checkpointing.schedule import OnlineCheckpoints
-from adjoint.ops.control.base import Cond
+from adjoint.ops.control.base import Cond, Control
 from adjoint.ops.control.call import Call
+from adjoint.ops.control.counted_loop import CountedLoop
 from adjoint.ops.control.while_loop import While
-from adjoint.ops.custom import Attach
-from adjoint.ops.linalg.spectral import FramedEigh, FramedSVD
+from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program, Var, last_uses
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
 
-GIVEN = (Attach, FramedEigh, FramedSVD)  # their results are some of their arguments
-WRITTEN = (Reversible,)  # they are read equation by equation, so that each of them can be counted by itself
-LONGEST = 100_000  # turns of a loop whose way back is gone through
+LONGEST = 100_000  # iterations of a loop whose backward pass is gone through
+Types = Sequence[ArrayType]
+# (primitive, types of its arguments and results, iterations where a condition decides them and they are known) → bytes
+WORKSPACE: RuleTable[Callable[[Any, Types, Types, int | None], int]] = RuleTable("memory_report")
+# Which results are in files: the states that a loop keeps there.
+IN_FILES: RuleTable[Callable[[Any], range]] = RuleTable("memory_report")
+# Bytes of Python objects of a program that is written for one call: a loop, or its backward pass.
+OVERHEAD: RuleTable[Callable[[Any], int]] = RuleTable("memory_report")
 
 
-def in_files(op: Any) -> slice:
-    """Which of an operation's results are in files: the states that a loop keeps there."""
-    if not isinstance(op, CheckpointedScan | CheckpointedWhile) or op.checkpoint.disk is None:
-        return slice(0, 0)
-    first = len(op.body.outputs)
-    return slice(first, first + op.carries)
-
-
-def workspace(op: Any, types: Sequence[ArrayType], kinds: Sequence[ArrayType], turns: int | None = None) -> int:
+def workspace(op: Op, types: Types, results: Types, iterations: int | None = None) -> int:
     """Bytes that an operation on these types needs while it runs, beside its arguments and results.
 
-    `turns` of a loop that goes on as long as a condition holds, where they are known.
+    `iterations` of a loop that goes on as long as a condition holds, where they are known.
     """
-    known = primitive_workspace(op, types, kinds)
-    if known is not None:
-        return known
-    if is_algebra(op):
-        return algebra_workspace(op, types, kinds)
-    if not op.is_control:
-        return 0
-    if isinstance(op, Call):
-        return kernel_memory(build_executable(op.program))
-    results = sum(map(size_of, kinds))
-    if isinstance(op, CheckpointedReverse):
-        return _checkpointed_reverse(op, turns)
-    if isinstance(op, Cond):
-        return max(max(map(program_peak, op.branches)) - results, 0)
-    if isinstance(op, While):  # rows are listed, then stacked
-        return max(sum(map(size_of, kinds[op.carries :])), program_peak(op.body))
-    if op.is_loop:
-        return program_peak(op.body)
-    return max(max(map(program_peak, op.programs().values())) - results, 0)
+    return WORKSPACE[op](op, types, results, iterations)
 
 
-def overhead(op: Any) -> int:
-    """Bytes of Python's objects of a program that is written for one call: a loop, or its way back."""
-    if not op.is_loop and not isinstance(op, CheckpointedReverse | Cond):
-        return 0
+@WORKSPACE.rule(Op)
+def _stated(op: Op, types: Types, results: Types, iterations: int | None) -> int:
+    return int(op.workspace(types, results))
+
+
+@WORKSPACE.rule(Control)
+def _inside(op: Control, types: Types, results: Types, iterations: int | None) -> int:
+    """The largest program inside, which makes the results."""
+    return max(max(map(program_peak, op.programs().values())) - sum(t.nbytes for t in results), 0)
+
+
+@WORKSPACE.rule(Call)
+def _call(op: Call, types: Types, results: Types, iterations: int | None) -> int:
+    return kernel_memory(build_executable(op.program))
+
+
+@WORKSPACE.rule(CountedLoop)
+def _loop(op: CountedLoop, types: Types, results: Types, iterations: int | None) -> int:
+    return program_peak(op.body)
+
+
+@WORKSPACE.rule(While)
+def _while(op: While, types: Types, results: Types, iterations: int | None) -> int:
+    """Rows are listed, then stacked."""
+    return max(sum(t.nbytes for t in results[op.carries :]), program_peak(op.body))
+
+
+@IN_FILES.rule(Op)
+def _none_in_files(op: Op) -> range:
+    return range(0)
+
+
+@IN_FILES.rule(CheckpointedScan, CheckpointedWhile)
+def _states_in_files(op: CheckpointedScan | CheckpointedWhile) -> range:
+    first = len(op.body.outputs)
+    return range(0) if op.checkpoint.disk is None else range(first, first + op.carries)
+
+
+@OVERHEAD.rule(Op)
+def _no_overhead(op: Op) -> int:
+    return 0
+
+
+@OVERHEAD.rule(CountedLoop, CheckpointedReverse, Cond)
+def _program_objects(op: Control) -> int:
     return WRITING + EQUATION * sum(len(program.equations) for program in op.programs().values())
 
 
-def _checkpointed_reverse(op: CheckpointedReverse, turns: int | None) -> int:
-    """States that are not among those that the loop has kept, and a turn backwards or forwards."""
+@WORKSPACE.rule(CheckpointedReverse)
+def _reverse(op: CheckpointedReverse, types: Types, results: Types, iterations: int | None) -> int:
+    """States that are not among those that the loop has kept, and an iteration backwards or forwards."""
     loop, plan = op.loop, op.loop.checkpoint
-    state = sum(map(size_of, loop.body.input_types[loop.constants : loop.constants + loop.carries]))
+    state = sum(t.nbytes for t in loop.body.input_types[loop.constants : loop.constants + loop.carries])
     back, ahead = program_peak(op.reverse_step), program_peak(op.advancing())
     if plan.disk is not None:
         return state + max(back, ahead + state)
-    length = turns if loop.has_condition else loop.length
+    length = iterations if loop.has_condition else loop.length
     if length is None or length > LONGEST:
         return plan.capacity(length or 0) * state + max(back, ahead)
     if loop.has_condition:
         keeper = OnlineCheckpoints(plan.capacity(0))
-        for turn in range(length):
-            keeper.next(turn)
-        places = keeper.places
+        for iteration in range(length):
+            keeper.next(iteration)
+        checkpoints = keeper.places
     else:
-        places = plan.stored(length)
-    held = len({*places, length - 1})  # the state before the last turn has a row too
+        checkpoints = plan.stored(length)
+    held = len({*checkpoints, length - 1})  # the state before the last iteration has a row too
     most = fresh = 0
     stack = [False] * held  # which states are new
-    for step in plan.reversal(length, places, plan.capacity(length)) if length else ():
+    for step in plan.reversal(length, checkpoints, plan.capacity(length)) if length else ():
         if step.advance:
             most = max(most, fresh * state + ahead + (state if step.advance > 1 else 0))
             stack.append(True)
@@ -100,22 +119,22 @@ def _checkpointed_reverse(op: CheckpointedReverse, turns: int | None) -> int:
     return most
 
 
-def kernel_memory(made: Executable) -> int:
+def kernel_memory(compiled: Executable) -> int:
     """Bytes that a compiled program takes beside arguments and results; its workspace stays for later calls."""
-    if made.kernel is None:
-        return program_peak(made.program)
-    return made.kernel.workspace + callbacks(made)
+    if compiled.kernel is None:
+        return program_peak(compiled.program)
+    return compiled.kernel.workspace + callbacks(compiled)
 
 
-def callbacks(made: Executable) -> int:
+def callbacks(compiled: Executable) -> int:
     """Bytes that what machine code leaves to NumPy takes while it runs; the results then go to the workspace."""
-    found = [0]
-    calls = made.kernel.notes["callbacks"] if made.kernel is not None else ()
-    for eq in made.program.equations:
+    most = 0
+    calls = compiled.kernel.notes["callbacks"] if compiled.kernel is not None else ()
+    for eq in compiled.program.equations:
         if (eq.op.title, eq.location) in calls:
-            types, kinds = [a.type for a in eq.inputs], [v.type for v in eq.outputs]
-            found.append(sum(map(size_of, kinds)) + workspace(eq.op, types, kinds))
-    return max(found)
+            types, results = [a.type for a in eq.inputs], [v.type for v in eq.outputs]
+            most = max(most, sum(t.nbytes for t in results) + workspace(eq.op, types, results))
+    return most
 
 
 def program_peak(program: Program) -> int:
@@ -133,16 +152,16 @@ def _program_peak(program: Program) -> int:
     now = peak = 0
     for position, eq in enumerate(program.equations):
         extra = workspace(eq.op, [a.type for a in eq.inputs], [v.type for v in eq.outputs])
-        shared = eq.op.is_view or isinstance(eq.op, GIVEN)
+        shared = eq.op.is_view or eq.op.returns_arguments
         for v in eq.outputs:
             bases[v] = _bases(eq, bases) if shared else {v}
-            now += 0 if shared else size_of(v.type)
+            now += 0 if shared else v.type.nbytes
             holders.update(bases[v])
         peak = max(peak, now + extra)
         for v in last.get(position, ()):
             for base in bases.pop(v, ()):
                 holders[base] -= 1
-                now -= 0 if holders[base] else size_of(base.type)
+                now -= 0 if holders[base] else base.type.nbytes
     return peak
 
 

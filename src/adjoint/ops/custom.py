@@ -35,6 +35,7 @@ class Attach(Differential):
 
     is_movement = True
     is_marker = True
+    returns_arguments = True
 
     rule: Any
     count: int

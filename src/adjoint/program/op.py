@@ -24,6 +24,7 @@ these optional rules. `op.stated` holds the names of those that its class states
 | expand | z composed of other primitives: native code without a lowering | none |
 | layout | how z lies in memory, from how the x's lie: what is a view in NumPy depends on it | C order |
 | flops | (flops, calls of elementary functions) of one application | no model |
+| workspace | bytes that one application needs beside its arguments and results | 0 |
 | programs, unroll | the programs inside; running them step by step | none inside |
 | jvp, vmap, jet, save | a whole transformation, where element rules do not say it: control flow | by the rules above |
 | series_push | push as Taylor mode reads it | push |
@@ -79,6 +80,7 @@ class Op(ABC):
     is_view: ClassVar[bool] = False  # names elements of its first argument in another order: costs nothing
     is_movement: ClassVar[bool] = False  # moves numbers about, without arithmetic
     is_marker: ClassVar[bool] = False  # its results are its first arguments: it concerns derivatives alone
+    returns_arguments: ClassVar[bool] = False  # its results are some of its arguments themselves
     overwrites: ClassVar[bool] = False  # it is x[…] = v, whose pull can reuse the memory of the cotangent
     size_fields: ClassVar[tuple[str, ...]] = ()  # its fields that hold sizes and positions
     # what runs inside it
@@ -144,6 +146,10 @@ class Op(ABC):
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         """(flops, calls of elementary functions) of one application to such arguments and results; None: no model."""
         return (0, 0) if self.is_movement or self.is_view else None
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        """Bytes that it needs while it runs, beside its arguments and results."""
+        return 0
 
     def may_raise(self, *types: ArrayType) -> bool:
         """Whether arguments of these types may make it raise; then it does not run before it must."""
@@ -211,7 +217,7 @@ class Op(ABC):
 
 
 OPTIONAL = (
-    *("expand", "flops", "programs", "unroll", "jvp", "vmap", "jet", "save"),
+    *("expand", "flops", "workspace", "programs", "unroll", "jvp", "vmap", "jet", "save"),
     *("series_push", "pull_into", "subscript"),
 )
 

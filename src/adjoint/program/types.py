@@ -59,6 +59,11 @@ class ArrayType:
         return math.prod(self.shape)
 
     @property
+    def nbytes(self) -> int:
+        """Of the elements; a length that is not known counts as one."""
+        return math.prod(n if isinstance(n, int) else 1 for n in self.shape) * self.dtype.itemsize
+
+    @property
     def differentiable(self) -> bool:
         """Whether values of this type have tangents: real and complex floats do, integers and booleans do not."""
         return self.dtype.kind in "fc"

@@ -213,6 +213,12 @@ class ScatterSum(Linear):
         given = sum(np.size(x) for x, _ in zip(xs, self.keys, strict=False))
         return arithmetic_flops(self, xs, max(given - np.size(zs[0]), 0) if len(self.keys) > 1 else 0)
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        """Into one axis of float64 by weights: of each index where it is from zero on, and what they sum up to."""
+        if len(self.shape) != 1 or self.dtype != np.float64:
+            return 0
+        return max((t.nbytes + results[0].nbytes for t in types[len(self.keys) :] if t.shape != (1,)), default=0)
+
 
 @primitive
 class ScatterSet(Linear):

@@ -152,6 +152,9 @@ class Concatenate(Linear):
     def may_raise(self, *types: ArrayType) -> bool:
         return False
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return 24 * len(types)  # a list of them, and two of what is known of each
+
 
 @primitive
 class Pad(Linear):

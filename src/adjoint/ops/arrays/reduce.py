@@ -244,3 +244,7 @@ class ArgSort(Flat):
     @property
     def kinks(self) -> NonSmooth | None:
         return kinks.ORDER
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        """Half of a row is merged at a time."""
+        return types[0].shape[self.axis] * np.dtype(np.intp).itemsize // 2 if types[0].shape else 0

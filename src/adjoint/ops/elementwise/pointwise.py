@@ -357,6 +357,9 @@ class MaskedProduct(Pointwise, Multilinear):
         lost = np.logical_and(np.equal(ct, 0), np.logical_not(np.isfinite(other)))
         return fit(self(np.where(lost, other.dtype.type(0), other), ct), xs[i])
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return results[0].nbytes // results[0].dtype.itemsize  # a mask
+
 
 _masked_product = MaskedProduct()
 

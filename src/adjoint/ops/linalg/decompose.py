@@ -33,6 +33,7 @@ from adjoint.ops.linalg.matrices import (
     to_factor_dtype,
 )
 from adjoint.ops.linalg.solve import TriangularSolve
+from adjoint.ops.linalg.workspace import factor_workspace, measured_workspace, qr_workspace
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
@@ -94,6 +95,9 @@ class Cholesky(Stacked, Implicit):
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, cubic(xs[0]) / 3)
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return factor_workspace(types, results)
 
 
 @primitive
@@ -180,6 +184,9 @@ class QR(Stacked, Implicit):
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, tall(xs[0]))
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return qr_workspace(types, results, self.full)
 
 
 class RowFactors(Stacked, Implicit):
@@ -268,6 +275,9 @@ class LU(RowFactors):
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3)
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (1.0, 1.0))
+
 
 @primitive
 class Elimination(RowFactors):
@@ -285,6 +295,9 @@ class Elimination(RowFactors):
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3)
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (1.0, 1.0))
 
 
 _unit_lower, _unit_upper = TriangularSolve(lower=True, unit=True), TriangularSolve(lower=False, unit=True)

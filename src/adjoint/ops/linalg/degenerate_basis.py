@@ -116,6 +116,8 @@ class Framed(OnStacks):
     To stand before the class of its rules.
     """
 
+    returns_arguments = True
+
     def evaluate(self, *xs: Value) -> Value:
         return tuple(xs[1:])
 

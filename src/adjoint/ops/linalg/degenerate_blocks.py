@@ -26,6 +26,7 @@ from adjoint.ops.calculus import Differential, Implicit, fit, total
 from adjoint.ops.elementwise.pointwise import aligned
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.linalg.matrices import hermitian, largest, real_diagonal, reciprocal_of, spread_diagonal
+from adjoint.ops.linalg.workspace import measured_workspace
 from adjoint.program.op import Op, primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
 
@@ -104,6 +105,9 @@ class Levels(OnStacks, Differential):
         a, u, v, w = xs
         inner = np.where(coincide(w), hermitian(ct), ct.dtype.type(0))
         return fit(np.matmul(u, np.matmul(inner, adjoint_matrix(v))), a), None, None, None
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (1.0, 0.5))
 
 
 class ByLevels(Implicit):

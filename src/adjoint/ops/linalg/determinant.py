@@ -44,6 +44,7 @@ from adjoint.ops.linalg.matrices import (
     to_factor_dtype,
 )
 from adjoint.ops.linalg.solve import Inverse
+from adjoint.ops.linalg.workspace import cofactor_workspace, factor_workspace
 from adjoint.program.op import primitive
 from adjoint.program.record import RecordTracer, record_program
 from adjoint.program.trace import Tracer, bind
@@ -162,6 +163,9 @@ class Determinant(Scalar, Differential):
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3)
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return factor_workspace(types, results)
+
 
 @primitive
 class Cofactors(OnStacks, Differential):
@@ -205,6 +209,9 @@ class Cofactors(OnStacks, Differential):
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         raise TraceError(WRITTEN_OUT)
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return cofactor_workspace(types, results)
 
 
 WRITTEN_OUT = "Cofactors: apply it by calling it, Cofactors()(a, z); then it is written out where it is differentiated."
@@ -355,3 +362,6 @@ class SignLogDeterminant(Stacked, Differential):
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3)
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return factor_workspace(types, results)

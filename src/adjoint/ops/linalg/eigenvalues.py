@@ -27,6 +27,7 @@ from adjoint.ops.linalg.degenerate_residue import Slopes, Unseen, Unsure, astray
 from adjoint.ops.linalg.flops import cubic
 from adjoint.ops.linalg.matrices import Stacked, check_square, diagonal, factor_dtype, spread_diagonal
 from adjoint.ops.linalg.solve import Solve
+from adjoint.ops.linalg.workspace import eig_workspace
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
@@ -244,6 +245,9 @@ class Eig(Stacked, InFrame, EigRules):
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 25 * cubic(xs[0]))
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return eig_workspace(types, results)
 
 
 @primitive

@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Differential
 from adjoint.ops.linalg.matrices import Stacked, check_square, factor_dtype, to_factor_dtype
+from adjoint.ops.linalg.workspace import measured_workspace
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
@@ -57,6 +58,9 @@ class MatrixExponential(Stacked, Differential):
             return None
         n = terms[0].shape[-1]
         return self(toeplitz(terms))[..., :n, k * n :]
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (6.5, 5.5))
 
 
 def toeplitz(terms: Sequence[Value]) -> Value:

@@ -25,6 +25,7 @@ from adjoint.ops.linalg.matrices import (
     to_factor_dtype,
 )
 from adjoint.ops.linalg.solve import Solve, TriangularSolve
+from adjoint.ops.linalg.workspace import measured_workspace
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
@@ -125,6 +126,9 @@ class LDL(Stacked, Implicit):
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, cubic(xs[0]) / 3)
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (3.2, 4.1), (64, 64))
 
 
 def rows(x: Value, order: Value) -> Value:

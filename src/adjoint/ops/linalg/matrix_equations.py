@@ -17,6 +17,7 @@ from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Implicit, fit, total
 from adjoint.ops.elementwise.pointwise import aligned
 from adjoint.ops.linalg.matrices import check_matrix, check_square, each_matrix, factor_dtype
+from adjoint.ops.linalg.workspace import measured_workspace
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -127,6 +128,9 @@ class Sylvester(Between):
         xh = adjoint_matrix(x)
         return np.matmul(ct, xh), np.matmul(xh, ct)
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (8.0, 8.0), (26, 20))
+
 
 @primitive
 class Stein(Between):
@@ -166,3 +170,6 @@ class Stein(Between):
     def change_adjoint(self, xs: Sequence[Value], x: Value, ct: Value) -> tuple[Value, Value]:
         a, b = xs[:2]
         return -np.matmul(ct, adjoint_matrix(np.matmul(x, b))), -np.matmul(adjoint_matrix(np.matmul(a, x)), ct)
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (21.0, 10.5))

@@ -38,6 +38,7 @@ from adjoint.ops.linalg.matrices import (
 )
 from adjoint.ops.linalg.matrix_equations import Sylvester, schur_form
 from adjoint.ops.linalg.solve import Solve
+from adjoint.ops.linalg.workspace import measured_workspace, pseudo_inverse_workspace
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
@@ -108,6 +109,9 @@ class SquareRoot(OfMatrix, Implicit):
         zh = adjoint_matrix(z)
         return (Sylvester(_root, derivative=True)(zh, zh, ct),)
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (5.3, 2.4), (122, 118))
+
 
 _root = "the derivative of sqrtm (it is infinite where A is singular)"
 _sign = "the derivative of signm"
@@ -156,6 +160,9 @@ class Sign(OfMatrix, Implicit):
         w = Sylvester(_sign, derivative=True)(n, n, ct)
         return (w - np.matmul(np.matmul(zh, w), zh),)
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (10.0, 5.0))
+
 
 @primitive
 class Logarithm(OfMatrix, Differential):
@@ -195,6 +202,9 @@ class Logarithm(OfMatrix, Differential):
             return None
         n = terms[0].shape[-1]
         return self(toeplitz(terms))[..., :n, k * n :]
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (20.2, 10.1))
 
 
 @primitive
@@ -259,6 +269,9 @@ class RealPower(Differential):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(*aligned(xs, mapped))
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (20.2, 10.1))
+
 
 @primitive
 class PolarFactor(Stacked, Implicit):
@@ -299,3 +312,6 @@ class PolarFactor(Stacked, Implicit):
             return (np.matmul(z, x_bar),)
         rest = adjoint_matrix(Solve()(p, adjoint_matrix(ct)))
         return (np.matmul(z, x_bar - np.matmul(zh, rest)) + rest,)
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return pseudo_inverse_workspace(types, results)

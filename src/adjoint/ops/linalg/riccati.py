@@ -18,6 +18,7 @@ from adjoint.ops.elementwise.pointwise import aligned
 from adjoint.ops.linalg.matrices import check_matrix, check_square, each_matrix, factor_dtype, hermitian
 from adjoint.ops.linalg.matrix_equations import Stein, Sylvester, product
 from adjoint.ops.linalg.solve import Solve
+from adjoint.ops.linalg.workspace import measured_workspace
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -133,3 +134,6 @@ class Riccati(Implicit):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(*aligned(xs, mapped))
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (64.0, 60.0))

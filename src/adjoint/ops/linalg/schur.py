@@ -16,6 +16,7 @@ from adjoint.ops.calculus import Implicit, arithmetic_flops, fit, total
 from adjoint.ops.elementwise.pointwise import aligned
 from adjoint.ops.linalg.flops import cubic
 from adjoint.ops.linalg.matrices import Stacked, check_square, diagonal, each_matrix, factor_dtype, to_factor_dtype
+from adjoint.ops.linalg.workspace import measured_workspace
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -114,6 +115,9 @@ class TriangularCommutator(Implicit):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(*aligned(xs, mapped))
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (2.0, 2.0))
+
 
 @primitive
 class Schur(Stacked, Implicit):
@@ -191,3 +195,6 @@ class Schur(Stacked, Implicit):
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 25 * cubic(xs[0]))
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return measured_workspace(results, (3.3, 3.4), (125, 118))

@@ -29,6 +29,7 @@ from adjoint.ops.linalg.matrices import (
     stack_shape,
     to_factor_dtype,
 )
+from adjoint.ops.linalg.workspace import inverse_workspace, pseudo_inverse_workspace, solve_workspace
 from adjoint.program.layout import Strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
@@ -114,6 +115,9 @@ class Solve(Equations):
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 2 * cubic(xs[0]) / 3 + 2 * np.shape(xs[0])[-1] * np.size(zs[0]))
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return solve_workspace(types, results)
+
 
 @primitive
 class TriangularSolve(Equations):
@@ -178,6 +182,9 @@ class Inverse(Stacked, Differential):
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 2 * cubic(xs[0]))
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return inverse_workspace(types, results)
 
 
 @primitive
@@ -245,3 +252,6 @@ class PseudoInverse(Implicit):
         if mapped[1]:
             cutoff = np.reshape(cutoff, (size,) + (1,) * (a.ndim - 2 - cutoff.ndim) + cutoff.shape[1:])
         return self(a, cutoff)
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return pseudo_inverse_workspace(types, results)

@@ -52,6 +52,7 @@ from adjoint.ops.linalg.matrices import (
     real_diagonal,
     skew,
 )
+from adjoint.ops.linalg.workspace import eigh_workspace, svd_workspace
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype
 
@@ -169,6 +170,9 @@ class Eigh(Stacked, InFrame, EighRules):
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 9 * cubic(xs[0]))
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return eigh_workspace(types, results)
+
 
 @primitive
 class FramedEigh(Framed, EighRules):
@@ -266,6 +270,9 @@ class SVD(Stacked, InFrame, SVDRules):
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, thin(xs[0]))
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return svd_workspace(types, results, self.full)
 
 
 @primitive

@@ -24,6 +24,7 @@ from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Differential, fit, total
 from adjoint.ops.elementwise.pointwise import aligned
 from adjoint.ops.linalg.matrices import check_square, factor_dtype, to_factor_dtype
+from adjoint.ops.linalg.workspace import spectral_derivative_workspace
 from adjoint.program.op import primitive
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, real_dtype
@@ -170,3 +171,6 @@ class SpectralDerivative(Differential):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(*aligned(xs, mapped))
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return spectral_derivative_workspace(types, results)

@@ -24,7 +24,7 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.ops.calculus import Multilinear, fit
 from adjoint.ops.elementwise.pointwise import conjugated
-from adjoint.ops.signal.convolution_algorithms import convolved
+from adjoint.ops.signal.convolution_algorithms import convolution_workspace, convolved
 from adjoint.program.layout import Strides
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, result_dtype
@@ -89,3 +89,7 @@ class Convolution(Multilinear):
         if mapped[0]:
             return _taken_apart(self(_moved_behind(x, 0), w), 0, size)
         return _taken_apart(self(x, _moved_behind(w, 1)), 2, size)
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        x, w = (ArrayType(t.shape, results[0].dtype) for t in types)
+        return convolution_workspace(x, w, self.stride, self.dilation, self.spread, self.lengths)

@@ -264,3 +264,46 @@ def _by_fourier(frame: Any, w: Any, b: Ints, d: Ints, lengths: tuple[int, ...]) 
             product = np.moveaxis(np.matmul(rows, columns), (-2, -1), (0, 2))
         z[part] = back(product, shape, axes)[(..., *kept)]
     return z
+
+
+def convolution_workspace(x: Any, w: Any, stride: Ints, dilation: Ints, spread: Ints, lengths: Ints) -> int:
+    """Bytes that `convolved` needs beside its result, by the algorithm that it chooses; x and w are types."""
+    (count, groups, channels), space = x.shape[:3], x.shape[3:]
+    out, size = w.shape[1], w.shape[3:]
+    spread = [1 if n == 1 else abs(a) for a, n in zip(spread, space, strict=True)]
+    stride = [1 if n == 1 else abs(b) for b, n in zip(stride, lengths, strict=True)]
+    taps, positions = math.prod(size), math.prod(lengths)
+    each = x.dtype.itemsize
+    if not taps * positions * count * math.prod(space):
+        return 0
+
+    def some(total: int, one: int, room: int = ROOM) -> int:
+        """How many of `total` are taken at once, if each needs `one` of `room` elements."""
+        return max(1, min(total, room // max(one, 1)))
+
+    few = 2 * out < channels and 1 < taps <= positions
+    if all(n == 1 for n in stride) and (any(n > 1 for n in spread) or few):
+        one = groups * out * taps * math.prod(space)
+        return each * (one * some(count, one) + math.prod(w.shape))
+    reach = [s * (p - 1) + abs(t) * (k - 1) + 1 for s, p, t, k in zip(stride, lengths, dilation, size, strict=True)]
+    points = math.prod(reach)
+    framed = 0 if tuple(reach) == tuple(space) else each * groups * channels * points
+    if fourier_pays(x, w, reach, lengths):
+        part = some(count, groups * (out + channels) * points, 8 * ROOM)
+        spectra = part * groups * (channels + 2 * out) + groups * channels * out
+        return spectra * points * each + framed * count
+    if out == channels == 1:
+        long_rows = len(size) == 1 and min(taps, positions) > 8 and count * groups <= 64
+        term = positions if long_rows else min(NEAR, count * groups * positions)
+        return framed * count + each * term
+    if taps > positions:
+        one = groups * positions * taps * count
+        step = some(channels, one)
+        lines = some(count, groups * positions * taps * step)
+        block = lines * groups * positions * (taps * step + out)
+        sums = groups * out * (count * positions + taps * step)
+        return each * (sums + block) + framed * lines // channels * step
+    one = groups * channels * taps * positions
+    part = some(count, one)
+    block = min(one * part, max(ROOM, one // lengths[0])) if one > ROOM else one * part
+    return each * block + framed * part + (each * ROOM // (channels * taps) * out if one > ROOM else 0)

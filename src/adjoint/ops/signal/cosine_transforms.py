@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.calculus import Linear
-from adjoint.ops.signal.fourier import along
+from adjoint.ops.signal.fourier import along, transform_length
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, real_dtype
 
@@ -68,3 +68,6 @@ class TrigonometricTransform(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return TrigonometricTransform(self.kind, self.type, self.axis + 1)(xs[0])
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return 2 * transform_length(types[0].shape[self.axis]) * results[0].dtype.itemsize

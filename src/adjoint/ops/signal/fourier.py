@@ -46,6 +46,14 @@ def _resized(shape: Sequence[Any], axis: int, n: int) -> tuple[Any, ...]:
     return (*shape[:axis], n, *shape[axis + 1 :])
 
 
+def transform_length(n: int) -> int:
+    """How many numbers a transform of n works on: a large prime factor makes them at least twice as many."""
+    rest, factor = n, 2
+    while factor * factor <= rest and factor < 200:
+        rest, factor = (rest // factor, factor) if rest % factor == 0 else (rest, factor + 1)
+    return n if rest < 200 or n < 50 else 5 * n
+
+
 @primitive
 class Fourier(Linear):
     """The transform of a complex array along some axes; `sign` is that of the exponent."""
@@ -70,6 +78,11 @@ class Fourier(Linear):
         lengths = [np.shape(zs[0])[a] for a in self.axes]
         return round(5 * np.size(zs[0]) * math.log2(max(math.prod(lengths), 1))), 0
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        """Rows are copied, one at a time, beside a table of as many roots; of several axes, one after the other."""
+        rows = [2 * transform_length(types[0].shape[a]) * results[0].dtype.itemsize for a in self.axes]
+        return max(rows, default=0) + (results[0].nbytes if len(self.axes) > 1 else 0)
+
 
 @primitive
 class HalfSpectrum(Linear):
@@ -92,6 +105,9 @@ class HalfSpectrum(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return HalfSpectrum(self.axis + 1)(xs[0])
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return transform_length(types[0].shape[self.axis]) * results[0].dtype.itemsize
 
 
 @primitive
@@ -116,3 +132,6 @@ class FromHalfSpectrum(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return FromHalfSpectrum(self.axis + 1, self.n)(xs[0])
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return transform_length(self.n) * types[0].dtype.itemsize

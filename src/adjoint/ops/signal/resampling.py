@@ -78,3 +78,6 @@ class WeightedTaps(Linear):
             np.reshape(weight, (size * count, taps)),
         )
         return np.moveaxis(np.reshape(z, (size, self.n if self.transposed else count, *rest)), 1, self.axis + 1)
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return types[0].nbytes

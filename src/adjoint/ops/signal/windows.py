@@ -222,6 +222,9 @@ class WindowShare(Windowed, Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return self(*[x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)])
 
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return 3.4 * types[2].nbytes  # measured
+
 
 @primitive
 class WindowArgExtremum(Windowed, Flat):

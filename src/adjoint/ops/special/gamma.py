@@ -19,7 +19,7 @@ from adjoint.ops.elementwise.pointwise import Pointwise
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.special.declare import SQRT_2PI, bare, flat, polynomial, unary
 from adjoint.program.op import primitive
-from adjoint.program.types import Value, type_of
+from adjoint.program.types import ArrayType, Value, type_of
 
 _BERNOULLI = [
     1 / 6,
@@ -65,6 +65,9 @@ class Polygamma(Pointwise, Differential):
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [True], False
+
+    def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
+        return results[0].nbytes
 
 
 def _complex_polygamma(n: int, z: Value) -> Value:
