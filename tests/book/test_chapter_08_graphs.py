@@ -278,8 +278,9 @@ def test_forward_mode_from_reverse_mode():
 
 # Their pushes are linear, but made with functions that are not: expm of a larger matrix, recurrences with products.
 NOT_LINEAR_BY_STRUCTURE = (
-    "expm", "logm", "fractional_matrix_power", "funm", "the derivative of schur", "levels", "turning", "sharing",
-    "dividing", "slopes", "all_pole", "cumprod", "linear_recurrence",
+    "expm", "logm", "fractional_matrix_power", "funm", "the derivative of schur", "eigenvalue_blocks",
+    "commutator_solve", "anticommutator_solve", "block_right_solve", "block_gradient", "all_pole", "cumprod",
+    "linear_recurrence",
 )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ import pytest
 import adjoint as ad
 from adjoint import extend
 from adjoint.memory.workspace import program_peak
-from adjoint.ops.linalg.eigenvalues import FramedEig
-from adjoint.ops.linalg.spectral import FramedEigh
+from adjoint.ops.linalg.eigenvalues import AdaptedEig
+from adjoint.ops.linalg.spectral import AdaptedEigh
 from tests.memory.test_report import in_place, waves
 
 ROOT = Path(__file__).parent.parent.parent
@@ -204,8 +204,8 @@ def test_factors_that_are_handed_on_are_counted_once() -> None:
     kind = ad.ArrayType((300, 300), np.dtype(np.float64))
     wide, values = (ad.ArrayType(shape, np.dtype(np.complex128)) for shape in ((300, 300), (300,)))
     for op, types in (
-        (FramedEigh(), (kind, ad.ArrayType((300,), kind.dtype), kind)),
-        (FramedEig(), (kind, values, wide)),
+        (AdaptedEigh(), (kind, ad.ArrayType((300,), kind.dtype), kind)),
+        (AdaptedEig(), (kind, values, wide)),
     ):
         program = ad.trace(lambda a, w, v, op=op: op(a, w, v)[1])(*types).program
         assert program_peak(program) == 0

@@ -172,9 +172,13 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "Weaken": "ops/elementwise/test_weak_types.py",
     "Nonzero": "ops/arrays/test_search.py",
     "Cofactors": "ops/linalg/test_determinant.py",
-    **dict.fromkeys(["EighFrame", "SVDFrame", "FramedEigh", "FramedSVD"], "ops/linalg/test_degenerate_basis.py"),
-    **dict.fromkeys(["EigFrame", "FramedEig"], "ops/linalg/test_eigenvalues.py"),
-    **dict.fromkeys(["Unreached", "Unseen", "Unsure"], "ops/linalg/test_degenerate_residue.py"),
+    **dict.fromkeys(
+        ["AdaptedEighBasis", "AdaptedSVDBasis", "AdaptedEigh", "AdaptedSVD"], "ops/linalg/test_degenerate_basis.py"
+    ),
+    **dict.fromkeys(["AdaptedEigBasis", "AdaptedEig"], "ops/linalg/test_eigenvalues.py"),
+    **dict.fromkeys(
+        ["NullSpaceResidue", "UndeterminedProduct", "UndeterminedMultiple"], "ops/linalg/test_degenerate_residue.py"
+    ),
 }
 
 

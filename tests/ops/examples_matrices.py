@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.ops.arrays.norm import Length
 from adjoint.ops.linalg.decompose import LU, QR, Cholesky
-from adjoint.ops.linalg.determinant import Determinant, RegularDeterminant, SignLogDeterminant, SingularFrame
+from adjoint.ops.linalg.determinant import Determinant, RegularDeterminant, SignLogDeterminant, SingularDecomposition
 from adjoint.ops.linalg.expm import MatrixExponential
 from adjoint.ops.linalg.solve import Inverse, PseudoInverse, Solve, TriangularSolve
 from adjoint.ops.linalg.spectral import SVD, Eig, Eigh
@@ -42,9 +42,9 @@ def matrix_examples() -> Iterator[Example]:
     square = [spread(3, 3), spread(2, 2, 2), spread(1, 1), spread(0, 0), spread(0, 2, 2)]
     square += [spread(2, 2, dtype=d) for d in (SINGLE, COMPLEX, SINGLE_COMPLEX)]
     square += [spread(2, 2, 2, dtype=COMPLEX), strided(spread(3, 3)), np.asfortranarray(spread(3, 3))]
-    for op in (Inverse(), Determinant(), RegularDeterminant(), SignLogDeterminant(), SingularFrame()):
+    for op in (Inverse(), Determinant(), RegularDeterminant(), SignLogDeterminant(), SingularDecomposition()):
         for a in square:
-            yield Example(op, (a,), smooth=not isinstance(op, SingularFrame))
+            yield Example(op, (a,), smooth=not isinstance(op, SingularDecomposition))
     for a in square:
         yield Example(MatrixExponential(), (a * a.dtype.type(0.1),))
     yield Example(Determinant(), (np.ones((3, 3)),), note="rank one")

@@ -10,9 +10,9 @@ import numpy as np
 
 from adjoint.ops.linalg.banded import BandedSolve
 from adjoint.ops.linalg.decompose import Elimination, PivotOrder
-from adjoint.ops.linalg.degenerate_blocks import Dividing, Levels, Sharing, Turning
-from adjoint.ops.linalg.degenerate_residue import Slopes
-from adjoint.ops.linalg.eigenvalues import Defect, GeneralLevels, GeneralSlopes, GeneralTurning
+from adjoint.ops.linalg.degenerate_blocks import AnticommutatorSolve, BlockRightSolve, CommutatorSolve, EigenvalueBlocks
+from adjoint.ops.linalg.degenerate_residue import BlockGradient
+from adjoint.ops.linalg.eigenvalues import Defect, GeneralBlockGradient, GeneralCommutatorSolve, GeneralEigenvalueBlocks
 from adjoint.ops.linalg.ldl import LDL
 from adjoint.ops.linalg.matrix_equations import Stein, Sylvester
 from adjoint.ops.linalg.matrix_functions import Logarithm, PolarFactor, RealPower, Sign, SquareRoot
@@ -105,34 +105,36 @@ def _factors() -> Iterator[Example]:
 
 
 def _levels() -> Iterator[Example]:
-    """Derivatives in the levels are those of blocks, which their diagonal does not show: they are not smooth here."""
+    """Derivatives in the blocks are those of blocks, which their diagonal does not show: they are not smooth here."""
     w = np.array([1.0, 1.0, 2.5])
     for dtype in (FLOAT, COMPLEX):
         v = np.linalg.qr(normal(3, 3, dtype=dtype))[0]
         a = (v * w) @ np.conj(v.T)
-        yield Example(Levels(), (a, v, v, w), smooth=False)
-        yield Example(Levels(), tuple(np.stack([x, x]) for x in (a, v, v, w)), smooth=False)
-        levels = np.diag(w).astype(dtype)
-        for op in (Turning(), Sharing(), Dividing()):
-            yield Example(op, (levels, normal(3, 3, dtype=dtype)), smooth=False)
-            yield Example(op, (np.stack([levels, 2 * levels]), normal(3, 1, 3, 3, dtype=dtype)), smooth=False)
+        yield Example(EigenvalueBlocks(), (a, v, v, w), smooth=False)
+        yield Example(EigenvalueBlocks(), tuple(np.stack([x, x]) for x in (a, v, v, w)), smooth=False)
+        blocks = np.diag(w).astype(dtype)
+        for op in (CommutatorSolve(), AnticommutatorSolve(), BlockRightSolve()):
+            yield Example(op, (blocks, normal(3, 3, dtype=dtype)), smooth=False)
+            yield Example(op, (np.stack([blocks, 2 * blocks]), normal(3, 1, 3, 3, dtype=dtype)), smooth=False)
         # no two values alike: with equal ones, the answer may be NaN
-        apart_levels = np.diag([1.0, 2.0, 4.0]).astype(dtype)
-        yield Example(Slopes(), (apart_levels, normal(3)), smooth=False)
-        yield Example(Slopes(), (np.stack([apart_levels] * 2), normal(2, 3)), smooth=False)
+        apart_blocks = np.diag([1.0, 2.0, 4.0]).astype(dtype)
+        yield Example(BlockGradient(), (apart_blocks, normal(3)), smooth=False)
+        yield Example(BlockGradient(), (np.stack([apart_blocks] * 2), normal(2, 3)), smooth=False)
     v = apart(3, 3, dtype=COMPLEX)
     values = w.astype(COMPLEX) + 0.5j
     a = (v * values) @ np.linalg.inv(v)
-    yield Example(GeneralLevels(), (a, v, values), smooth=False)
-    yield Example(GeneralLevels(), tuple(np.stack([x, x]) for x in (a, v, values)), smooth=False)
+    yield Example(GeneralEigenvalueBlocks(), (a, v, values), smooth=False)
+    yield Example(GeneralEigenvalueBlocks(), tuple(np.stack([x, x]) for x in (a, v, values)), smooth=False)
     yield Example(Defect(), (values, v), smooth=False)
     yield Example(Defect(), tuple(np.stack([x, x]) for x in (values, v)), smooth=False)
-    levels = np.diag(values)
-    yield Example(GeneralTurning(), (levels, normal(3, 3, dtype=COMPLEX)), smooth=False)
-    yield Example(GeneralTurning(), (np.stack([levels, 2 * levels]), normal(3, 1, 3, 3, dtype=COMPLEX)), smooth=False)
-    levels = np.diag([1.0, 2.0j, 4.0])
-    yield Example(GeneralSlopes(), (levels, normal(3, dtype=COMPLEX)), smooth=False)
-    yield Example(GeneralSlopes(), (np.stack([levels] * 2), normal(2, 3, dtype=COMPLEX)), smooth=False)
+    blocks = np.diag(values)
+    yield Example(GeneralCommutatorSolve(), (blocks, normal(3, 3, dtype=COMPLEX)), smooth=False)
+    yield Example(
+        GeneralCommutatorSolve(), (np.stack([blocks, 2 * blocks]), normal(3, 1, 3, 3, dtype=COMPLEX)), smooth=False
+    )
+    blocks = np.diag([1.0, 2.0j, 4.0])
+    yield Example(GeneralBlockGradient(), (blocks, normal(3, dtype=COMPLEX)), smooth=False)
+    yield Example(GeneralBlockGradient(), (np.stack([blocks] * 2), normal(2, 3, dtype=COMPLEX)), smooth=False)
     chain = np.diag([1.0, 2.5, 4.0]) + np.diag([0.5, 0.7], 1) + np.diag([0.5, 0.7], -1)
     yield Example(TridiagonalEigh(), (chain,), smooth=False)
     yield Example(TridiagonalEigh(), (np.stack([chain, chain + np.diag([0.0, 0.1, 0.3])]),), smooth=False)

@@ -11,7 +11,7 @@ from adjoint.numpy.dispatch import as_array, implements, normal_axes, normal_axi
 from adjoint.numpy.shaping import convert
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.arrays.norm import Length
-from adjoint.ops.linalg.degenerate_blocks import Levels
+from adjoint.ops.linalg.degenerate_blocks import EigenvalueBlocks
 from adjoint.ops.linalg.matrices import real_diagonal
 from adjoint.ops.linalg.spectral import SVD
 from adjoint.program.trace import bind
@@ -113,7 +113,7 @@ def _positive_values(x: Value) -> Value:
     """
     u, s, vh = bind(SVD(), x)
     line = np.max(s, axis=-1, keepdims=True, initial=0) * (max(x.shape[-2:]) * np.finfo(s.dtype).eps)
-    return np.where(s > line, real_diagonal(bind(Levels(), x, u, adjoint_matrix(vh), s)), s.dtype.type(0))
+    return np.where(s > line, real_diagonal(bind(EigenvalueBlocks(), x, u, adjoint_matrix(vh), s)), s.dtype.type(0))
 
 
 @implements(np.linalg.cond)

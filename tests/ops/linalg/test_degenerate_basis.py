@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops.linalg.degenerate_basis import EighFrame, SVDFrame, groups
+from adjoint.ops.linalg.degenerate_basis import AdaptedEighBasis, AdaptedSVDBasis, groups
 from adjoint.ops.linalg.spectral import SVD
 
 KINDS = pytest.mark.parametrize("complex_", [False, True], ids=["real", "complex"])
@@ -62,11 +62,11 @@ def test_equal_and_zero_singular_values_move_along_the_line(s, shape, full, comp
 
 def test_values_apart_and_directions_that_are_not_numbers_change_nothing() -> None:
     w, v = np.linalg.eigh(hermitian(draw(3, 3)))
-    assert EighFrame().evaluate(w, v, np.ones((3, 3))) is v
+    assert AdaptedEighBasis().evaluate(w, v, np.ones((3, 3))) is v
     u, s, vh = np.linalg.svd(np.eye(2))
     nan = np.full((2, 2), np.nan)
-    np.testing.assert_array_equal(EighFrame().evaluate(np.ones(2), np.eye(2), nan), np.eye(2))
-    for found, given in zip(SVDFrame().evaluate(s, u, vh, nan), (u, vh), strict=True):
+    np.testing.assert_array_equal(AdaptedEighBasis().evaluate(np.ones(2), np.eye(2), nan), np.eye(2))
+    for found, given in zip(AdaptedSVDBasis().evaluate(s, u, vh, nan), (u, vh), strict=True):
         np.testing.assert_array_equal(found, given)
 
 

@@ -1,8 +1,8 @@
-"""Vectors for values that coincide, chosen for a direction: those in which it is diagonal.
+"""Vectors for degenerate values, adapted to a tangent: the basis in which it is diagonal.
 
-Where values coincide, any basis of their space will do. Along A + t Ȧ the space splits, and the vectors that go on
-smoothly are those which make Vᴴ Ȧ V diagonal in the block. In this frame values move as they do along that line, the
-diagonal tells all, and second derivatives with Ȧ as one of the two directions are complete.
+Where values coincide, any basis of their space will do. Along A + t Ȧ the space splits, and the vectors that continue
+smoothly are those which make Vᴴ Ȧ V diagonal in the block. In this basis the values vary as they do along that line,
+the diagonal is all of the block, and second derivatives with Ȧ as one of the two tangents are complete.
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -17,26 +17,26 @@ import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Flat
-from adjoint.ops.linalg.degenerate_blocks import OnStacks, beside
-from adjoint.ops.linalg.degenerate_residue import vanishing
+from adjoint.ops.linalg.degenerate_blocks import OnStacks, off_diagonal_mask
+from adjoint.ops.linalg.degenerate_residue import is_zero_value
 from adjoint.ops.linalg.matrices import hermitian, is_counted, underlying
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
 
-def may_coincide(w: Value, zeros: bool) -> bool:
-    """Whether values coincide somewhere, or are zero if that counts; True where they are not known yet.
+def may_be_degenerate(w: Value, zeros: bool) -> bool:
+    """Whether values may coincide somewhere, or be zero if that counts; True where they are not known yet.
 
     Where only memory is counted, they do not.
     """
     value = underlying(w)
     if value is None:
         return not is_counted(w)
-    return bool(np.any(beside(value)) or (zeros and np.any(vanishing(value))))
+    return bool(np.any(off_diagonal_mask(value)) or (zeros and np.any(is_zero_value(value))))
 
 
 def groups(together: Value) -> Iterator[slice]:
-    """Runs of at least two values of which each coincides with the next one. together[n, n]"""
+    """Runs of at least two values, each equal to the next one. together[n, n]"""
     n, start = len(together), 0
     for i in range(1, n + 1):
         if i == n or not together[i - 1, i]:
@@ -46,12 +46,12 @@ def groups(together: Value) -> Iterator[slice]:
 
 
 @primitive
-class EighFrame(OnStacks, Flat):
-    """The eigenvectors V of w, turned within blocks so that Vᴴ Ȧ V is diagonal and ascending; arguments w, V, Ȧ."""
+class AdaptedEighBasis(OnStacks, Flat):
+    """The eigenvectors V of w, rotated within blocks so that Vᴴ Ȧ V is diagonal and ascending; arguments w, V, Ȧ."""
 
     def evaluate(self, *xs: Value) -> Value:
         w, v, da = xs
-        together = beside(w)
+        together = off_diagonal_mask(w)
         if not np.any(together):
             return v
         v = v.copy()
@@ -68,8 +68,8 @@ class EighFrame(OnStacks, Flat):
 
 
 @primitive
-class SVDFrame(OnStacks, Flat):
-    """The singular vectors (U, Vᴴ) of s, turned within blocks so that the Hermitian part of Uᴴ Ȧ V is diagonal and
+class AdaptedSVDBasis(OnStacks, Flat):
+    """The singular vectors (U, Vᴴ) of s, rotated within blocks so that the Hermitian part of Uᴴ Ȧ V is diagonal and
     descending, and for zeros s all of it; arguments s, U, Vᴴ, Ȧ.
     """
 
@@ -77,25 +77,25 @@ class SVDFrame(OnStacks, Flat):
 
     def evaluate(self, *xs: Value) -> Value:
         s, u, vh, da = xs
-        together, none = beside(s), vanishing(s)
+        together, none = off_diagonal_mask(s), is_zero_value(s)
         if not (np.any(together) or np.any(none)):
             return u, vh
         u, vh = u.copy(), vh.copy()
         for at in np.ndindex(*s.shape[:-1]):
-            given = (u[at], vh[at], da[at])
-            if (np.any(together[at]) or np.any(none[at])) and all(np.all(np.isfinite(x)) for x in given):
-                u[at], vh[at] = self.turned(together[at], int(np.sum(~none[at])), *given)
+            matrices = (u[at], vh[at], da[at])
+            if (np.any(together[at]) or np.any(none[at])) and all(np.all(np.isfinite(x)) for x in matrices):
+                u[at], vh[at] = self.rotate(together[at], int(np.sum(~none[at])), *matrices)
         return u, vh
 
-    def turned(self, together: Value, rank: int, u: Value, vh: Value, da: Value) -> tuple[Value, Value]:
+    def rotate(self, together: Value, rank: int, u: Value, vh: Value, da: Value) -> tuple[Value, Value]:
         """The vectors of one matrix; those beyond the rank are chosen anew among all that there are."""
         u, v = u.copy(), adjoint_matrix(vh).copy()
         for block in groups(together[:rank, :rank]):
             inner = hermitian(adjoint_matrix(u[:, block]) @ (da @ v[:, block]))
-            turn = np.linalg.eigh(inner)[1][:, ::-1]
-            u[:, block], v[:, block] = u[:, block] @ turn, v[:, block] @ turn
+            rotation = np.linalg.eigh(inner)[1][:, ::-1]
+            u[:, block], v[:, block] = u[:, block] @ rotation, v[:, block] @ rotation
         if rank < len(together):
-            left, right = beyond(u, rank), beyond(v, rank)
+            left, right = orthogonal_complement(u, rank), orthogonal_complement(v, rank)
             a, _, bh = np.linalg.svd(adjoint_matrix(left) @ (da @ right))
             u[:, rank:] = (left @ a)[:, : u.shape[1] - rank]
             v[:, rank:] = (right @ adjoint_matrix(bh))[:, : v.shape[1] - rank]
@@ -105,15 +105,15 @@ class SVDFrame(OnStacks, Flat):
         return types[1], types[2]
 
 
-def beyond(q: Value, rank: int) -> Value:
-    """A basis of all that is orthogonal to the first columns of q."""
+def orthogonal_complement(q: Value, rank: int) -> Value:
+    """An orthonormal basis of the complement of the first columns of q."""
     return q[:, rank:] if q.shape[0] == q.shape[1] else np.linalg.qr(q[:, :rank], mode="complete")[0][:, rank:]
 
 
-class Framed(OnStacks):
-    """Factors as given, with the derivative that a factorization has in A; arguments: A, then the factors.
+class WithGivenFactors(OnStacks):
+    """Given factors, with the derivative that a factorization has in A; arguments: A, then the factors.
 
-    To stand before the class of its rules.
+    A base class to the left of that of the rules.
     """
 
     returns_arguments = True
@@ -139,17 +139,17 @@ class Framed(OnStacks):
         return *super().pull(ct, xs, z, wanted), *others  # pyright: ignore[reportAbstractUsage]
 
 
-class InFrame:
-    """Forward and Taylor mode of a factorization: in the frame of the first direction, where values coincide."""
+class AdaptsBasis:
+    """Forward and Taylor mode of a factorization: in a basis adapted to the first tangent, where values coincide."""
 
     zeros = False  # whether values that are zero count as coinciding
 
-    def framed(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
-        """The same factorization with given factors, and its arguments."""
+    def adapt(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
+        """The same factorization with given factors, in a basis adapted to Ȧ, and its arguments."""
         raise NotImplementedError
 
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
-        op, arguments = self.framed(xs[0], dxs[0])
+        op, arguments = self.adapt(xs[0], dxs[0])
         z = op(*arguments)
         with np.errstate(all="ignore"):
             return z, op.push(arguments, z, (dxs[0], *[None] * (len(arguments) - 1)))
@@ -160,6 +160,6 @@ class InFrame:
         if da is None:
             z: Any = self(a[0])  # type: ignore[operator]
             return [[part, *[None] * trace.order] for part in z]
-        op, arguments = self.framed(a[0], da)
-        found = op(trace.series(a), *arguments[1:])
-        return [trace.coefficients_of(part) for part in found]
+        op, arguments = self.adapt(a[0], da)
+        factors = op(trace.series(a), *arguments[1:])
+        return [trace.coefficients_of(part) for part in factors]

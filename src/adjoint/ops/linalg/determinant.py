@@ -101,7 +101,7 @@ class RegularDeterminant(Scalar, Differential):
 
 
 @primitive
-class SingularFrame(Stacked, Flat):
+class SingularDecomposition(Stacked, Flat):
     """(U, Vᴴ, p, c, φ, k), constants of a point A₀ = U Σ Vᴴ.
 
     p has ones at small singular values, c is the largest one, φ = det(U) det(Vᴴ), and k says how many are small.
@@ -236,7 +236,7 @@ def cofactors(a: Value, z: Value) -> Value:
     """
     if a.shape[-1] <= 3:
         return _minors(a)
-    u, vh, p, c, phase, k = SingularFrame()(a)
+    u, vh, p, c, phase, k = SingularDecomposition()(a)
     most = _upper_bound(k)
     if most == 0:
         return per_matrix(z) * transposed(Inverse()(a))

@@ -3,13 +3,13 @@
 Where two eigenvalues or singular values coincide, single vectors have no derivative. The rules then take the smallest
 change of the vectors, so gradients are right for every function that does not depend on the choice of vectors inside
 such a space: sums over equal values, projectors onto whole eigenspaces, the polar factor U Vᴴ. The same holds for the
-columns that complete U and V to square ones. (A function of the matrix that gives equal eigenvalues different slopes in
-different directions, like V g(w) Vᴴ, has a derivative there that values and vectors alone do not determine: reverse
-mode gives NaN where the cotangents show that.)
+columns that complete U and V to square ones. (A function of the matrix in which equal eigenvalues have different
+derivatives in different directions, like V g(w) Vᴴ, has a derivative there that values and vectors alone do not
+determine: reverse mode gives NaN where the cotangents show that.)
 
-Forward and Taylor mode choose the vectors of such a space for their direction (`frames`), which makes second
-derivatives of functions of the values right in every mode that has forward mode in it. What is not told otherwise, or
-at third order, is NaN (`strays`).
+Forward and Taylor mode choose the vectors of such a space for their tangent (`degenerate_basis`), which makes second
+derivatives of functions of the values right in every mode that has forward mode in it. What is not determined
+otherwise, or at third order, is NaN (`degenerate_residue`).
 """
 
 # pyright: reportUnknownVariableType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
@@ -24,17 +24,31 @@ import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Implicit, arithmetic_flops, total
-from adjoint.ops.linalg.degenerate_basis import EighFrame, Framed, InFrame, SVDFrame, may_coincide
-from adjoint.ops.linalg.degenerate_blocks import (
-    ByLevels,
-    Dividing,
-    Levels,
-    Sharing,
-    Turning,
-    cleaned,
-    coincide,
+from adjoint.ops.linalg.degenerate_basis import (
+    AdaptedEighBasis,
+    AdaptedSVDBasis,
+    AdaptsBasis,
+    WithGivenFactors,
+    may_be_degenerate,
 )
-from adjoint.ops.linalg.degenerate_residue import Slopes, Unreached, Unseen, astray, even, unreached, unreached_adjoint
+from adjoint.ops.linalg.degenerate_blocks import (
+    AnticommutatorSolve,
+    BlockEquation,
+    BlockRightSolve,
+    CommutatorSolve,
+    EigenvalueBlocks,
+    block_mask,
+    remove_rounding,
+)
+from adjoint.ops.linalg.degenerate_residue import (
+    BlockGradient,
+    NullSpaceResidue,
+    UndeterminedProduct,
+    has_off_diagonal,
+    null_space_part,
+    null_space_part_adjoint,
+    pairwise_equal,
+)
 from adjoint.ops.linalg.eigenvalues import Eig
 from adjoint.ops.linalg.flops import cubic, thin
 from adjoint.ops.linalg.matrices import (
@@ -58,64 +72,67 @@ from adjoint.program.types import ArrayType, Value, real_dtype
 
 __all__ = ["SVD", "Eig", "Eigh"]
 
-_turning, _sharing, _dividing = Turning(), Sharing(), Dividing()
+_commutator, _anticommutator, _right_solve = CommutatorSolve(), AnticommutatorSolve(), BlockRightSolve()
 
 
 class Basis:
-    """The vectors at a point A, with A V = U diag(w), and what is divided by the values w.
+    """The vectors at a point A, with A V = U diag(w), and the equations with the values w.
 
-    Where nothing will be differentiated again, the levels are their diagonal. If `zeros`, values that
-    are zero are singular ones, and may grow into spaces that A does not reach.
+    Where nothing will be differentiated again, the blocks are their diagonal. If `zeros`, the values are singular
+    values, of which those that are zero may have derivatives in the null spaces.
     """
 
     def __init__(self, a: Value, u: Value, v: Value, w: Value, zeros: bool = False) -> None:
         self.u, self.v, self.w, self.zeros = u, v, w, zeros
-        self.levels = None if all(map(is_final, (a, u, v, w))) else Levels()(a, u, v, w)
-        self.strays = None
-        if self.levels is not None and may_coincide(w, zeros):
-            self.strays = np.concatenate([self.levels, Unreached()(a, u, v, w)], axis=-2) if zeros else self.levels
+        self.blocks = None if all(map(is_final, (a, u, v, w))) else EigenvalueBlocks()(a, u, v, w)
+        self.extended_blocks = None
+        if self.blocks is not None and may_be_degenerate(w, zeros):
+            self.extended_blocks = (
+                np.concatenate([self.blocks, NullSpaceResidue()(a, u, v, w)], axis=-2) if zeros else self.blocks
+            )
 
-    def divided(self, op: ByLevels, y: Value) -> Value:
-        """op of y."""
-        return op.formula(self.w, y) if self.levels is None else op(self.levels, y)
+    def solve(self, op: BlockEquation, y: Value) -> Value:
+        """The solution of an equation in the blocks, with right-hand side y."""
+        return op.formula(self.w, y) if self.blocks is None else op(self.blocks, y)
 
-    def rates(self, da: Value, inner: Value) -> Value:
-        """ẇ, for the Hermitian part of Uᴴ Ȧ V: its diagonal, and zeros that tell what the diagonal does not."""
-        rates = real_diagonal(inner)
-        if self.strays is None:
-            return rates
-        moved = np.where(coincide(self.w), inner, inner.dtype.type(0))
+    def value_tangents(self, da: Value, inner: Value) -> Value:
+        """ẇ, for the Hermitian part of Uᴴ Ȧ V: its diagonal, and zeros whose derivatives are NaN where they must be."""
+        dw = real_diagonal(inner)
+        if self.extended_blocks is None:
+            return dw
+        dblocks = np.where(block_mask(self.w), inner, inner.dtype.type(0))
         if self.zeros:
-            below = cleaned(unreached(self.u, self.v, self.w, da), da)
-            moved = np.concatenate([moved, below], axis=-2)
-        unseen = Unseen()
-        return rates + unseen(self.strays, self.strays, self.w) + unseen(self.strays, moved, self.w)
+            below = remove_rounding(null_space_part(self.u, self.v, self.w, da), da)
+            dblocks = np.concatenate([dblocks, below], axis=-2)
+        product = UndeterminedProduct()
+        blocks = self.extended_blocks
+        return dw + product(blocks, blocks, self.w) + product(blocks, dblocks, self.w)
 
-    def slopes(self, w_bar: Value) -> Value:
+    def pull_values(self, w_bar: Value) -> Value:
         """Ā from w̄."""
         vh = adjoint_matrix(self.v)
-        if self.strays is None or (is_plain(w_bar) and np.all(even(w_bar))):
+        if self.extended_blocks is None or (is_plain(w_bar) and np.all(pairwise_equal(w_bar))):
             return np.matmul(self.u * np.expand_dims(w_bar, -2), vh)
-        k, g = w_bar.shape[-1], Slopes()(self.strays, w_bar)
+        k, g = w_bar.shape[-1], BlockGradient()(self.extended_blocks, w_bar)
         a_bar = np.matmul(self.u, np.matmul(g[..., :k, :], vh))
-        return a_bar + unreached_adjoint(self.u, self.v, self.w, g[..., k:, :]) if self.zeros else a_bar
+        return a_bar + null_space_part_adjoint(self.u, self.v, self.w, g[..., k:, :]) if self.zeros else a_bar
 
-    def where_told(self, a_bar: Value, w_bar: Value, turned: Value) -> Value:
-        """Ā, or NaN where w̄ and V̄ do not tell it; turned = Vᴴ V̄.
+    def nan_where_undetermined(self, a_bar: Value, w_bar: Value, rotated: Value) -> Value:
+        """Ā, or NaN where w̄ and V̄ do not determine it; rotated = Vᴴ V̄.
 
         V g(w) Vᴴ has the cotangents Vᴴ V̄ = 2 g S, w̄ = g' diag(S) in a block, and in Ā the whole of g' S: of that the
-        part beside the diagonal is not told. A function of whole spaces has any Vᴴ V̄, but equal w̄.
+        off-diagonal part is not determined. A function of whole spaces has any Vᴴ V̄, but equal w̄.
         """
-        if w_bar is None or not may_coincide(self.w, False):
+        if w_bar is None or not may_be_degenerate(self.w, False):
             return a_bar
-        s, block = hermitian(turned), coincide(self.w)
+        s, block = hermitian(rotated), block_mask(self.w)
 
         def uneven(x: Value) -> Value:
-            own = np.any(np.logical_and(block, np.logical_not(even(x))), axis=-1)
+            own = np.any(np.logical_and(block, np.logical_not(pairwise_equal(x))), axis=-1)
             return np.any(np.logical_and(block, np.expand_dims(own, -2)), axis=-1)
 
         not_of_spaces = np.logical_or(uneven(w_bar), np.logical_not(uneven(real_diagonal(s))))
-        lost = np.any(np.logical_and(astray(s, self.w), not_of_spaces), axis=-1)
+        lost = np.any(np.logical_and(has_off_diagonal(s, self.w), not_of_spaces), axis=-1)
         number = self.w.dtype.type
         return a_bar * np.expand_dims(np.where(lost, number(np.nan), number(1)), (-2, -1))
 
@@ -129,21 +146,21 @@ class EighRules(Implicit):
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         (w, v), da = z, from_triangle(dxs[0], self.lower)
         m, basis = np.matmul(adjoint_matrix(v), np.matmul(da, v)), Basis(from_triangle(xs[0], self.lower), v, v, w)
-        return basis.rates(da, m), np.matmul(v, basis.divided(_turning, m))
+        return basis.value_tangents(da, m), np.matmul(v, basis.solve(_commutator, m))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         (w_bar, v_bar), (w, v) = ct, z
         vh, basis = adjoint_matrix(v), Basis(from_triangle(xs[0], self.lower), v, v, w)
-        a_bar: Value = None if w_bar is None else basis.slopes(w_bar)
+        a_bar: Value = None if w_bar is None else basis.pull_values(w_bar)
         if v_bar is not None:
-            turned = np.matmul(vh, v_bar)
-            a_bar = total(a_bar, np.matmul(v, np.matmul(basis.divided(_turning, turned), vh)))
-            a_bar = basis.where_told(a_bar, w_bar, turned)
+            rotated = np.matmul(vh, v_bar)
+            a_bar = total(a_bar, np.matmul(v, np.matmul(basis.solve(_commutator, rotated), vh)))
+            a_bar = basis.nan_where_undetermined(a_bar, w_bar, rotated)
         return (onto_triangle(a_bar, self.lower),)
 
 
 @primitive
-class Eigh(Stacked, InFrame, EighRules):
+class Eigh(Stacked, AdaptsBasis, EighRules):
     """A V = V diag(w) for Hermitian A; w ascending, Vᴴ V = 1.
 
     With M = Vᴴ Ȧ V: ẇ = diag(M), V̇ = V (F ∘ M), F[i, j] = 1 / (wⱼ - wᵢ) off the diagonal. (Each vector keeps its
@@ -162,10 +179,10 @@ class Eigh(Stacked, InFrame, EighRules):
         dtype = factor_dtype(self.title, a)
         return ArrayType(a.shape[:-1], real_dtype(dtype)), ArrayType(a.shape, dtype)
 
-    def framed(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
+    def adapt(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
         w, v = self(a)
-        turned = EighFrame()(w, v, from_triangle(da, self.lower)) if may_coincide(w, False) else v
-        return FramedEigh(self.lower), (a, w, turned)
+        adapted = AdaptedEighBasis()(w, v, from_triangle(da, self.lower)) if may_be_degenerate(w, False) else v
+        return AdaptedEigh(self.lower), (a, w, adapted)
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, 9 * cubic(xs[0]))
@@ -175,7 +192,7 @@ class Eigh(Stacked, InFrame, EighRules):
 
 
 @primitive
-class FramedEigh(Framed, EighRules):
+class AdaptedEigh(WithGivenFactors, EighRules):
     """(w, V) as given, with the derivative that `Eigh` has in A; arguments A, w, V."""
 
     lower: bool = True
@@ -196,42 +213,42 @@ class SVDRules(Implicit):
         right = np.matmul(da, v)
         x = np.matmul(adjoint_matrix(u), right)
         basis, inner = Basis(xs[0], u, v, s, zeros=True), hermitian(x)
-        m, d = basis.divided(_turning, inner), basis.divided(_sharing, skew(x))
+        m, d = basis.solve(_commutator, inner), basis.solve(_anticommutator, skew(x))
         du, dv = np.matmul(u, m + d), np.matmul(v, m - d)
         if u.shape[-2] > k:
-            du = du + basis.divided(_dividing, right - np.matmul(u, x))
+            du = du + basis.solve(_right_solve, right - np.matmul(u, x))
         if v.shape[-2] > k:
-            dv = dv + basis.divided(_dividing, np.matmul(adjoint_matrix(da), u) - np.matmul(v, adjoint_matrix(x)))
+            dv = dv + basis.solve(_right_solve, np.matmul(adjoint_matrix(da), u) - np.matmul(v, adjoint_matrix(x)))
         if u_rest is not None:
             du = np.concatenate([du, complement_push(du, u, u_rest)], axis=-1)
         if v_rest is not None:
             dv = np.concatenate([dv, complement_push(dv, v, v_rest)], axis=-1)
-        return du, basis.rates(da, inner), adjoint_matrix(dv)
+        return du, basis.value_tangents(da, inner), adjoint_matrix(dv)
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         (u_bar, s_bar, vh_bar), (all_u, s, all_vh) = ct, z
         k, (u, u_rest), (v, v_rest) = s.shape[-1], split(all_u, s), split(adjoint_matrix(all_vh), s)
         vh, basis = adjoint_matrix(v), Basis(xs[0], u, v, s, zeros=True)
-        a_bar: Value = None if s_bar is None else basis.slopes(s_bar)
+        a_bar: Value = None if s_bar is None else basis.pull_values(s_bar)
         if u_bar is None and vh_bar is None:
             return (a_bar,)
         u_bar = merged(u_bar, u, u_rest)
         v_bar: Value = None if vh_bar is None else merged(adjoint_matrix(vh_bar), v, v_rest)
         left: Value = None if u_bar is None else np.matmul(adjoint_matrix(u), u_bar)
         right: Value = None if v_bar is None else np.matmul(vh, v_bar)
-        x_bar = hermitian(basis.divided(_turning, total(left, right))) + skew(
-            basis.divided(_sharing, total(left, None if right is None else -right))
+        x_bar = hermitian(basis.solve(_commutator, total(left, right))) + skew(
+            basis.solve(_anticommutator, total(left, None if right is None else -right))
         )
         a_bar = total(a_bar, np.matmul(u, np.matmul(x_bar, vh)))
         if left is not None and u.shape[-2] > k:
-            a_bar = a_bar + np.matmul(basis.divided(_dividing, u_bar - np.matmul(u, left)), vh)
+            a_bar = a_bar + np.matmul(basis.solve(_right_solve, u_bar - np.matmul(u, left)), vh)
         if right is not None and v.shape[-2] > k:
-            a_bar = a_bar + np.matmul(u, adjoint_matrix(basis.divided(_dividing, v_bar - np.matmul(v, right))))
-        return (basis.where_told(a_bar, s_bar, total(left, right)),)
+            a_bar = a_bar + np.matmul(u, adjoint_matrix(basis.solve(_right_solve, v_bar - np.matmul(v, right))))
+        return (basis.nan_where_undetermined(a_bar, s_bar, total(left, right)),)
 
 
 @primitive
-class SVD(Stacked, InFrame, SVDRules):
+class SVD(Stacked, AdaptsBasis, SVDRules):
     """A = U diag(s) Vᴴ for A[m, n]: U[m, k], Vᴴ[k, n], s ≥ 0 descending, k = min(m, n). If `full`, U and V are
     completed to square ones.
 
@@ -262,11 +279,11 @@ class SVD(Stacked, InFrame, SVDRules):
             ArrayType((*stack, columns, n), dtype),
         )
 
-    def framed(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
+    def adapt(self, a: Value, da: Value) -> tuple[Any, Sequence[Value]]:
         u, s, vh = self(a)
-        if may_coincide(s, True):
-            u, vh = SVDFrame()(s, u, vh, da)
-        return FramedSVD(), (a, u, s, vh)
+        if may_be_degenerate(s, True):
+            u, vh = AdaptedSVDBasis()(s, u, vh, da)
+        return AdaptedSVD(), (a, u, s, vh)
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         return arithmetic_flops(self, xs, thin(xs[0]))
@@ -276,7 +293,7 @@ class SVD(Stacked, InFrame, SVDRules):
 
 
 @primitive
-class FramedSVD(Framed, SVDRules):
+class AdaptedSVD(WithGivenFactors, SVDRules):
     """(U, s, Vᴴ) as given, with the derivative that `SVD` has in A; arguments A, U, s, Vᴴ."""
 
     @property
