@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
@@ -14,13 +14,12 @@ from adjoint.api.gradients import Transformed
 from adjoint.base.source import user_facing
 from adjoint.ops.checkpointing.policies import Chosen, Everything, Intermediate, Mark, Policy, Products
 from adjoint.ops.control.remat import Checkpoint
-from adjoint.program.program import Program
-from adjoint.program.record import RecordTracer, is_symbolic, record_program
+from adjoint.program.record import Record, RecordTracer, is_symbolic
 from adjoint.program.trace import Tracer, bind, primal
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
-from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.generators import GeneratorArguments, leaves_of
+from adjoint.transform.generators import GeneratorArguments
+from adjoint.transform.record_function import RecordedFunction, bind_leaves, record_function
 
 __all__ = ["checkpoint", "checkpoint_name"]
 
@@ -100,44 +99,33 @@ def _checkpoint(function: Callable[..., Any], options: _CheckpointOptions, args:
         if isinstance(leaf, Tracer | np.ndarray | np.generic)  # Python's numbers stay what they are, and give way
     ]
     values = [v if isinstance(v := leaves[i], Tracer) else plain_value(v, "checkpoint: an argument") for i in arrays]
-    found: list[Any] = []
     generators = GeneratorArguments("checkpoint", (args, kwargs), structure)
+    bind = bind_leaves(function, leaves, structure, arrays)
 
-    def flat(*given: Value) -> list[Value]:
-        full = list(leaves)
-        for i, value in zip(arrays, given, strict=True):
-            full[i] = value
-        positional, named = tree.unflatten(structure, full)
-        copies = generators.copies((positional, named))
-        out, made = tree.flatten(function(*positional, **named))
-        out = [checked_leaf(leaf) for leaf in (*out, *leaves_of(copies))]
-        found.append((made, out))
-        return out
-
-    def recorded(given: list[Value] | None) -> tuple[Program, list[Tracer]]:
-        found.clear()
-        return record_program(flat, types, values=given, purpose="a checkpointed function")
+    def record(given: Sequence[Value]) -> RecordedFunction:
+        trace = Record(concrete=given is not unknown, purpose="a checkpointed function", runs_again=False)
+        inputs = [trace.input(t, v) for t, v in zip(types, given, strict=True)]
+        return record_function(function, bind, trace, inputs, generators, may_draw=True)
 
     stripped = [primal(v) for v in values]
+    unknown = [None] * len(values)
     types = [v.type if isinstance(v, RecordTracer) else type_of(v) for v in values]
     # running on values that are not known would only be recorded twice
     known = not any(is_symbolic(v) for v in stripped)
     runs = known and policy is None and not any(isinstance(v, RecordTracer) for v in stripped)
     if runs or not known:
-        program, captured = recorded(stripped if known else None)
-    else:  # what is kept is found when the program runs: values are needed only if Python asks for them
+        recorded = record(stripped if known else unknown)
+    else:  # what is kept is decided when the program runs: values are needed only if Python asks for them
         try:
-            program, captured = recorded(None)
+            recorded = record(unknown)
         except Exception:
-            program, captured = recorded(stripped)
-    made, outputs = found[0]
-    op = Checkpoint(program, policy)
+            recorded = record(stripped)
+    op = Checkpoint(recorded.program, policy)
     if runs:
-        plain = [o._value if isinstance(o, RecordTracer) else primal(o) for o in outputs]
         op.remember(
-            [*stripped, *[primal(c) for c in captured]],
-            [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in plain],
+            [*stripped, *[primal(c) for c in recorded.captured]],
+            [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in recorded.values],
         )
-    results = op(*values, *captured)
-    generators.write_back(results[made.num_leaves :])
-    return tree.unflatten(made, results[: made.num_leaves])
+    results, n = op(*values, *recorded.captured), recorded.structure.num_leaves
+    generators.write_back(results[n:])
+    return tree.unflatten(recorded.structure, results[:n])

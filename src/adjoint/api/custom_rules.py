@@ -19,13 +19,14 @@ from adjoint.base.source import describe, here, user_facing
 from adjoint.ops.custom import Attach, OpaqueCall
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.program.program import Program
-from adjoint.program.record import RecordTracer, record_program
+from adjoint.program.record import Record
 from adjoint.program.trace import Tracer, bind, primal
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.custom import ClosureRule, UserRule
 from adjoint.transform.drivers import checked_leaf
 from adjoint.transform.generators import GeneratorArguments
+from adjoint.transform.record_function import record_function
 
 __all__ = ["custom_rule"]
 
@@ -140,7 +141,7 @@ def _custom_rule(function: Callable[..., Any], options: _RuleOptions, args: Any,
     captured: list[Tracer] = []
     plain = not any(isinstance(v, Tracer) for v in stripped)
     if _may_close(function):
-        y, program, captured = _recorded(function, put_back, structure, stripped)
+        y, program, captured = _record(function, put_back, structure, stripped)
     if program is None and options.vjp is not None and plain:
         memo = put_back(options.vjp, tree.unflatten(structure, stripped))
         y = (
@@ -176,32 +177,25 @@ def _may_close(function: Callable[..., Any]) -> bool:
     return not inspect.isfunction(function) or function.__closure__ is not None
 
 
-def _recorded(
+def _record(
     function: Callable[..., Any], put_back: _PutBack, structure: Any, values: list[Value]
 ) -> tuple[Any, Program | None, list[Tracer]]:
     """(result, program, captured values) of a run on values without derivatives; no program for a black box."""
-    found: list[Any] = []
-
-    def flat(*leaves: Value) -> list[Value]:
-        out, made = tree.flatten(put_back(function, tree.unflatten(structure, leaves)))
-        out = [checked_leaf(leaf) for leaf in out]
-        found.extend((made, out))
-        return out
-
+    record = Record(concrete=True, purpose="a function with a custom rule", runs_again=False)
+    inputs = [record.input(type_of(v), v) for v in values]
     try:
-        program, captured = record_program(
-            flat, [type_of(v) for v in values], values=values, purpose="a function with a custom rule"
+        recorded = record_function(
+            function,
+            lambda leaves: (put_back, (function, tree.unflatten(structure, leaves)), {}),
+            record,
+            inputs,
+            may_draw=True,
         )
     except Exception as error:
         if not is_refusal(error):
             raise
         return None, None, []
-    made, out = found
-    return (
-        tree.unflatten(made, [o._value if isinstance(o, RecordTracer) else primal(o) for o in out]),
-        program,
-        captured,
-    )
+    return tree.unflatten(recorded.structure, recorded.values), recorded.program, recorded.captured
 
 
 def _frozen(nondiff: Sequence[bool], arrays: tuple[Any, ...], values: list[Value]) -> list[Value]:

@@ -32,6 +32,7 @@ from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.simplify.costs import cost, elements
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.transform.arguments import fresh, plain_value, select
+from adjoint.transform.record_function import record_function
 
 __all__ = ["HVP_MODES", "HvpTimes", "hvp", "hvp_times", "predicted_hvp_costs"]
 
@@ -279,10 +280,12 @@ def _predicted(function: Function, primals: tuple[Any, ...], compiled: bool) -> 
     changes = Journal()  # generators that the function draws from must not notice
     try:
         with journal(changes):
-            program, captured = record_program(lambda *xs: [function(*tree.unflatten(structure, xs))], types)
+            record = Record()
+            bind = lambda xs: (function, tree.unflatten(structure, xs), {})
+            recorded = record_function(function, bind, record, [record.input(t) for t in types], may_draw=True)
         costs: dict[str, float] = {}
         for mode in QUICK:
-            read = lambda *xs: interpret(program, [*xs, *captured])[0]
+            read = lambda *xs: interpret(recorded.program, [*xs, *recorded.captured])[0]
             both = lambda *flat, mode=mode, read=read: _product(mode, read, flat[: len(types)], flat[len(types) :])
             found, _ = record_program(both, [*types, *types])
             costs[mode] = _program_cost(found, compiled)

@@ -15,23 +15,22 @@ from adjoint.api.function import Options
 from adjoint.api.gradients import Transformed
 from adjoint.base.errors import DtypeError, ProgramError, ShapeError, TraceError
 from adjoint.base.numpy_warnings import with_lines_of_users
-from adjoint.base.source import describe, here, user_facing
+from adjoint.base.source import describe, user_facing
 from adjoint.numpy.dispatch import load_primitives, load_rules_of
 from adjoint.ops.arrays import logsumexp  # noqa: F401  (primitives that a saved program may hold)
 from adjoint.ops.control.guards import Expect
 from adjoint.ops.elementwise.pointwise import BY_NAME, UFUNCS
 from adjoint.ops.linalg import expm  # noqa: F401  (primitives that a saved program may hold)
 from adjoint.program.check import check
-from adjoint.program.freezing import without_draws
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.record import Guard, Record
 from adjoint.program.save import Writer, read, write
-from adjoint.program.trace import Tracer, primal, running
+from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import ArrayType, Size, Value, type_of
-from adjoint.transform.arguments import fresh, plain_value, run
-from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.generators import GeneratorArguments, leaves_of
+from adjoint.transform.arguments import fresh, plain_value
+from adjoint.transform.generators import GeneratorArguments
+from adjoint.transform.record_function import bind_leaves, record_function
 
 __all__ = ["TracedProgram", "load", "trace"]
 
@@ -196,26 +195,11 @@ def _trace(function: Callable[..., Any], options: _TraceOptions, args: Any, kwar
         raise TypeError("trace(concrete=True) runs the function on its arguments, so they must be values, not types.")
     values = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else primal(v) for v in given]
     generators = GeneratorArguments("trace", (args, kwargs), structure)
-    moved: list[Value] = []
     record = Record(concrete=options.concrete, purpose="a traced function")
-    with without_draws(function, "a traced function"), running(record):
-        record.started = here()
-        inputs = [record.input(t, v if options.concrete else None) for t, v in zip(types, values, strict=True)]
-
-        def call() -> Any:
-            full = list(leaves)
-            for i, x in zip(moving, inputs, strict=True):
-                full[i] = x.snapshot()  # an argument may be assigned to inside
-            positional, named = tree.unflatten(structure, full)
-            copies = generators.copies((positional, named))
-            result = function(*positional, **named)
-            moved.extend(leaves_of(copies))
-            return result
-
-        out, outputs = tree.flatten(run(record, call))
-        program, captured = record.program(inputs, [checked_leaf(leaf) for leaf in (*out, *moved)])
-    program = check(_with_guards(program, record.guards))
-    return TracedProgram(program, structure, outputs, name=name, fixed=fixed, captured=captured)
+    inputs = [record.input(t, v if options.concrete else None) for t, v in zip(types, values, strict=True)]
+    recorded = record_function(function, bind_leaves(function, leaves, structure, moving), record, inputs, generators)
+    program = check(_with_guards(recorded.program, record.guards))
+    return TracedProgram(program, structure, recorded.structure, name=name, fixed=fixed, captured=recorded.captured)
 
 
 def _is_array(leaf: Any) -> bool:

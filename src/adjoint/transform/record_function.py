@@ -5,6 +5,9 @@ bind(xs)          (function, args, kwargs) to call, with these values of the inp
 generators        the random generators among the arguments: they are threaded through the program
 """
 
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -17,7 +20,7 @@ from adjoint.base.source import here
 from adjoint.program.freezing import without_draws
 from adjoint.program.program import Program
 from adjoint.program.record import Record, RecordTracer
-from adjoint.program.trace import Tracer, running
+from adjoint.program.trace import Tracer, primal, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import run
 from adjoint.transform.drivers import checked_leaf
@@ -41,6 +44,11 @@ class RecordedFunction:
     arguments: list[RecordTracer]  # the inputs as the function has left them: it may have assigned to them
     links: list[int | None]  # which random generators in the result are arguments
     draws: bool  # whether it drew from a random generator among the arguments
+
+    @property
+    def values(self) -> list[Value]:
+        """The outputs of a record that carries values along, as they are outside of it."""
+        return [leaf._value if isinstance(leaf, RecordTracer) else primal(leaf) for leaf in self.leaves]
 
 
 def bind_leaves(function: Callable[..., Any], leaves: Sequence[Any], structure: Any, numbers: Sequence[int]) -> Bind:

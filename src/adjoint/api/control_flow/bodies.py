@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,12 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import ShapeError, TreeError
 from adjoint.ops.elementwise.weak_types import strengthened
-from adjoint.program.freezing import without_draws
 from adjoint.program.program import Program
-from adjoint.program.record import record_program
+from adjoint.program.record import Record
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
-from adjoint.transform.drivers import checked_leaf
 from adjoint.transform.generators import GeneratorArguments, leaves_of
+from adjoint.transform.record_function import record_function
 
 
 class Body:
@@ -26,9 +25,6 @@ class Body:
     The leaves of the random generators among the arguments, from number `threaded` on, stand behind the result as the
     function leaves them.
     """
-
-    links: list[int | None]  # which random generators in the result are arguments
-    draws: bool  # whether it drew from one
 
     def __init__(
         self,
@@ -39,26 +35,25 @@ class Body:
         generators: GeneratorArguments,
         threaded: int = 0,
     ) -> None:
-        found: list[Any] = []
-
-        def flat(*leaves: Value) -> list[Value]:
-            given = tree.unflatten(structure, leaves)
-            copies = generators.copies(given)
-            result = call_checked(_CALLS.get(purpose, "f(*operands)"), purpose, function, *given)
-            out, made = tree.flatten(result)
-            self.links = generators.links(copies, result)
-            self.draws = any(
-                a is not b
-                for a, b in zip(leaves_of(copies), leaves_of(generators.copies(tree.unflatten(structure, leaves))))
-            )
-            found.append(made)
-            return [checked_leaf(leaf) for leaf in (*out, *leaves_of(copies[threaded:]))]
-
+        record = Record(purpose=purpose)
+        call = partial(call_checked, _CALLS.get(purpose, "f(*operands)"), purpose, function)
         # both branches of a cond are traced for each call, so their numbers are new; a body runs more than once
-        with nullcontext() if purpose.startswith("a branch") else without_draws(function, purpose):
-            program, self.captured = record_program(flat, types, purpose=purpose, staged=purpose.startswith("a branch"))
-        self.program = strengthened(program)
-        self.result = found[0]
+        is_branch = purpose.startswith("a branch")
+        recorded = record_function(
+            function,
+            lambda leaves: (call, tree.unflatten(structure, leaves), {}),
+            record,
+            [record.input(t) for t in types],
+            generators,
+            carried=threaded,
+            may_draw=is_branch,
+            staged=is_branch,
+        )
+        self.program = strengthened(recorded.program)
+        self.captured = recorded.captured
+        self.result = recorded.structure
+        self.links = recorded.links  # which random generators in the result are arguments
+        self.draws = recorded.draws  # whether it drew from one
 
 
 def call_checked(call: str, purpose: str, function: Callable[..., Any], *args: Any) -> Any:
