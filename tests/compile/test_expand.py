@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.compile.expand import expanded
+from adjoint.compile.expand import expand_program
 from adjoint.ops.arrays.logsumexp import LogSumExp
 from adjoint.ops.arrays.norm import Length
 from adjoint.program.check import check
@@ -21,7 +21,7 @@ def array(*shape, dtype="float64"):
 
 def same(f, *args):
     program, flat = program_of(f, *args)
-    after = check(expanded(program))
+    after = check(expand_program(program))
     for a, b in zip(interpret(after, flat), interpret(program, flat), strict=True):
         assert (np.shape(a), np.asarray(a).dtype) == (np.shape(b), np.asarray(b).dtype)
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
@@ -74,4 +74,4 @@ def test_programs_inside_loops_are_written_out_and_others_stay() -> None:
     (loop,) = [eq for eq in after.equations if eq.op.title == "scan"]
     assert not {"einsum", "argmax"} & set(titles(loop.op.body))
     program, _ = program_of(lambda x: np.sin(x) @ x.T, x)
-    assert expanded(program) is program
+    assert expand_program(program) is program

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adjoint.compile.graph import Graph, Source, cost_of, is_lazy, is_pieces
+from adjoint.compile.graph import Graph, Source, cost_of, is_lazy, lazy_rule
 from adjoint.compile.views import identity
 from adjoint.ops.elementwise.pointwise import BY_NAME
 from tests.simplify.programs import program_of
@@ -62,7 +62,7 @@ def test_which_operations_are_lazy() -> None:
     lazy = {eq.op.title for eq in program.equations if is_lazy(eq)}
     assert {"sin", "slice", "concatenate"} <= lazy
     assert not {"argsort", "sum"} & lazy
-    assert any(is_pieces(eq.op) for eq in program.equations)
+    assert any(not lazy_rule(eq.op).elementwise for eq in program.equations)
 
 
 def test_costs() -> None:

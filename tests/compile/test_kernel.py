@@ -8,10 +8,14 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.config import config
-from adjoint.compile.expand import expanded
+from adjoint.compile.expand import expand_program
 from adjoint.compile.kernel import compile_program
-from adjoint.compile.lower import Written
+from adjoint.compile.lower import LoweredCode
 from adjoint.compile.machine import verified
+from adjoint.ops.arrays.cumulative import CumSum
+from adjoint.ops.arrays.rearrange import Transpose
+from adjoint.ops.arrays.reduce import Sum
+from adjoint.ops.elementwise.select import Select
 from adjoint.program.program import interpret
 from tests.compile.test_machine import resident
 from tests.random_programs.agreement import traced
@@ -76,7 +80,7 @@ def test_the_text_of_random_programs_is_well_formed() -> None:
         f = random_function(seed)
         program = traced(f, f.values(0))
         if program is not None:
-            verified(Written(expanded(program)).text)
+            verified(LoweredCode(expand_program(program)).text)
 
 
 def together(run, count=8):
@@ -156,3 +160,41 @@ def test_memory_is_given_back() -> None:
             make(k + 0.5)
         gc.collect()
     assert resident() - before < 8_000_000
+
+
+class Opposite(Select):
+    """y where the condition holds, else x."""
+
+    def evaluate(self, *xs):
+        x, y, c = xs
+        return np.where(c, y, x)
+
+
+class Mean(Sum):
+    def evaluate(self, *xs):
+        return np.mean(xs[0], axis=self.axes)
+
+
+class Downwards(CumSum):
+    def evaluate(self, *xs):
+        return -np.cumsum(xs[0], self.axis)
+
+
+class Backwards(Transpose):
+    def evaluate(self, *xs):
+        return np.transpose(xs[0], self.axes)[::-1]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: Opposite()(x, -x, x > 0),
+        lambda x: Mean((0,))(x),
+        lambda x: Downwards(1)(x),
+        lambda x: Backwards((1, 0))(x) * 2.0,
+    ],
+    ids=["element", "reduction", "lowering", "view"],
+)
+def test_a_primitive_that_evaluates_otherwise_does_not_inherit_machine_code(function) -> None:
+    x = np.random.default_rng(3).normal(size=(4, 5))
+    np.testing.assert_array_equal(kernel_of(function, x).run([x])[0], function(x))

@@ -15,19 +15,19 @@ def test_what_is_taken_never_overlaps(wishes, random) -> None:
     for nbytes in wishes:
         if nbytes is None:
             if taken:
-                arena.give(*taken.pop(random.randrange(len(taken))))
+                arena.free(*taken.pop(random.randrange(len(taken))))
             continue
-        offset = arena.take(nbytes)
+        offset = arena.allocate(nbytes)
         assert offset % ALIGNMENT == 0
         assert offset + nbytes <= arena.size
         for other, length in taken:
             assert offset + nbytes <= other or other + length <= offset
         taken.append((offset, nbytes))
     for item in taken:
-        arena.give(*item)
+        arena.free(*item)
     before = arena.size
     if before:
-        assert arena.take(before) == 0  # one gap again
+        assert arena.allocate(before) == 0  # one gap again
         assert arena.size == before
 
 
@@ -38,9 +38,9 @@ def test_room_of_sizes_that_are_known_at_run_time(wishes) -> None:
     n = Sym.named("n", 40)
     for factor, gives in wishes:
         if gives and taken:
-            arena.give(*taken.pop(0))
+            arena.free(*taken.pop(0))
         nbytes = n * factor
-        taken.append((arena.take(nbytes), nbytes))
+        taken.append((arena.allocate(nbytes), nbytes))
     for size in (1, 7, 40, 333):
         value = lambda x, size=size: value_of(x.polynomial, {"n": size}) if isinstance(x, Sym) else x
         spans = sorted((value(offset), value(offset) + value(nbytes)) for offset, nbytes in taken)

@@ -1,6 +1,6 @@
 """What machine code asks Python for: operations with no instructions of their own, effects, and expectations.
 
-The kernel calls one function of Python's, with the number of the equation and a table of addresses. Arrays made of
+The kernel calls one Python function, with the number of the equation and a table of addresses. Arrays made of
 these addresses go through the operation's own `evaluate`, so the result is NumPy's.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.compile import vectors
-from adjoint.compile.emit import BOUNDS, Block, Unsupported, lowers
+from adjoint.compile.emit import BOUNDS, Emitter, Unsupported, lowers
 from adjoint.compile.ir import Function, Value
 from adjoint.compile.views import strides_of
 from adjoint.ops.control.guards import Expect
@@ -29,50 +29,49 @@ from adjoint.program.program import Atom, Equation, Literal
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
-def write_callback(block: Block, eq: Equation) -> None:
+def write_callback(emitter: Emitter, eq: Equation) -> None:
     """Call NumPy: the operands are contiguous in memory, and so will be the results."""
-    shared, f = block.shared, block.f
+    shared, f = emitter.shared, emitter.f
     if any(type(n) is not int for v in (*eq.inputs, *eq.outputs) for n in v.type.shape):
         raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
     slot = len(shared.callbacks)
     shared.callbacks.append(eq)
-    pointers = [_contiguous(block, a) for a in eq.inputs if not isinstance(a, Literal)]
-    pointers += [block.pointer(v) for v in eq.outputs]
+    pointers = [_contiguous(emitter, a) for a in eq.inputs if not isinstance(a, Literal)]
+    pointers += [emitter.pointer(v) for v in eq.outputs]
     table = f.allocate("ptr", 1 + len(pointers), align=8)
     f.store(f.index(0), table, 8)
     for k, pointer in enumerate(pointers):
         f.store(pointer, f.element(table, f.index(k + 1), "ptr"), 8)
-    write_attention(block)
-    f.call_address(block.python(), "i64", f.index(slot), table)
+    write_attention(emitter)
+    f.call_address(emitter.python(), "i64", f.index(slot), table)
     # what Python returns is not defined when a signal is handled before its first line: it says so in the table
-    block.leave_if(f.icmp("eq", f.load("i64", table, 8), f.index(0)), -1)
-    shared.work += 1e4 * block.times
+    emitter.leave_if(f.icmp("eq", f.load("i64", table, 8), f.index(0)), -1)
+    shared.work += 1e4 * emitter.times
     shared.steps.append(f"{eq.op.title}: NumPy")
 
 
-def _contiguous(block: Block, atom: Atom) -> Value:
+def _contiguous(emitter: Emitter, atom: Atom) -> Value:
     """Where an operand stands element after element; a view at other strides is copied."""
-    found = block.view(atom)
-    if all(s == t or n == 1 for s, t, n in zip(found.strides, strides_of(found.shape), found.shape, strict=True)):
-        return found.pointer
-    room = block.room(block.nbytes(atom.type))
-    block.copy_strided(room, found)
-    return room
+    view = emitter.view(atom)
+    if all(s == t or n == 1 for s, t, n in zip(view.strides, strides_of(view.shape), view.shape, strict=True)):
+        return view.pointer
+    buffer = emitter.allocate(emitter.nbytes(atom.type))
+    emitter.copy_strided(buffer, view)
+    return buffer
 
 
 @lowers(Expect, any_size=True)
-def write_expectation(block: Block, eq: Equation) -> None:
+def write_expectation(emitter: Emitter, guard: Expect, eq: Equation) -> None:
     """Leave with the number of the expectation, counted from one, when the answer is another one."""
-    f, guard = block.f, eq.op
-    assert isinstance(guard, Expect)
+    f = emitter.f
     (x,) = eq.inputs
-    operand = block.view(x)
+    operand = emitter.view(x)
     value = vectors.load(f, operand.dtype, operand.pointer, f.index(0), 1, 1) if x.type.size == 1 else ()
     met = _answered(f, value, operand.dtype, guard.question, guard.answer) if isinstance(value, Value) else None
     if met is None:
-        write_callback(block, eq)
+        write_callback(emitter, eq)
     else:
-        block.leave_if(f.binary("xor", met, f.constant("i1", 1)), guard.number + 1)
+        emitter.leave_if(f.binary("xor", met, f.constant("i1", 1)), guard.number + 1)
 
 
 def _answered(f: Any, value: Any, dtype: np.dtype[Any], question: str, answer: Any) -> Any:
@@ -110,12 +109,12 @@ class Watch:
     watched themselves. To be made before the body is written, `write` is for the end of an iteration.
     """
 
-    def __init__(self, block: Block, times: float) -> None:
-        self.block, self.times = block, times  # how often the body runs
-        self._work, self._watched = block.shared.work, block.shared.watched
+    def __init__(self, emitter: Emitter, times: float) -> None:
+        self.emitter, self.times = emitter, times  # how often the body runs
+        self._work, self._watched = emitter.shared.work, emitter.shared.watched
 
     def write(self, iterations: float) -> None:
-        f, shared = self.block.f, self.block.shared
+        f, shared = self.emitter.f, self.emitter.shared
         work = shared.work - self._work
         if (work / self.times + 10) * iterations < LONG:
             return
@@ -132,9 +131,9 @@ class Watch:
             f.store(f.index(SLICE), shared.budget)
             if GLANCE not in shared.module.parts:
                 _write_glance(Function(shared.module, GLANCE, ["ptr", "ptr"], "i64", attributes="noinline nounwind"))
-                _declare_attention(self.block)
-            status = f.call(GLANCE, "i64", self.block.python(), shared.looked)
-            self.block.leave_if(f.icmp("ne", status, f.index(0)), -1)
+                _declare_attention(self.emitter)
+            status = f.call(GLANCE, "i64", self.emitter.python(), shared.looked)
+            self.emitter.leave_if(f.icmp("ne", status, f.index(0)), -1)
 
 
 GLANCE, ATTENTION = "adjoint_glance", "adjoint_attention"
@@ -160,22 +159,22 @@ def _write_glance(f: Function) -> None:
     f.finish()
 
 
-def write_attention(block: Block) -> None:
+def write_attention(emitter: Emitter) -> None:
     """Leave when the handler of a signal has raised.
 
     The interpreter is asked, not Python code: a handler that runs at the first line of a function raises outside of
     all that the function can catch.
     """
-    _declare_attention(block)
-    status = block.f.call(ATTENTION, "i64", block.python())
-    block.leave_if(block.f.icmp("ne", status, block.f.index(0)), -1)
+    _declare_attention(emitter)
+    status = emitter.f.call(ATTENTION, "i64", emitter.python())
+    emitter.leave_if(emitter.f.icmp("ne", status, emitter.f.index(0)), -1)
 
 
-def _declare_attention(block: Block) -> None:
-    module = block.shared.module
+def _declare_attention(emitter: Emitter) -> None:
+    module = emitter.shared.module
     if ATTENTION not in module.parts:
         _write_attention(Function(module, ATTENTION, ["ptr"], "i64", attributes="noinline nounwind"))
-        block.shared.symbols.update(interpreter())
+        emitter.shared.symbols.update(interpreter())
 
 
 def _write_attention(f: Function) -> None:
@@ -241,18 +240,18 @@ class Calls:
         arrays = [
             array_at(address or 0, v.type) for address, v in zip(addresses, (*variables, *eq.outputs), strict=True)
         ]
-        given = iter(arrays)
+        remaining = iter(arrays)
         inputs = []
         for a in eq.inputs:
             if isinstance(a, Literal):
                 inputs.append(a.value)
             else:
-                x = next(given)
+                x = next(remaining)
                 x.flags.writeable = False
                 inputs.append(x if x.ndim else x[()])
         with np.errstate(all="ignore") if eq.quiet else nullcontext():
             results = with_lines_of_users(eq.op.evaluate)(*inputs)
-        for target, result in zip(given, results if eq.op.several else (results,), strict=True):
+        for target, result in zip(remaining, results if eq.op.several else (results,), strict=True):
             np.copyto(target, result, casting="unsafe")
 
 

@@ -10,9 +10,9 @@ native, and runs through NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,7 @@ from adjoint.ops.elementwise.pointwise import MaskedProduct, Ufunc
 from adjoint.ops.elementwise.select import Select, StopGradient
 from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.op import Op
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType, promotion_token, real_dtype
 
 __all__ = [
@@ -82,8 +83,19 @@ _TABLES = (
     rounding,
     special,
 )  # imported for what they enter
-_STRUCTURAL = (Select, MaskedProduct, Convert, Real, Imag, StopGradient, Exponent, Weaken)
 _POWERS = ("power", "float_power")
+
+
+class ElementRule(NamedTuple):
+    """How one element of a pointwise primitive becomes instructions."""
+
+    # (op, types of the operands, operands or None): whether it can; all dtypes are castable
+    is_native: Callable[[Any, Sequence[ArrayType], Sequence[Operand] | None], bool]
+    # (function, op, types, type of the result, operands, lanes): the element
+    write: Callable[[Function, Any, Sequence[ArrayType], ArrayType, Sequence[Operand], int], Element]
+
+
+ELEMENTS: RuleTable[ElementRule] = RuleTable("elements in compiled code", of="evaluate")
 
 
 def is_native(op: Op, types: Sequence[ArrayType], out: Any, args: Sequence[Operand] | None = None) -> bool:
@@ -92,14 +104,13 @@ def is_native(op: Op, types: Sequence[ArrayType], out: Any, args: Sequence[Opera
     With `args`, in which numbers of the program stand as such (and anything else for other operands), more is known: a
     power of integers is native if the exponent is not negative, and a number that does not fit its dtype is not.
     """
-    if getattr(op, "several", False) or not isinstance(out, ArrayType):
+    rule = ELEMENTS.get(op)
+    if rule is None or op.several or not all(is_castable(t.dtype) for t in (*types, out)):
         return False
-    if not all(is_castable(t.dtype) for t in (*types, out)):
-        return False
-    if isinstance(op, _STRUCTURAL):
-        return _structural_native(op, types, args)
-    if not isinstance(op, (Ufunc, NamedUfunc)):
-        return False
+    return rule.is_native(op, types, args)
+
+
+def _is_native_ufunc(op: Ufunc | NamedUfunc, types: Sequence[ArrayType], args: Sequence[Operand] | None) -> bool:
     loop = _loop(op.ufunc, tuple(promotion_token(t) for t in types))
     if loop is None or not all(is_castable(d) for d in loop):
         return False
@@ -109,20 +120,6 @@ def is_native(op: Op, types: Sequence[ArrayType], out: Any, args: Sequence[Opera
     if op.name == "power" and loop[0].kind == "i":
         return args is not None and is_number(args[1]) and number_of(loop[1], args[1]) >= 0
     return _writer(op.name, loop) is not None
-
-
-def _structural_native(op: Op, types: Sequence[ArrayType], args: Sequence[Operand] | None) -> bool:
-    if isinstance(op, Exponent):
-        return types[0].dtype.kind == "f"
-    if isinstance(op, MaskedProduct):
-        return is_native(multiply, types, ArrayType((), _result(op, types)), args)
-    return True
-
-
-def _result(op: Any, types: Sequence[ArrayType]) -> Dtype:
-    loop = _loop(op.ufunc, tuple(promotion_token(t) for t in types))
-    assert loop is not None
-    return loop[-1]
 
 
 _WIDTHS: dict[Any, Dtype] = {int: np.dtype(np.int64), float: np.dtype(np.float64), complex: np.dtype(np.complex128)}
@@ -147,20 +144,16 @@ def _writer(name: str, loop: Sequence[Dtype]) -> Writer | None:
 def write(function: Function, op: Op, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand]) -> Element:
     """Write one element (of every lane) of z = op(args); numbers of the program stand in `args` as such."""
     width = max((width_of(a) for a in args if not is_number(a)), default=1)
-    if isinstance(op, Select):
-        x, y = (_operand(function, a, t, out.dtype, width) for a, t in zip(args[:2], types))
-        c = _operand(function, args[2], types[2], types[2].dtype, width)
-        return chosen(function, truth(function, c), x, y)
-    if isinstance(op, MaskedProduct):
-        return _masked_product(function, op, types, out, args, width)
-    if isinstance(op, _STRUCTURAL):
-        x = _operand(function, args[0], types[0], types[0].dtype, width)
-        return _structural(function, op, types[0].dtype, out.dtype, x)
-    assert isinstance(op, (Ufunc, NamedUfunc))
+    return ELEMENTS[op].write(function, op, types, out, args, width)
+
+
+def _write_ufunc(
+    f: Function, op: Ufunc | NamedUfunc, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand], width: int
+) -> Element:
     loop = _loop(op.ufunc, tuple(promotion_token(t) for t in types))
     assert loop is not None, f"{op.title} has no loop for {types}"
-    z = _ufunc(function, op.name, types, loop, args, width)
-    return convert(function, rounded(function, z, loop[-1]), loop[-1], out.dtype)
+    z = _ufunc(f, op.name, types, loop, args, width)
+    return convert(f, rounded(f, z, loop[-1]), loop[-1], out.dtype)
 
 
 def _operand(f: Function, a: Operand, kind: ArrayType, to: Dtype, width: int) -> Element:
@@ -168,19 +161,44 @@ def _operand(f: Function, a: Operand, kind: ArrayType, to: Dtype, width: int) ->
     return constant(f, to, a, width) if is_number(a) else convert(f, widened(f, a, width), kind.dtype, to)
 
 
-def _structural(f: Function, op: Op, source: Dtype, to: Dtype, x: Element) -> Element:
-    if isinstance(op, Exponent):
-        return convert(f, exponent_of(f, source, first_part(x)), np.dtype(np.int32), to)
-    if isinstance(op, Real):
-        return first_part(x)
-    if isinstance(op, Imag):
-        return f.same(x, 0) if isinstance(x, Value) else x[1]
+# Primitives that are no ufuncs
+
+
+def _write_select(
+    f: Function, op: Select, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand], width: int
+) -> Element:
+    x, y = (_operand(f, a, t, out.dtype, width) for a, t in zip(args[:2], types))
+    c = _operand(f, args[2], types[2], types[2].dtype, width)
+    return chosen(f, truth(f, c), x, y)
+
+
+def _unary(write: Callable[[Function, Dtype, Dtype, Element], Element]) -> Any:
+    """A rule of one operand, from write(function, its dtype, that of the result, the operand)."""
+
+    def write_unary(
+        f: Function, op: Op, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand], width: int
+    ) -> Element:
+        x = _operand(f, args[0], types[0], types[0].dtype, width)
+        return write(f, types[0].dtype, out.dtype, x)
+
+    return write_unary
+
+
+def _exponent(f: Function, source: Dtype, to: Dtype, x: Element) -> Element:
+    return convert(f, exponent_of(f, source, first_part(x)), np.dtype(np.int32), to)
+
+
+def _imaginary_part(f: Function, source: Dtype, to: Dtype, x: Element) -> Element:
+    return f.same(x, 0) if isinstance(x, Value) else x[1]
+
+
+def _cast(f: Function, source: Dtype, to: Dtype, x: Element) -> Element:
     if not isinstance(x, Value) and to.kind != "c":  # of a complex number the real part, also as bool
         return convert(f, x[0], real_dtype(source), to)
     return convert(f, x, source, to)
 
 
-def _masked_product(
+def _write_masked_product(
     f: Function, op: MaskedProduct, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand], width: int
 ) -> Element:
     """ct · d where ct ≠ 0, else 0."""
@@ -193,14 +211,14 @@ def _ufunc(
     f: Function, name: str, types: Sequence[ArrayType], loop: Sequence[Dtype], args: Sequence[Operand], width: int
 ) -> Element:
     if name in PREDICATES:
-        found = _comparison(f, name, types, loop, args, width)
-        if found is not None:
-            return found
+        answer = _comparison(f, name, types, loop, args, width)
+        if answer is not None:
+            return answer
     if name in _POWERS and is_number(args[1]):
         x = _operand(f, args[0], types[0], loop[0], width)
-        found = _known_power(f, loop[0], x, number_of(loop[1], args[1]))
-        if found is not None:
-            return found
+        power = _known_power(f, loop[0], x, number_of(loop[1], args[1]))
+        if power is not None:
+            return power
     operands = [_operand(f, a, t, d, width) for a, t, d in zip(args, types, loop)]
     writer = _writer(name, loop)
     assert writer is not None, f"{name} of {loop[0]} has no writer"
@@ -237,3 +255,20 @@ def _comparison(
             symbol = name if index else MIRRORED.get(name, name)  # n ∘ x says the same as x mirrored-∘ n
             return constant(f, np.dtype(np.bool_), compared_outside(symbol, above), width)
     return None
+
+
+ELEMENTS.update(dict.fromkeys((Ufunc, NamedUfunc), ElementRule(_is_native_ufunc, _write_ufunc)))
+ELEMENTS.update(
+    dict.fromkeys((Convert, StopGradient, Weaken), ElementRule(lambda op, types, args: True, _unary(_cast)))
+)
+ELEMENTS.update(
+    {
+        Select: ElementRule(lambda op, types, args: True, _write_select),
+        MaskedProduct: ElementRule(
+            lambda op, types, args: _is_native_ufunc(multiply, types, args), _write_masked_product
+        ),
+        Exponent: ElementRule(lambda op, types, args: types[0].dtype.kind == "f", _unary(_exponent)),
+        Real: ElementRule(lambda op, types, args: True, _unary(lambda f, source, to, x: first_part(x))),
+        Imag: ElementRule(lambda op, types, args: True, _unary(_imaginary_part)),
+    }
+)

@@ -1,6 +1,6 @@
-"""A block of equations as instructions: its plan, the memory of its variables, and its steps one after another.
+"""The equations of a program as instructions: its plan, the memory of its variables, and its steps one after another.
 
-The kernel's own equations are a block, and so is the body of every loop and branch inside it.
+The program of a kernel has an emitter, and so has the body of every loop and branch inside it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,31 +24,40 @@ from adjoint.compile.symbolic_sizes import SizeError, Sym, plain
 from adjoint.compile.views import Index, identity, linear, strides_of
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import Size
 
 BOUNDS = -2  # the number of the call that tells Python of an index out of bounds
 ON_THE_STACK = 256  # bytes: smaller temporaries are registers, or next to them
 
 
-Lowering = Callable[["Block", Equation], None]
-LOWERINGS: dict[type[Op], Lowering] = {}  # how operations that are no nests become instructions
-STRIDED: set[type[Op]] = set()  # those that read operands at any stride
-ANY_SIZE: set[type[Op]] = set()  # those whose code may be for sizes that are known at run time
+Write = Callable[["Emitter", Any, Equation], None]
 
 
-def lowers(*ops: type[Op], strided: bool = False, any_size: bool = False) -> Callable[[Lowering], Lowering]:
+class Lowering(NamedTuple):
+    """How an operation that is no part of a nest becomes instructions."""
+
+    write: Write  # (emitter, op, equation)
+    strided: bool = False  # reads operands at any stride
+    any_size: bool = False  # its code may be for sizes that are known at run time
+
+
+LOWERINGS: RuleTable[Lowering] = RuleTable("compiled code", of="evaluate")
+
+
+def lowers(*kinds: type[Op], strided: bool = False, any_size: bool = False) -> Callable[[Write], Write]:
     """Declare how an operation becomes instructions."""
 
-    def declared(lowering: Lowering) -> Lowering:
-        for op in ops:
-            LOWERINGS[op] = lowering
-            if strided:
-                STRIDED.add(op)
-            if any_size:
-                ANY_SIZE.add(op)
-        return lowering
+    def declare(write: Write) -> Write:
+        LOWERINGS.update(dict.fromkeys(kinds, Lowering(write, strided, any_size)))
+        return write
 
-    return declared
+    return declare
+
+
+def _is_strided(op: Op) -> bool:
+    lowering = LOWERINGS.get(op)
+    return lowering is not None and lowering.strided
 
 
 class Unsupported(Exception):
@@ -56,10 +65,11 @@ class Unsupported(Exception):
 
 
 class Shared:
-    """What all blocks of a kernel have in common."""
+    """What all emitters of a kernel have in common."""
 
-    def __init__(self, module: Module, function: Function) -> None:
+    def __init__(self, module: Module, function: Function, fallback: Lowering) -> None:
         self.module, self.function = module, function
+        self.fallback = fallback  # of operations without a lowering
         self.status = function.allocate("i64", align=8)
         self.leave = function.new_block("leave")
         self.context: Value | None = None
@@ -69,19 +79,18 @@ class Shared:
         self.watched = 0.0  # of these, in loops that look for signals
         self.budget: Value | None = None  # additions until the next look at the clock
         self.looked: Value | None = None  # when that was
-        self.steps: list[str] = []  # what was made, for reports
-        self.releases: list[Value] = []  # rooms holding memory to be freed
+        self.steps: list[str] = []  # descriptions, for reports
+        self.releases: list[Value] = []  # where pointers stand to memory that is freed at the end
         self.symbols: dict[str, int] = {}
-        self.given_sizes: dict[str, Value] = {}  # sizes of the arguments, when the code is for many
+        self.size_arguments: dict[str, Value] = {}  # sizes of the arguments, when the code is for many
         self.sizes: dict[Size, Value] = {}  # lengths that are known when the kernel runs
         self.constants: dict[Var, Value] = {}  # of the program and of all programs inside it
         self.arena = Arena()
         self.workspace = Value("", "ptr")
         self.offsets: dict[str, tuple[Any, Any]] = {}  # address -> what was taken from the arena for it
-        self.lowering: Callable[[Block, Equation], None] = lambda block, eq: None
 
 
-class Block(Moves):
+class Emitter(Moves):
     """Writes the steps of one program into the kernel's function."""
 
     def __init__(
@@ -91,15 +100,15 @@ class Block(Moves):
         times: float = 1.0,
     ) -> None:
         self.shared, self.f, self.program = shared, shared.function, program
-        self.times = times  # about how often the block runs
+        self.times = times  # about how often it runs
         self.pointers: dict[Var, Value] = {}
-        self.until_done: list[Value] = []  # room that is free again after the step being written
+        self.until_done: list[Value] = []  # buffers that are free again after the step being emitted
         self.packed: dict[tuple[Equation, int], Operand] = {}  # operands laid out anew before a loop
         for eq in program.equations:
             for kind in {a.type for a in (*eq.inputs, *eq.outputs)}:
                 if any(isinstance(n, Size) for n in kind.shape[1 if eq.op.is_control else 0 :]):
                     raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
-        self.plan = Plan(program, lambda op: type(op) in STRIDED)
+        self.plan = Plan(program, _is_strided)
         self.ends: dict[int, list[Var]] = {}  # after which step nothing reads a variable any more
         for var, position in self._last_reads().items():
             self.ends.setdefault(position, []).append(var)
@@ -107,13 +116,12 @@ class Block(Moves):
     # Memory
 
     def _last_reads(self) -> dict[Var, int]:
-        """The last step that reads each result. What is given is not freed: the next turn reads it again."""
+        """The last step that reads each result. Inputs are not freed: the next iteration reads them again."""
         last: dict[Var, int] = {}
         for position, step in enumerate(self.plan.steps):
             for var in self.plan.reads(step):
                 last[var] = position
-            made = [r.var for r in step.roots] if isinstance(step, Fused) else step.equation.outputs
-            for var in made:
+            for var in step.outputs:
                 last.setdefault(var, position)
         for k, atom in enumerate(self.program.outputs):
             var = self.plan.aliases.get(k, atom)
@@ -127,16 +135,16 @@ class Block(Moves):
         return math.prod(kind.shape) * kind.dtype.itemsize
 
     def pointer(self, var: Var) -> Value:
-        """Where a variable stands in memory; room is found when it is first asked for."""
+        """Where a variable stands in memory; a buffer is allocated when it is first asked for."""
         known = self.pointers.get(var)
         if known is None:
             open_size = any(isinstance(n, Size) for n in var.type.shape)
-            known = self._heap(var.type) if open_size else self.room(self.nbytes(var.type))
+            known = self._heap(var.type) if open_size else self.allocate(self.nbytes(var.type))
             self.pointers[var] = known
         return known
 
     def _heap(self, kind: Any) -> Value:
-        """Memory of a size that is known when the kernel runs; the next turn of a loop around takes the same again."""
+        """Memory of a size that is known when the kernel runs; the next iteration of a loop around takes it again."""
         f = self.f
         slot = f.allocate("ptr", align=8)
         f.initialize(Value("null", "ptr"), slot)
@@ -145,19 +153,19 @@ class Block(Moves):
         for n in kind.shape:
             nbytes = f.mul(nbytes, self.number(n))
         nbytes = f.intrinsic("smax", nbytes, f.index(1))
-        found = f.call("realloc", "ptr", f.load("ptr", slot, 8), nbytes, declared=True)
-        self.leave_if(f.icmp("eq", found, Value("null", "ptr")), -4)
-        f.store(found, slot)
-        return found
+        pointer = f.call("realloc", "ptr", f.load("ptr", slot, 8), nbytes, declared=True)
+        self.leave_if(f.icmp("eq", pointer, Value("null", "ptr")), -4)
+        f.store(pointer, slot)
+        return pointer
 
-    def room(self, nbytes: Any) -> Value:
+    def allocate(self, nbytes: Any) -> Value:
         """Memory for a while: on the stack when it is little, else in the arena (until `free`)."""
         if self.is_small(nbytes):
             return self.f.allocate("i8", max(nbytes, 1), align=64)
         shared = self.shared
-        offset = shared.arena.take(nbytes)
+        offset = shared.arena.allocate(nbytes)
         pointer = self.f.element(shared.workspace, self.number(offset), "i8")
-        if pointer.text == shared.workspace.text:  # a name of its own, so that it can be given back
+        if pointer.text == shared.workspace.text:  # a name of its own, so that it can be freed
             pointer = self.f.element(shared.workspace, Value("0 ", "i64"), "i8")
         shared.offsets[pointer.text] = (offset, nbytes)
         return pointer
@@ -173,12 +181,12 @@ class Block(Moves):
         return self.shared.sizes[n]
 
     def _formula(self, n: Sym) -> Value:
-        """The value of a polynomial in the sizes that the kernel is given."""
+        """The value of a polynomial in the sizes of the arguments."""
         f, total = self.f, None
         for names, coefficient in n.polynomial:
             term = f.index(coefficient)
             for name in names:
-                term = f.mul(term, self.shared.given_sizes[name])
+                term = f.mul(term, self.shared.size_arguments[name])
             total = term if total is None else f.add(total, term)
         assert total is not None
         return total
@@ -191,21 +199,21 @@ class Block(Moves):
         """An operand where it stands, at its own strides."""
         if isinstance(atom, Literal):
             return self.constant(atom)
-        found = self.plan.view(atom)
-        if found is None or (found.base not in self.pointers and found.base not in self.plan.kept):
-            found = View(atom, 0, strides_of(atom.type.shape), atom.type.shape)
-        pointer = self.pointer(found.base)
-        pointer = self.offset(pointer, found.base.type.dtype, found.offset)
-        return Operand(pointer, found.strides, atom.type)
+        view = self.plan.view(atom)
+        if view is None or (view.base not in self.pointers and view.base not in self.plan.kept):
+            view = View(atom, 0, strides_of(atom.type.shape), atom.type.shape)
+        pointer = self.pointer(view.base)
+        pointer = self.offset(pointer, view.base.type.dtype, view.offset)
+        return Operand(pointer, view.strides, atom.type)
 
     def constant(self, atom: Literal) -> Operand:
         """A number, put into memory."""
         kind = atom.type
-        room = self.f.allocate("i8", kind.dtype.itemsize)
+        buffer = self.f.allocate("i8", kind.dtype.itemsize)
         vectors.store(
-            self.f, kind.dtype, vectors.number(self.f, kind.dtype, atom.value, 1), room, self.f.index(0), 1, 1
+            self.f, kind.dtype, vectors.number(self.f, kind.dtype, atom.value, 1), buffer, self.f.index(0), 1, 1
         )
-        return Operand(room, (), kind)
+        return Operand(buffer, (), kind)
 
     def offset(self, pointer: Value, dtype: np.dtype[Any], elements: Any) -> Value:
         """The address some elements further on."""
@@ -232,19 +240,20 @@ class Block(Moves):
                     self.free(pointer)
 
     def free(self, pointer: Value) -> None:
-        """Give back what `room` gave; what it did not give stays."""
+        """Free what `allocate` gave; other memory stays."""
         taken = self.shared.offsets.pop(pointer.text, None)
         if taken is not None:
-            self.shared.arena.give(*taken)
+            self.shared.arena.free(*taken)
 
     def _single(self, step: Single) -> None:
         eq = step.equation
-        if type(eq.op) not in ANY_SIZE and any(type(n) is Sym for a in (*eq.inputs, *eq.outputs) for n in a.type.shape):
+        lowering = LOWERINGS.get(eq.op) or self.shared.fallback
+        if not lowering.any_size and any(type(n) is Sym for a in (*eq.inputs, *eq.outputs) for n in a.type.shape):
             raise SizeError(f"{eq.op.title} is compiled for known sizes")
-        self.shared.lowering(self, eq)
+        lowering.write(self, eq.op, eq)
 
     def leave(self, status: Value) -> None:
-        """End the kernel with a status; the block being written ends here."""
+        """End the kernel with a status; the basic block being written ends here."""
         self.f.store(status, self.shared.status)
         self.f.jump(self.shared.leave)
 
@@ -260,7 +269,7 @@ class Block(Moves):
         f.place(fine)
 
     def python(self) -> Value:
-        """The function of Python's that the kernel may call."""
+        """The Python function that the kernel may call."""
         context = self.shared.context
         assert context is not None
         return self.f.load("ptr", context, 8)
@@ -314,7 +323,7 @@ class Block(Moves):
 
     def _outputs(self, step: Fused, graph: Graph, whole: bool) -> list[Output]:
         """The roots that have elements in a box."""
-        found: list[Output] = []
+        outputs: list[Output] = []
         for root in step.roots:
             if any(low >= n for (low, _), n in zip(graph.box, root.shape, strict=True)):
                 continue
@@ -323,8 +332,8 @@ class Block(Moves):
             kept = [a for a in range(len(root.shape)) if a not in root.axes]
             index = tuple(Index(0, ((a, 1),)) for a in kept)
             place = linear(index, strides_of(root.var.type.shape))
-            found.append(Output(root, node, place, self.pointer(root.var), whole))
-        return found
+            outputs.append(Output(root, node, place, self.pointer(root.var), whole))
+        return outputs
 
     def _out_of_bounds(self, bad: Value, index: Value, size: Any, node: Node) -> None:
         self.refuse_if(bad, index, size, node.op)
@@ -342,7 +351,7 @@ class Block(Moves):
                 lanes_of = f.select(bad, f.lane_numbers(index.width), f.constant(index.type, 63))
                 first = f.intrinsic("vector.reduce.umin", lanes_of, returns="i64")
                 worst = f.lane(index, first)
-            worst = f.select(f.icmp("slt", worst, f.index(0)), f.binary("sub", worst, n), worst)  # as it was given
+            worst = f.select(f.icmp("slt", worst, f.index(0)), f.binary("sub", worst, n), worst)  # as the user wrote it
             table = f.allocate("i64", 4, align=8)
             for slot, value in enumerate((f.index(number), worst, n)):
                 f.store(value, f.element(table, f.index(slot + 1), "i64"), 8)

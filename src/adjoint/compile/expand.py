@@ -20,6 +20,7 @@ from adjoint.ops.linalg.decompose import LU
 from adjoint.ops.linalg.determinant import Determinant, RegularDeterminant, SignLogDeterminant
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.record import record_program
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.subprograms import map_programs
 from adjoint.program.types import ArrayType, result_dtype
 
@@ -29,7 +30,10 @@ FEW_PAIRS = 8192  # elements are sorted by comparing all pairs; more, sooner by 
 WORTH_A_PRODUCT = 64  # multiplications: below, moving the operands about costs more
 
 
-def expanded(program: Program) -> Program:
+RULES: RuleTable[Callable[[Equation], Rule | None]] = RuleTable("expansions for compiled code", of="evaluate")
+
+
+def expand_program(program: Program) -> Program:
     """The program with such operations written out, also inside loops and branches."""
     renamed: dict[Var, Atom] = {}
     constants = dict(program.constants)
@@ -39,14 +43,14 @@ def expanded(program: Program) -> Program:
     def now(atom: Atom) -> Atom:
         return renamed.get(atom, atom) if isinstance(atom, Var) else atom
 
-    flags = {eq.outputs[0]: eq.inputs[0] for eq in program.equations if _is_flag(eq)}
+    booleans = {eq.outputs[0]: eq.inputs[0] for eq in program.equations if _is_indicator(eq)}
 
     for eq in program.equations:
         inputs = tuple(now(a) for a in eq.inputs)
         rule = _rule(eq)
-        if eq.op is divide and inputs[0] in flags and _is_broadcast(inputs[1].type, inputs[0].type):
-            inputs, rule = (flags[inputs[0]], inputs[1]), _shared_quotient  # type: ignore[index]
-        op = eq.op if rule is not None else map_programs(eq.op, expanded)
+        if eq.op is divide and inputs[0] in booleans and _is_broadcast(inputs[1].type, inputs[0].type):
+            inputs, rule = (booleans[inputs[0]], inputs[1]), _shared_quotient  # type: ignore[index]
+        op = eq.op if rule is not None else map_programs(eq.op, expand_program)
         changed = changed or rule is not None or op is not eq.op
         if rule is None:
             equations.append(Equation(op, inputs, eq.outputs, eq.location, eq.scope, eq.quiet, eq.pulled))
@@ -56,21 +60,21 @@ def expanded(program: Program) -> Program:
             lambda *xs, op=op, rule=rule, several=several: list(rule(op, *xs)) if several else [rule(op, *xs)],
             [a.type for a in inputs],
         )
-        body = expanded(body)
-        given: dict[Var, Atom] = dict(zip(body.inputs, inputs, strict=True))
+        body = expand_program(body)
+        operands: dict[Var, Atom] = dict(zip(body.inputs, inputs, strict=True))
         constants.update(body.constants)
         for inner in body.equations:
-            operands = tuple(given.get(a, a) if isinstance(a, Var) else a for a in inner.inputs)
-            equations.append(Equation(inner.op, operands, inner.outputs, eq.location, eq.scope, True, eq.pulled))
+            own = tuple(operands.get(a, a) if isinstance(a, Var) else a for a in inner.inputs)
+            equations.append(Equation(inner.op, own, inner.outputs, eq.location, eq.scope, True, eq.pulled))
         for var, result in zip(eq.outputs, body.outputs, strict=True):
-            renamed[var] = given.get(result, result) if isinstance(result, Var) else result
+            renamed[var] = operands.get(result, result) if isinstance(result, Var) else result
     if not changed:
         return program
     return Program(program.inputs, tuple(equations), tuple(now(a) for a in program.outputs), constants)
 
 
-def _is_flag(eq: Equation) -> bool:
-    """Whether a result is a truth as a number, 0.0 or 1.0."""
+def _is_indicator(eq: Equation) -> bool:
+    """Whether a result is a boolean as a number, 0.0 or 1.0."""
     return isinstance(eq.op, Convert) and eq.op.dtype.kind == "f" and eq.inputs[0].type.dtype.kind == "b"
 
 
@@ -78,26 +82,22 @@ def _is_broadcast(y: ArrayType, x: ArrayType) -> bool:
     return y.size < x.size and y.dtype == x.dtype and not y.weak
 
 
-def _shared_quotient(op: Any, flag: Any, y: Any) -> Any:
-    """0 / y or 1 / y by a flag: few quotients where y is broadcast (the shares of a maximum among its ties)."""
+def _shared_quotient(op: Any, condition: Any, y: Any) -> Any:
+    """0 / y or 1 / y by a condition: few quotients where y is broadcast (the shares of a maximum among its ties)."""
     kind = y.dtype.type
-    return np.where(flag, kind(1) / y, kind(0) / y)
+    return np.where(condition, kind(1) / y, kind(0) / y)
 
 
 def _rule(eq: Equation) -> Rule | None:
     if any(not isinstance(n, int) for a in eq.inputs for n in a.type.shape):
         return None
-    choose = RULES.get(type(eq.op))
+    choose = RULES.get(eq.op)
     if choose is not None:
         return choose(eq)
     return (lambda op, *xs: op.expand(*xs)) if "expand" in eq.op.stated else None
 
 
 # Contractions
-
-
-def _einsum_rule(eq: Equation) -> Rule | None:
-    return _einsum
 
 
 def _einsum(op: Einsum, *xs: Any) -> Any:
@@ -123,6 +123,9 @@ def _einsum(op: Einsum, *xs: Any) -> Any:
     return values[0]
 
 
+RULES.update({Einsum: lambda eq: _einsum})
+
+
 def _sizes(letters: Sequence[str], xs: Sequence[Any]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for names, x in zip(letters, xs, strict=True):
@@ -137,9 +140,9 @@ def _contracted(letters: Sequence[str], xs: Sequence[Any], output: str) -> Any:
     sizes = _sizes(letters, xs)
     full = all(tuple(sizes[c] for c in names) == x.shape for names, x in zip(letters, xs, strict=True))
     if len(xs) == 2 and full:
-        made = _as_product(letters, xs, output, sizes)
-        if made is not None:
-            return made
+        product = _as_product(letters, xs, output, sizes)
+        if product is not None:
+            return product
     summed = [c for c in dict.fromkeys("".join(letters)) if c not in output]
     order = output + "".join(summed)
     total: Any = None
@@ -177,11 +180,12 @@ def _as_product(letters: Sequence[str], xs: Sequence[Any], output: str, sizes: d
     lead = tuple(sizes[c] for c in stack)
     first = laid_out(xs[0], a, [*stack, *left, *summed], (*lead, size(left), size(summed)))
     second = laid_out(xs[1], b, [*stack, *summed, *right], (*lead, size(summed), size(right)))
-    found = np.reshape(np.matmul(first, second), tuple(sizes[c] for c in [*stack, *left, *right]))
+    product = np.reshape(np.matmul(first, second), tuple(sizes[c] for c in [*stack, *left, *right]))
     order = [*stack, *left, *right]
-    return np.transpose(found, [order.index(c) for c in output])
+    return np.transpose(product, [order.index(c) for c in output])
 
 
+@RULES.rule(MatMul)
 def _matmul_rule(eq: Equation) -> Rule | None:
     dtypes = {a.type.dtype for a in eq.inputs}
     out = eq.outputs[0].type.dtype
@@ -204,14 +208,15 @@ def _matmul_written_out(op: MatMul, a: Any, b: Any) -> Any:
     b = np.reshape(b, (*b.shape, 1)) if column else b
     left = np.reshape(np.swapaxes(a, -1, -2), (*a.shape[:-2], a.shape[-1], a.shape[-2], 1))
     right = np.reshape(b, (*b.shape[:-2], b.shape[-2], 1, b.shape[-1]))
-    found = np.sum(left * right, axis=-3, dtype=dtype)
-    found = np.reshape(found, (*found.shape[:-2], found.shape[-1])) if row else found
-    return np.reshape(found, found.shape[:-1]) if column else found
+    product = np.sum(left * right, axis=-3, dtype=dtype)
+    product = np.reshape(product, (*product.shape[:-2], product.shape[-1])) if row else product
+    return np.reshape(product, product.shape[:-1]) if column else product
 
 
 # Reductions
 
 
+@RULES.rule(Length)
 def _length_rule(eq: Equation) -> Rule | None:
     return _length if eq.inputs[0].type.dtype.kind == "f" else None
 
@@ -221,6 +226,7 @@ def _length(op: Length, x: Any) -> Any:
     return np.sqrt(np.sum(np.multiply(x, x), axis=op.axes))
 
 
+@RULES.rule(FlatReduction)
 def _flat_rule(eq: Equation) -> Rule | None:
     op: Any = eq.op
     x = eq.inputs[0].type
@@ -244,10 +250,11 @@ def _position(op: FlatReduction, x: Any) -> Any:
     hit = np.equal(x, best)
     if x.dtype.kind == "f":
         hit = np.logical_or(hit, np.isnan(x))
-    places = np.reshape(np.arange(n), tuple(n if i == axis else 1 for i in range(x.ndim)))
-    return np.min(np.where(hit, places, n), axis=axis)
+    positions = np.reshape(np.arange(n), tuple(n if i == axis else 1 for i in range(x.ndim)))
+    return np.min(np.where(hit, positions, n), axis=axis)
 
 
+@RULES.rule(ArgSort)
 def _order_rule(eq: Equation) -> Rule | None:
     op: Any = eq.op
     x = eq.inputs[0].type
@@ -258,20 +265,21 @@ def _order(op: ArgSort, x: Any) -> Any:
     """rankᵢ = how many j stand before i; the k-th in the order is the i of rank k. NaN stand last, ties as before."""
     x = np.moveaxis(x, op.axis, -1)
     n = x.shape[-1]
-    places = np.arange(n)
+    positions = np.arange(n)
     i, j = np.reshape(x, (*x.shape, 1)), np.reshape(x, (*x.shape[:-1], 1, n))
     not_after, after = np.less_equal(j, i), np.less_equal(i, j)
     if x.dtype.kind == "f":
         not_after, after = np.logical_or(not_after, np.isnan(i)), np.logical_or(after, np.isnan(j))
-    before = np.where(places < places[:, None], not_after, np.logical_not(after))
+    before = np.where(positions < positions[:, None], not_after, np.logical_not(after))
     rank = np.sum(Convert(np.dtype(np.intp))(before), axis=-1)
-    hit = np.equal(np.reshape(rank, (*x.shape[:-1], 1, n)), places[:, None])
-    return np.moveaxis(np.sum(np.where(hit, places, 0), axis=-1), -1, op.axis)
+    hit = np.equal(np.reshape(rank, (*x.shape[:-1], 1, n)), positions[:, None])
+    return np.moveaxis(np.sum(np.where(hit, positions, 0), axis=-1), -1, op.axis)
 
 
 # Determinants
 
 
+@RULES.rule(Determinant, RegularDeterminant, SignLogDeterminant)
 def _determinant_rule(eq: Equation) -> Rule | None:
     a = eq.inputs[0].type
     fits = a.dtype.name in BLAS_TYPES and a.size
@@ -301,15 +309,3 @@ def _sign_log_determinant(op: Any, a: Any) -> tuple[Any, Any]:
     else:
         signs = np.sign(u)
     return sign * np.prod(signs, axis=-1), np.sum(np.log(sizes), axis=-1)
-
-
-RULES: dict[type, Callable[[Equation], Rule | None]] = {
-    Einsum: _einsum_rule,
-    MatMul: _matmul_rule,
-    FlatReduction: _flat_rule,
-    ArgSort: _order_rule,
-    Determinant: _determinant_rule,
-    RegularDeterminant: _determinant_rule,
-    SignLogDeterminant: _determinant_rule,
-    Length: _length_rule,
-}

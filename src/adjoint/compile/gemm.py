@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile import blas, vectors
-from adjoint.compile.emit import Block
+from adjoint.compile.emit import Emitter
 from adjoint.compile.matrices import Matrix, by_rows
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
-def write_gemm(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
+def write_gemm(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
     """BLAS counts by columns: it is asked for Cᵀ = Bᵀ Aᵀ, whose memory is that of C."""
-    f = block.f
-    a, b = (_unit(block, dtype, x) for x in (a, b))
+    f = emitter.f
+    a, b = (_unit(emitter, dtype, x) for x in (a, b))
     name = f"adjoint_blas_{LETTERS[dtype.name]}gemm"
-    block.shared.symbols[name] = blas.symbols()[name]
+    emitter.shared.symbols[name] = blas.symbols()[name]
     integers = [f.allocate("i32", align=8) for _ in range(6)]
     letters = [f.allocate("i8", align=8) for _ in range(2)]
     one, zero = (f.allocate("i8", 16, align=8) for _ in range(2))
@@ -29,11 +29,11 @@ def write_gemm(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matr
         plain = x.across == 1 and (x.down >= x.columns or x.rows == 1)
         flags.append("N" if plain else "T")
         leads.append(max(x.down if plain else x.across, x.columns if plain else x.rows, 1))
-    for room, letter in zip(letters, flags, strict=True):
-        f.store(f.constant("i8", ord(letter)), room)
+    for buffer, letter in zip(letters, flags, strict=True):
+        f.store(f.constant("i8", ord(letter)), buffer)
     numbers = (c.columns, c.rows, a.columns, leads[0], leads[1], max(c.down, c.columns, 1))
-    for room, number in zip(integers, numbers, strict=True):
-        f.store(f.constant("i32", number), room)
+    for buffer, number in zip(integers, numbers, strict=True):
+        f.store(f.constant("i32", number), buffer)
     m, n, k, ld_b, ld_a, ld_c = integers
     f.call(
         name, "void", letters[0], letters[1], m, n, k, one, b.pointer, ld_b, a.pointer, ld_a, zero, c.pointer, ld_c,
@@ -41,9 +41,9 @@ def write_gemm(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matr
     )  # fmt: skip
 
 
-def _unit(block: Block, dtype: np.dtype[Any], x: Matrix) -> Matrix:
+def _unit(emitter: Emitter, dtype: np.dtype[Any], x: Matrix) -> Matrix:
     """The matrix with neighbors in one direction; copied when it has none."""
     neighbors = x.across == 1 and (x.down >= x.columns or x.rows == 1)
     if neighbors or (x.down == 1 and (x.across >= x.rows or x.columns == 1)):
         return x
-    return by_rows(block, dtype, x)
+    return by_rows(emitter, dtype, x)

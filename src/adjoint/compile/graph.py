@@ -8,18 +8,20 @@ box of counters at hand, or masked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from adjoint.compile.elements import is_native
-from adjoint.compile.views import Index, Map, broadcast, is_view, linear, strides_of, through, walks
-from adjoint.ops.arrays.index import Gather, ScatterSum
-from adjoint.ops.arrays.rearrange import Concatenate, Convert, Pad
+from adjoint.compile.views import Index, Map, broadcast, identity, linear, strides_of, through, walks
+from adjoint.ops.arrays.index import Gather, ScatterSum, Slice
+from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad, Reshape, Transpose
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.elementwise.pointwise import Pointwise
+from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
 
 Box: TypeAlias = tuple[tuple[Any, Any], ...]  # the range of each loop counter
@@ -34,6 +36,7 @@ class Window(NamedTuple):
 
 
 Mask: TypeAlias = tuple[Window, ...]
+Part: TypeAlias = tuple[Atom, Map, Sequence[Window]]  # (operand, map over it, where it is defined)
 
 
 class Node:
@@ -72,32 +75,44 @@ _scalar_types: dict[Any, ArrayType] = {}
 
 def cost_of(op: Any) -> int:
     """About how many cycles one element takes, beside an addition's one."""
-    price = op.work.price if isinstance(op, Pointwise) else 1.0
+    price = PRICES[op](op)
     return 1 if price < 2.0 else 8 if price < 10.0 else 20
 
 
-def is_pieces(op: Any) -> bool:
-    """Whether a result is put together from its operands by unit steps."""
-    if isinstance(op, Concatenate | Pad):
-        return True
-    return isinstance(op, ScatterSum) and all(
-        key[0] == "slice" and all(not isinstance(i, tuple) or i[2] in (None, 1, -1) for i in key[1]) for key in op.keys
-    )
+PRICES: RuleTable[Callable[[Any], float]] = RuleTable("the cost of an element")
+PRICES.update({Pointwise: lambda op: op.work.price, Op: lambda op: 1.0})
+
+
+class LazyRule(NamedTuple):
+    """How one element of a result is computed where it is read."""
+
+    node: Callable[[Graph, Equation, Map, Mask], Node]
+    is_lazy: Callable[[Equation], bool] = lambda eq: True  # whether it can be
+    reads_memory: Callable[[Equation], bool] = lambda eq: False  # whether the first operand must be in memory
+    elementwise: bool = False  # from the same elements of operands of the same shape
+
+
+LAZY: RuleTable[LazyRule] = RuleTable("elements where they are read", of="evaluate")
 
 
 def is_lazy(eq: Equation) -> bool:
     """Whether the result can be computed element by element where it is read."""
-    op = eq.op
-    if is_view(op) or isinstance(op, Gather) or is_pieces(op):
-        return True
-    if op.several or op.effect:
+    return lazy_rule(eq.op).is_lazy(eq)
+
+
+def lazy_rule(op: Op) -> LazyRule:
+    return LAZY.get(op) or POINTWISE
+
+
+def _is_native(eq: Equation) -> bool:
+    if eq.op.several or eq.op.effect:
         return False
     known = [a.value if isinstance(a, Literal) else None for a in eq.inputs]
-    return is_native(op, [a.type for a in eq.inputs], eq.outputs[0].type, known)
+    return is_native(eq.op, [a.type for a in eq.inputs], eq.outputs[0].type, known)
 
 
 class Source(NamedTuple):
-    """What the graph may know of the block around it."""
+    """What the graph may know of the program around it."""
 
     definitions: dict[Var, Equation]  # of variables that are expanded where they are read
     memory: set[Var]  # variables that are kept in memory, contiguous
@@ -130,26 +145,26 @@ class Graph:
         if var in source.memory and var not in self.here:
             return self._load(var, linear(index, strides_of(var.type.shape)), mask)
         eq = source.definitions[var]
-        op = eq.op
         self.visits[var] = self.visits.get(var, 0) + 1
-        if is_view(op):
-            (x,) = eq.inputs
-            inner = through(op, index, x.type.shape, var.type.shape)
-            if inner is None:  # a reshape that merges axes: its operand is in memory
-                return self._load(x, linear(index, strides_of(var.type.shape)), mask)
-            return self.node(x, inner, mask)
-        if isinstance(op, Gather):
-            return self._gather(eq, index, mask)
-        if is_pieces(op):
-            return self._pieces(eq, index, mask)
+        return lazy_rule(eq.op).node(self, eq, index, mask)
+
+    def pointwise(self, eq: Equation, index: Map, mask: Mask) -> Node:
         args = tuple(self.node(a, broadcast(index, a.type.shape), mask) for a in eq.inputs)
         axes = 0
         for a in args:
             axes |= a.axes
-        made = Node("point", scalar_type(var.type), axes, args)
-        made.op, made.types = op, tuple(scalar_type(a.type) for a in eq.inputs)
-        made.var = var
-        return self._added(made)
+        (var,) = eq.outputs
+        node = Node("point", scalar_type(var.type), axes, args)
+        node.op, node.types = eq.op, tuple(scalar_type(a.type) for a in eq.inputs)
+        node.var = var
+        return self._added(node)
+
+    def view(self, eq: Equation, index: Map, mask: Mask) -> Node:
+        (x,), (var,) = eq.inputs, eq.outputs
+        inner = through(eq.op, index, x.type.shape, var.type.shape)
+        if inner is None:  # a reshape that merges axes: its operand is in memory
+            return self._load(x, linear(index, strides_of(var.type.shape)), mask)
+        return self.node(x, inner, mask)
 
     def _added(self, node: Node) -> Node:
         self.nodes.append(node)
@@ -174,7 +189,7 @@ class Graph:
             known.var, known.place, known.mask = var, place, mask
         return known
 
-    def _gather(self, eq: Equation, index: Map, mask: Mask) -> Node:
+    def gather(self, eq: Equation, index: Map, mask: Mask) -> Node:
         """x[i₁ … iₙ, …]: the indices are nodes; x is in memory."""
         x, *indices = eq.inputs
         ndim = len(np.broadcast_shapes(*[i.type.shape for i in indices])) if indices else 0
@@ -187,34 +202,35 @@ class Graph:
             axes |= a.axes
         for w in mask:
             axes |= axes_of(w.index)
-        made = Node("gather", scalar_type(eq.outputs[0].type), axes, args)
-        made.var, made.place, made.mask = x, (strides, rest), mask
-        made.number = x.type.shape[: len(indices)]
-        made.op = eq
-        self.checks.append(made)
-        return self._added(made)
+        node = Node("gather", scalar_type(eq.outputs[0].type), axes, args)
+        node.var, node.place, node.mask = x, (strides, rest), mask
+        node.number = x.type.shape[: len(indices)]
+        node.op = eq
+        self.checks.append(node)
+        return self._added(node)
 
     # Results that are put together from parts
 
-    def _pieces(self, eq: Equation, index: Map, mask: Mask) -> Node:
-        op, out = eq.op, eq.outputs[0].type
-        found: Node | None = None
-        for part, inner, windows in _parts(op, eq.inputs, index):
+    def assemble(self, eq: Equation, parts: Sequence[Part], mask: Mask, *, adds: bool = False) -> Node:
+        """The part that an element comes from; with `adds`, the sum of all of them. Zero where there is none."""
+        out = eq.outputs[0].type
+        total: Node | None = None
+        for part, inner, windows in parts:
             state, undecided = self._decided(windows, mask)
             if not state:
                 continue
             value = self._converted(self.node(part, inner, mask + undecided), out)
             if undecided:
                 value = self._chosen(undecided, value, self._number(out.dtype.type(0)), out)
-            if found is None:
-                found = value
-            elif isinstance(op, ScatterSum):
-                found = self._point(add, (found, value), out)
+            if total is None:
+                total = value
+            elif adds:
+                total = self._point(add, (total, value), out)
             elif undecided:
-                found = self._chosen(undecided, value, found, out)
+                total = self._chosen(undecided, value, total, out)
             else:
-                found = value
-        return self._number(out.dtype.type(0)) if found is None else found
+                total = value
+        return self._number(out.dtype.type(0)) if total is None else total
 
     def _decided(self, windows: Sequence[Window], mask: Mask) -> tuple[bool, Mask]:
         """(whether the part can be there at all in this box, the windows that differ inside it)."""
@@ -245,17 +261,17 @@ class Graph:
         axes = yes.axes | no.axes
         for w in windows:
             axes |= axes_of(w.index)
-        made = Node("choose", scalar_type(out), axes, (yes, self._converted(no, out)))
-        made.mask = windows
-        return self._added(made)
+        node = Node("choose", scalar_type(out), axes, (yes, self._converted(no, out)))
+        node.mask = windows
+        return self._added(node)
 
     def _point(self, op: Any, args: tuple[Node, ...], out: ArrayType) -> Node:
         axes = 0
         for a in args:
             axes |= a.axes
-        made = Node("point", scalar_type(out), axes, args)
-        made.op, made.types = op, tuple(a.type for a in args)
-        return self._added(made)
+        node = Node("point", scalar_type(out), axes, args)
+        node.op, node.types = op, tuple(a.type for a in args)
+        return self._added(node)
 
     def _converted(self, node: Node, out: ArrayType) -> Node:
         return node if node.type.dtype == out.dtype and not node.type.weak else self.converted(node, out)
@@ -267,23 +283,46 @@ class Graph:
         return self._point(Convert(out.dtype), (node,), out)
 
 
-def _parts(op: Any, inputs: Sequence[Atom], index: Map) -> list[tuple[Atom, Map, list[Window]]]:
-    """The operands that an element may come from: (operand, map over it, where it is defined)."""
-    found: list[tuple[Atom, Map, list[Window]]] = []
-    if isinstance(op, Concatenate):
-        start: Any = 0
-        for x in inputs:
-            n = x.type.shape[op.axis]
-            here = index[op.axis].moved(-start)
-            found.append((x, (*index[: op.axis], here, *index[op.axis + 1 :]), [Window(here, 0, n)]))
-            start = start + n
-        return found
-    if isinstance(op, Pad):
-        (x,) = inputs
-        inner = tuple(i.moved(-before) for i, (before, _) in zip(index, op.widths, strict=True))
-        return [(x, inner, [Window(i, 0, n) for i, n in zip(inner, x.type.shape, strict=True)])]
-    for key, part in zip(op.keys, inputs, strict=False):
-        inner_map = [Index(0)] * part.type.ndim
+POINTWISE = LazyRule(Graph.pointwise, _is_native, elementwise=True)
+
+
+# Rules of operations that move elements
+
+
+def _merges_axes(eq: Equation) -> bool:
+    (x,), out = eq.inputs, eq.outputs[0].type
+    return through(eq.op, identity(out.ndim), x.type.shape, out.shape) is None
+
+
+LAZY.update(dict.fromkeys((Slice, Transpose, Broadcast), LazyRule(Graph.view)))
+LAZY.update({Reshape: LazyRule(Graph.view, reads_memory=_merges_axes)})
+LAZY.update({Gather: LazyRule(Graph.gather, reads_memory=lambda eq: True)})
+
+
+def _concatenated(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:
+    axis = eq.op.axis  # type: ignore[attr-defined]
+    start: Any = 0
+    parts: list[Part] = []
+    for x in eq.inputs:
+        n = x.type.shape[axis]
+        here = index[axis].moved(-start)
+        parts.append((x, (*index[:axis], here, *index[axis + 1 :]), [Window(here, 0, n)]))
+        start = start + n
+    return graph.assemble(eq, parts, mask)
+
+
+def _padded(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:
+    (x,) = eq.inputs
+    widths: Sequence[Any] = eq.op.widths  # type: ignore[attr-defined]
+    inner = tuple(i.moved(-before) for i, (before, _) in zip(index, widths, strict=True))
+    return graph.assemble(eq, [(x, inner, [Window(i, 0, n) for i, n in zip(inner, x.type.shape, strict=True)])], mask)
+
+
+def _scattered(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:
+    op: Any = eq.op
+    parts: list[Part] = []
+    for key, part in zip(op.keys, eq.inputs, strict=False):
+        inner = [Index(0)] * part.type.ndim
         windows: list[Window] = []
         for i, w in zip(index, walks(key[1], op.shape), strict=True):
             if w.axis is None:
@@ -291,7 +330,18 @@ def _parts(op: Any, inputs: Sequence[Atom], index: Map) -> list[tuple[Atom, Map,
             else:
                 at = i.moved(-w.start)
                 at = at if w.step == 1 else at.scaled(-1)
-                inner_map[w.axis] = at
+                inner[w.axis] = at
                 windows.append(Window(at, 0, w.count))
-        found.append((part, tuple(inner_map), windows))
-    return found
+        parts.append((part, tuple(inner), windows))
+    return graph.assemble(eq, parts, mask, adds=True)
+
+
+def _has_unit_steps(eq: Equation) -> bool:
+    keys: Sequence[Any] = eq.op.keys  # type: ignore[attr-defined]
+    return all(
+        key[0] == "slice" and all(not isinstance(i, tuple) or i[2] in (None, 1, -1) for i in key[1]) for key in keys
+    )
+
+
+LAZY.update({Concatenate: LazyRule(_concatenated), Pad: LazyRule(_padded)})
+LAZY.update({ScatterSum: LazyRule(_scattered, _has_unit_steps)})

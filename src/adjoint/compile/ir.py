@@ -208,15 +208,15 @@ class Function:
         return self._new("ptr", f"getelementptr {kind}, ptr {pointer.text}, i64 {index.text}")
 
     def allocate(self, kind: str, count: int = 1, align: int = 64) -> Value:
-        """Room on the stack, for the whole function."""
+        """A buffer on the stack, for the whole function."""
         self._count += 1
         name = f"%a{self._count}"
         self._prologue.append(f"  {name} = alloca {kind}, i64 {count}, align {align}")
         return Value(name, "ptr")
 
-    def initialize(self, value: Value, room: Value) -> None:
-        """Put a constant into room on the stack before anything else runs."""
-        self._prologue.append(f"  store {value.type} {value.text}, ptr {room.text}")
+    def initialize(self, value: Value, buffer: Value) -> None:
+        """Put a constant into a buffer on the stack before anything else runs."""
+        self._prologue.append(f"  store {value.type} {value.text}, ptr {buffer.text}")
 
     # Vectors
 
@@ -292,7 +292,7 @@ class Function:
 
     @contextmanager
     def loop(self, start: Value, stop: Value, step: Value | None = None, note: str = "") -> Generator[Value]:
-        """for i in range(start, stop, step), step positive. Values that change live in `allocate`d room."""
+        """for i in range(start, stop, step), step positive. Values that change live in buffers (`allocate`)."""
         step = Value("1", "i64") if step is None else step
         head, body, tail, done = (self.new_block(h) for h in ("head", "body", "tail", "done"))
         before = self.block

@@ -20,9 +20,9 @@ from adjoint.compile import cache
 from adjoint.compile.cache import object_for
 from adjoint.compile.callbacks import Calls
 from adjoint.compile.emit import Unsupported
-from adjoint.compile.expand import expanded
+from adjoint.compile.expand import expand_program
 from adjoint.compile.lapack import INDEFINITE, SINGULAR
-from adjoint.compile.lower import ENTRY, Code, Remembered, Written
+from adjoint.compile.lower import ENTRY, CachedCode, Code, LoweredCode
 from adjoint.compile.machine import Loaded, compiled_object
 from adjoint.compile.size_generic import Formulas, Reading, Rewriting, described
 from adjoint.compile.symbolic_sizes import Fact, collecting, hold, stop, value_of
@@ -68,8 +68,8 @@ class Kernel:
         """Call the kernel; (status, outputs)."""
         given = [np.require(a, t.dtype, ["C", "A"]) for a, t in zip(arrays, self.input_types, strict=True)]
         outputs = [np.empty(t.shape, t.dtype) for t in self.output_types]
-        room = np.empty(self.workspace + 64, np.uint8)
-        aligned = -(-room.ctypes.data // 64) * 64
+        buffer = np.empty(self.workspace + 64, np.uint8)
+        aligned = -(-buffer.ctypes.data // 64) * 64
         pointers = [a.ctypes.data for a in (*given, *outputs, *self.constants)] + [aligned, self.context]
         table = (ctypes.c_void_p * len(pointers))(*pointers)
         status = self._function(ctypes.addressof(table))
@@ -132,7 +132,7 @@ class Generic:
         self._facts: list[Fact] = []
         token = collecting(self._facts)
         try:
-            self._made = Written(rewriting.program, list(self.formulas.names))
+            self._made = LoweredCode(rewriting.program, list(self.formulas.names))
         finally:
             stop(token)
         self._facts = list(dict.fromkeys(self._facts))
@@ -175,7 +175,7 @@ def compile_program(program: Program, name: str | None = None) -> Kernel:
     The name under which its code is on disk need not be found again if it is known.
     """
     begun = time.perf_counter()
-    plain_program = expanded(program)
+    plain_program = expand_program(program)
     try:
         reading = Reading(plain_program)
         hash(reading.skeleton)
@@ -204,10 +204,10 @@ def _compiled(program: Program, reading: Reading | None, name: str | None, begun
     found = cache.lookup(name) if name is not None else None
     if found is not None:
         content, facts = found
-        made: Code = Remembered(program, facts)
+        made: Code = CachedCode(program, facts)
         written = time.perf_counter()
     else:
-        made = Written(program)
+        made = LoweredCode(program)
         written = time.perf_counter()
         content, _ = object_for(made.text) if name is None else (compiled_object(made.text), False)
         if name is not None:

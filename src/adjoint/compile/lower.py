@@ -19,7 +19,7 @@ from adjoint.compile import (  # noqa: F401  # they declare lowerings
     searching,
 )
 from adjoint.compile.callbacks import interpreter, write_callback
-from adjoint.compile.emit import LOWERINGS, Block, Shared
+from adjoint.compile.emit import Emitter, Lowering, Shared
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.memory import ALIGNMENT
@@ -53,7 +53,7 @@ class Code:
         }
 
 
-class Remembered(Code):
+class CachedCode(Code):
     """What was written in an earlier process, from the facts that were kept."""
 
     def __init__(self, program: Program, facts: Mapping[str, Any]) -> None:
@@ -65,15 +65,14 @@ class Remembered(Code):
         self.symbols = {name: interpreter().get(name) or blas.address(name) for name in facts["symbols"]}
 
 
-class Written(Code):
+class LoweredCode(Code):
     """A program as LLVM's text; `names` are the sizes that it is given."""
 
     def __init__(self, program: Program, names: Sequence[str] = ()) -> None:
         module = Module()
         width = f'"prefer-vector-width"="{vector_bits()}"'
         f = Function(module, ENTRY, ["ptr noalias"], "i64", linkage="", attributes=f"nounwind {width}")
-        shared = Shared(module, f)
-        shared.lowering = lower
+        shared = Shared(module, f, Lowering(lambda emitter, op, eq: write_callback(emitter, eq)))
         table = f.params[0]
 
         def entry(k: int) -> Value:
@@ -89,17 +88,17 @@ class Written(Code):
         if names:
             sizes = entry(rest)
             rest += 1
-            shared.given_sizes = {
+            shared.size_arguments = {
                 name: f.load("i64", f.element(sizes, f.index(k), "i64"), 8) for k, name in enumerate(names)
             }
         shared.workspace = _aligned(f, entry(rest))
         shared.context = entry(rest + 1)
         f.store(f.index(0), shared.status)
-        Block(shared, program).emit(pointers, targets)
+        Emitter(shared, program).emit(pointers, targets)
         f.jump(shared.leave)
         f.place(shared.leave)
-        for room in shared.releases:
-            f.call("free", "void", f.load("ptr", room), declared=True)  # of nothing, if the loop did not run
+        for slot in shared.releases:
+            f.call("free", "void", f.load("ptr", slot), declared=True)  # of nothing, if the loop did not run
         f.ret(f.load("i64", shared.status))
         f.finish()
         self.text = str(module)
@@ -117,16 +116,7 @@ def _aligned(f: Function, pointer: Value) -> Value:
 
 def all_constants(program: Program) -> dict[Var, Any]:
     """The constants of a program and of those inside it, each once, contiguous."""
-    found: dict[Var, Any] = {}
+    constants: dict[Var, Any] = {}
     for p in all_programs(program):
-        found.update(p.constants)
-    return {v: np.ascontiguousarray(c).reshape(np.shape(c)) for v, c in found.items()}
-
-
-def lower(block: Block, eq: Equation) -> None:
-    """The instructions of an equation that is no part of a nest."""
-    lowering = LOWERINGS.get(type(eq.op))
-    if lowering is None:
-        write_callback(block, eq)
-    else:
-        lowering(block, eq)
+        constants.update(p.constants)
+    return {v: np.ascontiguousarray(c).reshape(np.shape(c)) for v, c in constants.items()}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile import vectors
-from adjoint.compile.emit import Block
+from adjoint.compile.emit import Emitter
 from adjoint.compile.ir import Value
 
 
@@ -27,13 +27,13 @@ class Matrix:
         return Matrix(self.pointer, self.columns, self.rows, self.across, self.down)
 
 
-def by_rows(block: Block, dtype: np.dtype[Any], x: Matrix) -> Matrix:
+def by_rows(emitter: Emitter, dtype: np.dtype[Any], x: Matrix) -> Matrix:
     """A copy, row by row."""
-    f = block.f
-    room = block.room(x.rows * x.columns * dtype.itemsize)
-    with f.loop(f.index(0), block.number(x.rows)) as i, f.loop(f.index(0), block.number(x.columns)) as j:
-        place = f.add(f.mul(i, block.number(x.down)), f.mul(j, block.number(x.across)))
+    f = emitter.f
+    buffer = emitter.allocate(x.rows * x.columns * dtype.itemsize)
+    with f.loop(f.index(0), emitter.number(x.rows)) as i, f.loop(f.index(0), emitter.number(x.columns)) as j:
+        place = f.add(f.mul(i, emitter.number(x.down)), f.mul(j, emitter.number(x.across)))
         value = vectors.load(f, dtype, x.pointer, place, 1, 1)
-        vectors.store(f, dtype, value, room, f.add(f.mul(i, block.number(x.columns)), j), 1, 1)
-    block.until_done.append(room)
-    return Matrix(room, x.rows, x.columns, x.columns, 1)
+        vectors.store(f, dtype, value, buffer, f.add(f.mul(i, emitter.number(x.columns)), j), 1, 1)
+    emitter.until_done.append(buffer)
+    return Matrix(buffer, x.rows, x.columns, x.columns, 1)

@@ -1,4 +1,4 @@
-"""Room in a kernel's workspace: taken and given back while code is written, so that memory is used again."""
+"""Buffers in the workspace of a kernel: allocated and freed while code is emitted, so that memory is used again."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Arena:
         self.size: Any = 0
         self._free: list[tuple[Any, Any]] = []  # (offset, size), by offset, never adjacent
 
-    def take(self, nbytes: Any) -> Any:
-        """An offset with room for so many bytes: the first gap that is large enough, or the end."""
+    def allocate(self, nbytes: Any) -> Any:
+        """An offset for so many bytes: the first gap that is large enough, or the end."""
         need = _rounded(nbytes)
         for k, (offset, size) in enumerate(self._free):
             if size >= need:
@@ -28,8 +28,8 @@ class Arena:
         self.size = offset + need
         return offset
 
-    def give(self, offset: Any, nbytes: Any) -> None:
-        """The room is free again."""
+    def free(self, offset: Any, nbytes: Any) -> None:
+        """The buffer is free again."""
         size = _rounded(nbytes)
         gaps = sorted([*self._free, (offset, size)])
         merged: list[tuple[Any, Any]] = []

@@ -33,7 +33,7 @@ class Operand:
 
 
 class Moves(ABC):
-    """What a block does with memory alone."""
+    """What an emitter does with memory alone."""
 
     f: Function
 

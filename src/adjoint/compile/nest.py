@@ -94,7 +94,7 @@ class Nest:
         self.number, self.memory, self.out_of_bounds = number, memory, out_of_bounds
         self.counters: dict[int, Value] = {}
         self._value: dict[Any, Element] = {}
-        self._rooms: dict[tuple[int, int], list[Value]] = {}  # accumulators on the stack, with the type they hold
+        self._accumulators: dict[tuple[int, int], list[Value]] = {}  # buffers on the stack
         position = {axis: p for p, axis in enumerate(self.order)}
         self.levels: list[list[Node]] = [[] for _ in range(len(self.order) + 1)]
         for node in graph.nodes:
@@ -199,19 +199,19 @@ class Nest:
         """A long sum block by block: the error grows with the length of a block, not of the whole."""
         f, axis = self.f, self.vector
         assert axis is not None
-        totals = [(out, self._rooms[id(out), width], self._new_room(out, width)) for out in sums]
+        totals = [(out, self._accumulators[id(out), width], self._new_accumulator(out, width)) for out in sums]
         for out, _, total in totals:
-            self._write_room(total, self._zero(out, width))
+            self._assign(total, self._zero(out, width))
         with f.loop(first, last, f.index(LONG * width)) as start:
             end = f.intrinsic("smin", f.add(start, f.index(LONG * width)), last)
             with f.loop(start, end, f.index(width)) as counter:
                 self.counters[axis] = counter
                 self._level(level + 1, width, None)
-            for out, room, total in totals:
-                self._write_room(total, self._combined(out, self._read_room(total), self._read_room(room)))
-                self._write_room(room, self._zero(out, width))
-        for out, room, total in totals:
-            self._write_room(room, self._combined(out, self._read_room(total), self._read_room(room)))
+            for out, buffer, total in totals:
+                self._assign(total, self._combined(out, self._read(total), self._read(buffer)))
+                self._assign(buffer, self._zero(out, width))
+        for out, buffer, total in totals:
+            self._assign(buffer, self._combined(out, self._read(total), self._read(buffer)))
 
     # Values
 
@@ -317,8 +317,8 @@ class Nest:
             value = self._converted(out, width)
             if mask is not None:
                 value = vectors.select(self.f, mask, value, self._zero(out, width))
-            room = self._rooms[id(out), width]
-            self._write_room(room, self._combined(out, self._read_room(room), value))
+            buffer = self._accumulators[id(out), width]
+            self._assign(buffer, self._combined(out, self._read(buffer), value))
 
     def _converted(self, out: Output, width: int) -> Element:
         return self.wide(out.node, width)
@@ -327,25 +327,25 @@ class Nest:
         dtype = out.root.var.type.dtype
         return vectors.number(self.f, dtype, neutral(out.root.kind, dtype), width)
 
-    def _new_room(self, out: Output, width: int) -> list[Value]:
-        """Room on the stack: its address, with the type that it holds."""
+    def _new_accumulator(self, out: Output, width: int) -> list[Value]:
+        """A buffer on the stack: its address, with the type that it holds."""
         start = self._zero(out, width)
         parts = [start] if isinstance(start, Value) else start
         return [Value(self.f.allocate(p.type).text, p.type) for p in parts]
 
     def _start(self, out: Output, width: int) -> None:
-        """Room for an accumulator, at its neutral element."""
+        """The buffer of an accumulator, at its neutral element."""
         key = (id(out), width)
-        if key not in self._rooms:
-            self._rooms[key] = self._new_room(out, width)
-        self._write_room(self._rooms[key], self._zero(out, width))
+        if key not in self._accumulators:
+            self._accumulators[key] = self._new_accumulator(out, width)
+        self._assign(self._accumulators[key], self._zero(out, width))
 
-    def _read_room(self, room: list[Value]) -> Element:
-        found = [self.f.load(r.type, r) for r in room]
-        return found[0] if len(found) == 1 else tuple(found)
+    def _read(self, buffer: list[Value]) -> Element:
+        parts = [self.f.load(r.type, r) for r in buffer]
+        return parts[0] if len(parts) == 1 else tuple(parts)
 
-    def _write_room(self, room: list[Value], value: Element) -> None:
-        for r, part in zip(room, [value] if isinstance(value, Value) else value, strict=True):
+    def _assign(self, buffer: list[Value], value: Element) -> None:
+        for r, part in zip(buffer, [value] if isinstance(value, Value) else value, strict=True):
             self.f.store(part, r)
 
     def _combined(self, out: Output, a: Element, b: Element) -> Element:
@@ -373,18 +373,18 @@ class Nest:
     def _accumulated(self, out: Output, widths: list[int], fold: bool, width: int, mask: Value | None) -> None:
         """The loops that an accumulator runs over are done: put it where it belongs."""
         if fold:
-            found: Element = None
+            total: Element = None
             for w in reversed(widths):
-                part = self._folded(out, self._read_room(self._rooms[id(out), w]), w)
-                found = part if found is None else self._combined(out, found, part)
+                part = self._folded(out, self._read(self._accumulators[id(out), w]), w)
+                total = part if total is None else self._combined(out, total, part)
             width, mask = 1, None
         else:
-            found = self._read_room(self._rooms[id(out), width])
+            total = self._read(self._accumulators[id(out), width])
         if out.outside or not out.fresh:
-            self._combine_into_memory(out, found, width, mask)
+            self._combine_into_memory(out, total, width, mask)
             return
         at, stride = self.place(out.place)
-        vectors.store(self.f, out.root.var.type.dtype, found, out.base, at, stride, width, mask)
+        vectors.store(self.f, out.root.var.type.dtype, total, out.base, at, stride, width, mask)
 
     def _combine_into_memory(self, out: Output, value: Element, width: int, mask: Value | None) -> None:
         f, dtype = self.f, out.root.var.type.dtype

@@ -12,13 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from adjoint.compile.graph import Graph, Source, cost_of, is_lazy
+from adjoint.compile.graph import Graph, Source, cost_of, is_lazy, lazy_rule
 from adjoint.compile.nest import Root
-from adjoint.compile.views import identity, is_view, restrided, strides_of, through, walks
-from adjoint.ops.arrays.index import Gather, Slice
-from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
+from adjoint.compile.views import VIEWS, identity, strides_of
 from adjoint.ops.arrays.reduce import Extremum, FlatReduction, Product, Sum
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
+from adjoint.program.rule_table import RuleTable
 
 DEEPEST = 60  # operations expanded into one expression: beyond, the result is kept
 WORTH_KEEPING = 10  # additions: computing again what costs more is dearer than memory
@@ -51,10 +50,14 @@ class Fused:
     def title(self) -> str:
         return "fused"
 
+    @property
+    def outputs(self) -> list[Var]:
+        return [r.var for r in self.roots]
+
 
 @dataclass
 class Single:
-    """An equation with its own way of being computed."""
+    """An equation with a lowering of its own."""
 
     equation: Equation
     reads: list[Var] = field(default_factory=list[Var])
@@ -63,21 +66,22 @@ class Single:
     def title(self) -> str:
         return self.equation.op.title
 
+    @property
+    def outputs(self) -> tuple[Var, ...]:
+        return self.equation.outputs
 
-REDUCTIONS: dict[type, Callable[[Any], str]] = {
-    Sum: lambda op: "sum",
-    Product: lambda op: "prod",
-    Extremum: lambda op: op.kind,
-    FlatReduction: lambda op: op.kind,
-}
+
+REDUCTIONS: RuleTable[Callable[[Any], str]] = RuleTable("reductions in nests", of="evaluate")
+REDUCTIONS.update({Sum: lambda op: "sum", Product: lambda op: "prod"})
+REDUCTIONS.update(dict.fromkeys((Extremum, FlatReduction), lambda op: op.kind))
 
 
 def reduction(eq: Equation) -> str | None:
     """The kind of a reduction that a nest can do."""
-    made = REDUCTIONS.get(type(eq.op))
-    if made is None:
+    rule = REDUCTIONS.get(eq.op)
+    if rule is None:
         return None
-    kind = made(eq.op)
+    kind = rule(eq.op)
     if kind not in ("sum", "prod", "max", "min", "any", "all"):
         return None
     kind_in = eq.inputs[0].type.dtype
@@ -85,7 +89,7 @@ def reduction(eq: Equation) -> str | None:
 
 
 class Plan:
-    """The steps of one block of equations."""
+    """The steps of one program."""
 
     def __init__(self, program: Program, strided: Callable[[Any], bool]) -> None:
         self.program = program
@@ -127,14 +131,10 @@ class Plan:
                         self._keep_operand(a, self.strided(eq.op))
                 continue
             op, out = eq.op, eq.outputs[0]
-            if isinstance(op, Reshape):
-                x = eq.inputs[0]
-                if through(op, identity(out.type.ndim), x.type.shape, out.type.shape) is None:
-                    self.keep(x)
-            elif isinstance(op, Gather):
+            if lazy_rule(op).reads_memory(eq):
                 self.keep(eq.inputs[0])
             deep = 1 + sum(0 if a in self.kept else depth.get(a, 0) for a in eq.inputs if isinstance(a, Var))
-            if deep > DEEPEST and not is_view(op):
+            if deep > DEEPEST and op not in VIEWS:
                 self.kept.add(out)
                 deep = 0
             depth[out] = deep
@@ -160,7 +160,7 @@ class Plan:
         chain: list[tuple[Any, Var]] = []
         while var not in self.given and var not in self.kept:
             eq = self.definitions.get(var)
-            if eq is None or not is_view(eq.op) or not isinstance(eq.inputs[0], Var):
+            if eq is None or eq.op not in VIEWS or not isinstance(eq.inputs[0], Var):
                 break
             chain.append((eq.op, var))
             var = eq.inputs[0]
@@ -169,24 +169,10 @@ class Plan:
         strides = strides_of(shape)
         for op, out in reversed(chain):
             new = out.type.shape
-            if isinstance(op, Slice):
-                found: list[Any] = [0] * len(new)
-                for w, s in zip(walks(op.items, shape), strides, strict=True):
-                    offset = offset + w.start * s
-                    if w.axis is not None:
-                        found[w.axis] = w.step * s
-                strides = tuple(found)
-            elif isinstance(op, Transpose):
-                strides = tuple(strides[a] for a in op.axes)
-            elif isinstance(op, Broadcast):
-                lead = len(new) - len(shape)
-                strides = (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
-            else:
-                moved = restrided(shape, strides, new)
-                if moved is None:
-                    return None
-                strides = moved
-            shape = new
+            moved = VIEWS[op].restride(op, strides, shape, new)
+            if moved is None:
+                return None
+            offset, strides, shape = offset + moved[0], moved[1], new
         return View(var, offset, strides, shape)
 
     # Nests
@@ -255,21 +241,17 @@ class Plan:
         if known is not None:
             return known
         eq = self.definitions.get(atom)
-        found: dict[Var, bool] = {}
+        needs: dict[Var, bool] = {}
         if eq is not None:
-            pointwise = not (is_view(eq.op) or isinstance(eq.op, Gather)) and eq.op.title not in (
-                "concatenate",
-                "pad",
-                "scattersum",
-            )
+            elementwise = lazy_rule(eq.op).elementwise
             for a in eq.inputs:
-                same = pointwise and a.type.shape == atom.type.shape
-                for var, flag in self._reads(a, False).items():
-                    found[var] = found.get(var, True) and flag and same
+                same = elementwise and a.type.shape == atom.type.shape
+                for var, itself_only in self._reads(a, False).items():
+                    needs[var] = needs.get(var, True) and itself_only and same
         else:
-            found[atom] = True
-        self._needs[atom] = found
-        return found
+            needs[atom] = True
+        self._needs[atom] = needs
+        return needs
 
     # Sharing
 
@@ -288,7 +270,7 @@ class Plan:
                         visits[var] = visits.get(var, 0) + n
             dear: dict[Var, int] = {}
             for var, n in visits.items():
-                if n > 1 and var not in self.kept and not is_view(self.definitions[var].op) and var.type.shape:
+                if n > 1 and var not in self.kept and self.definitions[var].op not in VIEWS and var.type.shape:
                     cost = self._cost(var)
                     if cost >= WORTH_KEEPING:
                         dear[var] = n
@@ -307,23 +289,25 @@ class Plan:
 
     def _spread_out(self) -> set[Var]:
         """Results that a larger nest would compute again for every element that they are broadcast to."""
-        found: set[Var] = set()
+        broadcast: set[Var] = set()
         for step in self.steps:
             if not isinstance(step, Fused) or step.graph is None or math.prod(step.domain) == 0:
                 continue
             for var in step.graph.visits:
-                if var in self.kept or not var.type.shape or is_view(self.definitions[var].op):
+                if var in self.kept or not var.type.shape or self.definitions[var].op in VIEWS:
                     continue
                 if 2 * math.prod(var.type.shape) <= math.prod(step.domain) and self._cost(var) >= WORTH_ONE_PLACE:
-                    found.add(var)
+                    broadcast.add(var)
         # those alone that are broadcast themselves, not what they are computed from
-        return {v for v in found if not all(eq.outputs and eq.outputs[0] in found for eq in self.uses.get(v, []))}
+        return {
+            v for v in broadcast if not all(eq.outputs and eq.outputs[0] in broadcast for eq in self.uses.get(v, []))
+        }
 
     def _cost(self, var: Var, depth: int = 0) -> int:
         eq = self.definitions.get(var)
         if eq is None or depth > 6:
             return 0
-        own = 0 if is_view(eq.op) else cost_of(eq.op)
+        own = 0 if eq.op in VIEWS else cost_of(eq.op)
         if own >= WORTH_KEEPING:
             return own
         return own + sum(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile.callbacks import write_callback
-from adjoint.compile.emit import Block, Operand, lowers
+from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.gemm import write_gemm
 from adjoint.compile.ir import Value
 from adjoint.compile.matrices import Matrix, by_rows
@@ -28,7 +28,7 @@ NEAR = 3 * 2**14  # bytes that stay close to the processor
 
 
 @lowers(MatMul, strided=True)
-def write_matmul(block: Block, eq: Equation) -> None:
+def write_matmul(emitter: Emitter, op: MatMul, eq: Equation) -> None:
     """The product of two matrices, or of stacks of them."""
     kinds = [a.type for a in eq.inputs]
     out = eq.outputs[0]
@@ -36,34 +36,34 @@ def write_matmul(block: Block, eq: Equation) -> None:
         not all(isinstance(a, Var) and a.type.dtype == out.type.dtype for a in eq.inputs)
         or out.type.dtype.kind not in "fc"
     ):
-        return write_callback(block, eq)
+        return write_callback(emitter, eq)
     if out.type.dtype == np.float16:
-        return write_callback(block, eq)
-    a, b = (block.packed.get((eq, k)) or block.view(x) for k, x in enumerate(eq.inputs))
-    target = block.pointer(out)
+        return write_callback(emitter, eq)
+    a, b = (emitter.packed.get((eq, k)) or emitter.view(x) for k, x in enumerate(eq.inputs))
+    target = emitter.pointer(out)
     if math.prod(out.type.shape) == 0:
         return None
     left = _as_stack(a, row=True)
     right = _as_stack(b, row=False)
     m, k, n = left[1][0], left[1][1], right[1][1]
     stack = out.type.shape[: out.type.ndim - (kinds[0].ndim > 1) - (kinds[1].ndim > 1)]
-    block.shared.work += block.times * 2.0 * math.prod(stack) * m * k * n
-    block.shared.steps.append(f"matmul {m}×{k}×{n}{' of a stack' if stack else ''}")
+    emitter.shared.work += emitter.times * 2.0 * math.prod(stack) * m * k * n
+    emitter.shared.steps.append(f"matmul {m}×{k}×{n}{' of a stack' if stack else ''}")
     counters: list[Value] = []
 
     def each(axis: int) -> None:
         if axis < len(stack):
-            with block.f.loop(block.f.index(0), block.number(stack[axis])) as i:
+            with emitter.f.loop(emitter.f.index(0), emitter.number(stack[axis])) as i:
                 counters.append(i)
                 each(axis + 1)
                 counters.pop()
             return
-        first = _matrix(block, a, left, stack, counters)
-        second = _matrix(block, b, right, stack, counters)
-        place = _moved(block, target, out.type.dtype, [(c, _step(stack, j, m * n)) for j, c in enumerate(counters)])
-        product(block, out.type.dtype, first, second, Matrix(place, m, n, n, 1))
-        while block.until_done:
-            block.free(block.until_done.pop())
+        first = _matrix(emitter, a, left, stack, counters)
+        second = _matrix(emitter, b, right, stack, counters)
+        pointer = _moved(emitter, target, out.type.dtype, [(c, _step(stack, j, m * n)) for j, c in enumerate(counters)])
+        product(emitter, out.type.dtype, first, second, Matrix(pointer, m, n, n, 1))
+        while emitter.until_done:
+            emitter.free(emitter.until_done.pop())
 
     each(0)
     return None
@@ -96,36 +96,36 @@ def _as_stack(x: Operand, row: bool) -> tuple[tuple[Any, ...], tuple[Any, Any], 
     return x.shape[:-2], x.shape[-2:], x.strides[-2:]  # type: ignore[return-value]
 
 
-def _matrix(block: Block, x: Operand, parts: Any, stack: Sequence[Any], counters: Sequence[Value]) -> Matrix:
+def _matrix(emitter: Emitter, x: Operand, parts: Any, stack: Sequence[Any], counters: Sequence[Value]) -> Matrix:
     own, (rows, columns), (down, across) = parts
     lead = len(stack) - len(own)
     moves = [(counters[lead + j], x.strides[j]) for j, n in enumerate(own) if n != 1]
-    return Matrix(_moved(block, x.pointer, x.dtype, moves), rows, columns, down, across)
+    return Matrix(_moved(emitter, x.pointer, x.dtype, moves), rows, columns, down, across)
 
 
-def _moved(block: Block, pointer: Value, dtype: np.dtype[Any], moves: Sequence[tuple[Value, Any]]) -> Value:
-    f = block.f
+def _moved(emitter: Emitter, pointer: Value, dtype: np.dtype[Any], moves: Sequence[tuple[Value, Any]]) -> Value:
+    f = emitter.f
     for counter, step in moves:
-        pointer = f.element(pointer, f.mul(counter, block.number(step * dtype.itemsize)), "i8")
+        pointer = f.element(pointer, f.mul(counter, emitter.number(step * dtype.itemsize)), "i8")
     return pointer
 
 
-def product(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
+def product(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
     """C = A B."""
     m, k, n = a.rows, a.columns, b.columns
     if k == 0:
-        block.fill(c.pointer, ArrayType((m * n,), dtype), 0)
+        emitter.fill(c.pointer, ArrayType((m * n,), dtype), 0)
         return
     if dtype.kind == "c":
-        write_gemm(block, dtype, a, b, c)
+        write_gemm(emitter, dtype, a, b, c)
     elif n == 1 and a.down == 1 and m > 1:
-        write_rows(block, dtype, b.transposed, a.transposed, c.transposed)
+        write_rows(emitter, dtype, b.transposed, a.transposed, c.transposed)
     elif (m == 1 or n == 1) and a.across == 1 and b.down == 1:
-        write_dots(block, dtype, a, b, c)
+        write_dots(emitter, dtype, a, b, c)
     elif _is_ours(m, k, n, dtype.itemsize):
-        write_rows(block, dtype, a, b if b.across == 1 or n == 1 else by_rows(block, dtype, b), c)
+        write_rows(emitter, dtype, a, b if b.across == 1 or n == 1 else by_rows(emitter, dtype, b), c)
     else:
-        write_gemm(block, dtype, a, b, c)
+        write_gemm(emitter, dtype, a, b, c)
 
 
 def _is_ours(m: Any, k: Any, n: Any, itemsize: int) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.compile import vectors
 from adjoint.compile.elements import convert, write
-from adjoint.compile.emit import Block, Operand, lowers
+from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.ir import Value
 from adjoint.compile.views import strides_of, walks, written_out
 from adjoint.ops.arrays.index import ScatterSet, ScatterSum, arity
@@ -18,61 +18,58 @@ from adjoint.ops.elementwise.arithmetic import add
 from adjoint.program.program import Equation
 from adjoint.program.types import ArrayType
 
-Put = Callable[[Value, Any], None]  # (place in the target, element): what is done with one element
+Put = Callable[[Value, Any], None]  # (position in the target, element): what is done with one element
 
 
 @lowers(ScatterSum, strided=True)
-def write_scatter_sum(block: Block, eq: Equation) -> None:
-    """Zeros, with each part added at its place."""
-    op: Any = eq.op
+def write_scatter_sum(emitter: Emitter, op: ScatterSum, eq: Equation) -> None:
+    """Zeros, with each part added at its position."""
     out = eq.outputs[0].type
-    target = block.pointer(eq.outputs[0])
-    block.fill(target, out, 0)
+    target = emitter.pointer(eq.outputs[0])
+    emitter.fill(target, out, 0)
     kind = ArrayType((), out.dtype)
 
-    def added(place: Value, value: Any) -> None:
-        f = block.f
-        old = vectors.load(f, out.dtype, target, place, 1, 1)
-        vectors.store(f, out.dtype, write(f, add, (kind, kind), kind, [old, value]), target, place, 1, 1)
+    def accumulate(position: Value, value: Any) -> None:
+        f = emitter.f
+        old = vectors.load(f, out.dtype, target, position, 1, 1)
+        vectors.store(f, out.dtype, write(f, add, (kind, kind), kind, [old, value]), target, position, 1, 1)
 
     indices = list(eq.inputs[len(op.keys) :])
     for key, part in zip(op.keys, eq.inputs, strict=False):
         own = [indices.pop(0) for _ in range(arity(key))]
-        _each(block, eq, key, block.view(part), [block.view(i) for i in own], out, added)
-    block.shared.steps.append(f"scatter into {out}")
+        _each(emitter, eq, key, emitter.view(part), [emitter.view(i) for i in own], out, accumulate)
+    emitter.shared.steps.append(f"scatter into {out}")
 
 
 @lowers(ScatterSet, strided=True)
-def write_scatter_set(block: Block, eq: Equation) -> None:
-    """A copy, with the values put at their place; in place when source and target are the same memory."""
-    op: Any = eq.op
+def write_scatter_set(emitter: Emitter, op: ScatterSet, eq: Equation) -> None:
+    """A copy, with the values put where they belong; in place when source and target are the same memory."""
     x, v, *indices = eq.inputs
     out = eq.outputs[0].type
-    target = block.pointer(eq.outputs[0])
-    source = block.view(x)
+    target = emitter.pointer(eq.outputs[0])
+    source = emitter.view(x)
     if source.pointer.text != target.text:
-        block.copy_strided(target, source)
+        emitter.copy_strided(target, source)
 
-    def put(place: Value, value: Any) -> None:
-        vectors.store(block.f, out.dtype, value, target, place, 1, 1)
+    def put(position: Value, value: Any) -> None:
+        vectors.store(emitter.f, out.dtype, value, target, position, 1, 1)
 
-    _each(block, eq, op.place, block.view(v), [block.view(i) for i in indices], out, put)
-    block.shared.steps.append(f"assignment into {out}")
+    _each(emitter, eq, op.place, emitter.view(v), [emitter.view(i) for i in indices], out, put)
+    emitter.shared.steps.append(f"assignment into {out}")
 
 
 def _each(
-    block: Block, eq: Equation, key: Any, part: Operand, indices: Sequence[Operand], out: ArrayType, put: Put
+    emitter: Emitter, eq: Equation, key: Any, part: Operand, indices: Sequence[Operand], out: ArrayType, put: Put
 ) -> None:
     """Walk over the elements of a part and say where each belongs."""
-    f = block.f
+    f = emitter.f
     strides = strides_of(out.shape)
     if key[0] == "slice":
-        found = walks(key[1], out.shape)
         ndim = sum(i is None or isinstance(i, tuple) for i in written_out(key[1], out.ndim))
         shape = [1] * ndim
         steps: list[Any] = [0] * ndim
         start: Any = 0
-        for w, s in zip(found, strides, strict=True):
+        for w, s in zip(walks(key[1], out.shape), strides, strict=True):
             start = start + w.start * s
             if w.axis is not None:
                 shape[w.axis], steps[w.axis] = w.count, w.step * s
@@ -83,47 +80,47 @@ def _each(
         steps = [0] * len(front) + list(strides[len(indices) :])
         start = 0
         lead = []
-    block.shared.work += block.times * 4.0 * math.prod(shape)
+    emitter.shared.work += emitter.times * 4.0 * math.prod(shape)
     if math.prod(shape) == 0:
         return
     counters: list[Value] = []
 
-    def walk(axis: int, place: Value) -> None:
+    def walk(axis: int, position: Value) -> None:
         if key[0] == "gather" and axis == len(np.broadcast_shapes(*[i.shape for i in indices])) and not lead:
             for i, size, s in zip(indices, out.shape, strides, strict=False):
-                place = f.add(place, f.mul(_checked(block, eq, i, counters, size), block.number(s)))
-            lead.append(place)
-            walk(axis, place)
+                position = f.add(position, f.mul(_checked(emitter, eq, i, counters, size), emitter.number(s)))
+            lead.append(position)
+            walk(axis, position)
             lead.clear()
             return
         if axis < len(shape):
-            with f.loop(f.index(0), block.number(shape[axis])) as i:
+            with f.loop(f.index(0), emitter.number(shape[axis])) as i:
                 counters.append(i)
-                walk(axis + 1, f.add(place, f.mul(i, block.number(steps[axis]))))
+                walk(axis + 1, f.add(position, f.mul(i, emitter.number(steps[axis]))))
                 counters.pop()
             return
         at = f.index(0)
         offset = len(shape) - len(part.shape)
         for k, (n, s) in enumerate(zip(part.shape, part.strides, strict=True)):
             if n != 1:
-                at = f.add(at, f.mul(counters[offset + k], block.number(s)))
+                at = f.add(at, f.mul(counters[offset + k], emitter.number(s)))
         value = vectors.load(f, part.dtype, part.pointer, at, 1, 1)
-        put(place, value if part.dtype == out.dtype else convert(f, value, part.dtype, out.dtype))
+        put(position, value if part.dtype == out.dtype else convert(f, value, part.dtype, out.dtype))
 
-    walk(0, block.number(start))
+    walk(0, emitter.number(start))
 
 
-def _checked(block: Block, eq: Equation, index: Operand, counters: Sequence[Value], size: Any) -> Value:
+def _checked(emitter: Emitter, eq: Equation, index: Operand, counters: Sequence[Value], size: Any) -> Value:
     """The value of an index array at the counters: wrapped when negative, refused when out of bounds."""
-    f = block.f
+    f = emitter.f
     at = f.index(0)
     offset = len(counters) - len(index.shape)
     for k, (n, s) in enumerate(zip(index.shape, index.strides, strict=True)):
         if n != 1:
-            at = f.add(at, f.mul(counters[offset + k], block.number(s)))
+            at = f.add(at, f.mul(counters[offset + k], emitter.number(s)))
     value = vectors.load(f, index.dtype, index.pointer, at, 1, 1)
     value = f.cast("zext" if index.dtype.kind in "ub" else "sext", value, "i64")
-    n = block.number(size)
+    n = emitter.number(size)
     value = f.select(f.icmp("slt", value, f.index(0)), f.add(value, n), value)
-    block.refuse_if(f.icmp("uge", value, n), value, size, eq)
+    emitter.refuse_if(f.icmp("uge", value, n), value, size, eq)
     return value

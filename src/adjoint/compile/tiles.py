@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile import vectors
-from adjoint.compile.emit import Block
+from adjoint.compile.emit import Emitter
 from adjoint.compile.ir import Value, vector_of
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.matrices import Matrix
@@ -31,36 +31,38 @@ def _shape_of_tile(vectors: int, rows: int) -> tuple[int, int]:
     return best, registers // best
 
 
-def write_rows(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
+def write_rows(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
     """Vectors along n: C[m, n…] += A[m, k] B[k, n…], a tile of rows and vectors in registers.
 
     A long sum over columns of A that are far apart goes block by block, so that what a block reads stays in the cache.
     """
-    f = block.f
+    f = emitter.f
     depth = a.columns
     if a.across != 1 and c.rows > 8 and depth * (c.rows + c.columns) * dtype.itemsize > 2**16:
         step = max(16, 2**15 // ((c.rows + c.columns) * dtype.itemsize))
-        block.fill(c.pointer, ArrayType((c.rows * c.columns,), dtype), 0)
+        emitter.fill(c.pointer, ArrayType((c.rows * c.columns,), dtype), 0)
         whole = depth // step * step
         with f.loop(f.index(0), f.index(whole), f.index(step)) as first:
-            _columns(block, dtype, a, b, c, (first, f.add(first, f.index(step)), step), adds=True)
+            _columns(emitter, dtype, a, b, c, (first, f.add(first, f.index(step)), step), adds=True)
         if whole < depth:
-            _columns(block, dtype, a, b, c, (f.index(whole), f.index(depth), depth - whole), adds=True)
+            _columns(emitter, dtype, a, b, c, (f.index(whole), f.index(depth), depth - whole), adds=True)
         return
-    _columns(block, dtype, a, b, c, (f.index(0), block.number(depth), depth), adds=False)
+    _columns(emitter, dtype, a, b, c, (f.index(0), emitter.number(depth), depth), adds=False)
 
 
 Span = tuple[Value, Value, int]  # from, to, how many
 
 
-def _columns(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix, depth: Span, *, adds: bool) -> None:
+def _columns(
+    emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix, depth: Span, *, adds: bool
+) -> None:
     """All columns of C, a few vectors at a time."""
-    f = block.f
+    f = emitter.f
     width = vector_bits() // 8 // dtype.itemsize
     most, tallest = _shape_of_tile(-(-c.columns // width), c.rows)
     span = most * width
     whole = c.columns // span * span
-    tile = Tile(block, dtype, a, b, c, depth, adds)
+    tile = Tile(emitter, dtype, a, b, c, depth, adds)
     if whole:
         with f.loop(f.index(0), f.index(whole), f.index(span)) as column:
             tile.all_rows(column, [width] * most, tallest)
@@ -74,7 +76,7 @@ def _columns(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix
 class Tile:
     """Some rows and vectors of C = A B, summed over a span of k in registers."""
 
-    block: Block
+    emitter: Emitter
     dtype: np.dtype[Any]
     a: Matrix
     b: Matrix
@@ -83,7 +85,7 @@ class Tile:
     adds: bool  # to what is there
 
     def all_rows(self, column: Value, widths: list[int], rows: int) -> None:
-        f = self.block.f
+        f = self.emitter.f
         rows = min(rows, self.c.rows, 8)
         whole = self.c.rows // rows * rows
         if whole > rows:
@@ -95,19 +97,19 @@ class Tile:
             self.write(f.index(whole), column, self.c.rows - whole, widths)
 
     def _at(self, x: Matrix, i: Value, j: Value) -> Value:
-        f = self.block.f
-        place = f.add(f.mul(i, self.block.number(x.down)), f.mul(j, self.block.number(x.across)))
+        f = self.emitter.f
+        place = f.add(f.mul(i, self.emitter.number(x.down)), f.mul(j, self.emitter.number(x.across)))
         return f.element(x.pointer, place, vectors.component(self.dtype))
 
     def _fetch(self, pointer: Value) -> None:
         """Ask for a line of memory that will be read soon; an address beyond the end does no harm."""
-        f = self.block.f
+        f = self.emitter.f
         read, soon, data = f.constant("i32", 0), f.constant("i32", 3), f.constant("i32", 1)
         f.call("llvm.prefetch.p0", "void", pointer, read, soon, data, declared=True)
 
     def write(self, row: Value, column: Value, rows: int, widths: list[int]) -> None:
         """Few accumulators are doubled, to hide the latency of a multiplication."""
-        f, dtype = self.block.f, self.dtype
+        f, dtype = self.emitter.f, self.dtype
         scalar = vectors.component(dtype)
         starts = [sum(widths[:v]) for v in range(len(widths))]
         ways = 1
@@ -121,11 +123,11 @@ class Tile:
         ]
         for way, lines in enumerate(sums):
             for i, line in enumerate(lines):
-                for v, room in enumerate(line):
+                for v, buffer in enumerate(line):
                     if self.adds and way == 0:
-                        f.store(vectors.load(f, dtype, places[i][v], f.index(0), self.c.across, widths[v]), room)
+                        f.store(vectors.load(f, dtype, places[i][v], f.index(0), self.c.across, widths[v]), buffer)
                     else:
-                        f.store(f.constant(kinds[v], 0), room)
+                        f.store(f.constant(kinds[v], 0), buffer)
         most = 1 if rows * len(widths) >= 12 else 4  # a loop of few instructions costs its turns
         turns = next(n * ways for n in (most, 2, 1) if count % (n * ways) == 0)
         line = 64 // dtype.itemsize
@@ -150,8 +152,8 @@ class Tile:
                 for i in range(rows):
                     left = f.load(scalar, self._at(self.a, f.add(row, f.index(i)), k), dtype.itemsize)
                     for v, w in enumerate(widths):
-                        room = sums[way][i][v]
-                        f.store(f.fma(f.spread(left, w), right[v], f.load(kinds[v], room)), room)
+                        buffer = sums[way][i][v]
+                        f.store(f.fma(f.spread(left, w), right[v], f.load(kinds[v], buffer)), buffer)
         for i in range(rows):
             for v, w in enumerate(widths):
                 total = f.load(kinds[v], sums[0][i][v])
@@ -160,9 +162,9 @@ class Tile:
                 vectors.store(f, dtype, total, places[i][v], f.index(0), self.c.across, w)
 
 
-def write_dots(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
+def write_dots(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
     """Vectors along k: each element of C is a dot product."""
-    f = block.f
+    f = emitter.f
     scalar = vectors.component(dtype)
     width = min(vector_bits() // 8 // dtype.itemsize, a.columns)
     tile_m = min(4, c.rows) if c.columns > 1 else min(8, c.rows)
@@ -173,7 +175,7 @@ def write_dots(block: Block, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matr
                 f.loop(f.index(i0), f.index(i0 + rows * many_i), f.index(rows)) as i,
                 f.loop(f.index(j0), f.index(j0 + columns * many_j), f.index(columns)) as j,
             ):
-                _dot_tile(block, dtype, scalar, a, b, c, i, j, rows, columns, width)
+                _dot_tile(emitter, dtype, scalar, a, b, c, i, j, rows, columns, width)
 
 
 def _tiles(size: int, tile: int) -> list[tuple[int, int, int]]:
@@ -184,13 +186,13 @@ def _tiles(size: int, tile: int) -> list[tuple[int, int, int]]:
 
 
 def _dot_tile(
-    block: Block, dtype: np.dtype[Any], scalar: str, a: Matrix, b: Matrix, c: Matrix,
+    emitter: Emitter, dtype: np.dtype[Any], scalar: str, a: Matrix, b: Matrix, c: Matrix,
     i: Value, j: Value, rows: int, columns: int, width: int,
 ) -> None:  # fmt: skip
-    f = block.f
+    f = emitter.f
 
     def at(x: Matrix, p: Value, q: Value) -> Value:
-        return f.element(x.pointer, f.add(f.mul(p, block.number(x.down)), f.mul(q, block.number(x.across))), scalar)
+        return f.element(x.pointer, f.add(f.mul(p, emitter.number(x.down)), f.mul(q, emitter.number(x.across))), scalar)
 
     whole, rest = a.columns // width * width, a.columns % width
     totals: dict[tuple[int, int], Value] = {}
@@ -199,9 +201,9 @@ def _dot_tile(
             continue
         kind = vector_of(scalar, w)
         ways = 4 if rows * columns == 1 and (last - first) % (4 * w) == 0 else 1
-        rooms = {(p, q, s): f.allocate(kind) for p in range(rows) for q in range(columns) for s in range(ways)}
-        for room in rooms.values():
-            f.store(f.constant(kind, 0), room)
+        buffers = {(p, q, s): f.allocate(kind) for p in range(rows) for q in range(columns) for s in range(ways)}
+        for buffer in buffers.values():
+            f.store(f.constant(kind, 0), buffer)
         with f.loop(f.index(first), f.index(last), f.index(w * ways)) as start:
             for s in range(ways):
                 k = f.add(start, f.index(s * w))
@@ -214,13 +216,13 @@ def _dot_tile(
                 ]
                 for p in range(rows):
                     for q in range(columns):
-                        room = rooms[p, q, s]
-                        f.store(f.fma(lefts[p], rights[q], f.load(kind, room)), room)
+                        buffer = buffers[p, q, s]
+                        f.store(f.fma(lefts[p], rights[q], f.load(kind, buffer)), buffer)
         for p in range(rows):
             for q in range(columns):
-                part = f.load(kind, rooms[p, q, 0])
+                part = f.load(kind, buffers[p, q, 0])
                 for s in range(1, ways):
-                    part = f.fadd(part, f.load(kind, rooms[p, q, s]))
+                    part = f.fadd(part, f.load(kind, buffers[p, q, s]))
                 total = _folded(f, part)
                 totals[p, q] = f.fadd(totals[p, q], total) if (p, q) in totals else total
     for (p, q), total in totals.items():

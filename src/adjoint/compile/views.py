@@ -6,11 +6,12 @@ and most reshapes turn a map over their result into a map over their operand, so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from adjoint.ops.arrays.index import Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
+from adjoint.program.rule_table import RuleTable
 
 
 class Index(NamedTuple):
@@ -82,7 +83,7 @@ def written_out(items: Sequence[Any], ndim: int) -> tuple[Any, ...]:
 
 def walks(items: Sequence[Any], shape: Sequence[Any]) -> list[Walk]:
     """What a basic index does with each axis of an array; the axes of the result are numbered in order."""
-    found: list[Walk] = []
+    axes: list[Walk] = []
     out = 0
     position = 0
     for item in written_out(items, len(shape)):
@@ -93,11 +94,11 @@ def walks(items: Sequence[Any], shape: Sequence[Any]) -> list[Walk]:
         position += 1
         if isinstance(item, tuple):
             start, step, count = _bounds(item, n)
-            found.append(Walk(out, start, step, count))
+            axes.append(Walk(out, start, step, count))
             out += 1
         else:
-            found.append(Walk(None, item + n if item < 0 else item, 1, 1))
-    return found
+            axes.append(Walk(None, item + n if item < 0 else item, 1, 1))
+    return axes
 
 
 def _bounds(item: tuple[Any, Any, Any], n: Any) -> tuple[Any, Any, Any]:
@@ -120,36 +121,76 @@ def _bounds(item: tuple[Any, Any, Any], n: Any) -> tuple[Any, Any, Any]:
     return first, step, distance if step in (1, -1) else -(-distance // abs(step))
 
 
-_VIEWS = frozenset({Slice, Transpose, Broadcast, Reshape})
+Strides: TypeAlias = tuple[Any, ...]
 
 
-def is_view(op: Any) -> bool:
-    """Whether a primitive only renames elements of its one operand."""
-    return type(op) in _VIEWS  # several times faster than isinstance, and asked for every node
+class ViewRule(NamedTuple):
+    """How a view renames elements of its one operand, which has a shape (the result another)."""
+
+    # (op, map over the result, shape, shape of the result): the map over the operand; None if it is not affine
+    through: Callable[[Any, Map, Sequence[Any], Sequence[Any]], Map | None]
+    # (op, strides of the operand, shape, shape of the result): (offset, strides) of the result in the operand's memory;
+    # None if elements would have to move
+    restride: Callable[[Any, Strides, Sequence[Any], Sequence[Any]], tuple[Any, Strides] | None]
+
+
+VIEWS: RuleTable[ViewRule] = RuleTable("views in compiled code", of="evaluate")
 
 
 def through(op: Any, index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map | None:
     """The map over the operand (of a shape) of a view, from the map over its result; None if it is not affine."""
-    if isinstance(op, Slice):
-        return tuple(
-            Index(w.start) if w.axis is None else index[w.axis].scaled(w.step).moved(w.start)
-            for w in walks(op.items, shape)
-        )
-    if isinstance(op, Transpose):
-        found: list[Index] = [ZERO] * len(shape)
-        for i, axis in enumerate(op.axes):
-            found[axis] = index[i]
-        return tuple(found)
-    if isinstance(op, Broadcast):
-        return broadcast(index, shape)
-    return _reshaped(index, shape, out_shape)
+    return VIEWS[op].through(op, index, shape, out_shape)
 
 
-def _reshaped(index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map | None:
+def _through_slice(op: Slice, index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map:
+    return tuple(
+        Index(w.start) if w.axis is None else index[w.axis].scaled(w.step).moved(w.start)
+        for w in walks(op.items, shape)
+    )
+
+
+def _restride_slice(op: Slice, strides: Strides, shape: Sequence[Any], out_shape: Sequence[Any]) -> tuple[Any, Strides]:
+    offset: Any = 0
+    steps: list[Any] = [0] * len(out_shape)
+    for w, s in zip(walks(op.items, shape), strides, strict=True):
+        offset = offset + w.start * s
+        if w.axis is not None:
+            steps[w.axis] = w.step * s
+    return offset, tuple(steps)
+
+
+def _through_transpose(op: Transpose, index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map:
+    inner: list[Index] = [ZERO] * len(shape)
+    for i, axis in enumerate(op.axes):
+        inner[axis] = index[i]
+    return tuple(inner)
+
+
+def _restride_transpose(
+    op: Transpose, strides: Strides, shape: Sequence[Any], out_shape: Sequence[Any]
+) -> tuple[Any, Strides]:
+    return 0, tuple(strides[a] for a in op.axes)
+
+
+def _restride_broadcast(
+    op: Broadcast, strides: Strides, shape: Sequence[Any], out_shape: Sequence[Any]
+) -> tuple[Any, Strides]:
+    lead = len(out_shape) - len(shape)
+    return 0, (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
+
+
+def _restride_reshape(
+    op: Reshape, strides: Strides, shape: Sequence[Any], out_shape: Sequence[Any]
+) -> tuple[Any, Strides] | None:
+    steps = restrided(shape, strides, out_shape)
+    return None if steps is None else (0, steps)
+
+
+def _through_reshape(op: Reshape, index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map | None:
     """Through a reshape that splits axes or adds and drops axes of size one; merging axes is not affine."""
     inner = [(axis, n) for axis, n in enumerate(shape) if n != 1]
     outer = [(axis, n) for axis, n in enumerate(out_shape) if n != 1]
-    found: list[Index] = [ZERO] * len(shape)
+    maps: list[Index] = [ZERO] * len(shape)
     at = 0
     for axis, n in inner:
         total, size = ZERO, 1
@@ -160,14 +201,14 @@ def _reshaped(index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map
             at += 1
             total = total.scaled(m).plus(index[out_axis])
             size = size * m
-        found[axis] = total
-    return tuple(found) if at == len(outer) else None
+        maps[axis] = total
+    return tuple(maps) if at == len(outer) else None
 
 
 def restrided(shape: Sequence[Any], strides: Sequence[Any], out_shape: Sequence[Any]) -> tuple[Any, ...] | None:
     """The strides of a reshape of stored elements, when no element has to move; None otherwise."""
     inner = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
-    found: list[Any] = [0] * len(out_shape)
+    out_strides: list[Any] = [0] * len(out_shape)
     outer = [axis for axis, n in enumerate(out_shape) if n != 1]
     i, j = 0, 0
     while i < len(inner) and j < len(outer):
@@ -189,7 +230,17 @@ def restrided(shape: Sequence[Any], strides: Sequence[Any], out_shape: Sequence[
                 return None
         step = inner[i][1]
         for k in range(j, first_j - 1, -1):
-            found[outer[k]] = step
+            out_strides[outer[k]] = step
             step = step * out_shape[outer[k]]
         i, j = i + 1, j + 1
-    return tuple(found) if i == len(inner) and j == len(outer) else None
+    return tuple(out_strides) if i == len(inner) and j == len(outer) else None
+
+
+VIEWS.update(
+    {
+        Slice: ViewRule(_through_slice, _restride_slice),
+        Transpose: ViewRule(_through_transpose, _restride_transpose),
+        Broadcast: ViewRule(lambda op, index, shape, out_shape: broadcast(index, shape), _restride_broadcast),
+        Reshape: ViewRule(_through_reshape, _restride_reshape),
+    }
+)

@@ -15,11 +15,12 @@ class RuleTable(Generic[R]):
     """The rules of one transformation, by class of primitive.
 
     A class without a rule of its own has that of its nearest ancestor, so a family (`Pointwise`, `Linear`, `Control`)
-    states the default of its members, and `Op` that of all.
+    states the default of its members, and `Op` that of all. The rules of a table may stand for a method of `Op`
+    (`of`), as lowerings do for `evaluate`: then a class that states this method itself inherits no rule.
     """
 
-    def __init__(self, title: str) -> None:
-        self.title = title
+    def __init__(self, title: str, of: str = "") -> None:
+        self.title, self.of = title, of
         self._rules: dict[type[Op], R] = {}
         self._known: dict[type[Op], R | None] = {}  # by the class of an op, its ancestors looked through
 
@@ -43,7 +44,9 @@ class RuleTable(Generic[R]):
         try:
             return self._known[kind]
         except KeyError:
-            rule = self._known[kind] = next((self._rules[k] for k in kind.__mro__ if k in self._rules), None)
+            nearest = next((k for k in kind.__mro__ if k in self._rules), None)
+            restated = nearest is not None and self.of and getattr(nearest, self.of) is not getattr(kind, self.of)
+            rule = self._known[kind] = None if nearest is None or restated else self._rules[nearest]
             return rule
 
     def __getitem__(self, op: Op) -> R:

@@ -24,7 +24,7 @@ from adjoint.compile.callable.writing import (
 )
 from adjoint.compile.ir import Function, Module, Value
 
-ROOM = 3584  # bytes of a frame that find room on the stack
+ROOM = 3584  # bytes of a frame that find buffer on the stack
 TAKEN, OTHER, FAILED = (Value(str(n), "i64") for n in range(3))  # what became of a call that was offered
 CALL, GET = "adjoint_entry_call", "adjoint_entry_get"  # the functions that CPython calls
 

@@ -47,9 +47,9 @@ class ArrayFunction:
         arrays = np.broadcast_arrays(*(np.asarray(a, self.dtype) for a in args))
         shape, size = arrays[0].shape, arrays[0].size
         padded = [np.ones(-(-size // self.width) * self.width, self.dtype) for _ in range(self.arity + 1)]
-        for room, a in zip(padded, arrays):
-            room[:size] = a.ravel()
-        self.run(*(room.ctypes.data for room in padded), padded[0].size)
+        for buffer, a in zip(padded, arrays):
+            buffer[:size] = a.ravel()
+        self.run(*(buffer.ctypes.data for buffer in padded), padded[0].size)
         return padded[-1][:size].reshape(shape)
 
 

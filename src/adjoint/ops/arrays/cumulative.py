@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class CumProd(Differential):
     """zₖ = zₖ₋₁ xₖ, so żₖ = xₖ żₖ₋₁ + zₖ₋₁ ẋₖ: a linear recurrence, exact also where elements are zero."""
 
     axis: int
+    reverse: ClassVar[bool] = False
 
     def evaluate(self, *xs: Value) -> Value:
         return np.cumprod(xs[0], self.axis)  # pyright: ignore[reportUnknownVariableType]

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from adjoint.api.gradients import jvp, vjp
 from adjoint.compile.emit import Unsupported
-from adjoint.compile.expand import expanded
-from adjoint.compile.lower import Written
+from adjoint.compile.expand import expand_program
+from adjoint.compile.lower import LoweredCode
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import Value, type_of
@@ -75,9 +75,9 @@ class Programs:
         return simplify(self.derivative)
 
     @cached_property
-    def _written(self) -> Written | str:
+    def _written(self) -> LoweredCode | str:
         try:
-            return Written(expanded(self.derivative_simplified))
+            return LoweredCode(expand_program(self.derivative_simplified))
         except Unsupported as problem:
             return f"not compiled: {problem}"
 
