@@ -35,7 +35,7 @@ def test_views_cost_nothing() -> None:
     graph = graph_of(lambda x: x.reshape(4, 5).T[::-1, 1:] * 2.0, X)
     assert kinds(graph) == ["load", "point"]
     (load,) = [n for n in graph.nodes if n.kind == "load"]
-    assert (load.place.offset, dict(load.place.terms)) == (9, {0: -1, 1: 5})
+    assert (load.position.offset, dict(load.position.terms)) == (9, {0: -1, 1: 5})
 
 
 def test_a_join_is_masked_over_all_and_decided_in_its_parts() -> None:

@@ -53,7 +53,7 @@ def test_the_widest_number_fills_registers() -> None:
 def test_axes_that_follow_one_another_become_one() -> None:
     graph, outputs = collapsed(*layout(lambda x: np.sin(x) + 1.0, np.ones((3, 4, 5))))
     assert graph.box == ((0, 60), (0, 1), (0, 1))
-    assert all(dict(o.place.terms) == {0: 1} for o in outputs)
+    assert all(dict(o.position.terms) == {0: 1} for o in outputs)
     graph, _ = collapsed(*layout(lambda x: x[:, 1:] + 1.0, X))
     assert graph.box == ((0, 6), (0, 39))
     graph, _ = collapsed(*layout(lambda x: np.sum(x, axis=1), X))

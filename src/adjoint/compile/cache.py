@@ -87,15 +87,15 @@ _MAKERS = ("base", "compile", "numpy", "ops", "program", "scipy", "simplify", "t
 @cache
 def _own_source() -> str:
     """A hash of the library's version and of the times of its files: whatever may change the code that is made."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     root = Path(__file__).parents[1]
     files = sorted(file for part in _MAKERS if (root / part).is_dir() for file in _python_files(str(root / part)))
     files += [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(root.glob("*.py"))]
     if not files:  # the library is in an archive: what it was made of last time cannot be told
         return os.urandom(16).hex()
-    found.update((root / "__init__.py").read_bytes())
-    found.update(repr([(path[len(str(root)) :], size, time) for path, size, time in files]).encode())
-    return found.hexdigest()
+    digest.update((root / "__init__.py").read_bytes())
+    digest.update(repr([(path[len(str(root)) :], size, time) for path, size, time in files]).encode())
+    return digest.hexdigest()
 
 
 @cache
@@ -115,12 +115,12 @@ def _llvmlite_version() -> str:
 
 
 def _hash(*parts: str | bytes) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for part in parts:
         content = part.encode() if isinstance(part, str) else part
-        found.update(struct.pack("<Q", len(content)))  # so that no two lists of parts run together to the same bytes
-        found.update(content)
-    return found.hexdigest()
+        digest.update(struct.pack("<Q", len(content)))  # so that no two lists of parts run together to the same bytes
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def key(*parts: str | bytes) -> str:
@@ -147,8 +147,8 @@ def _users_directory() -> Path:
         return Path(local) / "adjoint" / "Cache"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "adjoint"
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(given) if os.path.isabs(given) else Path.home() / ".cache") / "adjoint"
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(caches) if os.path.isabs(caches) else Path.home() / ".cache") / "adjoint"
 
 
 def _usable(name: str) -> Path:
@@ -165,9 +165,9 @@ def _usable(name: str) -> Path:
 def lookup(key: str) -> tuple[bytes, dict[str, Any]] | None:
     """The object that is kept under a key, and the facts about it."""
     folder = directory()
-    found = None if folder is None else _read(folder / f"{key}{_SUFFIX}", key)
-    _count.add("misses" if found is None else "hits")
-    return found
+    entry = None if folder is None else _read(folder / f"{key}{_SUFFIX}", key)
+    _count.add("misses" if entry is None else "hits")
+    return entry
 
 
 def _read(path: Path, key: str) -> tuple[bytes, dict[str, Any]] | None:
@@ -260,9 +260,9 @@ def object_for(text: str) -> tuple[bytes, bool]:
     if not config.cache:
         return machine.compiled_object(text), False
     name = _hash("text", _surroundings(), text)
-    found = lookup(name)
-    if found is not None:
-        return found[0], True
+    entry = lookup(name)
+    if entry is not None:
+        return entry[0], True
     content = machine.compiled_object(text)
     keep(name, content)
     return content, False

@@ -127,7 +127,7 @@ class Emitter(Moves):
             var = self.plan.aliases.get(k, atom)
             if isinstance(var, Var):
                 last[var] = len(self.plan.steps)
-        return {var: position for var, position in last.items() if var not in self.plan.given}
+        return {var: position for var, position in last.items() if var not in self.plan.arguments}
 
     def nbytes(self, kind: Any) -> Any:
         if any(isinstance(n, Size) for n in kind.shape):
@@ -262,11 +262,11 @@ class Emitter(Moves):
         f = self.f
         bad, fine = f.new_block("bad"), f.new_block("fine")
         f.branch(condition, bad, fine)
-        f.place(bad)
+        f.begin(bad)
         if before is not None:
             before()
         self.leave(f.index(status))
-        f.place(fine)
+        f.begin(fine)
 
     def python(self) -> Value:
         """The Python function that the kernel may call."""
@@ -331,8 +331,8 @@ class Emitter(Moves):
             node = graph.converted(node, root.var.type)
             kept = [a for a in range(len(root.shape)) if a not in root.axes]
             index = tuple(Index(0, ((a, 1),)) for a in kept)
-            place = linear(index, strides_of(root.var.type.shape))
-            outputs.append(Output(root, node, place, self.pointer(root.var), whole))
+            position = linear(index, strides_of(root.var.type.shape))
+            outputs.append(Output(root, node, position, self.pointer(root.var), whole))
         return outputs
 
     def _out_of_bounds(self, bad: Value, index: Value, size: Any, node: Node) -> None:
@@ -348,8 +348,8 @@ class Emitter(Moves):
         def note() -> None:
             worst = index
             if index.width > 1:
-                lanes_of = f.select(bad, f.lane_numbers(index.width), f.constant(index.type, 63))
-                first = f.intrinsic("vector.reduce.umin", lanes_of, returns="i64")
+                lanes = f.select(bad, f.lane_numbers(index.width), f.constant(index.type, 63))
+                first = f.intrinsic("vector.reduce.umin", lanes, returns="i64")
                 worst = f.lane(index, first)
             worst = f.select(f.icmp("slt", worst, f.index(0)), f.binary("sub", worst, n), worst)  # as the user wrote it
             table = f.allocate("i64", 4, align=8)

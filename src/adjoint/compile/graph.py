@@ -42,14 +42,14 @@ Part: TypeAlias = tuple[Atom, Map, Sequence[Window]]  # (operand, map over it, w
 class Node:
     """One value inside a loop nest: `kind` is load, point, number, choose or gather."""
 
-    __slots__ = ("args", "axes", "kind", "mask", "number", "op", "place", "type", "types", "var")
+    __slots__ = ("args", "axes", "kind", "mask", "number", "op", "position", "type", "types", "var")
 
     def __init__(self, kind: str, out: ArrayType, axes: int, args: tuple[Node, ...] = ()) -> None:
         self.kind, self.type, self.axes, self.args = kind, out, axes, args
         self.op: Any = None
         self.types: tuple[ArrayType, ...] = ()
         self.var: Any = None  # load, gather: whose memory
-        self.place: Any = None  # load: the linear index; gather: strides and the rest of the map
+        self.position: Any = None  # load: the linear index; gather: strides and the rest of the map
         self.mask: Mask = ()
         self.number: Any = None
 
@@ -178,15 +178,15 @@ class Graph:
             known.number = value
         return known
 
-    def _load(self, var: Any, place: Index, mask: Mask) -> Node:
-        key = (var, place, mask, "load")
+    def _load(self, var: Any, position: Index, mask: Mask) -> Node:
+        key = (var, position, mask, "load")
         known = self._known.get(key)
         if known is None:
-            axes = axes_of(place)
+            axes = axes_of(position)
             for w in mask:
                 axes |= axes_of(w.index)
             known = self._known[key] = self._added(Node("load", ArrayType((), var.type.dtype), axes))
-            known.var, known.place, known.mask = var, place, mask
+            known.var, known.position, known.mask = var, position, mask
         return known
 
     def gather(self, eq: Equation, index: Map, mask: Mask) -> Node:
@@ -203,7 +203,7 @@ class Graph:
         for w in mask:
             axes |= axes_of(w.index)
         node = Node("gather", scalar_type(eq.outputs[0].type), axes, args)
-        node.var, node.place, node.mask = x, (strides, rest), mask
+        node.var, node.position, node.mask = x, (strides, rest), mask
         node.number = x.type.shape[: len(indices)]
         node.op = eq
         self.checks.append(node)

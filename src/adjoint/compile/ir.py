@@ -59,7 +59,7 @@ class Function:
     """A function being written. Methods append an instruction and give its result.
 
     `attributes` stand behind the parameter list (`alwaysinline nounwind`), `linkage` before the result type
-    (`internal`). Text goes to the current block; `place` starts another.
+    (`internal`). Text goes to the current block; `begin` starts another.
     """
 
     def __init__(
@@ -272,7 +272,7 @@ class Function:
         self._count += 1
         return f"{hint}{self._count}"
 
-    def place(self, block: str) -> None:
+    def begin(self, block: str) -> None:
         """Start a block; the one before must have ended with a jump."""
         self._lines.append(f"{block}:")
         self.block = block
@@ -297,29 +297,29 @@ class Function:
         head, body, tail, done = (self.new_block(h) for h in ("head", "body", "tail", "done"))
         before = self.block
         self.jump(head)
-        self.place(head)
+        self.begin(head)
         self._count += 2
         index, following = f"%i{self._count}", f"%i{self._count - 1}"
         self.line(f"{index} = phi i64 [ {start.text}, %{before} ], [ {following}, %{tail} ]")
         goes_on = self.icmp("slt", Value(index, "i64"), stop)
         self.branch(goes_on, body, done)
-        self.place(body)
+        self.begin(body)
         yield Value(index, "i64")
         self.jump(tail)
-        self.place(tail)
+        self.begin(tail)
         self.line(f"{following} = add nsw i64 {index}, {step.text}")
         self.line(f"br label %{head}{note}")
-        self.place(done)
+        self.begin(done)
 
     @contextmanager
     def when(self, condition: Value, note: str = "") -> Generator[None]:
         """A block that runs if the condition holds."""
         yes, done = self.new_block("then"), self.new_block("done")
         self.branch(condition, yes, done, note)
-        self.place(yes)
+        self.begin(yes)
         yield
         self.jump(done)
-        self.place(done)
+        self.begin(done)
 
     def finish(self) -> None:
         """Put the function into its module."""

@@ -33,26 +33,30 @@ SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
 
 class Kernel:
-    """Machine code of a program. `run` is the slow way to call it; the entry calls its address."""
+    """Machine code of a program. `run` is the slow call; the entry calls its address."""
 
     def __init__(
-        self, program: Program, made: Code, code: Loaded, constants: Sequence[Any], sizes: Mapping[str, int]
+        self, program: Program, lowered: Code, code: Loaded, constants: Sequence[Any], sizes: Mapping[str, int]
     ) -> None:
         self.program = program
         self.input_types, self.output_types = program.input_types, program.output_types
         self.constants = list(constants)
-        self.workspace = made.workspace if type(made.workspace) is int else value_of(made.workspace.polynomial, sizes)
-        self.heavy = made.work > HEAVY
-        self.calls_back = "PyErr_CheckSignals" in made.symbols  # Python code, or handlers of signals, may run meanwhile
+        self.workspace = (
+            lowered.workspace if type(lowered.workspace) is int else value_of(lowered.workspace.polynomial, sizes)
+        )
+        self.heavy = lowered.work > HEAVY
+        self.calls_back = (
+            "PyErr_CheckSignals" in lowered.symbols
+        )  # Python code, or handlers of signals, may run meanwhile
         self.notes: dict[str, Any] = {
-            "steps": made.steps,
-            "callbacks": [(eq.op.title, eq.location) for eq in made.callbacks],
+            "steps": lowered.steps,
+            "callbacks": [(eq.op.title, eq.location) for eq in lowered.callbacks],
             "any size": bool(sizes),
         }
-        self._errors = made.errors
+        self._errors = lowered.errors
         self._code = code
         self.address = code.address(ENTRY)
-        self._calls = Calls(made.callbacks)
+        self._calls = Calls(lowered.callbacks)
         self._context = ctypes.c_int64(self._calls.address)  # all that a kernel knows of Python
         self.context = ctypes.addressof(self._context)
         self._function = SIGNATURE(self.address)
@@ -66,11 +70,11 @@ class Kernel:
 
     def attempt(self, arrays: Sequence[Any]) -> tuple[int, list[Any]]:
         """Call the kernel; (status, outputs)."""
-        given = [np.require(a, t.dtype, ["C", "A"]) for a, t in zip(arrays, self.input_types, strict=True)]
+        inputs = [np.require(a, t.dtype, ["C", "A"]) for a, t in zip(arrays, self.input_types, strict=True)]
         outputs = [np.empty(t.shape, t.dtype) for t in self.output_types]
         buffer = np.empty(self.workspace + 64, np.uint8)
         aligned = -(-buffer.ctypes.data // 64) * 64
-        pointers = [a.ctypes.data for a in (*given, *outputs, *self.constants)] + [aligned, self.context]
+        pointers = [a.ctypes.data for a in (*inputs, *outputs, *self.constants)] + [aligned, self.context]
         table = (ctypes.c_void_p * len(pointers))(*pointers)
         status = self._function(ctypes.addressof(table))
         return status, [o if o.ndim else o[()] for o in outputs]
@@ -132,28 +136,28 @@ class Generic:
         self._facts: list[Fact] = []
         token = collecting(self._facts)
         try:
-            self._made = LoweredCode(rewriting.program, list(self.formulas.names))
+            self._lowered = LoweredCode(rewriting.program, list(self.formulas.names))
         finally:
             stop(token)
         self._facts = list(dict.fromkeys(self._facts))
-        place = {v: k for k, v in enumerate(self._made.constants)}
-        self._literals = [place[v] for v in rewriting.constants]
-        content, self._hit = object_for(self._made.text)
-        self._code = Loaded(content, self._made.symbols)
+        position = {v: k for k, v in enumerate(self._lowered.constants)}
+        self._literals = [position[v] for v in rewriting.constants]
+        content, self._hit = object_for(self._lowered.text)
+        self._code = Loaded(content, self._lowered.symbols)
 
     def kernel(self, program: Program, reading: Reading) -> Kernel | None:
         """The kernel of a member; None when its sizes do not fit."""
         sizes = self.formulas.sizes(reading)
         if sizes is None or not hold(self._facts, sizes):
             return None
-        constants: list[Any] = list(self._made.constants.values())
+        constants: list[Any] = list(self._lowered.constants.values())
         own = [v for v, differs in zip(reading.literals, self.formulas.literals, strict=True) if differs]
         if self._written_literals(reading) != self._fixed:
             return None
-        for place, value in zip(self._literals, own, strict=True):
-            constants[place] = np.asarray(value)
+        for position, value in zip(self._literals, own, strict=True):
+            constants[position] = np.asarray(value)
         constants.append(np.array(list(sizes.values()), np.int64))
-        kernel = Kernel(program, self._made, self._code, constants, sizes)
+        kernel = Kernel(program, self._lowered, self._code, constants, sizes)
         kernel.notes["cached"] = True
         return kernel
 
@@ -201,20 +205,20 @@ def _compiled(program: Program, reading: Reading | None, name: str | None, begun
     if name is None and config.cache:
         text = described(reading) if reading is not None else None
         name = cache.key(text) if text is not None else None
-    found = cache.lookup(name) if name is not None else None
-    if found is not None:
-        content, facts = found
-        made: Code = CachedCode(program, facts)
+    cached = cache.lookup(name) if name is not None else None
+    if cached is not None:
+        content, facts = cached
+        lowered: Code = CachedCode(program, facts)
         written = time.perf_counter()
     else:
-        made = LoweredCode(program)
+        lowered = LoweredCode(program)
         written = time.perf_counter()
-        content, _ = object_for(made.text) if name is None else (compiled_object(made.text), False)
+        content, _ = object_for(lowered.text) if name is None else (compiled_object(lowered.text), False)
         if name is not None:
-            cache.keep(name, content, made.facts(program))
-    kernel = Kernel(program, made, Loaded(content, made.symbols), list(made.constants.values()), {})
+            cache.keep(name, content, lowered.facts(program))
+    kernel = Kernel(program, lowered, Loaded(content, lowered.symbols), list(lowered.constants.values()), {})
     kernel.notes["seconds"] = {"write": written - begun, "compile": time.perf_counter() - written}
-    kernel.notes["cached"], kernel.notes["name"] = found is not None, name
+    kernel.notes["cached"], kernel.notes["name"] = cached is not None, name
     return kernel
 
 

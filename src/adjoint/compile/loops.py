@@ -147,7 +147,7 @@ def updates_in_place(body: Emitter, position: int, k: int) -> bool:
     assert step.graph is not None
     own = linear(identity(out.type.ndim), strides_of(out.type.shape))
     for node in step.graph.nodes:
-        if node.var is old and (node.kind == "gather" or (node.kind == "load" and node.place != own)):
+        if node.var is old and (node.kind == "gather" or (node.kind == "load" and node.position != own)):
             return False
     return True
 
@@ -258,12 +258,12 @@ def write_while(emitter: Emitter, op: While, eq: Equation) -> None:
     f.store(f.index(0), number)
     head, iteration, done = (f.new_block(h) for h in ("while", "turn", "done"))
     f.jump(head)
-    f.place(head)
+    f.begin(head)
     states = [c.enter() for c in carries]
     now = {v: s[0] for v, s in zip(op.condition.inputs[a:], states, strict=True)}
     condition.emit({**test, **now}, {0: answer})
     f.branch(vectors.load(f, op.condition.outputs[0].type.dtype, answer, f.index(0), 1, 1), iteration, done)
-    f.place(iteration)
+    f.begin(iteration)
     now = {v: s[0] for v, s in zip(op.body.inputs[op.body_constants :], states, strict=True)}
     targets = {k: s[1] for k, s in enumerate(states) if not carries[k].unchanged}
     count = f.load("i64", number, 8)
@@ -275,7 +275,7 @@ def write_while(emitter: Emitter, op: While, eq: Equation) -> None:
     watch.write(UNKNOWN)
     f.store(f.add(count, f.index(1)), number)
     f.jump(head)
-    f.place(done)
+    f.begin(done)
     for carry in carries:
         carry.leave()
     rows.finish(f.load("i64", number, 8))
@@ -342,12 +342,12 @@ def write_cond(emitter: Emitter, op: Cond, eq: Equation) -> None:
         if not last:
             mine = f.new_block("branch")
             f.branch(f.icmp("sle", index, f.index(k)), mine, other)
-            f.place(mine)
+            f.begin(mine)
         inline(emitter, program, operands, results)
         f.jump(done)
         if not last:
-            f.place(other)
-    f.place(done)
+            f.begin(other)
+    f.begin(done)
     emitter.shared.steps.append(f"cond of {len(op.branches)} branches")
 
 

@@ -96,7 +96,7 @@ class LoweredCode(Code):
         f.store(f.index(0), shared.status)
         Emitter(shared, program).emit(pointers, targets)
         f.jump(shared.leave)
-        f.place(shared.leave)
+        f.begin(shared.leave)
         for slot in shared.releases:
             f.call("free", "void", f.load("ptr", slot), declared=True)  # of nothing, if the loop did not run
         f.ret(f.load("i64", shared.status))

@@ -131,7 +131,7 @@ class Loaded:
 
     def address(self, name: str) -> int:
         """Where a function starts."""
-        found = self._engine.get_function_address(name)
-        if not found:
+        address = self._engine.get_function_address(name)
+        if not address:
             raise KeyError(f"the machine code has no function {name}")
-        return found
+        return address

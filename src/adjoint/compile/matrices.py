@@ -32,8 +32,8 @@ def by_rows(emitter: Emitter, dtype: np.dtype[Any], x: Matrix) -> Matrix:
     f = emitter.f
     buffer = emitter.allocate(x.rows * x.columns * dtype.itemsize)
     with f.loop(f.index(0), emitter.number(x.rows)) as i, f.loop(f.index(0), emitter.number(x.columns)) as j:
-        place = f.add(f.mul(i, emitter.number(x.down)), f.mul(j, emitter.number(x.across)))
-        value = vectors.load(f, dtype, x.pointer, place, 1, 1)
+        position = f.add(f.mul(i, emitter.number(x.down)), f.mul(j, emitter.number(x.across)))
+        value = vectors.load(f, dtype, x.pointer, position, 1, 1)
         vectors.store(f, dtype, value, buffer, f.add(f.mul(i, emitter.number(x.columns)), j), 1, 1)
     emitter.until_done.append(buffer)
     return Matrix(buffer, x.rows, x.columns, x.columns, 1)

@@ -67,7 +67,7 @@ class Output:
 
     root: Root
     node: Node
-    place: Index  # in elements of the target, from the counters
+    position: Index  # in elements of the target, from the counters
     base: Value
     fresh: bool  # no other box adds to a reduction: it may be stored rather than combined
     registers: int = 0  # the level from which all loops are reduced: accumulators live there
@@ -229,8 +229,8 @@ class Nest:
             known = self._value[key] = vectors.spread(self.f, value, width)
         return known
 
-    def place(self, index: Index) -> tuple[Value, Any]:
-        """The place of lane 0, and the distance between lanes."""
+    def locate(self, index: Index) -> tuple[Value, Any]:
+        """The position of lane 0, and the distance between lanes."""
         f = self.f
         at = self.number(index.offset)
         stride: Any = 0
@@ -246,7 +246,7 @@ class Nest:
             args = [a.number if a.kind == "number" else self.wide(a, width) for a in node.args]
             return write(f, node.op, node.types, node.type, args)
         if node.kind == "load":
-            at, stride = self.place(node.place)
+            at, stride = self.locate(node.position)
             mask = self._windows(node.mask, width, mask)
             if width > 1 and stride == 0:  # only the mask depends on the vector axis
                 mask = None if mask is None else f.any_lane(mask)
@@ -262,24 +262,24 @@ class Nest:
         """Where all windows are open, in each lane."""
         f = self.f
         for w in windows:
-            at, stride = self.place(w.index)
-            lanes_at = f.spread(at, width)
+            at, stride = self.locate(w.index)
+            positions = f.spread(at, width)
             if stride != 0 and width > 1:
                 steps = f.binary("mul", f.lane_numbers(width), f.spread(self.number(stride), width))
-                lanes_at = f.binary("add", lanes_at, steps)
+                positions = f.binary("add", positions, steps)
             size = f.spread(self.number(w.high - w.low), width)
-            inside = f.icmp("ult", f.binary("sub", lanes_at, f.spread(self.number(w.low), width)), size)
+            inside = f.icmp("ult", f.binary("sub", positions, f.spread(self.number(w.low), width)), size)
             mask = inside if mask is None else f.binary("and", mask, inside)
         return mask
 
     def _gather(self, node: Node, width: int, mask: Value | None) -> Element:
-        """Elements at computed places; negative indices count from the end, those out of bounds are reported."""
+        """Elements at computed positions; negative indices count from the end, those out of bounds are reported."""
         f = self.f
-        strides, rest = node.place
+        strides, rest = node.position
         mask = self._windows(node.mask, width, mask)
         scalar_index = all(self.vector is None or not a.axes >> self.vector & 1 for a in node.args)
         w = 1 if scalar_index else width
-        at, stride = self.place(rest)
+        at, stride = self.locate(rest)
         total = f.spread(at, w)
         if not scalar_index and stride != 0:
             total = f.add(total, f.binary("mul", f.lane_numbers(w), f.spread(self.number(stride), w)))
@@ -306,7 +306,7 @@ class Nest:
     def _finish(self, out: Output, width: int, mask: Value | None) -> None:
         """What is done with a root at every point of the nest."""
         if out.root.kind == "store":
-            at, stride = self.place(out.place)
+            at, stride = self.locate(out.position)
             dtype = out.root.var.type.dtype
             if width > 1 and stride == 0:
                 width, mask = 1, None
@@ -383,12 +383,12 @@ class Nest:
         if out.outside or not out.fresh:
             self._combine_into_memory(out, total, width, mask)
             return
-        at, stride = self.place(out.place)
+        at, stride = self.locate(out.position)
         vectors.store(self.f, out.root.var.type.dtype, total, out.base, at, stride, width, mask)
 
     def _combine_into_memory(self, out: Output, value: Element, width: int, mask: Value | None) -> None:
         f, dtype = self.f, out.root.var.type.dtype
-        at, stride = self.place(out.place)
+        at, stride = self.locate(out.position)
         if width > 1 and stride == 0:  # the vector axis is summed over
             if mask is not None:
                 start = vectors.number(f, dtype, neutral(out.root.kind, dtype), width)

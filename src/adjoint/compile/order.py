@@ -20,8 +20,8 @@ def _coefficient(index: Index, axis: int) -> Any:
     return 0
 
 
-def _places(graph: Graph, outputs: list[Output]) -> list[Index]:
-    return [n.place for n in graph.nodes if n.kind == "load"] + [o.place for o in outputs]
+def _positions(graph: Graph, outputs: list[Output]) -> list[Index]:
+    return [n.position for n in graph.nodes if n.kind == "load"] + [o.position for o in outputs]
 
 
 def vector_axis(graph: Graph, outputs: list[Output]) -> int | None:
@@ -31,22 +31,22 @@ def vector_axis(graph: Graph, outputs: list[Output]) -> int | None:
     ]
     if not axes:
         return None
-    loads = [n.place for n in graph.nodes if n.kind == "load"]
+    loads = [n.position for n in graph.nodes if n.kind == "load"]
     gathers = [n for n in graph.nodes if n.kind == "gather"]
 
     def score(axis: int) -> tuple[float, int]:
         total = 0.0
-        for place in loads:
-            c = _coefficient(place, axis)
+        for position in loads:
+            c = _coefficient(position, axis)
             total += 1 if c == 1 else 0 if c == 0 else -2
         for out in outputs:
-            c = _coefficient(out.place, axis)
+            c = _coefficient(out.position, axis)
             if out.root.kind == "store":
                 total += 2 if c == 1 else -4
             else:
                 total += 0.5 if c == 1 else 0 if c == 0 else -2
         for node in gathers:
-            c = _coefficient(node.place[1], axis)
+            c = _coefficient(node.position[1], axis)
             total += 1 if c == 1 else 0
         low, high = graph.box[axis]
         if type(low) is int and type(high) is int and high - low < 4:
@@ -108,7 +108,7 @@ def collapsed(graph: Graph, outputs: list[Output]) -> tuple[Graph, list[Output]]
         low, high = graph.box[axis + 1]
         if low != 0:
             continue
-        if all(_joins(p, axis, high) for p in _places(graph, outputs)) and all(
+        if all(_joins(p, axis, high) for p in _positions(graph, outputs)) and all(
             (axis in o.root.axes) == (axis + 1 in o.root.axes) for o in outputs
         ):
             _merge(graph, outputs, axis, high)
@@ -131,11 +131,11 @@ def _merge(graph: Graph, outputs: list[Output], axis: int, n: Any) -> None:
     both = 3 << axis
     for node in nodes:
         if node.kind == "load":
-            node.place = moved(node.place)
+            node.position = moved(node.position)
         if node.axes & both:
             node.axes = node.axes & ~both | 1 << axis
     for out in outputs:
-        out.place = moved(out.place)
+        out.position = moved(out.position)
     low, high = graph.box[axis]
     box = list(graph.box)
     box[axis], box[axis + 1] = (low * n, high * n), (0, 1)

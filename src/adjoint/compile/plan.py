@@ -94,7 +94,7 @@ class Plan:
     def __init__(self, program: Program, strided: Callable[[Any], bool]) -> None:
         self.program = program
         self.strided = strided  # whether an operation reads its operands at any stride
-        self.given = {*program.inputs, *program.constants}
+        self.arguments = {*program.inputs, *program.constants}
         self.definitions: dict[Var, Equation] = {}
         self.producer: dict[Var, Equation] = {}
         self.uses: dict[Var, list[Equation]] = {}
@@ -116,7 +116,7 @@ class Plan:
     # What must be in memory
 
     def keep(self, atom: Atom) -> None:
-        if isinstance(atom, Var) and atom not in self.given:
+        if isinstance(atom, Var) and atom not in self.arguments:
             self.kept.add(atom)
 
     def _keep_what_must_be(self) -> None:
@@ -140,14 +140,14 @@ class Plan:
             depth[out] = deep
         seen: set[Var] = set()
         for k, atom in enumerate(self.program.outputs):
-            if isinstance(atom, Literal) or atom in self.given or atom in seen:
+            if isinstance(atom, Literal) or atom in self.arguments or atom in seen:
                 self.aliases[k] = Var(atom.type)
             else:
                 seen.add(atom)
                 self.keep(atom)
 
     def _keep_operand(self, atom: Atom, strided: bool) -> None:
-        if not isinstance(atom, Var) or atom in self.given:
+        if not isinstance(atom, Var) or atom in self.arguments:
             return
         view = self.view(atom)
         if view is not None and (strided or view.contiguous):
@@ -158,7 +158,7 @@ class Plan:
     def view(self, var: Var) -> View | None:
         """A variable as elements in the memory of another (or itself); None when elements would have to move."""
         chain: list[tuple[Any, Var]] = []
-        while var not in self.given and var not in self.kept:
+        while var not in self.arguments and var not in self.kept:
             eq = self.definitions.get(var)
             if eq is None or eq.op not in VIEWS or not isinstance(eq.inputs[0], Var):
                 break
@@ -203,11 +203,11 @@ class Plan:
                     self.step_of[v] = len(self.steps)
                 self.steps.append(Single(eq, reads))
             for root in roots:
-                self._place(root, nests)
+                self._add_root(root, nests)
         for k, var in self.aliases.items():
-            self._place(Root(var, self.program.outputs[k], var.type.shape), nests)
+            self._add_root(Root(var, self.program.outputs[k], var.type.shape), nests)
 
-    def _place(self, root: Root, nests: dict[int, list[int]]) -> None:
+    def _add_root(self, root: Root, nests: dict[int, list[int]]) -> None:
         needs = self._reads(root.value, root.value is root.var)
         first = 0
         for var, same in needs.items():
@@ -215,8 +215,8 @@ class Plan:
             step = self.steps[at]
             joins = same and isinstance(step, Fused) and any(r.var is var and r.kind == "store" for r in step.roots)
             first = max(first, at if joins else at + 1)
-        places = nests.setdefault(len(root.shape), [])
-        for at in reversed(places[-8:]):
+        same_rank = nests.setdefault(len(root.shape), [])
+        for at in reversed(same_rank[-8:]):
             if at < first:
                 break
             nest = self.steps[at]
@@ -228,12 +228,12 @@ class Plan:
                 self.step_of[root.var] = at
                 return
         self.step_of[root.var] = len(self.steps)
-        places.append(len(self.steps))
+        same_rank.append(len(self.steps))
         self.steps.append(Fused([root], root.shape))
 
     def _reads(self, atom: Atom, itself: bool) -> dict[Var, bool]:
         """The results that must be there before an element can be computed; True: only the element itself."""
-        if isinstance(atom, Literal) or atom in self.given:
+        if isinstance(atom, Literal) or atom in self.arguments:
             return {}
         if atom in self.kept and not itself:
             return {atom: True}
@@ -256,7 +256,7 @@ class Plan:
     # Sharing
 
     def source(self) -> Source:
-        memory = self.given | self.kept
+        memory = self.arguments | self.kept
         return Source(self.definitions, memory)
 
     def _share(self) -> None:
@@ -313,7 +313,7 @@ class Plan:
         return own + sum(
             self._cost(a, depth + 1)
             for a in eq.inputs
-            if isinstance(a, Var) and a not in self.kept and a not in self.given
+            if isinstance(a, Var) and a not in self.kept and a not in self.arguments
         )
 
     def _draw(self) -> None:

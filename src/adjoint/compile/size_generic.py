@@ -123,9 +123,9 @@ class Formulas:
         pairs: dict[tuple[int, int], Any] = {}
         bases: list[tuple[str, int, int]] = []
         self.numbers: list[Any] = []  # int, or a polynomial
-        for place, pair in enumerate(zip(first.numbers, second.numbers, strict=True)):
+        for position, pair in enumerate(zip(first.numbers, second.numbers, strict=True)):
             if pair not in pairs:
-                pairs[pair] = self._explained(pair, bases, place)
+                pairs[pair] = self._explained(pair, bases, position)
             self.numbers.append(pairs[pair])
         self.literals = [
             not (a == b and type(a) is type(b) and np.signbit(float(a)) == np.signbit(float(b)))
@@ -133,7 +133,7 @@ class Formulas:
             for a, b in zip(first.literals, second.literals, strict=True)
         ]
 
-    def _explained(self, pair: tuple[int, int], bases: list[tuple[str, int, int]], place: int) -> Any:
+    def _explained(self, pair: tuple[int, int], bases: list[tuple[str, int, int]], position: int) -> Any:
         a, b = pair
         if a == b:
             return a
@@ -148,12 +148,12 @@ class Formulas:
                     return _polynomial({tuple(sorted((name, other))): 1})
         name = f"n{len(bases)}"
         bases.append((name, a, b))
-        self.names[name] = place
+        self.names[name] = position
         return _polynomial({(name,): 1})
 
     def sizes(self, reading: Reading) -> dict[str, int] | None:
         """The sizes of a member; None if its numbers do not follow the formulas."""
-        sizes = {name: reading.numbers[place] for name, place in self.names.items()}
+        sizes = {name: reading.numbers[position] for name, position in self.names.items()}
         for formula, number in zip(self.numbers, reading.numbers, strict=True):
             if (formula if type(formula) is int else value_of(formula, sizes)) != number:
                 return None

@@ -64,7 +64,7 @@ def _polynomial(x: Any) -> Polynomial | None:
     return None
 
 
-def _made(polynomial: dict[Monomial, int], value: int) -> Any:
+def _simplest(polynomial: dict[Monomial, int], value: int) -> Any:
     kept = tuple(sorted((m, c) for m, c in polynomial.items() if c))
     if not kept or (len(kept) == 1 and kept[0][0] == ()):
         return value  # a plain number after all
@@ -77,9 +77,9 @@ class Sym(int):
     polynomial: Polynomial
 
     def __new__(cls, value: int, polynomial: Polynomial) -> Sym:
-        made = super().__new__(cls, value)
-        made.polynomial = polynomial
-        return made
+        size = super().__new__(cls, value)
+        size.polynomial = polynomial
+        return size
 
     @staticmethod
     def named(name: str, value: int) -> Sym:
@@ -91,7 +91,7 @@ class Sym(int):
         total = dict(self.polynomial)
         for m, c in theirs:
             total[m] = total.get(m, 0) + sign * c
-        return _made(total, value)
+        return _simplest(total, value)
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, float):
@@ -101,7 +101,7 @@ class Sym(int):
     __radd__ = __add__
 
     def __neg__(self) -> Any:
-        return _made({m: -c for m, c in self.polynomial}, -int(self))
+        return _simplest({m: -c for m, c in self.polynomial}, -int(self))
 
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, float):
@@ -122,14 +122,14 @@ class Sym(int):
             for n, d in theirs:
                 key = tuple(sorted(m + n))
                 total[key] = total.get(key, 0) + c * d
-        return _made(total, int(self) * int(other))
+        return _simplest(total, int(self) * int(other))
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Any) -> Any:
         """Exact quotients only: 12 n // 4 = 3 n."""
         if type(other) is int and other and all(c % other == 0 for _, c in self.polynomial):
-            return _made({m: c // other for m, c in self.polynomial}, int(self) // other)
+            return _simplest({m: c // other for m, c in self.polynomial}, int(self) // other)
         raise SizeError("the quotient of a size that is not known")
 
     def __mod__(self, other: Any) -> Any:

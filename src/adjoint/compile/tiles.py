@@ -98,8 +98,8 @@ class Tile:
 
     def _at(self, x: Matrix, i: Value, j: Value) -> Value:
         f = self.emitter.f
-        place = f.add(f.mul(i, self.emitter.number(x.down)), f.mul(j, self.emitter.number(x.across)))
-        return f.element(x.pointer, place, vectors.component(self.dtype))
+        position = f.add(f.mul(i, self.emitter.number(x.down)), f.mul(j, self.emitter.number(x.across)))
+        return f.element(x.pointer, position, vectors.component(self.dtype))
 
     def _fetch(self, pointer: Value) -> None:
         """Ask for a line of memory that will be read soon; an address beyond the end does no harm."""
@@ -112,35 +112,35 @@ class Tile:
         f, dtype = self.emitter.f, self.dtype
         scalar = vectors.component(dtype)
         starts = [sum(widths[:v]) for v in range(len(widths))]
-        ways = 1
+        copies = 1
         first, last, count = self.depth
-        while rows * len(widths) * ways < 8 and ways < 4 and count % (2 * ways) == 0:
-            ways *= 2
+        while rows * len(widths) * copies < 8 and copies < 4 and count % (2 * copies) == 0:
+            copies *= 2
         kinds = [vector_of(scalar, w) for w in widths]
-        sums = [[[f.allocate(kind) for kind in kinds] for _ in range(rows)] for _ in range(ways)]
-        places = [
+        sums = [[[f.allocate(kind) for kind in kinds] for _ in range(rows)] for _ in range(copies)]
+        targets = [
             [self._at(self.c, f.add(row, f.index(i)), f.add(column, f.index(at))) for at in starts] for i in range(rows)
         ]
-        for way, lines in enumerate(sums):
+        for copy, lines in enumerate(sums):
             for i, line in enumerate(lines):
                 for v, buffer in enumerate(line):
-                    if self.adds and way == 0:
-                        f.store(vectors.load(f, dtype, places[i][v], f.index(0), self.c.across, widths[v]), buffer)
+                    if self.adds and copy == 0:
+                        f.store(vectors.load(f, dtype, targets[i][v], f.index(0), self.c.across, widths[v]), buffer)
                     else:
                         f.store(f.constant(kinds[v], 0), buffer)
-        most = 1 if rows * len(widths) >= 12 else 4  # a loop of few instructions costs its turns
-        turns = next(n * ways for n in (most, 2, 1) if count % (n * ways) == 0)
+        most = 1 if rows * len(widths) >= 12 else 4  # a loop of few instructions costs its iterations
+        unrolled = next(n * copies for n in (most, 2, 1) if count % (n * copies) == 0)
         line = 64 // dtype.itemsize
         from_afar = self.a.rows * self.a.columns * dtype.itemsize > CACHE
-        if from_afar and self.a.across == 1 and count % line == 0 and line % ways == 0:
-            turns = line
-        with f.loop(first, last, f.index(turns)) as start:
+        if from_afar and self.a.across == 1 and count % line == 0 and line % copies == 0:
+            unrolled = line
+        with f.loop(first, last, f.index(unrolled)) as start:
             if from_afar and self.a.across == 1:  # the same part of the next rows
                 for i in range(rows):
                     self._fetch(self._at(self.a, f.add(row, f.index(rows + i)), start))
-            for turn in range(turns):
-                way = turn % ways
-                k = f.add(start, f.index(turn))
+            for step in range(unrolled):
+                copy = step % copies
+                k = f.add(start, f.index(step))
                 if from_afar and self.a.across != 1:  # the same rows of the next block
                     self._fetch(self._at(self.a, row, f.add(k, f.index(count))))
                 right = [
@@ -152,14 +152,14 @@ class Tile:
                 for i in range(rows):
                     left = f.load(scalar, self._at(self.a, f.add(row, f.index(i)), k), dtype.itemsize)
                     for v, w in enumerate(widths):
-                        buffer = sums[way][i][v]
+                        buffer = sums[copy][i][v]
                         f.store(f.fma(f.spread(left, w), right[v], f.load(kinds[v], buffer)), buffer)
         for i in range(rows):
             for v, w in enumerate(widths):
                 total = f.load(kinds[v], sums[0][i][v])
-                for way in range(1, ways):
-                    total = f.fadd(total, f.load(kinds[v], sums[way][i][v]))
-                vectors.store(f, dtype, total, places[i][v], f.index(0), self.c.across, w)
+                for copy in range(1, copies):
+                    total = f.fadd(total, f.load(kinds[v], sums[copy][i][v]))
+                vectors.store(f, dtype, total, targets[i][v], f.index(0), self.c.across, w)
 
 
 def write_dots(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: Matrix) -> None:
@@ -181,8 +181,8 @@ def write_dots(emitter: Emitter, dtype: np.dtype[Any], a: Matrix, b: Matrix, c: 
 def _tiles(size: int, tile: int) -> list[tuple[int, int, int]]:
     """(start, size of a tile, how many) to cover a range."""
     many, rest = divmod(size, tile)
-    found = [(0, tile, many)] if many else []
-    return found + ([(many * tile, rest, 1)] if rest else [])
+    tiles = [(0, tile, many)] if many else []
+    return tiles + ([(many * tile, rest, 1)] if rest else [])
 
 
 def _dot_tile(
@@ -200,12 +200,12 @@ def _dot_tile(
         if first == last:
             continue
         kind = vector_of(scalar, w)
-        ways = 4 if rows * columns == 1 and (last - first) % (4 * w) == 0 else 1
-        buffers = {(p, q, s): f.allocate(kind) for p in range(rows) for q in range(columns) for s in range(ways)}
+        copies = 4 if rows * columns == 1 and (last - first) % (4 * w) == 0 else 1
+        buffers = {(p, q, s): f.allocate(kind) for p in range(rows) for q in range(columns) for s in range(copies)}
         for buffer in buffers.values():
             f.store(f.constant(kind, 0), buffer)
-        with f.loop(f.index(first), f.index(last), f.index(w * ways)) as start:
-            for s in range(ways):
+        with f.loop(f.index(first), f.index(last), f.index(w * copies)) as start:
+            for s in range(copies):
                 k = f.add(start, f.index(s * w))
                 lefts = [
                     vectors.load(f, dtype, at(a, f.add(i, f.index(p)), k), f.index(0), a.across, w) for p in range(rows)
@@ -221,7 +221,7 @@ def _dot_tile(
         for p in range(rows):
             for q in range(columns):
                 part = f.load(kind, buffers[p, q, 0])
-                for s in range(1, ways):
+                for s in range(1, copies):
                     part = f.fadd(part, f.load(kind, buffers[p, q, s]))
                 total = _folded(f, part)
                 totals[p, q] = f.fadd(totals[p, q], total) if (p, q) in totals else total

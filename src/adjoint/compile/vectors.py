@@ -101,9 +101,9 @@ def _pointers(f: Function, kind: str, base: Value, at: Value, stride: Any, width
     steps = f.lane_numbers(width)
     if isinstance(stride, int):
         steps = Value("<" + ", ".join(f"i64 {k * stride}" for k in range(width)) + ">", steps.type)
-    places = f.binary("add", f.spread(at, width), steps)
+    positions = f.binary("add", f.spread(at, width), steps)
     return f._new(  # pyright: ignore[reportPrivateUsage]
-        vector_of("ptr", width), f"getelementptr {kind}, ptr {base.text}, {places.type} {places.text}"
+        vector_of("ptr", width), f"getelementptr {kind}, ptr {base.text}, {positions.type} {positions.text}"
     )
 
 
@@ -196,23 +196,23 @@ def number(f: Function, dtype: np.dtype[Any], value: Any, width: int) -> Element
     return f.constant(vector_of(register_type(dtype), width), value)
 
 
-def load_at(f: Function, dtype: np.dtype[Any], base: Value, places: Value, mask: Value | None) -> Element:
+def load_at(f: Function, dtype: np.dtype[Any], base: Value, positions: Value, mask: Value | None) -> Element:
     """Elements at places given lane by lane."""
-    width = places.width
+    width = positions.width
     if width == 1:
-        return load(f, dtype, base, places, 1, 1, mask)
+        return load(f, dtype, base, positions, 1, 1, mask)
     if dtype.kind == "c":
         kind = component(dtype)
-        doubled = f.binary("mul", places, f.same(places, 2))
-        odd = f.binary("add", doubled, f.same(places, 1))
+        doubled = f.binary("mul", positions, f.same(positions, 2))
+        odd = f.binary("add", doubled, f.same(positions, 1))
         return tuple(_gathered(f, kind, dtype.itemsize // 2, base, p, mask) for p in (doubled, odd))
-    return registered(f, dtype, _gathered(f, memory_type(dtype), dtype.itemsize, base, places, mask))
+    return registered(f, dtype, _gathered(f, memory_type(dtype), dtype.itemsize, base, positions, mask))
 
 
-def _gathered(f: Function, kind: str, align: int, base: Value, places: Value, mask: Value | None) -> Value:
-    width = places.width
+def _gathered(f: Function, kind: str, align: int, base: Value, positions: Value, mask: Value | None) -> Value:
+    width = positions.width
     pointers = f._new(  # pyright: ignore[reportPrivateUsage]
-        vector_of("ptr", width), f"getelementptr {kind}, ptr {base.text}, {places.type} {places.text}"
+        vector_of("ptr", width), f"getelementptr {kind}, ptr {base.text}, {positions.type} {positions.text}"
     )
     wide = vector_of(kind, width)
     mask = f.constant(vector_of("i1", width), 1) if mask is None else mask

@@ -19,6 +19,7 @@ from adjoint import tree
 from adjoint.compile.callable import (
     ArrayLeaf,
     Build,
+    CallOf,
     Captured,
     Cell,
     Constant,
@@ -30,7 +31,6 @@ from adjoint.compile.callable import (
     Global,
     ListNode,
     ListOf,
-    Made,
     Node,
     NumberLeaf,
     ObjectNode,
@@ -206,8 +206,8 @@ def _recipe(guarded: GuardedProgram) -> Build:
     try:
         return _fold(guarded.structure, leaves, container)
     except NotMatched:  # a user container: all leaves go into it in one step
-        return Made(lambda *computed: tree.unflatten(guarded.structure, computed), leaves)
+        return CallOf(lambda *computed: tree.unflatten(guarded.structure, computed), leaves)
 
 
 def _constant(leaf: Any) -> Build:
-    return Made(leaf.copy, ()) if isinstance(leaf, np.ndarray) else Constant(leaf)
+    return CallOf(leaf.copy, ()) if isinstance(leaf, np.ndarray) else Constant(leaf)

@@ -11,11 +11,11 @@ import pytest
 from adjoint.compile.callable import (
     ArrayLeaf,
     Build,
+    CallOf,
     Constant,
     DictNode,
     DictOf,
     ListOf,
-    Made,
     NumberLeaf,
     Output,
     OutputType,
@@ -48,7 +48,7 @@ RESULTS: dict[str, tuple[Build, Any]] = {
         lambda x, n: {"a": [(x,), {}, None], "b": n},
     ),
     "twice": (TupleOf([Output(0), Output(1), Output(0)]), lambda x, n: (x, n, x)),
-    "named tuple": (Made(Pair, [Output(0), TupleOf([Output(1)])]), lambda x, n: Pair(x, (n,))),
+    "named tuple": (CallOf(Pair, [Output(0), TupleOf([Output(1)])]), lambda x, n: Pair(x, (n,))),
     "constant": (TupleOf([Constant(STATIC), Output(0)]), lambda x, n: (STATIC, x)),
     "nothing": (Constant(None), lambda x, n: None),
 }
@@ -140,7 +140,7 @@ def test_errors_while_the_result_is_built_are_the_callers() -> None:
     def refuse(*items: Any) -> Any:
         raise KeyError("not these")
 
-    inner = TupleOf([Output(0), ListOf([Output(1)]), Made(refuse, [Output(0), Constant(STATIC)])])
+    inner = TupleOf([Output(0), ListOf([Output(1)]), CallOf(refuse, [Output(0), Constant(STATIC)])])
     unhashable = DictOf({})
     call = entry(giving(inner))
     x = np.arange(3.0)

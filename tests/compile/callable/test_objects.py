@@ -193,7 +193,7 @@ def test_without_machine_code_the_class_does_the_same(monkeypatch: pytest.Monkey
     def unable(base: type) -> Any:
         raise Unsupported
 
-    monkeypatch.setattr(objects, "_made_class", unable)
+    monkeypatch.setattr(objects, "_make_class", unable)
     fast_class.cache_clear()
     try:
         call = entry(copying(X, k=1.0), whole_number(given_status(), retry=True))

@@ -4,6 +4,7 @@ from adjoint.compile.callable.objects import Entry, fast_class
 from adjoint.compile.callable.specialization import (
     ArrayLeaf,
     Build,
+    CallOf,
     Captured,
     Cell,
     Constant,
@@ -16,7 +17,6 @@ from adjoint.compile.callable.specialization import (
     Global,
     ListNode,
     ListOf,
-    Made,
     Node,
     NumberLeaf,
     ObjectNode,

@@ -62,7 +62,7 @@ SPECIALIZATION = (
     "retry",
     "frame_bytes",  # one frame for each call: table, objects, outputs, stack of the builder, scratch
     "objects_at",
-    "made_at",
+    "results_at",
     "stack_at",
     "builds",
     "build_list",
@@ -116,7 +116,7 @@ class Action(IntEnum):
     TUPLE = 4
     LIST = 5
     DICT = 6
-    MADE = 7
+    CALLED = 7
 
 
 def offset(fields: Sequence[str], name: str) -> int:
@@ -161,8 +161,8 @@ class Unsupported(Exception):
     """This Python or NumPy lays out its objects in a way that the machine code does not know."""
 
 
-def _word(place: int) -> int:
-    return ctypes.c_size_t.from_address(place).value
+def _word(address: int) -> int:
+    return ctypes.c_size_t.from_address(address).value
 
 
 def _expect(truth: bool, what: str) -> None:
@@ -178,28 +178,28 @@ def facts() -> Facts:
     """The layout of this process's objects, each place checked."""
     _expect(ctypes.sizeof(ctypes.c_void_p) == WORD, "a pointer of 64 bits")
     head = object.__basicsize__
-    place = Facts(head, head - 8, head, head + 8, head + 16, head + 40, head + 48, head + 8 + 2, head + 8 + 4, _code())
+    layout = Facts(head, head - 8, head, head + 8, head + 16, head + 40, head + 48, head + 8 + 2, head + 8 + 4, _code())
     array = np.zeros((3, 5), dtype=np.float32)
     strided = np.zeros((6, 4), dtype=np.int64)[::2]
     for x in (array, strided):
         at = id(x)
-        _expect(_word(at + place.type) == id(np.ndarray), "an object's class")
-        _expect(_word(at + place.data) == address(x), "an array's data")
-        _expect(ctypes.c_int.from_address(at + place.ndim).value == 2, "an array's number of axes")
-        lengths = _word(at + place.shape)
+        _expect(_word(at + layout.type) == id(np.ndarray), "an object's class")
+        _expect(_word(at + layout.data) == address(x), "an array's data")
+        _expect(ctypes.c_int.from_address(at + layout.ndim).value == 2, "an array's number of axes")
+        lengths = _word(at + layout.shape)
         _expect(_word(lengths) == x.shape[0] and _word(lengths + WORD) == x.shape[1], "an array's shape")
-        _expect(_word(at + place.dtype) == id(x.dtype), "an array's dtype")
-        bits = ctypes.c_int.from_address(at + place.flags).value
+        _expect(_word(at + layout.dtype) == id(x.dtype), "an array's dtype")
+        bits = ctypes.c_int.from_address(at + layout.flags).value
         _expect(bool(bits & C_CONTIGUOUS) == x.flags.c_contiguous and bool(bits & ALIGNED), "an array's flags")
     for dtype in (np.dtype(np.float64), np.dtype(np.int16), np.dtype(np.float64).newbyteorder("S")):
-        order = ctypes.string_at(id(dtype) + place.byte_order, 1).decode()
+        order = ctypes.string_at(id(dtype) + layout.byte_order, 1).decode()
         _expect(order == dtype.byteorder, "a dtype's byte order")
-        _expect(ctypes.c_int.from_address(id(dtype) + place.type_number).value == dtype.num, "a dtype's number")
+        _expect(ctypes.c_int.from_address(id(dtype) + layout.type_number).value == dtype.num, "a dtype's number")
     for number, dtype in ((1.5, np.float64), (1.5 - 2.5j, np.complex128)):
         _expect(value_inside(number, np.dtype(dtype)), "a number's value")
     cell = (lambda: array).__closure__
     _expect(cell is not None and _word(id(cell[0]) + head) == id(array), "a cell's content")
-    return place
+    return layout
 
 
 DEFINITION = 3  # words: code, defaults, keyword defaults
@@ -219,10 +219,10 @@ def _code() -> int:
 
     functions: list[Any] = [with_all, with_none]
     wanted = [definition(f.__code__, f.__defaults__, f.__kwdefaults__) for f in functions]
-    for place in range(object.__basicsize__, type(with_all).__basicsize__ - DEFINITION * WORD, WORD):
-        found = [[_word(id(f) + place + WORD * i) for i in range(DEFINITION)] for f in functions]
-        if found == wanted:
-            return place
+    for offset in range(object.__basicsize__, type(with_all).__basicsize__ - DEFINITION * WORD, WORD):
+        words = [[_word(id(f) + offset + WORD * i) for i in range(DEFINITION)] for f in functions]
+        if words == wanted:
+            return offset
     raise Unsupported("calls at C speed are off: a function's code and defaults are not where they are expected")
 
 

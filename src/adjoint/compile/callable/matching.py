@@ -39,41 +39,41 @@ def write_fetch(module: Module) -> None:
     def container() -> Value:
         return item(f, objects, word(f, step, STEP, "source"))
 
-    f.place(cases[Fetch.ARGUMENT])
+    f.begin(cases[Fetch.ARGUMENT])
     f.ret(item(f, args, word(f, step, STEP, "index")))
-    f.place(cases[Fetch.KEYWORD])
+    f.begin(cases[Fetch.KEYWORD])
     f.ret(f.call("find_keyword", "ptr", step, args, positional, kwnames))
-    f.place(cases[Fetch.DICT])
+    f.begin(cases[Fetch.DICT])
     f.ret(_or_null(f, outer(f, "PyDict_GetItemWithError", container(), key())))
-    f.place(cases[Fetch.TUPLE])
+    f.begin(cases[Fetch.TUPLE])
     f.ret(_or_null(f, outer(f, "PyTuple_GetItem", container(), word(f, step, STEP, "index"))))
-    f.place(cases[Fetch.LIST])
+    f.begin(cases[Fetch.LIST])
     f.ret(_or_null(f, outer(f, "PyList_GetItem", container(), word(f, step, STEP, "index"))))
-    f.place(cases[Fetch.CELL])
+    f.begin(cases[Fetch.CELL])
     f.ret(f.load("ptr", key()))
-    f.place(cases[Fetch.GLOBAL])
+    f.begin(cases[Fetch.GLOBAL])
     f.ret(_or_null(f, outer(f, "PyDict_GetItemWithError", word(f, step, STEP, "source", "ptr"), key())))
-    f.place(cases[Fetch.CURRENT])
-    found = f.allocate("ptr", 1, 8)
-    f.store(NULL, found)
-    outer(f, "PyContextVar_Get", key(), NULL, found)
-    value = _or_null(f, f.load("ptr", found))
+    f.begin(cases[Fetch.CURRENT])
+    slot = f.allocate("ptr", 1, 8)
+    f.store(NULL, slot)
+    outer(f, "PyContextVar_Get", key(), NULL, slot)
+    value = _or_null(f, f.load("ptr", slot))
     outer(f, "Py_DecRef", value)  # the context keeps it
     f.ret(value)
-    f.place(cases[Fetch.ATTRIBUTES])
+    f.begin(cases[Fetch.ATTRIBUTES])
     attributes = _or_null(f, outer(f, "PyObject_GenericGetDict", container(), NULL))
     outer(f, "Py_DecRef", attributes)  # the object keeps it
     f.ret(attributes)
-    f.place(cases[Fetch.OBJECT])
+    f.begin(cases[Fetch.OBJECT])
     f.ret(key())
     f.finish()
 
 
-def _or_null(f: Function, found: Value) -> Value:
+def _or_null(f: Function, value: Value) -> Value:
     """An object that was looked for; a failed search (a key whose comparison raises) counts as no match."""
-    with f.when(is_null(f, found)):
+    with f.when(is_null(f, value)):
         outer(f, "PyErr_Clear")
-    return found
+    return value
 
 
 def write_find_keyword(module: Module) -> None:
@@ -82,20 +82,20 @@ def write_find_keyword(module: Module) -> None:
     step, args, positional, kwnames = f.params
     name, hint = word(f, step, STEP, "key", "ptr"), word(f, step, STEP, "index")
 
-    def give_if(found: Value, index: Value) -> None:
+    def return_if(is_same: Value, index: Value) -> None:
         yes, no = f.new_block("found"), f.new_block("other")
-        f.branch(found, yes, no)
-        f.place(yes)
+        f.branch(is_same, yes, no)
+        f.begin(yes)
         f.ret(item(f, args, f.add(positional, index)))
-        f.place(no)
+        f.begin(no)
 
-    give_if(f.icmp("eq", outer(f, "PyTuple_GetItem", kwnames, hint), name), hint)
+    return_if(f.icmp("eq", outer(f, "PyTuple_GetItem", kwnames, hint), name), hint)
     count = outer(f, "PyTuple_Size", kwnames)
     with f.loop(ZERO, count) as i:  # names are nearly always interned, so that the same text is the same object
-        give_if(f.icmp("eq", outer(f, "PyTuple_GetItem", kwnames, i), name), i)
+        return_if(f.icmp("eq", outer(f, "PyTuple_GetItem", kwnames, i), name), i)
     with f.loop(ZERO, count) as i:
         order = outer(f, "PyUnicode_Compare", outer(f, "PyTuple_GetItem", kwnames, i), name)
-        give_if(f.icmp("eq", order, Value("0", "i32")), i)
+        return_if(f.icmp("eq", order, Value("0", "i32")), i)
     outer(f, "PyErr_Clear")
     f.ret(NULL)
     f.finish()
@@ -112,7 +112,7 @@ def write_check(module: Module, facts: Facts) -> None:
         set_item(f, frame, word(f, step, STEP, "slot"), pointer)
         f.ret(TRUE)
 
-    f.place(cases[Check.ARRAY])
+    f.begin(cases[Check.ARRAY])
     leave_unless(f, type_fits, FALSE)
     dtype, expected = f.load("ptr", at(f, thing, facts.dtype)), word(f, step, STEP, "dtype", "ptr")
     with f.when(f.icmp("ne", dtype, expected)):
@@ -128,48 +128,48 @@ def write_check(module: Module, facts: Facts) -> None:
         leave_unless(f, f.icmp("eq", length, wanted), FALSE)
     pass_on(f.load("ptr", at(f, thing, facts.data)))
 
-    f.place(cases[Check.VALUE])
+    f.begin(cases[Check.VALUE])
     leave_unless(f, type_fits, FALSE)
     pass_on(at(f, thing, facts.head))
 
-    f.place(cases[Check.INTEGER])
+    f.begin(cases[Check.INTEGER])
     leave_unless(f, type_fits, FALSE)
     overflow = f.allocate("i32", 1, 4)
     number = outer(f, "PyLong_AsLongLongAndOverflow", thing, overflow)
     leave_unless(f, f.icmp("eq", f.load("i32", overflow), Value("0", "i32")), FALSE)
-    place = at(f, frame, word(f, step, STEP, "scratch"))
-    f.store(number, place)
-    pass_on(place)
+    scratch = at(f, frame, word(f, step, STEP, "scratch"))
+    f.store(number, scratch)
+    pass_on(scratch)
 
-    f.place(cases[Check.TRUTH])
+    f.begin(cases[Check.TRUTH])
     leave_unless(f, type_fits, FALSE)
     truth = f.icmp("eq", thing, word(f, step, STEP, "value", "ptr"))
-    place = at(f, frame, word(f, step, STEP, "scratch"))
-    f.store(f.cast("zext", truth, "i8"), place)
-    pass_on(place)
+    scratch = at(f, frame, word(f, step, STEP, "scratch"))
+    f.store(f.cast("zext", truth, "i8"), scratch)
+    pass_on(scratch)
 
     for kind, size_of in (
         (Check.DICT, "PyDict_Size"),
         (Check.TUPLE, "PyTuple_Size"),
         (Check.LIST, "PyList_Size"),
     ):
-        f.place(cases[kind])
+        f.begin(cases[kind])
         leave_unless(f, type_fits, FALSE)
         f.ret(f.icmp("eq", outer(f, size_of, thing), word(f, step, STEP, "size")))
 
-    f.place(cases[Check.OBJECT])
+    f.begin(cases[Check.OBJECT])
     f.ret(type_fits)
 
-    f.place(cases[Check.SAME])
+    f.begin(cases[Check.SAME])
     f.ret(f.icmp("eq", thing, word(f, step, STEP, "value", "ptr")))
 
-    f.place(cases[Check.TEXT])
+    f.begin(cases[Check.TEXT])
     value = word(f, step, STEP, "value", "ptr")
     leave_if(f, f.icmp("eq", thing, value), TRUE)
     leave_unless(f, type_fits, FALSE)
     f.ret(f.icmp("eq", outer(f, "PyUnicode_Compare", thing, value), Value("0", "i32")))
 
-    f.place(cases[Check.BITS])
+    f.begin(cases[Check.BITS])
     leave_unless(f, type_fits, FALSE)
     value = word(f, step, STEP, "value", "ptr")
     a, b = at(f, thing, facts.head), at(f, value, facts.head)
@@ -178,15 +178,15 @@ def write_check(module: Module, facts: Facts) -> None:
         leave_unless(f, equal, FALSE)
     f.ret(TRUE)
 
-    f.place(cases[Check.DEFINED])
+    f.begin(cases[Check.DEFINED])
     a, b = at(f, thing, facts.code), word(f, step, STEP, "value", "ptr")
     for i in range(DEFINITION):
-        place = f.constant("i64", i)
-        equal = f.icmp("eq", f.load("i64", f.element(a, place, "i64")), f.load("i64", f.element(b, place, "i64")))
+        index = f.constant("i64", i)
+        equal = f.icmp("eq", f.load("i64", f.element(a, index, "i64")), f.load("i64", f.element(b, index, "i64")))
         leave_unless(f, equal, FALSE)
     f.ret(TRUE)
 
-    f.place(cases[Check.EQUAL])
+    f.begin(cases[Check.EQUAL])
     value = word(f, step, STEP, "value", "ptr")
     leave_if(f, f.icmp("eq", thing, value), TRUE)
     leave_unless(f, type_fits, FALSE)

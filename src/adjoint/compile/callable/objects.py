@@ -56,9 +56,9 @@ class Entry:
         self._miss, self._failed = miss, failed
         self._packed, self._next = {}, 0
         self._owner = table([])
-        place = _vectorcall_places.get(type(self))
-        if place is not None:
-            ctypes.c_void_p.from_address(id(self) + place).value = _machine_code().address(calling.CALL)
+        offset = _vectorcall_offsets.get(type(self))
+        if offset is not None:
+            ctypes.c_void_p.from_address(id(self) + offset).value = _machine_code().address(calling.CALL)
 
     # Specializations
 
@@ -176,41 +176,41 @@ _HAVE_VECTORCALL, _METHOD_DESCRIPTOR, _DEFAULT = 1 << 11, 1 << 17, 1 << 18
 _PYSSIZET, _READONLY = 19, 1
 
 _kept: list[Any] = []  # classes and what they point to live as long as the process
-_vectorcall_places: dict[type, int] = {}  # where the objects of a class keep their vectorcall pointer
+_vectorcall_offsets: dict[type, int] = {}  # where the objects of a class keep their vectorcall pointer
 
 
 @functools.cache
-def _slot_places() -> dict[str, int]:
+def _slot_offsets() -> dict[str, int]:
     """Where entries keep their slots: found in an entry whose slots are filled with known objects."""
     probe = object.__new__(Entry)
-    places: dict[str, int] = {}
+    offsets: dict[str, int] = {}
     for name in ("_owner", "_miss", "_failed"):
         mark = [name]
         setattr(probe, name, mark)
         content = (ctypes.c_size_t * (Entry.__basicsize__ // 8)).from_address(id(probe))
-        found = [i for i, word in enumerate(content) if word == id(mark)]
-        if len(found) != 1:
+        indices = [i for i, word in enumerate(content) if word == id(mark)]
+        if len(indices) != 1:
             raise Unsupported("calls at C speed are off: the slots of a class are not where they are expected")
-        places[name[1:]] = 8 * found[0]
-    return places
+        offsets[name[1:]] = 8 * indices[0]
+    return offsets
 
 
 @functools.cache
 def _machine_code() -> machine.Loaded:
     """The code of calls, of which there is one for all entries."""
-    text = calling.module_text(facts(), _slot_places())
+    text = calling.module_text(facts(), _slot_offsets())
     return machine.Loaded(cache.object_for(text)[0], symbols())
 
 
 @functools.cache
 def fast_class(base: type[Entry]) -> type[Entry] | None:
     """The class with machine code under an `Entry` class; None where it cannot be made."""
-    if base in _vectorcall_places:
+    if base in _vectorcall_offsets:
         return base
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None  # the code knows CPython's objects, and counts on one thread at a time
     try:
-        return _made_class(base)
+        return _make_class(base)
     except (Unsupported, ImportError):
         return None
 
@@ -227,11 +227,11 @@ def _function(name: str) -> int | None:
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
 
 
-def _made_class(base: type[Entry]) -> type[Entry]:
+def _make_class(base: type[Entry]) -> type[Entry]:
     code = _machine_code()
     vectorcall, names, weak = (base.__basicsize__ + 8 * i for i in range(3))
     offsets = ((b"__vectorcalloffset__", vectorcall), (b"__dictoffset__", names), (b"__weaklistoffset__", weak))
-    members = (_Member * 4)(*[_Member(name, _PYSSIZET, place, _READONLY, None) for name, place in offsets])
+    members = (_Member * 4)(*[_Member(name, _PYSSIZET, offset, _READONLY, None) for name, offset in offsets])
     accessors = (_GetSet * 2)(
         _GetSet(b"__dict__", _function("PyObject_GenericGetDict"), _function("PyObject_GenericSetDict"), None, None)
     )
@@ -247,7 +247,7 @@ def _made_class(base: type[Entry]) -> type[Entry]:
     spec = _Spec(name, base.__basicsize__ + 24, 0, flags, slots)
     make = ctypes.pythonapi.PyType_FromSpecWithBases
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object)
-    made = make(ctypes.addressof(spec), (base,))
-    _kept.append((made, members, accessors, slots, spec, name, code))
-    _vectorcall_places[made] = vectorcall
-    return made
+    cls = make(ctypes.addressof(spec), (base,))
+    _kept.append((cls, members, accessors, slots, spec, name, code))
+    _vectorcall_offsets[cls] = vectorcall
+    return cls

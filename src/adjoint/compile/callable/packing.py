@@ -29,6 +29,7 @@ from adjoint.compile.callable.layout import (
 from adjoint.compile.callable.specialization import (
     ArrayLeaf,
     Build,
+    CallOf,
     Cell,
     Constant,
     Current,
@@ -39,7 +40,6 @@ from adjoint.compile.callable.specialization import (
     Global,
     ListNode,
     ListOf,
-    Made,
     Node,
     NumberLeaf,
     ObjectNode,
@@ -108,8 +108,8 @@ class Packed:
             self._match(node, fetch=Fetch.KEYWORD, key=self._pointer(name), index=i)
         for captured in s.captured:
             if isinstance(captured, Cell):
-                place = self._pointer(captured.cell) + facts().head
-                self._match(captured.node, fetch=Fetch.CELL, key=place, hold=1)
+                content = self._pointer(captured.cell) + facts().head
+                self._match(captured.node, fetch=Fetch.CELL, key=content, hold=1)
             elif isinstance(captured, Global):
                 names, name = self._pointer(captured.names), self._pointer(captured.name)
                 self._match(captured.node, fetch=Fetch.GLOBAL, source=names, key=name, hold=1)
@@ -131,8 +131,8 @@ class Packed:
         builds = self._result(s)
 
         objects_at = (self._unread + 1) * WORD
-        made_at = objects_at + len(self._steps) * WORD
-        stack_at = made_at + len(outputs) * WORD
+        results_at = objects_at + len(self._steps) * WORD
+        stack_at = results_at + len(outputs) * WORD
         scratch_at = -(-(stack_at + len(builds) * WORD) // SCRATCH) * SCRATCH
         for row in [*self._steps, *outputs]:
             if row.get("scratch", -1) >= 0:
@@ -163,7 +163,7 @@ class Packed:
                 retry=s.retry,
                 frame_bytes=scratch_at + SCRATCH * next(self._numbers),
                 objects_at=objects_at,
-                made_at=made_at,
+                results_at=results_at,
                 stack_at=stack_at,
                 builds=len(builds),
                 build_list=self._table([packed(BUILD, **build) for build in builds]),
@@ -239,12 +239,12 @@ class Packed:
 
     # Results
 
-    def _place(self, part: Passed) -> int:
+    def _step_of(self, part: Passed) -> int:
         """The step that matched the object to be passed on."""
-        found = [i for i, node in enumerate(self._nodes) if node is part.node]
-        if len(found) != 1:
-            raise ValueError(f"entry: a node that is passed on must stand once among the arguments, not {len(found)}x.")
-        return found[0]
+        steps = [i for i, node in enumerate(self._nodes) if node is part.node]
+        if len(steps) != 1:
+            raise ValueError(f"entry: a node that is passed on must stand once among the arguments, not {len(steps)}x.")
+        return steps[0]
 
     def _result(self, s: Specialization) -> list[dict[str, int]]:
         """Actions of a stack machine: the items of a container, then the container."""
@@ -258,7 +258,7 @@ class Packed:
         if isinstance(part, Output):
             yield {"action": Action.SHARE, "count": range(outputs)[part.index]}
         elif isinstance(part, Passed):
-            yield {"action": Action.PASSED, "count": self._place(part)}
+            yield {"action": Action.PASSED, "count": self._step_of(part)}
         elif isinstance(part, Constant):
             yield {"action": Action.CONSTANT, "object": self._pointer(part.object)}
         else:
@@ -268,14 +268,14 @@ class Packed:
             action, thing = self._container(part)
             yield {"action": action, "object": thing, "count": len(items)}
 
-    def _container(self, part: TupleOf | ListOf | DictOf | Made) -> tuple[Action, int]:
+    def _container(self, part: TupleOf | ListOf | DictOf | CallOf) -> tuple[Action, int]:
         if isinstance(part, TupleOf):
             return Action.TUPLE, 0
         if isinstance(part, ListOf):
             return Action.LIST, 0
         if isinstance(part, DictOf):
             return Action.DICT, self._pointer(tuple(part.items))
-        return Action.MADE, self._pointer(part.make)
+        return Action.CALLED, self._pointer(part.make)
 
 
 def table(owned: Sequence[Packed]) -> tuple[Any, ...]:

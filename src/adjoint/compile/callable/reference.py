@@ -111,7 +111,7 @@ def _refuse_dtype(dtype: np.dtype[Any]) -> None:
 
 
 def _nodes(listed: Sequence[Node]) -> list[Node]:
-    found: list[Node] = []
+    nodes: list[Node] = []
     for node in listed:
         inner: list[Node] = []
         if isinstance(node, DictNode):
@@ -120,18 +120,18 @@ def _nodes(listed: Sequence[Node]) -> list[Node]:
             inner = list(node.attributes.values())
         elif isinstance(node, TupleNode | ListNode):
             inner = list(node.items)
-        found += [node, *_nodes(inner)]
-    return found
+        nodes += [node, *_nodes(inner)]
+    return nodes
 
 
 def matched(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> Matched:
     """The inputs of a kernel, or Other."""
     _need(len(args) == len(s.positional) and kwargs.keys() == s.keywords.keys())
-    found = Matched()
+    match = Matched()
     for node, thing in zip(s.positional, args, strict=True):
-        found.visit(node, thing)
+        match.visit(node, thing)
     for name, node in s.keywords.items():
-        found.visit(node, kwargs[name])
+        match.visit(node, kwargs[name])
     for captured in s.captured:
         if isinstance(captured, Cell):
             try:
@@ -148,15 +148,15 @@ def matched(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> M
                 raise Other from None
         else:
             thing = captured.object
-        found.visit(captured.node, thing)
-    return found
+        match.visit(captured.node, thing)
+    return match
 
 
 def run(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[int, Any]:
     """(0, result), or (status, None); raises Other when the call is not for this specialization."""
-    found = matched(s, args, kwargs)
+    match = matched(s, args, kwargs)
     outputs = [np.empty(o.shape, o.dtype) for o in s.outputs]
-    inputs = [address(found.data[i]) if i in found.data else 0 for i in range(s.inputs)]
+    inputs = [address(match.data[i]) if i in match.data else 0 for i in range(s.inputs)]
     pointers = [*inputs, *map(address, outputs), *[c if isinstance(c, int) else address(c) for c in s.constants]]
     workspace = np.empty((s.workspace or 0) + 64, np.uint8)
     if s.workspace is not None:
@@ -166,10 +166,10 @@ def run(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple
     table = (ctypes.c_void_p * len(pointers))(*pointers)
     prototype = ctypes.CFUNCTYPE if s.heavy else ctypes.PYFUNCTYPE  # the first lets other threads run
     status = prototype(ctypes.c_int64, ctypes.c_void_p)(s.kernel)(ctypes.addressof(table))
-    return (status, None) if status else (0, built(s.result, s.outputs, outputs, found))
+    return (status, None) if status else (0, built(s.result, s.outputs, outputs, match))
 
 
-def built(result: Build, types: Sequence[OutputType], outputs: list[Any], found: Matched) -> Any:
+def built(result: Build, types: Sequence[OutputType], outputs: list[Any], match: Matched) -> Any:
     """The result of a call."""
     finished = [x[()] if kind.is_scalar else x for kind, x in zip(types, outputs, strict=True)]
 
@@ -177,7 +177,7 @@ def built(result: Build, types: Sequence[OutputType], outputs: list[Any], found:
         if isinstance(part, Output):
             return finished[part.index]
         if isinstance(part, Passed):
-            return found.objects[id(part.node)]
+            return match.objects[id(part.node)]
         if isinstance(part, Constant):
             return part.object
         if isinstance(part, DictOf):

@@ -20,6 +20,7 @@ import numpy as np
 __all__ = [
     "ArrayLeaf",
     "Build",
+    "CallOf",
     "Captured",
     "Cell",
     "Constant",
@@ -32,7 +33,6 @@ __all__ = [
     "Global",
     "ListNode",
     "ListOf",
-    "Made",
     "Node",
     "NumberLeaf",
     "ObjectNode",
@@ -235,14 +235,14 @@ class DictOf:
 
 @final
 @dataclass(frozen=True)
-class Made:
+class CallOf:
     """What a Python callable makes of the items: `make(*items)`. Named tuples and containers of other classes."""
 
     make: Callable[..., Any]
     items: Sequence[Build]
 
 
-Build: TypeAlias = Output | Passed | Constant | TupleOf | ListOf | DictOf | Made
+Build: TypeAlias = Output | Passed | Constant | TupleOf | ListOf | DictOf | CallOf
 
 
 @final

@@ -61,16 +61,16 @@ NUMPY: dict[str, tuple[int, str, tuple[str, ...]]] = {
 @cache
 def symbols() -> dict[str, int]:
     """Where the functions are that the machine code calls."""
-    found = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in CPYTHON}
+    addresses = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in CPYTHON}
     api = np._core._multiarray_umath._ARRAY_API  # pyright: ignore[reportAttributeAccessIssue]
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     functions = (ctypes.c_void_p * 100).from_address(pointer(api, None))
     if functions[2] != id(np.ndarray):
         raise Unsupported("calls at C speed are off: NumPy's table of functions is not as expected")
-    found |= {name: functions[place] or 0 for name, (place, *_) in NUMPY.items()}
-    found |= {"adjoint_numpy_array_type": id(np.ndarray), "adjoint_runtime_error": id(RuntimeError)}
-    return found
+    addresses |= {name: functions[index] or 0 for name, (index, *_) in NUMPY.items()}
+    addresses |= {"adjoint_numpy_array_type": id(np.ndarray), "adjoint_runtime_error": id(RuntimeError)}
+    return addresses
 
 
 def outer(f: Function, name: str, *args: Value) -> Value:
@@ -80,9 +80,9 @@ def outer(f: Function, name: str, *args: Value) -> Value:
     return f.call(name, returns, *args, declared=True, attributes="nounwind")
 
 
-def at(f: Function, base: Value, place: int | Value) -> Value:
+def at(f: Function, base: Value, offset: int | Value) -> Value:
     """base + a number of bytes."""
-    return f.element(base, Value(str(place), "i64") if isinstance(place, int) else place, "i8")
+    return f.element(base, Value(str(offset), "i64") if isinstance(offset, int) else offset, "i8")
 
 
 def word(f: Function, base: Value, fields: Sequence[str], name: str, kind: str = "i64") -> Value:
@@ -112,17 +112,17 @@ def leave_if(f: Function, condition: Value, value: Value) -> None:
     """Return early."""
     yes, no = f.new_block("leave"), f.new_block("stay")
     f.branch(condition, yes, no)
-    f.place(yes)
+    f.begin(yes)
     f.ret(value)
-    f.place(no)
+    f.begin(no)
 
 
 def leave_unless(f: Function, condition: Value, value: Value) -> None:
     yes, no = f.new_block("stay"), f.new_block("leave")
     f.branch(condition, yes, no)
-    f.place(no)
+    f.begin(no)
     f.ret(value)
-    f.place(yes)
+    f.begin(yes)
 
 
 def is_null(f: Function, pointer: Value) -> Value:
@@ -135,6 +135,6 @@ def switch(f: Function, value: Value, cases: Sequence[int]) -> Mapping[int, str]
     never = f.new_block("never")
     listed = " ".join(f"i64 {case}, label %{block}" for case, block in blocks.items())
     f.line(f"switch i64 {value.text}, label %{never} [ {listed} ]")
-    f.place(never)
+    f.begin(never)
     f.line("unreachable")
     return blocks

@@ -220,12 +220,12 @@ def tan(z: Complex) -> Complex:
 def power(z: Complex, w: Complex) -> Complex:
     """exp(w log z); 1 for w = 0, and for z = 0 zero if Re w > 0."""
     one, zero = z.re.of(1.0), z.re.of(0.0)
-    found = exp(w * log(z))
+    power = exp(w * log(z))
     origin = z.re.equals(0.0) & z.im.equals(0.0)
     at_origin = where(w.re > 0.0, zero, math.nan)
-    found = pick(origin, Complex(at_origin, at_origin), found)
+    power = pick(origin, Complex(at_origin, at_origin), power)
     flat = w.re.equals(0.0) & w.im.equals(0.0)
-    return pick(flat, Complex(one, zero), found)
+    return pick(flat, Complex(one, zero), power)
 
 
 def known_power(z: Complex, n: int) -> Complex:

@@ -144,6 +144,6 @@ def sign(z: Complex) -> Complex:
     safe = where(zero, 1.0, size)
     one, none = z.re.of(1.0), z.re.of(0.0)
     unit = Complex(where(wide, copysign(one, z.re), none), where(tall, copysign(one, z.im), none))
-    found = pick(zero, Complex(none, none), pick(far, unit, Complex(z.re / safe, z.im / safe)))
+    parts = pick(zero, Complex(none, none), pick(far, unit, Complex(z.re / safe, z.im / safe)))
     lost = size.is_nan() | (wide & tall)
-    return Complex(where(lost, math.nan, found.re), where(lost, math.nan, found.im))
+    return Complex(where(lost, math.nan, parts.re), where(lost, math.nan, parts.im))

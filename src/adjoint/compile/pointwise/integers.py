@@ -114,18 +114,18 @@ def _euclid(f: Function, x: Value, y: Value) -> Value:
     """(x, y) ← (y, x mod y) until y = 0 in every lane."""
     start, head, body, done = f.block, f.new_block("head"), f.new_block("body"), f.new_block("done")
     f.jump(head)
-    f.place(head)
+    f.begin(head)
     a = f.phi(x.type, [(x, start), (Value("%a_next", x.type), body)])
     b = f.phi(y.type, [(y, start), (Value("%b_next", y.type), body)])
     open_lanes = f.icmp("ne", b, f.same(b, 0))
     f.branch(f.any_lane(open_lanes), body, done)
-    f.place(body)
+    f.begin(body)
     rest = f.binary("urem", a, f.select(open_lanes, b, f.same(b, 1)))
     f.line(f"%a_next = select {open_lanes.type} {open_lanes.text}, {b.type} {b.text}, {a.type} {a.text}")
     zero = f.same(b, 0)
     f.line(f"%b_next = select {open_lanes.type} {open_lanes.text}, {b.type} {rest.text}, {b.type} {zero.text}")
     f.jump(head)
-    f.place(done)
+    f.begin(done)
     return a
 
 
@@ -150,17 +150,17 @@ def _squarings(f: Function, x: Value, y: Value) -> Value:
     """z x^y stays the same while y is halved: z ← z x for odd y, x ← x², until y = 0 in every lane."""
     start, head, body, done = f.block, f.new_block("head"), f.new_block("body"), f.new_block("done")
     f.jump(head)
-    f.place(head)
+    f.begin(head)
     z = f.phi(x.type, [(f.same(x, 1), start), (Value("%z_next", x.type), body)])
     base = f.phi(x.type, [(x, start), (Value("%x_next", x.type), body)])
     left = f.phi(x.type, [(y, start), (Value("%y_next", x.type), body)])
     f.branch(f.any_lane(f.icmp("ne", left, f.same(y, 0))), body, done)
-    f.place(body)
+    f.begin(body)
     odd = f.icmp("ne", f.binary("and", left, f.same(y, 1)), f.same(y, 0))
     product = f.binary("mul", z, base)
     f.line(f"%z_next = select {odd.type} {odd.text}, {z.type} {product.text}, {z.type} {z.text}")
     f.line(f"%x_next = mul {x.type} {base.text}, {base.text}")
     f.line(f"%y_next = lshr {x.type} {left.text}, {f.same(y, 1).text}")
     f.jump(head)
-    f.place(done)
+    f.begin(done)
     return z

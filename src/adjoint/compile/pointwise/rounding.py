@@ -46,10 +46,10 @@ def _exact_remainder(f: Function, x: Value, y: Value) -> Value:
     r = f.intrinsic("copysign", r, x)
     before, rare, done = f.block, f.new_block("rare"), f.new_block("done")
     f.branch(f.any_lane(negated(f, usual)), rare, done)
-    f.place(rare)
+    f.begin(rare)
     slow = shared_function(f, "library_remainder", _library_remainder, x, y, attributes="nounwind noinline cold")
     f.jump(done)
-    f.place(done)
+    f.begin(done)
     return f.phi(x.type, [(r, before), (slow, rare)])
 
 

@@ -36,7 +36,7 @@ LOG_GAMMA = (
     4.36301769700309e-06, -2.1000742615046594e-06, 9.702040481506341e-07, -3.052909571661298e-07,
     2.3115805602990993e-07, -2.507405666875546e-07,
 )  # fmt: skip
-LOG_GAMMA_2 = 0.42278433509846713  # ψ(2) = 1 - γ, the slope at 2
+LOG_GAMMA_2 = 0.42278433509846713  # ψ(2) = 1 - γ, the derivative at 2
 INVERSE_GAMMA = (
     1.0, -0.42278433509846725, -0.2330937364217867, 0.19109110138770571, -0.024552490005400135,
     -0.01764524455069982, 0.00802327302212989, -0.0008043297658945312, -0.00036083781159753346,
@@ -105,8 +105,8 @@ def log_gamma(x: Lanes) -> Lanes:
     g, h = series(f)
     logarithm = fma(k, high, f - fma(g, h, k * -low))
     rest = steady_polynomial(t, LOG_GAMMA[1:], 3)
-    slope = fma(t, rest, LOG_GAMMA_2)
-    near = fma(t, slope, where(below, -logarithm, logarithm))
+    ratio = fma(t, rest, LOG_GAMMA_2)
+    near = fma(t, ratio, where(below, -logarithm, logarithm))
     near = where(below & f.equals(v - 1.0), fma(t, fma(t, rest, LOG_GAMMA[0]), g * h), near)
     constant = 0.5 * math.log(2 * math.pi) - 0.5
     far = fma(v - 0.5, logarithm - 1.0, stirling_rest(v) + constant)

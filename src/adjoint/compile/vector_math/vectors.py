@@ -124,12 +124,12 @@ class Lanes:
     def __invert__(self) -> Lanes:
         return self ^ -1
 
-    def __lshift__(self, places: int) -> Lanes:
-        return self._binary("?", "shl", places)
+    def __lshift__(self, count: int) -> Lanes:
+        return self._binary("?", "shl", count)
 
-    def __rshift__(self, places: int) -> Lanes:
+    def __rshift__(self, count: int) -> Lanes:
         """Without the sign: zeros come in."""
-        return self._binary("?", "lshr", places)
+        return self._binary("?", "lshr", count)
 
     def bits(self) -> Lanes:
         """A float as an integer."""
@@ -271,11 +271,11 @@ def rarely(mask: Lanes, fast: Lanes, write: Callable[[], Lanes]) -> Lanes:
     rare = f.intrinsic("expect", f.any_lane(mask.value), f.constant("i1", 0))
     before = f.block
     f.branch(rare, slow, done)
-    f.place(slow)
+    f.begin(slow)
     patched = where(mask, write(), fast)
     after = f.block
     f.jump(done)
-    f.place(done)
+    f.begin(done)
     return Lanes(f, f.phi(fast.value.type, [(fast.value, before), (patched.value, after)]))
 
 
