@@ -23,7 +23,7 @@ from adjoint.compile.callable import (
 )
 
 FLOAT = np.dtype(np.float64)
-CODE = machine.Loaded(machine.compiled_object("define i64 @nothing(ptr %t) { ret i64 0 }"))
+CODE = machine.Loaded(machine.compile_object("define i64 @nothing(ptr %t) { ret i64 0 }"))
 
 
 def unexpected(*report: Any) -> Any:

@@ -39,7 +39,7 @@ def test_an_object_is_found_again(folder: Path, monkeypatch: pytest.MonkeyPatch)
     content, hit = cache.object_for(text(41))
     assert not hit
     assert answer(content) == 41
-    monkeypatch.setattr(machine, "compiled_object", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setattr(machine, "compile_object", lambda *_: pytest.fail("compiled again"))
     again, hit = cache.object_for(text(41))
     assert hit
     assert again == content
@@ -63,7 +63,7 @@ def test_another_machine_or_llvm_is_another_object(what: str, monkeypatch: pytes
             monkeypatch.setattr(machine, "host", lambda: ("another-cpu", "+feature"))
         else:
             monkeypatch.setattr(cache, "_llvmlite_version", lambda: "99")
-        monkeypatch.setattr(machine, "compiled_object", lambda *_: b"other")
+        monkeypatch.setattr(machine, "compile_object", lambda *_: b"other")
         assert cache.object_for(text(3)) == (b"other", False)
     finally:
         cache._surroundings.cache_clear()

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 
 from adjoint.compile.ir import COPIES, LONG, Function, Module, Value, shared_function
-from adjoint.compile.machine import Loaded, compiled_object, verified
+from adjoint.compile.machine import Loaded, compile_object, parse_verified
 
 
 def test_a_function_with_all_kinds_of_instructions() -> None:
@@ -39,9 +39,9 @@ def test_a_function_with_all_kinds_of_instructions() -> None:
     chosen = f.phi("double", [(f.constant("double", 1000), yes), (f.constant("double", 0), no)])
     f.ret(f.fadd(f.fadd(f.load("double", room), chosen), f.load("double", spare)))
     f.finish()
-    verified(str(module))
+    parse_verified(str(module))
     call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)
-    code = Loaded(compiled_object(str(module)))
+    code = Loaded(compile_object(str(module)))
     total = call(code.address("total"))
     for size in (0, 3, 6):
         values = np.arange(1.0, size + 1)
@@ -59,7 +59,7 @@ def test_shared_functions_are_written_once_for_each_type() -> None:
     f.ret()
     f.finish()
     assert sorted(module.parts) == ["cubed.f64", "cubed.v4f64", "main"]
-    verified(str(module))
+    parse_verified(str(module))
 
 
 def test_long_functions_are_not_copied_to_many_places() -> None:
@@ -81,7 +81,7 @@ def test_long_functions_are_not_copied_to_many_places() -> None:
         text = str(module)
         assert ("noinline" in text) == (calls > COPIES)
         assert "alwaysinline nounwind {\nentry:\n  br label %start\nstart:\n  %v1 = fadd" in text
-        code = Loaded(compiled_object(text))
+        code = Loaded(compile_object(text))
         main = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.address("main"))
         assert main(0.0) == 0.0
         assert main(1.0) > 1.0

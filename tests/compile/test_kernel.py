@@ -11,7 +11,7 @@ from adjoint.base.config import config
 from adjoint.compile.expand import expand_program
 from adjoint.compile.kernel import compile_program
 from adjoint.compile.lower import LoweredCode
-from adjoint.compile.machine import verified
+from adjoint.compile.machine import parse_verified
 from adjoint.ops.arrays.cumulative import CumSum
 from adjoint.ops.arrays.rearrange import Transpose
 from adjoint.ops.arrays.reduce import Sum
@@ -80,7 +80,7 @@ def test_the_text_of_random_programs_is_well_formed() -> None:
         f = random_function(seed)
         program = traced(f, f.values(0))
         if program is not None:
-            verified(LoweredCode(expand_program(program)).text)
+            parse_verified(LoweredCode(expand_program(program)).text)
 
 
 def together(run, count=8):

@@ -34,34 +34,34 @@ def resident() -> int:
 
 
 def test_code_runs_and_survives_the_bytes_it_came_from() -> None:
-    codes = [machine.Loaded(machine.compiled_object(text(i))) for i in range(5)]
+    codes = [machine.Loaded(machine.compile_object(text(i))) for i in range(5)]
     gc.collect()
     assert [answer(code) for code in codes] == [0, 1, 2, 3, 4]
 
 
 def test_compiling_again_gives_the_same_bytes() -> None:
     other = "define double @f(double %x) { %y = fmul double %x, %x\n ret double %y }"
-    first = machine.compiled_object(text(1))
-    machine.compiled_object(other)
-    assert machine.compiled_object(text(1)) == first
+    first = machine.compile_object(text(1))
+    machine.compile_object(other)
+    assert machine.compile_object(text(1)) == first
 
 
 def test_a_name_that_is_not_there() -> None:
-    code = machine.Loaded(machine.compiled_object(text(1)))
+    code = machine.Loaded(machine.compile_object(text(1)))
     with pytest.raises(KeyError, match="no function other"):
         code.address("other")
 
 
 def test_text_that_is_not_well_formed_raises() -> None:
     with pytest.raises(RuntimeError):
-        machine.compiled_object("define i64 @answer() { ret double 1.0 }")
-    assert answer(machine.Loaded(machine.compiled_object(text(2)))) == 2
+        machine.compile_object("define i64 @answer() { ret double 1.0 }")
+    assert answer(machine.Loaded(machine.compile_object(text(2)))) == 2
 
 
 def test_symbols_are_bound_when_the_code_is_loaded() -> None:
     kind = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
     functions = [kind(f) for f in (math.sqrt, math.exp)]
-    content = machine.compiled_object(
+    content = machine.compile_object(
         "declare double @adjoint_test_outside(double)\n"
         "define double @f(double %x) { %y = call double @adjoint_test_outside(double %x)\n ret double %y }"
     )
@@ -72,7 +72,7 @@ def test_symbols_are_bound_when_the_code_is_loaded() -> None:
 
 
 def test_memory_is_given_back() -> None:
-    content = machine.compiled_object(text(3))
+    content = machine.compile_object(text(3))
     for _ in range(100):
         machine.Loaded(content).address("answer")
     gc.collect()
@@ -85,11 +85,11 @@ def test_memory_is_given_back() -> None:
 
 def test_compiling_keeps_no_memory() -> None:
     for i in range(100):
-        machine.compiled_object(text(i))
+        machine.compile_object(text(i))
     gc.collect()
     before = resident()
     for i in range(300):
-        machine.compiled_object(text(i))
+        machine.compile_object(text(i))
     gc.collect()
     assert resident() - before < 1_000_000
 
@@ -100,7 +100,7 @@ def test_threads_compile_load_and_drop() -> None:
     def work(me: int) -> None:
         for k in range(20):
             number = 100 * me + k
-            if answer(machine.Loaded(machine.compiled_object(text(number)))) != number:
+            if answer(machine.Loaded(machine.compile_object(text(number)))) != number:
                 wrong.append(number)
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
@@ -115,7 +115,7 @@ def test_code_may_be_called_while_the_interpreter_ends() -> None:
     script = """
 import builtins, ctypes
 from adjoint.compile import machine
-code = machine.Loaded(machine.compiled_object("define i64 @answer() { ret i64 6 }"))
+code = machine.Loaded(machine.compile_object("define i64 @answer() { ret i64 6 }"))
 class Last:
     def __del__(self, function=ctypes.CFUNCTYPE(ctypes.c_int64)(code.address("answer"))):
         print("last", function())

@@ -5,7 +5,7 @@ import numpy as np
 from adjoint.compile.ir import Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.nest import Output
-from adjoint.compile.order import collapsed, loop_order, vector_axis, vector_width
+from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
 from adjoint.compile.plan import Plan
 from adjoint.compile.views import Index, linear, strides_of
 from tests.simplify.programs import program_of
@@ -51,10 +51,10 @@ def test_the_widest_number_fills_registers() -> None:
 
 
 def test_axes_that_follow_one_another_become_one() -> None:
-    graph, outputs = collapsed(*layout(lambda x: np.sin(x) + 1.0, np.ones((3, 4, 5))))
+    graph, outputs = collapse_axes(*layout(lambda x: np.sin(x) + 1.0, np.ones((3, 4, 5))))
     assert graph.box == ((0, 60), (0, 1), (0, 1))
     assert all(dict(o.position.terms) == {0: 1} for o in outputs)
-    graph, _ = collapsed(*layout(lambda x: x[:, 1:] + 1.0, X))
+    graph, _ = collapse_axes(*layout(lambda x: x[:, 1:] + 1.0, X))
     assert graph.box == ((0, 6), (0, 39))
-    graph, _ = collapsed(*layout(lambda x: np.sum(x, axis=1), X))
+    graph, _ = collapse_axes(*layout(lambda x: np.sum(x, axis=1), X))
     assert graph.box == ((0, 6), (0, 40))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjoint.compile.symbolic_sizes import SizeError, Sym, collecting, hold, plain, stop, value_of
+from adjoint.compile.symbolic_sizes import SizeError, Sym, collect, hold, plain, stop, value_of
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(["add", "sub", "mul", "rsub", "neg"]), st.one_of(st.integers(-4, 4), st.just("n"))),
@@ -37,7 +37,7 @@ def test_arithmetic_is_that_of_whole_numbers(steps, first, second) -> None:
 def test_comparisons_are_noted_and_hold_for_sizes_that_answer_alike() -> None:
     n, m = Sym.named("n", 10), Sym.named("m", 4)
     facts = []
-    token = collecting(facts)
+    token = collect(facts)
     try:
         assert n > m
         assert n * m != 3

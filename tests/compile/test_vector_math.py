@@ -36,7 +36,7 @@ def test_sin_and_cos_share_their_reduction() -> None:
     """Both together need far fewer instructions than one and the other."""
 
     def count(write: Writer) -> int:
-        module, _ = machine.optimized(loop_text(write, 1, "double", 4))
+        module, _ = machine.optimize(loop_text(write, 1, "double", 4))
         return str(module).count("@llvm.fma.v4f64")
 
     def sin(function: Function, x: Value) -> Value:

@@ -5,7 +5,7 @@ import pytest
 
 from adjoint.compile import vectors
 from adjoint.compile.ir import Function, Module, Value
-from adjoint.compile.machine import verified
+from adjoint.compile.machine import parse_verified
 from tests.random_programs.running import agrees
 
 DTYPES = ["float64", "float32", "float16", "complex64", "complex128", "int8", "uint16", "int32", "uint64", "bool"]
@@ -41,13 +41,13 @@ def test_loads_and_stores_are_well_formed(dtype, stride) -> None:
         vectors.store(f, dtype, value, base, at, stride or 1, width, which)
     f.ret()
     f.finish()
-    verified(str(module))
+    parse_verified(str(module))
 
 
 def test_lanes_of_pairs() -> None:
     f = Function(Module(), "f", ["<4 x double>", "<4 x i1>"], "void")
     z = (f.params[0], f.params[0])
-    for found in (vectors.select(f, f.params[1], z, z), vectors.shuffled(f, z, [1, 0])):
+    for found in (vectors.select(f, f.params[1], z, z), vectors.shuffle(f, z, [1, 0])):
         assert len(found) == 2
     assert [part.type for part in vectors.lane(f, z, 2)] == ["double", "double"]
     assert vectors.component(np.dtype("complex64")) == "float"

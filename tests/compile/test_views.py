@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import adjoint as ad
 from adjoint.compile.kernel import compile_program
-from adjoint.compile.views import Index, identity, linear, restrided, strides_of, through, walks, written_out
+from adjoint.compile.views import Index, identity, linear, restride_contiguous, strides_of, through, walks, written_out
 from adjoint.ops.arrays.index import Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
 
@@ -91,11 +91,11 @@ def test_reshapes(shape) -> None:
             np.testing.assert_array_equal(places(index, strides_of(shape), new), x.reshape(new))
         else:
             assert len([n for n in shape if n != 1]) > 1
-        assert restrided(shape, strides_of(shape), new) is not None
+        assert restride_contiguous(shape, strides_of(shape), new) is not None
         big = np.arange(1000)
         for strides in itertools.product((0, 1, 5, 20), repeat=len(shape)):
             view = np.lib.stride_tricks.as_strided(big, shape, [8 * s for s in strides])
-            found = restrided(shape, strides, new)
+            found = restride_contiguous(shape, strides, new)
             if found is not None:
                 moved = np.lib.stride_tricks.as_strided(big, new, [8 * s for s in found])
                 np.testing.assert_array_equal(moved, view.reshape(new))
@@ -104,8 +104,8 @@ def test_reshapes(shape) -> None:
 def test_arithmetic_of_indices() -> None:
     i = Index(2, ((0, 3), (2, 1)))
     assert i.plus(Index(1, ((2, -1),))) == Index(3, ((0, 3),))
-    assert i.scaled(-2) == Index(-4, ((0, -6), (2, -2)))
-    assert i.moved(5) == Index(7, i.terms)
+    assert i.scale(-2) == Index(-4, ((0, -6), (2, -2)))
+    assert i.shift(5) == Index(7, i.terms)
     assert strides_of(()) == ()
     assert strides_of((2, 3, 4)) == (12, 4, 1)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.compile.elements import from_memory, is_native, memory_type, to_memory, write
 from adjoint.compile.ir import Function, Module, Value, vector_of
-from adjoint.compile.machine import Loaded, compiled_object
+from adjoint.compile.machine import Loaded, compile_object
 from adjoint.program.op import Op
 from adjoint.program.types import type_of
 
@@ -54,7 +54,7 @@ class Kernels:
         for k, case in enumerate(self.cases):
             for width in WIDTHS:
                 _write_loop(module, f"case{k}_{width}", case, width)
-        loaded = Loaded(compiled_object(str(module)))
+        loaded = Loaded(compile_object(str(module)))
         return [
             (case, [_run(loaded.address(f"case{k}_{width}"), case, width) for width in WIDTHS])
             for k, case in enumerate(self.cases)

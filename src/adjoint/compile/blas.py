@@ -24,7 +24,7 @@ _SETTERS = tuple(
 
 
 def _addresses(module: Any, prefix: str) -> dict[str, int]:
-    """name → address of the routines that a module of SciPy's lists for Cython."""
+    """name → address of the routines that a SciPy module lists for Cython."""
     capsule_name = ctypes.pythonapi.PyCapsule_GetName
     capsule_name.restype, capsule_name.argtypes = ctypes.c_char_p, (ctypes.py_object,)
     capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer

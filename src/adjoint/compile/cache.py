@@ -91,7 +91,7 @@ def _own_source() -> str:
     root = Path(__file__).parents[1]
     files = sorted(file for part in _MAKERS if (root / part).is_dir() for file in _python_files(str(root / part)))
     files += [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(root.glob("*.py"))]
-    if not files:  # the library is in an archive: what it was made of last time cannot be told
+    if not files:  # the library is in an archive: what its files were last time is not known
         return os.urandom(16).hex()
     digest.update((root / "__init__.py").read_bytes())
     digest.update(repr([(path[len(str(root)) :], size, time) for path, size, time in files]).encode())
@@ -258,12 +258,12 @@ def _remove(path: Path) -> bool:
 def object_for(text: str) -> tuple[bytes, bool]:
     """LLVM's text as an object file, and whether it was found on disk."""
     if not config.cache:
-        return machine.compiled_object(text), False
+        return machine.compile_object(text), False
     name = _hash("text", _surroundings(), text)
     entry = lookup(name)
     if entry is not None:
         return entry[0], True
-    content = machine.compiled_object(text)
+    content = machine.compile_object(text)
     keep(name, content)
     return content, False
 

@@ -67,14 +67,14 @@ def write_expectation(emitter: Emitter, guard: Expect, eq: Equation) -> None:
     (x,) = eq.inputs
     operand = emitter.view(x)
     value = vectors.load(f, operand.dtype, operand.pointer, f.index(0), 1, 1) if x.type.size == 1 else ()
-    met = _answered(f, value, operand.dtype, guard.question, guard.answer) if isinstance(value, Value) else None
+    met = _write_answer(f, value, operand.dtype, guard.question, guard.answer) if isinstance(value, Value) else None
     if met is None:
         write_callback(emitter, eq)
     else:
         emitter.leave_if(f.binary("xor", met, f.constant("i1", 1)), guard.number + 1)
 
 
-def _answered(f: Any, value: Any, dtype: np.dtype[Any], question: str, answer: Any) -> Any:
+def _write_answer(f: Any, value: Any, dtype: np.dtype[Any], question: str, answer: Any) -> Any:
     floating = dtype.kind == "f"
     if question == "bool":
         if dtype.kind == "b":
@@ -215,7 +215,7 @@ class Calls:
     def address(self) -> int:
         return ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
-    def taken(self) -> Any:
+    def take(self) -> Any:
         """What this thread's last call left: an exception, (number, index, size) of an index, or None."""
         left, self._own.left = getattr(self._own, "left", None), None
         return left
@@ -225,7 +225,7 @@ class Calls:
             if slot == BOUNDS:
                 self._own.left = tuple((ctypes.c_int64 * 3).from_address(table + 8))
             elif slot == RAISED:
-                self._own.left = _owned(table)
+                self._own.left = _take_exception(table)
             else:
                 self._evaluate(self.equations[slot], table)
                 ctypes.c_int64.from_address(table).value = 1
@@ -255,7 +255,7 @@ class Calls:
             np.copyto(target, result, casting="unsafe")
 
 
-def _owned(table: int) -> BaseException:
+def _take_exception(table: int) -> BaseException:
     """The exception that PyErr_Fetch has put into a table: (type, value, traceback), each given away once."""
     addresses = (ctypes.c_void_p * 3).from_address(table + 8)
     objects = [ctypes.cast(a, ctypes.py_object) if a else None for a in addresses]

@@ -77,7 +77,7 @@ def _write(emitter: Emitter, op: Any, eq: Equation, run: Run) -> None:
     target = emitter.pointer(eq.outputs[0])
     if math.prod(out.shape) == 0:
         return
-    strides = [_aligned(x, out.ndim) for x in operands]
+    strides = [_align_strides(x, out.ndim) for x in operands]
     axis = op.axis % out.ndim
     others = [a for a in range(out.ndim) if a != axis]
     last = others[-1] if others else None
@@ -90,7 +90,7 @@ def _write(emitter: Emitter, op: Any, eq: Equation, run: Run) -> None:
     _loop_over(emitter, op, out, others[:-1] if wide else others, columns, run)
 
 
-def _aligned(x: Operand, ndim: int) -> tuple[Any, ...]:
+def _align_strides(x: Operand, ndim: int) -> tuple[Any, ...]:
     lead = ndim - len(x.shape)
     return (0,) * lead + tuple(0 if n == 1 else s for n, s in zip(x.shape, x.strides, strict=True))
 

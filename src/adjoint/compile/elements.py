@@ -30,7 +30,7 @@ from adjoint.compile.pointwise import (
     special,
 )
 from adjoint.compile.pointwise.casts import convert, is_castable
-from adjoint.compile.pointwise.comparisons import MIRRORED, PREDICATES, chosen, compared_mixed, compared_outside, truth
+from adjoint.compile.pointwise.comparisons import MIRRORED, PREDICATES, chosen, compare_mixed, compare_outside, truth
 from adjoint.compile.pointwise.floats import exponent_of
 from adjoint.compile.pointwise.powers import known_integer_power, known_power
 from adjoint.compile.pointwise.registers import (
@@ -45,9 +45,9 @@ from adjoint.compile.pointwise.registers import (
     memory_type,
     number_of,
     register_type,
-    rounded,
+    round_result,
     to_memory,
-    widened,
+    widen,
     width_of,
 )
 from adjoint.compile.pointwise.table import WRITERS, Writer
@@ -153,12 +153,12 @@ def _write_ufunc(
     loop = _loop(op.ufunc, tuple(promotion_token(t) for t in types))
     assert loop is not None, f"{op.title} has no loop for {types}"
     z = _ufunc(f, op.name, types, loop, args, width)
-    return convert(f, rounded(f, z, loop[-1]), loop[-1], out.dtype)
+    return convert(f, round_result(f, z, loop[-1]), loop[-1], out.dtype)
 
 
 def _operand(f: Function, a: Operand, kind: ArrayType, to: Dtype, width: int) -> Element:
     """An operand in the dtype of the loop."""
-    return constant(f, to, a, width) if is_number(a) else convert(f, widened(f, a, width), kind.dtype, to)
+    return constant(f, to, a, width) if is_number(a) else convert(f, widen(f, a, width), kind.dtype, to)
 
 
 # Primitives that are no ufuncs
@@ -248,12 +248,12 @@ def _comparison(
         x, y = (_operand(f, a, t, d, width) for a, t, d in zip(args, types, loop))
         assert isinstance(x, Value)
         assert isinstance(y, Value)
-        return compared_mixed(f, name, x, y, loop[0].kind == "i")
+        return compare_mixed(f, name, x, y, loop[0].kind == "i")
     for index, (a, dtype) in enumerate(zip(args, loop)):
         if is_number(a) and not fits(dtype, a):
             above = int(a) > 0  # pyright: ignore[reportArgumentType]
             symbol = name if index else MIRRORED.get(name, name)  # n ∘ x says the same as x mirrored-∘ n
-            return constant(f, np.dtype(np.bool_), compared_outside(symbol, above), width)
+            return constant(f, np.dtype(np.bool_), compare_outside(symbol, above), width)
     return None
 
 

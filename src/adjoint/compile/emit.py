@@ -18,8 +18,8 @@ from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.memory import Arena
 from adjoint.compile.moves import Moves, Operand
 from adjoint.compile.nest import Nest, Output, Root, neutral
-from adjoint.compile.order import collapsed, loop_order, vector_axis, vector_width
-from adjoint.compile.plan import Fused, Plan, Single, View, drawn
+from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
+from adjoint.compile.plan import Fused, Plan, Single, View, draw_graph
 from adjoint.compile.symbolic_sizes import SizeError, Sym, plain
 from adjoint.compile.views import Index, identity, linear, strides_of
 from adjoint.program.op import Op
@@ -285,7 +285,7 @@ class Emitter(Moves):
         elements = math.prod(step.domain)
         self.shared.work += self.times * elements * (1 + sum(1 for n in graph.nodes if n.kind == "point"))
         shown = "×".join(str(plain(n)) for n in step.domain) or "scalar"
-        results, nodes = _counted(len(step.roots), "result"), _counted(len(graph.nodes), "node")
+        results, nodes = _count(len(step.roots), "result"), _count(len(graph.nodes), "node")
         self.shared.steps.append(f"{shown}: {results}, {nodes}")
         if elements == 0:
             for root in step.roots:
@@ -294,11 +294,13 @@ class Emitter(Moves):
             return
         boxes = _boxes(graph, step.roots)
         reductions = [r for r in step.roots if r.kind != "store"]
-        drawings = [(graph, True)] if len(boxes) == 1 else [(drawn(self.plan.source(), step, b), False) for b in boxes]
+        drawings = (
+            [(graph, True)] if len(boxes) == 1 else [(draw_graph(self.plan.source(), step, b), False) for b in boxes]
+        )
         layouts: list[tuple[Graph, list[Output], list[int], int | None]] = []
         for drawing, whole in drawings:
             outputs = self._outputs(step, drawing, whole)
-            drawing, outputs = collapsed(drawing, outputs)
+            drawing, outputs = collapse_axes(drawing, outputs)
             vector = vector_axis(drawing, outputs)
             layouts.append((drawing, outputs, loop_order(drawing, outputs, vector), vector))
         nests = [
@@ -328,7 +330,7 @@ class Emitter(Moves):
             if any(low >= n for (low, _), n in zip(graph.box, root.shape, strict=True)):
                 continue
             node = graph.node(root.value, identity(len(root.shape)))
-            node = graph.converted(node, root.var.type)
+            node = graph.convert_node(node, root.var.type)
             kept = [a for a in range(len(root.shape)) if a not in root.axes]
             index = tuple(Index(0, ((a, 1),)) for a in kept)
             position = linear(index, strides_of(root.var.type.shape))
@@ -379,5 +381,5 @@ def _boxes(graph: Graph, roots: Sequence[Root]) -> list[Box]:
     return boxes
 
 
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"

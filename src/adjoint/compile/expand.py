@@ -118,7 +118,7 @@ def _einsum(op: Einsum, *xs: Any) -> Any:
         letters = [names.pop(i) for i in chosen]
         needed = output + "".join(names)
         wanted = "".join(dict.fromkeys(c for c in "".join(letters) if c in needed)) if values else output
-        values.append(_contracted(letters, operands, wanted))
+        values.append(_contract(letters, operands, wanted))
         names.append(wanted)
     return values[0]
 
@@ -135,7 +135,7 @@ def _sizes(letters: Sequence[str], xs: Sequence[Any]) -> dict[str, int]:
     return sizes
 
 
-def _contracted(letters: Sequence[str], xs: Sequence[Any], output: str) -> Any:
+def _contract(letters: Sequence[str], xs: Sequence[Any], output: str) -> Any:
     """Σ of the product of some operands over the letters that the output does not name."""
     sizes = _sizes(letters, xs)
     full = all(tuple(sizes[c] for c in names) == x.shape for names, x in zip(letters, xs, strict=True))
@@ -191,15 +191,15 @@ def _matmul_rule(eq: Equation) -> Rule | None:
     out = eq.outputs[0].type.dtype
     if dtypes == {out} and out.name in BLAS_TYPES:
         return None
-    return _matmul_converted if out.name in BLAS_TYPES else _matmul_written_out if out.kind in "iu" else None
+    return _convert_and_multiply if out.name in BLAS_TYPES else _multiply_integers if out.kind in "iu" else None
 
 
-def _matmul_converted(op: MatMul, a: Any, b: Any) -> Any:
+def _convert_and_multiply(op: MatMul, a: Any, b: Any) -> Any:
     dtype = result_dtype(a.type, b.type)
     return np.matmul(*[x if x.dtype == dtype else Convert(dtype)(x) for x in (a, b)])
 
 
-def _matmul_written_out(op: MatMul, a: Any, b: Any) -> Any:
+def _multiply_integers(op: MatMul, a: Any, b: Any) -> Any:
     """Integers have no BLAS: Σ over a nest of loops."""
     dtype = result_dtype(a.type, b.type)
     a, b = (x if x.dtype == dtype else Convert(dtype)(x) for x in (a, b))

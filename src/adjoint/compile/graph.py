@@ -157,7 +157,7 @@ class Graph:
         node = Node("point", scalar_type(var.type), axes, args)
         node.op, node.types = eq.op, tuple(scalar_type(a.type) for a in eq.inputs)
         node.var = var
-        return self._added(node)
+        return self._add(node)
 
     def view(self, eq: Equation, index: Map, mask: Mask) -> Node:
         (x,), (var,) = eq.inputs, eq.outputs
@@ -166,7 +166,7 @@ class Graph:
             return self._load(x, linear(index, strides_of(var.type.shape)), mask)
         return self.node(x, inner, mask)
 
-    def _added(self, node: Node) -> Node:
+    def _add(self, node: Node) -> Node:
         self.nodes.append(node)
         return node
 
@@ -185,7 +185,7 @@ class Graph:
             axes = axes_of(position)
             for w in mask:
                 axes |= axes_of(w.index)
-            known = self._known[key] = self._added(Node("load", ArrayType((), var.type.dtype), axes))
+            known = self._known[key] = self._add(Node("load", ArrayType((), var.type.dtype), axes))
             known.var, known.position, known.mask = var, position, mask
         return known
 
@@ -207,7 +207,7 @@ class Graph:
         node.number = x.type.shape[: len(indices)]
         node.op = eq
         self.checks.append(node)
-        return self._added(node)
+        return self._add(node)
 
     # Results that are put together from parts
 
@@ -216,23 +216,23 @@ class Graph:
         out = eq.outputs[0].type
         total: Node | None = None
         for part, inner, windows in parts:
-            state, undecided = self._decided(windows, mask)
+            state, undecided = self._decide(windows, mask)
             if not state:
                 continue
-            value = self._converted(self.node(part, inner, mask + undecided), out)
+            value = self._convert(self.node(part, inner, mask + undecided), out)
             if undecided:
-                value = self._chosen(undecided, value, self._number(out.dtype.type(0)), out)
+                value = self._choose(undecided, value, self._number(out.dtype.type(0)), out)
             if total is None:
                 total = value
             elif adds:
                 total = self._point(add, (total, value), out)
             elif undecided:
-                total = self._chosen(undecided, value, total, out)
+                total = self._choose(undecided, value, total, out)
             else:
                 total = value
         return self._number(out.dtype.type(0)) if total is None else total
 
-    def _decided(self, windows: Sequence[Window], mask: Mask) -> tuple[bool, Mask]:
+    def _decide(self, windows: Sequence[Window], mask: Mask) -> tuple[bool, Mask]:
         """(whether the part can be there at all in this box, the windows that differ inside it)."""
         open_windows: list[Window] = []
         for w in windows:
@@ -257,13 +257,13 @@ class Graph:
             low, high = (low + c * first, high + c * last) if c > 0 else (low + c * last, high + c * first)
         return low, high
 
-    def _chosen(self, windows: Mask, yes: Node, no: Node, out: ArrayType) -> Node:
+    def _choose(self, windows: Mask, yes: Node, no: Node, out: ArrayType) -> Node:
         axes = yes.axes | no.axes
         for w in windows:
             axes |= axes_of(w.index)
-        node = Node("choose", scalar_type(out), axes, (yes, self._converted(no, out)))
+        node = Node("choose", scalar_type(out), axes, (yes, self._convert(no, out)))
         node.mask = windows
-        return self._added(node)
+        return self._add(node)
 
     def _point(self, op: Any, args: tuple[Node, ...], out: ArrayType) -> Node:
         axes = 0
@@ -271,12 +271,12 @@ class Graph:
             axes |= a.axes
         node = Node("point", scalar_type(out), axes, args)
         node.op, node.types = op, tuple(a.type for a in args)
-        return self._added(node)
+        return self._add(node)
 
-    def _converted(self, node: Node, out: ArrayType) -> Node:
-        return node if node.type.dtype == out.dtype and not node.type.weak else self.converted(node, out)
+    def _convert(self, node: Node, out: ArrayType) -> Node:
+        return node if node.type.dtype == out.dtype and not node.type.weak else self.convert_node(node, out)
 
-    def converted(self, node: Node, out: ArrayType) -> Node:
+    def convert_node(self, node: Node, out: ArrayType) -> Node:
         """The node in the dtype of a result."""
         if node.type.dtype == out.dtype and not node.type.weak:
             return node
@@ -299,26 +299,26 @@ LAZY.update({Reshape: LazyRule(Graph.view, reads_memory=_merges_axes)})
 LAZY.update({Gather: LazyRule(Graph.gather, reads_memory=lambda eq: True)})
 
 
-def _concatenated(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:
+def _assemble_concatenation(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:
     axis = eq.op.axis  # type: ignore[attr-defined]
     start: Any = 0
     parts: list[Part] = []
     for x in eq.inputs:
         n = x.type.shape[axis]
-        here = index[axis].moved(-start)
+        here = index[axis].shift(-start)
         parts.append((x, (*index[:axis], here, *index[axis + 1 :]), [Window(here, 0, n)]))
         start = start + n
     return graph.assemble(eq, parts, mask)
 
 
-def _padded(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:
+def _assemble_pad(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:
     (x,) = eq.inputs
     widths: Sequence[Any] = eq.op.widths  # type: ignore[attr-defined]
-    inner = tuple(i.moved(-before) for i, (before, _) in zip(index, widths, strict=True))
+    inner = tuple(i.shift(-before) for i, (before, _) in zip(index, widths, strict=True))
     return graph.assemble(eq, [(x, inner, [Window(i, 0, n) for i, n in zip(inner, x.type.shape, strict=True)])], mask)
 
 
-def _scattered(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:
+def _assemble_scatter(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:
     op: Any = eq.op
     parts: list[Part] = []
     for key, part in zip(op.keys, eq.inputs, strict=False):
@@ -328,8 +328,8 @@ def _scattered(graph: Graph, eq: Equation, index: Map, mask: Mask) -> Node:
             if w.axis is None:
                 windows.append(Window(i, w.start, w.start + 1))
             else:
-                at = i.moved(-w.start)
-                at = at if w.step == 1 else at.scaled(-1)
+                at = i.shift(-w.start)
+                at = at if w.step == 1 else at.scale(-1)
                 inner[w.axis] = at
                 windows.append(Window(at, 0, w.count))
         parts.append((part, tuple(inner), windows))
@@ -343,5 +343,5 @@ def _has_unit_steps(eq: Equation) -> bool:
     )
 
 
-LAZY.update({Concatenate: LazyRule(_concatenated), Pad: LazyRule(_padded)})
-LAZY.update({ScatterSum: LazyRule(_scattered, _has_unit_steps)})
+LAZY.update({Concatenate: LazyRule(_assemble_concatenation), Pad: LazyRule(_assemble_pad)})
+LAZY.update({ScatterSum: LazyRule(_assemble_scatter, _has_unit_steps)})

@@ -47,10 +47,12 @@ class Module:
         return Value(f"@{name}", "ptr")
 
     def __str__(self) -> str:
-        parts = [self._called(text) if self.calls[name] > COPIES else text for name, text in self.parts.items()]
+        parts = [
+            self._without_inlining(text) if self.calls[name] > COPIES else text for name, text in self.parts.items()
+        ]
         return "\n".join(parts) + "\n"
 
-    def _called(self, text: str) -> str:
+    def _without_inlining(self, text: str) -> str:
         """A long function as one that is not inlined."""
         return text if text.count("\n") < LONG else text.replace(INLINED, "noinline nounwind", 1)
 

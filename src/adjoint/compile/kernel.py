@@ -23,9 +23,9 @@ from adjoint.compile.emit import Unsupported
 from adjoint.compile.expand import expand_program
 from adjoint.compile.lapack import INDEFINITE, SINGULAR
 from adjoint.compile.lower import ENTRY, CachedCode, Code, LoweredCode
-from adjoint.compile.machine import Loaded, compiled_object
-from adjoint.compile.size_generic import Formulas, Reading, Rewriting, described
-from adjoint.compile.symbolic_sizes import Fact, collecting, hold, stop, value_of
+from adjoint.compile.machine import Loaded, compile_object
+from adjoint.compile.size_generic import Formulas, Reading, Rewriting, describe_reading
+from adjoint.compile.symbolic_sizes import Fact, collect, hold, stop, value_of
 from adjoint.program.program import Program
 
 HEAVY = 50_000.0  # additions: about 20 microseconds, worth releasing the interpreter for
@@ -81,7 +81,7 @@ class Kernel:
 
     def failure(self, status: int) -> BaseException:
         """The exception that a status stands for."""
-        left = self._calls.taken()
+        left = self._calls.take()
         if status == -1:
             return left if isinstance(left, BaseException) else KeyboardInterrupt()
         if status == -2:
@@ -134,7 +134,7 @@ class Generic:
         rewriting = Rewriting(program, self.formulas)
         self._fixed = self._written_literals(reading)
         self._facts: list[Fact] = []
-        token = collecting(self._facts)
+        token = collect(self._facts)
         try:
             self._lowered = LoweredCode(rewriting.program, list(self.formulas.names))
         finally:
@@ -193,17 +193,17 @@ def compile_program(program: Program, name: str | None = None) -> Kernel:
             if len(_families) > MOST_FAMILIES:
                 _families.popitem(last=False)
     if kernel is None:
-        kernel = _compiled(plain_program, reading, name, begun)
+        kernel = _compile_alone(plain_program, reading, name, begun)
     else:
         kernel.notes["name"] = None
         kernel.notes["seconds"] = {"write": time.perf_counter() - begun, "compile": 0.0}
     return kernel
 
 
-def _compiled(program: Program, reading: Reading | None, name: str | None, begun: float) -> Kernel:
+def _compile_alone(program: Program, reading: Reading | None, name: str | None, begun: float) -> Kernel:
     """Machine code for a program alone; what is on disk under the name of the program is not even written."""
     if name is None and config.cache:
-        text = described(reading) if reading is not None else None
+        text = describe_reading(reading) if reading is not None else None
         name = cache.key(text) if text is not None else None
     cached = cache.lookup(name) if name is not None else None
     if cached is not None:
@@ -213,7 +213,7 @@ def _compiled(program: Program, reading: Reading | None, name: str | None, begun
     else:
         lowered = LoweredCode(program)
         written = time.perf_counter()
-        content, _ = object_for(lowered.text) if name is None else (compiled_object(lowered.text), False)
+        content, _ = object_for(lowered.text) if name is None else (compile_object(lowered.text), False)
         if name is not None:
             cache.keep(name, content, lowered.facts(program))
     kernel = Kernel(program, lowered, Loaded(content, lowered.symbols), list(lowered.constants.values()), {})

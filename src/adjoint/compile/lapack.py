@@ -85,7 +85,7 @@ def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equ
 
     def factorize(source: Value) -> None:
         matrix = Operand(source, a.strides[-2:], ArrayType(a.shape[-2:], out.dtype))
-        emitter.copy_strided(factor, _transposed(matrix))
+        emitter.copy_strided(factor, _transpose(matrix))
         routines.factor(emitter, out.dtype, n, factor, pivots)
 
     def solve(pointers: Sequence[Value]) -> None:
@@ -94,7 +94,7 @@ def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equ
         buffer = columns or pointers[-1]
         if right:
             b = Operand(pointers[1], right[0].strides[-2:], ArrayType((n, m), out.dtype))
-            emitter.copy_strided(buffer, _transposed(b))
+            emitter.copy_strided(buffer, _transpose(b))
         else:
             _identity(emitter, buffer, n, out.dtype)
         routines.solve(emitter, op, out.dtype, n, m, factor, pivots, buffer)
@@ -149,7 +149,7 @@ def write_lu(emitter: Emitter, op: LU, eq: Equation) -> None:
 
     def factorize(pointers: Sequence[Value]) -> None:
         source, packed, pivots, order = pointers
-        emitter.copy_strided(buffer, _transposed(Operand(source, a.strides[-2:], ArrayType((m, n), out.dtype))))
+        emitter.copy_strided(buffer, _transpose(Operand(source, a.strides[-2:], ArrayType((m, n), out.dtype))))
         _call(
             emitter, out.dtype, "getrf", [m, n, buffer, m, pivots], None
         )  # U of a singular matrix has a zero: no error
@@ -178,7 +178,7 @@ def write_lu(emitter: Emitter, op: LU, eq: Equation) -> None:
     return None
 
 
-def _transposed(x: Operand) -> Operand:
+def _transpose(x: Operand) -> Operand:
     return Operand(x.pointer, x.strides[::-1], ArrayType(x.shape[::-1], x.dtype))
 
 

@@ -76,7 +76,7 @@ class Carry:
             return
         f = self.emitter.f  # a number of another type
         value = vectors.load(f, source.dtype, source.pointer, f.index(0), 1, 1)
-        converted = self.emitter.converted(value, source.dtype, self.kind.dtype)
+        converted = self.emitter.convert(value, source.dtype, self.kind.dtype)
         vectors.store(f, self.kind.dtype, converted, buffer, f.index(0), 1, 1)
 
     def enter(self) -> tuple[Value, Value]:

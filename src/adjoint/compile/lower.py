@@ -91,7 +91,7 @@ class LoweredCode(Code):
             shared.size_arguments = {
                 name: f.load("i64", f.element(sizes, f.index(k), "i64"), 8) for k, name in enumerate(names)
             }
-        shared.workspace = _aligned(f, entry(rest))
+        shared.workspace = _align(f, entry(rest))
         shared.context = entry(rest + 1)
         f.store(f.index(0), shared.status)
         Emitter(shared, program).emit(pointers, targets)
@@ -108,7 +108,7 @@ class LoweredCode(Code):
         self.symbols = shared.symbols
 
 
-def _aligned(f: Function, pointer: Value) -> Value:
+def _align(f: Function, pointer: Value) -> Value:
     """The first address of a cache line from here on: vectors that cross lines are read twice."""
     after = f.element(pointer, f.index(ALIGNMENT - 1), "i8")
     return f.intrinsic("ptrmask", after, f.index(-ALIGNMENT), over=["ptr", "i64"])

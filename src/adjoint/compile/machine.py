@@ -55,8 +55,8 @@ def _target_machine() -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=2, reloc="pic", codemodel="default", jit=True)
 
 
-def verified(text: str) -> Any:
-    """The text as a module of LLVM's, checked for being well formed."""
+def parse_verified(text: str) -> Any:
+    """The text as an LLVM module, checked for being well formed."""
     module = llvm().parse_assembly(text)
     module.verify()
     return module
@@ -71,7 +71,7 @@ MOST_BLOCKS = 280
 def _compiler(numbering: bool) -> tuple[Any, Any, Any]:
     """A machine, the options of LLVM's builder of passes, and the passes, with global value numbering or without.
 
-    Vectors, unrolling and the place of every load are written as they should be, so few passes are left to do; LLVM's
+    Vectors, unrolling and the position of every load are as they should be, so few passes are left to do; LLVM's
     own selection takes three times as long for code that is no faster.
     """
     binding = llvm()
@@ -90,23 +90,23 @@ def _compiler(numbering: bool) -> tuple[Any, Any, Any]:
     return machine, options, passes
 
 
-def optimized(text: str) -> tuple[Any, Any]:
+def optimize(text: str) -> tuple[Any, Any]:
     """The module after LLVM's passes, and the machine it is for.
 
     A run leaves callbacks in the builder of passes that refer to its own stack, so every run has a builder of its own.
     """
     machine, options, passes = _compiler(text.count(":\n") <= MOST_BLOCKS)  # labels stand at the ends of lines
     builder = llvm().create_pass_builder(machine, options)
-    module = verified(text)
+    module = parse_verified(text)
     module.triple = machine.triple
     passes.run(module, builder)
     return module, machine
 
 
-def compiled_object(text: str) -> bytes:
+def compile_object(text: str) -> bytes:
     """The text as an object file."""
     with _lock:
-        module, machine = optimized(text)
+        module, machine = optimize(text)
         return machine.emit_object(module)
 
 

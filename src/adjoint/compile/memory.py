@@ -17,7 +17,7 @@ class Arena:
 
     def allocate(self, nbytes: Any) -> Any:
         """An offset for so many bytes: the first gap that is large enough, or the end."""
-        need = _rounded(nbytes)
+        need = _round_up(nbytes)
         for k, (offset, size) in enumerate(self._free):
             if size >= need:
                 self._free[k : k + 1] = [(offset + need, size - need)] if size > need else []
@@ -30,7 +30,7 @@ class Arena:
 
     def free(self, offset: Any, nbytes: Any) -> None:
         """The buffer is free again."""
-        size = _rounded(nbytes)
+        size = _round_up(nbytes)
         gaps = sorted([*self._free, (offset, size)])
         merged: list[tuple[Any, Any]] = []
         for start, length in gaps:
@@ -41,8 +41,8 @@ class Arena:
         self._free = merged
 
 
-def _rounded(nbytes: Any) -> Any:
-    """Whole cache lines; of a size that is known at run time, whole numbers of the widest kind."""
+def _round_up(nbytes: Any) -> Any:
+    """Whole cache lines; of a size that is known at run time, multiples of the widest number."""
     if type(nbytes) is int:
         return -(-nbytes // ALIGNMENT) * ALIGNMENT
     common = math.gcd(8, *[c for _, c in nbytes.polynomial])

@@ -59,7 +59,7 @@ class Moves(ABC):
         with f.loop(f.index(0), self.number(size)) as i:
             vectors.store(f, kind.dtype, number, pointer, i, 1, 1)
 
-    def converted(self, value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
+    def convert(self, value: Any, source: np.dtype[Any], target: np.dtype[Any]) -> Any:
         """An element in another dtype."""
         return value if source == target else convert(self.f, value, source, target)
 

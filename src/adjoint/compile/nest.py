@@ -146,7 +146,7 @@ class Nest:
                 self._level(level + 1, width, mask)
             self._value = known
         for out in mine:
-            self._accumulated(out, widths, inside, width, mask)
+            self._store_accumulator(out, widths, inside, width, mask)
 
     def _chunks(self, low: Any, high: Any) -> list[tuple[Any, Any, int, bool]]:
         """(first, last, lanes, whether the last lanes are masked) along the vector axis."""
@@ -208,10 +208,10 @@ class Nest:
                 self.counters[axis] = counter
                 self._level(level + 1, width, None)
             for out, buffer, total in totals:
-                self._assign(total, self._combined(out, self._read(total), self._read(buffer)))
+                self._assign(total, self._combine(out, self._read(total), self._read(buffer)))
                 self._assign(buffer, self._zero(out, width))
         for out, buffer, total in totals:
-            self._assign(buffer, self._combined(out, self._read(total), self._read(buffer)))
+            self._assign(buffer, self._combine(out, self._read(total), self._read(buffer)))
 
     # Values
 
@@ -310,17 +310,17 @@ class Nest:
             dtype = out.root.var.type.dtype
             if width > 1 and stride == 0:
                 width, mask = 1, None
-            vectors.store(self.f, dtype, self._converted(out, width), out.base, at, stride, width, mask)
+            vectors.store(self.f, dtype, self._value_of(out, width), out.base, at, stride, width, mask)
         elif out.registers == len(self.order):
-            self._combine_into_memory(out, self._converted(out, width), width, mask)
+            self._combine_into_memory(out, self._value_of(out, width), width, mask)
         else:
-            value = self._converted(out, width)
+            value = self._value_of(out, width)
             if mask is not None:
                 value = vectors.select(self.f, mask, value, self._zero(out, width))
             buffer = self._accumulators[id(out), width]
-            self._assign(buffer, self._combined(out, self._read(buffer), value))
+            self._assign(buffer, self._combine(out, self._read(buffer), value))
 
-    def _converted(self, out: Output, width: int) -> Element:
+    def _value_of(self, out: Output, width: int) -> Element:
         return self.wide(out.node, width)
 
     def _zero(self, out: Output, width: int) -> Element:
@@ -348,17 +348,17 @@ class Nest:
         for r, part in zip(buffer, [value] if isinstance(value, Value) else value, strict=True):
             self.f.store(part, r)
 
-    def _combined(self, out: Output, a: Element, b: Element) -> Element:
+    def _combine(self, out: Output, a: Element, b: Element) -> Element:
         kind = ArrayType((), out.root.var.type.dtype)
         return write(self.f, BY_NAME[COMBINE[out.root.kind]], (kind, kind), kind, [a, b])
 
-    def _folded(self, out: Output, value: Element, width: int) -> Element:
+    def _fold(self, out: Output, value: Element, width: int) -> Element:
         """All lanes of an accumulator combined."""
         f = self.f
         while width > 1 and width % 2 == 0:
             half = width // 2
-            value = self._combined(
-                out, vectors.shuffled(f, value, range(half)), vectors.shuffled(f, value, range(half, width))
+            value = self._combine(
+                out, vectors.shuffle(f, value, range(half)), vectors.shuffle(f, value, range(half, width))
             )
             width = half
             if width == 1:
@@ -366,17 +366,17 @@ class Nest:
         if width > 1:
             total = vectors.lane(f, value, 0)
             for k in range(1, width):
-                total = self._combined(out, total, vectors.lane(f, value, k))
+                total = self._combine(out, total, vectors.lane(f, value, k))
             return total
         return vectors.lane(f, value, 0)
 
-    def _accumulated(self, out: Output, widths: list[int], fold: bool, width: int, mask: Value | None) -> None:
+    def _store_accumulator(self, out: Output, widths: list[int], fold: bool, width: int, mask: Value | None) -> None:
         """The loops that an accumulator runs over are done: put it where it belongs."""
         if fold:
             total: Element = None
             for w in reversed(widths):
-                part = self._folded(out, self._read(self._accumulators[id(out), w]), w)
-                total = part if total is None else self._combined(out, total, part)
+                part = self._fold(out, self._read(self._accumulators[id(out), w]), w)
+                total = part if total is None else self._combine(out, total, part)
             width, mask = 1, None
         else:
             total = self._read(self._accumulators[id(out), width])
@@ -393,6 +393,6 @@ class Nest:
             if mask is not None:
                 start = vectors.number(f, dtype, neutral(out.root.kind, dtype), width)
                 value = vectors.select(f, mask, value, start)
-            value, width, mask = self._folded(out, value, width), 1, None
+            value, width, mask = self._fold(out, value, width), 1, None
         old = vectors.load(f, dtype, out.base, at, stride, width, mask)
-        vectors.store(f, dtype, self._combined(out, old, value), out.base, at, stride, width, mask)
+        vectors.store(f, dtype, self._combine(out, old, value), out.base, at, stride, width, mask)

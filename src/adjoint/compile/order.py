@@ -100,7 +100,7 @@ def vector_width(graph: Graph, outputs: list[Output], vector: int | None) -> int
     return max(1, min(width, 32))
 
 
-def collapsed(graph: Graph, outputs: list[Output]) -> tuple[Graph, list[Output]]:
+def collapse_axes(graph: Graph, outputs: list[Output]) -> tuple[Graph, list[Output]]:
     """Neighboring axes made one where every read and write walks through both as through one."""
     if any(n.kind in ("gather", "choose") or n.mask for n in graph.nodes):
         return graph, outputs
@@ -120,7 +120,7 @@ def _joins(index: Index, axis: int, n: Any) -> bool:
 
 
 def _merge(graph: Graph, outputs: list[Output], axis: int, n: Any) -> None:
-    """Axis `axis` runs over both; axis + 1 becomes a single turn."""
+    """Axis `axis` runs over both; axis + 1 becomes a single iteration."""
 
     def moved(index: Index) -> Index:
         c = _coefficient(index, axis + 1)

@@ -221,7 +221,7 @@ class Plan:
                 break
             nest = self.steps[at]
             assert isinstance(nest, Fused)
-            joined = _joined(nest.domain, root.shape)
+            joined = _join_domains(nest.domain, root.shape)
             if joined is not None and len(nest.roots) < LARGEST_NEST:
                 nest.domain = joined
                 nest.roots.append(root)
@@ -320,7 +320,7 @@ class Plan:
         source = self.source()
         for step in self.steps:
             if isinstance(step, Fused):
-                step.graph = drawn(source, step, tuple((0, n) for n in step.domain))
+                step.graph = draw_graph(source, step, tuple((0, n) for n in step.domain))
 
     def reads(self, step: Fused | Single) -> list[Var]:
         """Variables whose memory a step reads."""
@@ -330,7 +330,7 @@ class Plan:
         return [n.var for n in step.graph.nodes if n.kind in ("load", "gather")]
 
 
-def drawn(source: Source, step: Fused, box: Any) -> Graph:
+def draw_graph(source: Source, step: Fused, box: Any) -> Graph:
     """The graph of a nest over a box: of the results that have elements there."""
     here = {r.var for r in step.roots if r.kind == "store"}
     graph = Graph(source, box, here)
@@ -341,11 +341,11 @@ def drawn(source: Source, step: Fused, box: Any) -> Graph:
             if n is not m and n != m and box[axis][0] < n < box[axis][1]:
                 graph.edges.add((axis, n))
         node = graph.node(root.value, identity(len(root.shape)))
-        graph.converted(node, root.var.type) if root.kind != "store" else node
+        graph.convert_node(node, root.var.type) if root.kind != "store" else node
     return graph
 
 
-def _joined(domain: tuple[Any, ...], shape: Sequence[Any]) -> tuple[Any, ...] | None:
+def _join_domains(domain: tuple[Any, ...], shape: Sequence[Any]) -> tuple[Any, ...] | None:
     """The domain of a nest that also covers a shape: equal, or a little longer along one axis."""
     if domain == tuple(shape):
         return domain

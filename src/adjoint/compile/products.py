@@ -60,7 +60,9 @@ def write_matmul(emitter: Emitter, op: MatMul, eq: Equation) -> None:
             return
         first = _matrix(emitter, a, left, stack, counters)
         second = _matrix(emitter, b, right, stack, counters)
-        pointer = _moved(emitter, target, out.type.dtype, [(c, _step(stack, j, m * n)) for j, c in enumerate(counters)])
+        pointer = _advance(
+            emitter, target, out.type.dtype, [(c, _step(stack, j, m * n)) for j, c in enumerate(counters)]
+        )
         product(emitter, out.type.dtype, first, second, Matrix(pointer, m, n, n, 1))
         while emitter.until_done:
             emitter.free(emitter.until_done.pop())
@@ -100,10 +102,10 @@ def _matrix(emitter: Emitter, x: Operand, parts: Any, stack: Sequence[Any], coun
     own, (rows, columns), (down, across) = parts
     lead = len(stack) - len(own)
     moves = [(counters[lead + j], x.strides[j]) for j, n in enumerate(own) if n != 1]
-    return Matrix(_moved(emitter, x.pointer, x.dtype, moves), rows, columns, down, across)
+    return Matrix(_advance(emitter, x.pointer, x.dtype, moves), rows, columns, down, across)
 
 
-def _moved(emitter: Emitter, pointer: Value, dtype: np.dtype[Any], moves: Sequence[tuple[Value, Any]]) -> Value:
+def _advance(emitter: Emitter, pointer: Value, dtype: np.dtype[Any], moves: Sequence[tuple[Value, Any]]) -> Value:
     f = emitter.f
     for counter, step in moves:
         pointer = f.element(pointer, f.mul(counter, emitter.number(step * dtype.itemsize)), "i8")

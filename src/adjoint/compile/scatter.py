@@ -88,7 +88,7 @@ def _each(
     def walk(axis: int, position: Value) -> None:
         if key[0] == "gather" and axis == len(np.broadcast_shapes(*[i.shape for i in indices])) and not lead:
             for i, size, s in zip(indices, out.shape, strides, strict=False):
-                position = f.add(position, f.mul(_checked(emitter, eq, i, counters, size), emitter.number(s)))
+                position = f.add(position, f.mul(_load_index(emitter, eq, i, counters, size), emitter.number(s)))
             lead.append(position)
             walk(axis, position)
             lead.clear()
@@ -110,7 +110,7 @@ def _each(
     walk(0, emitter.number(start))
 
 
-def _checked(emitter: Emitter, eq: Equation, index: Operand, counters: Sequence[Value], size: Any) -> Value:
+def _load_index(emitter: Emitter, eq: Equation, index: Operand, counters: Sequence[Value], size: Any) -> Value:
     """The value of an index array at the counters: wrapped when negative, refused when out of bounds."""
     f = emitter.f
     at = f.index(0)

@@ -75,9 +75,8 @@ class Reading:
         if not names and not op.is_control:
             return op
         fields: list[Any] = [type(op).__name__]
-        for field in dataclasses.fields(op):
-            value = getattr(op, field.name)
-            if field.name in names:
+        for name, value in op.static_parameters().items():
+            if name in names:
                 fields.append(self._sizes(value))
             elif isinstance(value, Program):
                 fields.append(self._program(value))
@@ -88,7 +87,7 @@ class Reading:
         return tuple(fields)
 
 
-def described(reading: Reading) -> str | None:
+def describe_reading(reading: Reading) -> str | None:
     """A program as text that another process would write too; None when it holds what has no name."""
     try:
         literals = [(type(v).__name__, float(v).hex() if isinstance(v, float) else repr(v)) for v in reading.literals]
@@ -108,8 +107,7 @@ def _text(part: Any, known: dict[Any, Any]) -> Any:
         return (type(part).__name__, repr(part))  # beside its class, so that no text looks like a number
     if isinstance(part, Op):
         if part not in known:
-            fields = dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
-            inside = tuple(_text(getattr(part, f.name), known) for f in fields)
+            inside = tuple(_text(value, known) for value in part.static_parameters().values())
             known[part] = (repr((type(part).__name__, str(part), inside)),)
         return known[part]
     raise TypeError(f"{type(part).__name__} has no name")
@@ -125,7 +123,7 @@ class Formulas:
         self.numbers: list[Any] = []  # int, or a polynomial
         for position, pair in enumerate(zip(first.numbers, second.numbers, strict=True)):
             if pair not in pairs:
-                pairs[pair] = self._explained(pair, bases, position)
+                pairs[pair] = self._explain(pair, bases, position)
             self.numbers.append(pairs[pair])
         self.literals = [
             not (a == b and type(a) is type(b) and np.signbit(float(a)) == np.signbit(float(b)))
@@ -133,7 +131,7 @@ class Formulas:
             for a, b in zip(first.literals, second.literals, strict=True)
         ]
 
-    def _explained(self, pair: tuple[int, int], bases: list[tuple[str, int, int]], position: int) -> Any:
+    def _explain(self, pair: tuple[int, int], bases: list[tuple[str, int, int]], position: int) -> Any:
         a, b = pair
         if a == b:
             return a
@@ -215,12 +213,11 @@ class Rewriting:
         if not names and not op.is_control:
             return op
         fields: dict[str, Any] = {}
-        for field in dataclasses.fields(op):
-            value = getattr(op, field.name)
-            if field.name in names:
-                fields[field.name] = self._sizes(value)
+        for name, value in op.static_parameters().items():
+            if name in names:
+                fields[name] = self._sizes(value)
             elif isinstance(value, Program):
-                fields[field.name] = self._program(value)
+                fields[name] = self._program(value)
             elif type(value) is tuple and value and isinstance(value[0], Program):
-                fields[field.name] = tuple(self._program(p) for p in value)
+                fields[name] = tuple(self._program(p) for p in value)
         return dataclasses.replace(op, **fields)  # type: ignore[type-var]

@@ -1,4 +1,4 @@
-"""Sizes that are known when a kernel runs: whole numbers with a formula beside them.
+"""Sizes that are known when a kernel runs: integers with a formula beside them.
 
 A `Sym` is an int, of the size for which code is being written, and a polynomial in the sizes of the arguments. Sums and
 products keep the polynomial. A comparison is answered from the int, and noted: the code holds for all sizes that answer
@@ -36,7 +36,7 @@ RELATIONS: dict[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 
 
-def collecting(facts: list[Fact]) -> Any:
+def collect(facts: list[Fact]) -> Any:
     """From now on, comparisons are noted in this list; `stop` ends it."""
     return _facts.set(facts)
 
@@ -85,7 +85,7 @@ class Sym(int):
     def named(name: str, value: int) -> Sym:
         return Sym(value, (((name,), 1),))
 
-    def _added(self, other: Any, sign: int, value: int) -> Any:
+    def _plus(self, other: Any, sign: int, value: int) -> Any:
         theirs = _polynomial(other)
         assert theirs is not None
         total = dict(self.polynomial)
@@ -96,7 +96,7 @@ class Sym(int):
     def __add__(self, other: Any) -> Any:
         if isinstance(other, float):
             return int(self) + other
-        return self._added(other, 1, int(self) + int(other)) if isinstance(other, int) else NotImplemented
+        return self._plus(other, 1, int(self) + int(other)) if isinstance(other, int) else NotImplemented
 
     __radd__ = __add__
 
@@ -106,7 +106,7 @@ class Sym(int):
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, float):
             return int(self) - other
-        return self._added(other, -1, int(self) - int(other)) if isinstance(other, int) else NotImplemented
+        return self._plus(other, -1, int(self) - int(other)) if isinstance(other, int) else NotImplemented
 
     def __rsub__(self, other: Any) -> Any:
         return (-self) + other
@@ -152,7 +152,7 @@ class Sym(int):
     def __hash__(self) -> int:
         return int.__hash__(self)
 
-    def _compared(self, other: Any, relation: str) -> Any:
+    def _compare(self, other: Any, relation: str) -> Any:
         if isinstance(other, float):
             return RELATIONS[relation](int(self), other)  # type: ignore[arg-type]
         if not isinstance(other, int):
@@ -166,22 +166,22 @@ class Sym(int):
         return answer
 
     def __lt__(self, other: Any) -> Any:
-        return self._compared(other, "lt")
+        return self._compare(other, "lt")
 
     def __le__(self, other: Any) -> Any:
-        return self._compared(other, "le")
+        return self._compare(other, "le")
 
     def __gt__(self, other: Any) -> Any:
-        return self._compared(other, "gt")
+        return self._compare(other, "gt")
 
     def __ge__(self, other: Any) -> Any:
-        return self._compared(other, "ge")
+        return self._compare(other, "ge")
 
     def __eq__(self, other: Any) -> Any:
-        return self._compared(other, "eq")
+        return self._compare(other, "eq")
 
     def __ne__(self, other: Any) -> Any:
-        return self._compared(other, "ne")
+        return self._compare(other, "ne")
 
     def __str__(self) -> str:
         raise SizeError("a size that is not known cannot be written into code as a number")

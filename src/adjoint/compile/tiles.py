@@ -223,13 +223,13 @@ def _dot_tile(
                 part = f.load(kind, buffers[p, q, 0])
                 for s in range(1, copies):
                     part = f.fadd(part, f.load(kind, buffers[p, q, s]))
-                total = _folded(f, part)
+                total = _fold(f, part)
                 totals[p, q] = f.fadd(totals[p, q], total) if (p, q) in totals else total
     for (p, q), total in totals.items():
         f.store(total, at(c, f.add(i, f.index(p)), f.add(j, f.index(q))), dtype.itemsize)
 
 
-def _folded(f: Any, value: Value) -> Value:
+def _fold(f: Any, value: Value) -> Value:
     """The sum of all lanes, by halves."""
     while value.width > 1 and value.width % 2 == 0:
         half = value.width // 2

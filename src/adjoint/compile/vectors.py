@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from adjoint.compile.elements import memory_type, register_type
+from adjoint.compile.elements import from_memory, memory_type, register_type, to_memory
 from adjoint.compile.ir import Function, Value, mangled, vector_of
 
 Element: TypeAlias = Any  # Value, or (real, imaginary)
@@ -41,21 +41,7 @@ def load(
             _numbers(f, kind, dtype.itemsize // 2, base, f.add(first, f.index(1)), 2 * stride, width, mask),
         )
     raw = _numbers(f, memory_type(dtype), dtype.itemsize, base, at, stride, width, mask)
-    return registered(f, dtype, raw)
-
-
-def registered(f: Function, dtype: np.dtype[Any], raw: Value) -> Value:
-    """A number as it is computed with, from what stands in memory."""
-    if dtype.kind == "b":
-        return f.icmp("ne", raw, f.same(raw, 0))
-    return f.cast("fpext", raw, "float") if dtype == np.float16 else raw
-
-
-def remembered(f: Function, dtype: np.dtype[Any], value: Value) -> Value:
-    """A number as it stands in memory."""
-    if dtype.kind == "b":
-        return f.cast("zext", value, "i8")
-    return f.cast("fptrunc", value, "half") if dtype == np.float16 else value
+    return from_memory(f, raw, dtype)
 
 
 def _numbers(
@@ -64,7 +50,7 @@ def _numbers(
     if width == 1:
         if mask is None:
             return f.load(kind, f.element(base, at, kind), align)
-        return _guarded(f, kind, align, f.element(base, at, kind), mask)
+        return _load_guarded(f, kind, align, f.element(base, at, kind), mask)
     wide = vector_of(kind, width)
     if stride == 1:
         pointer = f.element(base, at, kind)
@@ -90,7 +76,7 @@ def _numbers(
     )  # fmt: skip
 
 
-def _guarded(f: Function, kind: str, align: int, pointer: Value, mask: Value) -> Value:
+def _load_guarded(f: Function, kind: str, align: int, pointer: Value, mask: Value) -> Value:
     """A load that happens only where the mask holds; zero elsewhere."""
     spare = f.allocate(kind, align=8)
     f.store(f.constant(kind, 0), spare)
@@ -129,7 +115,7 @@ def store(
         _put(f, kind, dtype.itemsize // 2, real, base, first, 2 * stride, width, mask)
         _put(f, kind, dtype.itemsize // 2, imag, base, f.add(first, f.index(1)), 2 * stride, width, mask)
         return
-    raw = remembered(f, dtype, value)
+    raw = to_memory(f, value, dtype)
     _put(f, memory_type(dtype), dtype.itemsize, raw, base, at, stride, width, mask)
 
 
@@ -181,7 +167,7 @@ def lane(f: Function, value: Element, index: int) -> Element:
     return tuple(f.lane(part, index) for part in value)
 
 
-def shuffled(f: Function, value: Element, order: Any) -> Element:
+def shuffle(f: Function, value: Element, order: Any) -> Element:
     if isinstance(value, Value):
         return f.shuffle(value, None, order)
     return tuple(f.shuffle(part, None, order) for part in value)
@@ -197,7 +183,7 @@ def number(f: Function, dtype: np.dtype[Any], value: Any, width: int) -> Element
 
 
 def load_at(f: Function, dtype: np.dtype[Any], base: Value, positions: Value, mask: Value | None) -> Element:
-    """Elements at places given lane by lane."""
+    """Elements at positions that differ lane by lane."""
     width = positions.width
     if width == 1:
         return load(f, dtype, base, positions, 1, 1, mask)
@@ -205,11 +191,11 @@ def load_at(f: Function, dtype: np.dtype[Any], base: Value, positions: Value, ma
         kind = component(dtype)
         doubled = f.binary("mul", positions, f.same(positions, 2))
         odd = f.binary("add", doubled, f.same(positions, 1))
-        return tuple(_gathered(f, kind, dtype.itemsize // 2, base, p, mask) for p in (doubled, odd))
-    return registered(f, dtype, _gathered(f, memory_type(dtype), dtype.itemsize, base, positions, mask))
+        return tuple(_gather(f, kind, dtype.itemsize // 2, base, p, mask) for p in (doubled, odd))
+    return from_memory(f, _gather(f, memory_type(dtype), dtype.itemsize, base, positions, mask), dtype)
 
 
-def _gathered(f: Function, kind: str, align: int, base: Value, positions: Value, mask: Value | None) -> Value:
+def _gather(f: Function, kind: str, align: int, base: Value, positions: Value, mask: Value | None) -> Value:
     width = positions.width
     pointers = f._new(  # pyright: ignore[reportPrivateUsage]
         vector_of("ptr", width), f"getelementptr {kind}, ptr {base.text}, {positions.type} {positions.text}"

@@ -20,10 +20,10 @@ class Index(NamedTuple):
     offset: Any
     terms: tuple[tuple[int, Any], ...] = ()  # (loop axis, coefficient), by axis
 
-    def scaled(self, factor: Any) -> Index:
+    def scale(self, factor: Any) -> Index:
         return Index(self.offset * factor, tuple((axis, c * factor) for axis, c in self.terms))
 
-    def moved(self, distance: Any) -> Index:
+    def shift(self, distance: Any) -> Index:
         return Index(self.offset + distance, self.terms)
 
     def plus(self, other: Index) -> Index:
@@ -57,10 +57,10 @@ def strides_of(shape: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def linear(index: Map, strides: Sequence[Any]) -> Index:
-    """The place in memory, in elements from the start."""
+    """The position in memory, in elements from the start."""
     total = ZERO
     for i, stride in zip(index, strides, strict=True):
-        total = total.plus(i.scaled(stride))
+        total = total.plus(i.scale(stride))
     return total
 
 
@@ -144,8 +144,7 @@ def through(op: Any, index: Map, shape: Sequence[Any], out_shape: Sequence[Any])
 
 def _through_slice(op: Slice, index: Map, shape: Sequence[Any], out_shape: Sequence[Any]) -> Map:
     return tuple(
-        Index(w.start) if w.axis is None else index[w.axis].scaled(w.step).moved(w.start)
-        for w in walks(op.items, shape)
+        Index(w.start) if w.axis is None else index[w.axis].scale(w.step).shift(w.start) for w in walks(op.items, shape)
     )
 
 
@@ -182,7 +181,7 @@ def _restride_broadcast(
 def _restride_reshape(
     op: Reshape, strides: Strides, shape: Sequence[Any], out_shape: Sequence[Any]
 ) -> tuple[Any, Strides] | None:
-    steps = restrided(shape, strides, out_shape)
+    steps = restride_contiguous(shape, strides, out_shape)
     return None if steps is None else (0, steps)
 
 
@@ -199,13 +198,15 @@ def _through_reshape(op: Reshape, index: Map, shape: Sequence[Any], out_shape: S
                 return None
             out_axis, m = outer[at]
             at += 1
-            total = total.scaled(m).plus(index[out_axis])
+            total = total.scale(m).plus(index[out_axis])
             size = size * m
         maps[axis] = total
     return tuple(maps) if at == len(outer) else None
 
 
-def restrided(shape: Sequence[Any], strides: Sequence[Any], out_shape: Sequence[Any]) -> tuple[Any, ...] | None:
+def restride_contiguous(
+    shape: Sequence[Any], strides: Sequence[Any], out_shape: Sequence[Any]
+) -> tuple[Any, ...] | None:
     """The strides of a reshape of stored elements, when no element has to move; None otherwise."""
     inner = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
     out_strides: list[Any] = [0] * len(out_shape)

@@ -16,7 +16,7 @@ from adjoint.base.config import config
 from adjoint.base.source import Location
 from adjoint.compile import cache
 from adjoint.compile.lower import all_constants
-from adjoint.compile.size_generic import Reading, described
+from adjoint.compile.size_generic import Reading, describe_reading
 from adjoint.jit.executable import COMPILED, Executable
 from adjoint.program.program import Program
 from adjoint.program.subprograms import all_equations
@@ -69,7 +69,7 @@ def _key(program: Program) -> str | None:
     if _size(program) > LARGEST:
         return None
     try:
-        text = described(Reading(program))
+        text = describe_reading(Reading(program))
     except TypeError:  # something that cannot be compared
         return None
     if text is None:

@@ -201,6 +201,12 @@ class Op(ABC):
         """The index of the elements that it writes to."""
         raise self._unstated("subscript")
 
+    def static_parameters(self) -> dict[str, Any]:
+        """Its fields, by name."""
+        return (
+            {f.name: getattr(self, f.name) for f in dataclasses.fields(self)} if dataclasses.is_dataclass(self) else {}
+        )
+
     def _unstated(self, rule: str) -> TypeError:
         return TypeError(f"primitive {self.title} does not state the rule {rule}")
 
@@ -208,11 +214,7 @@ class Op(ABC):
         return bind(self, *xs)
 
     def __str__(self) -> str:
-        fields = (
-            [f"{f.name}={getattr(self, f.name)}" for f in dataclasses.fields(self)]
-            if dataclasses.is_dataclass(self)
-            else []
-        )
+        fields = [f"{name}={value}" for name, value in self.static_parameters().items()]
         return self.title + (f"[{', '.join(fields)}]" if fields else "")
 
 

@@ -17,16 +17,15 @@ def map_programs(op: O, change: Callable[[Program], Program]) -> O:
     if "programs" not in op.stated:
         return op
     changes: dict[str, Any] = {}
-    for field in dataclasses.fields(op):  # type: ignore[arg-type]
-        value: Any = getattr(op, field.name)
+    for name, value in op.static_parameters().items():
         if isinstance(value, Program):
             new: Any = change(value)
             if new is not value:
-                changes[field.name] = new
+                changes[name] = new
         elif isinstance(value, tuple) and value and isinstance(value[0], Program):
             new = tuple(map(change, value))  # type: ignore[arg-type]
             if any(a is not b for a, b in zip(new, value, strict=True)):  # type: ignore[arg-type]
-                changes[field.name] = new
+                changes[name] = new
     return dataclasses.replace(op, **changes) if changes else op  # type: ignore[type-var]
 
 

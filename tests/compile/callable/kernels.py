@@ -30,7 +30,7 @@ FLOAT = np.dtype(np.float64)
 
 @cache
 def loaded(text: str) -> machine.Loaded:
-    return machine.Loaded(machine.compiled_object(text))
+    return machine.Loaded(machine.compile_object(text))
 
 
 def kernel(body: str, outside: str = "") -> int:

@@ -1,6 +1,6 @@
 """The tables that the machine code of a call reads: words of 64 bits, by name.
 
-Machine code and Python agree on these names; a field's place is its position in the list. Everything that differs
+Machine code and Python agree on these names; a field is found by its position in the list. Everything that differs
 between versions of CPython and NumPy (where an object keeps its class, an array its data) is found by looking at an
 object whose content is known, and not assumed.
 """
@@ -33,7 +33,7 @@ STEP = (
     "ndim",
     "shape",  # address of the lengths of the axes
     "slot",  # number of the pointer in the kernel's table
-    "scratch",  # where in the frame a whole number is written
+    "scratch",  # where in the frame an integer is written
     "hold",  # whether the call must keep the object alive
 )
 
@@ -175,7 +175,7 @@ C_CONTIGUOUS, ALIGNED = 0x1, 0x100
 
 @cache
 def facts() -> Facts:
-    """The layout of this process's objects, each place checked."""
+    """The layout of this process's objects, each offset checked."""
     _expect(ctypes.sizeof(ctypes.c_void_p) == WORD, "a pointer of 64 bits")
     head = object.__basicsize__
     layout = Facts(head, head - 8, head, head + 8, head + 16, head + 40, head + 48, head + 8 + 2, head + 8 + 4, _code())

@@ -124,7 +124,7 @@ def _nodes(listed: Sequence[Node]) -> list[Node]:
     return nodes
 
 
-def matched(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> Matched:
+def match_call(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> Matched:
     """The inputs of a kernel, or Other."""
     _need(len(args) == len(s.positional) and kwargs.keys() == s.keywords.keys())
     match = Matched()
@@ -154,7 +154,7 @@ def matched(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> M
 
 def run(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[int, Any]:
     """(0, result), or (status, None); raises Other when the call is not for this specialization."""
-    match = matched(s, args, kwargs)
+    match = match_call(s, args, kwargs)
     outputs = [np.empty(o.shape, o.dtype) for o in s.outputs]
     inputs = [address(match.data[i]) if i in match.data else 0 for i in range(s.inputs)]
     pointers = [*inputs, *map(address, outputs), *[c if isinstance(c, int) else address(c) for c in s.constants]]
@@ -166,10 +166,10 @@ def run(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple
     table = (ctypes.c_void_p * len(pointers))(*pointers)
     prototype = ctypes.CFUNCTYPE if s.heavy else ctypes.PYFUNCTYPE  # the first lets other threads run
     status = prototype(ctypes.c_int64, ctypes.c_void_p)(s.kernel)(ctypes.addressof(table))
-    return (status, None) if status else (0, built(s.result, s.outputs, outputs, match))
+    return (status, None) if status else (0, build_result(s.result, s.outputs, outputs, match))
 
 
-def built(result: Build, types: Sequence[OutputType], outputs: list[Any], match: Matched) -> Any:
+def build_result(result: Build, types: Sequence[OutputType], outputs: list[Any], match: Matched) -> Any:
     """The result of a call."""
     finished = [x[()] if kind.is_scalar else x for kind, x in zip(types, outputs, strict=True)]
 

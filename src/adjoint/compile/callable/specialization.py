@@ -64,7 +64,7 @@ class ArrayLeaf:
 @final
 @dataclass(frozen=True)
 class NumberLeaf:
-    """A number of exactly this class: float, int (of 64 bits), bool, complex, or a class of NumPy's scalars."""
+    """A number of exactly this class: float, int (of 64 bits), bool, complex, or a class of NumPy scalars."""
 
     slot: int | None
     type: type

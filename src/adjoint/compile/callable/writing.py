@@ -51,7 +51,7 @@ CPYTHON: dict[str, tuple[str, tuple[str, ...]]] = {
     "PyUnicode_Compare": ("i32", ("ptr", "ptr")),
 }
 
-# NumPy's, by their place in its table of functions, which never changes within a major version.
+# NumPy's, by their index in its table of functions, which never changes within a major version.
 NUMPY: dict[str, tuple[int, str, tuple[str, ...]]] = {
     "adjoint_numpy_scalar": (60, "ptr", ("ptr", "ptr", "ptr")),
     "adjoint_numpy_array": (94, "ptr", ("ptr", "ptr", "i32", "ptr", "ptr", "ptr", "i32", "ptr")),
@@ -74,7 +74,7 @@ def symbols() -> dict[str, int]:
 
 
 def outer(f: Function, name: str, *args: Value) -> Value:
-    """Call a function of CPython's or NumPy's."""
+    """Call a function of CPython or NumPy."""
     returns, params = CPYTHON[name] if name in CPYTHON else NUMPY[name][1:]
     assert [a.type for a in args] == list(params), (name, args)
     return f.call(name, returns, *args, declared=True, attributes="nounwind")

@@ -69,10 +69,10 @@ def integer_to_integer(f: Function, x: Value, source: Dtype, target: Dtype) -> V
 def integer_to_float(f: Function, x: Value, source: Dtype, target: Dtype) -> Value:
     """The nearest float; float16 by way of float."""
     y = f.cast("sitofp" if source.kind == "i" else "uitofp", x, register_type(target))
-    return half_rounded(f, y) if target.itemsize == 2 else y
+    return round_to_half(f, y) if target.itemsize == 2 else y
 
 
-def half_rounded(f: Function, x: Value) -> Value:
+def round_to_half(f: Function, x: Value) -> Value:
     """A float rounded to half, in a float."""
     return f.cast("fpext", f.cast("fptrunc", x, "half"), "float")
 
@@ -80,7 +80,7 @@ def half_rounded(f: Function, x: Value) -> Value:
 def float_to_float(f: Function, x: Value, source: Dtype, target: Dtype) -> Value:
     """The nearest float of the other size."""
     if target.itemsize == 2:
-        return half_rounded(f, x if x.scalar == "float" else _rounded_to_odd(f, x))
+        return round_to_half(f, x if x.scalar == "float" else _rounded_to_odd(f, x))
     to = register_type(target)
     return f.cast("fpext" if BITS[to] > BITS[x.scalar] else "fptrunc", x, to)
 

@@ -30,17 +30,17 @@ for _name, _predicates in PREDICATES.items():
     _comparison(_name, *_predicates)
 
 
-def compared_mixed(f: Function, name: str, x: Value, y: Value, signed_first: bool) -> Value:
+def compare_mixed(f: Function, name: str, x: Value, y: Value, signed_first: bool) -> Value:
     """Compare an int64 with an uint64 by value: a negative number is less than every unsigned one."""
     signed = x if signed_first else y
     negative = f.icmp("slt", signed, f.same(signed, 0))
     plain = f.icmp(PREDICATES[name][2], x, y)
-    if compared_outside(name, signed_first):
+    if compare_outside(name, signed_first):
         return f.binary("or", plain, negative)
     return f.binary("and", plain, negated(f, negative))
 
 
-def compared_outside(name: str, above: bool) -> bool:
+def compare_outside(name: str, above: bool) -> bool:
     """x ∘ n for a number n that is greater (or less) than every number of the dtype of x."""
     return name == "not_equal" or name in (("less", "less_equal") if above else ("greater", "greater_equal"))
 

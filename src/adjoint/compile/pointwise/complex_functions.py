@@ -26,7 +26,7 @@ def is_infinite(x: Lanes) -> Lanes:
 
 
 def last_exponential(x: Lanes) -> float:
-    """A whole number whose exponential is within the range of floats, but not far."""
+    """An integer whose exponential is within the range of floats, but not far."""
     return 709.0 if x.format.scalar == "double" else 88.0
 
 
@@ -229,7 +229,7 @@ def power(z: Complex, w: Complex) -> Complex:
 
 
 def known_power(z: Complex, n: int) -> Complex:
-    """zⁿ for a whole number n, |n| < 100, by products."""
+    """zⁿ for an integer n, |n| < 100, by products."""
     one = Complex(z.re.of(1.0), z.re.of(0.0))
     if n == 0:
         return one

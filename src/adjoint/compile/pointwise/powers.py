@@ -1,6 +1,6 @@
 """Powers with an exponent that is known when the code is written.
 
-A whole exponent of small size is a chain of products (an error of at most (|n| - 1)/2 units in the last place), ±½ is a
+A small integer exponent is a chain of products (an error of at most (|n| - 1)/2 units in the last place), ±½ is a
 square root. Infinities, zeros and NaN come out as from NumPy, for which x^½ is `sqrt` and x^-½ is not.
 """
 

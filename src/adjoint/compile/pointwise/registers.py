@@ -68,7 +68,7 @@ def width_of(element: Element) -> int:
     return first_part(element).width
 
 
-def widened(f: Function, element: Element, width: int) -> Element:
+def widen(f: Function, element: Element, width: int) -> Element:
     """The element in every lane, if it is a scalar."""
     if isinstance(element, Value):
         return f.spread(element, width)
@@ -94,14 +94,14 @@ def number_of(dtype: Dtype, number: Any) -> Any:
 
 
 def fits(dtype: Dtype, number: Any) -> bool:
-    """Whether a Python integer has a place in an integer dtype; other numbers always do."""
+    """Whether a Python integer fits an integer dtype; other numbers always do."""
     if type(number) is not int or dtype.kind not in "iu":
         return True
     limits = np.iinfo(dtype)
     return int(limits.min) <= number <= int(limits.max)
 
 
-def rounded(f: Function, element: Element, dtype: Dtype) -> Element:
+def round_result(f: Function, element: Element, dtype: Dtype) -> Element:
     """The result of an operation in a dtype: a float16 was computed as float and is rounded to half."""
     if dtype.kind != "f" or dtype.itemsize != 2 or not isinstance(element, Value):
         return element

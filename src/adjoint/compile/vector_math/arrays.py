@@ -39,7 +39,7 @@ class ArrayFunction:
     def __init__(self, write: Writer, arity: int, dtype: str, width: int) -> None:
         self.dtype, self.width, self.arity = np.dtype(dtype), width, arity
         self.text = loop_text(write, arity, KINDS[dtype], width)
-        self._loaded = machine.Loaded(machine.compiled_object(self.text))
+        self._loaded = machine.Loaded(machine.compile_object(self.text))
         kinds = [ctypes.c_void_p] * (arity + 1) + [ctypes.c_int64]
         self.run = ctypes.CFUNCTYPE(None, *kinds)(self._loaded.address("run"))
 

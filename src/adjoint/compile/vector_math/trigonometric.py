@@ -2,7 +2,7 @@
 
 x = n π/2 + r, |r| <= π/4: n by rounding x · 2/π, r by taking n π/2 away in three parts, with fma. r1 = x - n P1 is
 exact, for P1 is π/2 rounded: x, n P1 and their difference are multiples of one small power of two. Then sin x and cos x
-are ± sin r or ± cos r by n mod 4. The three parts suffice up to LIMIT; beyond, a lane takes the way of huge.py.
+are ± sin r or ± cos r by n mod 4. The three parts suffice up to LIMIT; beyond, a lane goes through huge.py.
 """
 
 from __future__ import annotations
