@@ -82,8 +82,8 @@ def broken_rule(patch, op, mode):
 
 def break_method(patch, kind, mode):
     """Make push, or what reverse mode calls, wrong by one percent."""
-    pulls = [name for name in ("pull_into", "read", "pull") if hasattr(kind, name)]
-    name = "push" if mode == "forward" else pulls[0]
+    backward = "pull_into" if "pull_into" in kind.stated else "read" if hasattr(kind, "read") else "pull"
+    name = "push" if mode == "forward" else backward
     original = getattr(kind, name)
     if name == "pull_into":
         patch.setattr(kind, name, lambda self, buffer, ct, xs: original(self, buffer, scaled(ct), xs))

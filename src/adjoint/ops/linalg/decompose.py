@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.calculus import Flat, Implicit, arithmetic_flops, total
+from adjoint.ops.elementwise.pointwise import masked_multiply
 from adjoint.ops.linalg.degenerate_blocks import ROUNDING
 from adjoint.ops.linalg.flops import cubic, tall
 from adjoint.ops.linalg.matrices import (
@@ -51,17 +52,17 @@ def right_divide_adjoint(x: Value, r: Value) -> Value:
 
 
 def regular(r: Value, y: Value) -> tuple[Value, Value]:
-    """(R, 1) for upper triangular R that y will be divided by; for a singular one (1, NaN), or (1, 1) if y is zero.
+    """(R, 0) for upper triangular R that y will be divided by; for a singular one (1, NaN), or (1, 0) if y is zero.
 
-    So of a stack one matrix without a derivative gets NaN, and the others have theirs. A diagonal element within
-    rounding of its column counts as zero.
+    The second is to be added to y R⁻¹. So of a stack one matrix without a derivative gets NaN, and the others have
+    theirs. A diagonal element within rounding of its column counts as zero. Both are linear in y.
     """
     n = r.shape[-1]
     size, column = np.abs(diagonal(r)), np.max(np.abs(r), axis=-2, initial=0)
     lost = np.any(size <= column * (ROUNDING * n * np.finfo(size.dtype).eps), axis=-1, keepdims=True)[..., None]
-    moves = np.any(np.not_equal(y, 0), axis=(-2, -1), keepdims=True)
-    one = np.where(np.logical_and(lost, moves), size.dtype.type(np.nan), size.dtype.type(1))
-    return np.where(lost, np.eye(n, dtype=r.dtype), r), one
+    absent = np.where(lost, size.dtype.type(np.nan), size.dtype.type(0))
+    poison = np.sum(masked_multiply(y, absent), axis=(-2, -1), keepdims=True)
+    return np.where(lost, np.eye(n, dtype=r.dtype), r), poison
 
 
 @primitive
@@ -138,8 +139,8 @@ class QR(Stacked, Implicit):
         k, complete = min(m, n), self.full and m > n
         q, r = (all_q[..., :k], all_r[..., :k, :]) if complete else (all_q, all_r)
         qh, first = adjoint_matrix(q), r if k == n else r[..., :k]
-        first, one = regular(first, da)
-        x = right_divide(da if k == n else da[..., :k], first) * one
+        first, poison = regular(first, da)
+        x = right_divide(da if k == n else da[..., :k], first) + poison
         c = np.matmul(qh, x)
         t = self.triangle(c)
         dq, dr = x - np.matmul(q, t), np.matmul(t, first)
@@ -169,8 +170,8 @@ class QR(Stacked, Implicit):
         if k < n and r_bar is not None:
             c_bar = c_bar - np.matmul(r_bar[..., k:], adjoint_matrix(r[..., k:]))
         right = total(q_bar, np.matmul(q, c_bar))
-        first, one = regular(first, right)
-        a_bar = right_divide_adjoint(right, first) * one
+        first, poison = regular(first, right)
+        a_bar = right_divide_adjoint(right, first) + poison
         if k < n:
             rest = np.matmul(q, r_bar[..., k:]) if r_bar is not None else np.zeros((*q.shape[:-1], n - k), a_bar.dtype)
             a_bar = np.concatenate([a_bar, rest], axis=-1)
@@ -222,8 +223,8 @@ class RowFactors(Stacked, Implicit):
         k = min(m, n)
         square = packed[..., :k, :k]
         d = np.take_along_axis(dxs[0], np.expand_dims(order, -1), axis=-2)
-        divisor, one = regular(upper(square), d)
-        x = right_divide(_unit_lower(square, d[..., :k, :k]), divisor) * one
+        divisor, poison = regular(upper(square), d)
+        x = right_divide(_unit_lower(square, d[..., :k, :k]), divisor) + poison
         low, up = strict_lower(x), upper(x)
         # L̇ below the diagonal and U̇ above it do not meet: their sum is the tangent of the packed matrix
         out = strict_lower(np.matmul(unit(square), low)) + np.matmul(up, upper(square))
@@ -246,8 +247,8 @@ class RowFactors(Stacked, Implicit):
             up = up - np.matmul(adjoint_matrix(packed[..., k:, :]), bar[..., k:, :])
         elif m < n:
             low = low - np.matmul(bar[..., k:], adjoint_matrix(packed[..., k:]))
-        divisor, one = regular(upper(square), bar)
-        d = _unit_upper(adjoint_matrix(square), right_divide_adjoint(strict_lower(low) + upper(up), divisor) * one)
+        divisor, poison = regular(upper(square), bar)
+        d = _unit_upper(adjoint_matrix(square), right_divide_adjoint(strict_lower(low) + upper(up), divisor) + poison)
         if m > n:
             d = np.concatenate([d, right_divide_adjoint(bar[..., k:, :], divisor)], axis=-2)
         elif m < n:
