@@ -19,8 +19,9 @@ import numpy as np
 from adjoint.api.gradients import jvp
 from adjoint.api.tracing import trace
 from adjoint.audit.distances import non_smooth
-from adjoint.ops.control.base import Cond, Control
+from adjoint.ops.control.base import Control
 from adjoint.ops.control.call import Call
+from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.program.program import Equation, Program, Var
 

@@ -18,7 +18,7 @@ from adjoint.compile.products import wants_packing
 from adjoint.compile.symbolic_sizes import plain
 from adjoint.compile.views import identity, linear, strides_of
 from adjoint.ops.arrays.index import ScatterSet
-from adjoint.ops.control.base import Cond
+from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While

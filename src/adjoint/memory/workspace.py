@@ -12,8 +12,9 @@ from adjoint.memory.sizes import EQUATION, WRITING
 from adjoint.ops.checkpointing.reverse import CheckpointedReverse
 from adjoint.ops.checkpointing.scan import CheckpointedScan, CheckpointedWhile
 from adjoint.ops.checkpointing.schedule import OnlineCheckpoints
-from adjoint.ops.control.base import Cond, Control
+from adjoint.ops.control.base import Control
 from adjoint.ops.control.call import Call
+from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.counted_loop import CountedLoop
 from adjoint.ops.control.while_loop import While
 from adjoint.program.op import Op

@@ -16,7 +16,7 @@ from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.index import ScatterSet, ScatterSum
 from adjoint.ops.arrays.rearrange import Concatenate, Convert, Pad
 from adjoint.ops.arrays.reduce import Reduction
-from adjoint.ops.control.base import Cond
+from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.elementwise.pointwise import Pointwise
 from adjoint.ops.elementwise.select import Select

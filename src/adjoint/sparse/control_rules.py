@@ -21,8 +21,8 @@ import numpy as np
 
 from adjoint.base.errors import AdjointError
 from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum
-from adjoint.ops.control.base import Cond
 from adjoint.ops.control.call import Call
+from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While

@@ -16,7 +16,7 @@ from adjoint.api.control_flow.bodies import Body, check_functions, flattened, ty
 from adjoint.base.errors import DtypeError, ShapeError, TreeError
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import user_facing
-from adjoint.ops.control.base import Cond
+from adjoint.ops.control.cond import Cond
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.trace import Tracer

@@ -10,8 +10,8 @@ import numpy as np
 from adjoint.base.source import Location, line, short
 from adjoint.ops.arrays.index import Slice
 from adjoint.ops.arrays.rearrange import Concatenate, Reshape, Transpose
-from adjoint.ops.control.base import Cond
 from adjoint.ops.control.call import Call
+from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While

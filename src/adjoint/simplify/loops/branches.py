@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from adjoint.ops.control.base import Cond, rearranged
+from adjoint.ops.control.base import rearranged
+from adjoint.ops.control.cond import Cond
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import Value
 from adjoint.simplify.loops.parts import Renaming, literal_of, resolved, substitute

@@ -10,7 +10,8 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from adjoint.ops.control.base import Cond, rearranged
+from adjoint.ops.control.base import rearranged
+from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.program.op import Op
