@@ -20,12 +20,12 @@ from adjoint.base.source import by_name, user_facing
 from adjoint.ops.checkpointing.chain import Reversible
 from adjoint.ops.checkpointing.invert_program import inverted
 from adjoint.program.program import Program, Var
-from adjoint.program.record import RecordTracer, record_program
+from adjoint.program.record import Record, RecordTracer
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
-from adjoint.transform.drivers import checked_leaf
 from adjoint.transform.generators import GeneratorArguments
+from adjoint.transform.record_function import RecordedFunction, record_function
 
 Function = Callable[..., tree.Tree]
 
@@ -151,20 +151,15 @@ class _Layer:
         kinds = [v.type if isinstance(v, RecordTracer) else type_of(v) for v in values]
         n = len(values)
 
-        def recorded(f: Function, structure: Any, types: list[ArrayType]) -> tuple[Program, list[Tracer], Any]:
-            structures: list[Any] = []
+        def record_layer(f: Function, structure: Any, types: list[ArrayType]) -> RecordedFunction:
+            def bind(flat: Sequence[Value]) -> tuple[Function, Sequence[Any], dict[str, Any]]:
+                return f, (tree.unflatten(structure, flat[n:]), *tree.unflatten(own_structure, flat[:n])), {}
 
-            def flat(*flat_values: Value) -> list[Value]:
-                out, out_structure = tree.flatten(
-                    f(tree.unflatten(structure, flat_values[n:]), *tree.unflatten(own_structure, flat_values[:n]))
-                )
-                structures.append(out_structure)
-                return [checked_leaf(leaf) for leaf in out]
+            record = Record(purpose="a reversible layer")
+            return record_function(f, bind, record, [record.input(t) for t in (*kinds, *types)], may_draw=True)
 
-            program, captured = record_program(flat, [*kinds, *types], purpose="a reversible layer")
-            return program, captured, structures[0]
-
-        program, captured, self.result = recorded(function, structure, types)
+        recorded = record_layer(function, structure, types)
+        program, captured, self.result = recorded.program, recorded.captured, recorded.structure
         state = len(types)
         if inverse is None:
             self.program = _arranged(program, n, state, len(captured), 0, True)
@@ -173,8 +168,9 @@ class _Layer:
             self.parameters: list[Value] = [*values, *captured]
             return
         outputs = [ArrayType(t.shape, t.dtype) for t in program.output_types]
-        undone, closed, back = recorded(inverse, self.result, outputs)
-        if back != structure or [(t.shape, t.dtype) for t in undone.output_types] != [
+        undoing = record_layer(inverse, self.result, outputs)
+        undone, closed = undoing.program, undoing.captured
+        if undoing.structure != structure or [(t.shape, t.dtype) for t in undone.output_types] != [
             (t.shape, t.dtype) for t in types
         ]:
             raise ShapeError(

@@ -19,12 +19,13 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.program.journal import Journal, journal
 from adjoint.program.program import Program
-from adjoint.program.record import record_program
+from adjoint.program.record import Record
 from adjoint.program.trace import Tracer, concrete
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, plain_value, select
-from adjoint.transform.drivers import checked_leaf, gradient
+from adjoint.transform.drivers import gradient
 from adjoint.transform.generators import GeneratorArguments
+from adjoint.transform.record_function import bind_leaves, record_function
 
 MARK = np.dtype("V5")  # no array of numbers has it
 IN_PARTS = "make the real and the imaginary part two arguments: lambda x, y: f(x + 1j * y), argnums=(0, 1)"
@@ -89,18 +90,8 @@ def recorded(
     given: list[Value] = [
         chosen.values[leaves[i].shape[0]] if _is_mark(leaves[i]) else plain_value(leaves[i], name) for i in moving
     ]
-    generators = GeneratorArguments(name, (args, kwargs))
+    GeneratorArguments(name, (args, kwargs))  # refuses one that is given twice
     body = _differentiated(function, argnums, order, has_aux, holomorphic, name)
-
-    def run(*flat: Value) -> list[Value]:
-        full = list(leaves)
-        for i, x in zip(moving, flat, strict=True):
-            full[i] = x
-        positional, named = tree.unflatten(structure, full)
-        generators.copies((positional, named))
-        result = body(*positional, **named)
-        return [checked_leaf(leaf) for leaf in tree.leaves(result)]
-
     types = [ArrayType(tuple(t.shape), t.dtype) for t in map(type_of, given)]
     values = [concrete(v) for v in given] if with_values else None
     if any(
@@ -111,15 +102,19 @@ def recorded(
             f"{name} looks at the values of its arguments here, and inside jit and vmap they are not at hand. Call it "
             "outside, or ask for the pattern of all values (local=False, and no Python branches on values)."
         )
+    record = Record(concrete=with_values, purpose=name, runs_again=False)
+    inputs = [record.input(t, v) for t, v in zip(types, values or [None] * len(types), strict=True)]
     changes = Journal()
     with journal(changes):
         try:
-            program, captured = record_program(run, types, values=values, purpose=name)
+            result = record_function(
+                function, bind_leaves(body, leaves, structure, moving), record, inputs, may_draw=True
+            )
         finally:
             changes.rewind(given_up=True)
-    extra = [concrete(x) for x in captured] if with_values else []
-    selected = (*[_is_mark(leaves[i]) for i in moving], *[False] * len(captured))
-    return Recorded(program, selected, None if values is None else (*values, *extra))
+    extra = [concrete(x) for x in result.captured] if with_values else []
+    selected = (*[_is_mark(leaves[i]) for i in moving], *[False] * len(result.captured))
+    return Recorded(result.program, selected, None if values is None else (*values, *extra))
 
 
 def _differentiated(

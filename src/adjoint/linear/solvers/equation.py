@@ -19,11 +19,12 @@ from adjoint.linear.solvers.solution import Solution
 from adjoint.ops.effects import silent
 from adjoint.ops.linalg.linear_solve import LinearSolve, remember_function
 from adjoint.program.program import Program, Var, interpret
-from adjoint.program.record import record_program
+from adjoint.program.record import Record, record_program
 from adjoint.program.trace import live_trace
 from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.transform.record_function import record_function
 
-__all__ = ["HISTORY", "NUMBER", "REMEMBERED", "Method", "Programs", "is_plain", "parted", "recorded", "reported",
+__all__ = ["HISTORY", "NUMBER", "REMEMBERED", "Method", "Programs", "is_plain", "parted", "record_operator", "reported",
            "solution", "solved", "tolerances", "written"]  # fmt: skip
 
 NUMBER = ArrayType((), np.dtype(float))
@@ -50,8 +51,8 @@ def solved(
             outcome = method(A.flat, None if M is None else M.flat, A.range.ravel(b), A.domain.ravel(x0), limits)
             ended(limits)
         return solution(title, A.domain.unravel(outcome.x), outcome[1:])
-    matrix, theta = recorded(A, adjoint=not symmetric)
-    inverse, own = (None, []) if M is None else recorded(M, adjoint=not symmetric)
+    matrix, theta = record_operator(A, adjoint=not symmetric)
+    inverse, own = (None, []) if M is None else record_operator(M, adjoint=not symmetric)
     make = written(_solver, limits)
     main = make(title, method, matrix, inverse, limits.without_numbers(), backwards=False)
     other: Program | None = None
@@ -114,7 +115,7 @@ class Programs(NamedTuple):
         return _applied(self.backward, theta, u, self.range, self.domain)
 
 
-def recorded(A: Operator, *, adjoint: bool) -> tuple[Programs, list[Value]]:
+def record_operator(A: Operator, *, adjoint: bool) -> tuple[Programs, list[Value]]:
     """A and, where it is wanted and known, A* as programs; and θ, everything that they read beside their argument."""
     forward, theta = _lifted(A.forwards, A.domain)
     made = Programs(forward, None, A.domain, A.range, tuple(map(type_of, theta)))
@@ -160,14 +161,12 @@ def _applied(program: Program, theta: Sequence[Value], v: Value, domain: Space, 
 
 def _lifted(function: Callable[[Any], Any], space: Space) -> tuple[Program, list[Value]]:
     """A function of trees as a program of (θ, x) without constants, and the values of θ."""
-
-    def flat(*leaves: Value) -> list[Value]:
-        return list(tree.leaves(function(tree.unflatten(space.structure, leaves))))
-
-    program, captured = record_program(flat, space.types, purpose="an operator")
-    program, n = silent(program), len(space.types)
+    record = Record(purpose="an operator")
+    bind = lambda leaves: (function, (tree.unflatten(space.structure, leaves),), {})
+    recorded = record_function(function, bind, record, [record.input(t) for t in space.types], may_draw=True)
+    program, n = silent(recorded.program), len(space.types)
     inputs = (*program.inputs[n:], *program.constants, *program.inputs[:n])
-    return Program(inputs, program.equations, program.outputs, {}), [*captured, *program.constants.values()]
+    return Program(inputs, program.equations, program.outputs, {}), [*recorded.captured, *program.constants.values()]
 
 
 def _with_inputs(program: Program, inputs: Sequence[Var]) -> Program:

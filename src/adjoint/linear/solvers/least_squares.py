@@ -28,7 +28,7 @@ from adjoint.linear.solvers.equation import (
     Programs,
     is_plain,
     parted,
-    recorded,
+    record_operator,
     reported,
     solution,
     tolerances,
@@ -190,10 +190,10 @@ def _preconditioned(N: Flat, Nt: Flat) -> Callable[[Flat, Flat, Value, Value, Li
 
 
 def _implicit(A: Operator, N: Operator | None, b: Any, x0: Any, limits: Limits, *, wide: bool) -> Solution:
-    matrix, theta = recorded(A, adjoint=True)
+    matrix, theta = record_operator(A, adjoint=True)
     if matrix.backward is None:
         raise RuleError("lsmr: the adjoint of the operator is not known. Give a LinearMap with an adjoint.")
-    inverse, own = (None, []) if N is None else recorded(N, adjoint=True)
+    inverse, own = (None, []) if N is None else record_operator(N, adjoint=True)
     both = _both_equations(matrix, wide)
     solver = written(_solver, limits)(matrix, inverse, limits.without_numbers(), wide)
     op = LinearSolve(both, solver, None, None, len(theta), True)

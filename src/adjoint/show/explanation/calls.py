@@ -10,23 +10,18 @@ the names that it alone binds tell: when one of them stands for something else, 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NamedTuple
 
-from adjoint import tree
-from adjoint.base.source import Location, here, is_library, user_frame
+from adjoint.base.source import Location, is_library, user_frame
 from adjoint.program.op import Op
-from adjoint.program.program import Program
 from adjoint.program.record import Record
-from adjoint.program.trace import running
-from adjoint.program.types import Value, type_of
+from adjoint.program.types import Value
 from adjoint.show.explanation.python_loops import loops_around
-from adjoint.transform.arguments import run
-from adjoint.transform.drivers import checked_leaf
 
-__all__ = ["Calls", "CallsRecord", "Frame", "Stack", "programmed"]
+__all__ = ["Calls", "CallsRecord", "Frame", "Stack"]
 
 Stack = tuple[Location, ...]  # places in the user's functions that were running, outermost first
 
@@ -148,26 +143,3 @@ class CallsRecord(Record):
     def note(self, new: int) -> None:
         """The last `new` equations came just now."""
         self.calls += [self.running()] * new
-
-
-def programmed(
-    record: CallsRecord, function: Callable[..., Any], leaves: Sequence[Any], structure: Any, values: dict[int, Value],
-    wanted: Callable[[Any], bool] = lambda _: True,
-) -> tuple[Program, Any]:  # fmt: skip
-    """Run a function under a record: the program that it wrote, and the structure of the results.
-
-    `leaves` and `structure` are of (args, kwargs); the leaves with these numbers have these `values` and are the inputs
-    of the program. Of the results, those leaves that are `wanted` are its outputs.
-    """
-    with running(record):
-        record.started = here()
-        inputs = {i: record.input(type_of(v), v) for i, v in values.items()}
-
-        def call() -> Any:
-            full = [inputs[i].snapshot() if i in inputs else leaf for i, leaf in enumerate(leaves)]
-            positional, named = tree.unflatten(structure, full)  # arguments may be assigned to inside
-            return function(*positional, **named)
-
-        out, outputs = tree.flatten(run(record, call))
-        results = [checked_leaf(leaf) for leaf in out if wanted(leaf)]
-        return record.program(list(inputs.values()), results)[0], outputs

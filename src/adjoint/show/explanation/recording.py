@@ -17,12 +17,12 @@ from adjoint import tree
 from adjoint.base.source import describe
 from adjoint.ops.control.guards import Expect, content
 from adjoint.ops.effects import silent
-from adjoint.program.freezing import without_draws
 from adjoint.program.program import Equation, Program, interpret
 from adjoint.program.trace import Tracer, primal
-from adjoint.program.types import Value
-from adjoint.show.explanation.calls import Calls, CallsRecord, programmed
+from adjoint.program.types import Value, type_of
+from adjoint.show.explanation.calls import Calls, CallsRecord
 from adjoint.transform.arguments import plain_value
+from adjoint.transform.record_function import bind_leaves, record_function
 from adjoint.tree.state import states
 
 __all__ = ["Recorded", "recorded"]
@@ -98,11 +98,11 @@ def _recorded(
     values = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else primal(v) for v in given]
     states("explain", (args, kwargs), structure)  # generators that are given twice are refused
     record = _ExplainedRecord("an explained function")
-    with without_draws(function, "an explained function"):
-        program, outputs = programmed(record, function, leaves, structure, dict(zip(moving, values, strict=True)))
+    inputs = [record.input(type_of(v), v) for v in values]
+    recorded = record_function(function, bind_leaves(function, leaves, structure, moving), record, inputs)
     names = _names(function, args, kwargs)
     return Recorded(
-        name, program, tuple(values), tuple(names[i] for i in moving), tuple(record.calls), outputs,
+        name, recorded.program, tuple(values), tuple(names[i] for i in moving), tuple(record.calls), recorded.structure,
         tuple(describe(g.location) for g in record.guards),
         tuple((g.atom, g.question, g.answer) for g in record.guards), tuple(moving),
     )  # fmt: skip

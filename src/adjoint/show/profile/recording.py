@@ -17,10 +17,11 @@ from adjoint import tree
 from adjoint.base.origins import origin
 from adjoint.base.source import Location
 from adjoint.program.program import Program
-from adjoint.program.types import Value
-from adjoint.show.explanation.calls import CallsRecord, Stack, programmed
+from adjoint.program.types import Value, type_of
+from adjoint.show.explanation.calls import CallsRecord, Stack
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.lines import LinedTape, Lining, entry_read, lined
+from adjoint.transform.record_function import bind_leaves, record_function
 
 __all__ = ["Recorded", "called", "explained", "recorded", "saved_by_line"]
 
@@ -72,11 +73,13 @@ def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     leaves, structure = tree.flatten((tuple(args), kwargs))
     moving = [i for i, leaf in enumerate(leaves) if _kind(leaf) in {"f", "c"}]
     moving = moving or [i for i, leaf in enumerate(leaves) if _kind(leaf) in {"i", "u"}]
-    values = {i: _plain(leaves[i]) for i in moving}
+    values = [_plain(leaves[i]) for i in moving]
     record = _ProfiledRecord()
     with lined(Lining(note=record.stack, seed=record.seed)):
-        program, _ = programmed(record, function, leaves, structure, values, lambda leaf: bool(_kind(leaf)))
-    return Recorded(program, list(values.values()), record.stacks, record.backward)
+        inputs = [record.input(type_of(v), v) for v in values]
+        bind = bind_leaves(function, leaves, structure, moving)
+        recorded = record_function(function, bind, record, inputs, is_output=lambda x: bool(_kind(x)), may_draw=True)
+    return Recorded(recorded.program, values, record.stacks, record.backward)
 
 
 def called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
