@@ -9,7 +9,7 @@ from typing import Any
 from adjoint.ops.effects import Check
 from adjoint.show.explanation.model import Checked, Literal, Variable
 
-__all__ = ["checked"]
+__all__ = ["read_check"]
 
 
 class _Place:
@@ -24,7 +24,7 @@ class _Place:
     __str__ = __repr__ = lambda self: format(self)
 
 
-def checked(op: Check, xs: Sequence[Variable | Literal]) -> Checked | None:
+def read_check(op: Check, xs: Sequence[Variable | Literal]) -> Checked | None:
     """A check of an explanation; None when it is of constants, which are as they are."""
     if not any(isinstance(x, Variable) and x.kind != "constant" for x in xs[: op.guards + 1]):
         return None

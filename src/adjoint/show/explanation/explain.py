@@ -33,7 +33,7 @@ from adjoint.show.explanation.programs import Programs
 from adjoint.show.explanation.recording import Recorded, recorded
 from adjoint.show.explanation.summaries import summary
 from adjoint.show.explanation.table import Row, divided, headings, rows, shown
-from adjoint.show.explanation.unroll import MOST_EVENTS, unfolded
+from adjoint.show.explanation.unroll import MOST_EVENTS, unroll
 from adjoint.show.profile.driver import profile
 from adjoint.show.profile.result import Profile
 from adjoint.transform.arguments import Argnums, place
@@ -237,7 +237,7 @@ def _explained(function: Callable[..., Any], options: _ExplainOptions, args: Any
     flags = _wanted(function, options.argnums, args, kwargs)
     run = recorded(function, args, kwargs, flags)
     wanted = None if flags is None else [flags[i] for i in run.leaves]
-    model = unfolded(run, wanted, statements=options.detail == "statements", most=options.most)
+    model = unroll(run, wanted, statements=options.detail == "statements", most=options.most)
     if options.mode == "reverse":
         derivatives.backward(model, options.seed)
     elif options.mode == "forward":

@@ -60,7 +60,7 @@ class Grouping:
         parent.parts.append(group)
         return group
 
-    def place(self, base: Group, calls: Calls, scopes: tuple[str, ...], location: Location | str | None) -> Group:
+    def innermost(self, base: Group, calls: Calls, scopes: tuple[str, ...], location: Location | str | None) -> Group:
         """The innermost group of an operation; groups that are new are made."""
         frames = calls.frames
         around = sum(g.kind == "scope" for g in base.path)  # a loop inside a scope: its operations carry that name too
