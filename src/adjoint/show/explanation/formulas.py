@@ -9,55 +9,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adjoint.ops.calculus import fit
-from adjoint.ops.elementwise.pointwise import BY_NAME
-from adjoint.program.op import Op
+from adjoint.ops.elementwise.select import Select
 from adjoint.program.program import Literal as ProgramLiteral
 from adjoint.program.program import Program, Var
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.show.explanation.expressions import Apply, Formula, Number, Symbol
 from adjoint.show.explanation.model import Event, Variable
+from adjoint.show.explanation.tidy import ADD, covers, is_conversion, passes_on, tidy
 
 __all__ = [
-    "Apply", "Formula", "Number", "Symbol", "adjoint_formula", "covers", "forward_formula", "partial",
-    "pull_program", "pulled_formula", "push_program", "tangent_formula",
+    "adjoint_formula", "expand_formula", "forward_formula", "partial",
+    "pull_program", "pulled_formula", "push_program", "read", "tangent_formula",
 ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Symbol:
-    """A variable: its value (""), its adjoint ("bar"), its tangent ("dot"), the tangent of its adjoint ("bar dot")."""
-
-    variable: Any  # a Variable, or a name
-    accent: str = ""
-
-
-@dataclass(frozen=True)
-class Number:
-    """A constant."""
-
-    value: Value
-
-
-@dataclass(frozen=True)
-class Apply:
-    """An operation on formulas."""
-
-    op: Op
-    parts: tuple[Any, ...]
-    whole: bool = False  # a reduction over all axes: they need not be named
-
-    @property
-    def title(self) -> str:
-        return self.op.title
-
-
-Formula = Symbol | Number | Apply
 MOST_TERMS = 24  # of a sum over everything that reads a variable
 MOST_PARTS = 2000  # of a rule that is written as a formula
 
@@ -66,23 +37,17 @@ def forward_formula(event: Event) -> Formula:
     """op(operands), with the variables of the explanation."""
     whole = Apply(event.op, tuple(_operand(a) for a in event.operands), covers(event.op, _key(event)))
     hides = any(isinstance(a, Variable) and a.hidden for a in event.operands)
-    return _written_out(whole) if hides else whole
+    return _write_out(whole) if hides else whole
 
 
-def _written_out(formula: Formula) -> Formula:
+def _write_out(formula: Formula) -> Formula:
     """What the user wrote, all of it: also a product with zero."""
     if isinstance(formula, Symbol) and getattr(formula.variable, "hidden", False):
         return forward_formula(formula.variable.event)
     if not isinstance(formula, Apply):
         return formula
-    parts = tuple(map(_written_out, formula.parts))
-    return parts[0] if formula.title in ("convert", "weaken") else Apply(formula.op, parts, formula.whole)
-
-
-def covers(op: Any, types: Sequence[ArrayType]) -> bool:
-    """Whether an operation goes over all axes of its argument."""
-    axes = getattr(op, "axes", None)
-    return isinstance(axes, tuple) and op.title != "transpose" and len(axes) == len(types[0].shape)
+    parts = tuple(map(_write_out, formula.parts))
+    return parts[0] if is_conversion(formula.op) else Apply(formula.op, parts, formula.whole)
 
 
 def _operand(a: Any) -> Formula:
@@ -106,8 +71,8 @@ def adjoint_formula(variable: Variable) -> Formula | None:
         hides = hides or any(getattr(v, "hidden", False) for v in (*event.outputs, *event.operands))
     whole: Formula | None = None
     for term in terms:
-        whole = term if whole is None else tidy(BY_NAME["add"], (whole, term))
-    return expanded(whole) if hides and whole is not None else whole
+        whole = term if whole is None else tidy(ADD, (whole, term))
+    return expand_formula(whole) if hides and whole is not None else whole
 
 
 def tangent_formula(event: Event) -> Formula | None:
@@ -117,19 +82,19 @@ def tangent_formula(event: Event) -> Formula | None:
         return None
     dots: list[Formula] = [Symbol(a, "dot") for a, m in zip(event.operands, event.moving, strict=True) if m]
     symbols: list[Formula] = [*map(_operand, event.operands), Symbol(event.outputs[0]), *dots]
-    return expanded(read(program, symbols)[0])
+    return expand_formula(read(program, symbols)[0])
 
 
-def expanded(formula: Formula) -> Formula:
-    """The formula without temporaries: in place of each stands what it is."""
+def expand_formula(formula: Formula) -> Formula:
+    """The formula without temporaries: each is replaced by what it is."""
     if isinstance(formula, Number) or (isinstance(formula, Symbol) and not getattr(formula.variable, "hidden", False)):
         return formula
     if isinstance(formula, Apply):
-        return tidy(formula.op, tuple(expanded(part) for part in formula.parts), whole=formula.whole)
+        return tidy(formula.op, tuple(expand_formula(part) for part in formula.parts), whole=formula.whole)
     v = formula.variable
     meaning = {"": lambda: forward_formula(v.event), "dot": lambda: tangent_formula(v.event)}
-    found = meaning.get(formula.accent, lambda: adjoint_formula(v))()
-    return formula if found is None else expanded(found)
+    meant = meaning.get(formula.accent, lambda: adjoint_formula(v))()
+    return formula if meant is None else expand_formula(meant)
 
 
 def partial(event: Event, i: int) -> Formula | None:
@@ -192,7 +157,7 @@ def _pull_program(
             if want
         ]
 
-    return _recorded(rule, [*outs, *types, *outs])
+    return _record(rule, [*outs, *types, *outs])
 
 
 @functools.lru_cache(maxsize=4096)
@@ -207,7 +172,7 @@ def _push_program(
         d = op.push(list(values[:n]), values[n], dxs)
         return [np.zeros(out.shape, out.dtype) if d is None else d]
 
-    return _recorded(rule, [*types, out, *[t for t, m in zip(types, moving, strict=True) if m]])
+    return _record(rule, [*types, out, *[t for t, m in zip(types, moving, strict=True) if m]])
 
 
 @functools.lru_cache(maxsize=4096)
@@ -216,11 +181,11 @@ def _partial_program(op: Any, types: tuple[ArrayType, ...], i: int) -> Program |
         d = op.factor(i, list(values[:-1]), values[-1])
         return [1.0 if d is None else d]
 
-    return _recorded(rule, [*types, op.result_type(*types)])
+    return _record(rule, [*types, op.result_type(*types)])
 
 
-def _recorded(rule: Callable[..., Sequence[Value]], types: Sequence[ArrayType]) -> Program | None:
-    """A rule on symbols; None when it wants to see values (a rule of the user's may)."""
+def _record(rule: Callable[..., Sequence[Value]], types: Sequence[ArrayType]) -> Program | None:
+    """A rule on symbols; None when it wants to see values (a user rule may)."""
     try:
         with np.errstate(all="ignore"):
             program, captured = record_program(rule, [_strong(t) for t in types])
@@ -251,9 +216,7 @@ def read(program: Program, symbols: Sequence[Formula]) -> list[Formula]:
         parts = tuple(atom(a) for a in eq.inputs)
         if eq.outputs and eq.outputs[0] in answers:
             env[eq.outputs[0]] = parts[0] if answers[eq.outputs[0]] else parts[1]
-        elif eq.op.title == "reshape" and _same_but_ones(eq.inputs[0].type.shape, eq.outputs[0].type.shape):
-            env[eq.outputs[0]] = parts[0]  # axes of length one are the machine's business, not the chain rule's
-        elif eq.op.title in ("conjugate", "real") and eq.inputs[0].type.dtype.kind != "c":
+        elif passes_on(eq):
             env[eq.outputs[0]] = parts[0]
         elif len(eq.outputs) == 1:
             env[eq.outputs[0]] = tidy(eq.op, parts, whole=covers(eq.op, [a.type for a in eq.inputs]))
@@ -266,7 +229,7 @@ def read(program: Program, symbols: Sequence[Formula]) -> list[Formula]:
 def _conditions(program: Program, symbols: Sequence[Formula]) -> dict[Var, bool]:
     """For each `where` of a rule whose condition has one value for all elements here: which it is."""
     answers: dict[Var, bool] = {}
-    if not any(eq.op.title == "select" for eq in program.equations):
+    if not any(eq.op == Select() for eq in program.equations):
         return answers
     env: dict[Any, Value] = dict(program.constants)
     for v, symbol in zip(program.inputs, symbols, strict=True):
@@ -277,61 +240,9 @@ def _conditions(program: Program, symbols: Sequence[Formula]) -> dict[Var, bool]
     with np.errstate(all="ignore"):
         for eq in program.equations:
             xs = [a.value if isinstance(a, ProgramLiteral) else env.get(a) for a in eq.inputs]
-            chooses = eq.op.title == "select" and xs[2] is not None and np.size(xs[2]) > 0
+            chooses = eq.op == Select() and xs[2] is not None and np.size(xs[2]) > 0
             if chooses and np.all(xs[2]) == np.any(xs[2]):
                 answers[eq.outputs[0]] = bool(np.all(xs[2]))
             if not eq.op.several and all(x is not None for x in xs):
                 env[eq.outputs[0]] = eq.op.evaluate(*xs)
     return answers
-
-
-def _same_but_ones(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    return [n for n in a if n != 1] == [n for n in b if n != 1]
-
-
-def _is(formula: Formula, number: float) -> bool:
-    return isinstance(formula, Number) and np.ndim(formula.value) == 0 and formula.value == number
-
-
-def tidy(op: Any, parts: tuple[Formula, ...], *, whole: bool = False) -> Formula:
-    """An operation on formulas, without what does nothing: times one, plus zero, conversions."""
-    title = op.title
-    if op.pointwise and all(isinstance(p, Number) and np.ndim(p.value) == 0 for p in parts):
-        with np.errstate(all="ignore"):
-            z = op.evaluate(*[p.value for p in parts if isinstance(p, Number)])
-        if len(f"{z:.12g}") <= 6:  # 1.5 - 1 is 0.5, but 1 / 3 stays
-            return Number(z)
-    if title in ("convert", "weaken", "conjugate", "real") and len(parts) == 1:
-        return parts[0] if title in ("convert", "weaken") else Apply(op, parts)
-    if title in ("multiply", "maskedproduct"):
-        x, y = parts
-        op = BY_NAME["multiply"]
-        if _is(x, 0) or _is(y, 0):
-            return Number(0.0)
-        if _is(x, 1):
-            return y
-        if _is(y, 1):
-            return x
-        if _is(y, -1):
-            return Apply(BY_NAME["negative"], (x,))
-        if _is(x, -1):
-            return Apply(BY_NAME["negative"], (y,))
-        if isinstance(y, Apply) and y.title == "negative":
-            return tidy(y.op, (tidy(op, (x, y.parts[0])),))
-        if isinstance(y, Apply) and y.title == "divide" and _is(y.parts[0], 1):
-            return Apply(y.op, (x, y.parts[1]))
-    if title == "power" and _is(parts[1], 1):
-        return parts[0]
-    if title == "add" and (_is(parts[0], 0) or _is(parts[1], 0)):
-        return parts[1] if _is(parts[0], 0) else parts[0]
-    if title == "add" and isinstance(parts[0], Apply) and parts[0].title == "subtract":
-        x, y = parts[0].parts
-        if isinstance(y, Number) and isinstance(parts[1], Number) and _is(y, parts[1].value):
-            return x  # a - 1 + 1
-    if title == "add" and isinstance(parts[1], Apply) and parts[1].title == "negative":
-        return Apply(BY_NAME["subtract"], (parts[0], parts[1].parts[0]))
-    if title == "subtract" and _is(parts[1], 0):
-        return parts[0]
-    if title == "negative" and isinstance(parts[0], Apply) and parts[0].title == "negative":
-        return parts[0].parts[0]
-    return Apply(op, parts, whole)

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adjoint.show.explanation.formulas import Formula, Symbol, adjoint_formula, forward_formula, tangent_formula
+from adjoint.show.explanation.expressions import Formula, Symbol
+from adjoint.show.explanation.formulas import adjoint_formula, forward_formula, tangent_formula
 from adjoint.show.explanation.model import Event, ExplanationModel, Variable
 from adjoint.show.explanation.notation import (
     ATOM,
@@ -101,8 +102,8 @@ class _Latex(Notation):
     def constant(self, value: Any) -> str:
         return figure(value)
 
-    def item(self, whole: str, place: str) -> str:
-        return f"{{{whole}}}_{{[{place}]}}"
+    def item(self, whole: str, index: str) -> str:
+        return f"{{{whole}}}_{{[{index}]}}"
 
     def call(self, title: str, parts: Sequence[Formula], arguments: Sequence[str]) -> tuple[str, int]:
         function = FUNCTIONS.get(title, rf"\operatorname{{{escaped(title)}}}")

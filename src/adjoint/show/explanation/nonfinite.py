@@ -11,7 +11,8 @@ import numpy as np
 
 from adjoint.base.source import describe
 from adjoint.program.types import Value
-from adjoint.show.explanation.formulas import Symbol, expanded, forward_formula, pulled_formula
+from adjoint.show.explanation.expressions import Symbol
+from adjoint.show.explanation.formulas import expand_formula, forward_formula, pulled_formula
 from adjoint.show.explanation.model import Event, ExplanationModel, Variable
 from adjoint.show.explanation.notation import accented, text
 from adjoint.show.explanation.summaries import summary
@@ -83,7 +84,7 @@ def _backward(model: ExplanationModel) -> Iterable[NonFinite]:
             operand = event.operands[i]
             if not finite(part) and isinstance(operand, Variable):
                 formula = pulled_formula(event, i)
-                told = event.op.title if formula is None else text(expanded(formula))
+                told = event.op.title if formula is None else text(expand_formula(formula))
                 come_from = [f"{_named(v, 'bar')} = {summary(v.adjoint)}" for v in event.outputs]
                 given = (*_given(event), *come_from)
                 yield NonFinite(operand, "adjoint", told, given, describe(event.location))
@@ -91,7 +92,7 @@ def _backward(model: ExplanationModel) -> Iterable[NonFinite]:
 
 def _named(v: Variable, accent: str = "") -> str:
     """v₁; for a part of a statement what it is."""
-    return text(expanded(Symbol(v, accent)))
+    return text(expand_formula(Symbol(v, accent)))
 
 
 def _given(event: Event) -> tuple[str, ...]:

@@ -5,12 +5,18 @@ v₃ = v₁ · exp(v₂), v̄₁ = v̄₃ · exp(v₂). `adjoint.show.explanatio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from adjoint.show.explanation.formulas import Apply, Formula, Number, Symbol
+from adjoint.ops.arrays.contract import Einsum
+from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice
+from adjoint.ops.arrays.rearrange import Broadcast, Transpose
+from adjoint.ops.elementwise.arithmetic import PowerUfunc
+from adjoint.program.op import Op
+from adjoint.program.rule_table import RuleTable
+from adjoint.show.explanation.expressions import Apply, Formula, Number, Symbol
 from adjoint.show.explanation.model import Variable
 
 __all__ = ["Notation", "Pattern", "accented", "between", "enclosed", "number", "subscripted", "text"]
@@ -24,7 +30,7 @@ SUM, NEGATION, PRODUCT, POWER, ATOM = 1, 2, 3, 4, 5
 
 
 class Pattern(NamedTuple):
-    """How an operation is written: the places of its parts, how tightly it binds, and how tightly they have to."""
+    """How an operation is written: where its parts stand, how tightly it binds, and how tightly they have to."""
 
     form: str
     binds: int
@@ -64,8 +70,8 @@ class Notation:
         """A number, or an array of them."""
         raise NotImplementedError
 
-    def item(self, whole: str, place: str) -> str:
-        """The elements of `whole` at a place."""
+    def item(self, whole: str, index: str) -> str:
+        """The elements of `whole` at an index."""
         raise NotImplementedError
 
     def call(self, title: str, parts: Sequence[Formula], arguments: Sequence[str]) -> tuple[str, int]:
@@ -93,45 +99,95 @@ class Notation:
 
     def applied(self, formula: Apply) -> tuple[str, int]:
         """An operation, and how tightly it binds."""
-        op: Any = formula.op
-        title, parts = formula.title, formula.parts
-        if title == "power" and (found := self.power(*parts)) is not None:
-            return found
-        if title == "slice":
-            return self.item(self.write(parts[0], ATOM), _items(op.items)), ATOM
-        if title == "gather":
-            return self.item(self.write(parts[0], ATOM), self.joined(parts[1:])), ATOM
-        if title == "scattersum":
-            return self.call("scatter", parts, self.scattered(op, parts))
-        if title == "scatterset":
-            place = self.place(op.place, list(parts[2:]))
-            return self.call("set", parts, [self.write(parts[0]) + place, *map(self.write, parts[1:2])])
-        if title == "transpose" and tuple(op.axes) == (1, 0):
-            title, options = "transposed", []
-        else:
-            options = _options(op, formula.whole)
+        return WRITTEN[formula.op](self, formula.op, formula)
+
+    def named(
+        self, title: str, formula: Apply, options: Sequence[str] = (), before: Sequence[str] = ()
+    ) -> tuple[str, int]:
+        """An operation by its pattern, or as a call of a function: `before`, its parts, `options`."""
+        parts = formula.parts
         pattern = self.patterns.get(title)
         if pattern is not None and len(parts) == len(pattern.parts) and not options:
             return pattern.form.format(*map(self.write, parts, pattern.parts)), pattern.binds
-        before = [f"'{op.spec}'"] if title == "einsum" else []
         return self.call(title, parts, [*map(self.word, before), *map(self.write, parts), *map(self.word, options)])
 
     def joined(self, parts: Sequence[Formula]) -> str:
         """Parts in a row."""
         return ", ".join(map(self.write, parts))
 
-    def scattered(self, op: Any, parts: Sequence[Formula]) -> list[str]:
-        """What is added to zeros, and where: v̄₃ → [0]."""
-        indices = list(parts[len(op.keys) :])
-        pairs = zip(parts, op.keys, strict=False)
-        return [f"{self.write(part)} {self.goes_to} {self.place(key, indices)}" for part, key in pairs]
-
-    def place(self, key: Any, indices: list[Formula]) -> str:
+    def index(self, key: Any, indices: list[Formula]) -> str:
         """A key of the index operations; a gather takes its index arrays from the list."""
         if key[0] == "slice":
             return f"[{_items(key[1])}]"
         taken, indices[: key[1]] = indices[: key[1]], []
         return f"[{self.joined(taken)}]"
+
+
+# (notation, primitive, formula) -> how the formula is written, and how tightly it binds
+WRITTEN: RuleTable[Callable[[Notation, Any, Apply], tuple[str, int]]] = RuleTable("the notation of formulas")
+
+
+@WRITTEN.rule(Op)
+def _operation(notation: Notation, op: Op, formula: Apply) -> tuple[str, int]:
+    """With the static parameters that a reader wants to see."""
+    parameters = op.static_parameters()
+    options: list[str] = []
+    for name in ("axes", "axis", "shape"):
+        value = parameters.get(name)
+        if value is None or value == () or (formula.whole and name == "axes"):
+            continue
+        value = value[0] if name == "axes" and len(value) == 1 else value
+        options.append(f"{'axis' if name == 'axes' else name}={value}")
+    return notation.named(op.title, formula, options)
+
+
+@WRITTEN.rule(PowerUfunc)
+def _power(notation: Notation, op: PowerUfunc, formula: Apply) -> tuple[str, int]:
+    return notation.power(*formula.parts) or _operation(notation, op, formula)
+
+
+@WRITTEN.rule(Slice)
+def _slice(notation: Notation, op: Slice, formula: Apply) -> tuple[str, int]:
+    return notation.item(notation.write(formula.parts[0], ATOM), _items(op.items)), ATOM
+
+
+@WRITTEN.rule(Gather)
+def _gather(notation: Notation, op: Gather, formula: Apply) -> tuple[str, int]:
+    x, *indices = formula.parts
+    return notation.item(notation.write(x, ATOM), notation.joined(indices)), ATOM
+
+
+@WRITTEN.rule(ScatterSum)
+def _scatter_sum(notation: Notation, op: ScatterSum, formula: Apply) -> tuple[str, int]:
+    """What is added to zeros, and where: v̄₃ → [0]."""
+    indices = list(formula.parts[len(op.keys) :])
+    pairs = zip(formula.parts, op.keys, strict=False)
+    terms = [f"{notation.write(part)} {notation.goes_to} {notation.index(key, indices)}" for part, key in pairs]
+    return notation.call("scatter", formula.parts, terms)
+
+
+@WRITTEN.rule(ScatterSet)
+def _scatter_set(notation: Notation, op: ScatterSet, formula: Apply) -> tuple[str, int]:
+    x, value, *indices = formula.parts
+    target = notation.write(x) + notation.index(op.place, indices)
+    return notation.call("set", formula.parts, [target, notation.write(value)])
+
+
+@WRITTEN.rule(Transpose)
+def _transpose(notation: Notation, op: Transpose, formula: Apply) -> tuple[str, int]:
+    if tuple(op.axes) == (1, 0):
+        return notation.named("transposed", formula)
+    return notation.named(op.title, formula, [f"axes={op.axes}"] if op.axes else [])
+
+
+@WRITTEN.rule(Broadcast)
+def _broadcast(notation: Notation, op: Broadcast, formula: Apply) -> tuple[str, int]:
+    return notation.named(op.title, formula)
+
+
+@WRITTEN.rule(Einsum)
+def _einsum(notation: Notation, op: Einsum, formula: Apply) -> tuple[str, int]:
+    return notation.named(op.title, formula, before=[f"'{op.spec}'"])
 
 
 class _Text(Notation):
@@ -160,8 +216,8 @@ class _Text(Notation):
             return number(np.ravel(value)[0])
         return f"array {'×'.join(map(str, np.shape(value)))}"
 
-    def item(self, whole: str, place: str) -> str:
-        return f"{whole}[{place}]"
+    def item(self, whole: str, index: str) -> str:
+        return f"{whole}[{index}]"
 
     def call(self, title: str, parts: Sequence[Formula], arguments: Sequence[str]) -> tuple[str, int]:
         return f"{self.names.get(title, title)}({', '.join(arguments)})", ATOM
@@ -204,7 +260,7 @@ def _signed(written: str) -> str:
 
 
 def _small(formula: Formula) -> int | None:
-    """An exponent that is written above the line: a whole number of one digit."""
+    """An exponent that is written above the line: an integer of one digit."""
     if not isinstance(formula, Number) or np.ndim(formula.value) or np.asarray(formula.value).dtype.kind not in "iuf":
         return None
     return int(formula.value) if abs(formula.value) <= 9 and formula.value == int(formula.value) else None
@@ -221,19 +277,6 @@ def _item(item: Any) -> str:
     start, stop, *step = item
     tail = f":{step[0]}" if step and step[0] not in (None, 1) else ""
     return f"{'' if start is None else start}:{'' if stop is None else stop}{tail}"
-
-
-def _options(op: Any, whole: bool = False) -> list[str]:
-    """The static parameters of an operation that a reader wants to see."""
-    shown: list[str] = []
-    for name in ("axes", "axis", "shape"):
-        value = getattr(op, name, None)
-        if value is None or value == () or (whole and name == "axes") or (op.title == "broadcast" and name == "shape"):
-            continue
-        if isinstance(value, tuple) and len(value) == 1 and name == "axes":
-            value = value[0]
-        shown.append(f"{'axis' if name == 'axes' and op.title != 'transpose' else name}={value}")
-    return shown
 
 
 text = _Text().write  # a formula in one line

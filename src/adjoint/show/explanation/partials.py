@@ -17,14 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.elementwise.pointwise import BY_NAME
+from adjoint.ops.elementwise.ufuncs import BY_NAME
 from adjoint.program.types import Value, type_of
 from adjoint.show.explanation import derivatives, formulas, notation
-from adjoint.show.explanation.formulas import Apply, Formula, Symbol
+from adjoint.show.explanation.expressions import Apply, Formula, Symbol
 from adjoint.show.explanation.model import Event, ExplanationModel, Variable
+from adjoint.show.explanation.tidy import ADD, MULTIPLY, tidy
 
 __all__ = ["Edge", "edges"]
 
+CONJUGATE = BY_NAME["conjugate"]
 DIGITS = 4
 LONGEST = 18  # letters of a formula beside an edge
 
@@ -100,8 +102,8 @@ def _edge(v: Variable, ways: list[Any], mode: str, values: Sequence[Value]) -> E
         terms = [None if last is None else _term(last[0], last[1], mode) for *_, last, _ in ways]
     if any(term is None for term in terms):
         return Edge(u, v, None, "", True)
-    whole = functools.reduce(lambda a, b: Apply(BY_NAME["add"], (a, b)), terms)
-    whole = formulas.expanded(whole)
+    whole = functools.reduce(lambda a, b: Apply(ADD, (a, b)), terms)
+    whole = formulas.expand_formula(whole)
     plain = isinstance(whole, Symbol) and whole.accent  # what only goes on needs no words
     return Edge(u, v, None, "" if plain else notation.text(whole), True)
 
@@ -116,7 +118,7 @@ def _factor(path: _Path, i: int, values: Sequence[Value]) -> Value:
     if event.op.pointwise and not any(map(np.ndim, xs)):
         d = event.op.factor(i, xs, z.value)
         d = 1.0 if d is None else d
-        if np.iscomplexobj(u.value) and (event.op.title == "conjugate" or np.isrealobj(z.value)):
+        if np.iscomplexobj(u.value) and (event.op is CONJUGATE or np.isrealobj(z.value)):
             return None  # a real factor, but not a complex derivative
     else:
         cts = [np.ones_like(w.value) if w is z else np.zeros_like(w.value) for w in event.outputs]
@@ -132,7 +134,7 @@ def _product(path: _Path, i: int) -> Formula | None:
     here = formulas.partial(path.event, i) if path.event.moving[i] else None
     if here is None or (path.formula is None and not path.direct):
         return None
-    return here if path.formula is None else formulas.tidy(BY_NAME["multiply"], (path.formula, here))
+    return here if path.formula is None else tidy(MULTIPLY, (path.formula, here))
 
 
 def _term(event: Event, i: int, mode: str) -> Formula | None:

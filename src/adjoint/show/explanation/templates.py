@@ -10,14 +10,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from adjoint.ops.elementwise.select import Select
 from adjoint.program.types import type_of
+from adjoint.show.explanation.expressions import Apply, Formula, Number, Symbol
 from adjoint.show.explanation.formulas import (
-    Apply,
-    Formula,
-    Number,
-    Symbol,
     adjoint_formula,
-    covers,
     forward_formula,
     pull_program,
     pulled_formula,
@@ -27,6 +24,7 @@ from adjoint.show.explanation.formulas import (
 )
 from adjoint.show.explanation.model import Event, ExplanationModel, Variable
 from adjoint.show.explanation.notation import accented, text
+from adjoint.show.explanation.tidy import covers
 
 __all__ = ["Templates"]
 
@@ -121,7 +119,7 @@ def _template(event: Event) -> Any:
 
 
 def _depends(formula: Any) -> bool:
-    return isinstance(formula, Apply) and (formula.title == "select" or any(map(_depends, formula.parts)))
+    return isinstance(formula, Apply) and (formula.op == Select() or any(map(_depends, formula.parts)))
 
 
 def _pieces(written: str) -> Pieces:

@@ -12,7 +12,6 @@ So nothing about derivatives is written a second time for the page: it evaluates
 # pyright: basic
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any
@@ -21,8 +20,11 @@ import numpy as np
 
 from adjoint.api.gradients import jvp
 from adjoint.ops.calculus import fit
+from adjoint.ops.elementwise.nary_ufuncs import NamedUfunc
+from adjoint.ops.elementwise.pointwise import Ufunc
 from adjoint.program.op import Op
 from adjoint.program.record import record_program
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType, Value, is_differentiable, type_of
 from adjoint.show.explanation.model import Event, Variable
 from adjoint.show.page.steps import slots
@@ -147,25 +149,30 @@ def named(op: Op) -> dict[str, Any]:
 
     The page knows primitives by name: one from outside that has the name of another must not be taken for it.
     """
-    title = {"title": op.title}
-    name = getattr(op, "name", None)
-    if not type(op).__module__.startswith("adjoint."):
-        return title
-    if not dataclasses.is_dataclass(op):
-        return {**title, "name": name} if isinstance(name, str) and _is_public(op) else title
+    own = type(op).__module__.startswith("adjoint.")
+    return {"title": op.title, **(NAMES[op](op) if own else {})}
+
+
+# What a page knows a primitive by.
+NAMES: RuleTable[Callable[[Any], dict[str, Any]]] = RuleTable("the names of primitives in a page")
+
+
+@NAMES.rule(Op)
+def _class_and_parameters(op: Op) -> dict[str, Any]:
     try:
-        fields = {f.name: _plain(getattr(op, f.name)) for f in dataclasses.fields(op)}
+        parameters = {name: _plain(value) for name, value in op.static_parameters().items()}
     except TypeError:
-        return title
-    return {**title, "name": type(op).__name__, "parameters": fields}
+        return {}
+    return {"name": type(op).__name__, "parameters": parameters}
 
 
-def _is_public(op: Any) -> bool:
-    """Whether NumPy or SciPy has the function of an elementwise primitive under its name."""
+@NAMES.rule(Ufunc, NamedUfunc)
+def _ufunc(op: Ufunc | NamedUfunc) -> dict[str, Any]:
+    """The name under which NumPy or SciPy has the function."""
     from scipy import special
 
     name = op.name.rpartition(".")[2]
-    return op.ufunc in (getattr(np, name, None), getattr(special, name, None))
+    return {"name": op.name} if op.ufunc in (getattr(np, name, None), getattr(special, name, None)) else {}
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,8 @@ import numpy as np
 from adjoint.ops.control.call import Call
 from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.op import Op
-from adjoint.program.program import Program, Var
+from adjoint.program.program import Equation, Program, Var
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import Value, type_of
 
 __all__ = ["slots"]
@@ -70,37 +71,51 @@ class _Writer:
 
         for eq in program.equations:
             xs = tuple(map(read, eq.inputs))
-            if isinstance(eq.op, Weaken):
-                env[eq.outputs[0]] = xs[0]
-            elif isinstance(eq.op, Call):
-                env.update(zip(eq.outputs, self.run(eq.op.program, xs), strict=True))
-            else:
-                number = self.step(eq.op, xs, [str(v.type.dtype) for v in eq.outputs])
-                env.update({v: ("step", number, k) for k, v in enumerate(eq.outputs)})
+            env.update(zip(eq.outputs, WRITTEN[eq.op](self, eq, xs), strict=True))
         return list(map(read, program.outputs))
 
     def needed(self, outs: Sequence[Slot], inputs: int) -> dict[str, Any]:
         """What the results depend on, in order."""
         steps: set[int] = set()
         constants: set[int] = set()
-        found = {"step": steps, "constant": constants, "input": set[int]()}
+        read = {"step": steps, "constant": constants, "input": set[int]()}
         for kind, number, _ in outs:
-            found[kind].add(number)
+            read[kind].add(number)
         for number in range(len(self.steps) - 1, -1, -1):
             if number in steps:
                 for kind, other, _ in self.steps[number][1]:
-                    found[kind].add(other)
-        place: dict[tuple[str, int], int] = {("input", i): i for i in range(inputs)}
+                    read[kind].add(other)
+        position: dict[tuple[str, int], int] = {("input", i): i for i in range(inputs)}
         for number in sorted(constants):
-            place["constant", number] = len(place)
-        following = len(place)
+            position["constant", number] = len(position)
+        following = len(position)
         for number in sorted(steps):
-            place["step", number] = following
+            position["step", number] = following
             following += len(self.steps[number][2])
-        at = lambda slot: place[slot[:2]] + slot[2]
+        at = lambda slot: position[slot[:2]] + slot[2]
         rows = [self.steps[number] for number in sorted(steps)]
         return {
             "constants": [self.constants[number] for number in sorted(constants)],
             "steps": [[self.number_of(op), [at(x) for x in xs], dtypes] for op, xs, dtypes in rows],
             "outputs": [at(slot) for slot in outs],
         }  # fmt: skip
+
+
+# (writer, equation, arguments) -> its results
+WRITTEN: RuleTable[Callable[[_Writer, Equation, tuple[Slot, ...]], Sequence[Slot]]] = RuleTable("the steps of a page")
+
+
+@WRITTEN.rule(Op)
+def _step(writer: _Writer, eq: Equation, xs: tuple[Slot, ...]) -> Sequence[Slot]:
+    number = writer.step(eq.op, xs, [str(v.type.dtype) for v in eq.outputs])
+    return [("step", number, k) for k in range(len(eq.outputs))]
+
+
+@WRITTEN.rule(Weaken)
+def _weaken(writer: _Writer, eq: Equation, xs: tuple[Slot, ...]) -> Sequence[Slot]:
+    return xs
+
+
+@WRITTEN.rule(Call)
+def _call(writer: _Writer, eq: Equation, xs: tuple[Slot, ...]) -> Sequence[Slot]:
+    return eq.op.unroll(xs, writer.run)

@@ -1,4 +1,4 @@
-"""How long the primitives of a program take, one by one: the least of several runs, into branches and every turn."""
+"""How long the primitives of a program take, one by one: the least of several runs, also in branches and iterations."""
 
 # pyright: basic
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 from adjoint.audit.flops import operations
 from adjoint.base.source import Location
 from adjoint.ops.linalg.linear_solve import LinearSolve
+from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program, Var, last_uses
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import Value
 from adjoint.show.explanation.calls import Stack
 
@@ -25,7 +27,7 @@ MOST_RUNS = 20
 
 @dataclass(eq=False)
 class Site:
-    """An equation in its place: the body of a loop that is called in two places has two of each."""
+    """An equation where it stands: the body of a loop that is called twice has two of each."""
 
     equation: Equation
     stack: Stack  # the calls around it; of one in a loop or branch, those around the loop, and its own line
@@ -43,14 +45,14 @@ class Site:
 
     @property
     def location(self) -> Location | str | None:
-        """The line of the user's; for a loop that says nothing, that of the loop."""
-        found = self.equation.location
-        return self.stack[-1] if found is None and self.stack else found
+        """The line of user code; where the equation has none, that of the loop around it."""
+        location = self.equation.location
+        return self.stack[-1] if location is None and self.stack else location
 
 
 @dataclass
 class Timing:
-    """Sites, and what ran in order: places in `sites`, and seconds."""
+    """Sites, and what ran in order: indices into `sites`, and seconds."""
 
     sites: list[Site]
     order: array[int]
@@ -68,7 +70,7 @@ def timed(
 ) -> Timing:
     """Run a program at least once, and again for about `seconds`; of each primitive the quickest run counts.
 
-    `stacks` and `backward` say of each equation which calls it stands in, and whether it is done on the way back.
+    `stacks` and `backward` say of each equation which calls it stands in, and whether it belongs to the backward pass.
     """
     walk = _Walk(stacks, backward)
     began = time.perf_counter()
@@ -78,8 +80,8 @@ def timed(
         walk.counting = False
         again = walk.through(program, values)
         best, whole_run, runs = np.minimum(best, again), min(whole_run, float(again.sum())), runs + 1
-    for place, spent in zip(order, best, strict=True):
-        walk.sites[place].seconds += float(spent)
+    for site, spent in zip(order, best, strict=True):
+        walk.sites[site].seconds += float(spent)
     return Timing(walk.sites, order, array("d", best.tobytes()), runs, whole_run)
 
 
@@ -111,7 +113,7 @@ class _Walk:
     def __init__(self, stacks: Sequence[Stack], backward: Sequence[bool]) -> None:
         self.stacks, self.backward = stacks, backward
         self.sites: list[Site] = []
-        self.places: dict[tuple[int, int], int] = {}  # (place of what it stands in, identity of the equation)
+        self.numbers: dict[tuple[int, int], int] = {}  # (site around it, identity of the equation) -> index of its site
         self.counting = True
         self.bias = _clock_seconds()
 
@@ -128,37 +130,38 @@ class _Walk:
         last = last_uses(program)
         for position, eq in enumerate(program.equations):
             xs = [env[a] if isinstance(a, Var) else a.value for a in eq.inputs]
-            place = self.place(eq, parent, position)
-            zs = self.inside(eq.op, xs, place)
+            site = self.number(eq, parent, position)
+            zs = self.inside(eq.op, xs, site)
             if zs is None:
-                zs = [] if eq.op.effect else self.primitive(eq, xs, place)
+                zs = [] if eq.op.effect else self.primitive(eq, xs, site)
             env.update(zip(eq.outputs, zs, strict=True))
             for v in last.get(position, ()):
                 del env[v]
         return [env[a] if isinstance(a, Var) else a.value for a in program.outputs]
 
-    def primitive(self, eq: Equation, xs: list[Value], place: int) -> list[Value]:
+    def primitive(self, eq: Equation, xs: list[Value], number: int) -> list[Value]:
         op: Any = eq.op
         call = op.function if op.pointwise else op.evaluate
         begin = time.perf_counter()
         z = call(*xs)
         spent = time.perf_counter() - begin
         zs = list(z) if op.several else [z] if eq.outputs else []
-        self.order.append(place)
+        self.order.append(number)
         self.seconds.append(max(spent - self.bias, 0.0))
         if self.counting:
-            site = self.sites[place]
+            site = self.sites[number]
             site.calls += 1
             site.nbytes += 0 if op.is_view else sum(np.asarray(v).nbytes for v in (*xs, *zs))
             site.flops += sum(operations(op, xs, zs) or (0, 0))
         return zs
 
-    def place(self, eq: Equation, parent: int, position: int) -> int:
-        found = self.places.get((parent, id(eq)))
-        if found is None:
-            found = self.places[parent, id(eq)] = len(self.sites)
+    def number(self, eq: Equation, parent: int, position: int) -> int:
+        """The index of the site of an equation; a new one is added."""
+        number = self.numbers.get((parent, id(eq)))
+        if number is None:
+            number = self.numbers[parent, id(eq)] = len(self.sites)
             self.sites.append(self.site(eq, parent, position))
-        return found
+        return number
 
     def site(self, eq: Equation, parent: int, position: int) -> Site:
         if parent < 0:
@@ -171,23 +174,32 @@ class _Walk:
         backward = outer.backward or eq.pulled is not None
         return Site(eq, (*outer.stack, *own), (*outer.inside, outer.name), backward)
 
-    def inside(self, op: Any, xs: list[Value], place: int) -> Sequence[Value] | None:
-        """The results of a primitive that holds programs which are walked through; None for all others."""
-        if isinstance(op, LinearSolve):
-            return self.solve(op, xs, place)
-        return op.unroll(xs, lambda program, args: self.run(program, args, place)) if op.unrolls else None
+    def inside(self, op: Any, xs: list[Value], site: int) -> Sequence[Value] | None:
+        """The results of a primitive whose programs are timed one by one; None for all others."""
+        return INSIDE[op](self, op, xs, site) if op.unrolls else None
 
-    def solve(self, op: LinearSolve, xs: list[Value], place: int) -> list[Value]:
-        """Solvers have Python loops of their own, which are quicker than their programs: the programs give the shares
-        of the lines in what the loops take.
-        """
-        start = len(self.seconds)
-        out = self.run(op.solver, xs, place)
-        quiet = op.again()
-        begin = time.perf_counter()
-        quiet.evaluate(*xs)
-        spent = time.perf_counter() - begin
-        parts = sum(self.seconds[start:])
-        for k in range(start, len(self.seconds)):
-            self.seconds[k] *= spent / parts if parts else 0.0
-        return out
+
+# How the programs inside a primitive are timed: (walk, primitive, arguments, number of its site) -> its results
+INSIDE: RuleTable[Callable[[_Walk, Any, list[Value], int], Sequence[Value]]] = RuleTable("profile")
+
+
+@INSIDE.rule(Op)
+def _unroll(walk: _Walk, op: Op, xs: list[Value], site: int) -> Sequence[Value]:
+    return op.unroll(xs, lambda program, args: walk.run(program, args, site))
+
+
+@INSIDE.rule(LinearSolve)
+def _solve(walk: _Walk, op: LinearSolve, xs: list[Value], site: int) -> Sequence[Value]:
+    """Solvers have Python loops of their own, which are quicker than their programs: the programs give the shares of
+    the lines in what the loops take.
+    """
+    start = len(walk.seconds)
+    results = _unroll(walk, op, xs, site)
+    quiet = op.again()
+    begin = time.perf_counter()
+    quiet.evaluate(*xs)
+    spent = time.perf_counter() - begin
+    parts = sum(walk.seconds[start:])
+    for k in range(start, len(walk.seconds)):
+        walk.seconds[k] *= spent / parts if parts else 0.0
+    return results
