@@ -209,7 +209,7 @@ def test_scans_that_are_undone_under_transformations(use) -> None:
 
 
 def test_errors_name_the_remedy() -> None:
-    with pytest.raises(ad.base.errors.RuleError, match=r"maximum at .*cannot be undone.*inverse="):  # type: ignore[attr-defined]
+    with pytest.raises(ad.base.errors.RuleError, match=r"maximum at .*cannot be inverted.*inverse="):  # type: ignore[attr-defined]
         ad.grad(lambda x: np.sum(ad.reversible(lambda x: np.maximum(x, 0.0))(x)))(np.ones(3))
     with pytest.raises(ValueError, match="2 parameters were given to a chain of 3 layers"):
         CHAINS["found"](X, W, V)

@@ -18,7 +18,7 @@ from adjoint import tree
 from adjoint.base.errors import RuleError, ShapeError
 from adjoint.base.source import by_name, user_facing
 from adjoint.ops.checkpointing.chain import Reversible
-from adjoint.ops.checkpointing.invert_program import inverted
+from adjoint.ops.checkpointing.invert_program import invert_program
 from adjoint.program.program import Program, Var
 from adjoint.program.record import Record, RecordTracer
 from adjoint.program.trace import Tracer, live_trace
@@ -164,7 +164,7 @@ class _Layer:
         if inverse is None:
             self.program = _arranged(program, n, state, len(captured), 0, True)
             count = n + len(captured)
-            self.inverse = inverted(self.program, range(count, count + state))
+            self.inverse = invert_program(self.program, range(count, count + state))
             self.parameters: list[Value] = [*values, *captured]
             return
         outputs = [ArrayType(t.shape, t.dtype) for t in program.output_types]

@@ -80,6 +80,7 @@ class Op(ABC):
     is_view: ClassVar[bool] = False  # names elements of its first argument in another order: costs nothing
     is_movement: ClassVar[bool] = False  # moves numbers about, without arithmetic
     is_marker: ClassVar[bool] = False  # its results are its first arguments: it concerns derivatives alone
+    contracts: ClassVar[bool] = False  # sums products over shared axes: its result costs much for its size
     returns_arguments: ClassVar[bool] = False  # its results are some of its arguments themselves
     overwrites: ClassVar[bool] = False  # it is x[…] = v, whose pull can reuse the memory of the cotangent
     size_fields: ClassVar[tuple[str, ...]] = ()  # its fields that hold sizes and positions

@@ -28,6 +28,8 @@ class MatMul(Multilinear):
     Stacks broadcast; a vector is a row on the left and a column on the right.
     """
 
+    contracts = True
+
     def evaluate(self, *xs: Value) -> Value:
         return np.matmul(*xs)
 
@@ -115,6 +117,7 @@ class Einsum(Multilinear):
     The output is always named, and no operand repeats an index.
     """
 
+    contracts = True
     spec: str
 
     def _parts(self) -> tuple[list[str], str]:

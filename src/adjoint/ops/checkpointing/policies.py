@@ -1,7 +1,7 @@
 """What reverse mode may keep of a checkpointed function: policies, and marks that give values names.
 
-A policy is asked of every equation whether its results may be kept. Of those that may, the ones are kept that spare
-work; everything else is computed again from them and from the arguments.
+A policy says of every equation whether its results may be kept. Of those that may, the ones are kept that save work;
+everything else is recomputed from them and from the arguments.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Mark(Linear):
 
 @dataclass(frozen=True)
 class Intermediate:
-    """A result inside a checkpointed function, as a policy of the user sees it.
+    """A result inside a checkpointed function, as a user policy sees it.
 
     ```python
     small = lambda value: value.nbytes < 100
@@ -102,7 +102,7 @@ class Products(Policy):
     """Results of matrix products, contractions and convolutions, which cost much for their size."""
 
     def saves(self, eq: Equation) -> bool:
-        return type(eq.op).__name__ in {"MatMul", "Einsum", "Convolution", "VectorConvolution"}
+        return eq.op.contracts
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class AllBut(Policy):
 
 @dataclass(frozen=True)
 class Chosen(Policy):
-    """What a function of the user says."""
+    """What a user function says."""
 
     choose: Callable[[Intermediate], object]
 

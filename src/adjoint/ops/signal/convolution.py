@@ -46,6 +46,7 @@ def _taken_apart(z: Value, axis: int, size: int) -> Value:
 class Convolution(Multilinear):
     """z[n,g,o,p] = Σ x[n,g,c,i] w[g,o,c,k] over c and spread·i = stride·p + dilation·k + start."""
 
+    contracts = True
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
     spread: tuple[int, ...]

@@ -49,6 +49,7 @@ def _convolved(a: Any, v: Any, valid: bool) -> Any:
 class VectorConvolution(Multilinear):
     """Convolution along the last axis; other axes broadcast."""
 
+    contracts = True
     valid: bool
 
     def evaluate(self, *xs: Value) -> Value:
