@@ -158,3 +158,17 @@ def test_control_flow_is_the_same_while_watching(name) -> None:
         expected = g(x)
         with ad.debug.nans():
             np.testing.assert_allclose(g(x), expected, rtol=1e-12, atol=1e-14)
+
+
+def test_gradients_inside_a_rule_are_not_judged_where_they_are_discarded() -> None:
+    """A pullback runs outside of its transformation; what it computes belongs to the caller's result all the same."""
+
+    def pullback(ct):
+        infinite = ad.grad(np.sqrt)(0 * ct)
+        return (np.where(ct > 0, ct * np.cos(1.0), infinite),)
+
+    f = ad.custom_rule(np.sin, vjp=lambda x: (np.sin(x), pullback))
+    with ad.debug.nans():
+        assert ad.vjp(f, 1.0)[1](1.0) == (np.cos(1.0),)
+        with pytest.raises(NonFiniteError, match="sqrt"):
+            ad.vjp(f, 1.0)[1](-1.0)

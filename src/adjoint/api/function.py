@@ -6,14 +6,31 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MethodType
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from adjoint import tree
 from adjoint.base.source import by_name, user_facing
 from adjoint.program import misfits  # noqa: F401  # pyright: ignore[reportUnusedImport]  (explains NumPy's errors)
 from adjoint.transform.arguments import check_argnums
+from adjoint.transform.nonfinite import settle_result, watching
+
+__all__ = ["Function", "Options", "Transformed", "transformation"]
 
 Function: TypeAlias = Callable[..., tree.Tree]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def transformation(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a transformation that users call with the arguments at once, as `jvp`; others are `Transformed`."""
+
+    @user_facing
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        result = function(*args, **kwargs)
+        return result if watching() is None else settle_result(result, (args, kwargs))
+
+    return call
 
 
 @dataclass(frozen=True)
@@ -40,7 +57,8 @@ class Transformed:
 
     @user_facing
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._run(self._function, self._options, args, kwargs)
+        result = self._run(self._function, self._options, args, kwargs)
+        return result if watching() is None else settle_result(result, (args, kwargs))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)

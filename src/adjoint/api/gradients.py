@@ -10,7 +10,7 @@ import numpy as np
 
 import adjoint.numpy  # noqa: F401  # pyright: ignore[reportUnusedImport]  (gives traced values NumPy's protocols)
 from adjoint import tree
-from adjoint.api.function import Function, Options, Transformed
+from adjoint.api.function import Function, Options, Transformed, transformation
 from adjoint.api.linearized import Pullback, Pushforward, tangents_of, with_zeros
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
@@ -40,7 +40,6 @@ from adjoint.transform.drivers import (
     transposed,
 )
 from adjoint.transform.generators import GeneratorArguments, leaves_of
-from adjoint.transform.nonfinite import watched
 
 tape_fast.install()
 
@@ -105,13 +104,11 @@ def value_and_grad(
     return Transformed(_value_and_grad, function, _GradOptions(argnums, has_aux, holomorphic, side))
 
 
-@watched
 def _grad(function: Function, options: _GradOptions, args: Any, kwargs: Any) -> Any:
     _, aux, result = _gradients("grad", function, options, args, kwargs)
     return (result, aux) if options.has_aux else result
 
 
-@watched
 def _value_and_grad(function: Function, options: _GradOptions, args: Any, kwargs: Any) -> Any:
     value, aux, result = _gradients("value_and_grad", function, options, args, kwargs)
     return ((value, aux) if options.has_aux else value), result
@@ -143,8 +140,7 @@ def all_arguments(function: Function, primals: Sequence[Any], name: str) -> Sele
     return select(function, tuple(range(len(primals))), tuple(primals), {}, name)
 
 
-@user_facing
-@watched
+@transformation
 def jvp(
     function: Function, primals: Sequence[tree.Tree], tangents: Sequence[tree.Tree], *, has_aux: bool = False
 ) -> tuple[tree.Tree, ...]:
@@ -169,8 +165,7 @@ def jvp(
     return (y, dy, aux) if has_aux else (y, dy)
 
 
-@user_facing
-@watched
+@transformation
 def vjp(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple[tree.Tree, ...]:
     """(f(x), pullback): `pullback(u)` is the tuple of ∂f(x)*[u], one for each argument; it can be called many times.
 
@@ -189,8 +184,7 @@ def vjp(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple
     return (y, pullback, recorded.aux) if has_aux else (y, pullback)
 
 
-@user_facing
-@watched
+@transformation
 def linearize(function: Function, *primals: tree.Tree, has_aux: bool = False) -> tuple[tree.Tree, ...]:
     """(f(x), pushforward): `pushforward(*tangents)` is ∂f(x)[v], replayed from one recorded run of f.
 
@@ -219,7 +213,6 @@ def linear_transpose(function: Function, *primals: tree.Tree) -> Transformed:
     return Transformed(_linear_transpose, function, _TransposeOptions(primals))
 
 
-@watched
 def _linear_transpose(function: Function, options: _TransposeOptions, args: Any, kwargs: Any) -> Any:
     primals = tuple(tree.map(_example, p) for p in options.primals)
     chosen = all_arguments(function, primals, "linear_transpose")
@@ -258,7 +251,6 @@ def vmap(
     return Transformed(_vmap, function, _VmapOptions(in_axes, out_axes, axis_size))
 
 
-@watched
 def _vmap(function: Function, options: _VmapOptions, args: Any, kwargs: Any) -> Any:
     in_axes, n = options.in_axes, len(args)
     if isinstance(in_axes, list | tuple) and len(in_axes) != n:

@@ -19,7 +19,6 @@ from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
 from adjoint.transform.batch_driver import run_batch
 from adjoint.transform.drivers import Linearized, check_floating
-from adjoint.transform.nonfinite import watched
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
@@ -114,7 +113,6 @@ class _JacobianOptions(Options):
     chunk: int | None
 
 
-@watched
 def _jacobian(function: Function, options: _JacobianOptions, args: Any, kwargs: Any) -> Any:
     name = NAMES[options.mode]
     chosen = select(function, options.argnums, args, kwargs, name)

@@ -7,23 +7,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint import tree
-from adjoint.api.function import Function
+from adjoint.api.function import Function, transformation
 from adjoint.api.gradients import all_arguments
 from adjoint.api.linearized import tangents_of
 from adjoint.base.errors import ShapeError
-from adjoint.base.source import here, user_facing
+from adjoint.base.source import here
 from adjoint.program.trace import running
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import fresh, returned, run
 from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.nonfinite import lifted, watched, watching
+from adjoint.transform.nonfinite import lifted, watching
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 
 __all__ = ["jet"]
 
 
-@user_facing
-@watched
+@transformation
 def jet(function: Function, primals: Sequence[tree.Tree], series: Sequence[tree.Tree]) -> tuple[tree.Tree, tree.Tree]:
     """Taylor mode: derivatives of t ↦ f(x(t)) up to any order, from those of x.
 

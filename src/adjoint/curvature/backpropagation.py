@@ -27,7 +27,6 @@ from adjoint.linear.operators.structures import matrix
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
 from adjoint.transform.drivers import check_floating
-from adjoint.transform.nonfinite import watched
 
 __all__ = ["SecondOrder", "backpropagate", "block_gauss_newton", "block_hessian", "loss_curvature", "scalar_graph"]
 
@@ -83,7 +82,6 @@ class _BlockLossOptions(_BlockOptions):
     loss: Function
 
 
-@watched
 def _backpropagate(function: Function, options: _BackpropagateOptions, args: Any, kwargs: Any) -> SecondOrder:
     chosen = select(function, options.argnums, args, kwargs, "backpropagate")
     graph = scalar_graph(chosen, "backpropagate")
@@ -117,7 +115,6 @@ def block_hessian(
     return Transformed(_block_hessian, function, _BlockOptions(argnums, by, cross, as_maps))
 
 
-@watched
 def _block_hessian(function: Function, options: _BlockOptions, args: Any, kwargs: Any) -> Any:
     chosen = select(function, options.argnums, args, kwargs, "block_hessian")
     groups = _groups(chosen, options)
@@ -149,7 +146,6 @@ def block_gauss_newton(
     return Transformed(_block_gauss_newton, model, _BlockLossOptions(argnums, by, cross, as_maps, loss))
 
 
-@watched
 def _block_gauss_newton(model: Function, options: _BlockLossOptions, args: Any, kwargs: Any) -> Any:
     chosen = select(model, options.argnums, args, kwargs, "block_gauss_newton")
     groups = _groups(chosen, options)

@@ -35,7 +35,6 @@ from adjoint.curvature.local import (
 from adjoint.ops.calculus import fit, total
 from adjoint.program.types import Value
 from adjoint.transform.arguments import Argnums, Selection, fresh, select
-from adjoint.transform.nonfinite import watched
 
 __all__ = ["FirstAndDiagonal", "diagonal_hessian"]
 
@@ -84,7 +83,6 @@ class _DiagonalOptions(Options):
     last: str
 
 
-@watched
 def _diagonal_hessian(function: Function, options: _DiagonalOptions, args: Any, kwargs: Any) -> FirstAndDiagonal:
     chosen = select(function, options.argnums, args, kwargs, "diagonal_hessian")
     if options.loss is None:

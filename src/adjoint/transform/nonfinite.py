@@ -11,12 +11,11 @@ the way.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,9 +30,6 @@ from adjoint.program.trace import Trace, Tracer, live_trace
 from adjoint.program.types import Value, type_of
 from adjoint.transform.lines import LinedTape, lining
 from adjoint.transform.tape import Tape, TapeTracer
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 MOST_TRIED = 64  # so many elements of an array are tried one by one for whether they matter
 _watch: ContextVar[Watch | None] = ContextVar("adjoint_watch", default=None)
@@ -207,16 +203,15 @@ def examined(values: Sequence[Value], trace: Trace, watch: Watch | None) -> None
             _judged(value)
 
 
-def watched(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate what users call: its results are judged, and leave the watch."""
+def settle_result(result: Any, arguments: Any) -> Any:
+    """What a transformation gives to its caller: judged, and without history, while non-finite values are watched for.
 
-    @functools.wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        watch = _watch.get()
-        result = function(*args, **kwargs)
-        return result if watch is None or live_trace() is not watch.base else settled(result)
-
-    return call
+    Inside another transformation nothing is judged; neither is what has its history from further out.
+    """
+    watch = _watch.get()
+    if watch is None or live_trace() is not watch.base:
+        return result
+    return result if any(isinstance(leaf, WatchTracer) for leaf in tree.leaves(arguments)) else settled(result)
 
 
 def settled(result: Any) -> Any:
