@@ -1,4 +1,4 @@
-"""Random loops, and loops in which one turn is different: whatever is made of them, every bit stays."""
+"""Random loops, and loops in which one iteration is different: whatever is made of them, every bit stays."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -36,7 +36,7 @@ def loops(draw):
     registers = draw(st.integers(1, 3))
     body = draw(instructions(registers))
     turns = draw(st.one_of(st.integers(1, 20), st.just(13), st.just(24)))
-    odd = draw(st.one_of(st.none(), st.integers(0, turns - 1)))  # a turn that is not like the others
+    odd = draw(st.one_of(st.none(), st.integers(0, turns - 1)))  # an iteration that is not like the others
     other = draw(instructions(registers)) if odd is not None else []
     return registers, body, turns, odd, other
 

@@ -32,7 +32,7 @@ def whole_and_moving(x, a, b):
 
 
 def written_otherwise(x, a, b):
-    """x[0:2] and x[:2] by turns: slices that stay, though they are not written alike."""
+    """x[0:2] and x[:2] alternately: slices that stay, though they are not written alike."""
     y = x * 1.0
     for i in range(12):
         y[0 if i % 2 else None : 2] += np.sin(x[None if i % 2 else 0 : 2]) * a

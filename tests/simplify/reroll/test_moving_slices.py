@@ -1,4 +1,4 @@
-"""Slices that move: what all turns read or write at once is what they do one by one."""
+"""Slices that move: what all iterations read or write at once is what they do one by one."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from adjoint.ops.elementwise.arithmetic import add
 from adjoint.program.check import check
 from adjoint.program.program import Equation, Program, Var, interpret
 from adjoint.program.types import ArrayType
-from adjoint.simplify.reroll.moving_slices import Draft, MovingPlaces
+from adjoint.simplify.reroll.moving_slices import Draft, MovingSlices
 
 SHAPE = (12, 9, 5)
 FLOAT = np.dtype(np.float64)
@@ -18,7 +18,7 @@ FLOAT = np.dtype(np.float64)
 
 @st.composite
 def items(draw, turns):
-    """For each turn the items of a slice of an array of shape SHAPE."""
+    """For each iteration the items of a slice of an array of shape SHAPE."""
     columns = []
     for n in SHAPE[: draw(st.integers(1, 3))]:
         kind = draw(st.sampled_from(["integer", "moving", "anywhere", "window", "block", "all", "new"]))
@@ -41,7 +41,7 @@ def items(draw, turns):
     return [("slice", row) for row in zip(*columns, strict=True)]
 
 
-PLACES = st.integers(2, 5).flatmap(items)
+KEYS = st.integers(2, 5).flatmap(items)
 
 
 def values(*shape):
@@ -57,55 +57,55 @@ def drafted():
     return Draft(Equation(add, (), ()))
 
 
-@given(PLACES)
+@given(KEYS)
 def test_reads(keys):
     x = values(*SHAPE)
-    places = MovingPlaces.of(keys, SHAPE)
-    assert places is not None
-    if places.moving:
+    slices = MovingSlices.of(keys, SHAPE)
+    assert slices is not None
+    if slices.moving:
         draft, v = drafted(), Var(ArrayType(SHAPE, FLOAT))
-        found = evaluated(draft, [v], places.read(draft, v), [x])
+        found = evaluated(draft, [v], slices.read(draft, v), [x])
         np.testing.assert_array_equal(found, np.stack([x[subscript(key, ())] for key in keys]))
 
 
-@given(PLACES)
+@given(KEYS)
 def test_reads_of_one_turn(keys):
     x = values(*SHAPE)
-    places = MovingPlaces.of(keys, SHAPE)
-    assert places is not None
+    slices = MovingSlices.of(keys, SHAPE)
+    assert slices is not None
     for t, key in enumerate(keys):
-        if places.moving:
+        if slices.moving:
             draft, v = drafted(), Var(ArrayType(SHAPE, FLOAT))
-            indices = [draft.constant(np.array(array[t])) for array in places.indices(places.moving)]
-            found = evaluated(draft, [v], places.read_one(draft, v, indices), [x])
+            indices = [draft.constant(np.array(array[t])) for array in slices.indices(slices.moving)]
+            found = evaluated(draft, [v], slices.read_one(draft, v, indices), [x])
             np.testing.assert_array_equal(found, x[subscript(key, ())])
 
 
-@given(PLACES, st.integers(0, 2))
-def test_writes_to_places_apart(keys, broadcast):
+@given(KEYS, st.integers(0, 2))
+def test_writes_to_distinct_positions(keys, broadcast):
     x = values(*SHAPE)
-    places = MovingPlaces.of(keys, SHAPE)
-    assert places is not None
-    if not (places.moving and places.distinct):
+    slices = MovingSlices.of(keys, SHAPE)
+    assert slices is not None
+    if not (slices.moving and slices.distinct):
         return
-    outer = places.outer
-    shape = outer if broadcast == 0 else outer[1:] if broadcast == 1 else (1, *outer)
+    outer = slices.outer
+    shape = outer if broadcast == 0 or not outer else outer[1:] if broadcast == 1 else (1, *outer)
     new = values(len(keys), *shape)
     wanted = x.copy()
     for t, key in enumerate(keys):
         wanted[subscript(key, ())] = new[t]
     draft, v, w = drafted(), Var(ArrayType(SHAPE, FLOAT)), Var(ArrayType(new.shape, FLOAT))
-    key, aligned, indices = places.write(draft, w)
+    key, aligned, indices = slices.write(draft, w)
     z = draft.write(ScatterSet(key), v, aligned, *indices)
     np.testing.assert_array_equal(evaluated(draft, [v, w], z, [x, new]), wanted)
 
 
 def test_places_that_meet_are_not_apart():
-    windows = MovingPlaces.of([("slice", ((t, t + 3, 1),)) for t in range(5)], SHAPE)
+    windows = MovingSlices.of([("slice", ((t, t + 3, 1),)) for t in range(5)], SHAPE)
     assert windows is not None
     assert not windows.distinct
 
 
 @pytest.mark.parametrize("key", [("gather", 1), ("slice", ((0, 2, 1),))])
 def test_keys_of_different_form_have_no_places(key):
-    assert MovingPlaces.of([("slice", (0,)), key], SHAPE) is None
+    assert MovingSlices.of([("slice", (0,)), key], SHAPE) is None

@@ -1,4 +1,4 @@
-"""Turns beside a loop from which something is missing."""
+"""Iterations beside a loop from which something is missing."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,10 @@ from adjoint.ops.control.scan import Scan
 from adjoint.program.check import check
 from adjoint.program.program import interpret
 from adjoint.simplify.dead_code import drop_dead_code
-from adjoint.simplify.reroll.candidates import rolls_of
+from adjoint.simplify.reroll.candidates import find_candidates
 from adjoint.simplify.reroll.driver import reroll
-from adjoint.simplify.reroll.peeling import completed
-from adjoint.simplify.reroll.repetitions import numbered
+from adjoint.simplify.reroll.peeling import complete_iterations
+from adjoint.simplify.reroll.repetitions import number_program
 
 T = 20
 
@@ -23,8 +23,8 @@ def bits(values):
 def rolled(f, *args):
     """The only loops of a function, after a look at the numbers."""
     program = drop_dead_code(ad.trace(f)(*args).program)
-    numbers = numbered(program)
-    longer = completed(numbers, rolls_of(numbers, 8, 8))
+    numbers = number_program(program)
+    longer = complete_iterations(numbers, find_candidates(numbers, 8, 8))
     plain = [np.asarray(a)[()] for a in args]
     for p in (longer, new := reroll(program, least=8)):
         if p is not None:
@@ -79,7 +79,7 @@ def test_the_first_turn_of_a_way_back_has_nothing_to_add_to(x):
 
 
 def test_a_first_turn_of_other_primitives_stays_outside():
-    def f(a, x):  # the way back masks its products after it has passed the first x[t]
+    def f(a, x):  # the backward pass masks its products after it has passed the first x[t]
         h = x[0]
         for t in range(T):
             h = np.sin(a * h) + x[t] * a

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjoint.simplify.reroll.repetitions import runs
+from adjoint.simplify.reroll.repetitions import find_repetitions
 
 
 def every_run(tokens, fewest):
@@ -31,16 +31,16 @@ def every_run(tokens, fewest):
 )
 def test_all_runs_are_found(parts):
     tokens = [t for word, times in parts for t in word * times]
-    assert set(runs(np.array(tokens), 5)) == every_run(tokens, 5)
+    assert set(find_repetitions(np.array(tokens), 5)) == every_run(tokens, 5)
 
 
 def test_short_periods_come_first():
     tokens = np.array([*[1, 2] * 10, *[3] * 10, *[1, 2] * 10, *[3] * 10] * 5)
-    periods = [period for _, _, period in runs(tokens, 4)]
+    periods = [period for _, _, period in find_repetitions(tokens, 4)]
     assert periods == sorted(periods)
     assert set(periods) == {1, 2, 30}
 
 
 def test_a_long_program_takes_time_in_proportion():
     tokens = np.tile(np.arange(50), 4000)
-    assert runs(tokens, 8) == [(0, 200_000, 50)]
+    assert find_repetitions(tokens, 8) == [(0, 200_000, 50)]

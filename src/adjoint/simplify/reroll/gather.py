@@ -1,7 +1,7 @@
-"""Primitives that put the results of all turns together: a join of rows, a sum of parts of a gradient.
+"""Primitives that gather the results of all iterations: a join of rows, a sum of parts of a gradient.
 
-In ScatterSum the order of additions at each element is kept: parts of one kind (result k of every turn) are added in
-one go only where this leaves at every element the order as it was.
+In ScatterSum the order of additions at each element is kept: parts of one kind (result k of every iteration) are added
+in one go only where this leaves at every element the order as it was.
 """
 
 from __future__ import annotations
@@ -18,59 +18,63 @@ from adjoint.ops.arrays.rearrange import Broadcast, Concatenate
 from adjoint.program.program import Atom, Equation
 from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
-from adjoint.simplify.reroll.arrays import Wanted
-from adjoint.simplify.reroll.moving_slices import Draft, MovingPlaces
-from adjoint.simplify.reroll.sources import Roll
+from adjoint.simplify.reroll.arrays import RequestedLoop
+from adjoint.simplify.reroll.moving_slices import Draft, MovingSlices
+from adjoint.simplify.reroll.sources import LoopCandidate
 
 
 class Outside(Protocol):
     """The program around."""
 
     def atom(self, number: int) -> Atom: ...
-    def loop(self, roll: Roll) -> Wanted: ...
-    def holding(self, number: int) -> Roll | None: ...
+    def loop(self, candidate: LoopCandidate) -> RequestedLoop: ...
+    def candidate_of(self, number: int) -> LoopCandidate | None: ...
     def kind(self, number: int) -> ArrayType: ...
 
 
 @dataclass(frozen=True)
 class Part:
-    """An operand: result k of one turn of a roll, or (without a roll) anything."""
+    """An operand: result k of one iteration of a candidate, or (without a candidate) anything."""
 
     number: int
-    roll: Roll | None
-    made: int = 0
-    turn: int = 0
+    candidate: LoopCandidate | None
+    result: int = 0
+    iteration: int = 0
 
 
 def parts_of(outside: Outside, numbers: Sequence[int]) -> list[Part]:
     """Where operands come from."""
     parts: list[Part] = []
     for n in numbers:
-        roll = outside.holding(n) if n >= 0 else None
-        parts.append(Part(n, None) if roll is None else Part(n, roll, *roll.at(n)))
+        candidate = outside.candidate_of(n) if n >= 0 else None
+        parts.append(Part(n, None) if candidate is None else Part(n, candidate, *candidate.at(n)))
     return parts
 
 
 def _stretches(parts: Sequence[Part], fewest: int) -> list[list[Part]]:
-    """Consecutive parts that are one result in consecutive turns, up or down; all others stand alone."""
-    found: list[list[Part]] = []
+    """Consecutive parts that are one result in consecutive iterations, up or down; all others stand alone."""
+    groups: list[list[Part]] = []
     for part in parts:
-        last = found[-1] if found else []
-        if last and part.roll is not None and (part.roll, part.made) == (last[-1].roll, last[-1].made):
-            step = part.turn - last[-1].turn
-            if abs(step) == 1 and (len(last) == 1 or step == last[-1].turn - last[-2].turn):
+        last = groups[-1] if groups else []
+        if (
+            last
+            and part.candidate is not None
+            and (part.candidate, part.result) == (last[-1].candidate, last[-1].result)
+        ):
+            step = part.iteration - last[-1].iteration
+            if abs(step) == 1 and (len(last) == 1 or step == last[-1].iteration - last[-2].iteration):
                 last.append(part)
                 continue
-        found.append([part])
-    return [s for group in found for s in ([group] if len(group) >= fewest else [[p] for p in group])]
+        groups.append([part])
+    return [s for group in groups for s in ([group] if len(group) >= fewest else [[p] for p in group])]
 
 
 def _rows(outside: Outside, draft: Draft, group: Sequence[Part]) -> Atom:
     """The stack of a group of parts, in its order."""
-    roll = group[0].roll
-    assert roll is not None
-    first, second = roll.place(group[0].turn), roll.place(group[1].turn)
-    return draft.sliced(outside.loop(roll).stack(group[0].made), first, second - first, len(group))
+    candidate = group[0].candidate
+    assert candidate is not None
+    first, second = candidate.position(group[0].iteration), candidate.position(group[1].iteration)
+    return draft.take_rows(outside.loop(candidate).stack(group[0].result), first, second - first, len(group))
 
 
 # (primitive, program around, equation, operands, draft, fewest iterations) → its result from stacks, or None
@@ -93,9 +97,9 @@ def join_stretches(
         if len(group) == 1:
             operands.append(outside.atom(group[0].number))
             continue
-        rows = draft.moved(_rows(outside, draft, group), 0, axis)
+        rows = draft.move_axis(_rows(outside, draft, group), 0, axis)
         shape = rows.type.shape
-        operands.append(draft.reshaped(rows, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])))
+        operands.append(draft.reshape(rows, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])))
     if len(operands) == 1 and operands[0].type == eq.outputs[0].type:
         return operands[0]
     return draft.write(op, *operands)
@@ -132,17 +136,17 @@ class _Grouping:
 
     def __init__(self, outside: Outside, op: ScatterSum, parts: list[Part], draft: Draft, fewest: int) -> None:
         self.outside, self.op, self.parts, self.draft, self.fewest = outside, op, parts, draft, fewest
-        self.places = MovingPlaces.of(op.keys, op.shape)
+        self.slices = MovingSlices.of(op.keys, op.shape)
 
     def groups(self) -> list[Written] | None:
         """What to add, in order."""
-        found = self._by_cell() if self.places is not None and self._cells_are_apart(self.places) else None
-        return found if found is not None else self._by_turns()
+        by_cell = self._by_cell() if self.slices is not None and self._cells_are_apart(self.slices) else None
+        return by_cell if by_cell is not None else self._by_iterations()
 
-    def _cells_are_apart(self, places: MovingPlaces) -> bool:
+    def _cells_are_apart(self, slices: MovingSlices) -> bool:
         """Whether two keys name the same elements or no common one."""
-        for axis, span in enumerate(places.spans):
-            column = places.positions[:, axis]
+        for axis, span in enumerate(slices.spans):
+            column = slices.positions[:, axis]
             if span is not None and np.any((column - column[0]) % (span[0] * span[1] or 1)):
                 return False
         return True
@@ -151,71 +155,75 @@ class _Grouping:
         return self.op.keys[at], self.outside.atom(self.parts[at].number), []
 
     def _together(self, at: Sequence[int]) -> Written:
-        roll = self.parts[at[0]].roll
-        assert roll is not None
-        at = sorted(at, key=lambda i: roll.place(self.parts[i].turn))
-        places = MovingPlaces.of([self.op.keys[i] for i in at], self.op.shape)
-        assert places is not None
-        return places.write(self.draft, _rows(self.outside, self.draft, [self.parts[i] for i in at]))
+        candidate = self.parts[at[0]].candidate
+        assert candidate is not None
+        at = sorted(at, key=lambda i: candidate.position(self.parts[i].iteration))
+        slices = MovingSlices.of([self.op.keys[i] for i in at], self.op.shape)
+        assert slices is not None
+        return slices.write(self.draft, _rows(self.outside, self.draft, [self.parts[i] for i in at]))
 
-    def _by_turns(self) -> list[Written] | None:
-        """Only neighbors are put together, turn after turn: no order changes."""
-        turns: list[list[int]] = []  # parts of one turn each
+    def _by_iterations(self) -> list[Written] | None:
+        """Only neighbors are put together, iteration after iteration: no order changes."""
+        iterations: list[list[int]] = []  # parts of one iteration each
         for i, part in enumerate(self.parts):
-            last = self.parts[turns[-1][0]] if turns else None
-            if last is not None and part.roll is not None and (part.roll, part.turn) == (last.roll, last.turn):
-                turns[-1].append(i)
+            last = self.parts[iterations[-1][0]] if iterations else None
+            if (
+                last is not None
+                and part.candidate is not None
+                and (part.candidate, part.iteration) == (last.candidate, last.iteration)
+            ):
+                iterations[-1].append(i)
             else:
-                turns.append([i])
+                iterations.append([i])
         stretches: list[list[list[int]]] = []
-        for turn in turns:
-            if not (stretches and self._follows(stretches[-1], turn)):
+        for iteration in iterations:
+            if not (stretches and self._follows(stretches[-1], iteration)):
                 stretches.append([])
-            stretches[-1].append(turn)
+            stretches[-1].append(iteration)
         groups: list[Written] = []
         for stretch in stretches:
             together = self._in_order(stretch) if len(stretch) >= self.fewest else None
-            groups += [self._alone(i) for turn in stretch for i in turn] if together is None else [together]
+            groups += [self._alone(i) for iteration in stretch for i in iteration] if together is None else [together]
         return groups if len(groups) < len(self.parts) else None
 
-    def _follows(self, stretch: list[list[int]], turn: list[int]) -> bool:
-        """Whether a turn has the same parts as those before, and is the next one."""
-        here, before = ([self.parts[i] for i in t] for t in (turn, stretch[-1]))
-        step = here[0].turn - before[0].turn
-        if here[0].roll is None or here[0].roll is not before[0].roll or step not in (1, -1):
+    def _follows(self, stretch: list[list[int]], iteration: list[int]) -> bool:
+        """Whether an iteration has the same parts as those before, and is the next one."""
+        here, before = ([self.parts[i] for i in t] for t in (iteration, stretch[-1]))
+        step = here[0].iteration - before[0].iteration
+        if here[0].candidate is None or here[0].candidate is not before[0].candidate or step not in (1, -1):
             return False
-        return [p.made for p in here] == [p.made for p in before] and (
-            len(stretch) == 1 or step == before[0].turn - self.parts[stretch[-2][0]].turn
+        return [p.result for p in here] == [p.result for p in before] and (
+            len(stretch) == 1 or step == before[0].iteration - self.parts[stretch[-2][0]].iteration
         )
 
     def _in_order(self, stretch: list[list[int]]) -> Written | None:
-        """All parts of some turns at once, one after another where they meet."""
-        flat = [i for turn in stretch for i in turn]
-        places = MovingPlaces.of([self.op.keys[i] for i in flat], self.op.shape)
-        if places is None or not places.shape:
+        """All parts of some iterations at once, one after another where they meet."""
+        flat = [i for iteration in stretch for i in iteration]
+        slices = MovingSlices.of([self.op.keys[i] for i in flat], self.op.shape)
+        if slices is None or not slices.shape:
             return None
-        if len(stretch[0]) == 1 and places.distinct:
+        if len(stretch[0]) == 1 and slices.distinct:
             return self._together(flat)
         columns: list[Atom] = []
         for column in zip(*stretch, strict=True):
             rows = _rows(self.outside, self.draft, [self.parts[i] for i in column])
-            rows = places.aligned(self.draft, rows, (len(stretch),))
-            outer = tuple(s[1] for s in places.spans if s is not None)
+            rows = slices.align(self.draft, rows, (len(stretch),))
+            outer = tuple(s[1] for s in slices.spans if s is not None)
             if rows.type.shape[1:] != outer:
                 rows = self.draft.write(Broadcast((len(stretch), *outer)), rows)
-            columns.append(self.draft.reshaped(rows, (len(stretch), 1, *outer)))
+            columns.append(self.draft.reshape(rows, (len(stretch), 1, *outer)))
         values = columns[0] if len(columns) == 1 else self.draft.write(Concatenate(1), *columns)
         # one more axis of size one: so the elements are added one by one, whatever they are added to
-        values = self.draft.reshaped(values, (len(flat), 1, *values.type.shape[2:]))
-        front = places.front or [0]  # keys that name the whole array: its rows, one by one
-        arrays = [array.reshape(len(array), 1, *array.shape[1:]) for array in places.indices(front)]
+        values = self.draft.reshape(values, (len(flat), 1, *values.type.shape[2:]))
+        front = slices.front or [0]  # keys that name the whole array: its rows, one by one
+        arrays = [array.reshape(len(array), 1, *array.shape[1:]) for array in slices.indices(front)]
         return ("gather", len(front)), values, [self.draft.constant(array) for array in arrays]
 
     def _by_cell(self) -> list[Written] | None:
         """Parts of one kind are put together, if one order of the kinds is the order at every element."""
-        assert self.places is not None
+        assert self.slices is not None
         cells: dict[tuple[int, ...], list[int]] = {}
-        for i, row in enumerate(self.places.positions.tolist()):
+        for i, row in enumerate(self.slices.positions.tolist()):
             cells.setdefault(tuple(row), []).append(i)
         kinds: dict[Any, list[int]] = {}
         sums: list[Written] = []
@@ -225,13 +233,13 @@ class _Grouping:
                 sums.append(total)
             for i in rest:
                 part = self.parts[i]
-                kinds.setdefault((part.roll, part.made) if part.roll is not None else i, []).append(i)
+                kinds.setdefault((part.candidate, part.result) if part.candidate is not None else i, []).append(i)
         units: list[list[int]] = []  # each is added in one go
         for group in kinds.values():
-            found = self._evenly(sorted(group))
-            if found is None:
+            stretches = self._evenly(sorted(group))
+            if stretches is None:
                 return None
-            units += found
+            units += stretches
         if not sums and all(len(u) == 1 for u in units):
             return None
         order = self._order(units, cells)
@@ -241,14 +249,14 @@ class _Grouping:
         return sums + written
 
     def _evenly(self, group: list[int]) -> list[list[int]] | None:
-        """Parts of one kind as stretches of consecutive turns; None where they meet at a place."""
+        """Parts of one kind as stretches of consecutive iterations; None where they meet at a position."""
         units: list[list[int]] = []
         at = 0
         for stretch in _stretches([self.parts[i] for i in group], self.fewest):
             unit = group[at : at + len(stretch)]
             at += len(stretch)
-            places = MovingPlaces.of([self.op.keys[i] for i in unit], self.op.shape)
-            if len(unit) > 1 and not (places is not None and places.distinct):
+            slices = MovingSlices.of([self.op.keys[i] for i in unit], self.op.shape)
+            if len(unit) > 1 and not (slices is not None and slices.distinct):
                 return None
             units.append(unit)
         return units
@@ -279,28 +287,32 @@ class _Grouping:
         return order if len(order) == len(units) else None
 
     def _total(self, at: list[int]) -> tuple[Written | None, list[int]]:
-        """Parts that all turns add at one and the same place: a sum that the loop carries; and parts that follow."""
-        rolls = {self.parts[i].roll for i in at}
-        roll = next((r for r in rolls if r is not None), None)
-        inside = [i for i in at if self.parts[i].roll is roll]
-        if roll is None or len(inside) < max(self.fewest, roll.run.turns) or len(inside) % roll.run.turns:
+        """Parts that all iterations add at the same position: a sum that the loop carries; and parts that follow."""
+        candidates = {self.parts[i].candidate for i in at}
+        candidate = next((r for r in candidates if r is not None), None)
+        inside = [i for i in at if self.parts[i].candidate is candidate]
+        if (
+            candidate is None
+            or len(inside) < max(self.fewest, candidate.repetition.iterations)
+            or len(inside) % candidate.repetition.iterations
+        ):
             return None, at
-        results = [self.parts[i].made for i in inside[: len(inside) // roll.run.turns]]
-        wanted = [(k, t) for t in range(roll.run.turns) for k in results]
+        results = [self.parts[i].result for i in inside[: len(inside) // candidate.repetition.iterations]]
+        wanted = [(k, t) for t in range(candidate.repetition.iterations) for k in results]
         first, last = at.index(inside[0]), at.index(inside[-1])
         kind = ArrayType(self._row_shape(), self.op.dtype)
         if (
-            [(self.parts[i].made, self.parts[i].turn) for i in inside] != wanted
+            [(self.parts[i].result, self.parts[i].iteration) for i in inside] != wanted
             or at[first : last + 1] != inside
-            or any(self.outside.loop(roll).kind(k) != kind for k in results)
+            or any(self.outside.loop(candidate).kind(k) != kind for k in results)
         ):
             return None, at
-        before = [self.parts[i].number for i in at[:first]]  # turns that stand before the loop
-        if any(n >= roll.made or self.outside.kind(n) != kind for n in before):
+        before = [self.parts[i].number for i in at[:first]]  # iterations that stand before the loop
+        if any(n >= candidate.base or self.outside.kind(n) != kind for n in before):
             return None, at
-        total = self.outside.loop(roll).sum(tuple(results), tuple(before), kind)
+        total = self.outside.loop(candidate).sum(tuple(results), tuple(before), kind)
         return (self.op.keys[at[0]], total, []), at[last + 1 :]
 
     def _row_shape(self) -> tuple[int, ...]:
-        assert self.places is not None
-        return self.places.outer
+        assert self.slices is not None
+        return self.slices.outer

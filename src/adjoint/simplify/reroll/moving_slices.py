@@ -1,8 +1,8 @@
-"""Slices that move from turn to turn: x[t], x[2*t : 2*t + 2], x[:, n - 1 - t], x[t, j].
+"""Slices that move from iteration to iteration: x[t], x[2*t : 2*t + 2], x[:, n - 1 - t], x[t, j].
 
-Along each axis of an array a key has a position: the number of an integer, the start of a slice. `MovingPlaces` holds
-the positions of all turns. One axis that moves by equal steps makes one strided slice of the reads of all turns, and of
-their writes; anything else is a gather, with index arrays that are known now.
+Along each axis of an array a key has a position: the number of an integer, the start of a slice. `MovingSlices` holds
+the positions of all iterations. One axis that moves by equal steps makes one strided slice of the reads of all
+iterations, and of their writes; anything else is a gather, with index arrays that are known now.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def index_parts(op: ScatterSum, eq: Equation) -> tuple[tuple[Key, ...], tuple[An
 
 @dataclass
 class Draft:
-    """Equations being written, for one place of the user's program."""
+    """Equations being written, for one line of the user program."""
 
     like: Equation
     equations: list[Equation] = field(default_factory=list[Equation])
@@ -63,41 +63,41 @@ class Draft:
         self.constants[v] = value
         return v
 
-    def reshaped(self, x: Atom, shape: Sequence[int]) -> Atom:
+    def reshape(self, x: Atom, shape: Sequence[int]) -> Atom:
         """x in another shape."""
         return x if x.type.shape == tuple(shape) else self.write(Reshape(tuple(shape)), x)
 
-    def moved(self, x: Atom, source: int, target: int) -> Atom:
-        """x with one axis at another place."""
+    def move_axis(self, x: Atom, source: int, target: int) -> Atom:
+        """x with one axis at another position."""
         axes = [a for a in range(x.type.ndim) if a != source]
         axes.insert(target, source)
         return x if source == target else self.write(Transpose(tuple(axes)), x)
 
-    def sliced(self, x: Atom, start: int, step: int, length: int) -> Atom:
+    def take_rows(self, x: Atom, start: int, step: int, length: int) -> Atom:
         """x[start], x[start + step], …"""
         if (start, step, length) == (0, 1, x.type.shape[0]):
             return x
-        return self.write(Slice((stretch(start, step, length),)), x)
+        return self.write(Slice((strided_slice(start, step, length),)), x)
 
 
-def stretch(start: int, step: int, length: int) -> tuple[int, int | None, int]:
+def strided_slice(start: int, step: int, length: int) -> tuple[int, int | None, int]:
     """The slice start, start + step, … of a length."""
     stop = start + step * length
     return (start, stop if stop >= 0 else None, step)
 
 
 @dataclass
-class MovingPlaces:
-    """Keys of one form in arrays of one shape, turn by turn."""
+class MovingSlices:
+    """Keys of one form in arrays of one shape, iteration by iteration."""
 
     shape: tuple[int, ...]  # of the array
     spans: tuple[tuple[int, int] | None, ...]  # for each axis: (step, length) of a slice, None for an integer
-    positions: np.ndarray[Any, np.dtype[np.int64]]  # (turns, axes)
-    outer: tuple[int, ...]  # the shape of what is read in one turn
+    positions: np.ndarray[Any, np.dtype[np.int64]]  # (iterations, axes)
+    outer: tuple[int, ...]  # the shape of what is read in one iteration
 
     @staticmethod
-    def of(keys: Sequence[Key], shape: tuple[Any, ...]) -> MovingPlaces | None:
-        """The places of some keys; None when they have not one form, or sizes are not known yet."""
+    def of(keys: Sequence[Key], shape: tuple[Any, ...]) -> MovingSlices | None:
+        """The slices of some keys; None when they have not one form, or sizes are not known yet."""
         if not all(isinstance(n, int) for n in shape) or any(key[0] != "slice" for key in keys):
             return None
         rows: list[list[int]] = []
@@ -119,19 +119,19 @@ class MovingPlaces:
             rows.append(row)
             spans = tuple(span)
         positions = np.array(rows, np.int64).reshape(len(rows), len(shape))
-        return MovingPlaces(shape, spans, positions, _outer_shape(_explicit(keys[0], len(shape)), spans))
+        return MovingSlices(shape, spans, positions, _outer_shape(_explicit(keys[0], len(shape)), spans))
 
-    def part(self, turns: slice | Sequence[int]) -> MovingPlaces:
-        """Some of the turns."""
-        return MovingPlaces(self.shape, self.spans, self.positions[turns], self.outer)
+    def part(self, iterations: slice | Sequence[int]) -> MovingSlices:
+        """Some of the iterations."""
+        return MovingSlices(self.shape, self.spans, self.positions[iterations], self.outer)
 
     @property
-    def turns(self) -> int:
+    def iterations(self) -> int:
         return len(self.positions)
 
     @property
     def moving(self) -> list[int]:
-        """The axes along which the position is not the same in all turns."""
+        """The axes along which the position is not the same in all iterations."""
         return [a for a in range(len(self.shape)) if np.any(self.positions[:, a] != self.positions[0, a])]
 
     @property
@@ -142,9 +142,9 @@ class MovingPlaces:
 
     @property
     def distinct(self) -> bool:
-        """Whether no element is named in two turns (some that are so may count as not)."""
+        """Whether no element is named in two iterations (some that are so may count as not)."""
         points = self.positions[:, [s is None for s in self.spans]]
-        return self.turns == 1 or len(np.unique(points, axis=0)) == self.turns or self.even() is not None
+        return self.iterations == 1 or len(np.unique(points, axis=0)) == self.iterations or self.even() is not None
 
     def even(self) -> tuple[int, int] | None:
         """(axis, step) where one axis alone moves, by equal steps: integers, or slices side by side."""
@@ -158,125 +158,127 @@ class MovingPlaces:
             return None
         return None if span is not None and abs(step) != abs(span[0] * span[1]) else (axes[0], step)
 
-    # ---- all turns at once
+    # ---- all iterations at once
 
     def read(self, draft: Draft, x: Atom) -> Atom:
-        """What all turns read of x, stacked."""
+        """What all iterations read of x, stacked."""
         even = self.even()
         if even is None:
             indices = [draft.constant(array) for array in self.indices(self.moving)]
-            return self._gathered(draft, x, indices, (self.turns,))
+            return self._gather(draft, x, indices, (self.iterations,))
         axis, step = even
         items = self._bulk(axis, step)
         x = draft.write(Slice(items), x) if items else x
-        place = sum(s is not None for s in self.spans[:axis])
+        position = sum(s is not None for s in self.spans[:axis])
         span = self.spans[axis]
         if span is not None:
             shape = x.type.shape
-            x = draft.reshaped(x, (*shape[:place], self.turns, span[1], *shape[place + 1 :]))
-        x = draft.moved(x, place, 0)
+            x = draft.reshape(x, (*shape[:position], self.iterations, span[1], *shape[position + 1 :]))
+        x = draft.move_axis(x, position, 0)
         if span is not None and step * span[0] < 0:
-            x = draft.sliced(x, self.turns - 1, -1, self.turns)
-        return draft.reshaped(x, (self.turns, *self.outer))
+            x = draft.take_rows(x, self.iterations - 1, -1, self.iterations)
+        return draft.reshape(x, (self.iterations, *self.outer))
 
     def _bulk(self, axis: int, step: int) -> tuple[Any, ...]:
-        """The items of all turns together."""
+        """The items of all iterations together."""
         items: list[Any] = []
         for a, (span, position) in enumerate(zip(self.spans, self.positions[0].tolist(), strict=True)):
             if a == axis and span is None:
-                items.append(stretch(position, step, self.turns))
+                items.append(strided_slice(position, step, self.iterations))
             elif a == axis and span is not None:
                 first = position if step * span[0] > 0 else int(self.positions[-1, a])
-                items.append(stretch(first, span[0], self.turns * span[1]))
+                items.append(strided_slice(first, span[0], self.iterations * span[1]))
             else:
-                items.append(position if span is None else stretch(position, *span))
+                items.append(position if span is None else strided_slice(position, *span))
         while items and items[-1] == (0, self.shape[len(items) - 1], 1):
             items.pop()
         return tuple(items)
 
     def write(self, draft: Draft, values: Atom) -> tuple[Key, Atom, list[Atom]]:
-        """A key for the writes of all turns, the stacked values as it takes them, and index arrays.
+        """A key for the writes of all iterations, the stacked values as it takes them, and index arrays.
 
-        The places must be distinct.
+        The positions must be distinct.
         """
-        t = self.turns
-        values = self.aligned(draft, values, (t,))
+        t = self.iterations
+        values = self.align(draft, values, (t,))
         even = self.even()
         if even is None:
             axes = self.front
             return ("gather", len(axes)), values, [draft.constant(array) for array in self.indices(axes)]
         axis, step = even
-        place = sum(s is not None for s in self.spans[:axis])
+        position = sum(s is not None for s in self.spans[:axis])
         span = self.spans[axis]
         if span is not None:
             if step * span[0] < 0:
-                values = draft.sliced(values, t - 1, -1, t)
+                values = draft.take_rows(values, t - 1, -1, t)
             shape = values.type.shape
-            if shape[1 + place] != span[1]:
-                values = draft.write(Broadcast((*shape[: 1 + place], span[1], *shape[2 + place :])), values)
-        values = draft.moved(values, 0, place)
+            if shape[1 + position] != span[1]:
+                values = draft.write(Broadcast((*shape[: 1 + position], span[1], *shape[2 + position :])), values)
+        values = draft.move_axis(values, 0, position)
         if span is not None:
             shape = values.type.shape
-            values = draft.reshaped(values, (*shape[:place], t * span[1], *shape[place + 2 :]))
+            values = draft.reshape(values, (*shape[:position], t * span[1], *shape[position + 2 :]))
         return ("slice", self._bulk(axis, step)), values, []
 
-    def aligned(self, draft: Draft, values: Atom, lead: tuple[int, ...]) -> Atom:
-        """Values that broadcast to what the key names, with one axis for each of its slices, behind the turns."""
+    def align(self, draft: Draft, values: Atom, lead: tuple[int, ...]) -> Atom:
+        """Values that broadcast to what the key names, with one axis for each of its slices, behind the iterations."""
         n = len(lead)
         shape = values.type.shape[n:]
         shape = (1,) * (len(self.outer) - len(shape)) + shape[max(len(shape) - len(self.outer), 0) :]
         outer = tuple(s[1] for s in self.spans if s is not None)
-        values = draft.reshaped(values, (*lead, *shape))
+        values = draft.reshape(values, (*lead, *shape))
         if len(outer) == len(self.outer):
             return values
         if shape != self.outer:  # the key has new axes of size one
             values = draft.write(Broadcast((*lead, *self.outer)), values)
-        return draft.reshaped(values, (*lead, *outer))
+        return draft.reshape(values, (*lead, *outer))
 
     def indices(self, axes: Sequence[int]) -> list[Value]:
-        """For each of some axes the positions of its elements, (turns, …): arrays that broadcast together."""
+        """For each of some axes the positions of its elements, (iterations, …): arrays that broadcast together."""
         spans = [self.spans[a] for a in axes]
         inner = sum(s is not None for s in spans)
         arrays: list[Value] = []
-        place = 0
+        position = 0
         for a, span in zip(axes, spans, strict=True):
             column = self.positions[:, a].reshape((-1,) + (1,) * inner)
             if span is not None:
                 step, length = span
                 shape = [1] * (inner + 1)
-                shape[1 + place] = length
+                shape[1 + position] = length
                 column = column + (step * np.arange(length)).reshape(shape)
-                place += 1
+                position += 1
             arrays.append(column)
         return arrays
 
-    # ---- one turn
+    # ---- one iteration
 
     def read_one(self, draft: Draft, x: Atom, indices: Sequence[Atom]) -> Atom:
-        """What one turn reads of x, with its own index arrays along the moving axes."""
-        return self._gathered(draft, x, indices, ())
+        """What one iteration reads of x, with its own index arrays along the moving axes."""
+        return self._gather(draft, x, indices, ())
 
-    def written_one(self, draft: Draft, value: Atom) -> Atom:
-        """The value that one turn writes, as a key with index arrays along all axes takes it."""
-        return self.aligned(draft, value, ())
+    def align_one(self, draft: Draft, value: Atom) -> Atom:
+        """The value that one iteration writes, as a key with index arrays along all axes takes it."""
+        return self.align(draft, value, ())
 
-    def _gathered(self, draft: Draft, x: Atom, indices: Sequence[Atom], lead: tuple[int, ...]) -> Atom:
+    def _gather(self, draft: Draft, x: Atom, indices: Sequence[Atom], lead: tuple[int, ...]) -> Atom:
         moving = self.moving
-        still: list[Any] = []
+        fixed: list[Any] = []
         for a, (span, position) in enumerate(zip(self.spans, self.positions[0].tolist(), strict=True)):
-            still.append(ALL if a in moving else position if span is None else stretch(position, *span))
-        axes = [a for a in range(len(self.shape)) if a in moving or self.spans[a] is not None]  # left by `still`
-        if any(item not in (ALL, (0, n, 1)) for item, n in zip(still, self.shape, strict=True)):
-            x = draft.write(Slice(tuple(still)), x)
+            fixed.append(ALL if a in moving else position if span is None else strided_slice(position, *span))
+        axes = [a for a in range(len(self.shape)) if a in moving or self.spans[a] is not None]  # left by `fixed`
+        if any(item not in (ALL, (0, n, 1)) for item, n in zip(fixed, self.shape, strict=True)):
+            x = draft.write(Slice(tuple(fixed)), x)
         rest = [i for i in range(len(axes)) if axes[i] not in moving]
-        x = _transposed(draft, x, [axes.index(a) for a in moving] + rest)
+        x = _transpose(draft, x, [axes.index(a) for a in moving] + rest)
         x = draft.write(Gather(len(moving)), x, *indices)
-        made = [a for a in moving if self.spans[a] is not None] + [axes[i] for i in rest]  # axes of it, after the turns
-        x = _transposed(draft, x, [*range(len(lead)), *[len(lead) + made.index(a) for a in sorted(made)]])
-        return draft.reshaped(x, (*lead, *self.outer))
+        kept_axes = [a for a in moving if self.spans[a] is not None] + [
+            axes[i] for i in rest
+        ]  # axes of it, after the iterations
+        x = _transpose(draft, x, [*range(len(lead)), *[len(lead) + kept_axes.index(a) for a in sorted(kept_axes)]])
+        return draft.reshape(x, (*lead, *self.outer))
 
 
-def _transposed(draft: Draft, x: Atom, axes: Sequence[int]) -> Atom:
+def _transpose(draft: Draft, x: Atom, axes: Sequence[int]) -> Atom:
     return x if list(axes) == list(range(len(axes))) else draft.write(Transpose(tuple(axes)), x)
 
 

@@ -1,10 +1,10 @@
-"""Where a program repeats itself: runs of equations that say the same, period by period.
+"""Where a program repeats itself: repetitions of equations that say the same, period by period.
 
 Each equation gets a number, its *token*: equal for equations with the same primitive on the same types, whatever they
-read, and wherever in an array a slice lies. A run is a stretch of tokens with tokens[i] = tokens[i + period].
+read, and wherever in an array a slice lies. A repetition (a *run* of strings) has tokens[i] = tokens[i + period].
 
-Runs are found in O(n log² n): words of length w = 2, 4, 8, … are ranked by pairing the ranks of their halves; inside a
-run of period p ≤ w/2 every word last occurred p places before, and nowhere nearer.
+They are found in O(n log² n): words of length w = 2, 4, 8, … are ranked by pairing the ranks of their halves; inside a
+repetition of period p ≤ w/2 every word last occurred p positions before, and nowhere nearer.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.rule_table import RuleTable
 
-Whole = np.ndarray[Any, np.dtype[np.int64]]
+Integers = np.ndarray[Any, np.dtype[np.int64]]
 LARGEST_COMPARED = 1 << 12  # elements of a constant that is known by its value
 
 
-class Run(NamedTuple):
-    """`turns` times `period` equations, from equation `start` on."""
+class Repetition(NamedTuple):
+    """`iterations` times `period` equations, from equation `start` on."""
 
     start: int
     period: int
-    turns: int
+    iterations: int
 
 
 @dataclass
 class Numbered:
-    """A program in whole numbers. Inputs and constants are numbered first, then all results; literals are negative."""
+    """A program in integers. Inputs and constants are numbered first, then all results; literals are negative."""
 
     program: Program
-    tokens: Whole
-    reads: Whole  # what all equations read, one after another
-    first_read: Whole  # where the reads of equation i begin
-    first_made: Whole  # the number of the first result of equation i
+    tokens: Integers
+    reads: Integers  # what all equations read, one after another
+    first_read: Integers  # where the reads of equation i begin
+    first_result: Integers  # the number of the first result of equation i
     atoms: list[Atom]  # of the numbers 0, 1, …
     literals: list[Literal]  # of the numbers -1, -2, …
     number: dict[Var, int]
@@ -52,8 +52,8 @@ class Numbered:
         return self.literals[-1 - number] if number < 0 else self.atoms[number]
 
 
-def numbered(program: Program, before: Numbered | None = None) -> Numbered:
-    """The program in whole numbers; with the same tokens as another one, whose equations need no second look."""
+def number_program(program: Program, before: Numbered | None = None) -> Numbered:
+    """The program in integers; with the same tokens as another one, whose equations need no second look."""
     number: dict[Var, int] = {}
     atoms: list[Atom] = []
     for v in program.inputs:
@@ -69,13 +69,13 @@ def numbered(program: Program, before: Numbered | None = None) -> Numbered:
     tokens = _Tokens() if before is None else before.memory
     literals: list[Literal] = []
     literal_numbers: dict[Any, int] = {}
-    found: list[int] = []
+    program_tokens: list[int] = []
     reads: list[int] = []
     first_read: list[int] = []
-    first_made: list[int] = []
+    first_result: list[int] = []
     for eq in program.equations:
         first_read.append(len(reads))
-        first_made.append(len(atoms))
+        first_result.append(len(atoms))
         for a in eq.inputs:
             if a.__class__ is Var:
                 reads.append(number[a])  # type: ignore[index]
@@ -87,10 +87,10 @@ def numbered(program: Program, before: Numbered | None = None) -> Numbered:
         for v in eq.outputs:
             number[v] = len(atoms)
             atoms.append(v)
-        found.append(tokens.of(eq))
+        program_tokens.append(tokens.of(eq))
     first_read.append(len(reads))
-    first_made.append(len(atoms))
-    a, b, c, d = (np.array(numbers, np.int64) for numbers in (found, reads, first_read, first_made))
+    first_result.append(len(atoms))
+    a, b, c, d = (np.array(numbers, np.int64) for numbers in (program_tokens, reads, first_read, first_result))
     return Numbered(program, a, b, c, d, atoms, literals, number, tokens)
 
 
@@ -130,15 +130,15 @@ class _Operations:
         self._by_value: dict[Any, int] = {}
 
     def token(self, op: Op) -> int:
-        found = self._by_identity.get(id(op))
-        if found is None:
+        token = self._by_identity.get(id(op))
+        if token is None:
             key: Any = SAME_AS[op](op, len(self._by_value))
             try:
-                found = self._by_value.setdefault(key, len(self._by_value))
+                token = self._by_value.setdefault(key, len(self._by_value))
             except TypeError:  # a parameter that does not hash: equal to itself alone
-                found = self._by_value.setdefault(("identity", id(op)), len(self._by_value))
-            self._by_identity[id(op)] = found
-        return found
+                token = self._by_value.setdefault(("identity", id(op)), len(self._by_value))
+            self._by_identity[id(op)] = token
+        return token
 
 
 # (primitive, how many are known) → equal for primitives that count as the same
@@ -173,14 +173,14 @@ def _form(key: Key) -> Any:
     return tuple([("step", item[2]) if type(item) is tuple else type(item) for item in key[1]])
 
 
-def runs(tokens: Whole, fewest: int) -> list[tuple[int, int, int]]:
+def find_repetitions(tokens: Integers, fewest: int) -> list[tuple[int, int, int]]:
     """All maximal (start, stop, period) with at least `fewest` ≥ 5 periods, the shortest periods first.
 
-    With fewer than five periods a run is found only where a word of a power of two fits.
+    With fewer than five periods a repetition is found only where a word of a power of two fits.
     """
     n, w = len(tokens), 1
     rank = np.unique(tokens, return_inverse=True)[1].astype(np.int64)
-    found: list[tuple[int, int, int]] = []
+    repetitions: list[tuple[int, int, int]] = []
     while 2 * w <= n and len(rank) > w:
         rank = np.unique(rank[:-w] * (n + 1) + rank[w:], return_inverse=True)[1]  # of words of length 2 w
         w *= 2
@@ -197,5 +197,5 @@ def runs(tokens: Whole, fewest: int) -> list[tuple[int, int, int]]:
             period = int(back[begins[i]])
             start, stop = int(begins[i]) - period, int(ends[i]) - 1 + w
             if stop - start >= fewest * period:
-                found.append((start, stop, period))
-    return sorted(found, key=lambda run: run[2])
+                repetitions.append((start, stop, period))
+    return sorted(repetitions, key=lambda repetition: repetition[2])

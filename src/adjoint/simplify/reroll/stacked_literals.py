@@ -1,4 +1,4 @@
-"""Numbers that differ from turn to turn, as an array: of which dtype its elements do what the numbers did."""
+"""Numbers that differ from iteration to iteration, as an array: of which dtype its elements do what the numbers did."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from adjoint.simplify.reroll.repetitions import Numbered
 def stack_dtype(numbers: Numbered, eq: Equation, slot: int, listed: Sequence[int]) -> np.dtype[Any] | None:
     """The dtype of a stack of literals, or of values, that an equation may read instead; None where it may not.
 
-    A Python number gives way to the arrays beside it; an element of an array does not. So the stack has the dtype to
+    A Python number yields to the arrays beside it; an element of an array does not. So the stack has the dtype to
     which the primitive itself converts the number.
     """
     kind = eq.inputs[slot].type

@@ -1,9 +1,9 @@
-"""A roll written as a `Scan`.
+"""A loop candidate written as a `Scan`.
 
-The program is rewritten from its end to its beginning. So when the turn comes to a roll, all that is wanted of it is
-known: stacks of what its turns computed or carried in, values of single turns, sums over all turns. Only what these
-need goes into the body. Writes that move along an array which is carried for them alone, hs[t] = h, do not: they are
-one write behind the loop.
+The program is rewritten from its end to its beginning. So when a candidate is reached, all that is wanted of it is
+known: stacks of what its iterations computed or carried in, values of single iterations, sums over all iterations. Only
+what these need goes into the body. Writes that move along an array which is carried for them alone, hs[t] = h, do not:
+they are one write behind the loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
 from adjoint.simplify.dead_code import acts
-from adjoint.simplify.reroll.arrays import Wanted
+from adjoint.simplify.reroll.arrays import RequestedLoop
 from adjoint.simplify.reroll.moving_slices import Draft
 from adjoint.simplify.reroll.sources import Carried, Inner, Source
 
@@ -36,13 +36,13 @@ class _Body:
     draft: Draft
     constants: dict[Any, tuple[Atom, Var]] = field(default_factory=dict[Any, tuple[Atom, Var]])  # outside and inside
     carries: dict[Carried, Var] = field(default_factory=dict[Carried, Var])
-    walks: list[tuple[Atom, Var]] = field(default_factory=list[tuple[Atom, Var]])  # (array outside, row inside)
-    rows: dict[Any, Var] = field(default_factory=dict[Any, Var])  # what is walked along, by source
+    scanned: list[tuple[Atom, Var]] = field(default_factory=list[tuple[Atom, Var]])  # (array outside, row inside)
+    rows: dict[Any, Var] = field(default_factory=dict[Any, Var])  # of scanned arrays, by source
     results: dict[int, Atom] = field(default_factory=dict[int, Atom])
 
 
-class Loop(Wanted):
-    """One roll as a loop."""
+class Loop(RequestedLoop):
+    """One candidate as a loop."""
 
     def write(self) -> list[Equation]:
         """The equations of the loop, and around it."""
@@ -51,12 +51,12 @@ class Loop(Wanted):
         # no loop at all is left where rows of something are only arranged, and written
         self.pure = not self.sums and all(q in behind or self.moves_only(q) for q in range(len(self.equations)))
         if self.pure and not chains and not self.stacks:
-            return self._left_alone()
+            return self._keep_equations()
         for carried, chain in chains:
             x = self.outside.atom(carried.starts[0])
             for q in chain:
-                x = self._written_after(q, x)
-            self.aliases[self.singles.pop((carried.made, self.turns - 1))] = x
+                x = self._write_after(q, x)
+            self.aliases[self.singles.pop((carried.result, self.iterations - 1))] = x
         finals = self._settle_singles()
         body = _Body(Draft(self.equations[0]))
         needed = self._needed(finals)
@@ -66,35 +66,37 @@ class Loop(Wanted):
         scan = self._scan(body, finals) if needed or finals or self.stacks or self.sums else []
         return [*self.before.equations, *scan, *self.after.equations]
 
-    def _left_alone(self) -> list[Equation]:
+    def _keep_equations(self) -> list[Equation]:
         """The equations as they were."""
-        self.left_alone = True
-        numbers, (start, period, turns) = self.outside.numbers, self.roll.run
+        self.is_kept = True
+        numbers, (start, period, iterations) = self.outside.numbers, self.candidate.repetition
         written: list[Equation] = []
-        for at in range(start, start + period * turns):
+        for at in range(start, start + period * iterations):
             eq = numbers.program.equations[at]
             reads = numbers.reads[numbers.first_read[at] : numbers.first_read[at + 1]].tolist()
-            inputs = [numbers.atom(n) if n >= self.roll.made else self.outside.atom(n) for n in reads]
+            inputs = [numbers.atom(n) if n >= self.candidate.base else self.outside.atom(n) for n in reads]
             written.append(Equation(eq.op, tuple(inputs), eq.outputs, eq.location, eq.scope, eq.quiet, eq.pulled))
-        for (k, turn), v in self.singles.items():
-            self.aliases[v] = numbers.atom(self.roll.made + self.roll.width * turn + k)
+        for (k, iteration), v in self.singles.items():
+            self.aliases[v] = numbers.atom(self.candidate.base + self.candidate.width * iteration + k)
         return written
 
     def _chains(self) -> list[tuple[Carried, list[int]]]:
         """The arrays that are carried only to be written to, of which the last is wanted alone; and their writes."""
-        found: list[tuple[Carried, list[int]]] = []
-        for carried in self.roll.carried.values():
+        chains: list[tuple[Carried, list[int]]] = []
+        for carried in self.candidate.carried.values():
             chain = self._chain(carried)
-            made = {self.first[q] for q in chain}
-            wanted = [(k, turn) for k, turn in self.singles if k in made]
-            if wanted == [(carried.made, self.turns - 1)] and not any(k in self.stacks for k in (carried, *made)):
-                found.append((carried, chain))
-        return found
+            written = {self.first[q] for q in chain}
+            wanted = [(k, iteration) for k, iteration in self.singles if k in written]
+            if wanted == [(carried.result, self.iterations - 1)] and not any(
+                k in self.stacks for k in (carried, *written)
+            ):
+                chains.append((carried, chain))
+        return chains
 
     def _chain(self, carried: Carried) -> list[int]:
         """The equations x[…] = … through which alone a carried array goes."""
         readers: dict[Source, list[tuple[int, int]]] = {}
-        for q, sources in enumerate(self.roll.sources):
+        for q, sources in enumerate(self.candidate.sources):
             for i, source in enumerate(sources):
                 readers.setdefault(source, []).append((q, i))
         chain: list[int] = []
@@ -105,115 +107,115 @@ class Loop(Wanted):
                 return []
             chain.append(at[0][0])
             k = self.first[at[0][0]]
-            if k == carried.made:
+            if k == carried.result:
                 break
             source = Inner(k)
-        others = [s for s in readers if isinstance(s, Carried | Inner) and s.made == carried.made and s != carried]
+        others = [s for s in readers if isinstance(s, Carried | Inner) and s.result == carried.result and s != carried]
         return chain if not others and self._apart(chain) else []
 
     def _apart(self, chain: list[int]) -> bool:
-        """Whether no two of some equations write to the same place."""
+        """Whether no two of some equations write to the same position."""
         if len(chain) == 1:
             return True
-        places = [self.roll.places[q][0] for q in chain]
-        if any(p.spans != places[0].spans for p in places):
+        slices = [self.candidate.slices[q][0] for q in chain]
+        if any(p.spans != slices[0].spans for p in slices):
             return False
-        fixed = [s is None for s in places[0].spans]
-        points = np.concatenate([p.positions[:, fixed] for p in places])
+        fixed = [s is None for s in slices[0].spans]
+        points = np.concatenate([p.positions[:, fixed] for p in slices])
         return len(np.unique(points, axis=0)) == len(points)
 
-    def _written_after(self, q: int, x: Atom) -> Atom:
+    def _write_after(self, q: int, x: Atom) -> Atom:
         """All writes of one equation at once."""
-        eq, source = self.equations[q], self.roll.sources[q][1]
-        places = self.ordered(self.roll.places[q][0])
+        eq, source = self.equations[q], self.candidate.sources[q][1]
+        slices = self.put_in_order(self.candidate.slices[q][0])
         draft = self.after
         draft.like = eq
         value = self.outer(source)
         if value is not None:
-            stacked = draft.write(Broadcast((self.turns, *value.type.shape)), value)
+            stacked = draft.write(Broadcast((self.iterations, *value.type.shape)), value)
         else:
             stacked = self.array(eq, 1, source)
-        key, values, indices = places.write(draft, stacked)
+        key, values, indices = slices.write(draft, stacked)
         if key == ("slice", ()) and values is stacked and values.type == x.type:
             return values
         return draft.write(ScatterSet(key), x, values, *indices)
 
     def _settle_singles(self) -> dict[Carried, Var]:
-        """Decide where values of single turns come from; give the carries whose last value is wanted."""
+        """Decide where values of single iterations come from; give the carries whose last value is wanted."""
         finals: dict[Carried, Var] = {}
         by_result: dict[int, list[int]] = {}
-        for k, turn in self.singles:
-            by_result.setdefault(k, []).append(turn)
+        for k, iteration in self.singles:
+            by_result.setdefault(k, []).append(iteration)
         longest: dict[int, Carried] = {}
-        for source in (s for row in self.roll.sources for s in row):
+        for source in (s for row in self.candidate.sources for s in row):
             if isinstance(source, Carried) and (
-                source.made not in longest or source.delay > longest[source.made].delay
+                source.result not in longest or source.delay > longest[source.result].delay
             ):
-                longest[source.made] = source
-        for k, turns in by_result.items():
-            still = self.outer(Inner(k))
-            if still is not None:
-                self.aliases.update({self.singles[k, turn]: still for turn in turns})
+                longest[source.result] = source
+        for k, iterations in by_result.items():
+            invariant = self.outer(Inner(k))
+            if invariant is not None:
+                self.aliases.update({self.singles[k, iteration]: invariant for iteration in iterations})
                 continue
             at_hand = longest[k].delay if k in longest else 0
-            back = self.turns - min(turns)
+            back = self.iterations - min(iterations)
             if self.stays_outside(k):
-                stack: Atom | None = self.moved_array(k)
+                stack: Atom | None = self.outside_array(k)
             elif k in self.stacks or back > max(2, at_hand):
                 stack = self.stack(k)
             else:
                 stack = None
-            for turn in turns:
-                v, back = self.singles[k, turn], self.turns - turn
+            for iteration in iterations:
+                v, back = self.singles[k, iteration], self.iterations - iteration
                 if stack is None or (back <= at_hand and not self.stays_outside(k)):
                     starts = longest[k].starts if at_hand >= back else (NOTHING,) * back
                     finals[Carried(k, starts[-back:])] = v
                 else:
-                    self.after.like = self.equations[self.made[k][0]]
-                    self.after.append(Slice((self.roll.place(turn),)), (stack,), (v,))
+                    self.after.like = self.equations[self.results[k][0]]
+                    self.after.append(Slice((self.candidate.position(iteration),)), (stack,), (v,))
         return finals
 
     def _needed(self, finals: dict[Carried, Var]) -> set[int]:
         """The equations that the body must have."""
         queue: list[int] = [q for q, eq in enumerate(self.equations) if acts(eq)]
-        queue += [self.made[c.made][0] for c in finals]
+        queue += [self.results[c.result][0] for c in finals]
         for key, v in list(self.stacks.items()):
             if isinstance(key, int) and self.stays_outside(key):
-                self.aliases[v] = self.moved_array(key)
+                self.aliases[v] = self.outside_array(key)
                 del self.stacks[key]
             else:
-                queue.append(self.made[key if isinstance(key, int) else key.made][0])
-        queue += [self.made[k][0] for results, _ in self.sums for k in results]
+                queue.append(self.results[key if isinstance(key, int) else key.result][0])
+        queue += [self.results[k][0] for results, _ in self.sums for k in results]
         needed: set[int] = set()
         while queue:
             q = queue.pop()
             if q in needed or (self.stays_outside(self.first.get(q, 0)) and not acts(self.equations[q])):
                 continue
             needed.add(q)
-            queue += [self.made[s.made][0] for s in self.roll.sources[q] if isinstance(s, Inner | Carried)]
+            queue += [self.results[s.result][0] for s in self.candidate.sources[q] if isinstance(s, Inner | Carried)]
         return needed
 
     # ---- the body
 
     def _read(self, body: _Body, q: int, slot: int, source: Source) -> Atom:
         """What an equation of the body reads."""
-        still = self.outer(source)
-        if still is not None:
-            return self._constant(body, still, self.lifted.get((q, slot)))
+        invariant = self.outer(source)
+        if invariant is not None:
+            return self._constant(body, invariant, self.lifted.get((q, slot)))
         if isinstance(source, Carried):
             return self._carry(body, source)
         if isinstance(source, Inner):
-            return self._result(body, source.made)
+            return self._result(body, source.result)
         return self._row(body, source, self.array(self.equations[q], slot, source))
 
     def _result(self, body: _Body, k: int) -> Atom:
-        still = self.outer(Inner(k))
-        if still is not None:
-            return self._constant(body, still, None)
-        return self._row(body, k, self.moved_array(k)) if self.stays_outside(k) else body.results[k]
+        invariant = self.outer(Inner(k))
+        if invariant is not None:
+            return self._constant(body, invariant, None)
+        return self._row(body, k, self.outside_array(k)) if self.stays_outside(k) else body.results[k]
 
     def _constant(self, body: _Body, atom: Atom, dtype: Any) -> Atom:
-        """What is the same in all turns; a number stands in the body itself, unless it is given a dtype."""
+        """What is the same in all iterations; a number stands in the body itself, unless it is given a dtype."""
         if isinstance(atom, Literal):
             if dtype is None:
                 return atom
@@ -222,22 +224,22 @@ class Loop(Wanted):
         return body.constants.setdefault(key, (atom, Var(ArrayType(atom.type.shape, atom.type.dtype))))[1]
 
     def _carry(self, body: _Body, carried: Carried) -> Var:
-        for back in range(1, carried.delay + 1):  # one for each turn of the delay
-            body.carries.setdefault(Carried(carried.made, carried.starts[-back:]), Var(self.kind(carried.made)))
+        for back in range(1, carried.delay + 1):  # one for each iteration of the delay
+            body.carries.setdefault(Carried(carried.result, carried.starts[-back:]), Var(self.kind(carried.result)))
         return body.carries[carried]
 
     def _row(self, body: _Body, key: Any, array: Atom) -> Var:
         key = (key, array)
         if key not in body.rows:
             body.rows[key] = Var(ArrayType(array.type.shape[1:], array.type.dtype))
-            body.walks.append((array, body.rows[key]))
+            body.scanned.append((array, body.rows[key]))
         return body.rows[key]
 
     def _write_equation(self, body: _Body, q: int) -> None:
-        eq, places = self.equations[q], self.roll.places[q]
-        inputs = [self._read(body, q, i, source) for i, source in enumerate(self.roll.sources[q])]
+        eq, slices = self.equations[q], self.candidate.slices[q]
+        inputs = [self._read(body, q, i, source) for i, source in enumerate(self.candidate.sources[q])]
         body.draft.like = eq
-        if places:
+        if slices:
             body.results[self.first[q]] = MOVING[eq.op](eq.op, self, body, q, inputs)
             return
         outputs = tuple(Var(v.type) for v in eq.outputs)
@@ -249,17 +251,17 @@ class Loop(Wanted):
         """Keys by index arrays, and what is written as they take it, with the index arrays behind."""
         indices: list[Atom] = []
         keys, parts = list(keys), parts[: len(keys)]
-        for number, p in enumerate(self.roll.places[q]):
+        for number, p in enumerate(self.candidate.slices[q]):
             if p.moving:  # all others stay as they are
                 indices += self.index_rows(body, q, number, p.front)
                 keys[number] = ("gather", len(p.front))
-                parts[number] = p.written_one(body.draft, parts[number])
+                parts[number] = p.align_one(body.draft, parts[number])
         return keys, [*parts, *indices]
 
     def index_rows(self, body: _Body, q: int, number: int, axes: Any) -> list[Atom]:
-        places = self.roll.places[q][number]
+        slices = self.candidate.slices[q][number]
         rows: list[Atom] = []
-        for axis, array in zip(axes, self.ordered(places).indices(axes), strict=True):
+        for axis, array in zip(axes, self.put_in_order(slices).indices(axes), strict=True):
             if len(array) == 1 or not np.any(array != array[:1]):
                 one = array[0]
                 rows.append(Literal(one) if np.ndim(one) == 0 else body.draft.constant(one))
@@ -277,7 +279,9 @@ class Loop(Wanted):
         starts = [self._start(c) for c in carries]
         after: list[Atom] = []
         for c in carries:
-            after.append(self._result(body, c.made) if c.delay == 1 else body.carries[Carried(c.made, c.starts[1:])])
+            after.append(
+                self._result(body, c.result) if c.delay == 1 else body.carries[Carried(c.result, c.starts[1:])]
+            )
         lasts = [finals.get(c, Var(body.carries[c].type)) for c in carries]
         inside = [body.carries[c] for c in carries]
         body.draft.like = self.equations[0]
@@ -294,23 +298,23 @@ class Loop(Wanted):
             starts.append(start)
         stacks = [body.carries[key] if isinstance(key, Carried) else self._result(body, key) for key in self.stacks]
         program = Program(
-            (*[v for _, v in body.constants.values()], *inside, *[row for _, row in body.walks]),
+            (*[v for _, v in body.constants.values()], *inside, *[row for _, row in body.scanned]),
             tuple(body.draft.equations),
             (*after, *stacks),
             body.draft.constants,
         )
-        op = Scan(program, len(body.constants), len(inside), self.turns, self.roll.reverse)
-        inputs = (*[a for a, _ in body.constants.values()], *starts, *[array for array, _ in body.walks])
+        op = Scan(program, len(body.constants), len(inside), self.iterations, self.candidate.reverse)
+        inputs = (*[a for a, _ in body.constants.values()], *starts, *[array for array, _ in body.scanned])
         first = self.equations[0]
         quiet = all(eq.quiet for eq in self.equations)
         return [Equation(op, inputs, (*lasts, *self.stacks.values()), first.location, first.scope, quiet, first.pulled)]
 
     def _start(self, carried: Carried) -> Atom:
-        """What is carried into the first turn."""
+        """What is carried into the first iteration."""
         number = carried.starts[0]
         if number != NOTHING:
             return self.outside.atom(number)
-        kind = self.kind(carried.made)
+        kind = self.kind(carried.result)
         return Literal(kind.dtype.type(0)) if not kind.shape else self.before.constant(kind.zeros())
 
 
@@ -321,8 +325,8 @@ MOVING: RuleTable[Callable[[Any, Loop, _Body, int, list[Atom]], Atom]] = RuleTab
 
 @MOVING.rule(Slice)
 def read_moving(op: Slice, loop: Loop, body: _Body, q: int, inputs: list[Atom]) -> Atom:
-    (places,) = loop.roll.places[q]
-    return places.read_one(body.draft, inputs[0], loop.index_rows(body, q, 0, places.moving))
+    (slices,) = loop.candidate.slices[q]
+    return slices.read_one(body.draft, inputs[0], loop.index_rows(body, q, 0, slices.moving))
 
 
 @MOVING.rule(ScatterSet)
