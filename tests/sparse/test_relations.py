@@ -50,7 +50,7 @@ def test_any_operations(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("coarse", [False, True])
 def test_products_that_are_not_written_out(seed: int, coarse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "ROOM", -1)
+    monkeypatch.setattr(relations, "SMALL", -1)
     monkeypatch.setattr(relations, "work", lambda left, right: 10**9)
     monkeypatch.setattr(relations, "MOST_TERMS", 1 if coarse else 100)
     kept = 0
@@ -65,7 +65,7 @@ def test_products_that_are_not_written_out(seed: int, coarse: bool, monkeypatch:
 
 def test_too_large_ones_become_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
     row = Dependence.of(from_pairs([0, 0], [1, 3], (1, INPUTS)))
-    monkeypatch.setattr(relations, "ROOM", -1)
+    monkeypatch.setattr(relations, "SMALL", -1)
     monkeypatch.setattr(relations, "MOST", 3)
     monkeypatch.setattr(relations, "work", lambda left, right: 10**9)
     found = row.through(ones(4, 1))
@@ -73,7 +73,7 @@ def test_too_large_ones_become_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_many_blocks_that_have_nothing_in_common_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relations, "ROOM", -1)
+    monkeypatch.setattr(relations, "SMALL", -1)
     monkeypatch.setattr(relations, "MOST_TERMS", 3)
     parts = []
     for k in range(8):

@@ -101,11 +101,11 @@ class Coloring:
     def seeds(self, side: str = "right", dtype: Any = np.float64) -> Any:
         """The 0-1 vectors of the products, one in each row, from the "right" (columns) or the "left" (rows)."""
         colors = self.columns if side == "right" else self.rows
-        made = np.zeros((compressed.number(colors), self.shape[1 if side == "right" else 0]), dtype)
+        seeds = np.zeros((compressed.number(colors), self.shape[1 if side == "right" else 0]), dtype)
         if colors is not None:
             here = np.flatnonzero(colors >= 0)
-            made[colors[here], here] = 1
-        return made
+            seeds[colors[here], here] = 1
+        return seeds
 
     def compress(self, matrix: Any) -> tuple[Any, Any]:
         """(products from the right, products from the left) of a matrix, one in each row."""
@@ -177,7 +177,7 @@ def _groups(colors: Any) -> list[Any]:
 
 
 def _packed(colors: Any, size: int, what: str) -> Any:
-    """Colors as whole numbers 0, 1, … without gaps."""
+    """Colors as integers 0, 1, … without gaps."""
     colors = np.asarray(colors)
     if colors.shape != (size,) or colors.dtype.kind not in "iu":
         raise ShapeError(
@@ -196,15 +196,15 @@ def as_pattern(pattern: Any) -> Matrix:
         raise ShapeError(f"sparse: a pattern is a matrix; got {np.ndim(pattern)} axes. Give rows for results, columns "
                          "for arguments.")  # fmt: skip
     if issparse(pattern):
-        made = csr_array(pattern)
+        matrix = csr_array(pattern)
         if pattern.dtype == bool:
-            made.eliminate_zeros() if made.nnz and not made.data.all() else None
-        found = csr_array((np.ones(made.nnz, bool), made.indices, made.indptr), shape=made.shape)
+            matrix.eliminate_zeros() if matrix.nnz and not matrix.data.all() else None
+        entries = csr_array((np.ones(matrix.nnz, bool), matrix.indices, matrix.indptr), shape=matrix.shape)
     else:
-        found = csr_array(np.asarray(pattern) != 0)
-    found.sum_duplicates()
-    found.sort_indices()
-    return found
+        entries = csr_array(np.asarray(pattern) != 0)
+    entries.sum_duplicates()
+    entries.sort_indices()
+    return entries
 
 
 def color(
@@ -222,20 +222,20 @@ def color(
     ad.sparse.color(pattern).number  # → 2
     ```
     """
-    found = as_pattern(pattern)
+    entries = as_pattern(pattern)
     if kind in ("star", "acyclic"):
-        _check_symmetric(found, kind)
-        graph = graph_of(found)
-        return Coloring(found, kind, (star_colored if kind == "star" else acyclic_colored)(graph, order))
+        _check_symmetric(entries, kind)
+        graph = graph_of(entries)
+        return Coloring(entries, kind, (star_colored if kind == "star" else acyclic_colored)(graph, order))
     if kind == "column":
-        return Coloring(found, kind, colored_columns(found, order))
+        return Coloring(entries, kind, colored_columns(entries, order))
     if kind == "row":
-        return Coloring(found, kind, None, colored_columns(found.T.tocsr(), order))
+        return Coloring(entries, kind, None, colored_columns(entries.T.tocsr(), order))
     if kind == "bidirectional":
-        return _bidirectional(found, order, pull_cost)
+        return _bidirectional(entries, order, pull_cost)
     if kind != "auto":
         raise ValueError(f"sparse.color: kind={kind!r} is none of auto, {', '.join(KINDS)}.")
-    return _cheapest(found, order, pull_cost)
+    return _cheapest(entries, order, pull_cost)
 
 
 def _cost(coloring: Coloring, pull_cost: float) -> float:
@@ -248,8 +248,8 @@ def _cheapest(pattern: Matrix, order: str, pull_cost: float) -> Coloring:
     best: Coloring | None = None
     for kind in sorted(bounds, key=bounds.__getitem__):
         if best is None or bounds[kind] < _cost(best, pull_cost):
-            made = color(pattern, kind, order)
-            best = made if best is None or _cost(made, pull_cost) < _cost(best, pull_cost) else best
+            candidate = color(pattern, kind, order)
+            best = candidate if best is None or _cost(candidate, pull_cost) < _cost(best, pull_cost) else best
     assert best is not None
     _, pushes, pulls = full_rows(pattern)
     _, more_pulls, more_pushes = full_rows(pattern.T.tocsr())
@@ -266,7 +266,7 @@ def _bidirectional(pattern: Matrix, order: str, pull_cost: float) -> Coloring:
     first = Coloring(pattern, "bidirectional", columns, rows)
     rows, columns = split_by_rows(pattern.T.tocsr(), order)
     second = Coloring(pattern, "bidirectional", columns, rows)
-    return min(first, second, key=lambda made: _cost(made, pull_cost))
+    return min(first, second, key=lambda candidate: _cost(candidate, pull_cost))
 
 
 def _check_symmetric(pattern: Matrix, kind: str) -> None:

@@ -84,8 +84,8 @@ def alone(groups: Any, colors: Any) -> Any:
     """For each nonzero, whether no other with the same group (its row, say) has the same color (of its column)."""
     width = int(colors.max(initial=-1)) + 2
     key = groups.astype(np.int64) * width + colors + 1
-    _, place, count = np.unique(key, return_inverse=True, return_counts=True)
-    return (count[np.ravel(place)] == 1) & (colors >= 0)
+    _, group, count = np.unique(key, return_inverse=True, return_counts=True)
+    return (count[np.ravel(group)] == 1) & (colors >= 0)
 
 
 def direct_plan(pattern: Matrix, columns: Any, rows: Any) -> Direct:
@@ -109,9 +109,9 @@ def star_plan(pattern: Matrix, colors: Any) -> Direct:
     return Direct(np.where(there, colors[j] * n + i, colors[i] * n + j))
 
 
-def _check(found: Any, i: Any, j: Any) -> None:
-    if not found.all():
-        k = int(np.argmin(found))
+def _check(is_known: Any, i: Any, j: Any) -> None:
+    if not is_known.all():
+        k = int(np.argmin(is_known))
         raise ShapeError(
             f"sparse: the coloring does not fit the pattern: entry ({i[k]}, {j[k]}) stands alone in no product. "
             "Color this pattern with ad.sparse.color."
@@ -137,13 +137,13 @@ def acyclic_plan(pattern: Matrix, colors: Any) -> Substitution:
     edge = np.full(i.size, -1)
     edge[off] = number_of
     keys = colors[j[off]].astype(np.int64) * n + i[off]
-    node, place = np.unique(keys, return_inverse=True)
-    place = np.ravel(place)
+    node, position = np.unique(keys, return_inverse=True)
+    position = np.ravel(position)
     edges = int(number_of.max(initial=-1)) + 1
     ends = np.full((edges, 2), -1)
     upper = i[off] < j[off]
-    ends[number_of[upper], 0] = place[upper]
-    ends[number_of[~upper], 1] = place[~upper]
+    ends[number_of[upper], 0] = position[upper]
+    ends[number_of[~upper], 1] = position[~upper]
     if (ends < 0).any():
         raise ShapeError("sparse: the pattern of a Hessian must be symmetric: use P + P.T.")
     parent, levels = _rooted(ends, node.size)

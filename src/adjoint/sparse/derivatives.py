@@ -6,7 +6,7 @@
 | Jacobian, row coloring | sᵀ J | reverse mode |
 | Hessian, star or acyclic coloring | H s | forward over reverse |
 
-The function is recorded once; all products of a chunk run together, as lanes.
+The function is recorded once; all products of a chunk run together, as a batch.
 """
 
 # pyright: basic
@@ -32,7 +32,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.sparse.coloring import Coloring, color
 from adjoint.sparse.pattern import pattern_of
 from adjoint.sparse.products import checking_products, compare, from_left, from_right, has_complex, refuse_real_results
-from adjoint.sparse.recording import Recorded, chosen_arguments, recorded_either_way, sizes_of, slopes
+from adjoint.sparse.recording import Recorded, chosen_arguments, record_with_fallback, sizes_of, value_and_gradient
 from adjoint.transform.arguments import Argnums, Selection
 from adjoint.transform.drivers import Linearized, check_floating
 
@@ -63,7 +63,7 @@ class _SparseOptions(Options):
 
 
 class SparseDerivative:
-    """A function that returns a sparse Jacobian or Hessian; made by `sparse.jacobian` and `sparse.hessian`.
+    """A function that returns a sparse Jacobian or Hessian; created by `sparse.jacobian` and `sparse.hessian`.
 
     Called, it returns a `scipy.sparse.csr_array`. `values` returns the nonzeros alone, as an array, and can be
     compiled, mapped and differentiated; `assemble` makes the matrix of them.
@@ -94,7 +94,7 @@ class SparseDerivative:
 
     @property
     def function(self) -> Any:
-        """The function that it was made from."""
+        """The function that it differentiates."""
         return self._function
 
     @property
@@ -103,17 +103,17 @@ class SparseDerivative:
 
     @user_facing
     def coloring(self, *args: Any, **kwargs: Any) -> Coloring:
-        """The coloring that is used for these arguments: the one given, or found from the function's program."""
-        given = self._options.coloring
-        if given is not None:
-            return given
+        """The coloring that is used for these arguments: the given one, or that of the function's program."""
+        coloring = self._options.coloring
+        if coloring is not None:
+            return coloring
         if "given" in self._known:
             return self._known["given"]
         kind = MODES[self._options.what][self._options.mode]
         if self._options.pattern is not None:
-            made = self._known["given"] = color(self._options.pattern, kind, self._options.order)
-            return made
-        program = recorded_either_way(
+            coloring = self._known["given"] = color(self._options.pattern, kind, self._options.order)
+            return coloring
+        program = record_with_fallback(
             self._function, self._options.argnums, args, kwargs, name=f"sparse.{self._options.what}",
             order=self._order, has_aux=self._options.has_aux, holomorphic=self._options.holomorphic,
         )  # fmt: skip
@@ -122,8 +122,8 @@ class SparseDerivative:
             if len(self._known) >= MOST_KNOWN:
                 self._known.pop(next(iter(self._known)))
             cost = _pull_cost(program) if self._order == 1 else PULL_COST
-            found = pattern_of(program, order=self._order)
-            self._known[key] = color(found, kind, self._options.order, pull_cost=cost)
+            pattern = pattern_of(program, order=self._order)
+            self._known[key] = color(pattern, kind, self._options.order, pull_cost=cost)
         return self._known[key]
 
     @user_facing
@@ -142,20 +142,20 @@ class SparseDerivative:
                 f"sparse.{self._options.what} returns a SciPy matrix, which cannot hold traced values. Inside jit, "
                 "vmap and other transformations use its method values(*args), which returns the nonzeros as an array."
             )
-        found = self.coloring(*args, **kwargs)
+        coloring = self.coloring(*args, **kwargs)
         run = self._run_compiled if self._options.jit else self._compute
-        numbers, value, slope, aux, checks = run(args, kwargs, found)
-        matrix = found.assemble(numbers)
+        numbers, value, gradient, aux, checks = run(args, kwargs, coloring)
+        matrix = coloring.assemble(numbers)
         if checks:
             compare(matrix, checks, self._options.what)
         result: Any = matrix
         if self._options.with_value:
-            result = (value, matrix) if self._order == 1 else (value, slope, matrix)
+            result = (value, matrix) if self._order == 1 else (value, gradient, matrix)
         return (result, aux) if self._options.has_aux else result
 
-    def _run_compiled(self, args: Any, kwargs: Any, found: Coloring) -> Any:
-        if self._compiled is None or self._compiled[0] is not found:
-            self._compiled = (found, compiled(lambda a, k: self._compute(a, k, found)))
+    def _run_compiled(self, args: Any, kwargs: Any, coloring: Coloring) -> Any:
+        if self._compiled is None or self._compiled[0] is not coloring:
+            self._compiled = (coloring, compiled(lambda a, k: self._compute(a, k, coloring)))
         return self._compiled[1](args, kwargs)
 
     def _linearized(self, args: Any, kwargs: Any) -> tuple[Selection, Linearized, dict[str, Any]]:
@@ -169,41 +169,43 @@ class SparseDerivative:
             return chosen.call(chosen.completed(active))
 
         if self._order == 1:
-            made = Linearized(call, chosen.values, has_aux=has_aux)
-            check_floating(made.output_types, name)
-            value = tree.unflatten(made.structure, made.values)
-            return chosen, made, {"value": value, "aux": made.aux}
+            linearized = Linearized(call, chosen.values, has_aux=has_aux)
+            check_floating(linearized.output_types, name)
+            value = tree.unflatten(linearized.structure, linearized.values)
+            return chosen, linearized, {"value": value, "aux": linearized.aux}
 
-        def sloping(active: Sequence[Value]) -> Any:
-            value, aux, found = slopes(call, active, name=name, has_aux=has_aux, holomorphic=holomorphic)
-            return list(found), (value, aux)
+        def gradients(active: Sequence[Value]) -> Any:
+            value, aux, gradient = value_and_gradient(call, active, name=name, has_aux=has_aux, holomorphic=holomorphic)
+            return list(gradient), (value, aux)
 
-        made = Linearized(sloping, chosen.values, has_aux=True)
-        value, aux = made.aux
+        linearized = Linearized(gradients, chosen.values, has_aux=True)
+        value, aux = linearized.aux
         full: list[Any] = [np.zeros(np.shape(leaf), type_of(leaf).dtype) for leaf in chosen.leaves]
-        for i, slope in zip(chosen.active, made.values, strict=True):
-            full[i] = slope
-        return chosen, made, {"value": value, "aux": aux, "gradient": chosen.result(full)}
+        for i, part in zip(chosen.active, linearized.values, strict=True):
+            full[i] = part
+        return chosen, linearized, {"value": value, "aux": aux, "gradient": chosen.result(full)}
 
-    def _compute(self, args: Any, kwargs: Any, found: Coloring | None = None) -> tuple[Value, Any, Any, Any, Any]:
+    def _compute(self, args: Any, kwargs: Any, coloring: Coloring | None = None) -> tuple[Value, Any, Any, Any, Any]:
         """(nonzeros, value, gradient, aux, the products with a random direction if it is to be checked)."""
-        found = self.coloring(*args, **kwargs) if found is None else found
-        _, made, beside = self._linearized(args, kwargs)
-        rows, columns = sum(sizes_of(made.output_types)), sum(sizes_of(made.input_types))
-        if found.shape != (rows, columns):
+        coloring = self.coloring(*args, **kwargs) if coloring is None else coloring
+        _, linearized, beside = self._linearized(args, kwargs)
+        rows, columns = sum(sizes_of(linearized.output_types)), sum(sizes_of(linearized.input_types))
+        if coloring.shape != (rows, columns):
             raise ShapeError(
                 f"sparse.{self._options.what}: the function maps {columns} numbers to {rows}, but the pattern is "
-                f"for {found.shape[1]} to {found.shape[0]}."
+                f"for {coloring.shape[1]} to {coloring.shape[0]}."
             )
-        if has_complex(made.input_types):
-            refuse_real_results(made, found, self._options.what)
+        if has_complex(linearized.input_types):
+            refuse_real_results(linearized, coloring, self._options.what)
         chunk = self._options.chunk_size or max(1, MEMORY // max(1, 4 * (rows + columns)))
-        right = from_right(made, found.seeds("right"), chunk)
-        left = from_left(made, found.seeds("left"), chunk)
-        checks = checking_products(made) if self._options.check else []
-        numbers = found.values(right, left)
-        if not len(found):  # no product says what kind of numbers they would be
-            numbers = np.zeros(0, np.result_type(*[t.dtype for t in (*made.input_types, *made.output_types)]))
+        right = from_right(linearized, coloring.seeds("right"), chunk)
+        left = from_left(linearized, coloring.seeds("left"), chunk)
+        checks = checking_products(linearized) if self._options.check else []
+        numbers = coloring.values(right, left)
+        if not len(coloring):  # no product says what kind of numbers they would be
+            numbers = np.zeros(
+                0, np.result_type(*[t.dtype for t in (*linearized.input_types, *linearized.output_types)])
+            )
         return numbers, beside["value"], beside.get("gradient"), beside["aux"], checks
 
 
@@ -269,18 +271,18 @@ def hessian(
 
 
 def _checked(function: Callable[..., Any], options: _SparseOptions) -> SparseDerivative:
-    what, mode, given, chunk = options.what, options.mode, options.coloring, options.chunk_size
+    what, mode, coloring, chunk = options.what, options.mode, options.coloring, options.chunk_size
     if chunk is not None and not (isinstance(chunk, int | np.integer) and chunk > 0):
         raise ValueError(f"sparse.{what}: chunk_size is an integer above zero, or None; got {chunk!r}.")
     if mode not in MODES[what]:
         raise ValueError(f"sparse.{what}: mode={mode!r} is none of {', '.join(MODES[what])}.")
-    if given is not None and not isinstance(given, Coloring):
+    if coloring is not None and not isinstance(coloring, Coloring):
         raise TypeError(
-            f"sparse.{what}: coloring is a sparse.Coloring, not {type(given).__name__}. Make one with "
+            f"sparse.{what}: coloring is a sparse.Coloring, not {type(coloring).__name__}. Make one with "
             "ad.sparse.color(pattern), or give pattern=."
         )
-    if given is not None and what == "jacobian" and given.symmetric:
-        raise TypeError(f"sparse.jacobian: a {given.kind} coloring is for Hessians; color the pattern by columns.")
-    if given is not None and what == "hessian" and given.pulls:
+    if coloring is not None and what == "jacobian" and coloring.symmetric:
+        raise TypeError(f"sparse.jacobian: a {coloring.kind} coloring is for Hessians; color the pattern by columns.")
+    if coloring is not None and what == "hessian" and coloring.pulls:
         raise TypeError("sparse.hessian: a Hessian is found by products from the right; color it by 'star'.")
     return SparseDerivative(function, options)

@@ -8,7 +8,7 @@ stands for a constant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,13 @@ from adjoint.ops.elementwise.arithmetic import sign
 from adjoint.ops.elementwise.pointwise import MaskedProduct, Pointwise, ProductUfunc, Ufunc
 from adjoint.ops.elementwise.select import Select
 from adjoint.ops.elementwise.weak_types import Weaken
+from adjoint.program.rule_table import RuleTable
 from adjoint.sparse.relations import Dependence, concatenated, from_map, from_pairs, union
 from adjoint.sparse.walking import RULES, Fact, Unanswered, Walk
 
 Reach = Dependence | None
+# A choice that depends on values which are not known: all that may be chosen.
+ANY_CHOICE: RuleTable[Callable[[Any, Sequence[Fact], Fact], Reach]] = RuleTable("sparsity")
 
 
 def numbered(shape: Sequence[int], start: int = 0) -> Any:
@@ -61,41 +64,67 @@ def where(reach: Reach, mask: Any, shape: Sequence[int]) -> Reach:
 
 
 @RULES.rule(Pointwise)
-def pointwise(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
+def pointwise(walk: Walk, op: Any, facts: Sequence[Fact], results: Sequence[Fact]) -> list[Reach]:
+    """zᵢ on xᵢ."""
+    (z,) = results
+    shape: Any = z.shape
+    return [union([broadcast(f, shape) for f in facts], z.size)]
+
+
+@RULES.rule(ProductUfunc, MaskedProduct)
+def product(walk: Walk, op: Any, facts: Sequence[Fact], results: Sequence[Fact]) -> list[Reach]:
+    """zᵢ on xᵢ where yᵢ is not zero, if that is known."""
+    (z,) = results
+    shape: Any = z.shape
+    parts: list[Reach] = []
+    for f, other in zip(facts, reversed(facts), strict=True):
+        part = broadcast(f, shape)
+        parts.append(part if other.value is None else where(part, np.not_equal(other.value, 0), shape))
+    return [union(parts, z.size)]
+
+
+@RULES.rule(Ufunc)
+def ufunc(walk: Walk, op: Ufunc, facts: Sequence[Fact], results: Sequence[Fact]) -> list[Reach]:
     """zᵢ on xᵢ; with known values only where the partial is not zero."""
-    (z,) = made
+    (z,) = results
     shape: Any = z.shape
     if op is sign and z.type.dtype.kind == "f":
         return [None]
-    parts = [broadcast(f, shape) for f in facts]
-    if isinstance(op, ProductUfunc | MaskedProduct):
-        for i, f in enumerate(facts):
-            other = facts[1 - i].value
-            if f.reach is not None and other is not None:
-                parts[i] = where(parts[i], np.not_equal(other, 0), shape)
-    elif z.value is not None and isinstance(op, Ufunc) and type(op).push is Ufunc.push:  # Σ partial · tangent
-        for i, f in enumerate(facts):
-            if f.reach is not None:
-                partial = op.factor(i, [g.value for g in facts], z.value)
-                if partial is not None:
-                    parts[i] = where(parts[i], np.not_equal(partial, 0), shape)
+    if z.value is None or type(op).push is not Ufunc.push:  # not Σ partial · tangent
+        return list(pointwise(walk, op, facts, results))
+    parts: list[Reach] = []
+    for i, f in enumerate(facts):
+        part, partial = broadcast(f, shape), None
+        if part is not None:
+            partial = op.factor(i, [g.value for g in facts], z.value)
+        parts.append(part if partial is None else where(part, np.not_equal(partial, 0), shape))
     return [union(parts, z.size)]
 
 
 @RULES.rule(Convert, Real, Imag, Weaken, Complex)
-def unchanged(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
+def unchanged(walk: Walk, op: Any, facts: Sequence[Fact], results: Sequence[Fact]) -> list[Reach]:
     """Each element on the same one."""
-    return [union([f.reach for f in facts], made[0].size)]
+    return [union([f.reach for f in facts], results[0].size)]
 
 
-@RULES.rule(Reshape, Transpose, Broadcast, Slice, Pad, Concatenate, Gather, ScatterSet, Select)
-def moved(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
-    """Elements that go to other places, unchanged."""
-    if isinstance(op, Reshape):
-        return [facts[0].reach]
+@RULES.rule(Reshape)
+def reshaped(walk: Walk, op: Reshape, facts: Sequence[Fact], results: Sequence[Fact]) -> list[Reach]:
+    """Elements are counted in the same order."""
+    return [facts[0].reach]
+
+
+@RULES.rule(Broadcast)
+def repeated(walk: Walk, op: Broadcast, facts: Sequence[Fact], results: Sequence[Fact]) -> list[Reach]:
+    """Elements that stand at several positions."""
+    return [broadcast(facts[0], op.shape)]
+
+
+@RULES.rule(Transpose, Slice, Pad, Concatenate, Gather, ScatterSet, Select)
+def moved(walk: Walk, op: Any, facts: Sequence[Fact], results: Sequence[Fact]) -> list[Reach]:
+    """Elements that go to other positions, unchanged."""
     operands = len(facts) - op.parameters
     if any(f.value is None for f in facts[operands:]):
-        return [_unknown_places(op, facts, made[0])]
+        return [ANY_CHOICE[op](op, facts, results[0])]
     movers = facts[:operands]
     numbers: list[Any] = []
     start = 1
@@ -103,8 +132,6 @@ def moved(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> l
         shape: Any = f.shape
         numbers.append(numbered(shape, start) if f.reach is not None else np.zeros(shape, int))
         start += f.size or 0
-    if isinstance(op, Broadcast):
-        return [broadcast(facts[0], op.shape)]
     index = np.asarray(op.evaluate(*numbers, *[f.value for f in facts[operands:]])) - 1
     if operands == 1:
         reach: Any = movers[0].reach
@@ -113,16 +140,21 @@ def moved(walk: Walk, op: Any, facts: Sequence[Fact], made: Sequence[Fact]) -> l
     return [both.taken(index)]
 
 
-def _unknown_places(op: Any, facts: Sequence[Fact], z: Fact) -> Reach:
-    """A choice that depends on values: all that may be chosen."""
-    shape: Any = z.shape
-    if isinstance(op, Select):
-        return union([broadcast(f, shape) for f in facts[:2]], z.size)
-    if isinstance(op, Gather):
-        return _along_first(facts[0], op.count, shape)
-    if isinstance(op, ScatterSet) and op.place[0] == "gather":
-        return union([facts[0].reach, _into_first(facts[1], len(facts) - 2, shape)], z.size)
-    raise Unanswered
+@ANY_CHOICE.rule(Select)
+def _any_branch(op: Select, facts: Sequence[Fact], z: Fact) -> Reach:
+    return union([broadcast(f, z.shape or ()) for f in facts[:2]], z.size)
+
+
+@ANY_CHOICE.rule(Gather)
+def _any_element(op: Gather, facts: Sequence[Fact], z: Fact) -> Reach:
+    return _along_first(facts[0], op.count, z.shape)
+
+
+@ANY_CHOICE.rule(ScatterSet)
+def _any_position(op: ScatterSet, facts: Sequence[Fact], z: Fact) -> Reach:
+    if op.place[0] != "gather":
+        raise Unanswered
+    return union([facts[0].reach, _into_first(facts[1], len(facts) - 2, z.shape)], z.size)
 
 
 def _along_first(x: Fact, count: int, shape: Any) -> Reach:
@@ -137,7 +169,7 @@ def _along_first(x: Fact, count: int, shape: Any) -> Reach:
 
 
 def _into_first(v: Fact, count: int, shape: Any) -> Reach:
-    """Put to some place along the first `count` axes: z[…, t] on all of v[…, t]."""
+    """Put to some position along the first `count` axes: z[…, t] on all of v[…, t]."""
     if v.reach is None:
         return None
     tail = shape[count:]
@@ -150,12 +182,12 @@ def _into_first(v: Fact, count: int, shape: Any) -> Reach:
 
 
 @RULES.rule(ScatterSum)
-def scattered(walk: Walk, op: ScatterSum, facts: Sequence[Fact], made: Sequence[Fact]) -> list[Reach]:
+def scattered(walk: Walk, op: ScatterSum, facts: Sequence[Fact], results: Sequence[Fact]) -> list[Reach]:
     """out[key] += part."""
-    n, size = len(op.keys), made[0].size or 0
-    places = op._places(facts[n:])  # type: ignore[arg-type]  # pyright: ignore[reportPrivateUsage]
+    n, size = len(op.keys), results[0].size or 0
+    targets = op._places(facts[n:])  # type: ignore[arg-type]  # pyright: ignore[reportPrivateUsage]
     parts: list[Reach] = []
-    for part, (key, indices) in zip(facts[:n], places, strict=True):
+    for part, (key, indices) in zip(facts[:n], targets, strict=True):
         if part.reach is None:
             continue
         if any(i.value is None for i in indices):

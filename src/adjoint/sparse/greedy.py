@@ -16,7 +16,7 @@ from adjoint.base.progress import reported
 from adjoint.sparse.graphs import Graph, column_graph, ordered
 from adjoint.sparse.relations import Matrix, from_map
 
-MOST_STEPS = 100  # so many ways are tried to tell full rows from others
+MOST_STEPS = 100  # so many variants are tried to tell full rows from others
 
 
 def colored_columns(pattern: Matrix, order: str = "natural") -> Any:
@@ -52,10 +52,10 @@ def _without_graph(pattern: Matrix, order: str) -> Any:
         weights=np.diff(pattern.indptr)[columns.indices],
         minlength=n,
     )
-    turns = np.arange(n) if order == "natural" else np.argsort(-degrees, kind="stable")
+    vertices = np.arange(n) if order == "natural" else np.argsort(-degrees, kind="stable")
     colors = np.full(n, -1)
-    seen = np.full(n + 1, -1)  # seen[c] = v when v must not have the color c; the last place is for "none yet"
-    for v in reported(turns.tolist(), "coloring"):
+    seen = np.full(n + 1, -1)  # seen[c] = v when v must not have the color c; the last index is for "none yet"
+    for v in reported(vertices.tolist(), "coloring"):
         rows = columns.indices[columns.indptr[v] : columns.indptr[v + 1]]
         for row in rows.tolist():
             seen[colors[pattern.indices[pattern.indptr[row] : pattern.indptr[row + 1]]]] = v

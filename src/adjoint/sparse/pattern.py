@@ -14,9 +14,9 @@ from adjoint.api.function import Options
 from adjoint.api.gradients import Transformed
 from adjoint.base.errors import ShapeError, UnsupportedError
 from adjoint.sparse import axis_rules, control_rules, element_rules  # noqa: F401  (enter their rules)
-from adjoint.sparse.recording import Recorded, recorded, sizes_of
+from adjoint.sparse.recording import Recorded, record_derivative, sizes_of
 from adjoint.sparse.relations import Dependence, Matrix, empty, identity, stacked
-from adjoint.sparse.walking import Fact, Walk, walked
+from adjoint.sparse.walking import Fact, Walk, walk_program
 from adjoint.transform.arguments import Argnums
 
 LARGEST = 200_000_000  # entries of a pattern: more would not fit into memory
@@ -32,7 +32,7 @@ def pattern(
     column for each number in the arguments that `argnums` names, in the order of their leaves. P[i, j] is False only
     where ∂fᵢ/∂xⱼ = 0
 
-    * for all values of the arrays of floats among the arguments (whole numbers, flags and what f closes over are as
+    * for all values of the arrays of floats among the arguments (integers, booleans and what f closes over are as
       given); the function is not run, so it must not ask a value for its truth;
     * with `local`, for the values given: a branch not taken, a factor that is zero, an element that is not the maximum
       leave no trace.
@@ -40,7 +40,7 @@ def pattern(
     Derivatives that cancel each other are counted as nonzero, and an operation of which nothing is known mixes all that
     it reads. The pattern of a Hessian is that of the gradient's program, made symmetric.
 
-    A function of complex numbers may depend on them in any way; for the Hessian of a complex function of them it is
+    A function of complex numbers may depend on them arbitrarily; for the Hessian of a complex function of them it is
     `holomorphic`.
 
     ```python
@@ -65,36 +65,36 @@ class _PatternOptions(Options):
 
 
 def _pattern(function: Callable[..., Any], options: _PatternOptions, args: Any, kwargs: Any) -> Matrix:
-    made = recorded(
+    recorded = record_derivative(
         function, options.argnums, args, kwargs, name="sparse.pattern", order=options.order,
         has_aux=options.has_aux, with_values=options.local, holomorphic=options.holomorphic, any_complex=True,
     )  # fmt: skip
-    return pattern_of(made, order=options.order, local=options.local)
+    return pattern_of(recorded, order=options.order, local=options.local)
 
 
-def pattern_of(made: Recorded, *, order: int = 1, local: bool = False) -> Matrix:
+def pattern_of(recorded: Recorded, *, order: int = 1, local: bool = False) -> Matrix:
     """The pattern of a program: its outputs by its selected inputs."""
-    types = made.program.input_types
-    sizes = [n if s else 0 for n, s in zip(sizes_of(types), made.selected, strict=True)]
+    types = recorded.program.input_types
+    sizes = [n if s else 0 for n, s in zip(sizes_of(types), recorded.selected, strict=True)]
     ends = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
     total = int(ends[-1])
     every = identity(total)
     facts = [
-        Fact(t, made.values[i] if local and made.values is not None else None,
+        Fact(t, recorded.values[i] if local and recorded.values is not None else None,
              Dependence.of(every[ends[i] : ends[i + 1]]) if s else None)
-        for i, (t, s) in enumerate(zip(types, made.selected, strict=True))
+        for i, (t, s) in enumerate(zip(types, recorded.selected, strict=True))
     ]  # fmt: skip
-    rows = [_written_out(f, total) for f in walked(Walk(total, local), made.program, facts)]
-    found = stacked(rows) if rows else empty(0, total)
+    rows = [_written_out(f, total) for f in walk_program(Walk(total, local), recorded.program, facts)]
+    matrix = stacked(rows) if rows else empty(0, total)
     if order == 2:
-        if found.shape[0] != found.shape[1]:
+        if matrix.shape[0] != matrix.shape[1]:
             raise ShapeError(
-                f"sparse.pattern: the gradient has {found.shape[0]} numbers, the arguments {found.shape[1]}."
+                f"sparse.pattern: the gradient has {matrix.shape[0]} numbers, the arguments {matrix.shape[1]}."
             )
-        found = found + found.T.tocsr()
-    found.sum_duplicates()
-    found.sort_indices()
-    return found
+        matrix = matrix + matrix.T.tocsr()
+    matrix.sum_duplicates()
+    matrix.sort_indices()
+    return matrix
 
 
 def _written_out(fact: Fact, inputs: int) -> Matrix:

@@ -35,34 +35,34 @@ def has_complex(types: Sequence[ArrayType]) -> bool:
     return any(t.dtype.kind == "c" for t in types)
 
 
-def complex_places(types: Sequence[ArrayType]) -> Any:
+def complex_positions(types: Sequence[ArrayType]) -> Any:
     """For each number of values with these types, one after the other, whether it is complex."""
     return np.repeat(np.array([t.dtype.kind == "c" for t in types], bool), sizes_of(types))
 
 
 def products(
     apply: Callable[[Sequence[Value]], Sequence[Value]], seeds: Any, into: Sequence[ArrayType],
-    out_of: Sequence[ArrayType], chunk: int, *, turned: bool = False,
+    out_of: Sequence[ArrayType], chunk: int, *, times_i: bool = False,
 ) -> Value:  # fmt: skip
     """The map applied to each row of the seeds; the leaves of each result in one row, one after the other.
 
-    `turned`, the seeds of complex numbers are times i, and those of real ones are zero.
+    `times_i`, the seeds of complex numbers are times i, and those of real ones are zero.
     """
     width = sum(sizes_of(out_of))
     rows: list[Value] = []
     for first in range(0, len(seeds), chunk):
         part = seeds[first : first + chunk]
-        lanes, start = [], 0
+        stacks, start = [], 0
         for t, n in zip(into, sizes_of(into), strict=True):
-            lane = part[:, start : start + n].astype(t.dtype).reshape(len(part), *t.shape)
-            if turned:
-                lane = lane * t.dtype.type(1j) if t.dtype.kind == "c" else np.zeros_like(lane)
-            lanes.append(lane)
+            stack = part[:, start : start + n].astype(t.dtype).reshape(len(part), *t.shape)
+            if times_i:
+                stack = stack * t.dtype.type(1j) if t.dtype.kind == "c" else np.zeros_like(stack)
+            stacks.append(stack)
             start += n
-        found, flags, _ = run_batch(lambda xs: list(apply(xs)), lanes, [True] * len(lanes), len(part))
+        zs, mapped, _ = run_batch(lambda xs: list(apply(xs)), stacks, [True] * len(stacks), len(part))
         flat = [
             np.reshape(z if f else np.broadcast_to(z, (len(part), *np.shape(z))), (len(part), -1))
-            for z, f, n in zip(found, flags, sizes_of(out_of), strict=True)
+            for z, f, n in zip(zs, mapped, sizes_of(out_of), strict=True)
             if n
         ]
         if flat:
@@ -72,27 +72,27 @@ def products(
     return rows[0] if len(rows) == 1 else np.concatenate(rows, axis=0)
 
 
-def from_right(made: Linearized, seeds: Any, chunk: int) -> Value:
+def from_right(linearized: Linearized, seeds: Any, chunk: int) -> Value:
     """J s for each row s of the seeds."""
-    return products(made.push, seeds, made.input_types, made.output_types, chunk)
+    return products(linearized.push, seeds, linearized.input_types, linearized.output_types, chunk)
 
 
-def from_left(made: Linearized, seeds: Any, chunk: int) -> Value:
+def from_left(linearized: Linearized, seeds: Any, chunk: int) -> Value:
     """sᵀ J for each row s of the seeds."""
-    found = products(made.pull, seeds, made.output_types, made.input_types, chunk)
-    if not len(seeds) or not has_complex(made.output_types):
-        return found
-    holomorphic = complex_places(made.input_types)
+    rows = products(linearized.pull, seeds, linearized.output_types, linearized.input_types, chunk)
+    if not len(seeds) or not has_complex(linearized.output_types):
+        return rows
+    holomorphic = complex_positions(linearized.input_types)
     if holomorphic.all():
-        return np.conjugate(found)
-    other = products(made.pull, seeds, made.output_types, made.input_types, chunk, turned=True)
-    unit = np.result_type(*[t.dtype for t in made.output_types]).type(1j)
-    return np.where(holomorphic, np.conjugate(found), found + unit * other)
+        return np.conjugate(rows)
+    other = products(linearized.pull, seeds, linearized.output_types, linearized.input_types, chunk, times_i=True)
+    unit = np.result_type(*[t.dtype for t in linearized.output_types]).type(1j)
+    return np.where(holomorphic, np.conjugate(rows), rows + unit * other)
 
 
-def refuse_real_results(made: Linearized, coloring: Coloring, what: str) -> None:
+def refuse_real_results(linearized: Linearized, coloring: Coloring, what: str) -> None:
     """A real function of complex numbers is not holomorphic, unless it is constant."""
-    arguments, results = complex_places(made.input_types), complex_places(made.output_types)
+    arguments, results = complex_positions(linearized.input_types), complex_positions(linearized.output_types)
     if not arguments.any() or results.all():
         return
     i, j = entries_of(coloring.pattern)
@@ -108,28 +108,31 @@ def direction(size: int) -> Any:
     return np.random.default_rng(20130917).normal(size=size)
 
 
-def checking_products(made: Linearized) -> list[Value]:
+def checking_products(linearized: Linearized) -> list[Value]:
     """[J v] for the random v, and what rounding does to it; of complex arguments also J w and J i w.
 
     w is the v of the complex arguments alone. Rounding: how far the J (k v) / k are from each other. Where derivatives
     cancel, as those of (√x)² - x, it is all that there is.
     """
-    types = made.input_types
+    types = linearized.input_types
     v = direction(sum(sizes_of(types)))[None]
-    several = from_right(made, MULTIPLES * v, len(MULTIPLES)) / MULTIPLES
-    found = [several[0], np.max(np.abs(several - several[0]), axis=0)]
+    several = from_right(linearized, MULTIPLES * v, len(MULTIPLES)) / MULTIPLES
+    checks = [several[0], np.max(np.abs(several - several[0]), axis=0)]
     if has_complex(types):
-        w = v * complex_places(types)
-        found += [from_right(made, w, 1)[0], products(made.push, w, types, made.output_types, 1, turned=True)[0]]
-    return found
+        w = v * complex_positions(types)
+        checks += [
+            from_right(linearized, w, 1)[0],
+            products(linearized.push, w, types, linearized.output_types, 1, times_i=True)[0],
+        ]
+    return checks
 
 
-def compare(matrix: Any, found: Sequence[Any], what: str) -> None:
+def compare(matrix: Any, checks: Sequence[Any], what: str) -> None:
     """Whether the sparse matrix does to a random vector what the function's derivative does."""
     v = direction(matrix.shape[1])
-    product, rounding, *turned = found
+    product, rounding, *times_i = checks
     scale = abs(matrix) @ np.abs(v)
-    if turned and (wrong := _apart(1j * turned[0], turned[1], scale, rounding)).size:
+    if times_i and (wrong := _apart(1j * times_i[0], times_i[1], scale, rounding)).size:
         raise CheckError(
             f"sparse.{what}(holomorphic=True): the function is not holomorphic: {_rows(wrong)} of its derivative along "
             f"i v {'is' if wrong.size == 1 else 'are'} not i times that along v. Use ad.jvp or ad.vjp, or {IN_PARTS}."

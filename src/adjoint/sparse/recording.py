@@ -1,6 +1,6 @@
 """The program of a function, for looking at it: which of its inputs are differentiated, and nothing that was run.
 
-Arrays of floats among the arguments are inputs; whole numbers, flags, Python's numbers and what the function closes
+Arrays of floats among the arguments are inputs; integers, booleans, Python numbers and what the function closes
 over are part of the program. So two calls have the same program when they have the same dependences.
 """
 
@@ -42,7 +42,7 @@ class Recorded(NamedTuple):
 def chosen_arguments(
     function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, name: str, holomorphic: bool
 ) -> tuple[Selection, Any, list[Any]]:
-    """The selection, and (structure, leaves) of all arguments with a mark in the place of each selected leaf."""
+    """The selection, and (structure, leaves) of all arguments with a mark instead of each selected leaf."""
 
     @functools.wraps(function)
     def probe(*a: Any, **k: Any) -> Any:
@@ -75,25 +75,25 @@ def _is_unknown(leaf: Any) -> bool:
     return isinstance(leaf, Tracer) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc")
 
 
-def recorded(
+def record_derivative(
     function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, *, name: str, order: int = 1,
     has_aux: bool = False, with_values: bool = False, holomorphic: bool = False, any_complex: bool = False,
 ) -> Recorded:  # fmt: skip
     """The program of a function (order 1) or of its gradient (order 2).
 
-    `with_values` it is run on the arguments, so that Python's control flow takes the way that it takes for them.
+    `with_values` it is run on the arguments, so that Python's control flow takes the path that it takes for them.
     `any_complex`, functions of complex arguments need not be holomorphic.
     """
     allowed = holomorphic or any_complex
     chosen, structure, leaves = chosen_arguments(function, argnums, args, kwargs, name, allowed)
     moving = [i for i, leaf in enumerate(leaves) if _is_mark(leaf) or _is_unknown(leaf)]
-    given: list[Value] = [
+    values_in: list[Value] = [
         chosen.values[leaves[i].shape[0]] if _is_mark(leaves[i]) else plain_value(leaves[i], name) for i in moving
     ]
     GeneratorArguments(name, (args, kwargs))  # refuses one that is given twice
     body = _differentiated(function, argnums, order, has_aux, holomorphic, name)
-    types = [ArrayType(tuple(t.shape), t.dtype) for t in map(type_of, given)]
-    values = [concrete(v) for v in given] if with_values else None
+    types = [ArrayType(tuple(t.shape), t.dtype) for t in map(type_of, values_in)]
+    values = [concrete(v) for v in values_in] if with_values else None
     if any(
         v is None or isinstance(v, Tracer) or np.shape(v) != t.shape
         for v, t in zip(values or [], types if values else [], strict=True)
@@ -120,20 +120,20 @@ def recorded(
 def _differentiated(
     function: Any, argnums: Argnums, order: int, has_aux: bool, holomorphic: bool, name: str
 ) -> Callable[..., Any]:
-    def sloping(*a: Any, **k: Any) -> list[Value]:
+    def gradients(*a: Any, **k: Any) -> list[Value]:
         chosen = select(function, argnums, a, k, name)
 
         def call(active: Sequence[Value]) -> Any:
             return chosen.call(chosen.completed(active))
 
-        return slopes(call, chosen.values, name=name, has_aux=has_aux, holomorphic=holomorphic)[2]
+        return value_and_gradient(call, chosen.values, name=name, has_aux=has_aux, holomorphic=holomorphic)[2]
 
     if order == 2:
-        return sloping
+        return gradients
     return lambda *a, **k: function(*a, **k)[0] if has_aux else function(*a, **k)
 
 
-def slopes(
+def value_and_gradient(
     call: Callable[[Sequence[Value]], Any], values: Sequence[Value], *, name: str, has_aux: bool, holomorphic: bool
 ) -> tuple[Value, Any, list[Value]]:
     """(value, aux, gradient) of a scalar function. Of real arguments it may be complex, and so is its gradient then."""
@@ -141,15 +141,17 @@ def slopes(
     return gradient(call, values, has_aux=has_aux, holomorphic=None if real else holomorphic, transformation=name)
 
 
-def recorded_either_way(function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, **how: Any) -> Recorded:
-    """The program for all values; where Python asks for a value, along the way that it takes for these."""
+def record_with_fallback(
+    function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, **how: Any
+) -> Recorded:
+    """The program for all values; where Python asks for a value, along the path that it takes for these."""
     try:
-        return recorded(function, argnums, args, kwargs, **how)
+        return record_derivative(function, argnums, args, kwargs, **how)
     except TraceError as problem:
         if any(isinstance(leaf, Tracer) for leaf in tree.leaves((args, kwargs))):
             raise
         try:
-            return recorded(function, argnums, args, kwargs, **how, with_values=True)
+            return record_derivative(function, argnums, args, kwargs, **how, with_values=True)
         except TraceError:
             raise problem from None
 

@@ -17,7 +17,7 @@ import numpy as np
 Matrix = Any  # a scipy.sparse.csr_array of booleans
 Term = tuple[Any, Any]  # (left factor or None, block)
 
-ROOM = 1_000_000  # entries that are written out without a thought
+SMALL = 1_000_000  # entries that are written out without a thought
 MOST = 60_000_000  # entries above which a value counts as depending on all that any of its elements depends on
 MOST_TERMS = 24  # products of which a dependence is the sum: beyond, they are taken together
 
@@ -134,7 +134,7 @@ class Dependence:
         if len(self.terms) == 1 and self.terms[0][0] is None:
             return self
         held = sum(block.nnz + (0 if left is None else left.nnz) for left, block in self.terms)
-        if self.entries <= max(ROOM, 4 * held):
+        if self.entries <= max(SMALL, 4 * held):
             return Dependence.of(self._written())
         if held > MOST:
             return Dependence((ones(self.rows, 1), self.together().terms[0][1]))
@@ -219,18 +219,18 @@ def union(parts: Sequence[Dependence | None], size: int | None) -> Dependence | 
 def _merged(terms: Sequence[Term]) -> Dependence:
     """Terms with the same block are one, and so are single rows on which the same elements depend."""
     plain = [block for left, block in terms if left is None]
-    found: dict[int, Term] = {}
+    merged: dict[int, Term] = {}
     if len(plain) == len(terms):
         different = {id(block): block for block in plain}.values()
         first, *rest = different
         return Dependence.of(sum(rest, first))
     for left, block in terms:
         left = identity(block.shape[0]) if left is None else left
-        known = found.get(id(block))
-        found[id(block)] = (left if known is None else left + known[0], block)
+        known = merged.get(id(block))
+        merged[id(block)] = (left if known is None else left + known[0], block)
     rows: dict[bytes, Term] = {}
     others: list[Term] = []
-    for left, block in found.values():
+    for left, block in merged.values():
         if block.shape[0] > 1:  # blocks that stay the same objects can be known again
             others.append((left, block))
         else:
@@ -250,7 +250,7 @@ def concatenated(parts: Sequence[Dependence | None], sizes: Sequence[int], input
     ends = np.concatenate([[0], np.cumsum(sizes)]).astype(int)
     terms: list[Term] = []
     for part, start, size in zip(full, ends, sizes, strict=False):
-        place = np.full(int(ends[-1]), -1)
-        place[start : start + size] = np.arange(size)
-        terms += part.taken(place).terms
+        index = np.full(int(ends[-1]), -1)
+        index[start : start + size] = np.arange(size)
+        terms += part.taken(index).terms
     return _merged(terms).settled()

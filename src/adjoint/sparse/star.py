@@ -22,7 +22,7 @@ from adjoint.sparse.graphs import Graph, ordered
 
 
 def edges_of(graph: Graph) -> Any:
-    """The number of the edge for each place in the lists of neighbors: both directions have the same."""
+    """The number of the edge for each position in the lists of neighbors: both directions have the same."""
     n = graph.size
     rows = np.repeat(np.arange(n), graph.degrees())
     low, high = np.minimum(rows, graph.neighbors), np.maximum(rows, graph.neighbors)

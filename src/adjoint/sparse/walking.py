@@ -63,7 +63,7 @@ def constant(value: Value) -> Fact:
     return Fact(type_of(value), value, None)
 
 
-def walked(walk: Walk, program: Program, arguments: Sequence[Fact]) -> list[Fact]:
+def walk_program(walk: Walk, program: Program, arguments: Sequence[Fact]) -> list[Fact]:
     """What the outputs of a program depend on."""
     env: dict[Var, Fact] = dict(zip(program.inputs, arguments, strict=True))
     env.update({v: constant(value) for v, value in program.constants.items()})
@@ -71,13 +71,13 @@ def walked(walk: Walk, program: Program, arguments: Sequence[Fact]) -> list[Fact
     with np.errstate(all="ignore"):
         for position, eq in enumerate(program.equations):
             facts = [env[a] if isinstance(a, Var) else constant(a.value) for a in eq.inputs]
-            env.update(zip(eq.outputs, results(walk, eq.op, facts, [v.type for v in eq.outputs]), strict=True))
+            env.update(zip(eq.outputs, propagate(walk, eq.op, facts, [v.type for v in eq.outputs]), strict=True))
             for v in last.get(position, ()):
                 del env[v]
     return [env[a] if isinstance(a, Var) else constant(a.value) for a in program.outputs]
 
 
-def results(walk: Walk, op: Op, facts: Sequence[Fact], types: Sequence[ArrayType]) -> list[Fact]:
+def propagate(walk: Walk, op: Op, facts: Sequence[Fact], types: Sequence[ArrayType]) -> list[Fact]:
     """The facts of what a primitive returns."""
     if not types:
         return []
@@ -85,20 +85,20 @@ def results(walk: Walk, op: Op, facts: Sequence[Fact], types: Sequence[ArrayType
         return CONTROL[op](walk, op, facts, types)
     rule = RULES.get(op)
     if rule is None and (expanded := expansion(op, [f.type for f in facts])) is not None:
-        return walked(walk, expanded, facts)
+        return walk_program(walk, expanded, facts)
     values = _values(op, facts, len(types))
-    made = [Fact(t, v, None) for t, v in zip(types, values, strict=True)]
+    outputs = [Fact(t, v, None) for t, v in zip(types, values, strict=True)]
     moving = [f.reach is not None for f in facts]
     if op.flat or not any(moving) or not any(t.differentiable for t in types):
-        return made
-    found: Sequence[Dependence | None]
+        return outputs
+    reaches: Sequence[Dependence | None]
     try:
-        if rule is None or any(f.shape is None for f in (*facts, *made)):
+        if rule is None or any(f.shape is None for f in (*facts, *outputs)):
             raise Unanswered
-        found = rule(walk, op, facts, made)
+        reaches = rule(walk, op, facts, outputs)
     except Unanswered:
-        found = mixed(facts, made)
-    return [f._replace(reach=r if f.type.differentiable else None) for f, r in zip(made, found, strict=True)]
+        reaches = mixed(facts, outputs)
+    return [f._replace(reach=r if f.type.differentiable else None) for f, r in zip(outputs, reaches, strict=True)]
 
 
 # Primitives with programs inside say facts, not dependences alone: values go through them too.
@@ -109,11 +109,11 @@ def _values(op: Op, facts: Sequence[Fact], count: int) -> Sequence[Value]:
     """The values of the results, if those of all arguments are known."""
     if op.effect or any(f.value is None for f in facts):
         return [None] * count
-    found = op.evaluate(*[f.value for f in facts])
-    return found if op.several else [found]
+    z = op.evaluate(*[f.value for f in facts])
+    return z if op.several else [z]
 
 
-def mixed(facts: Sequence[Fact], made: Sequence[Fact]) -> list[Dependence | None]:
+def mixed(facts: Sequence[Fact], results: Sequence[Fact]) -> list[Dependence | None]:
     """Every element of the results on every element of the arguments."""
     every = union([None if f.reach is None else f.reach.together() for f in facts], None)
-    return [every for _ in made]
+    return [every for _ in results]
