@@ -50,6 +50,23 @@ KNOTS = {
     "numpy/dispatch.py": "the table behind __array_function__, which fetches the rules of SciPy's ufuncs on first use",
 }
 
+# Against the order of the layers: what a lower part leaves to an upper one, which hands it over when it is imported.
+# Functions, by the name that the upper part calls, and tables that it fills. Fewer are better.
+HOOKS = {
+    "base.source.explainers": "program.misfits says in better words why shapes and dtypes do not fit",
+    "tree.registry.register": "random.generator: generators are containers, whose class is above",
+    "tree.registry.register_leaf": "program.types: a type stands for an array in a tree",
+    "program.save.RECORDS": "ops: classes beside the primitives that a saved program holds, by name",
+    "program.record.WEAKENED": "ops.elementwise.weak_types: which arithmetic of Python numbers gives Python numbers",
+    "program.trace.provide_programs": "transform.subprograms: loops and branches transform their bodies by the trace",
+    "ops.operators.FUNCTIONS": "numpy.dispatch: the functions behind __array_function__",
+    "ops.operators.GENERAL": "numpy: what operators leave to the functions (keywords of ufuncs, assignment)",
+    "ops.operators.install": "numpy: traced values have operators once the functions behind them are there",
+    "ops.control.call.run_with": "jit.pipeline: programs that are called with plain values run compiled",
+    "ops.linalg.spectral_function.expand_with": "transform.expansion: Taylor coefficients of a user function",
+    "transform.tape_fast.install": "api.gradients: after the operators of all traced values, those of the tape",
+}
+
 # Imported inside the functions that need them, so that `import adjoint` stays quick and small.
 LAZY = {
     "IPython",
@@ -186,6 +203,43 @@ def attributes_given_from_outside(path: Path, tree: ast.AST) -> Iterator[str]:
                 yield f"{shown(path)}:{target.lineno} gives an attribute to {target.id}"
 
 
+def module_statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """What runs when a file is imported."""
+    waiting: list[ast.stmt] = list(tree.body)
+    for node in waiting:  # it grows
+        if isinstance(node, ast.If | ast.For | ast.With | ast.Try):
+            waiting += [*node.body, *getattr(node, "orelse", [])]
+        else:
+            yield node
+
+
+def handed_over(path: Path, tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """What a file hands to other parts when it is imported: name of the hook, and line.
+
+    `hook(…)`, `module.hook(…)`, `TABLE[…] = …` and `TABLE.update(…)`, whose first name another part defines.
+    """
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    origins = {alias.asname or alias.name: f"{node.module}.{alias.name}" for node in statements for alias in node.names}
+    for node in module_statements(tree):
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            targets = [node.value.func]
+        elif isinstance(node, ast.Assign):
+            targets = [target for target in node.targets if isinstance(target, ast.Attribute | ast.Subscript)]
+        elif isinstance(node, ast.AugAssign):
+            targets = [node.target]
+        for target in targets:
+            attributes: list[str] = []
+            while isinstance(target, ast.Attribute | ast.Subscript | ast.Call):
+                attributes += [target.attr] if isinstance(target, ast.Attribute) else []
+                target = target.func if isinstance(target, ast.Call) else target.value
+            origin = origins.get(target.id, "") if isinstance(target, ast.Name) else ""
+            if own_part(origin) not in (None, part_of(path)):
+                is_module = (SOURCE.parent / origin.replace(".", "/")).with_suffix(".py").is_file()
+                hook = ".".join([origin, *attributes[::-1][:1]] if is_module else [origin])
+                yield hook.removeprefix("adjoint."), f"{shown(path)}:{node.lineno}"
+
+
 def imported_by_name(call: ast.Call) -> str:
     """The text given to import_module or __import__; empty for other calls."""
     function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
@@ -237,6 +291,16 @@ def test_every_knot_is_needed(modules: list[tuple[Path, ast.Module]]) -> None:
     rules = (imports_out_of_order, imports_in_functions, attributes_given_from_outside)
     stale = [name for name in KNOTS if name not in trees or not any(list(rule(*trees[name])) for rule in rules)]
     refuse(stale, "Files in KNOTS that are gone, or need no exception any more; take them out:")
+
+
+def test_every_hook_is_named(modules: list[tuple[Path, ast.Module]]) -> None:
+    hooks = [(name, line) for path, tree in modules for name, line in handed_over(path, tree)]
+    refuse(
+        (f"{line} hands something to {name}" for name, line in hooks if name not in HOOKS),
+        "A part hands something to one below it when it is imported. Let the upper part call the lower one with it; "
+        "if that is not possible, name the hook in HOOKS, with the reason:",
+    )
+    refuse(sorted(set(HOOKS) - {name for name, _ in hooks}), "Hooks in HOOKS that nobody uses any more; remove them:")
 
 
 def test_files_are_short() -> None:

@@ -48,6 +48,7 @@ class Trace(ABC):
     # the thread in which the short way of recording may be taken; 0 when it may not (see transform/tape_fast.py)
     fast = 0
     defers = False  # may have to run the function again: effects wait until it has run
+    programs: Any = None  # transforms the programs inside primitives (see transform/subprograms.py)
 
     def __init__(self) -> None:
         outer = _live.get()
@@ -274,6 +275,11 @@ def outside_of(trace: Trace) -> Generator[None]:
         yield
     finally:
         _live.reset(token)
+
+
+def provide_programs(transformations: Any) -> None:
+    """From now on `trace.programs` is this: jvp, batched, jet … of the programs inside primitives."""
+    Trace.programs = transformations
 
 
 T = TypeVar("T", bound=Trace)

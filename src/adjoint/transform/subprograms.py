@@ -19,14 +19,14 @@ from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.control.scan import zeros_beside
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record, RecordTracer, record_program
-from adjoint.program.trace import Tracer, running
+from adjoint.program.trace import Tracer, provide_programs, running
 from adjoint.program.types import ArrayType, Value
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.lines import LinedTape, lining, pins_restored
 from adjoint.transform.nonfinite import locating, new_tape
 from adjoint.transform.reverse import replay, sweep
-from adjoint.transform.tape import Tape, TapeTracer
+from adjoint.transform.tape import TapeTracer
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 
 Flags = tuple[bool, ...]
@@ -320,5 +320,4 @@ class Transformations:
     split_fixed = staticmethod(split_fixed)
 
 
-for _trace in (Tape, Forward, Batch, Taylor):
-    _trace.programs = Transformations  # type: ignore[attr-defined]
+provide_programs(Transformations)
