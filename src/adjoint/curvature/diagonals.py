@@ -22,13 +22,11 @@ from adjoint.curvature.backpropagation import loss_curvature, scalar_graph
 from adjoint.curvature.elimination import Block, dense
 from adjoint.curvature.graph import Graph, Node, recorded
 from adjoint.curvature.local import (
+    diagonal_derivatives,
     diagonal_seconds,
-    is_elementwise,
-    picks,
     pull,
     pulled,
     scaled,
-    slopes,
     squared,
     stacked_rows,
 )
@@ -141,7 +139,7 @@ class _Walk:
                 wholes = [self.whole[o] if o >= 0 else None for o in node.outputs]
                 if all(part is None for part in (*cts, *ds, *wholes)):
                     continue
-                if is_elementwise(node):
+                if node.op.is_elementwise:
                     self._elementwise(node, cts[0], ds[0], wholes[0])
                 else:
                     self._general(node, cts, ds, wholes)
@@ -154,7 +152,7 @@ class _Walk:
 
     def _elementwise(self, node: Node, ct: Value, d: Value, whole: Value) -> None:
         curved = diagonal_seconds(node, [ct])
-        steep = slopes(node) if d is not None or whole is not None else [None] * len(curved)
+        steep = diagonal_derivatives(node) if d is not None or whole is not None else [None] * len(curved)
         for parent, second, slope in zip(node.parents, curved, steep, strict=True):
             kind = self.graph.types[parent]
             added = total(second, None if d is None else scaled(scaled(d, slope), slope))
@@ -179,7 +177,7 @@ class _Walk:
                 self.d[parent] = total(self.d[parent], None if added is None else fit(added, self.graph.types[parent]))
         if all(w is None for w in wholes):
             return
-        if picks(node) and len(wholes) == 1:
+        if node.op.is_selection and len(wholes) == 1:
             self._picked(node, wholes[0])
             return
         for k, whole in enumerate(wholes):

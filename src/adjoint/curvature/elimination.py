@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.curvature.graph import Graph, Node
-from adjoint.curvature.local import is_elementwise, picks, pull, pulled, scaled, seconds, slopes
+from adjoint.curvature.local import diagonal_derivatives, pull, pulled, scaled, seconds
 from adjoint.ops.arrays.contract import MatMul
 from adjoint.ops.calculus import fit, total
 from adjoint.program.types import ArrayType, Value
@@ -81,7 +81,7 @@ def eliminate(
     r: list[Value] = [None] * graph.size
     for place, g in gradients.items():
         r[place] = total(r[place], g)
-    with graph.reading(), np.errstate(all="ignore"):  # singular slopes are infinite, and zeros win over them
+    with graph.reading(), np.errstate(all="ignore"):  # singular derivatives are infinite, and zeros win over them
         while graph.nodes:
             node = graph.nodes.pop()  # with the values that nothing reads any more
             cts = [r[o] if o >= 0 else None for o in node.outputs]
@@ -89,7 +89,7 @@ def eliminate(
             rows = hessian.rows(node.outputs)
             if all(c is None for c in cts) and not own and not rows:
                 continue
-            eliminated = _elementwise if is_elementwise(node) else _general
+            eliminated = _elementwise if node.op.is_elementwise else _general
             eliminated(node, hessian, cts, own, rows, second)
             if any(c is not None for c in cts):
                 for parent, g in zip(node.parents, pull(node, cts), strict=True):
@@ -195,7 +195,7 @@ def _elementwise(
     node: Node, hessian: _Hessian, cts: list[Value], own: list[Any], rows: list[int], second: bool
 ) -> None:
     z, parents = node.outputs[0], node.parents
-    shape, d = hessian.types[z].shape, slopes(node) if own or rows else []
+    shape, d = hessian.types[z].shape, diagonal_derivatives(node) if own or rows else []
     for u in rows:
         block = hessian.get(z, u)
         for parent, slope in zip(parents, d, strict=True):
@@ -273,7 +273,7 @@ def _general(node: Node, hessian: _Hessian, cts: list[Value], own: list[Any], ro
 def _add_own(node: Node, hessian: _Hessian, own: list[tuple[int, int]]) -> None:
     """J_uᵀ H[z, z] J_v, for all variables u, v of the node."""
     parents = node.parents
-    if len(own) == 1 and picks(node) and hessian.blocks[own[0]].diagonal:
+    if len(own) == 1 and node.op.is_selection and hessian.blocks[own[0]].diagonal:
         # an element of z comes from one element of one variable: the block stays a diagonal, and nothing else arises
         for parent, g in zip(parents, pull(node, [hessian.blocks[own[0]].values]), strict=True):
             if g is not None:

@@ -2,10 +2,10 @@
 
 For z = f(x₁ … xₙ) with cotangent r:
 
-    pulled       Jₐᵀ u for a stack of u's                      (Jₐ = ∂f/∂xₐ)
-    slopes       the diagonal of Jₐ, for elementwise f (arguments spread to the shape of z)
-    seconds      ∂²⟨r, f⟩/∂xₐ∂x_b: a vector of numbers for elementwise f, else an array of shape xₐ.shape + x_b.shape
-    squared      (Jₐ∘Jₐ)ᵀ d
+    pulled                  Jₐᵀ u for a stack of u's           (Jₐ = ∂f/∂xₐ)
+    diagonal_derivatives    the diagonal of Jₐ, for elementwise f (arguments spread to the shape of z)
+    seconds                 ∂²⟨r, f⟩/∂xₐ∂x_b: of elementwise f a vector of numbers, else of shape xₐ.shape + x_b.shape
+    squared                 (Jₐ∘Jₐ)ᵀ d
 
 An argument that occurs twice is one variable: x * x is the square of x.
 """
@@ -22,45 +22,21 @@ from adjoint.api.gradients import jvp, vjp, vmap
 from adjoint.curvature.graph import Node
 from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.cumulative import CumSum
-from adjoint.ops.arrays.index import Gather, ScatterSet, ScatterSum, Slice
-from adjoint.ops.arrays.rearrange import Broadcast, Concatenate, Convert, Pad, Reshape, Transpose
+from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.arrays.reduce import Sum
 from adjoint.ops.calculus import fit, total
-from adjoint.ops.elementwise.pointwise import LinearUfunc, Pointwise, masked_multiply
-from adjoint.ops.elementwise.select import Select
-from adjoint.ops.elementwise.weak_types import Weaken
+from adjoint.ops.elementwise.pointwise import masked_multiply
 from adjoint.ops.signal.convolution import Convolution
 from adjoint.program.op import Op
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import Value, type_of
 
 __all__ = [
-    "diagonal_seconds", "is_elementwise", "is_linear", "picks", "pull", "pulled", "scaled", "seconds", "slopes",
-    "squared", "stacked_rows",
+    "diagonal_derivatives", "diagonal_seconds", "pull", "pulled", "scaled", "seconds", "squared", "stacked_rows",
 ]  # fmt: skip
 
-# Every element of the result is one element of one argument, or a constant.
-PICKS: tuple[type[Op], ...] = (
-    Reshape, Transpose, Broadcast, Concatenate, Pad, Convert, Slice, Gather, ScatterSet, Select, Weaken,
-)  # fmt: skip
-# Every element of the Jacobian is 0 or 1.
-ADDS: tuple[type[Op], ...] = (*PICKS, Sum, CumSum, ScatterSum)
-# Every element of the Jacobian is 0 or an element of the other argument.
-PRODUCTS: tuple[type[Op], ...] = (MatMul, Convolution)
-
-
-def is_elementwise(node: Node) -> bool:
-    """Whether element i of the result depends on element i of the arguments alone, spread to one shape."""
-    return isinstance(node.op, Pointwise) and not node.op.several
-
-
-def is_linear(node: Node) -> bool:
-    """Whether it has no second derivative."""
-    return node.op.linear
-
-
-def picks(node: Node) -> bool:
-    """Whether every element of the result is an element of an argument, or a constant."""
-    return isinstance(node.op, PICKS)
+# (Jₐ∘Jₐ)ᵀ d for each variable a of a node.
+SQUARED: RuleTable[Callable[[Node, Sequence[Value]], list[Value]]] = RuleTable("curvature")
 
 
 def _function(node: Node, wide: bool = False) -> tuple[Callable[..., Any], list[Value]]:
@@ -125,10 +101,10 @@ def pulled(node: Node, stacks: Sequence[Value]) -> list[Value]:
     return out
 
 
-def slopes(node: Node) -> list[Value]:
+def diagonal_derivatives(node: Node) -> list[Value]:
     """∂z/∂xₐ of an elementwise node, element by element, in the shape of z."""
     z = node.zs[0]
-    if isinstance(node.op, LinearUfunc):
+    if node.op.linear:
         ones = np.ones(np.shape(z), type_of(z).dtype)
         parts = node.op.pull(ones, node.xs, z, [place >= 0 for place in node.inputs])
         return _merged(node, parts)
@@ -143,9 +119,9 @@ def seconds(node: Node, cts: Sequence[Value], needed: Callable[[int, int], bool]
 
     Of elementwise nodes: element by element in the shape of z; else whole arrays.
     """
-    if is_linear(node) or all(c is None for c in cts):
+    if node.op.linear or all(c is None for c in cts):
         return {}
-    wide = is_elementwise(node)
+    wide = node.op.is_elementwise
     call, values = _function(node, wide)
     count = len(values)
     pairs = [(a, b) for a in range(count) for b in range(a, count) if needed(a, b)]
@@ -201,7 +177,7 @@ def diagonal_seconds(node: Node, cts: Sequence[Value]) -> list[Value]:
     out: list[Value] = []
     for a, parent in enumerate(node.parents):
         block = found.get((a, a))
-        if block is not None and not is_elementwise(node):
+        if block is not None and not node.op.is_elementwise:
             shape = np.shape(node.xs[node.positions(parent)[0]])
             n = math.prod(shape)
             block = np.reshape(np.diagonal(np.reshape(block, (n, n))), shape)
@@ -229,14 +205,36 @@ def stacked_rows(node: Node, only: int | None = None) -> list[Value]:
 
 def squared(node: Node, d: Sequence[Value]) -> list[Value]:
     """(Jₐ∘Jₐ)ᵀ d for each variable a; d has an entry for each result, None where it is zero."""
-    op = node.op
-    if isinstance(op, ADDS):
+    return SQUARED[node.op](node, d)
+
+
+@SQUARED.rule(Sum, CumSum, ScatterSum)
+def _squared_ones(node: Node, d: Sequence[Value]) -> list[Value]:
+    """Every element of the Jacobian is 0 or 1."""
+    return pull(node, d)
+
+
+@SQUARED.rule(MatMul, Convolution)
+def _squared_product(node: Node, d: Sequence[Value]) -> list[Value]:
+    """Every element of the Jacobian is 0 or an element of the other argument."""
+    op: Any = node.op
+    if not _has_distinct_arguments(node):
+        return _squared_rows(node, d)
+    return [op.adjoint(k, d[0], [np.square(x) for x in node.xs]) for k in _positions(node)]
+
+
+@SQUARED.rule(Einsum)
+def _squared_contraction(node: Node, d: Sequence[Value]) -> list[Value]:
+    op: Any = node.op
+    if not _has_distinct_arguments(node):
+        return _squared_rows(node, d)
+    return [_squared_einsum(op, k, d[0], node.xs) for k in _positions(node)]
+
+
+@SQUARED.rule(Op)
+def _squared_rows(node: Node, d: Sequence[Value]) -> list[Value]:
+    if node.op.is_selection:
         return pull(node, d)
-    distinct = all(len(node.positions(parent)) == 1 for parent in node.parents)
-    if distinct and isinstance(op, PRODUCTS):
-        return [op.adjoint(k, d[0], [np.square(x) for x in node.xs]) for k in _positions(node)]  # type: ignore[attr-defined]
-    if distinct and isinstance(op, Einsum):
-        return [_squared_einsum(op, k, d[0], node.xs) for k in _positions(node)]
     weights = np.concatenate(
         [
             np.reshape(np.zeros(np.shape(z), type_of(z).dtype) if c is None else c, (-1,))
@@ -246,6 +244,10 @@ def squared(node: Node, d: Sequence[Value]) -> list[Value]:
     )
     rows = stacked_rows(node)
     return [None if J is None else np.tensordot(weights, np.square(J), axes=1) for J in rows]
+
+
+def _has_distinct_arguments(node: Node) -> bool:
+    return all(len(node.positions(parent)) == 1 for parent in node.parents)
 
 
 def _positions(node: Node) -> list[int]:
@@ -267,7 +269,7 @@ def _squared_einsum(op: Einsum, i: int, d: Value, xs: Sequence[Value]) -> Value:
     return Einsum(f"{letters[i]},{kept}->{output}").adjoint(0, d, operands)
 
 
-def scaled(block: Value, slope: Value) -> Value:
-    """A block with leading axes of z, each row times the slope of its element; zero rows stay zero."""
-    extra = np.ndim(block) - np.ndim(slope)
-    return masked_multiply(block, np.reshape(slope, np.shape(slope) + (1,) * extra))
+def scaled(block: Value, derivative: Value) -> Value:
+    """A block with leading axes of z, each row times the derivative of its element; zero rows stay zero."""
+    extra = np.ndim(block) - np.ndim(derivative)
+    return masked_multiply(block, np.reshape(derivative, np.shape(derivative) + (1,) * extra))

@@ -78,6 +78,8 @@ class Op(ABC):
     several: ClassVar[bool] = False  # gives a tuple
     pointwise: ClassVar[bool] = False  # element by element, one output, partials in `factors`: the tape has a fast path
     is_view: ClassVar[bool] = False  # names elements of its first argument in another order: costs nothing
+    is_elementwise: ClassVar[bool] = False  # element i of z depends on elements i of the x's alone, broadcast
+    is_selection: ClassVar[bool] = False  # every element of z is an element of an x, or a constant
     is_movement: ClassVar[bool] = False  # moves numbers about, without arithmetic
     is_marker: ClassVar[bool] = False  # its results are its first arguments: it concerns derivatives alone
     contracts: ClassVar[bool] = False  # sums products over shared axes: its result costs much for its size

@@ -26,7 +26,6 @@ from adjoint.api.gradients import Function, jvp, vmap
 from adjoint.api.taylor import jet
 from adjoint.base.source import user_facing
 from adjoint.linear.operators.spaces import Space
-from adjoint.ops.calculus import Linear
 from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Tracer, running
 from adjoint.program.types import Value, type_of
@@ -90,7 +89,7 @@ class Collapsed(Trace):
         firsts: Any = None
         seconds: Any = None
         with np.errstate(all="ignore"):
-            if moving and isinstance(op, Linear):
+            if moving and op.linear:
                 push = lambda *v: jvp(at(moving), tuple(xs[i] for i in moving), v)
                 _, firsts = vmap(push)(*[args[i]._first for i in moving])
             elif moving:

@@ -61,6 +61,7 @@ class Slice(Linear):
     """x[items] for integers, slices and new axes."""
 
     is_view = True
+    is_selection = True
     size_fields = ("items",)
 
     items: tuple[Any, ...]
@@ -96,6 +97,7 @@ class Gather(Linear):
     """x[i₁, …, iₙ, ...]: elements of the first n axes, named by index arrays that broadcast together."""
 
     is_movement = True
+    is_selection = True
 
     count: int
     sparse = True
@@ -228,6 +230,7 @@ class ScatterSet(Linear):
     """
 
     is_movement = True
+    is_selection = True
     size_fields = ("place",)
 
     place: Key

@@ -26,6 +26,7 @@ class Reshape(Linear):
     """The same elements in C order, in another shape."""
 
     is_view = True
+    is_selection = True
     size_fields = ("shape",)
 
     shape: tuple[Any, ...]
@@ -54,6 +55,7 @@ class Transpose(Linear):
     """Axis i of the result is axis axes[i] of x."""
 
     is_view = True
+    is_selection = True
 
     axes: tuple[int, ...]
 
@@ -87,6 +89,7 @@ class Broadcast(Linear):
     """x repeated along new axes and axes of size one."""
 
     is_view = True
+    is_selection = True
     size_fields = ("shape",)
 
     shape: tuple[Any, ...]
@@ -118,6 +121,7 @@ class Concatenate(Linear):
     """The arguments one after another along an axis."""
 
     is_movement = True
+    is_selection = True
 
     axis: int
 
@@ -161,6 +165,7 @@ class Pad(Linear):
     """x with zeros before and after it along each axis."""
 
     is_movement = True
+    is_selection = True
     size_fields = ("widths",)
 
     widths: tuple[tuple[int, int], ...]
@@ -187,6 +192,7 @@ class Convert(Linear):
     """x in another dtype; to an integer dtype it truncates and has no derivative."""
 
     is_movement = True
+    is_selection = True
 
     dtype: np.dtype[Any]
 

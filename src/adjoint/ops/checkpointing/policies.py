@@ -24,6 +24,7 @@ class Mark(Linear):
     """The identity: gives a value a name, by which policies know it."""
 
     is_view = True
+    is_selection = True
     is_marker = True
 
     name: str

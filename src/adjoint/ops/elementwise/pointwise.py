@@ -102,6 +102,7 @@ def _reads(*names: str) -> Callable[[Factor], Partial]:
 class Pointwise(Op):
     """How an elementwise primitive treats axes: broadcasting, promotion, batching."""
 
+    is_elementwise = True
     function: ClassVar[Any]
     work: Work = FUNCTION
 

@@ -22,6 +22,7 @@ class Select(Linear):
     """
 
     is_movement = True
+    is_selection = True
 
     masks = True
 

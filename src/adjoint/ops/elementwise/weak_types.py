@@ -28,6 +28,7 @@ class Weaken(Linear):
     """x as a Python number; a stack of them stays an array."""
 
     is_view = True
+    is_selection = True
 
     def evaluate(self, *xs: Value) -> Value:
         return np.asarray(xs[0]).item() if np.ndim(xs[0]) == 0 else xs[0]
