@@ -19,7 +19,7 @@ from adjoint.program.check import check
 from adjoint.program.program import Program
 from adjoint.program.subprograms import map_programs
 from adjoint.simplify.dead_code import drop_dead_code
-from adjoint.simplify.loops.checkpoint_states import write_kept_states
+from adjoint.simplify.loops.checkpoint_states import expand_checkpoints
 from adjoint.simplify.loops.order import reshape_loops, tidy_loops
 from adjoint.simplify.reroll.driver import reroll
 from adjoint.simplify.rewriting import rewrite
@@ -36,10 +36,10 @@ def reroll_long(program: Program) -> Program:
 
 
 PASSES: list[Pass] = [
-    write_kept_states,
+    expand_checkpoints,
     drop_derivative_marks,
     drop_dead_code,
-    reroll_long,  # before the rest: a loop is read once, not turn by turn
+    reroll_long,  # before the rest: a loop is read once, not iteration by iteration
     rewrite,
     drop_dead_code,
     tidy_loops,
@@ -60,16 +60,16 @@ def simplify(program: Program) -> Program:
         return program
     for _ in range(MOST_ROUNDS):
         before = program
-        program = _passed(simplify_inside(write_out(program)), PASSES)
+        program = _apply_passes(simplify_inside(write_out(program)), PASSES)
         if program is before:
-            program = _passed(program, RESHAPING)
+            program = _apply_passes(program, RESHAPING)
             if program is before:
                 break
     program.__dict__["_simplified"] = True
     return program
 
 
-def _passed(program: Program, passes: list[Pass]) -> Program:
+def _apply_passes(program: Program, passes: list[Pass]) -> Program:
     for apply in passes:
         program = apply(program)
         if CHECKED:

@@ -6,9 +6,9 @@ import pytest
 import adjoint as ad
 from adjoint.program.check import check
 from adjoint.program.program import Program
-from adjoint.simplify.loops.accumulate import with_sums_behind_loops
-from adjoint.simplify.loops.interface import with_plain_interface
-from adjoint.simplify.loops.liveness import without_dead_parts
+from adjoint.simplify.loops.accumulate import move_sums_out
+from adjoint.simplify.loops.interface import simplify_interfaces
+from adjoint.simplify.loops.liveness import prune_dead_parts
 from adjoint.simplify.loops.order import simplify_loops
 from tests.simplify.programs import loop_of, loops_of, program_of, same_results, titles
 from tests.simplify.recurrent import motion_arguments, network, network_arguments, prey_and_predators
@@ -29,7 +29,7 @@ FORMS = {
 
 def moved(f, *args) -> Program:
     before, arguments = program_of(f, *args)
-    after = check(without_dead_parts(check(with_sums_behind_loops(with_plain_interface(before)))))
+    after = check(prune_dead_parts(check(move_sums_out(simplify_interfaces(before)))))
     same_results(before, after, arguments)
     return after
 
@@ -122,4 +122,4 @@ def test_the_gradient_of_an_equation_of_motion() -> None:
 
 def test_nothing_to_do() -> None:
     program, _ = program_of(lambda us: ad.scan(lambda s, u: (s * u, None), us[0], us)[0], US)
-    assert with_sums_behind_loops(program) is program
+    assert move_sums_out(program) is program

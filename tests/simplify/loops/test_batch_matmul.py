@@ -1,4 +1,4 @@
-"""Products with a constant matrix for all turns at once, before or behind the loop."""
+"""Products with a constant matrix for all iterations at once, before or behind the loop."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ import adjoint as ad
 from adjoint.program.check import check
 from adjoint.program.program import Program
 from adjoint.simplify import simplify
-from adjoint.simplify.loops.batch_matmul import with_whole_products
-from adjoint.simplify.loops.liveness import without_dead_parts
+from adjoint.simplify.loops.batch_matmul import batch_products
+from adjoint.simplify.loops.liveness import prune_dead_parts
 from adjoint.simplify.loops.order import simplify_loops
 from tests.simplify.programs import loop_of, loops_of, program_of, same_results, titles
 
@@ -18,7 +18,7 @@ W, XS, H = rng.standard_normal((20, 16)), rng.standard_normal((10, 16)), rng.sta
 
 def moved(f, *args) -> Program:
     before, arguments = program_of(f, *args)
-    after = check(without_dead_parts(check(with_whole_products(before))))
+    after = check(prune_dead_parts(check(batch_products(before))))
     same_results(before, after, arguments)
     return after
 
@@ -99,7 +99,7 @@ def test_effects_stay(capsys) -> None:
         return ad.scan(body, 0.0, xs)
 
     program, arguments = program_of(f, W, XS)
-    after = check(with_whole_products(program))
+    after = check(batch_products(program))
     capsys.readouterr()
     program(*arguments)
     printed = capsys.readouterr().out
@@ -129,7 +129,7 @@ def test_all_derivatives_of_a_network_with_products_inside() -> None:
 
 def test_nothing_to_do() -> None:
     program, _ = program_of(lambda xs: ad.scan(lambda c, x: (c * x, c), xs[0], xs), XS)
-    assert with_whole_products(program) is program
+    assert batch_products(program) is program
 
 
 def test_a_stack_of_what_never_changes_has_a_row_for_every_turn() -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import adjoint as ad
 from adjoint.program.check import check
 from adjoint.program.program import Literal, Program
-from adjoint.simplify.loops.branches import with_plain_branches
+from adjoint.simplify.loops.branches import simplify_branches
 from adjoint.simplify.loops.parts import inside_first
 from tests.simplify.programs import program_of, same_results, titles
 
@@ -14,7 +14,7 @@ X = np.array([0.6, 0.9, 0.35])
 
 def plain(f, *args) -> Program:
     before, arguments = program_of(f, *args)
-    after = check(inside_first(with_plain_branches)(before))
+    after = check(inside_first(simplify_branches)(before))
     same_results(before, after, arguments, rounding=0.0)
     same_results(before, after, [-a for a in arguments], rounding=0.0)
     return after
@@ -34,7 +34,7 @@ def test_a_known_index_takes_its_branch() -> None:
         known = type(eq)(eq.op, (Literal(index), *eq.inputs[1:]), eq.outputs)
         equations = (*program.equations[:place], known, *program.equations[place + 1 :])
         given = Program(program.inputs, equations, program.outputs, program.constants)
-        after = check(with_plain_branches(given))
+        after = check(simplify_branches(given))
         assert titles(after)[-1] == name
         same_results(given, after, arguments, rounding=0.0)
 
@@ -73,4 +73,4 @@ def test_inside_loops_and_with_derivatives() -> None:
 
 def test_nothing_to_do() -> None:
     program, _ = program_of(lambda x: ad.cond(x[0] > 0.0, np.sin, np.cos, x), X)
-    assert with_plain_branches(program) is program
+    assert simplify_branches(program) is program

@@ -6,7 +6,7 @@ import pytest
 import adjoint as ad
 from adjoint.jit.pipeline import build_executable
 from adjoint.simplify import simplify
-from adjoint.simplify.loops.checkpoint_states import write_kept_states
+from adjoint.simplify.loops.checkpoint_states import expand_checkpoints
 from tests.simplify.programs import program_of, titles
 from tests.support.checkpointed_loops import (
     FIRST,
@@ -61,7 +61,7 @@ def test_lanes_that_end_at_different_turns() -> None:
 
 @pytest.mark.parametrize("slots", [3, 10])
 def test_memory_is_that_of_the_slots(slots) -> None:
-    """S states, and the one that is being worked on, its cotangent, its next value: not one for each turn."""
+    """S states, and the one that is being worked on, its cotangent, its next value: not one for each iteration."""
     n = 1000
 
     def f(x):
@@ -93,8 +93,8 @@ def test_memory_of_a_while_loop_is_that_of_the_slots() -> None:
 def test_nothing_of_them_is_left() -> None:
     program, arguments = program_of(ad.grad(scanned(4)), W, H, XS)
     assert {"checkpointed_scan", "checkpointed_reverse"} <= set(titles(program))
-    written = write_kept_states(program)
+    written = expand_checkpoints(program)
     assert not {"checkpointed_scan", "checkpointed_reverse"} & set(titles(written))
     for a, b in zip(written(*arguments), simplify(program)(*arguments), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
-    assert write_kept_states(written) is written
+    assert expand_checkpoints(written) is written

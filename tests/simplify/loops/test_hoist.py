@@ -1,12 +1,12 @@
-"""Invariants of loops run once, unless that would cost more, act, or fail where the loop takes no turn."""
+"""Invariants of loops run once, unless that would cost more, act, or fail where the loop takes no iteration."""
 
 import numpy as np
 import pytest
 
 import adjoint as ad
 from adjoint.program.check import check
-from adjoint.simplify.loops.hoist import with_invariants_outside
-from adjoint.simplify.loops.interface import with_plain_interface
+from adjoint.simplify.loops.hoist import hoist_invariants
+from adjoint.simplify.loops.interface import simplify_interfaces
 from tests.simplify.programs import loop_of, program_of, same_results, titles
 
 X = np.array([0.6, 0.9, 0.35])
@@ -21,8 +21,8 @@ def in_body(f, *args):
         ][1]
 
     before, arguments = program_of(g, *args)
-    plain = with_plain_interface(before)
-    after = check(with_invariants_outside(plain))
+    plain = simplify_interfaces(before)
+    after = check(hoist_invariants(plain))
     same_results(before, after, arguments, rounding=0.0)
     return plain, after
 
@@ -55,12 +55,12 @@ def test_what_may_fail_stays_in_a_loop_that_may_take_no_turn() -> None:
         return ad.while_loop(lambda s: s[1] < x, body, (a, 0.0, 0.0))[1:]
 
     before, _ = program_of(f, 3.0, np.eye(3))
-    after = check(with_invariants_outside(with_plain_interface(before)))
+    after = check(hoist_invariants(simplify_interfaces(before)))
     body = titles(loop_of(after).op.body)
     assert "cholesky" in body
     assert "sin" not in body
     same_results(before, after, [3.0, np.eye(3)], rounding=0.0)
-    same_results(before, after, [-1.0, -np.eye(3)], rounding=0.0)  # no turn, no error
+    same_results(before, after, [-1.0, -np.eye(3)], rounding=0.0)  # no iteration, no error
     with pytest.raises(np.linalg.LinAlgError):
         after(3.0, -np.eye(3))
 

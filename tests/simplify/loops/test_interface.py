@@ -6,8 +6,8 @@ import adjoint as ad
 from adjoint.ops.control.while_loop import While
 from adjoint.program.check import check
 from adjoint.program.program import Program
-from adjoint.simplify.loops.interface import with_plain_interface
-from adjoint.simplify.loops.liveness import without_dead_parts
+from adjoint.simplify.loops.interface import simplify_interfaces
+from adjoint.simplify.loops.liveness import prune_dead_parts
 from adjoint.simplify.loops.parts import inside_first
 from tests.simplify.programs import loop_of, loops_of, program_of, same_results, titles
 
@@ -17,7 +17,7 @@ X = np.array([0.6, 0.9, 0.35])
 def tidied(f, *args) -> Program:
     """The program of f after the pass, compared with the one before."""
     before, arguments = program_of(f, *args)
-    after = check(without_dead_parts(check(inside_first(with_plain_interface)(before))))
+    after = check(prune_dead_parts(check(inside_first(simplify_interfaces)(before))))
     same_results(before, after, arguments, rounding=0.0)
     return after
 
@@ -84,7 +84,7 @@ def test_constants_and_arrays_once_and_numbers_as_literals() -> None:
         return ad.jvp(f, (x,), (np.ones(3),))
 
     before, arguments = program_of(g, X)
-    after = check(with_plain_interface(with_plain_interface(before)))
+    after = check(simplify_interfaces(simplify_interfaces(before)))
     same_results(before, after, arguments, rounding=0.0)
     assert len(loop_of(after).inputs) < len(loop_of(before).inputs)
     given = loop_of(after).inputs
@@ -170,5 +170,5 @@ def test_carries_with_the_same_next_value_end_alike() -> None:
     tidied(f, X)
     program = tidied(lambda x: g(x, 3), X)
     assert program.outputs[0] is program.outputs[1]
-    nothing = tidied(lambda x: g(x, 0), X)  # no turn: they end as they start
+    nothing = tidied(lambda x: g(x, 0), X)  # no iteration: they end as they start
     assert nothing.outputs[0] is not nothing.outputs[1]

@@ -1,11 +1,11 @@
-"""What nobody reads of loops and branches goes; what somebody needs, turns later, stays."""
+"""What nobody reads of loops and branches goes; what somebody needs, iterations later, stays."""
 
 import numpy as np
 
 import adjoint as ad
 from adjoint.program.check import check
 from adjoint.program.program import Program
-from adjoint.simplify.loops.liveness import without_dead_parts
+from adjoint.simplify.loops.liveness import prune_dead_parts
 from tests.simplify.programs import loop_of, loops_of, program_of, same_results, titles
 
 X = np.array([0.6, 0.9, 0.35])
@@ -13,7 +13,7 @@ X = np.array([0.6, 0.9, 0.35])
 
 def pruned(f, *args) -> Program:
     before, arguments = program_of(f, *args)
-    after = check(without_dead_parts(before))
+    after = check(prune_dead_parts(before))
     same_results(before, after, arguments, rounding=0.0)
     return after
 
@@ -90,7 +90,7 @@ def test_a_loop_that_nobody_reads_goes_and_one_that_prints_stays(capsys) -> None
         return x[1]
 
     program, _ = program_of(f, X)
-    after = check(without_dead_parts(program))
+    after = check(prune_dead_parts(program))
     (eq,) = loops_of(after)
     assert eq.outputs == ()
     assert eq.op.carries == 0
@@ -100,4 +100,4 @@ def test_a_loop_that_nobody_reads_goes_and_one_that_prints_stays(capsys) -> None
 
 def test_nothing_to_do() -> None:
     program, _ = program_of(lambda x: ad.scan(lambda c, t: (c * t, c), x[0], x), X)
-    assert without_dead_parts(program) is program
+    assert prune_dead_parts(program) is program

@@ -29,9 +29,9 @@ def test_put_together_again() -> None:
         eq = loops_of(program)[-1]
         loop = open_loop(eq)
         assert loop is not None
-        assert loop.closed() is eq
+        assert loop.close() is eq
         loop.changed = True
-        again = loop.closed()
+        again = loop.close()
         assert again is not eq
         rest = tuple(again if e is eq else e for e in program.equations)
         assert check(Program(program.inputs, rest, program.outputs, program.constants)) == program

@@ -5,10 +5,10 @@ import numpy as np
 import adjoint as ad
 from adjoint.program.check import check
 from adjoint.program.program import Program
-from adjoint.simplify.loops.interface import with_plain_interface
-from adjoint.simplify.loops.liveness import without_dead_parts
+from adjoint.simplify.loops.interface import simplify_interfaces
+from adjoint.simplify.loops.liveness import prune_dead_parts
 from adjoint.simplify.loops.order import simplify_loops
-from adjoint.simplify.loops.rematerialize import with_recomputed_residuals
+from adjoint.simplify.loops.rematerialize import choose_residuals
 from adjoint.simplify.passes import simplify
 from tests.simplify.programs import loops_of, program_of, same_results, titles
 from tests.simplify.recurrent import (
@@ -25,14 +25,14 @@ X = np.array([0.6, 0.9, 0.35])
 
 def chosen(f, *args) -> Program:
     before, arguments = program_of(f, *args)
-    plain = without_dead_parts(with_plain_interface(before))
-    after = check(with_recomputed_residuals(plain))
+    plain = prune_dead_parts(simplify_interfaces(before))
+    after = check(choose_residuals(plain))
     same_results(before, after, arguments, rounding=0.0)
     return after
 
 
 def stored(program: Program, carries: int) -> list[tuple[int, ...]]:
-    """The shapes of one turn of what the first loop of a program stacks."""
+    """The shapes of one iteration of what the first loop of a program stacks."""
     return [v.type.shape[1:] for v in loops_of(program)[0].outputs[carries:]]
 
 
@@ -197,6 +197,6 @@ def test_a_loop_inside_is_run_again_when_memory_is_dear() -> None:
     before, arguments = program_of(ad.value_and_grad(lambda x: steps_of_steps(x, 3, 4)), X)
     after = check(simplify(before))
     same_results(before, after, arguments)
-    assert (4,) in stored(after, 1)  # what each of its turns needs
+    assert (4,) in stored(after, 1)  # what each of its iterations needs
     program, _ = program_of(ad.value_and_grad(lambda x: steps_of_steps(x, 50_000, 100)), X)
     assert stored(simplify(program), 1) == [()]  # the carry around it

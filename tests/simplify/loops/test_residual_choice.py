@@ -31,7 +31,7 @@ def all_subsets(things):
 def weight(loop, stored, residuals) -> float:
     """The cost of storing some values and computing from them what is needed for the residuals."""
     makers = {v: eq for eq in loop.equations for v in eq.outputs}
-    arrays = {v for v, _ in loop.walked}
+    arrays = {v for v, _ in loop.scanned}
     carries = {c.inside for c in loop.carries}
     price = STORES[0][1]
     total = sum(price * size_in_bytes(v.type) / 8 * (PREFERRED if v in carries else 1.0) for v in stored)

@@ -1,12 +1,12 @@
-"""What a loop on the way back computes again although the way there had it: stored where that is cheaper."""
+"""What a loop on the backward pass computes again although the way there had it: stored where that is cheaper."""
 
 import numpy as np
 
 import adjoint as ad
 from adjoint.program.check import check
-from adjoint.simplify.loops.interface import with_plain_interface
-from adjoint.simplify.loops.liveness import without_dead_parts
-from adjoint.simplify.loops.rematerialize import with_recomputed_residuals
+from adjoint.simplify.loops.interface import simplify_interfaces
+from adjoint.simplify.loops.liveness import prune_dead_parts
+from adjoint.simplify.loops.rematerialize import choose_residuals
 from adjoint.simplify.passes import simplify
 from tests.simplify.programs import loops_of, program_of, same_results, titles
 
@@ -44,10 +44,10 @@ def test_the_parts_of_log_sum_exp_are_computed_once() -> None:
 
 def test_a_loop_with_what_is_computed_twice_is_weighed_once() -> None:
     program, arguments = program_of(ad.value_and_grad(repeated), X)
-    plain = without_dead_parts(with_plain_interface(simplify(program)))
-    after = with_recomputed_residuals(plain)
+    plain = prune_dead_parts(simplify_interfaces(simplify(program)))
+    after = choose_residuals(plain)
     same_results(program, after, arguments, rounding=1e-14)
-    assert with_recomputed_residuals(after) is after
+    assert choose_residuals(after) is after
     assert sum(titles(loop.op.body).count("sin") for loop in loops_of(after)) == 1
 
 

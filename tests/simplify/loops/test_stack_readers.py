@@ -3,14 +3,14 @@
 import numpy as np
 
 import adjoint as ad
-from adjoint.simplify.loops.stack_readers import Row, StackReaders, Walk
+from adjoint.simplify.loops.stack_readers import RowRead, ScanRead, StackReaders
 from tests.simplify.programs import loops_of, program_of
 
 XS = np.linspace(0.1, 1.0, 10)
 
 
 def readers_of(after):
-    """The readers of the two stacks of a loop of ten turns."""
+    """The readers of the two stacks of a loop of ten iterations."""
 
     def f(xs):
         _, (a, b) = ad.scan(lambda c, x: (c * x, (c, c + x)), 1.0, xs)
@@ -29,14 +29,14 @@ def test_loops_and_rows() -> None:
     second = program.equations.index(loops_of(program)[1])
     titles = [eq.op.title for eq in program.equations]
     slices = [i for i, title in enumerate(titles) if title == "slice"]
-    assert a == [Walk(second, 1, slices[0])]
-    assert set(b) == {Walk(second, 2, slices[1]), Row(slices[2], 9)}
+    assert a == [ScanRead(second, 1, slices[0])]
+    assert set(b) == {ScanRead(second, 2, slices[1]), RowRead(slices[2], 9)}
 
 
 def test_a_whole_stack() -> None:
     program, (a, b) = readers_of(lambda a, b: ad.scan(lambda s, r: (s * r[0] + r[1], None), 0.0, (a, b))[0])
     second = program.equations.index(loops_of(program)[1])
-    assert a == b == [Walk(second, 0, None)]
+    assert a == b == [ScanRead(second, 0, None)]
 
 
 def test_other_readers() -> None:

@@ -1,7 +1,7 @@
 """Sums in the carry of a loop: outer products gathered into one product behind it, and sums that are added merged.
 
-A carry s ← s + uₜ vₜᵀ that nothing else reads costs a pass over all of s in every turn. The factors are stacked instead
-(often they are stacked already), and behind the loop
+A carry s ← s + uₜ vₜᵀ that nothing else reads costs a pass over all of s in every iteration. The factors are stacked
+instead (often they are stacked already), and behind the loop
 
     s = s₀ + Σₜ uₜ vₜᵀ = s₀ + Uᵀ V,    U = [u₁ … u_T]ᵀ, V = [v₁ … v_T]ᵀ
 
@@ -32,26 +32,26 @@ from adjoint.simplify.loops.parts import Carry, Loop, open_loop
 
 SIGNS: tuple[Op, Op] = (add, subtract)
 SMALLEST_SUM = 64  # elements of a sum that is worth a product of its own
-FEWEST_TURNS = 8
-LONGEST_SHARED = 16  # of the axis that is summed over in every turn; longer products are quick in the loop
+FEWEST_ITERATIONS = 8
+LONGEST_SHARED = 16  # of the axis that is summed over in every iteration; longer products are quick in the loop
 MOST_STACKED = 1 << 25  # elements of the stacks that are made for it
 
 
-def with_sums_behind_loops(program: Program) -> Program:
+def move_sums_out(program: Program) -> Program:
     """The program with products that its loops add up behind the loops, and with fewer sums in their carries."""
     merged = _Sums(program).run()
     equations: list[Equation] = []
     for eq in merged.equations:
         loop = open_loop(eq)
         behind = _products_behind(loop) if loop is not None and _is_long(loop) else []
-        equations += [loop.closed(), *behind] if loop is not None and behind else [eq]
+        equations += [loop.close(), *behind] if loop is not None and behind else [eq]
     if len(equations) == len(merged.equations):
         return merged
     return Program(merged.inputs, tuple(equations), merged.outputs, merged.constants)
 
 
 def _is_long(loop: Loop) -> bool:
-    return loop.test is None and loop.length is not None and loop.length >= FEWEST_TURNS
+    return loop.test is None and loop.length is not None and loop.length >= FEWEST_ITERATIONS
 
 
 class _Body:
@@ -230,11 +230,11 @@ def _factor(body: _Body, atom: Var, length: int, shared: int, *, is_left: bool) 
 
 
 def _pays(loop: Loop, product: _Product) -> bool:
-    """Whether reading the factors again behind the loop costs less than adding the product in every turn."""
-    at_hand = {v for v, _ in loop.walked} | {a for a, _ in loop.ys}
+    """Whether reading the factors again behind the loop costs less than adding the product in every iteration."""
+    at_hand = {v for v, _ in loop.scanned} | {a for a, _ in loop.ys}
     new = sum(elements(f.base.type) for f in (product.left, product.right) if f.base not in at_hand)
-    turns = loop.length or 0
-    if product.shared > LONGEST_SHARED or turns * new > MOST_STACKED:
+    iterations = loop.length or 0
+    if product.shared > LONGEST_SHARED or iterations * new > MOST_STACKED:
         return False
     constant = {v for v, _ in loop.constants} | set(loop.values)
     if product.left.base in constant or product.right.base in constant:
@@ -246,12 +246,12 @@ def _write_product(loop: Loop, product: _Product, sign: Op, base: Atom, result: 
     """result = base ± Uᵀ V behind the loop."""
 
     def write(op: Op, *inputs: Atom, out: Var | None = None) -> Var:
-        made = out if out is not None else Var(op.result_type(*[a.type for a in inputs]))
-        behind.append(dataclasses.replace(loop.equation, op=op, inputs=inputs, outputs=(made,)))
-        return made
+        v = out if out is not None else Var(op.result_type(*[a.type for a in inputs]))
+        behind.append(dataclasses.replace(loop.equation, op=op, inputs=inputs, outputs=(v,)))
+        return v
 
     def rows(factor: _Factor, width: int) -> Var:
-        stack = stacked(loop, factor.base)
+        stack = stack_rows(loop, factor.base)
         if factor.turned:
             stack = write(Transpose((0, 2, 1)), stack)
         shape = ((loop.length or 0) * product.shared, width)
@@ -266,9 +266,9 @@ def _write_product(loop: Loop, product: _Product, sign: Op, base: Atom, result: 
     return write(sign, base, total, out=result)
 
 
-def stacked(loop: Loop, v: Var) -> Var:
+def stack_rows(loop: Loop, v: Var) -> Var:
     """The rows of a variable of the body, outside; they are stacked if they were not at hand."""
-    for inside, outside in loop.walked:
+    for inside, outside in loop.scanned:
         if inside is v and isinstance(outside, Var):
             return outside
     for inside, outside in loop.ys:
@@ -322,7 +322,7 @@ class _Sums:
             loop.carries.remove(b)
             body.makers |= {total: loop.equations[-2], following: loop.equations[-1]}
             body.reads |= {total: 1, following: 1}
-            a.start = self._started(a.start, b.start, loop, before.setdefault(i, []))
+            a.start = self._add_starts(a.start, b.start, loop, before.setdefault(i, []))
             a.next, a.result = following, eq.outputs[0]
             owner[a.result] = (i, a)
             loop.changed = True
@@ -332,10 +332,10 @@ class _Sums:
         equations: list[Equation] = []
         for i, eq in enumerate(p.equations):
             if i not in dropped:
-                equations += [*before.get(i, ()), self.loops[i].closed() if i in self.loops else eq]
+                equations += [*before.get(i, ()), self.loops[i].close() if i in self.loops else eq]
         return Program(p.inputs, tuple(equations), p.outputs, p.constants)
 
-    def _started(self, a: Atom, b: Atom, loop: Loop, before: list[Equation]) -> Atom:
+    def _add_starts(self, a: Atom, b: Atom, loop: Loop, before: list[Equation]) -> Atom:
         """The sum of two starts; zeros, which they are as a rule, are left out."""
         if self._is_zero(b):
             return a

@@ -1,10 +1,10 @@
-"""Products of a constant matrix with one vector in every turn, done for all turns at once.
+"""Products of a constant matrix with one vector in every iteration, done for all iterations at once.
 
-W xₜ, where xₜ is walked along or computed from what is walked along, is known before the loop starts: X Wᵀ is one
-product of matrices, and the loop walks along its rows. Likewise a product that goes into a stack and nothing else,
-yₜ = V hₜ, is H Vᵀ behind the loop, where h is stacked in place of y. The equations between (elementwise ones, views)
-move along, stacked by the rules by which they are mapped over lanes. A product of matrices reads W once for many
-vectors; it pays where W is not small, and as long as the stacks do not grow much.
+W xₜ, where xₜ is scanned or computed from what is scanned, is known before the loop starts: X Wᵀ is one product of
+matrices, and the loop scans its rows. Likewise a product that goes into a stack and nothing else, yₜ = V hₜ, is H Vᵀ
+behind the loop, where h is stacked in place of y. The equations between (elementwise ones, views) move along, stacked
+by their batching rules. A product of matrices reads W once for many vectors; it pays where W is not small, and as long
+as the stacks do not grow much.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from adjoint.program.record import record_program
 from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType, Value
 from adjoint.simplify.costs import cost, elements
-from adjoint.simplify.loops.accumulate import stacked
+from adjoint.simplify.loops.accumulate import stack_rows
 from adjoint.simplify.loops.branches import inline
-from adjoint.simplify.loops.parts import Loop, Renaming, acts, open_loop, resolved, substitute
+from adjoint.simplify.loops.parts import Loop, Renaming, acts, open_loop, resolve, substitute
 
 SETTLED = "_without_products"  # on an equation: there is nothing to do, as long as it is this equation
 SMALLEST_MATRIX = 256  # elements of the constant factor
 MOST_ROWS = 8  # of the other factor; a product with many rows is quick in the loop
-FEWEST_TURNS = 8
+FEWEST_ITERATIONS = 8
 MOST_STACKED = 1 << 24  # elements of a stack that is made for it
 GROWTH = 4  # a stack may be that much larger than those it is made of
 SHORT = 16  # elements of a row that leave registers empty
@@ -37,7 +37,7 @@ LONG = 8.0  # cost, for each element stacked, that is worth a pass over memory
 DEAREST = 64.0  # cost of an element of the equations that move along
 
 
-def with_whole_products(program: Program) -> Program:
+def batch_products(program: Program) -> Program:
     """The program with products of constant matrices before and behind its loops."""
     equations: list[Equation] = []
     constants = dict(program.constants)
@@ -46,19 +46,19 @@ def with_whole_products(program: Program) -> Program:
     for eq in program.equations:
         (eq,) = substitute([eq], renaming)
         loop = open_loop(eq) if SETTLED not in eq.__dict__ else None
-        if loop is None or loop.test is not None or loop.length is None or loop.length < FEWEST_TURNS:
+        if loop is None or loop.test is not None or loop.length is None or loop.length < FEWEST_ITERATIONS:
             equations.append(eq)
             continue
         mover = _Mover(loop, constants)
         before = mover.before()
         behind = mover.behind(renaming)
         changed |= loop.changed
-        made = loop.closed()
-        made.__dict__[SETTLED] = True
-        equations += [*before, made, *behind]
+        closed = loop.close()
+        closed.__dict__[SETTLED] = True
+        equations += [*before, closed, *behind]
     if not changed:
         return program
-    outputs = tuple([resolved(a, renaming) for a in program.outputs])
+    outputs = tuple([resolve(a, renaming) for a in program.outputs])
     return Program(program.inputs, tuple(equations), outputs, constants)
 
 
@@ -69,15 +69,15 @@ class _Mover:
         self.loop, self.constants = loop, constants
 
     def _levels(self) -> dict[Var, int]:
-        """0 for what never changes, 1 for what depends on the arrays walked along alone, 2 for the rest."""
+        """0 for what never changes, 1 for what depends on the arrays scanned alone, 2 for the rest."""
         loop = self.loop
         level: dict[Var, int] = {v: 0 for v, _ in loop.constants} | dict.fromkeys(loop.values, 0)
-        level |= {v: 1 for v, _ in loop.walked} | {c.inside: 2 for c in loop.carries}
+        level |= {v: 1 for v, _ in loop.scanned} | {c.inside: 2 for c in loop.carries}
         for eq in loop.equations:
-            found = max((level[a] for a in eq.inputs if isinstance(a, Var)), default=0)
+            own = max((level[a] for a in eq.inputs if isinstance(a, Var)), default=0)
             if not _has_rule(eq):
-                found = 2
-            level.update(dict.fromkeys(eq.outputs, found))
+                own = 2
+            level.update(dict.fromkeys(eq.outputs, own))
         return level
 
     def _is_product(self, eq: Equation, level: dict[Var, int]) -> bool:
@@ -94,9 +94,9 @@ class _Mover:
         return has_few_rows(rest.type, rest is a)
 
     def before(self) -> list[Equation]:
-        """Products with what is walked along: before the loop."""
+        """Products with what is scanned: before the loop."""
         loop = self.loop
-        if not loop.walked or not any(eq.op in FEW_ROWS for eq in loop.equations):
+        if not loop.scanned or not any(eq.op in FEW_ROWS for eq in loop.equations):
             return []
         level = self._levels()
         makers = {v: eq for eq in loop.equations for v in eq.outputs}
@@ -105,12 +105,14 @@ class _Mover:
         if not roots:
             return []
         chosen = _ancestors(roots, makers)
-        equations, found = self._whole([eq for eq in loop.equations if eq in chosen], [eq.outputs[0] for eq in roots])
+        equations, products = self._whole(
+            [eq for eq in loop.equations if eq in chosen], [eq.outputs[0] for eq in roots]
+        )
         renaming: Renaming = {}
-        for eq, outside in zip(roots, found, strict=True):
+        for eq, outside in zip(roots, products, strict=True):
             inside = Var(eq.outputs[0].type)
             assert isinstance(outside, Var), "a product is no number"
-            loop.walked.append((inside, outside))
+            loop.scanned.append((inside, outside))
             renaming[eq.outputs[0]] = inside
         done = set(roots)
         loop.equations = [eq for eq in loop.equations if eq not in done]
@@ -121,12 +123,12 @@ class _Mover:
         loop = self.loop
         chosen = _ancestors([root], makers)
         moving = [eq for eq in chosen if level[eq.outputs[0]] == 1]
-        arrays = {v for v, _ in loop.walked}
-        given = {a for eq in moving for a in eq.inputs if isinstance(a, Var) and a in arrays}
+        arrays = {v for v, _ in loop.scanned}
+        arrays_read = {a for eq in moving for a in eq.inputs if isinstance(a, Var) and a in arrays}
         size = elements(root.outputs[0].type)
         if (
-            not given
-            or size > GROWTH * sum(elements(v.type) for v in given)
+            not arrays_read
+            or size > GROWTH * sum(elements(v.type) for v in arrays_read)
             or (loop.length or 0) * size > MOST_STACKED
         ):
             return False
@@ -145,18 +147,18 @@ class _Mover:
             moving = _descendants(roots, loop.equations)
             if not roots or not self._pays_behind(moving, level):
                 return []
-        made = _outputs(moving)
-        results = {v: a for a, v in loop.ys if isinstance(a, Var) and a in made}
-        loop.ys = [(a, v) for a, v in loop.ys if a not in made]
+        moved = _outputs(moving)
+        results = {v: a for a, v in loop.ys if isinstance(a, Var) and a in moved}
+        loop.ys = [(a, v) for a, v in loop.ys if a not in moved]
         makers = {v: eq for eq in loop.equations for v in eq.outputs if level[v] == 0}
         views = _ancestors([makers[a] for eq in moving for a in eq.inputs if a in makers], makers)
         done = set(moving)
-        equations, found = self._whole(
+        equations, stacks = self._whole(
             [eq for eq in loop.equations if eq in views or eq in done], list(results.values())
         )
         loop.equations = [eq for eq in loop.equations if eq not in done]
         loop.changed = True
-        renaming.update(zip(results, found, strict=True))
+        renaming.update(zip(results, stacks, strict=True))
         return equations
 
     def _tail(self) -> set[Equation]:
@@ -176,12 +178,12 @@ class _Mover:
         return tail
 
     def _stacks(self, moving: list[Equation], level: dict[Var, int]) -> tuple[int, int]:
-        """The elements that would be stacked in one turn in place of others, and those others."""
-        loop, made = self.loop, _outputs(moving)
-        at_hand = {v for v, _ in loop.walked} | {a for a, _ in loop.ys}
-        read = {a for eq in moving for a in eq.inputs if isinstance(a, Var) and a not in made and level[a] > 0}
+        """The elements that would be stacked in one iteration in place of others, and those others."""
+        loop, moved = self.loop, _outputs(moving)
+        at_hand = {v for v, _ in loop.scanned} | {a for a, _ in loop.ys}
+        read = {a for eq in moving for a in eq.inputs if isinstance(a, Var) and a not in moved and level[a] > 0}
         new = sum(elements(v.type) for v in read if v not in at_hand)
-        return new, sum(elements(a.type) for a in made if a in at_hand)
+        return new, sum(elements(a.type) for a in moved if a in at_hand)
 
     def _pays_behind(self, moving: list[Equation], level: dict[Var, int]) -> bool:
         new, freed = self._stacks(moving, level)
@@ -192,7 +194,7 @@ class _Mover:
     def _is_free(self, moving: list[Equation], level: dict[Var, int]) -> bool:
         """Whether all that only stacks need can be done behind the loop from stacks that are there.
 
-        Short rows of functions that take long may be stacked for it: all turns together fill the registers.
+        Short rows of functions that take long may be stacked for it: all iterations together fill the registers.
         """
         new, freed = self._stacks(moving, level)
         if not freed or new > freed or not all(_is_cheap(eq) for eq in moving):
@@ -203,16 +205,16 @@ class _Mover:
         return short and sum(map(cost, moving)) >= LONG * new
 
     def _whole(self, moving: Sequence[Equation], results: Sequence[Var]) -> tuple[list[Equation], list[Atom]]:
-        """Equations of the body for all turns at once: (equations outside, what the results are called there)."""
+        """Equations of the body for all iterations at once: (equations outside, what the results are called there)."""
         loop = self.loop
-        turns = loop.length or 0
-        constants, made = dict(loop.constants), _outputs(moving)
-        leaves = list(dict.fromkeys(a for eq in moving for a in eq.inputs if isinstance(a, Var) and a not in made))
+        iterations = loop.length or 0
+        constants, moved = dict(loop.constants), _outputs(moving)
+        leaves = list(dict.fromkeys(a for eq in moving for a in eq.inputs if isinstance(a, Var) and a not in moved))
         mapped = {v: v not in constants and v not in loop.values for v in leaves}
         arguments: list[Atom] = []
         for v in leaves:
             if mapped[v]:
-                arguments.append(stacked(loop, v))
+                arguments.append(stack_rows(loop, v))
             elif v in constants:
                 arguments.append(constants[v])
             else:
@@ -220,24 +222,26 @@ class _Mover:
                 self.constants[constant] = loop.values[v]
                 arguments.append(constant)
 
-        def whole(*given: Value) -> list[Value]:
-            values: dict[Var, Value] = dict(zip(leaves, given, strict=True))
-            flags = dict(mapped)
+        def whole(*values_read: Value) -> list[Value]:
+            values: dict[Var, Value] = dict(zip(leaves, values_read, strict=True))
+            is_stacked = dict(mapped)
             for eq in moving:
                 xs = [values[a] if isinstance(a, Var) else a.value for a in eq.inputs]
-                lanes = [isinstance(a, Var) and flags[a] for a in eq.inputs]
-                flags[eq.outputs[0]] = any(lanes)
-                values[eq.outputs[0]] = STACKED[eq.op](eq.op, xs, lanes, turns) if any(lanes) else eq.op(*xs)
-            return [values[v] if flags[v] else np.broadcast_to(values[v], (turns, *v.type.shape)) for v in results]
+                batched = [isinstance(a, Var) and is_stacked[a] for a in eq.inputs]
+                is_stacked[eq.outputs[0]] = any(batched)
+                values[eq.outputs[0]] = STACKED[eq.op](eq.op, xs, batched, iterations) if any(batched) else eq.op(*xs)
+            return [
+                values[v] if is_stacked[v] else np.broadcast_to(values[v], (iterations, *v.type.shape)) for v in results
+            ]
 
-        kinds = [ArrayType((turns, *v.type.shape), v.type.dtype) if mapped[v] else v.type for v in leaves]
+        kinds = [ArrayType((iterations, *v.type.shape), v.type.dtype) if mapped[v] else v.type for v in leaves]
         with np.errstate(divide="ignore" if any(eq.quiet for eq in moving) else None):
             program, _ = record_program(whole, kinds)
         equations: list[Equation] = []
-        found = inline(program, arguments, equations, self.constants)
+        outputs = inline(program, arguments, equations, self.constants)
         at = moving[0]
-        placed = [dataclasses.replace(eq, location=at.location, scope=at.scope, pulled=at.pulled) for eq in equations]
-        return placed, found
+        located = [dataclasses.replace(eq, location=at.location, scope=at.scope, pulled=at.pulled) for eq in equations]
+        return located, outputs
 
 
 # (type of the factor that varies, whether it is the first) → whether it has few rows
@@ -277,7 +281,7 @@ def stack_matmul(op: MatMul, xs: list[Value], mapped: list[bool], iterations: in
 
 
 def _has_rule(eq: Equation) -> bool:
-    """Whether an equation can be done for all turns at once."""
+    """Whether an equation can be done for all iterations at once."""
     return len(eq.outputs) == 1 and not eq.op.several and not acts(eq.op) and not eq.op.is_control
 
 
@@ -291,21 +295,21 @@ def _outputs(equations: Iterable[Equation]) -> set[Atom]:
 
 def _descendants(roots: Sequence[Equation], equations: Sequence[Equation]) -> list[Equation]:
     """Some equations, and those that need them, in order."""
-    chosen, made = set(roots), _outputs(roots)
+    chosen, outputs = set(roots), _outputs(roots)
     for eq in equations:
-        if eq in chosen or any(a in made for a in eq.inputs):
+        if eq in chosen or any(a in outputs for a in eq.inputs):
             chosen.add(eq)
-            made.update(eq.outputs)
+            outputs.update(eq.outputs)
     return [eq for eq in equations if eq in chosen]
 
 
 def _ancestors(roots: Sequence[Equation], makers: dict[Var, Equation]) -> set[Equation]:
     """The equations that some equations need, and these."""
-    found: set[Equation] = set()
+    ancestors: set[Equation] = set()
     waiting = list(roots)
     while waiting:
         eq = waiting.pop()
-        if eq not in found:
-            found.add(eq)
+        if eq not in ancestors:
+            ancestors.add(eq)
             waiting += [makers[a] for a in eq.inputs if isinstance(a, Var) and a in makers]
-    return found
+    return ancestors

@@ -9,10 +9,10 @@ from adjoint.ops.control.base import rearranged
 from adjoint.ops.control.cond import Cond
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import Value
-from adjoint.simplify.loops.parts import Renaming, literal_of, resolved, substitute
+from adjoint.simplify.loops.parts import Renaming, literal_of, resolve, substitute
 
 
-def with_plain_branches(program: Program) -> Program:
+def simplify_branches(program: Program) -> Program:
     """The program with branches that take and give each value once, and no choices that are none.
 
     Choices with a known answer, or with the same program in every branch, are no choices; results that are the same
@@ -37,7 +37,7 @@ def with_plain_branches(program: Program) -> Program:
         equations.append(new)
     if not changed:
         return program
-    outputs = tuple([resolved(a, renaming) for a in program.outputs])
+    outputs = tuple([resolve(a, renaming) for a in program.outputs])
     return Program(program.inputs, tuple(equations), outputs, constants)
 
 
@@ -91,7 +91,7 @@ def _share_operands(eq: Equation, cond: Cond) -> tuple[Equation, Cond]:
             Program(
                 tuple(p.inputs[i] for i in kept),
                 tuple(substitute(p.equations, renaming)),
-                tuple([resolved(a, renaming) for a in p.outputs]),
+                tuple([resolve(a, renaming) for a in p.outputs]),
                 p.constants,
             )
         )

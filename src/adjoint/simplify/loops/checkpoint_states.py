@@ -1,12 +1,12 @@
-"""Loops that keep states, and the ways back through them, written as plain loops with room for as many states.
+"""Loops with checkpoints, and the backward passes through them, written as plain loops with buffers for the states.
 
-    CheckpointedScan           one loop; each turn writes its state into a row of the room
-    CheckpointedWhile      the same; the row is chosen by levels (see `adjoint.ops.checkpointing.schedule.Online`)
-    CheckpointedReverse          for each turn, from the last to the first:
-                        while the state before it is not in the topmost slot:
-                            l turns on from the topmost slot, into the next one
-                        take the turn backwards; the topmost slot is free again
-    Reversible      its layers
+    CheckpointedScan        one loop; each iteration writes its state into a row of the buffer
+    CheckpointedWhile       the same; the row is chosen by levels (see `adjoint.ops.checkpointing.schedule.Online`)
+    CheckpointedReverse     for each iteration, from the last to the first:
+                                while the state before it is not in the topmost slot:
+                                    l iterations on from the topmost slot, into the next one
+                                reverse the iteration; the topmost slot is free again
+    Reversible              its layers
 
 l comes from a formula (or a table), so no schedule stands in the program. To be applied when no transformation follows.
 """
@@ -37,7 +37,7 @@ from adjoint.program.rule_table import RuleTable
 from adjoint.program.trace import live_trace
 from adjoint.program.types import Value, type_of
 
-WHOLE = np.int64
+INT = np.int64
 
 # (primitive, arguments) → results, by plain loops
 EXPANSIONS: RuleTable[Callable[[Any, Sequence[Value]], list[Value]]] = RuleTable("loops that keep states")
@@ -45,7 +45,7 @@ PLANS: RuleTable[Callable[[Any], Plan]] = RuleTable("plans of checkpoints")
 PLAIN: RuleTable[Callable[[Any], Scan | While]] = RuleTable("loops without their states")
 
 
-def write_kept_states(program: Program) -> Program:
+def expand_checkpoints(program: Program) -> Program:
     """The program with such loops written out."""
     if not any(eq.op in EXPANSIONS for eq in program.equations):
         return program
@@ -93,7 +93,7 @@ def _is_on_disk(op: Op) -> bool:
 
 
 def _without_files(program: Program) -> list[Equation]:
-    """States in files are not given from one equation to another: the way back makes them itself."""
+    """States in files are not passed from one equation to another: the backward pass makes them itself."""
     equations: list[Equation] = []
     for eq in program.equations:
         op = eq.op
@@ -125,18 +125,18 @@ def plain_while(op: CheckpointedWhile) -> While:
 
 
 def _stretch(op: CheckpointedReverse) -> Program:
-    """(first turn, how many, constants, state, arrays) → state after them."""
+    """(first iteration, how many, constants, state, arrays) → state after them."""
     loop = op.loop
     a, k = loop.constants, loop.carries
     advance = op.advancing()
 
     def run(start: Value, count: Value, *flat: Value) -> list[Value]:
-        return _advanced(loop, advance, flat[:a], flat[a : a + k], flat[a + k :], start, count)
+        return _advance(loop, advance, flat[:a], flat[a : a + k], flat[a + k :], start, count)
 
     types = loop.body.input_types
     length = loop.length
     arrays = [dataclasses.replace(t, shape=(length, *t.shape)) for t in types[a + k :]]
-    whole = type_of(WHOLE(0))
+    whole = type_of(INT(0))
     return record_program(run, [whole, whole, *types[: a + k], *arrays])[0]
 
 
@@ -161,7 +161,7 @@ def _scan(
     arrays: Sequence[Value],
     reverse: bool,
 ) -> list[Value]:
-    """A loop with as many turns as another one."""
+    """A loop with as many iterations as another one."""
     program, captured = record_program(body, types)
     n = len(types)
     program = rearranged(program, [*range(n, len(program.inputs)), *range(n)], range(len(program.outputs)))
@@ -169,7 +169,7 @@ def _scan(
     return list(scan(*captured, *constants, *carry, *arrays))
 
 
-def _advanced(
+def _advance(
     loop: Any,
     advance: Program,
     constants: Sequence[Value],
@@ -178,21 +178,21 @@ def _advanced(
     start: Value,
     count: Value,
 ) -> list[Value]:
-    """The state `count` turns after turn `start`."""
+    """The state `count` iterations after iteration `start`."""
 
     def step(i: Value, *state: Value) -> list[Value]:
         row = loop.length - 1 - i if loop.reverse else i
         return [i + 1, *interpret(advance, [*constants, *state, *[x[row] for x in arrays]])]
 
     end = start + count
-    return repeat(lambda i, *_: i < end, step, [start + WHOLE(0), *state])[1:]
+    return repeat(lambda i, *_: i < end, step, [start + INT(0), *state])[1:]
 
 
 def _table(numbers: Sequence[int]) -> Value:
-    """Whole numbers that are read at places which are known later."""
+    """Integers that are read at positions which are known later."""
     trace = live_trace()
     assert trace is not None
-    return trace.constant(np.array(numbers, WHOLE))
+    return trace.constant(np.array(numbers, INT))
 
 
 def _rows(state: Sequence[Value], count: int) -> list[Value]:
@@ -208,23 +208,23 @@ def _put(stacks: Sequence[Value], row: Value, state: Sequence[Value]) -> None:
 @EXPANSIONS.rule(CheckpointedScan)
 def write_checkpointed_scan(op: CheckpointedScan, xs: Sequence[Value]) -> list[Value]:
     constants, carry, arrays = op.split(xs)
-    places = op.checkpoint.stored(op.length)
-    slots, k, last = op.checkpoint.capacity(op.length), op.carries, len(places) - 1
-    stored = _table(places)
+    positions = op.checkpoint.stored(op.length)
+    slots, k, last = op.checkpoint.capacity(op.length), op.carries, len(positions) - 1
+    stored = _table(positions)
 
     def body(*flat: Value) -> list[Value]:
-        held, (turn, number), rest = (
+        held, (iteration, number), rest = (
             flat[: op.constants],
             flat[op.constants : op.constants + 2],
             flat[op.constants + 2 :],
         )
-        stacks, state, walked = list(rest[:k]), rest[k : 2 * k], rest[2 * k :]
-        here = (turn == stored[np.minimum(number, last)]) & (number <= last) if last else turn == 0
+        stacks, state, scanned = list(rest[:k]), rest[k : 2 * k], rest[2 * k :]
+        here = (iteration == stored[np.minimum(number, last)]) & (number <= last) if last else iteration == 0
         _put(stacks, np.where(here, number, slots), state)
-        out = interpret(op.body, [*held, *state, *walked])
-        return [turn + 1, np.where(here, number + 1, number), *stacks, *out]
+        out = interpret(op.body, [*held, *state, *scanned])
+        return [iteration + 1, np.where(here, number + 1, number), *stacks, *out]
 
-    start = [WHOLE(0), WHOLE(0), *_rows(carry, slots + 1), *carry]
+    start = [INT(0), INT(0), *_rows(carry, slots + 1), *carry]
     types = [*map(type_of, constants), *map(type_of, start), *[inner(type_of(x)) for x in arrays]]
     out = _scan(body, types, op, constants, start, arrays, op.reverse)
     return [*out[2 + k :], *out[2 : 2 + k]]
@@ -234,9 +234,9 @@ def write_checkpointed_scan(op: CheckpointedScan, xs: Sequence[Value]) -> list[V
 def write_checkpointed_while(op: CheckpointedWhile, xs: Sequence[Value]) -> list[Value]:
     tests, constants, carry = op.parts(xs)
     n, k = op.slots + 1, op.carries
-    order = np.arange(n, dtype=WHOLE)
+    order = np.arange(n, dtype=INT)
 
-    def step(places: Value, levels: Value, rows: Value, count: Value, turn: Value, *rest: Value) -> list[Value]:
+    def step(positions: Value, levels: Value, rows: Value, count: Value, iteration: Value, *rest: Value) -> list[Value]:
         stacks, state = list(rest[:k]), rest[k:]
         full = count >= n
         highest = np.flip(np.maximum.accumulate(np.flip(levels)))
@@ -244,18 +244,18 @@ def write_checkpointed_while(op: CheckpointedWhile, xs: Sequence[Value]) -> list
         level = np.where(full, np.where(gone == n - 1, levels[n - 1] + 1, 0), np.where(count == 0, FIRST, 0))
         row = np.where(full, rows[gone], count)
         moved = np.where(full & (order >= gone), np.minimum(order + 1, n - 1), order)
-        places, levels, rows = places[moved], levels[moved], rows[moved]
+        positions, levels, rows = positions[moved], levels[moved], rows[moved]
         at = np.minimum(count, n - 1)
-        places[at], levels[at], rows[at] = turn, level, row
+        positions[at], levels[at], rows[at] = iteration, level, row
         _put(stacks, row, state)
         out = interpret(op.body, [*constants, *state])
-        return [places, levels, rows, np.minimum(count + 1, n), turn + 1, *stacks, *out]
+        return [positions, levels, rows, np.minimum(count + 1, n), iteration + 1, *stacks, *out]
 
-    none = np.zeros(n, WHOLE)
-    start = [none, none, order, WHOLE(0), WHOLE(0), *_rows(carry, n), *carry]
+    none = np.zeros(n, INT)
+    start = [none, none, order, INT(0), INT(0), *_rows(carry, n), *carry]
     out = repeat(lambda *s: interpret(op.condition, [*tests, *s[-k:]])[0], step, start)
-    places, _, rows, count, turns = out[:5]
-    return [*out[5 + k :], *out[5 : 5 + k], places, rows, count, turns]
+    positions, _, rows, count, iterations = out[:5]
+    return [*out[5 + k :], *out[5 : 5 + k], positions, rows, count, iterations]
 
 
 @EXPANSIONS.rule(CheckpointedReverse)
@@ -269,7 +269,7 @@ def write_reversible(op: Reversible, xs: Sequence[Value]) -> list[Value]:
 
 
 class _Reversal:
-    """The loops of a way back."""
+    """The loops of a backward pass."""
 
     def __init__(self, op: CheckpointedReverse, xs: Sequence[Value]) -> None:
         store, args, cts = op.parts(xs)
@@ -280,24 +280,24 @@ class _Reversal:
         self.advance = op.advancing()
         if self.loop.has_condition:
             self.slots, self.table = self.plan.capacity(0), None
-            self.places, self.rows, count, self.turns = numbers
+            self.positions, self.rows, count, self.iterations = numbers
             self.top = count - 1
         else:
-            self.turns: Any = WHOLE(self.loop.length)
+            self.iterations: Any = INT(self.loop.length)
             self.slots = self.plan.capacity(self.loop.length)
-            self._known_places()
+            self._known_positions()
         carried, self.ct_ys = op.carried(cts)
         wanted = [self.loop.body.input_types[i] for i in op.order[1]]
         self.cts = [zeros(t) if ct is None else ct for ct, t in zip(carried, wanted, strict=True)]
         self.sums = [zeros(type_of(self.constants[i])) for i in op.order[0]]
 
-    def _known_places(self) -> None:
+    def _known_positions(self) -> None:
         length = self.loop.length
-        places = list(self.plan.stored(length))
-        rows = [*range(len(places)), self.slots, *range(len(places), self.slots)]
-        places += [] if places[-1] == length - 1 else [length - 1]
-        self.top: Any = WHOLE(len(places) - 1)
-        self.places = _table([*places, *[0] * (self.slots + 1 - len(places))])
+        positions = list(self.plan.stored(length))
+        rows = [*range(len(positions)), self.slots, *range(len(positions), self.slots)]
+        positions += [] if positions[-1] == length - 1 else [length - 1]
+        self.top: Any = INT(len(positions) - 1)
+        self.positions = _table([*positions, *[0] * (self.slots + 1 - len(positions))])
         self.rows = _table(rows) if rows != sorted(rows) else None
         table = self.plan.table(length)
         self.table = None if table is None else _table([*table[len(self.plan.stored(length)) - 1 :], 0])
@@ -308,65 +308,67 @@ class _Reversal:
 
     def run(self) -> list[Value]:
         """Cotangents of constants, carry and arrays."""
-        state = [self.places, self.top, WHOLE(0), self.turns, *self.sums, *self.cts, *self.stacks]
+        state = [self.positions, self.top, INT(0), self.iterations, *self.sums, *self.cts, *self.stacks]
         if self.loop.has_condition:
-            out = repeat(lambda *s: s[3] > 0, lambda *s: self._turn(list(s), [], []), state)
+            out = repeat(lambda *s: s[3] > 0, lambda *s: self._reverse_iteration(list(s), [], []), state)
             rows = []
         else:
-            given = len(self.arrays)
-            walked = [*self.arrays, *self.ct_ys]
-            types = [*map(type_of, state), *[inner(type_of(x)) for x in walked]]
+            count = len(self.arrays)
+            scanned = [*self.arrays, *self.ct_ys]
+            types = [*map(type_of, state), *[inner(type_of(x)) for x in scanned]]
 
             def body(*flat: Value) -> list[Value]:
-                own, walk = list(flat[: len(state)]), flat[len(state) :]
-                return self._turn(own, walk[:given], walk[given:])
+                own, rows_read = list(flat[: len(state)]), flat[len(state) :]
+                return self._reverse_iteration(own, rows_read[:count], rows_read[count:])
 
-            flat = _scan(body, types, self.loop, [], state, walked, not self.loop.reverse)
+            flat = _scan(body, types, self.loop, [], state, scanned, not self.loop.reverse)
             out, rows = flat[: len(state)], flat[len(state) :]
         return [*out[4 : 4 + len(self.sums) + len(self.cts)], *rows]
 
-    def _turn(self, state: list[Value], walked: Sequence[Value], ct_rows: Sequence[Value]) -> list[Value]:
-        """Have the state before the last turn that is left, and take the turn backwards."""
+    def _reverse_iteration(self, state: list[Value], scanned: Sequence[Value], ct_rows: Sequence[Value]) -> list[Value]:
+        """Have the state before the last iteration that is left, and take the iteration backwards."""
         s, c = len(self.sums), len(self.cts)
-        places, top, used, end = state[:4]
+        positions, top, used, end = state[:4]
         sums, cts, stacks = state[4 : 4 + s], state[4 + s : 4 + s + c], state[4 + s + c :]
         descended = repeat(
-            lambda places, top, *_: places[top] < end - 1,
+            lambda positions, top, *_: positions[top] < end - 1,
             lambda *own: self._descend(end, *own),
-            [places, top, used, *stacks],
+            [positions, top, used, *stacks],
         )
-        places, top, used, stacks = descended[0], descended[1], descended[2], descended[3:]
+        positions, top, used, stacks = descended[0], descended[1], descended[2], descended[3:]
         row = self.row(top)
-        found = interpret(self.op.reverse_step, [*self.constants, *[x[row] for x in stacks], *walked, *cts, *ct_rows])
-        new_sums = [old + g for old, g in zip(sums, found[:s], strict=True)]
-        return [places, top - 1, used, end - 1, *new_sums, *found[s : s + c], *stacks, *found[s + c :]]
+        cotangents = interpret(
+            self.op.reverse_step, [*self.constants, *[x[row] for x in stacks], *scanned, *cts, *ct_rows]
+        )
+        new_sums = [old + g for old, g in zip(sums, cotangents[:s], strict=True)]
+        return [positions, top - 1, used, end - 1, *new_sums, *cotangents[s : s + c], *stacks, *cotangents[s + c :]]
 
-    def _descend(self, end: Value, places: Value, top: Value, used: Value, *stacks: Value) -> list[Value]:
-        """From the topmost slot some turns on, into the next one."""
-        start, slots = places[top], self.slots - top
-        far, used = self._far(end - start, slots, used)
+    def _descend(self, end: Value, positions: Value, top: Value, used: Value, *stacks: Value) -> list[Value]:
+        """From the topmost slot some iterations on, into the next one."""
+        start, slots = positions[top], self.slots - top
+        far, used = self._distance(end - start, slots, used)
         row = self.row(top)
-        state = _advanced(self.loop, self.advance, self.constants, [x[row] for x in stacks], self.arrays, start, far)
+        state = _advance(self.loop, self.advance, self.constants, [x[row] for x in stacks], self.arrays, start, far)
         top = top + 1
-        places[top] = start + far
+        positions[top] = start + far
         _put(stacks, self.row(top), state)
-        return [places, top, used, *stacks]
+        return [positions, top, used, *stacks]
 
-    def _far(self, turns: Value, slots: Value, used: Value) -> tuple[Value, Value]:
+    def _distance(self, iterations: Value, slots: Value, used: Value) -> tuple[Value, Value]:
         """How far on the next state is kept."""
         plan = self.plan
         if isinstance(plan, Recompute | CheckpointsAt):
-            return turns - 1, used
+            return iterations - 1, used
         alone = slots == 1
         if isinstance(plan, Halving):
-            return np.where(alone, turns - 1, turns // 2), used
+            return np.where(alone, iterations - 1, iterations // 2), used
         if self.table is not None:
-            return np.where(alone, turns - 1, self.table[used]), np.where(alone, used, used + 1)
+            return np.where(alone, iterations - 1, self.table[used]), np.where(alone, used, used + 1)
 
         def larger(r: Value, before: Value, reach: Value) -> list[Value]:
             return [r + 1, reach, reach * (slots + r + 1) // (r + 1)]
 
-        one = WHOLE(1)
-        r, before, _ = repeat(lambda r, before, reach: (reach < turns) & (slots > 1), larger, [WHOLE(0), one, one])
+        one = INT(1)
+        r, before, _ = repeat(lambda r, before, reach: (reach < iterations) & (slots > 1), larger, [INT(0), one, one])
         within = np.maximum(slots + r - 1, 1)  # no division by zero where the result is not used
-        return np.where(alone, turns - 1, np.minimum(before, turns - before * slots // within)), used
+        return np.where(alone, iterations - 1, np.minimum(before, iterations - before * slots // within)), used

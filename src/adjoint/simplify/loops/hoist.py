@@ -1,8 +1,8 @@
-"""Invariants of loops: equations that read nothing but constants of a loop run once, before it.
+"""Hoisting (loop-invariant code motion): equations that read nothing but constants of a loop run once, before it.
 
 They stay inside where that would cost more than it saves: reading a constant through a view (a transpose, a broadcast)
-is free, and a large array that is one cheap operation away from small ones is quicker made than read. Effects stay;
-and what may raise an error stays too, unless the loop is sure to take a turn.
+is free, and a large array that is one cheap operation away from small ones is quicker computed than read. Effects stay;
+and what may raise an error stays too, unless the loop is sure to run an iteration.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CHEAP = 1.0  # cost of an element that is not worth being read from memory
 # what cannot fail once its types are right
 
 
-def with_invariants_outside(program: Program) -> Program:
+def hoist_invariants(program: Program) -> Program:
     """The program with the invariants of its loops before them."""
     equations: list[Equation] = []
     constants = dict(program.constants)
@@ -31,22 +31,22 @@ def with_invariants_outside(program: Program) -> Program:
         loop = open_loop(eq) if SETTLED not in eq.__dict__ else None
         if loop is not None and loop.length != 0:
             sure = loop.length is not None
-            found, loop.equations = _moved(loop.equations, loop.constants, loop.values, sure, constants)
+            hoisted, loop.equations = _move_out(loop.equations, loop.constants, loop.values, sure, constants)
             _forget(loop)
             if loop.test is not None:
                 test = loop.test
-                more, test.equations = _moved(test.equations, test.constants, test.values, True, constants)
-                found += more
-            if found:
+                more, test.equations = _move_out(test.equations, test.constants, test.values, True, constants)
+                hoisted += more
+            if hoisted:
                 changed = loop.changed = True
-                equations += found
-                eq = loop.closed()
+                equations += hoisted
+                eq = loop.close()
             eq.__dict__[SETTLED] = True
         equations.append(eq)
     return Program(program.inputs, tuple(equations), program.outputs, constants) if changed else program
 
 
-def _moved(
+def _move_out(
     equations: Iterable[Equation],
     pairs: list[tuple[Var, Atom]],
     values: dict[Var, Value],
@@ -56,7 +56,7 @@ def _moved(
     """(equations for before the loop, equations that stay); `pairs` and `constants` learn what they need."""
     equations = list(equations)
     known = {v for v, _ in pairs} | set(values)
-    chosen = _chosen(equations, known, sure)
+    chosen = _choose(equations, known, sure)
     if not chosen:
         return [], equations
     outer: dict[Var, Atom] = dict(pairs)
@@ -80,7 +80,7 @@ def _moved(
     return moved, kept
 
 
-def _chosen(equations: list[Equation], known: set[Var], sure: bool) -> set[Equation]:
+def _choose(equations: list[Equation], known: set[Var], sure: bool) -> set[Equation]:
     """The invariant equations that are worth moving, and those that they read."""
     invariant: list[Equation] = []
     makers: dict[Var, Equation] = {}

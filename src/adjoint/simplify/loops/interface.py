@@ -2,13 +2,13 @@
 
 | inside the loop | becomes |
 |---|---|
-| a carry that every turn passes on as it was | a constant; its result is its start |
+| a carry that every iteration passes on as it was | a constant; its result is its start |
 | two carries with equal starts and equal next values | one |
-| a constant or array given twice | one |
+| a constant or array passed twice | one |
 | a constant that is a number | a literal |
 | an array all of whose rows are equal | a constant |
 | a stack of one value | a broadcast behind the loop |
-| a stack that is there already (twice, or the rows of an array walked along) | that one |
+| a stack that is there already (twice, or the rows of an array scanned) | that one |
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from adjoint.simplify.loops.parts import (
     Renaming,
     literal_of,
     open_loop,
-    resolved,
+    resolve,
 )
 
 SETTLED = "_plain_interface"  # on an equation: there is nothing to do, as long as it is this equation
@@ -74,12 +74,12 @@ class _Outside:
         """Equal for atoms that are known to have the same value."""
         if isinstance(atom, Literal):
             return _value_key(np.asarray(atom.value))
-        found = self._keys.get(atom)
-        if found is None:
+        key = self._keys.get(atom)
+        if key is None:
             value = self.constants.get(atom)
-            found = atom if value is None or np.size(value) > SMALL else _value_key(np.asarray(value))
-            self._keys[atom] = found
-        return found
+            key = atom if value is None or np.size(value) > SMALL else _value_key(np.asarray(value))
+            self._keys[atom] = key
+        return key
 
     def row(self, atom: Atom, eq: Equation) -> tuple[Atom, tuple[Any, ...]] | None:
         """(value, shape) if every row of a stack is that value, broadcast to that shape."""
@@ -88,8 +88,8 @@ class _Outside:
         if atom in self.rows:
             return self.rows[atom], atom.type.shape[1:]
         if atom in self.constants:
-            found = _equal_row(self.constants[atom])
-            return None if found is None else (self.constant(found), atom.type.shape[1:])
+            row = _equal_row(self.constants[atom])
+            return None if row is None else (self.constant(row), atom.type.shape[1:])
         maker = self.makers.get(atom)
         if maker is None or not isinstance(maker.op, Broadcast):
             return None
@@ -116,12 +116,12 @@ def _equal_row(value: Any) -> Value | None:
     return np.array(array[0]) if (rows == rows[0]).all() else None
 
 
-def with_plain_interface(program: Program) -> Program:
-    """The program with loops that take and give each value once, and only what varies from turn to turn."""
+def simplify_interfaces(program: Program) -> Program:
+    """The program with loops that take and give each value once, and only what varies from iteration to iteration."""
     outside = _Outside(program)
     changed = False
     for eq in program.equations:
-        inputs = tuple([resolved(a, outside.renaming) for a in eq.inputs])
+        inputs = tuple([resolve(a, outside.renaming) for a in eq.inputs])
         if any(a is not b for a, b in zip(inputs, eq.inputs, strict=True)):
             eq = dataclasses.replace(eq, inputs=inputs)
             changed = True
@@ -132,20 +132,20 @@ def with_plain_interface(program: Program) -> Program:
             outside.rows.update(known or {})
             continue
         _merge_constants(loop, outside)
-        _merge_walked(loop, outside)
+        _merge_scanned(loop, outside)
         _fix_carries(loop, outside)
         _merge_carries(loop, outside)
         _share_results(loop, outside)
         behind = _merge_ys(loop, outside)
         changed |= loop.changed
-        made = loop.closed()
-        outside.put(made)
-        made.__dict__[SETTLED] = {v: outside.rows[v] for _, v in loop.ys if v in outside.rows}
+        closed = loop.close()
+        outside.put(closed)
+        closed.__dict__[SETTLED] = {v: outside.rows[v] for _, v in loop.ys if v in outside.rows}
         for extra in behind:
             outside.put(extra)
     if not changed:
         return program
-    outputs = tuple([resolved(a, outside.renaming) for a in program.outputs])
+    outputs = tuple([resolve(a, outside.renaming) for a in program.outputs])
     return Program(program.inputs, tuple(outside.equations), outputs, outside.constants)
 
 
@@ -180,29 +180,29 @@ def substitute_test(loop: Loop, renaming: Renaming) -> None:
     test = loop.test
     if test is not None and renaming:
         test.equations = [
-            dataclasses.replace(eq, inputs=tuple([resolved(a, renaming) for a in eq.inputs])) for eq in test.equations
+            dataclasses.replace(eq, inputs=tuple([resolve(a, renaming) for a in eq.inputs])) for eq in test.equations
         ]
-        test.output = resolved(test.output, renaming)
+        test.output = resolve(test.output, renaming)
         loop.changed = True
 
 
-def _merge_walked(loop: Loop, outside: _Outside) -> None:
-    """Arrays walked along twice are walked along once; an array of equal rows is a constant."""
+def _merge_scanned(loop: Loop, outside: _Outside) -> None:
+    """Arrays scanned twice are scanned once; an array of equal rows is a constant."""
     kept: dict[Hashable, Var] = {}
     renaming: Renaming = {}
-    walked: list[tuple[Var, Atom]] = []
+    scanned: list[tuple[Var, Atom]] = []
     prologue: list[Equation] = []
-    for v, atom in loop.walked:
+    for v, atom in loop.scanned:
         key = outside.key(atom)
         if key in kept:
             renaming[v] = kept[key]
             continue
-        found = outside.row(atom, loop.equation)
-        if found is None or (loop.needs_rows and not walked and len(loop.walked) == 1 and _unread(loop, v)):
+        equal_rows = outside.row(atom, loop.equation)
+        if equal_rows is None or (loop.needs_rows and not scanned and len(loop.scanned) == 1 and _unread(loop, v)):
             kept[key] = v
-            walked.append((v, atom))
+            scanned.append((v, atom))
             continue
-        value, shape = found
+        value, shape = equal_rows
         number = outside.number(value)
         inner: Atom
         if number is not None:
@@ -216,11 +216,11 @@ def _merge_walked(loop: Loop, outside: _Outside) -> None:
             prologue.append(Equation(Broadcast(tuple(shape)), (inner,), (row,), at.location, at.scope, at.quiet))
             inner = row
         renaming[v] = inner
-    if loop.needs_rows and not walked:
-        v, atom = loop.walked[0]
-        walked = [(Var(v.type), atom)]
+    if loop.needs_rows and not scanned:
+        v, atom = loop.scanned[0]
+        scanned = [(Var(v.type), atom)]
     if renaming:
-        loop.walked = walked
+        loop.scanned = scanned
         loop.substitute(renaming)
         loop.equations[:0] = prologue
 
@@ -232,7 +232,7 @@ def _unread(loop: Loop, v: Var) -> bool:
 
 def _fix_carries(loop: Loop, outside: _Outside) -> None:
     """Carries that never change: assume it of all, drop those whose next value is not their start, until it holds."""
-    given = dict(loop.constants)
+    constants = dict(loop.constants)
     fixed = {c.inside: c for c in loop.carries}
 
     def outer(atom: Atom) -> Hashable:
@@ -240,7 +240,7 @@ def _fix_carries(loop: Loop, outside: _Outside) -> None:
             return outside.key(atom)
         if atom in fixed:
             return outside.key(fixed[atom].start)
-        return outside.key(given[atom]) if atom in given else None
+        return outside.key(constants[atom]) if atom in constants else None
 
     while True:
         failed = [v for v, c in fixed.items() if c.next is not v and outer(c.next) != outside.key(c.start)]
@@ -271,7 +271,7 @@ def _fix_carries(loop: Loop, outside: _Outside) -> None:
 
 
 def _merge_carries(loop: Loop, outside: _Outside) -> None:
-    """Carries that are equal in every turn: classes of equal starts, split until members have equal next values."""
+    """Carries equal in every iteration: classes of equal starts, split until members have equal next values."""
     if len(loop.carries) < 2:
         return
     group: dict[Var, Hashable] = {c.inside: (outside.key(c.start), c.inside.type) for c in loop.carries}
@@ -307,7 +307,7 @@ def _merge_carries(loop: Loop, outside: _Outside) -> None:
 
 
 def _share_results(loop: Loop, outside: _Outside) -> None:
-    """Carries with the same next value end alike, however they start, if there is a turn at all."""
+    """Carries with the same next value end alike, however they start, if there is an iteration at all."""
     first: dict[Atom, Carry] = {}
     for c in loop.carries if loop.length else ():
         kept = first.setdefault(c.next, c)
@@ -318,21 +318,21 @@ def _share_results(loop: Loop, outside: _Outside) -> None:
 
 def _merge_ys(loop: Loop, outside: _Outside) -> list[Equation]:
     """Stacks that are known outside; returns the equations that make them, to stand behind the loop."""
-    given, walked = dict(loop.constants), dict(loop.walked)
+    constants, scanned = dict(loop.constants), dict(loop.scanned)
     kept: dict[Hashable, Var] = {}
     ys: list[tuple[Atom, Var]] = []
     behind: list[Equation] = []
     for atom, v in loop.ys:
         key: Hashable = atom.key() if isinstance(atom, Literal) else atom
-        value: Atom | None = atom if isinstance(atom, Literal) else given.get(atom)
+        value: Atom | None = atom if isinstance(atom, Literal) else constants.get(atom)
         if isinstance(atom, Var) and atom in loop.values:
             constant = loop.values[atom]
             if np.ndim(constant) == 0:
                 value = literal_of(np.asarray(constant)[()], atom.type)
             elif loop.length is not None:
                 value = outside.constant(constant)
-        if isinstance(atom, Var) and atom in walked:
-            outside.renaming[v] = walked[atom]
+        if isinstance(atom, Var) and atom in scanned:
+            outside.renaming[v] = scanned[atom]
         elif key in kept:
             outside.renaming[v] = kept[key]
         elif value is not None and loop.length is not None:

@@ -1,7 +1,7 @@
-"""What nobody reads of loops and branches: stacks, carries, constants, arrays, results, operands.
+"""Liveness: what nobody reads of loops and branches, stacks, carries, constants, arrays, results, operands.
 
-A program is read backwards. A part of a loop stays when something that is read needs it, through any number of turns
-and at any depth: a carry that only its own next value needs goes.
+A program is read backwards. A part of a loop stays when something that is read needs it, through any number of
+iterations and at any depth: a carry that only its own next value needs goes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adjoint.simplify.loops.parts import LOOPS, Loop, acts, inner_programs
 SETTLED = "_without_dead_parts"  # on an equation all of whose results are read: there is nothing to do
 
 
-def without_dead_parts(program: Program) -> Program:
+def prune_dead_parts(program: Program) -> Program:
     """The program without equations, and parts of loops and branches, that nobody reads."""
     live = {a for a in program.outputs if isinstance(a, Var)}
     kept: list[Equation] = []
@@ -59,7 +59,7 @@ INPUTS: RuleTable[Callable[[Any, Equation, set[Var]], list[Atom]]] = RuleTable("
 
 @PRUNED.rule(Op)
 def prune_programs(op: Op, eq: Equation, live: set[Var]) -> Equation:
-    pruned = map_programs(op, without_dead_parts)
+    pruned = map_programs(op, prune_dead_parts)
     return eq if pruned is op else dataclasses.replace(eq, op=pruned)
 
 
@@ -68,19 +68,19 @@ def prune_loop(op: Op, eq: Equation, live: set[Var]) -> Equation:
     loop = LOOPS[op](op, eq)
     _prune_loop(loop, live)
     body = loop.body()
-    pruned = without_dead_parts(body)
+    pruned = prune_dead_parts(body)
     if pruned is not body:
         loop.equations, loop.values, loop.changed = list(pruned.equations), pruned.constants, True
-    return loop.closed()
+    return loop.close()
 
 
 @PRUNED.rule(Cond)
 def prune_branches(op: Cond, eq: Equation, live: set[Var]) -> Equation:
     results = [j for j, v in enumerate(eq.outputs) if v in live]
     if len(results) == len(eq.outputs):
-        branches = [without_dead_parts(p) for p in op.branches]
+        branches = [prune_dead_parts(p) for p in op.branches]
     else:
-        branches = [without_dead_parts(rearranged(p, range(len(p.inputs)), results)) for p in op.branches]
+        branches = [prune_dead_parts(rearranged(p, range(len(p.inputs)), results)) for p in op.branches]
     read = [{a for e in p.equations for a in e.inputs} | set(p.outputs) for p in branches]
     operands = [
         i for i in range(len(eq.inputs) - 1) if any(p.inputs[i] in r for p, r in zip(branches, read, strict=True))
@@ -99,20 +99,20 @@ def _prune_loop(loop: Loop, live: set[Var]) -> None:
     """Keep what the live results, the effects and the condition of a loop need."""
     tested = _tested(loop)
     seen, kept = _needed_inside(loop, live, tested)
-    before = (len(loop.ys), len(loop.carries), len(loop.constants), len(loop.walked), len(loop.equations))
+    before = (len(loop.ys), len(loop.carries), len(loop.constants), len(loop.scanned), len(loop.equations))
     loop.ys = [(a, v) for a, v in loop.ys if v in live]
     loop.carries = [c for c in loop.carries if c.inside in seen or c.result in live or c.tested in tested]
     loop.constants = [(v, a) for v, a in loop.constants if v in seen]
-    walked = [(v, a) for v, a in loop.walked if v in seen]
-    loop.walked = walked or loop.walked[:1] if loop.needs_rows else walked
+    scanned = [(v, a) for v, a in loop.scanned if v in seen]
+    loop.scanned = scanned or loop.scanned[:1] if loop.needs_rows else scanned
     loop.equations = [eq for position, eq in enumerate(loop.equations) if position in kept]
     loop.values = {v: value for v, value in loop.values.items() if v in seen}
-    after = (len(loop.ys), len(loop.carries), len(loop.constants), len(loop.walked), len(loop.equations))
+    after = (len(loop.ys), len(loop.carries), len(loop.constants), len(loop.scanned), len(loop.equations))
     loop.changed |= before != after
     test = loop.test
     if test is not None:
         whole = Program((), tuple(test.equations), (test.output,), test.values)
-        condition = without_dead_parts(whole)
+        condition = prune_dead_parts(whole)
         constants = [(v, a) for v, a in test.constants if v in tested]
         loop.changed |= len(constants) != len(test.constants) or condition is not whole
         test.constants, test.equations, test.values = constants, list(condition.equations), condition.constants
@@ -125,7 +125,7 @@ def _tested(loop: Loop) -> set[Var]:
 
 
 def _needed_inside(loop: Loop, live: set[Var], tested: set[Var]) -> tuple[set[Var], set[int]]:
-    """The variables and equations of the body that are needed, a fixed point over the turns."""
+    """The variables and equations of the body that are needed, a fixed point over the iterations."""
     roots = [a for a, v in loop.ys if v in live]
     roots += [c.next for c in loop.carries if c.result in live or c.tested in tested]
     return _needed(loop.equations, roots, {c.inside: c.next for c in loop.carries})
@@ -173,10 +173,10 @@ def loop_inputs(op: Op, eq: Equation, live: set[Var]) -> list[Atom]:
     loop = LOOPS[op](op, eq)
     tested = _tested(loop)
     seen, _ = _needed_inside(loop, live, tested)
-    inputs = [a for v, a in (*loop.constants, *loop.walked) if v in seen]
+    inputs = [a for v, a in (*loop.constants, *loop.scanned) if v in seen]
     inputs += [c.start for c in loop.carries if c.inside in seen or c.result in live or c.tested in tested]
     inputs += [a for v, a in loop.test.constants if v in tested] if loop.test is not None else []
-    return inputs + ([a for _, a in loop.walked[:1]] if loop.needs_rows else [])
+    return inputs + ([a for _, a in loop.scanned[:1]] if loop.needs_rows else [])
 
 
 @INPUTS.rule(Cond)

@@ -40,23 +40,23 @@ class _Network:
     def __init__(self, nodes: int) -> None:
         self.arcs: list[list[int]] = [[] for _ in range(nodes)]
         self.head: list[int] = []
-        self.room: list[float] = []
+        self.capacity: list[float] = []
 
-    def connect(self, tail: int, head: int, room: float) -> None:
+    def connect(self, tail: int, head: int, capacity: float) -> None:
         self.arcs[tail].append(len(self.head))
         self.arcs[head].append(len(self.head) + 1)
         self.head += (head, tail)
-        self.room += (room, 0.0)
+        self.capacity += (capacity, 0.0)
 
     def levels(self, source: int) -> list[int]:
-        """How many arcs with room lead from the source to each node; -1 where none do."""
+        """How many arcs with capacity left lead from the source to each node; -1 where none do."""
         level = [-1] * len(self.arcs)
         level[source] = 0
         queue = [source]
         for node in queue:
             for arc in self.arcs[node]:
                 head = self.head[arc]
-                if level[head] < 0 and self.room[arc] > SLACK:
+                if level[head] < 0 and self.capacity[arc] > SLACK:
                     level[head] = level[node] + 1
                     queue.append(head)
         return level
@@ -83,7 +83,7 @@ class _Network:
             while following[node] < len(arcs):
                 arc = arcs[following[node]]
                 head = self.head[arc]
-                if self.room[arc] > SLACK and level[head] == level[node] + 1:
+                if self.capacity[arc] > SLACK and level[head] == level[node] + 1:
                     path.append(arc)
                     node = head
                     break
@@ -94,8 +94,8 @@ class _Network:
                 arc = path.pop()
                 node = self.head[arc ^ 1]
                 following[node] += 1
-        flow = min(self.room[arc] for arc in path)
+        flow = min(self.capacity[arc] for arc in path)
         for arc in path:
-            self.room[arc] -= flow
-            self.room[arc ^ 1] += flow
+            self.capacity[arc] -= flow
+            self.capacity[arc ^ 1] += flow
         return True

@@ -11,40 +11,40 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from adjoint.program.program import Program
-from adjoint.simplify.loops.accumulate import with_sums_behind_loops
-from adjoint.simplify.loops.batch_matmul import with_whole_products
-from adjoint.simplify.loops.branches import with_plain_branches
-from adjoint.simplify.loops.hoist import with_invariants_outside
-from adjoint.simplify.loops.interface import with_plain_interface
-from adjoint.simplify.loops.liveness import without_dead_parts
+from adjoint.simplify.loops.accumulate import move_sums_out
+from adjoint.simplify.loops.batch_matmul import batch_products
+from adjoint.simplify.loops.branches import simplify_branches
+from adjoint.simplify.loops.hoist import hoist_invariants
+from adjoint.simplify.loops.interface import simplify_interfaces
+from adjoint.simplify.loops.liveness import prune_dead_parts
 from adjoint.simplify.loops.parts import inside_first
-from adjoint.simplify.loops.rematerialize import with_recomputed_residuals
+from adjoint.simplify.loops.rematerialize import choose_residuals
 
 TIDYING: tuple[Callable[[Program], Program], ...] = (
-    with_plain_branches,
-    with_plain_interface,
-    with_invariants_outside,
-    without_dead_parts,
+    simplify_branches,
+    simplify_interfaces,
+    hoist_invariants,
+    prune_dead_parts,
 )
 RESHAPING: tuple[Callable[[Program], Program], ...] = (
-    with_recomputed_residuals,
-    with_whole_products,
-    with_sums_behind_loops,
-    without_dead_parts,
+    choose_residuals,
+    batch_products,
+    move_sums_out,
+    prune_dead_parts,
 )
 
 
 def tidy_loops(program: Program) -> Program:
     """The loops and branches of a program without what they do not need."""
-    return _passed(program, TIDYING)
+    return _apply_passes(program, TIDYING)
 
 
 def reshape_loops(program: Program) -> Program:
     """The loops of a program with their work where it is cheapest."""
-    return _passed(program, RESHAPING)
+    return _apply_passes(program, RESHAPING)
 
 
-def _passed(program: Program, passes: Sequence[Callable[[Program], Program]]) -> Program:
+def _apply_passes(program: Program, passes: Sequence[Callable[[Program], Program]]) -> Program:
     if any("programs" in eq.op.stated for eq in program.equations):
         for each in passes:
             program = each(program)

@@ -1,7 +1,7 @@
 """A loop taken apart: what stands outside and what stands inside, side by side, so that both are changed together.
 
 A `Scan` or `While` has its interface twice: as arguments and results of the equation, and as inputs and outputs of the
-program inside. `Loop` holds them in pairs; `open_loop` makes it of an equation and `closed` makes an equation of it.
+program inside. `Loop` holds them in pairs; `open_loop` makes it of an equation and `close` makes an equation of it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Renaming: TypeAlias = dict[Var, Atom]
 
 @dataclass
 class Carry:
-    """One value that goes from turn to turn."""
+    """One value that goes from iteration to iteration."""
 
-    inside: Var  # when a turn begins
-    start: Atom  # outside: before the first turn
-    next: Atom  # inside: when the turn ends
-    result: Var  # outside: after the last turn
+    inside: Var  # when an iteration begins
+    start: Atom  # outside: before the first iteration
+    next: Atom  # inside: when the iteration ends
+    result: Var  # outside: after the last iteration
     tested: Var | None = None  # the same in the condition of a while loop
 
 
@@ -50,7 +50,7 @@ class Loop:
     equation: Equation
     constants: list[tuple[Var, Atom]]
     carries: list[Carry]
-    walked: list[tuple[Var, Atom]]  # xₜ inside, the array outside
+    scanned: list[tuple[Var, Atom]]  # xₜ inside, the array outside
     ys: list[tuple[Atom, Var]]  # yₜ inside, the stack outside
     equations: list[Equation]
     values: dict[Var, Value]  # constants of the body
@@ -60,15 +60,15 @@ class Loop:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether the number of turns is read from the arrays that are walked along: one of them must stay."""
+        """Whether the number of iterations is read from the arrays that are scanned: one of them must stay."""
         return self.test is None and self.length is None
 
     def body(self) -> Program:
-        inputs = (*[v for v, _ in self.constants], *[c.inside for c in self.carries], *[v for v, _ in self.walked])
+        inputs = (*[v for v, _ in self.constants], *[c.inside for c in self.carries], *[v for v, _ in self.scanned])
         outputs = (*[c.next for c in self.carries], *[a for a, _ in self.ys])
         return Program(inputs, tuple(self.equations), outputs, self.values)
 
-    def closed(self) -> Equation:
+    def close(self) -> Equation:
         """The equation of the loop as it is now; the very same one if nothing was changed."""
         if not self.changed:
             return self.equation
@@ -77,25 +77,25 @@ class Loop:
         outputs = (*[c.result for c in self.carries], *[v for _, v in self.ys])
         arguments = [a for _, a in self.constants]
         if self.test is None:
-            made: Op = Scan(self.body(), len(self.constants), len(self.carries), op.length, op.reverse)
-            inputs = (*arguments, *starts, *[a for _, a in self.walked])
+            new: Op = Scan(self.body(), len(self.constants), len(self.carries), op.length, op.reverse)
+            inputs = (*arguments, *starts, *[a for _, a in self.scanned])
         else:
             test = self.test
             tested = tuple(c.tested for c in self.carries if c.tested is not None)
             condition = Program(
                 (*[v for v, _ in test.constants], *tested), tuple(test.equations), (test.output,), test.values
             )
-            made = While(condition, self.body(), len(test.constants), len(self.constants))
+            new = While(condition, self.body(), len(test.constants), len(self.constants))
             inputs = (*[a for _, a in test.constants], *arguments, *starts)
-        return dataclasses.replace(self.equation, op=made, inputs=inputs, outputs=outputs)
+        return dataclasses.replace(self.equation, op=new, inputs=inputs, outputs=outputs)
 
     def substitute(self, renaming: Mapping[Var, Atom]) -> None:
         """Read other atoms in place of variables of the body."""
         if renaming:
             self.equations = substitute(self.equations, renaming)
             for carry in self.carries:
-                carry.next = resolved(carry.next, renaming)
-            self.ys = [(resolved(a, renaming), v) for a, v in self.ys]
+                carry.next = resolve(carry.next, renaming)
+            self.ys = [(resolve(a, renaming), v) for a, v in self.ys]
             self.changed = True
 
 
@@ -155,7 +155,7 @@ def open_while(op: While, eq: Equation) -> Loop:
     )
 
 
-def resolved(atom: Atom, renaming: Mapping[Var, Atom]) -> Atom:
+def resolve(atom: Atom, renaming: Mapping[Var, Atom]) -> Atom:
     """What an atom is called now."""
     while isinstance(atom, Var) and atom in renaming:
         atom = renaming[atom]
@@ -169,13 +169,13 @@ def substitute(equations: Iterable[Equation], renaming: Mapping[Var, Atom]) -> l
     out: list[Equation] = []
     for eq in equations:
         if any(a in renaming for a in eq.inputs if isinstance(a, Var)):
-            eq = dataclasses.replace(eq, inputs=tuple([resolved(a, renaming) for a in eq.inputs]))
+            eq = dataclasses.replace(eq, inputs=tuple([resolve(a, renaming) for a in eq.inputs]))
         out.append(eq)
     return out
 
 
 def acts(op: Op) -> bool:
-    """Whether an equation must stay although nobody reads it: an effect, at any depth, or a function of the user's."""
+    """Whether an equation must stay although nobody reads it: an effect, at any depth, or a user function."""
     if op.effect or op.opaque:
         return True
     return op.several and any(_has_acts(p) for p in inner_programs(op))

@@ -1,9 +1,9 @@
-"""Residuals of loops: what a second loop computes again instead of reading what a first one stored.
+"""Rematerialization in loops: what a second loop computes again instead of reading what a first one stored.
 
-The way back through a loop F is a loop B over the same turns, or all but a few of them, that reads residuals, stacked
-by F. Which of them are stored and which are computed again in B is weighed in `residual_choice`; here it is written
-into the two loops. What B computes again already is weighed with them (see `computed_twice`). What is computed again is
-computed by the same operations: the results are the same.
+The backward pass through a loop F is a loop B over the same iterations, or all but a few of them, that reads residuals,
+stacked by F. Which of them are stored and which are computed again in B is weighed in `residual_choice`; here it is
+written into the two loops. What B computes again already is weighed with them (see `find_shared_work`). What is
+computed again is computed by the same operations: the results are the same.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.types import ArrayType
 from adjoint.simplify.loops.parts import Loop, Renaming, open_loop
 from adjoint.simplify.loops.residual_choice import Choice
-from adjoint.simplify.loops.shared_work import computed_twice, is_among, reads_of
-from adjoint.simplify.loops.stack_readers import Row, StackReaders, Walk
+from adjoint.simplify.loops.shared_work import find_shared_work, is_among, reads_of
+from adjoint.simplify.loops.stack_readers import RowRead, ScanRead, StackReaders
 
 WEIGHED = "_weighed_against"  # on an equation: the loops whose residuals it reads as well as they can be chosen
 
 
-def with_recomputed_residuals(program: Program) -> Program:
+def choose_residuals(program: Program) -> Program:
     """The program with the residuals between its loops chosen anew."""
     if sum(eq.op.is_loop for eq in program.equations) < 2:
         return program
@@ -41,19 +41,19 @@ def _first_change(program: Program) -> Program | None:
         if forward is None or not forward.ys:
             continue
         readers = readers or StackReaders(program)
-        pairs: dict[tuple[int, int], dict[Var, list[Row]]] = {}
+        pairs: dict[tuple[int, int], dict[Var, list[RowRead]]] = {}
         for _, stack in forward.ys:
-            found = readers.of(stack) or []
-            walks = {(w.loop, w.offset) for w in found if isinstance(w, Walk)}
-            if len(walks) == 1:
-                pairs.setdefault(walks.pop(), {})[stack] = [r for r in found if isinstance(r, Row)]
-        for (second, offset), given in pairs.items():
+            stack_reads = readers.of(stack) or []
+            scans = {(w.loop, w.offset) for w in stack_reads if isinstance(w, ScanRead)}
+            if len(scans) == 1:
+                pairs.setdefault(scans.pop(), {})[stack] = [r for r in stack_reads if isinstance(r, RowRead)]
+        for (second, offset), stacks in pairs.items():
             weighed = program.equations[second].__dict__.setdefault(WEIGHED, set())
             forward, backward = open_loop(eq), open_loop(program.equations[second])
             if forward is None or backward is None or (eq, offset) in weighed:
                 continue
             weighed.add((eq, offset))
-            changed = _Pair(program, readers, forward, backward, offset, given).changed(first, second)
+            changed = _Pair(program, readers, forward, backward, offset, stacks).improve(first, second)
             if changed is not None:
                 return changed
     return None
@@ -69,73 +69,75 @@ class _Pair:
         forward: Loop,
         backward: Loop,
         offset: int,
-        given: dict[Var, list[Row]],
+        residual_stacks: dict[Var, list[RowRead]],
     ) -> None:
-        self.program, self.readers, self.offset, self.given = program, readers, offset, given
+        self.program, self.readers, self.offset, self.residual_stacks = program, readers, offset, residual_stacks
         self.forward, self.backward = forward, backward
         self.atom_of = {v: a for a, v in forward.ys}
         self.stack_of = {a: v for a, v in forward.ys if isinstance(a, Var)}
-        self.constants, self.arrays = dict(forward.constants), dict(forward.walked)
-        self._turns = forward.ys[0][1].type.shape[:1]
+        self.constants, self.arrays = dict(forward.constants), dict(forward.scanned)
+        self._iterations = forward.ys[0][1].type.shape[:1]
         self.shares = False  # whether the second loop computes what the first one has
         self.inside: Renaming = {}  # variables of the first loop, as the second one calls them
         self.values = dict(program.constants)
         self.before: dict[int, list[Equation]] = {}  # new equations, by the position before which they stand
         self.at_hand = {
-            whole: array for _, array in backward.walked for whole, at in [readers.source(array)] if at == offset
+            whole: array for _, array in backward.scanned for whole, at in [readers.source(array)] if at == offset
         }
 
-    def changed(self, first: int, second: int) -> Program | None:
+    def improve(self, first: int, second: int) -> Program | None:
         """The program with the cheapest choice; None if it is that already."""
-        before = {a for a in map(self.atom_of.__getitem__, self.given) if isinstance(a, Var)}
+        before = {a for a in map(self.atom_of.__getitem__, self.residual_stacks) if isinstance(a, Var)}
         unread = self._store_what_is_computed_twice(second)
-        residuals = [a for a in map(self.atom_of.__getitem__, self.given) if isinstance(a, Var) and a not in unread]
+        residuals = [
+            a for a in map(self.atom_of.__getitem__, self.residual_stacks) if isinstance(a, Var) and a not in unread
+        ]
         if not residuals:
             return None
-        choice = Choice(self.forward, self.given, residuals, self.at_hand)
+        choice = Choice(self.forward, self.residual_stacks, residuals, self.at_hand)
         if set(choice.stored) == before if self.shares else not choice.computed:
             return None
         dropped = self._write(choice, second)
         removed: set[int] = set()
         for stack in dropped:
-            for row in self.given[stack]:
+            for row in self.residual_stacks[stack]:
                 self._write_row(choice, stack, row)
                 removed.add(row.position)
-            found = self.readers.of(stack) or []
-            removed |= {w.through for w in found if isinstance(w, Walk) and w.through is not None}
+            stack_reads = self.readers.of(stack) or []
+            removed |= {w.through for w in stack_reads if isinstance(w, ScanRead) and w.through is not None}
         equations: list[Equation] = []
-        made = {first: self.forward.closed(), second: self.backward.closed()}
-        made[second].__dict__[WEIGHED] = {(made[first], self.offset)}
+        loops = {first: self.forward.close(), second: self.backward.close()}
+        loops[second].__dict__[WEIGHED] = {(loops[first], self.offset)}
         for position, eq in enumerate(self.program.equations):
             equations += self.before.get(position, ())
             if position not in removed:
-                equations.append(made.get(position, eq))
+                equations.append(loops.get(position, eq))
         return Program(self.program.inputs, tuple(equations), self.program.outputs, self.values)
 
     def _store_what_is_computed_twice(self, second: int) -> set[Var]:
         """Let the second loop read what it computes and the first one has; the residuals that it then needs no more."""
         forward, backward = self.forward, self.backward
-        inside = {array: v for v, array in forward.walked} | {v: a for a, v in forward.ys if isinstance(a, Var)}
+        inside = {array: v for v, array in forward.scanned} | {v: a for a, v in forward.ys if isinstance(a, Var)}
         whole_of = {array: whole for whole, array in self.at_hand.items()}
-        rows = {v: inside[whole_of[a]] for v, a in backward.walked if whole_of.get(a) in inside}
-        twice = computed_twice(forward, backward, rows)
+        rows = {v: inside[whole_of[a]] for v, a in backward.scanned if whole_of.get(a) in inside}
+        twice = find_shared_work(forward, backward, rows)
         backward.equations = [eq for eq in backward.equations if not is_among(eq, twice)]
         read = reads_of(backward)
         renaming: Renaming = {}
         for v, w in twice.items():
             if v in read:
                 if w not in self.stack_of:
-                    self.stack_of[w] = stack = Var(ArrayType((*self._turns, *w.type.shape), w.type.dtype))
+                    self.stack_of[w] = stack = Var(ArrayType((*self._iterations, *w.type.shape), w.type.dtype))
                     self.atom_of[stack] = w
-                    self.given[stack] = []
+                    self.residual_stacks[stack] = []
                     forward.ys.append((w, stack))
-                renaming[v] = _paired(backward.walked, self._rows(self.stack_of[w], second), w.type)
+                renaming[v] = _pair_up(backward.scanned, self._rows(self.stack_of[w], second), w.type)
         self.shares = bool(renaming)
         backward.substitute(renaming)
-        walks = {whole_of.get(a): v for v, a in backward.walked}
+        scans = {whole_of.get(a): v for v, a in backward.scanned}
         return {
-            a for stack, others in self.given.items() for a in [self.atom_of[stack]]
-            if isinstance(a, Var) and not others and stack in walks and walks[stack] not in read
+            a for stack, others in self.residual_stacks.items() for a in [self.atom_of[stack]]
+            if isinstance(a, Var) and not others and stack in scans and scans[stack] not in read
         }  # fmt: skip
 
     def _write(self, choice: Choice, second: int) -> list[Var]:
@@ -143,37 +145,37 @@ class _Pair:
         forward, backward = self.forward, self.backward
         for v in choice.stored:
             if v not in self.stack_of:
-                self.stack_of[v] = Var(ArrayType((*self._turns, *v.type.shape), v.type.dtype))
+                self.stack_of[v] = Var(ArrayType((*self._iterations, *v.type.shape), v.type.dtype))
                 forward.ys.append((v, self.stack_of[v]))
-        before = list(backward.walked)
+        before = list(backward.scanned)
 
         def read(v: Var) -> Atom:
             if v not in self.inside:
                 if v in self.constants:
-                    self.inside[v] = _paired(backward.constants, self.constants[v], v.type)
+                    self.inside[v] = _pair_up(backward.constants, self.constants[v], v.type)
                 elif v in forward.values:
                     self.inside[v] = constant = Var(v.type)
                     backward.values[constant] = forward.values[v]
                 else:
-                    self.inside[v] = _paired(backward.walked, self._rows(self._array(v), second), v.type)
+                    self.inside[v] = _pair_up(backward.scanned, self._rows(self._array(v), second), v.type)
             return self.inside[v]
 
         prologue = [_again(eq, read, self.inside) for eq in choice.computed]
         kept = set(choice.stored)
-        dropped = [v for v in self.given if isinstance(self.atom_of[v], Var) and self.atom_of[v] not in kept]
+        dropped = [v for v in self.residual_stacks if isinstance(self.atom_of[v], Var) and self.atom_of[v] not in kept]
         gone = {self.at_hand[v]: v for v in dropped}
-        walked = [(v, a) for v, a in backward.walked if a not in gone]
-        if backward.needs_rows and not walked:  # it counts its turns by the rows of one of them
+        scanned = [(v, a) for v, a in backward.scanned if a not in gone]
+        if backward.needs_rows and not scanned:  # it counts its iterations by the rows of one of them
             last = dropped.pop()
             del gone[self.at_hand[last]]
-            walked = [(v, a) for v, a in backward.walked if a is self.at_hand[last]]
+            scanned = [(v, a) for v, a in backward.scanned if a is self.at_hand[last]]
         renaming: Renaming = {}
         needed = reads_of(backward)
         for v, array in before:
             if array in gone and v in needed:
                 atom = self.atom_of[gone[array]]
                 renaming[v] = read(atom) if isinstance(atom, Var) else atom
-        backward.walked = walked
+        backward.scanned = scanned
         backward.substitute(renaming)
         backward.equations[:0] = prologue
         forward.ys = [(a, v) for a, v in forward.ys if v not in dropped]
@@ -185,7 +187,7 @@ class _Pair:
         return self.stack_of[v] if v in self.stack_of else self.arrays[v]
 
     def _rows(self, array: Atom, second: int) -> Atom:
-        """The rows of an array that the second loop walks along."""
+        """The rows of an array that the second loop scans."""
         if array not in self.at_hand:
             length = self.backward.length
             if self.forward.length == length:
@@ -201,7 +203,7 @@ class _Pair:
         self.before.setdefault(position, []).append(Equation(op, (atom,), (out,), at.location, at.scope, at.quiet))
         return out
 
-    def _write_row(self, choice: Choice, stack: Var, row: Row) -> None:
+    def _write_row(self, choice: Choice, stack: Var, row: RowRead) -> None:
         """One row of a stack that is not made any more, computed where it is read."""
         atom = self.atom_of[stack]
         result = self.program.equations[row.position].outputs[0]
@@ -228,9 +230,9 @@ class _Pair:
         if not chain and isinstance(atom, Var):
             here.append(dataclasses.replace(self.program.equations[row.position], inputs=(self._array(atom),)))
         for eq in reversed(chain):
-            made = _again(eq, read, known)
-            outputs = tuple(result if v is atom else w for v, w in zip(eq.outputs, made.outputs, strict=True))
-            here.append(dataclasses.replace(made, outputs=outputs))
+            again = _again(eq, read, known)
+            outputs = tuple(result if v is atom else w for v, w in zip(eq.outputs, again.outputs, strict=True))
+            here.append(dataclasses.replace(again, outputs=outputs))
 
 
 def _again(eq: Equation, read: Callable[[Var], Atom], names: Renaming) -> Equation:
@@ -241,7 +243,7 @@ def _again(eq: Equation, read: Callable[[Var], Atom], names: Renaming) -> Equati
     return dataclasses.replace(eq, inputs=inputs, outputs=outputs, quiet=True)
 
 
-def _paired(pairs: list[tuple[Var, Atom]], outer: Atom, kind: ArrayType) -> Var:
+def _pair_up(pairs: list[tuple[Var, Atom]], outer: Atom, kind: ArrayType) -> Var:
     """What a value outside is called inside; it is given to the loop if it was not."""
     for v, atom in pairs:
         if atom is outer:

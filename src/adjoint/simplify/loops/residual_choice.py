@@ -1,7 +1,7 @@
 """Which residuals of a loop are stored, and which are computed again: the cheapest choice.
 
-A residual may be stored (one write and one read for each element and turn) or computed again in the loop that reads
-it, from what that can have: constants of the first loop, the arrays that it walks along, stacks that are made anyway,
+A residual may be stored (one write and one read for each element and iteration) or computed again in the loop that
+reads it, from what that can have: constants of the first loop, the arrays that it scans, stacks that are made anyway,
 and other residuals. With sᵥ the cost of storing v and rₑ that of computing equation e, the cheapest choice minimizes
 
     Σ sᵥ over stored v + Σ rₑ over computed e,   where a computed e needs all its arguments, stored or computed,
@@ -28,31 +28,33 @@ PREFERRED = 0.99  # of two choices that cost the same, the one that stores the c
 
 
 class Choice:
-    """The cheapest way to have the residuals at hand: what is stored, and which equations are computed again."""
+    """How the residuals are at hand most cheaply: what is stored, and which equations are computed again."""
 
-    def __init__(self, forward: Loop, given: Collection[Var], residuals: Sequence[Var], read: Collection[Atom]) -> None:
-        """`given` are the stacks of the residuals; `read` are the arrays that the second loop reads anyway."""
+    def __init__(
+        self, forward: Loop, residual_stacks: Collection[Var], residuals: Sequence[Var], read: Collection[Atom]
+    ) -> None:
+        """`read` are the arrays that the second loop reads anyway."""
         self.forward = forward
         self.makers = {v: eq for eq in forward.equations for v in eq.outputs}
         self.free: dict[Var, float] = dict.fromkeys([*forward.values, *[v for v, _ in forward.constants]], 0.0)
-        for v, array in forward.walked:
+        for v, array in forward.scanned:
             self.free[v] = 0.0 if array in read else LOAD * elements(v.type)
         for atom, stack in forward.ys:
-            if isinstance(atom, Var) and stack not in given:
+            if isinstance(atom, Var) and stack not in residual_stacks:
                 self.free[atom] = 0.0 if stack in read else LOAD * elements(atom.type)
         self.carried = {c.inside for c in forward.carries}
-        turns = forward.length if forward.length is not None else ITERATIONS_UNKNOWN
-        total = turns * sum(size_in_bytes(atom.type) for atom, _ in forward.ys)
+        iterations = forward.length if forward.length is not None else ITERATIONS_UNKNOWN
+        total = iterations * sum(size_in_bytes(atom.type) for atom, _ in forward.ys)
         self.store = next(price for limit, price in STORES if total <= limit)
         self.stored, self.computed = self._solve(residuals)
 
     def _at_hand(self, v: Var) -> float:
         """The cost of having v in the second loop without computing it."""
-        found = self.free.get(v)
-        if found is None:
-            found = self.store * size_in_bytes(v.type) / 8
-            found *= PREFERRED if v in self.carried else 1.0
-        return found
+        price = self.free.get(v)
+        if price is None:
+            price = self.store * size_in_bytes(v.type) / 8
+            price *= PREFERRED if v in self.carried else 1.0
+        return price
 
     def _solve(self, residuals: Sequence[Var]) -> tuple[list[Var], list[Equation]]:
         weights: list[float] = []
@@ -92,10 +94,10 @@ class Choice:
                 weights.append(-weights[item[v]])
                 needs.append([item[v], item[eq]])
         chosen = cheapest_closed_set(weights, needs, required)
-        made = {v for v, number in gains if number in chosen}
+        recomputed = {v for v, number in gains if number in chosen}
         single = [eq for eq in item if isinstance(eq, Equation) and len(eq.outputs) == 1]
-        made |= {eq.outputs[0] for eq in single if item[eq] in chosen}
+        recomputed |= {eq.outputs[0] for eq in single if item[eq] in chosen}
         at_hand = [v for v in item if isinstance(v, Var) and item[v] in chosen]
-        stored = [v for v in at_hand if v not in made and v not in self.free]
-        computed = {self.makers[v] for v in made}
+        stored = [v for v in at_hand if v not in recomputed and v not in self.free]
+        computed = {self.makers[v] for v in recomputed}
         return stored, [eq for eq in self.forward.equations if eq in computed]

@@ -1,8 +1,8 @@
-"""What two loops over the same turns both compute: by the same operations, of the same values.
+"""Common subexpressions of two loops over the same iterations.
 
-The rule of a primitive may compute on the way back what its value was made of (exponentials, an order, a mask). Where
-that depends on rows and constants that the first loop has too, it need not: the first loop can store it. Whether it
-should is weighed with all other residuals.
+The rule of a primitive may compute in the backward pass what its value was made of (exponentials, an order, a mask).
+Where that depends on rows and constants that the first loop has too, it need not: the first loop can store it. Whether
+it should is weighed with all other residuals.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from adjoint.simplify.loops.parts import Loop, acts
 LARGEST_COMPARED = 1 << 10  # elements of a constant that is known by its value
 
 
-def computed_twice(forward: Loop, backward: Loop, rows: Mapping[Var, Var]) -> dict[Var, Var]:
+def find_shared_work(forward: Loop, backward: Loop, rows: Mapping[Var, Var]) -> dict[Var, Var]:
     """Variables of the second loop that are variables of the first one, and which; `rows` are known to be."""
     outside = {atom: v for v, atom in forward.constants}
     same: dict[Var, Any] = dict(rows)
     same.update({v: outside[atom] for v, atom in backward.constants if atom in outside})
     same.update({v: _content(v, value) for v, value in backward.values.items()})
     names: dict[Var, Any] = {v: _content(v, value) for v, value in forward.values.items()}
-    made: dict[Any, Equation] = {}
+    by_key: dict[Any, Equation] = {}
     for eq in forward.equations:
         key = _key(eq, names, None)
         if key is not None:
-            made.setdefault(key, eq)
-    found: dict[Var, Var] = {}
+            by_key.setdefault(key, eq)
+    shared: dict[Var, Var] = {}
     for eq in backward.equations:
         key = _key(eq, same, same)
-        twin = made.get(key) if key is not None else None
+        twin = by_key.get(key) if key is not None else None
         if twin is not None:
             for v, w in zip(eq.outputs, twin.outputs, strict=True):
-                same[v] = found[v] = w
-    return found
+                same[v] = shared[v] = w
+    return shared
 
 
 def _key(eq: Equation, names: Mapping[Var, Any], known: Mapping[Var, Any] | None) -> Any:

@@ -1,4 +1,4 @@
-"""Loops of no turns, and of one: their body stands in the program itself."""
+"""Loops of no iterations, and of one: their body stands in the program itself."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Who reads the stacks of loops: other loops, all rows or a range of them, and equations that read one row.
 
-A loop that was written out and found again leaves turns before and behind it, so that the loop on the way back walks
-along s[1:29] of a stack s and its last row, s[29], is read by itself.
+A loop that was unrolled and rerolled leaves iterations before and behind it, so that the loop of the backward pass
+scans s[1:29] of a stack s, and its last row, s[29], is read by itself.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from adjoint.program.program import Atom, Program, Var
 OUTPUT = -1  # in place of the position of an equation: the outputs of the program
 
 
-class Walk(NamedTuple):
-    """A loop that walks along rows offset, offset + 1, … of a stack."""
+class ScanRead(NamedTuple):
+    """A loop that scans rows offset, offset + 1, … of a stack."""
 
     loop: int  # position of its equation
     offset: int
     through: int | None  # position of the slice, if there is one
 
 
-class Row(NamedTuple):
+class RowRead(NamedTuple):
     """An equation that reads one row."""
 
     position: int
@@ -48,30 +48,30 @@ class StackReaders:
             for v in eq.outputs
         }
 
-    def of(self, stack: Var) -> list[Walk | Row] | None:
-        """The readers of a stack; None if there are others than loops that walk along it and readers of one row."""
-        found: list[Walk | Row] = []
+    def of(self, stack: Var) -> list[ScanRead | RowRead] | None:
+        """The readers of a stack; None if there are others than loops that scan it and readers of one row."""
+        stack_reads: list[ScanRead | RowRead] = []
         length = stack.type.shape[0]
         for position in self._positions.get(stack, ()):
             eq = self.program.equations[position] if position != OUTPUT else None
-            if self._walks(position, stack):
-                found.append(Walk(position, 0, None))
+            if self._is_scan_of(position, stack):
+                stack_reads.append(ScanRead(position, 0, None))
             elif eq is not None and eq.outputs[0] in self._sliced and isinstance(length, int):
                 item, rows = eq.op.items[0], eq.outputs[0]  # type: ignore[attr-defined]
                 if isinstance(item, int):
-                    found.append(Row(position, item % length))
+                    stack_reads.append(RowRead(position, item % length))
                     continue
                 span = _span(item, length)
                 readers = self._positions.get(rows, ())
-                if span is None or not readers or not all(self._walks(p, rows) for p in readers):
+                if span is None or not readers or not all(self._is_scan_of(p, rows) for p in readers):
                     return None
-                found += [Walk(p, span, position) for p in readers]
+                stack_reads += [ScanRead(p, span, position) for p in readers]
             else:
                 return None
-        return found
+        return stack_reads
 
-    def _walks(self, position: int, array: Var) -> bool:
-        """Whether an equation is a loop that walks along an array, and does nothing else with it."""
+    def _is_scan_of(self, position: int, array: Var) -> bool:
+        """Whether an equation is a loop that scans an array, and does nothing else with it."""
         if position == OUTPUT:
             return False
         eq = self.program.equations[position]

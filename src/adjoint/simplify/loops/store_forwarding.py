@@ -4,7 +4,7 @@ Loops fill arrays and read what they filled, y[t] = a * y[t-1] + x[t]. Recorded,
 read takes a row of the newest one. Here the read becomes the value that was written, or the row of the array before all
 writes; arrays that nobody reads any more are dead code. One step costs the same however many writes came before.
 
-On the way back the cotangent ȳ goes through such a chain too: rows are set to zero, and parts are added to rows,
+On the backward pass the cotangent ȳ goes through such a chain too: rows are set to zero, and parts are added to rows,
 ȳ + scatter(part), which adds zero to all other rows: that is done to the row that is read, as x + 0.0 is x only for
 x ≠ -0.0.
 """
@@ -85,7 +85,7 @@ class _Forwarding:
         outputs = tuple([self.instead.get(a, a) if isinstance(a, Var) else a for a in self.old.outputs])
         return drop_dead_code(Program(self.old.inputs, tuple(equations), outputs, self.old.constants))
 
-    def _advanced(self, x: Var, z: Var, depth: int) -> _Chain:
+    def _advance(self, x: Var, z: Var, depth: int) -> _Chain:
         """The chain of z, which follows x: the one of x if x is its newest array."""
         chain, version = self.chains.get(x, (None, 0))
         if chain is None or chain.depth != depth or chain.version != version:
@@ -99,8 +99,8 @@ class _Forwarding:
         x, v = eq.inputs[:2]
         row = _row(op.place, x.type)
         if row is not None and isinstance(x, Var):
-            chain = self._advanced(x, eq.outputs[0], len(row))
-            chain.events.setdefault(row, []).append((chain.version, False, _fitted(v, chain.row_type)))
+            chain = self._advance(x, eq.outputs[0], len(row))
+            chain.events.setdefault(row, []).append((chain.version, False, _fit(v, chain.row_type)))
 
     def scatter(self, eq: Equation, op: ScatterSum) -> None:
         """scatter(parts), which may be added to an array."""
@@ -121,11 +121,11 @@ class _Forwarding:
                 continue
             if any(row is None or len(row) != depth for row in rows) or len(set(rows)) < len(rows):
                 continue
-            chain = self._advanced(x, eq.outputs[0], depth)
+            chain = self._advance(x, eq.outputs[0], depth)
             chain.added.append(chain.version)
             for row, part in zip(rows, parts, strict=True):
                 assert row is not None
-                chain.events.setdefault(row, []).append((chain.version, True, _fitted(part, chain.row_type)))
+                chain.events.setdefault(row, []).append((chain.version, True, _fit(part, chain.row_type)))
             return
 
     def read(self, eq: Equation, op: Slice) -> Atom | None:
@@ -189,7 +189,7 @@ def _row(key: Any, kind: ArrayType) -> Row | None:
     return tuple([item + n if item < 0 else item for item, n in zip(key[1], kind.shape, strict=False)])
 
 
-def _fitted(v: Atom, kind: ArrayType) -> Atom | None:
+def _fit(v: Atom, kind: ArrayType) -> Atom | None:
     """A value as the row holds it; None where it is broadcast or converted."""
     if isinstance(v, Literal) and not kind.shape:
         return Literal(kind.dtype.type(v.value))
