@@ -19,7 +19,7 @@ from adjoint.base.config import config
 from adjoint.base.forking import free_in_child
 from adjoint.base.garbage import uncollected
 from adjoint.compile import machine
-from adjoint.jit import pipeline
+from adjoint.jit import executable
 
 PATIENCE = 20.0  # seconds until a child counts as one that hangs
 
@@ -99,7 +99,7 @@ def compiled(scale: float) -> float:
 
 @pytest.mark.parametrize(
     "module, name, function",
-    [(pipeline, "simplify", np.sin), (pipeline, "compile_program", np.cos), (machine, "optimized", np.tanh)],
+    [(executable, "simplify", np.sin), (executable, "compile_program", np.cos), (machine, "optimized", np.tanh)],
     ids=["simplify", "compile_program", "optimized"],
 )
 def test_a_child_compiles_while_another_thread_does(

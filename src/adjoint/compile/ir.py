@@ -294,23 +294,25 @@ class Function:
 
     @contextmanager
     def loop(self, start: Value, stop: Value, step: Value | None = None, note: str = "") -> Generator[Value]:
-        """for i in range(start, stop, step), step positive. Values that change live in buffers (`allocate`)."""
+        """for i in range(start, stop, step), step positive. Values that change live in buffers (`allocate`).
+
+        The test stands before the first iteration and at the end of each: LLVM's own pass that turns loops over takes a
+        time that grows with the square of their number. Where the first is known it is written all the same, so that
+        what follows the loop is not dominated by its body, all of which LLVM looks through for every variable.
+        """
         step = Value("1", "i64") if step is None else step
-        head, body, tail, done = (self.new_block(h) for h in ("head", "body", "tail", "done"))
+        body, tail, done = (self.new_block(h) for h in ("body", "tail", "done"))
         before = self.block
-        self.jump(head)
-        self.begin(head)
+        self.branch(self.icmp("slt", start, stop), body, done)
+        self.begin(body)
         self._count += 2
         index, following = f"%i{self._count}", f"%i{self._count - 1}"
         self.line(f"{index} = phi i64 [ {start.text}, %{before} ], [ {following}, %{tail} ]")
-        goes_on = self.icmp("slt", Value(index, "i64"), stop)
-        self.branch(goes_on, body, done)
-        self.begin(body)
         yield Value(index, "i64")
         self.jump(tail)
         self.begin(tail)
         self.line(f"{following} = add nsw i64 {index}, {step.text}")
-        self.line(f"br label %{head}{note}")
+        self.branch(self.icmp("slt", Value(following, "i64"), stop), body, done, note)
         self.begin(done)
 
     @contextmanager

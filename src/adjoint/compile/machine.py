@@ -63,8 +63,8 @@ def parse_verified(text: str) -> Any:
 
 
 # LLVM's global value numbering stops the process when it has met one value a hundred times, as it does the state of
-# memory in functions of a hundred loops. A loop has four blocks.
-MOST_BLOCKS = 280
+# memory in functions of a hundred loops. A loop has three blocks.
+MOST_BLOCKS = 210
 
 
 @cache
