@@ -100,14 +100,14 @@ def _loop_over(emitter: Emitter, op: Any, out: ArrayType, loops: Sequence[int], 
     f = emitter.f
     own = strides_of(out.shape)
 
-    def moved(counter: Value, axis: int, width: int = columns.width) -> Columns:
+    def shift(counter: Value, axis: int, width: int = columns.width) -> Columns:
         steps = [s[axis] for s in columns.strides] + [own[axis]]
         positions = [f.add(p, f.mul(counter, emitter.number(s))) for p, s in zip(columns.positions, steps, strict=True)]
         return replace(columns, positions=positions, width=width)
 
     if loops:
         with f.loop(f.index(0), emitter.number(out.shape[loops[0]])) as i:
-            _loop_over(emitter, op, out, loops[1:], moved(i, loops[0]), run)
+            _loop_over(emitter, op, out, loops[1:], shift(i, loops[0]), run)
         return
     if columns.vector is None:
         run(emitter, op, out, replace(columns, width=1))
@@ -116,9 +116,9 @@ def _loop_over(emitter: Emitter, op: Any, out: ArrayType, loops: Sequence[int], 
     whole = n // width * width
     if whole:
         with f.loop(f.index(0), f.index(whole), f.index(width)) as i:
-            run(emitter, op, out, moved(i, columns.vector))
+            run(emitter, op, out, shift(i, columns.vector))
     if whole < n:
-        run(emitter, op, out, moved(f.index(whole), columns.vector, n - whole))
+        run(emitter, op, out, shift(f.index(whole), columns.vector, n - whole))
 
 
 class State:

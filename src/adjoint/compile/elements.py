@@ -30,7 +30,7 @@ from adjoint.compile.pointwise import (
     special,
 )
 from adjoint.compile.pointwise.casts import convert, is_castable
-from adjoint.compile.pointwise.comparisons import MIRRORED, PREDICATES, chosen, compare_mixed, compare_outside, truth
+from adjoint.compile.pointwise.comparisons import MIRRORED, PREDICATES, choose, compare_mixed, compare_outside, truth
 from adjoint.compile.pointwise.floats import exponent_of
 from adjoint.compile.pointwise.powers import known_integer_power, known_power
 from adjoint.compile.pointwise.registers import (
@@ -169,7 +169,7 @@ def _write_select(
 ) -> Element:
     x, y = (_operand(f, a, t, out.dtype, width) for a, t in zip(args[:2], types))
     c = _operand(f, args[2], types[2], types[2].dtype, width)
-    return chosen(f, truth(f, c), x, y)
+    return choose(f, truth(f, c), x, y)
 
 
 def _unary(write: Callable[[Function, Dtype, Dtype, Element], Element]) -> Any:
@@ -204,7 +204,7 @@ def _write_masked_product(
     """ct · d where ct ≠ 0, else 0."""
     product = write(f, multiply, types, out, args)
     ct = _operand(f, args[0], types[0], types[0].dtype, width)
-    return chosen(f, truth(f, ct), product, constant(f, out.dtype, 0, width))
+    return choose(f, truth(f, ct), product, constant(f, out.dtype, 0, width))
 
 
 def _ufunc(

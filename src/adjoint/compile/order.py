@@ -122,7 +122,7 @@ def _joins(index: Index, axis: int, n: Any) -> bool:
 def _merge(graph: Graph, outputs: list[Output], axis: int, n: Any) -> None:
     """Axis `axis` runs over both; axis + 1 becomes a single iteration."""
 
-    def moved(index: Index) -> Index:
+    def shift(index: Index) -> Index:
         c = _coefficient(index, axis + 1)
         terms = [(a, k) for a, k in index.terms if a not in (axis, axis + 1)]
         return Index(index.offset, tuple(sorted([*terms, (axis, c)] if c else terms)))
@@ -131,11 +131,11 @@ def _merge(graph: Graph, outputs: list[Output], axis: int, n: Any) -> None:
     both = 3 << axis
     for node in nodes:
         if node.kind == "load":
-            node.position = moved(node.position)
+            node.position = shift(node.position)
         if node.axes & both:
             node.axes = node.axes & ~both | 1 << axis
     for out in outputs:
-        out.position = moved(out.position)
+        out.position = shift(out.position)
     low, high = graph.box[axis]
     box = list(graph.box)
     box[axis], box[axis + 1] = (low * n, high * n), (0, 1)

@@ -107,14 +107,14 @@ def _bounds(item: tuple[Any, Any, Any], n: Any) -> tuple[Any, Any, Any]:
     step = 1 if step is None else step
     low, high = (0, n) if step > 0 else (-1, n - 1)
 
-    def clipped(i: Any, default: Any) -> Any:
+    def clip(i: Any, default: Any) -> Any:
         if i is None:
             return default
         i = i + n if i < 0 else i
         return low if i < low else high if i > high else i
 
-    first = clipped(start, low if step > 0 else high)
-    last = clipped(stop, high if step > 0 else low)
+    first = clip(start, low if step > 0 else high)
+    last = clip(stop, high if step > 0 else low)
     distance = last - first if step > 0 else first - last
     if distance <= 0:
         return first, step, 0

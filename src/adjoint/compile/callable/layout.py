@@ -124,7 +124,7 @@ def offset(fields: Sequence[str], name: str) -> int:
     return fields.index(name) * WORD
 
 
-def packed(fields: Sequence[str], **values: int) -> list[int]:
+def pack_row(fields: Sequence[str], **values: int) -> list[int]:
     """The words of a row; fields that are not named are zero."""
     unknown = values.keys() - set(fields)
     if unknown:

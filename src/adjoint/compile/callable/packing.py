@@ -23,7 +23,7 @@ from adjoint.compile.callable.layout import (
     definition,
     facts,
     numbers_inside,
-    packed,
+    pack_row,
     words,
 )
 from adjoint.compile.callable.specialization import (
@@ -142,14 +142,14 @@ class Packed:
         self._kept.append(memory)
         holds = (s.heavy or s.calls_back) and any(step.get("hold", 0) for step in self._steps)
         self._words = words(
-            packed(
+            pack_row(
                 SPECIALIZATION,
                 positional=len(s.positional),
                 keywords=len(s.keywords),
                 steps=len(self._steps),
-                step_list=self._table([packed(STEP, **step) for step in self._steps]),
+                step_list=self._table([pack_row(STEP, **step) for step in self._steps]),
                 outputs=len(outputs),
-                output_list=self._table([packed(OUTPUT, **output) for output in outputs]),
+                output_list=self._table([pack_row(OUTPUT, **output) for output in outputs]),
                 output_slot=output_slot,
                 fixed=len(fixed),
                 fixed_list=self._table(fixed),
@@ -166,7 +166,7 @@ class Packed:
                 results_at=results_at,
                 stack_at=stack_at,
                 builds=len(builds),
-                build_list=self._table([packed(BUILD, **build) for build in builds]),
+                build_list=self._table([pack_row(BUILD, **build) for build in builds]),
                 number=self.number,
             )
         )

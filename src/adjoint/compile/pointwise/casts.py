@@ -18,7 +18,7 @@ from adjoint.program.types import real_dtype
 
 
 @cache
-def saturating() -> bool:
+def is_saturating() -> bool:
     """Whether this machine's conversions saturate."""
     return platform.machine().lower() not in ("x86_64", "amd64", "i386", "i686")
 
@@ -100,21 +100,21 @@ def float_to_integer(f: Function, x: Value, target: Dtype) -> Value:
     """The whole part."""
     to = register_type(target)
     size = 32 if BITS[to] < 32 else BITS[to]
-    if saturating():
+    if is_saturating():
         name = "fptosi.sat" if target.kind == "i" else "fptoui.sat"
         kind = like(f"i{size}", x)
         whole = f.intrinsic(name, x, returns=kind, over=(kind, x.type))
     elif target.kind == "u" and size == 64:  # the upper half of the range is moved down and back
         limit = f.same(x, 2.0**63)
         high = f.fcmp("oge", x, limit)
-        low = _truncated(f, f.select(high, f.fsub(x, limit), x), 64)
+        low = _truncate(f, f.select(high, f.fsub(x, limit), x), 64)
         whole = f.binary("xor", low, f.select(high, f.same(low, 1 << 63), f.same(low, 0)))
     else:
-        whole = _truncated(f, x, 64 if to == "i32" and target.kind == "u" else size)
+        whole = _truncate(f, x, 64 if to == "i32" and target.kind == "u" else size)
     return f.cast("trunc", whole, to)
 
 
-def _truncated(f: Function, x: Value, bits: int) -> Value:
+def _truncate(f: Function, x: Value, bits: int) -> Value:
     """The whole part as a signed integer; the most negative one where there is none."""
     low = f.same(x, -(2.0 ** (bits - 1)))
     inside = f.binary("and", f.fcmp("oge", x, low), f.fcmp("olt", x, f.same(x, 2.0 ** (bits - 1))))

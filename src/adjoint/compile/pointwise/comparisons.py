@@ -37,7 +37,7 @@ def compare_mixed(f: Function, name: str, x: Value, y: Value, signed_first: bool
     plain = f.icmp(PREDICATES[name][2], x, y)
     if compare_outside(name, signed_first):
         return f.binary("or", plain, negative)
-    return f.binary("and", plain, negated(f, negative))
+    return f.binary("and", plain, negate(f, negative))
 
 
 def compare_outside(name: str, above: bool) -> bool:
@@ -48,7 +48,7 @@ def compare_outside(name: str, above: bool) -> bool:
 MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
 
 
-def negated(f: Function, condition: Value) -> Value:
+def negate(f: Function, condition: Value) -> Value:
     """not c."""
     return f.binary("xor", condition, f.same(condition, 1))
 
@@ -80,15 +80,15 @@ def lexicographic(f: Function, name: str, x: Any, y: Any) -> Value:
     return f.binary("or", f.binary("and", first, numbers), tie)
 
 
-def _ordered(name: str) -> None:
+def _register_order(name: str) -> None:
     writes(name, "c")(lambda f, dtype, x, y: lexicographic(f, name, x, y))
 
 
 for _name in ("less", "less_equal", "greater", "greater_equal"):
-    _ordered(_name)
+    _register_order(_name)
 
 
-def chosen(f: Function, condition: Value, x: Element, y: Element) -> Element:
+def choose(f: Function, condition: Value, x: Element, y: Element) -> Element:
     """x where the condition holds, else y; also of complex elements."""
     if isinstance(x, Value) and isinstance(y, Value):
         return f.select(condition, x, y)
@@ -107,8 +107,8 @@ def _complex_extremum(largest: bool, passes_over: bool) -> Any:
     def write(f: Function, dtype: Dtype, x: Any, y: Any) -> Element:
         first = lexicographic(f, name, x, y)
         if passes_over:
-            return chosen(f, f.binary("or", first, _nan(f, y)), x, y)
-        return chosen(f, f.binary("or", first, _nan(f, x)), x, y)
+            return choose(f, f.binary("or", first, _nan(f, y)), x, y)
+        return choose(f, f.binary("or", first, _nan(f, x)), x, y)
 
     return write
 
@@ -164,7 +164,7 @@ _logical("logical_xor", "xor")
 
 @writes("logical_not", "iufc")
 def logical_not(f: Function, dtype: Dtype, x: Element) -> Value:
-    return negated(f, truth(f, x))
+    return negate(f, truth(f, x))
 
 
 # Tests of floats

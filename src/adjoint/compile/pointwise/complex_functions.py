@@ -138,7 +138,7 @@ def sqrt(z: Complex) -> Complex:
     return Complex(where(endless, math.inf, real), where(endless, y, imag))
 
 
-def _grown(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+def _split_sinh_cosh(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     """(a, b, c) with a c = sinh x and b c = cosh x, where a and b have room for a factor less than one."""
     limit = last_exponential(x)
     size = abs(x)
@@ -153,7 +153,7 @@ def _grown(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
 def sinh(z: Complex) -> Complex:
     """sinh x cos y + i cosh x sin y."""
     x, y = z.re, z.im
-    a, b, c = _grown(x)
+    a, b, c = _split_sinh_cosh(x)
     cosine, sine = function_of("cos", y), function_of("sin", y)
     real = a * cosine * c
     real = where(x.equals(0.0) & ~is_finite(y), x, real)
@@ -166,7 +166,7 @@ def sinh(z: Complex) -> Complex:
 def cosh(z: Complex) -> Complex:
     """cosh x cos y + i sinh x sin y."""
     x, y = z.re, z.im
-    a, b, c = _grown(x)
+    a, b, c = _split_sinh_cosh(x)
     real = b * function_of("cos", y) * c
     imag = a * function_of("sin", y) * c
     flat = (x.equals(0.0) | y.equals(0.0)) & imag.is_nan()  # zero beside an infinity or NaN
@@ -178,13 +178,13 @@ def cosh(z: Complex) -> Complex:
 @operation("sin", "exp sinh cosh sin cos")
 def sin(z: Complex) -> Complex:
     """i sinh(-i z)."""
-    return sinh(z.turned_back()).turned()
+    return sinh(z.divided_by_i()).times_i()
 
 
 @operation("cos", "exp sinh cosh sin cos")
 def cos(z: Complex) -> Complex:
     """cosh(i z)."""
-    return cosh(z.turned())
+    return cosh(z.times_i())
 
 
 @operation("tanh", "exp sinh cosh sin cos tan")
@@ -213,7 +213,7 @@ def tanh(z: Complex) -> Complex:
 @operation("tan", "exp sinh cosh sin cos tan")
 def tan(z: Complex) -> Complex:
     """-i tanh(i z)."""
-    return tanh(z.turned()).turned_back()
+    return tanh(z.times_i()).divided_by_i()
 
 
 @operation("power float_power", "exp sin cos log log1p hypot arctan2")

@@ -60,7 +60,7 @@ def arccos(z: Complex) -> Complex:
 @operation("arcsinh", ROOTS)
 def arcsinh(z: Complex) -> Complex:
     """i arcsin(-i z)."""
-    return arcsin(z.turned_back()).turned()
+    return arcsin(z.divided_by_i()).times_i()
 
 
 @operation("arccosh", ROOTS)
@@ -99,4 +99,4 @@ def arctanh(z: Complex) -> Complex:
 @operation("arctan", LOGARITHM)
 def arctan(z: Complex) -> Complex:
     """i arctanh(-i z)."""
-    return arctanh(z.turned_back()).turned()
+    return arctanh(z.divided_by_i()).times_i()

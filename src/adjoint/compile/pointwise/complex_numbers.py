@@ -57,11 +57,11 @@ class Complex:
     def conjugate(self) -> Complex:
         return Complex(self.re, -self.im)
 
-    def turned(self) -> Complex:
+    def times_i(self) -> Complex:
         """i z."""
         return Complex(-self.im, self.re)
 
-    def turned_back(self) -> Complex:
+    def divided_by_i(self) -> Complex:
         """-i z."""
         return Complex(self.im, -self.re)
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from adjoint.compile.ir import Function, Value, shared_function
-from adjoint.compile.pointwise.comparisons import negated
+from adjoint.compile.pointwise.comparisons import negate
 from adjoint.compile.pointwise.registers import Dtype
 from adjoint.compile.pointwise.table import writes
 
@@ -45,7 +45,7 @@ def _exact_remainder(f: Function, x: Value, y: Value) -> Value:
     r = f.select(f.fcmp("olt", r, f.same(r, 0.0)), f.fadd(r, b), r)
     r = f.intrinsic("copysign", r, x)
     before, rare, done = f.block, f.new_block("rare"), f.new_block("done")
-    f.branch(f.any_lane(negated(f, usual)), rare, done)
+    f.branch(f.any_lane(negate(f, usual)), rare, done)
     f.begin(rare)
     slow = shared_function(f, "library_remainder", _library_remainder, x, y, attributes="nounwind noinline cold")
     f.jump(done)
@@ -57,7 +57,7 @@ def _library_remainder(f: Function, x: Value, y: Value) -> Value:
     return f.binary("frem", x, y)
 
 
-def _opposed(f: Function, rest: Value, y: Value) -> Value:
+def _has_other_sign(f: Function, rest: Value, y: Value) -> Value:
     """Whether a remainder is not zero and has the other sign than the divisor (NaN counts as positive)."""
     zero = f.same(y, 0.0)
     return f.binary(
@@ -72,7 +72,7 @@ def remainder(f: Function, dtype: Dtype, x: Value, y: Value) -> Value:
     """x - y ⌊x / y⌋: has the sign of y, also when it is zero; NaN for y = 0."""
     zero = f.same(y, 0.0)
     rest = fmod(f, dtype, x, y)
-    moved = f.select(_opposed(f, rest, y), f.fadd(rest, y), rest)
+    moved = f.select(_has_other_sign(f, rest, y), f.fadd(rest, y), rest)
     return f.select(f.fcmp("oeq", rest, zero), f.intrinsic("copysign", zero, y), moved)
 
 
@@ -82,7 +82,7 @@ def floor_divide(f: Function, dtype: Dtype, x: Value, y: Value) -> Value:
     zero, one = f.same(y, 0.0), f.same(y, 1.0)
     rest = fmod(f, dtype, x, y)
     quotient = f.fdiv(f.fsub(x, rest), y)
-    quotient = f.select(_opposed(f, rest, y), f.fsub(quotient, one), quotient)
+    quotient = f.select(_has_other_sign(f, rest, y), f.fsub(quotient, one), quotient)
     whole = f.intrinsic("floor", quotient)
     nearer = f.fcmp("ogt", f.fsub(quotient, whole), f.same(y, 0.5))
     whole = f.select(nearer, f.fadd(whole, one), whole)

@@ -20,7 +20,7 @@ from adjoint.compile.vector_math import (
     roots,
     trigonometric,
 )
-from adjoint.compile.vector_math.vectors import LaneFunction, shared, square_root
+from adjoint.compile.vector_math.vectors import LaneFunction, call_shared, square_root
 
 _WRITERS: dict[str, tuple[int, LaneFunction]] = {
     "exp": (1, exponential.exp),
@@ -74,4 +74,4 @@ def call(function: Function, name: str, *args: Value) -> Value:
     """Write a call of a math function of floats or doubles, scalars or vectors, all of one type."""
     arity, write = _WRITERS[name]
     assert len(args) == arity, f"{name} takes {arity} arguments, and got {len(args)}"
-    return shared(function, name, write, *args)
+    return call_shared(function, name, write, *args)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from adjoint.compile.vector_math.exponential import exp_polynomial, reduced, scaled
+from adjoint.compile.vector_math.exponential import exp_polynomial, reduce_argument, scale
 from adjoint.compile.vector_math.logarithm import log_of_sum
 from adjoint.compile.vector_math.vectors import (
     Lanes,
@@ -88,7 +88,7 @@ def erf(x: Lanes) -> Lanes:
     z = a * a
     near = fma(a, polynomial(z, ERF[form.scalar]), a)
     b = at_most(a, 6.0 if form.scalar == "double" else 4.0)
-    r, bits = reduced(polynomial(b, LOG_ERFC[form.scalar]), form.bias)
+    r, bits = reduce_argument(polynomial(b, LOG_ERFC[form.scalar]), form.bias)
     far = fma(exp_polynomial(r), -((bits << form.mantissa).float()), 1.0)
     return with_sign(where(a < 1.0, near, far), sign_bit(x))
 
@@ -112,8 +112,8 @@ def gaussian(b: Lanes, factor: float, times: Lanes) -> Lanes:
     """`times` · e^(factor b²), the square with all its digits; b² times the factor is in the range of exp."""
     square = b * b
     lost = fma(b, b, -square)
-    r, bits = reduced(square * factor, 2 * b.format.bias)
-    return scaled(exp_polynomial(fma(lost, factor, r)) * times, bits)
+    r, bits = reduce_argument(square * factor, 2 * b.format.bias)
+    return scale(exp_polynomial(fma(lost, factor, r)) * times, bits)
 
 
 def erfc(x: Lanes) -> Lanes:

@@ -71,7 +71,7 @@ LN10 = {
 }
 
 
-def reduced(x: Lanes, offset: int) -> tuple[Lanes, Lanes]:
+def reduce_argument(x: Lanes, offset: int) -> tuple[Lanes, Lanes]:
     """r, and an integer whose low bits are n + offset."""
     form = x.format
     high, low = LN2[form.scalar]
@@ -100,7 +100,7 @@ def exp_polynomial(r: Lanes, low: Lanes | None = None) -> Lanes:
     return (fma(rr, q, r) if low is None else fma(rr, q, low) + r) + 1.0
 
 
-def scaled(p: Lanes, biased: Lanes) -> Lanes:
+def scale(p: Lanes, biased: Lanes) -> Lanes:
     """2^n p, n + 2 bias in the low bits of `biased`: in two steps, so that only the result over- or underflows."""
     form = p.format
     half = biased >> 1
@@ -110,8 +110,8 @@ def scaled(p: Lanes, biased: Lanes) -> Lanes:
 
 def exp(x: Lanes) -> Lanes:
     low, high = EXP_RANGE[x.format.scalar]
-    r, bits = reduced(at_least(at_most(x, high), low), 2 * x.format.bias)
-    return scaled(exp_polynomial(r), bits)
+    r, bits = reduce_argument(at_least(at_most(x, high), low), 2 * x.format.bias)
+    return scale(exp_polynomial(r), bits)
 
 
 def scaled_expm1(x: Lanes, shrink: int, sharp: bool = False) -> Lanes:
@@ -147,7 +147,7 @@ def exp2(x: Lanes) -> Lanes:
     x = at_least(at_most(x, high), low)
     t = x + shift
     r = x - (t - shift)
-    return scaled(fma(r, polynomial(r, EXP2[form.scalar]), 1.0), t.bits())
+    return scale(fma(r, polynomial(r, EXP2[form.scalar]), 1.0), t.bits())
 
 
 def exp10(x: Lanes) -> Lanes:
@@ -165,12 +165,12 @@ def exp10(x: Lanes) -> Lanes:
     s_low = fma(n, -two_low, exact - s)
     r = s * ten
     r_low = fma(s, ten, -r) + fma(s, ten_low, s_low * ten)
-    return scaled(exp_polynomial(r, r_low), t.bits())
+    return scale(exp_polynomial(r, r_low), t.bits())
 
 
 def expit(x: Lanes) -> Lanes:
     """With e = e^-|x|: 1 / (1 + e) for x >= 0, q = e / (1 + e) for x < 0; for small e rather q = e - e q."""
-    r, bits = reduced(at_least(-abs(x), EXP_RANGE[x.format.scalar][0]), 2 * x.format.bias)
-    e = scaled(exp_polynomial(r), bits)
+    r, bits = reduce_argument(at_least(-abs(x), EXP_RANGE[x.format.scalar][0]), 2 * x.format.bias)
+    e = scale(exp_polynomial(r), bits)
     q = where(x < 0.0, e, 1.0) / (e + 1.0)
     return where(x < -0.7, fma(-e, q, e), q)

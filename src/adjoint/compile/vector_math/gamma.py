@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from adjoint.compile.vector_math.exponential import EXP_RANGE, LN2, exp_polynomial, reduced, scaled
+from adjoint.compile.vector_math.exponential import EXP_RANGE, LN2, exp_polynomial, reduce_argument, scale
 from adjoint.compile.vector_math.logarithm import log, log_of_sum, normal, series, split
 from adjoint.compile.vector_math.power import log_in_two_parts
 from adjoint.compile.vector_math.trigonometric import sine_and_cosine_of_turns
@@ -144,8 +144,8 @@ def gamma_or_inverse(x: Lanes, inverse: bool) -> Lanes:
     s, rest = where(upside_down, -s, s), where(upside_down, -rest, rest)
     root = math.sqrt(2 * math.pi)
     least, most = EXP_RANGE["double"]
-    z, n = reduced(at_least(at_most(s, most), least), 2 * x.format.bias)
-    far = scaled(exp_polynomial(z + rest) * where(upside_down, v.of(1 / root), root), n)
+    z, n = reduce_argument(at_least(at_most(s, most), least), 2 * x.format.bias)
+    far = scale(exp_polynomial(z + rest) * where(upside_down, v.of(1 / root), root), n)
     result = where(v >= STIRLING_FROM, far, near)
 
     def reflect() -> Lanes:

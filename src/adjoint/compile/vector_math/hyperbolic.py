@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from adjoint.compile.vector_math.exponential import LN2, exp_polynomial, reduced, scaled_expm1
+from adjoint.compile.vector_math.exponential import LN2, exp_polynomial, reduce_argument, scaled_expm1
 from adjoint.compile.vector_math.logarithm import log_of_sum, normal
 from adjoint.compile.vector_math.vectors import (
     Lanes,
@@ -59,7 +59,7 @@ def sinh(x: Lanes) -> Lanes:
 def cosh(x: Lanes) -> Lanes:
     """With q = e^|x| / 4: cosh x = 2 (q + 1 / (16 q))."""
     form = x.format
-    r, bits = reduced(at_most(abs(x), LARGEST[form.scalar]), form.bias - 2)
+    r, bits = reduce_argument(at_most(abs(x), LARGEST[form.scalar]), form.bias - 2)
     q = exp_polynomial(r) * (bits << form.mantissa).float()
     half = q + 0.0625 / q
     return half + half

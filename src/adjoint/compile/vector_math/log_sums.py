@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-from adjoint.compile.vector_math.exponential import EXP_RANGE, exp2, exp_polynomial, reduced, scaled
+from adjoint.compile.vector_math.exponential import EXP_RANGE, exp2, exp_polynomial, reduce_argument, scale
 from adjoint.compile.vector_math.logarithm import log_of_sum
 from adjoint.compile.vector_math.vectors import Lanes, at_least, where
 
 
 def log1p_exp(d: Lanes) -> Lanes:
     """log(1 + e^d) for d <= 0."""
-    r, bits = reduced(at_least(d, EXP_RANGE[d.format.scalar][0]), 2 * d.format.bias)
-    return log1p_unit(scaled(exp_polynomial(r), bits))
+    r, bits = reduce_argument(at_least(d, EXP_RANGE[d.format.scalar][0]), 2 * d.format.bias)
+    return log1p_unit(scale(exp_polynomial(r), bits))
 
 
 def log1p_unit(e: Lanes) -> Lanes:

@@ -50,7 +50,7 @@ def series(f: Lanes) -> tuple[Lanes, Lanes]:
     return square, fma(-f, polynomial(f, LOG_SINGLE, square), 0.5)
 
 
-def joined(k: Lanes, f: Lanes, rest: Lanes | None = None) -> Lanes:
+def join(k: Lanes, f: Lanes, rest: Lanes | None = None) -> Lanes:
     """k ln 2 + log(1 + f + rest), |rest| below the last place of f: there log′ = 1/(1 + f), nearly 1 - f."""
     high, low = LN2[f.format.scalar]
     a, b = series(f)
@@ -58,7 +58,7 @@ def joined(k: Lanes, f: Lanes, rest: Lanes | None = None) -> Lanes:
     return fma(k, high, f - fma(a, b, below))
 
 
-def finished(x: Lanes, y: Lanes) -> Lanes:
+def finish(x: Lanes, y: Lanes) -> Lanes:
     """The logarithm y of x with the special values of x: -inf at 0, NaN below, inf and NaN as they are."""
     inside = where(x < math.inf, y, x)
     outside = where(x.equals(0.0), x.of(-math.inf), math.nan)
@@ -76,7 +76,7 @@ def normal(x: Lanes) -> tuple[Lanes, Lanes]:
 def log(x: Lanes) -> Lanes:
     y, more = normal(x)
     k, m, _ = split(y)
-    return finished(x, joined(k + more, m - 1.0))
+    return finish(x, join(k + more, m - 1.0))
 
 
 def log_of_sum(u: Lanes, c: Lanes, more: Lanes | None = None) -> Lanes:
@@ -89,13 +89,13 @@ def log_of_sum(u: Lanes, c: Lanes, more: Lanes | None = None) -> Lanes:
     scale = (((form.bias + 1) << form.mantissa) - exponent).float()  # 2^(1-k): 2^-k may be too small for a float
     exact, c = m - 1.0, c * 0.5 * scale
     f = exact + c
-    return joined(k if more is None else k + more, f, (exact - f) + c)
+    return join(k if more is None else k + more, f, (exact - f) + c)
 
 
 def log1p(x: Lanes) -> Lanes:
     """1 + x = u + c, c the rounding error of u."""
     u = x + 1.0
-    y = finished(u, log_of_sum(u, x - (u - 1.0)))
+    y = finish(u, log_of_sum(u, x - (u - 1.0)))
     return where(abs(x) < 2.0 ** -(x.format.mantissa + 2), x, y)
 
 
@@ -126,7 +126,7 @@ def log2(x: Lanes) -> Lanes:
     p = a * high
     rest = fma(a, high, -p) + fma(b, high, a * low)
     total = k + p
-    return finished(x, total + (((k - total) + p) + rest))
+    return finish(x, total + (((k - total) + p) + rest))
 
 
 def log10(x: Lanes) -> Lanes:
@@ -140,4 +140,4 @@ def log10(x: Lanes) -> Lanes:
     rest = fma(a, high, -p) + fma(k, two_low, fma(b, high, a * low))
     whole = k * two
     total = whole + p
-    return finished(x, total + (((whole - total) + p) + rest))
+    return finish(x, total + (((whole - total) + p) + rest))

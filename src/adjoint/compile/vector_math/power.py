@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from adjoint.compile.vector_math.exponential import EXP_RANGE, LN2, exp_polynomial, reduced, scaled
+from adjoint.compile.vector_math.exponential import EXP_RANGE, LN2, exp_polynomial, reduce_argument, scale
 from adjoint.compile.vector_math.logarithm import normal, split
 from adjoint.compile.vector_math.vectors import (
     Lanes,
@@ -81,8 +81,8 @@ def power(x: Lanes, y: Lanes) -> Lanes:
     bottom, top = EXP_RANGE[x.format.scalar]
     within = abs(p) < -bottom
     rest = where(within, fma(y, low, fma(y, high, -p)), 0.0)
-    r, n = reduced(at_least(at_most(p, top), bottom), 2 * x.format.bias)
-    result = scaled(exp_polynomial(r + rest), n)
+    r, n = reduce_argument(at_least(at_most(p, top), bottom), 2 * x.format.bias)
+    result = scale(exp_polynomial(r + rest), n)
     integer = round_even(y).equals(y)
     half = y * 0.5
     odd = integer & ~(round_even(half).equals(half))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from adjoint.compile.vector_math.error_function import erfcx_far
-from adjoint.compile.vector_math.exponential import exp_polynomial, reduced
+from adjoint.compile.vector_math.exponential import exp_polynomial, reduce_argument
 from adjoint.compile.vector_math.logarithm import log_of_sum, normal
 from adjoint.compile.vector_math.vectors import (
     Lanes,
@@ -50,10 +50,10 @@ def inverse(a: Lanes, q: Lanes) -> Lanes:
     near = fma(a, steady_polynomial(w, NEAR, 3), a)
     root = square_root(at_least(w, 2.4))
     first = root * polynomial(1.0 / root, FIRST)
-    return where(w < 2.5, near, refined(first, q))
+    return where(w < 2.5, near, refine(first, q))
 
 
-def refined(y: Lanes, q: Lanes) -> Lanes:
+def refine(y: Lanes, q: Lanes) -> Lanes:
     """y after a step of Halley's method for F(y) = log erfc y - log q.
 
     With E = erfcx y, g = q e^(y²) and η = g/E - 1: F = -log(1 + η), F′ = -c/E, F″/(2 F′) = h = c/(2 E) - y;
@@ -62,7 +62,7 @@ def refined(y: Lanes, q: Lanes) -> Lanes:
     form = y.format
     e = erfcx_far(y)
     square = y * y
-    r, bits = reduced(square, 2 * form.bias)
+    r, bits = reduce_argument(square, 2 * form.bias)
     p = exp_polynomial(r + fma(y, y, -square))
     half = bits >> 1
     grown = q * (half << form.mantissa).float()  # first, for q may be subnormal

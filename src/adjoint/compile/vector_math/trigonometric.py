@@ -53,7 +53,7 @@ TAN = {
 }  # fmt: skip
 
 
-def reduced(x: Lanes) -> tuple[Lanes, Lanes]:
+def reduce_argument(x: Lanes) -> tuple[Lanes, Lanes]:
     """r, and an integer whose low bits are n; x >= 0."""
     form = x.format
     first, second, third = HALF_PI[form.scalar]
@@ -119,13 +119,13 @@ def tangent_of(r: Lanes, n: Lanes, low: Lanes | None = None) -> Lanes:
 
 def sin(x: Lanes) -> Lanes:
     a = abs(x)
-    y = exact_where(LIMIT[x.format.scalar], "sin", sine_of, a, sine_of(*reduced(a)))
+    y = exact_where(LIMIT[x.format.scalar], "sin", sine_of, a, sine_of(*reduce_argument(a)))
     return with_sign(y, sign_bit(x))
 
 
 def cos(x: Lanes) -> Lanes:
     a = abs(x)
-    return exact_where(LIMIT[x.format.scalar], "cos", cosine_of, a, cosine_of(*reduced(a)))
+    return exact_where(LIMIT[x.format.scalar], "cos", cosine_of, a, cosine_of(*reduce_argument(a)))
 
 
 def tan(x: Lanes) -> Lanes:

@@ -290,7 +290,7 @@ def through_double(write: LaneFunction) -> LaneFunction:
     return either
 
 
-def shared(function: Function, name: str, write: LaneFunction, *args: Value) -> Value:
+def call_shared(function: Function, name: str, write: LaneFunction, *args: Value) -> Value:
     """Call a function of lanes; its text is written once for each type."""
 
     def body(inner: Function, *params: Value) -> Value:
