@@ -21,9 +21,9 @@ ROOT = Path(cache.__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "kept"
-    with config.override(cache=True, cache_dir=str(place)):
-        yield place
+    folder = tmp_path / "kept"
+    with config.override(cache=True, cache_dir=str(folder)):
+        yield folder
 
 
 def text(number: int) -> str:
@@ -201,11 +201,11 @@ def test_a_folder_that_others_may_write_to_is_not_used(folder: Path) -> None:
     assert "others may write" in str(cache.info().problem) or not posix
 
 
-@pytest.mark.parametrize("given", ["", "relative"])
-def test_the_folder_of_the_user(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("value", ["", "relative"])
+def test_the_folder_of_the_user(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", given)
+    monkeypatch.setenv("XDG_CACHE_HOME", value)
     assert cache._users_directory() == tmp_path / ".cache" / "adjoint"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
     assert cache._users_directory() == tmp_path / "elsewhere" / "adjoint"
@@ -219,9 +219,9 @@ def test_threads_share_it() -> None:
         for k in range(60):
             key = f"{k % 7:064d}"
             cache.keep(key, f"content {k % 7}".encode() * 100, {"k": k % 7})
-            found = cache.lookup(key)
-            if found is None or found != (f"content {k % 7}".encode() * 100, {"k": k % 7}):
-                wrong.append((me, k, found))
+            entry = cache.lookup(key)
+            if entry is None or entry != (f"content {k % 7}".encode() * 100, {"k": k % 7}):
+                wrong.append((me, k, entry))
 
     threads = [threading.Thread(target=context.copy().run, args=(work, i)) for i in range(6)]
     for thread in threads:

@@ -119,9 +119,9 @@ def test_the_gradient_of_a_long_loop_frees_its_rows() -> None:
 def test_other_threads_run_meanwhile_and_do_not_see_it() -> None:
     fast = ad.jit(while_)
     fast(0.5, SHORT)
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(fast(0.5, 5_000_000)))
+    actual: list[Any] = []
+    thread = threading.Thread(target=lambda: actual.append(fast(0.5, 5_000_000)))
     thread.start()
     assert interrupted(fast, 0.5, LONG) < 1.0
     thread.join()
-    assert np.isfinite(found[0])
+    assert np.isfinite(actual[0])

@@ -40,9 +40,9 @@ def test_running(name: str, dtype: Any) -> None:
             assert got.dtype == want.dtype
             eps = np.finfo(dtype).eps if np.dtype(dtype).kind in "fc" else 0
             np.testing.assert_allclose(got, want, rtol=8 * eps, atol=8 * eps)
-        (made,) = compiled.report().specializations
-        assert made.how == "compiled"
-        assert not made.callbacks
+        (specialization,) = compiled.report().specializations
+        assert specialization.how == "compiled"
+        assert not specialization.callbacks
 
 
 def test_the_first_element_is_taken_as_it_is() -> None:

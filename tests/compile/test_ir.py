@@ -13,21 +13,21 @@ def test_a_function_with_all_kinds_of_instructions() -> None:
     module = Module()
     f = Function(module, "total", ["ptr", "i64"], "double", linkage="")
     x, n = f.params
-    room = f.allocate("double")
-    f.store(f.constant("double", 0), room)
+    buffer = f.allocate("double")
+    f.store(f.constant("double", 0), buffer)
     f.initialize(f.constant("double", 7), spare := f.allocate("double"))
     with f.loop(f.index(0), n) as i:
         v = f.load("double", f.element(x, i, "double"), 8)
         square = shared_function(f, "squared", lambda g, a: g.fmul(a, a), v)
         even = f.icmp("eq", f.binary("and", i, f.index(1)), f.index(0))
-        f.store(f.fadd(f.load("double", room), f.select(even, square, f.fneg(v))), room)
+        f.store(f.fadd(f.load("double", buffer), f.select(even, square, f.fneg(v))), buffer)
     with f.when(f.icmp("sgt", n, f.index(4))):
         wide = f.load("<4 x double>", x, 8)
         turned = f.shuffle(f.fma(wide, f.same(wide, 2.0), f.spread(f.constant("double", 1), 4)), None, [3, 2, 1, 0])
         counted = f.cast("sitofp", f.lane_numbers(4), "double")
         both = f.with_lane(f.fadd(turned, counted), f.constant("double", 100), 2)
-        f.store(f.fadd(f.load("double", room), f.lane(both, 0)), room)
-        f.store(f.fadd(f.load("double", room), f.lane(both, f.index(2))), room)
+        f.store(f.fadd(f.load("double", buffer), f.lane(both, 0)), buffer)
+        f.store(f.fadd(f.load("double", buffer), f.lane(both, f.index(2))), buffer)
     table = module.constant_array("table", "double", [0.5, 0.25])
     yes, no, done = (f.new_block(h) for h in ("yes", "no", "done"))
     f.branch(f.any_lane(f.fcmp("ogt", f.load("<2 x double>", table, 8), f.constant("<2 x double>", 0.3))), yes, no)
@@ -37,7 +37,7 @@ def test_a_function_with_all_kinds_of_instructions() -> None:
     f.jump(done)
     f.begin(done)
     chosen = f.phi("double", [(f.constant("double", 1000), yes), (f.constant("double", 0), no)])
-    f.ret(f.fadd(f.fadd(f.load("double", room), chosen), f.load("double", spare)))
+    f.ret(f.fadd(f.fadd(f.load("double", buffer), chosen), f.load("double", spare)))
     f.finish()
     parse_verified(str(module))
     call = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int64)
@@ -62,7 +62,7 @@ def test_shared_functions_are_written_once_for_each_type() -> None:
     parse_verified(str(module))
 
 
-def test_long_functions_are_not_copied_to_many_places() -> None:
+def test_long_functions_are_not_inlined_many_times() -> None:
     def powers(g: Function, a: Value) -> Value:
         result = a
         for _ in range(LONG):

@@ -32,8 +32,8 @@ def kernel_of(f, *args):
 def test_arguments_of_any_layout_are_taken() -> None:
     kernel = kernel_of(lambda x, c: [np.sin(x) * c, c], X, 2.0)
     for x in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X[::-1][::-1]):
-        found, number = kernel.run([x, 2.0])
-        np.testing.assert_allclose(found, np.sin(X) * 2.0, rtol=1e-14)
+        actual, number = kernel.run([x, 2.0])
+        np.testing.assert_allclose(actual, np.sin(X) * 2.0, rtol=1e-14)
         assert number == 2.0
         assert isinstance(number, np.float64)
     assert kernel.notes["callbacks"] == []
@@ -71,8 +71,8 @@ def test_constants_of_loops_and_branches_are_found() -> None:
         return ad.scan(lambda c, r: (ad.cond(np.sum(r) > 0, lambda: c + w, lambda: c - w * r), c @ w), x[0], x)
 
     program, flat = program_of(f, X)
-    for found, expected in zip(compile_program(program).run(flat), interpret(program, flat), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    for actual, expected in zip(compile_program(program).run(flat), interpret(program, flat), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
 def test_the_text_of_random_programs_is_well_formed() -> None:
@@ -110,8 +110,8 @@ def test_threads_compile_and_call_at_once() -> None:
         x = inputs[k]
         f = lambda x: [np.tanh(x * (k % 4)) @ x.T, np.sort(x, axis=0), np.cumsum(x, axis=1), x[np.argmax(x, axis=0)]]
         for _ in range(2):
-            for found, expected in zip(kernel_of(f, x).run([x]), f(x), strict=True):
-                np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+            for actual, expected in zip(kernel_of(f, x).run([x]), f(x), strict=True):
+                np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
     assert together(run) == []
     run(0)
@@ -132,8 +132,8 @@ def test_each_thread_gets_its_own_failure() -> None:
     other = kernel_of(lambda x: ad.debug.callback(callback, x) or x * 2.0, x)
 
     def run(k):
-        for turn in range(30):
-            bad = 1000 * (k + 1) + turn
+        for iteration in range(30):
+            bad = 1000 * (k + 1) + iteration
             with pytest.raises(IndexError, match=f"index {bad} is out of bounds"):
                 kernel.run([x, np.array([1, bad])])
             with pytest.raises(Exception, match=str(bad)):
@@ -143,7 +143,7 @@ def test_each_thread_gets_its_own_failure() -> None:
 
 
 @pytest.mark.skipif(not resident(), reason="the system does not tell how much memory is in use")
-def test_memory_is_given_back() -> None:
+def test_memory_is_freed() -> None:
     """Programs that nobody holds any more leave nothing behind but what is remembered of a few hundred families."""
     x = np.ones(7)
 

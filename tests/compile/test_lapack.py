@@ -24,9 +24,9 @@ def agree(f: Any, *args: Any) -> None:
         assert got.dtype == want.dtype
         scale = np.max(np.abs(want), where=np.isfinite(want), initial=0)
         np.testing.assert_allclose(got, want, rtol=0, atol=300 * eps * scale)
-    (made,) = compiled.report().specializations
-    assert made.how == "compiled"
-    assert not made.callbacks
+    (specialization,) = compiled.report().specializations
+    assert specialization.how == "compiled"
+    assert not specialization.callbacks
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -101,9 +101,9 @@ def test_derivatives_and_lanes() -> None:
         volume = np.linalg.slogdet(x)[1]
         return np.sum(np.linalg.solve(x, x[0]) ** 2) + np.sum(linalg.solve_triangular(l, x, lower=True)) + volume
 
-    for g, given in ((ad.grad(f), x), (ad.vmap(ad.grad(f)), np.stack([x, x.T])), (ad.hessian(f), x)):
+    for g, argument in ((ad.grad(f), x), (ad.vmap(ad.grad(f)), np.stack([x, x.T])), (ad.hessian(f), x)):
         compiled = ad.jit(g)
-        np.testing.assert_allclose(compiled(given), g(given), rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(compiled(argument), g(argument), rtol=1e-9, atol=1e-11)
         assert not compiled.report().specializations[0].callbacks
 
 

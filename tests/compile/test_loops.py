@@ -74,16 +74,16 @@ def test_carries_in_registers_in_place_and_between_two_buffers(step: Any, n: int
     x = np.ascontiguousarray(X[:, :n])
 
     def f(x: Any) -> Any:
-        def turn(carry: Any, row: Any) -> Any:
+        def iteration(carry: Any, row: Any) -> Any:
             c, d = carry
             return (step(c, row), c - d), (c, d[0])
 
-        return [ad.scan(turn, (x[0], x[1]), x, reverse=r) for r in (False, True)]
+        return [ad.scan(iteration, (x[0], x[1]), x, reverse=r) for r in (False, True)]
 
     agrees(f, x)
 
 
-def test_nested_loops_branches_and_no_turns() -> None:
+def test_nested_loops_branches_and_no_iterations() -> None:
     def f(x: Any) -> Any:
         inner = lambda c, k: ad.fori_loop(0, 3, lambda i, c: np.where(c > i, c * 0.5, c + k), c)
         outer = ad.scan(lambda c, r: (ad.switch(np.argmax(r), [inner, np.maximum, np.add], c, r[0]), c), x[0], x)
@@ -95,7 +95,7 @@ def test_nested_loops_branches_and_no_turns() -> None:
 
 
 def test_rows_of_a_while_loop_grow() -> None:
-    """More turns than there is room for at first, twice."""
+    """More iterations than there is memory for at first, twice."""
 
     def f(x: Any) -> Any:
         return np.sum(ad.while_loop(lambda c: c[0] < 300, lambda c: (c[0] + 1, np.sin(c[1]) + 0.01), (0, x))[1])

@@ -32,10 +32,10 @@ def test_a_kept_program_needs_all_it_calls(function: Callable[[Any], Any]) -> No
     x = np.random.default_rng(0).normal(size=(20, 24))
     first, second = ad.jit(function), ad.jit(function)
     want, got = first(x), second(x)
-    (made,), (found,) = first.report().specializations, second.report().specializations
-    assert (made.how, made.cached) == ("compiled", False)
-    assert (found.how, found.cached) == ("compiled", True)
-    assert found.callbacks == made.callbacks
+    (first_code,), (second_code,) = first.report().specializations, second.report().specializations
+    assert (first_code.how, first_code.cached) == ("compiled", False)
+    assert (second_code.how, second_code.cached) == ("compiled", True)
+    assert second_code.callbacks == first_code.callbacks
     for a, b, c in zip(*map(ad.tree.leaves, (want, got, function(x))), strict=True):
         np.testing.assert_array_equal(a, b)
         np.testing.assert_allclose(b, c, rtol=1e-10, atol=1e-10)

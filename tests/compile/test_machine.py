@@ -1,4 +1,4 @@
-"""Text to machine code in memory: bound symbols, memory given back, threads."""
+"""Text to machine code in memory: bound symbols, memory freed, threads."""
 
 import ctypes
 import gc
@@ -66,12 +66,12 @@ def test_symbols_are_bound_when_the_code_is_loaded() -> None:
         "define double @f(double %x) { %y = call double @adjoint_test_outside(double %x)\n ret double %y }"
     )
     addresses = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in functions]
-    codes = [machine.Loaded(content, {"adjoint_test_outside": place}) for place in addresses]
+    codes = [machine.Loaded(content, {"adjoint_test_outside": address}) for address in addresses]
     again = machine.Loaded(content, {"adjoint_test_outside": addresses[0]})
     assert [kind(code.address("f"))(4.0) for code in (*codes, again)] == [2.0, math.exp(4.0), 2.0]
 
 
-def test_memory_is_given_back() -> None:
+def test_memory_is_freed() -> None:
     content = machine.compile_object(text(3))
     for _ in range(100):
         machine.Loaded(content).address("answer")

@@ -1,4 +1,4 @@
-"""Room in the workspace: nothing overlaps, what was given back is used again."""
+"""Buffers in the workspace: nothing overlaps, what was freed is used again."""
 
 import itertools
 
@@ -32,7 +32,7 @@ def test_what_is_taken_never_overlaps(wishes, random) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), max_size=20))
-def test_room_of_sizes_that_are_known_at_run_time(wishes) -> None:
+def test_buffers_of_sizes_that_are_known_at_run_time(wishes) -> None:
     """Whatever the size turns out to be, nothing overlaps."""
     arena, taken = Arena(), []
     n = Sym.named("n", 40)

@@ -57,8 +57,8 @@ def test_operands_of_an_operation_that_reads_any_stride_stay_views() -> None:
 def test_outputs_that_are_inputs_numbers_or_the_same_twice_are_copied() -> None:
     program, plan = plan_of(lambda x: [x, x, np.sin(x), 2.0 * x, x], X)
     assert len(plan.aliases) == 3
-    found = agrees(lambda x: [x, (y := np.sin(x)), y, y[::-1], x], X).run([X])
-    assert len({a.ctypes.data for a in found}) == 5
+    actual = agrees(lambda x: [x, (y := np.sin(x)), y, y[::-1], x], X).run([X])
+    assert len({a.ctypes.data for a in actual}) == 5
     assert program.outputs[0] is program.inputs[0]
 
 

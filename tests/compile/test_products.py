@@ -29,6 +29,6 @@ def test_products_of_strided_matrices(dtype: Any, n: int) -> None:
     for got, want in zip(compiled(x), f(x), strict=True):
         assert got.dtype == want.dtype
         np.testing.assert_allclose(got, want, rtol=0, atol=n * np.finfo(dtype).eps * np.max(np.abs(want)))
-    (made,) = compiled.report().specializations
-    assert made.how == "compiled"
-    assert not made.callbacks
+    (specialization,) = compiled.report().specializations
+    assert specialization.how == "compiled"
+    assert not specialization.callbacks

@@ -38,8 +38,8 @@ def test_the_comparison_sees_a_wrong_element_and_forgives_rounding() -> None:
     expected = interpret(program, args)
     assert differences(program, args, compile_program(program).run(args), expected) is None
     for k, wrong in enumerate([expected[0] * (1 + 1e-6), expected[1] + 1, ~expected[2]]):
-        found = [wrong if j == k else z for j, z in enumerate(expected)]
-        assert f"output {k}" in str(differences(program, args, found, expected))
+        actual = [wrong if j == k else z for j, z in enumerate(expected)]
+        assert f"output {k}" in str(differences(program, args, actual, expected))
     assert "float32" in str(differences(program, args, [expected[0].astype(np.float32), *expected[1:]], expected))
 
 

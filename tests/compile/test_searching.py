@@ -41,7 +41,7 @@ def test_sorting_is_the_same_for_any_length(n: int) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 8, 9, 100])
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_places_in_a_sorted_vector(dtype: Any, n: int) -> None:
+def test_positions_in_a_sorted_vector(dtype: Any, n: int) -> None:
     a, v = np.sort(some(n, dtype)), some((4, 5), dtype)
 
     def f(a: Any, v: Any) -> Any:
@@ -54,7 +54,7 @@ def test_places_in_a_sorted_vector(dtype: Any, n: int) -> None:
     assert not compiled.report().specializations[0].callbacks
 
 
-def test_places_of_other_types() -> None:
+def test_positions_of_other_types() -> None:
     a = np.array([1, 2, 2, 5])
     for v in (np.array([2.0, 2.5, -1.0]), np.array([2, 9], np.uint8), np.float32(2.0)):
         np.testing.assert_array_equal(ad.jit(np.searchsorted)(a, v), np.searchsorted(a, v))
@@ -77,7 +77,7 @@ def test_derivatives_of_sorted_and_interpolated_values() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_places_of_elements_that_are_not_zero(dtype: Any) -> None:
+def test_positions_of_elements_that_are_not_zero(dtype: Any) -> None:
     x = some((4, 3, 5), dtype)
     functions = [
         lambda x: np.nonzero(x),
@@ -90,8 +90,8 @@ def test_places_of_elements_that_are_not_zero(dtype: Any) -> None:
     with np.errstate(invalid="ignore"):
         for f in functions:
             compiled = ad.jit(f)
-            for given in (x, x[::-1].copy(), np.where(x == x[0, 0, 0], x, 0)):
-                got, want = ad.tree.leaves(compiled(given)), ad.tree.leaves(f(given))
+            for argument in (x, x[::-1].copy(), np.where(x == x[0, 0, 0], x, 0)):
+                got, want = ad.tree.leaves(compiled(argument)), ad.tree.leaves(f(argument))
                 for a, b in zip(got, want, strict=True):
                     assert a.dtype == b.dtype
                     np.testing.assert_array_equal(a, b)

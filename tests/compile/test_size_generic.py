@@ -40,7 +40,7 @@ def test_formulas_explain_the_numbers_of_others() -> None:
     assert formulas.sizes(wrong) is None
 
 
-def ways(x, y):
+def mixed(x, y):
     """Most of what can be done at any size."""
     s = np.sum(x * x) / len(x)
     z = np.concatenate([x[1:], y, x[:1]]) * s
@@ -53,7 +53,7 @@ def test_one_code_for_many_sizes() -> None:
     """Also small ones, and those where an axis has one element or the sizes happen to be equal."""
     seen = []
     for n, m in ((9, 5), (30, 12), (7, 7), (100, 3), (4, 1), (1, 6), (33, 64), (2, 2), (3, 2000)):
-        kernel = agrees(ways, rng.normal(size=n), rng.normal(size=m))
+        kernel = agrees(mixed, rng.normal(size=n), rng.normal(size=m))
         seen.append(kernel.notes["any size"])
     assert seen[0] is False
     assert sum(seen) >= 4
@@ -61,10 +61,10 @@ def test_one_code_for_many_sizes() -> None:
 
 def test_gradients_and_loops_at_many_sizes() -> None:
     def f(x, w):
-        def turn(c, row):
+        def step(c, row):
             return np.tanh(c * 0.5 + row * w), np.sum(c)
 
-        last, ys = ad.scan(turn, x[0], x)
+        last, ys = ad.scan(step, x[0], x)
         return np.sum(last) + np.sum(ys**2)
 
     gradient = ad.value_and_grad(f, argnums=(0, 1))
@@ -83,9 +83,9 @@ def test_different_literals_are_not_confused() -> None:
     x = rng.normal(size=5)
     for c in (2.0, 3.0, -0.0, 0.0, np.float64(3.0), 4):
         program, _ = program_of(lambda x, c=c: [x * c, np.copysign(1.0, x * 0.0 + c)], x)
-        found = compile_program(program).run([x])
-        np.testing.assert_array_equal(found[0], x * c)
-        np.testing.assert_array_equal(np.signbit(found[1]), np.signbit(x * 0.0 + c))
+        actual = compile_program(program).run([x])
+        np.testing.assert_array_equal(actual[0], x * c)
+        np.testing.assert_array_equal(np.signbit(actual[1]), np.signbit(x * 0.0 + c))
 
 
 @pytest.mark.parametrize("n", [3, 16, 17, 64, 65])

@@ -28,9 +28,9 @@ def test_arithmetic_is_that_of_whole_numbers(steps, first, second) -> None:
                 x = getattr(operator, name)(x, y) if name != "rsub" else y - x
         return x
 
-    made = run(Sym.named("n", first))
-    assert int(made) == run(first)
-    polynomial = made.polynomial if isinstance(made, Sym) else ((((), int(made)),) if made else ())
+    size = run(Sym.named("n", first))
+    assert int(size) == run(first)
+    polynomial = size.polynomial if isinstance(size, Sym) else ((((), int(size)),) if size else ())
     assert value_of(polynomial, {"n": second}) == run(second)
 
 

@@ -23,7 +23,7 @@ def seen(order, x):
     return x[::2, ::2] if order == "every other" else x[::-1, ::-1]
 
 
-def given(order, x):
+def lay_out(order, x):
     """What such a view is taken of."""
     if order == "rows":
         return x
@@ -42,14 +42,14 @@ def test_all_orders_of_memory(first, second, dtype) -> None:
     """Several sizes in one program: matrices, rows, columns, numbers."""
     sizes = [(1, 9, 5), (5, 3, 1), (1, 6, 1), (7, 17, 18), (8, 8, 8)]
     pairs = [(rng.normal(size=(m, k)).astype(dtype), rng.normal(size=(k, n)).astype(dtype)) for m, k, n in sizes]
-    args = [x for a, b in pairs for x in (given(first, a), given(second, b))]
+    args = [x for a, b in pairs for x in (lay_out(first, a), lay_out(second, b))]
 
     def f(*xs):
         return [seen(first, a) @ seen(second, b) for a, b in zip(xs[::2], xs[1::2], strict=True)]
 
     program, flat = program_of(f, *args)
-    for found, (a, b) in zip(compile_program(program).run(flat), pairs, strict=True):
-        np.testing.assert_allclose(found, a @ b, rtol=1e-4 if dtype == "float32" else 1e-12, atol=1e-5)
+    for actual, (a, b) in zip(compile_program(program).run(flat), pairs, strict=True):
+        np.testing.assert_allclose(actual, a @ b, rtol=1e-4 if dtype == "float32" else 1e-12, atol=1e-5)
 
 
 def test_long_sums_in_blocks_and_vectors() -> None:

@@ -47,8 +47,8 @@ def test_loads_and_stores_are_well_formed(dtype, stride) -> None:
 def test_lanes_of_pairs() -> None:
     f = Function(Module(), "f", ["<4 x double>", "<4 x i1>"], "void")
     z = (f.params[0], f.params[0])
-    for found in (vectors.select(f, f.params[1], z, z), vectors.shuffle(f, z, [1, 0])):
-        assert len(found) == 2
+    for actual in (vectors.select(f, f.params[1], z, z), vectors.shuffle(f, z, [1, 0])):
+        assert len(actual) == 2
     assert [part.type for part in vectors.lane(f, z, 2)] == ["double", "double"]
     assert vectors.component(np.dtype("complex64")) == "float"
     assert vectors.component(np.dtype("bool")) == "i8"

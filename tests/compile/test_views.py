@@ -14,13 +14,13 @@ from adjoint.ops.arrays.index import Slice
 from adjoint.ops.arrays.rearrange import Broadcast, Reshape, Transpose
 
 
-def places(index, strides, shape):
+def positions(index, strides, shape):
     """Where each element of a result stands in memory, by its map."""
-    place = linear(index, strides)
-    found = np.empty(shape, int)
+    position = linear(index, strides)
+    actual = np.empty(shape, int)
     for at in np.ndindex(*shape):
-        found[at] = place.offset + sum(c * at[axis] for axis, c in place.terms)
-    return found
+        actual[at] = position.offset + sum(c * at[axis] for axis, c in position.terms)
+    return actual
 
 
 def numbered(shape):
@@ -47,7 +47,7 @@ def test_slices(shape, key) -> None:
     expected = x[tuple(slice(*item) if isinstance(item, tuple) else item for item in key)]
     op = Slice(tuple(key))
     index = through(op, identity(expected.ndim), shape, expected.shape)
-    np.testing.assert_array_equal(places(index, strides_of(shape), expected.shape), expected)
+    np.testing.assert_array_equal(positions(index, strides_of(shape), expected.shape), expected)
     assert [w.count for w in walks(key, shape) if w.axis is not None] == [
         n for n, item in zip(expected.shape, written(key, len(shape)), strict=True) if item is not None
     ]
@@ -72,10 +72,10 @@ def test_transposes_and_broadcasts(axes) -> None:
     x = numbered(shape)
     turned = np.transpose(x, axes)
     index = through(Transpose(axes), identity(3), shape, turned.shape)
-    np.testing.assert_array_equal(places(index, strides_of(shape), turned.shape), turned)
+    np.testing.assert_array_equal(positions(index, strides_of(shape), turned.shape), turned)
     spread = np.broadcast_to(x, (4, 2, 5, 3))
     index = through(Broadcast(spread.shape), identity(4), shape, spread.shape)
-    np.testing.assert_array_equal(places(index, strides_of(shape), spread.shape), spread)
+    np.testing.assert_array_equal(positions(index, strides_of(shape), spread.shape), spread)
 
 
 SHAPES = [(12,), (3, 4), (4, 3), (2, 6), (2, 2, 3), (1, 12), (12, 1), (3, 1, 4), (2, 3, 2), (6, 2, 1)]
@@ -88,16 +88,16 @@ def test_reshapes(shape) -> None:
     for new in SHAPES:
         index = through(Reshape(new), identity(len(new)), shape, new)
         if index is not None:
-            np.testing.assert_array_equal(places(index, strides_of(shape), new), x.reshape(new))
+            np.testing.assert_array_equal(positions(index, strides_of(shape), new), x.reshape(new))
         else:
             assert len([n for n in shape if n != 1]) > 1
         assert restride_contiguous(shape, strides_of(shape), new) is not None
         big = np.arange(1000)
         for strides in itertools.product((0, 1, 5, 20), repeat=len(shape)):
             view = np.lib.stride_tricks.as_strided(big, shape, [8 * s for s in strides])
-            found = restride_contiguous(shape, strides, new)
-            if found is not None:
-                moved = np.lib.stride_tricks.as_strided(big, new, [8 * s for s in found])
+            actual = restride_contiguous(shape, strides, new)
+            if actual is not None:
+                moved = np.lib.stride_tricks.as_strided(big, new, [8 * s for s in actual])
                 np.testing.assert_array_equal(moved, view.reshape(new))
 
 

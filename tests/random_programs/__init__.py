@@ -1,1 +1,1 @@
-"""Random programs for the compiler: how they are drawn, and how two ways to run them are compared."""
+"""Random programs for the compiler: how they are drawn, and how two runs of them are compared."""

@@ -90,13 +90,13 @@ def shaken(program: Program, rng: np.random.Generator) -> Program:
     return Program(program.inputs, tuple(equations), program.outputs, program.constants)
 
 
-def differences(program: Program, args: Sequence[Any], found: Sequence[Any], expected: Sequence[Any]) -> str | None:
+def differences(program: Program, args: Sequence[Any], actual: Sequence[Any], expected: Sequence[Any]) -> str | None:
     """What is wrong with the results of a program, in words; None if nothing is."""
-    for k, (kind, a, b) in enumerate(zip(program.output_types, found, expected, strict=True)):
+    for k, (kind, a, b) in enumerate(zip(program.output_types, actual, expected, strict=True)):
         a, b = np.asarray(a), np.asarray(b)
         if a.shape != b.shape or a.dtype != b.dtype:
             return f"output {k}: {a.dtype}{a.shape}, expected {b.dtype}{b.shape} ({kind})"
-    if all(_equal(np.asarray(a), np.asarray(b)) for a, b in zip(found, expected, strict=True)):
+    if all(_equal(np.asarray(a), np.asarray(b)) for a, b in zip(actual, expected, strict=True)):
         return None
     rng = np.random.default_rng(7)
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -109,7 +109,7 @@ def differences(program: Program, args: Sequence[Any], found: Sequence[Any], exp
     operations(program, seen)
     # whether inf - inf or inf · 0 is met depends on the order of sums and products, also far above where it shows
     wild = any(t in seen for t in (*MATRICES, "prod")) and any(_is_wild(x) for x in args)
-    for k, (a, b) in enumerate(zip(found, expected, strict=True)):
+    for k, (a, b) in enumerate(zip(actual, expected, strict=True)):
         if wild and np.asarray(a).dtype.kind in "fc":
             b = np.where(np.isnan(a), a, b)
         elif wild and np.asarray(a).dtype == np.intp and any(t.startswith("arg") for t in seen):
@@ -173,7 +173,7 @@ def run_both(program: Program, kernel: Kernel, args: Sequence[Any], what: str, o
         except RAISED as raised:
             problem = raised
         try:
-            found = kernel.run(args)
+            actual = kernel.run(args)
         except RAISED as raised:
             if problem is None:
                 outcome.failures.append(f"{what}: only the kernel raises {type(raised).__name__}: {raised}")
@@ -182,7 +182,7 @@ def run_both(program: Program, kernel: Kernel, args: Sequence[Any], what: str, o
     if problem is not None:
         outcome.notes[f"refused by NumPy alone: {problem}"[:120]] += 1
         return
-    wrong = differences(program, args, found, expected)
+    wrong = differences(program, args, actual, expected)
     if wrong is not None:
         outcome.failures.append(f"{what}: {wrong}")
 
@@ -196,52 +196,52 @@ def operations(program: Program, seen: Counter[str]) -> None:
             operations(sub, seen)
 
 
-def derivative(f: RandomFunction, way: str, xs: Sequence[Any]) -> tuple[Callable[..., Any], list[Any]] | None:
+def derivative(f: RandomFunction, mode: str, xs: Sequence[Any]) -> tuple[Callable[..., Any], list[Any]] | None:
     """A transformation of a function, with its arguments; None where it has no sense."""
     smooth = [k for k, x in enumerate(xs) if np.asarray(x).dtype.kind in "fc"]
-    if way == "vmap":
+    if mode == "vmap":
         stacked = [np.stack([np.asarray(x)] * 3) for x in xs]
         return (lambda *ys: list(ad.vmap(lambda *zs: f(*zs))(*ys))), stacked
     if not smooth:
         return None
     argnums = tuple(smooth)
-    if way == "value_and_grad":
+    if mode == "value_and_grad":
 
         def both(*ys: Any) -> list[Any]:
-            value, slopes = ad.value_and_grad(f.weighed, argnums=argnums)(*ys)
-            return [value, *slopes]
+            value, gradients = ad.value_and_grad(f.weighed, argnums=argnums)(*ys)
+            return [value, *gradients]
 
         return both, list(xs)
     n = len(xs)
-    if way == "jvp":
+    if mode == "jvp":
 
         def push(*ys: Any) -> list[Any]:
             of = lambda *moving: f(*_put(ys[:n], smooth, moving))
-            values, slopes = ad.jvp(of, tuple(ys[k] for k in smooth), tuple(ys[n:]))
-            return [*values, *[s for s in slopes if s is not None]]
+            values, gradients = ad.jvp(of, tuple(ys[k] for k in smooth), tuple(ys[n:]))
+            return [*values, *[s for s in gradients if s is not None]]
 
         return push, [*xs, *[np.ones_like(xs[k])[()] * np.asarray(xs[k]).dtype.type(0.5) for k in smooth]]
-    if way == "grad of vmap":
+    if mode == "grad of vmap":
         stacked = [np.stack([np.asarray(x)] * 2) for x in xs]
         total = lambda *ys: np.sum(ad.vmap(f.weighed)(*ys))
         return (lambda *ys: list(ad.grad(total, argnums=argnums)(*ys))), stacked
 
     def curvature(*ys: Any) -> list[Any]:
-        slope = lambda *zs: ad.grad(f.weighed, argnums=argnums)(*zs)
-        of = lambda *moving: slope(*_put(ys[:n], smooth, moving))
+        gradient = lambda *zs: ad.grad(f.weighed, argnums=argnums)(*zs)
+        of = lambda *moving: gradient(*_put(ys[:n], smooth, moving))
         return list(ad.jvp(of, tuple(ys[k] for k in smooth), tuple(ys[n:]))[1])
 
     return curvature, [*xs, *[np.ones_like(xs[k])[()] for k in smooth]]
 
 
 def _put(xs: Sequence[Any], where: Sequence[int], new: Sequence[Any]) -> list[Any]:
-    found = list(xs)
+    arguments = list(xs)
     for k, x in zip(where, new, strict=True):
-        found[k] = x
-    return found
+        arguments[k] = x
+    return arguments
 
 
-WAYS = ["value_and_grad", "value_and_grad", "jvp", "vmap", "grad of vmap", "curvature"]
+MODES = ["value_and_grad", "value_and_grad", "jvp", "vmap", "grad of vmap", "curvature"]
 
 
 def traced(f: Callable[..., Any], args: Sequence[Any]) -> Program | None:
@@ -282,56 +282,56 @@ def simplified(program: Program, args: Sequence[Any], what: str, outcome: Outcom
         warnings.simplefilter("ignore")
         try:
             expected = interpret(program, args)
-            found = interpret(simple, args)
+            actual = interpret(simple, args)
         except RAISED:
             return simple
-    wrong = differences(program, args, found, expected)
+    wrong = differences(program, args, actual, expected)
     if wrong is not None:
         outcome.failures.append(f"{what} after simplification alone: {wrong}")
     return simple
 
 
-def check_seed(seed: int, *, all_ways: bool = False) -> Outcome:
+def check_seed(seed: int, *, all_modes: bool = False) -> Outcome:
     """All programs of a seed: the function at three sizes, simplified, wild arguments, one derivative, and jit."""
     outcome = Outcome()
     f = random_function(seed)
     if not f.steps:
         return outcome
     choice = np.random.default_rng(seed)
-    way = WAYS[choice.integers(len(WAYS))]
+    mode = MODES[choice.integers(len(MODES))]
     for which in range(3):
         xs = f.values(which)
-        made = traced(f, xs)
-        if made is not None:
-            operations(made, outcome.seen)
-            kernel = check_program(made, xs, f"seed {seed}, value at {which}", outcome)
+        program = traced(f, xs)
+        if program is not None:
+            operations(program, outcome.seen)
+            kernel = check_program(program, xs, f"seed {seed}, value at {which}", outcome)
             if kernel is not None and which != 1:
                 for draw in (1, 2):
                     wild = f.values(which, draw, wild=True)
-                    run_both(made, kernel, wild, f"seed {seed}, wild value {draw} at {which}", outcome)
+                    run_both(program, kernel, wild, f"seed {seed}, wild value {draw} at {which}", outcome)
             if which == 0:
-                simple = simplified(made, xs, f"seed {seed}, value", outcome)
+                simple = simplified(program, xs, f"seed {seed}, value", outcome)
                 if simple is not None:
                     check_program(simple, xs, f"seed {seed}, simplified value", outcome)
-        for w in dict.fromkeys(WAYS) if all_ways else (way,):
+        for w in dict.fromkeys(MODES) if all_modes else (mode,):
             _check_derivative(f, w, which, outcome)
-    if choice.random() < 0.2 or all_ways:
+    if choice.random() < 0.2 or all_modes:
         _check_jit(f, outcome)
     return outcome
 
 
-def _check_derivative(f: RandomFunction, way: str, which: int, outcome: Outcome) -> None:
-    found = derivative(f, way, f.values(which))
-    made = traced(*found) if found is not None else None
-    if found is None or made is None:
+def _check_derivative(f: RandomFunction, mode: str, which: int, outcome: Outcome) -> None:
+    case = derivative(f, mode, f.values(which))
+    program = traced(*case) if case is not None else None
+    if case is None or program is None:
         return
-    operations(made, outcome.seen)
-    what = f"seed {f.seed}, {way} at {which}"
+    operations(program, outcome.seen)
+    what = f"seed {f.seed}, {mode} at {which}"
     if which == 0:
-        check_program(made, found[1], what, outcome)
-    simple = simplified(made, found[1], what, outcome)
+        check_program(program, case[1], what, outcome)
+    simple = simplified(program, case[1], what, outcome)
     if simple is not None:
-        check_program(simple, found[1], f"{what}, simplified", outcome)
+        check_program(simple, case[1], f"{what}, simplified", outcome)
 
 
 def _check_jit(f: RandomFunction, outcome: Outcome) -> None:
@@ -339,21 +339,21 @@ def _check_jit(f: RandomFunction, outcome: Outcome) -> None:
     jitted = ad.jit(lambda *xs: f(*xs))
     for which in (0, 1, 2, 0):
         xs = f.values(which)
-        made = traced(f, xs)
-        if made is None:
+        program = traced(f, xs)
+        if program is None:
             continue
         what = f"seed {f.seed}, jit at {which}"
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                expected = interpret(made, xs)
+                expected = interpret(program, xs)
                 warnings.simplefilter("error", RuntimeWarning)
-                found = jitted(*xs)
+                actual = jitted(*xs)
         except RAISED:
             continue
         except Exception as problem:
             outcome.failures.append(f"{what}: raises {type(problem).__name__}: {problem}")
             continue
-        wrong = differences(made, xs, found, expected)
+        wrong = differences(program, xs, actual, expected)
         if wrong is not None:
             outcome.failures.append(f"{what}: {wrong}")

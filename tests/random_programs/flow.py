@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import adjoint as ad
-from tests.random_programs.steps import Pool, Step, cast, place
+from tests.random_programs.steps import Pool, Step, cast, pick
 
 LONGEST = 120  # turns of a loop: NumPy takes its time, and loops stand inside loops
 Grow = Callable[[Random, Pool, int], list[Step]]  # steps drawn for a pool
@@ -41,7 +41,7 @@ def like(y: Any, x: Any, mixed: bool = False) -> Any:
 
 
 def a_scan(r: Random, pool: Pool, grow: Grow) -> Step:
-    i, j = place(r, pool), place(r, pool, ndim=1)
+    i, j = pick(r, pool), pick(r, pool, ndim=1)
     reverse, stacked, pair, mixed = r.random() < 0.3, r.random() < 0.5, r.random() < 0.3, r.random() < 0.4
     if len(pool[j]) > LONGEST:
         raise ValueError("too many turns")
@@ -58,8 +58,8 @@ def a_scan(r: Random, pool: Pool, grow: Grow) -> Step:
 
         xs = p[j]
         carry, ys = ad.scan(body, (p[i], np.zeros_like(xs[0])) if pair else p[i], xs, reverse=reverse)
-        found = carry[0] if pair else carry
-        return found if not stacked else ys if r_stack else found + np.sum(np.real(ys)).astype(found.dtype)
+        state = carry[0] if pair else carry
+        return state if not stacked else ys if r_stack else state + np.sum(np.real(ys)).astype(state.dtype)
 
     r_stack = r.random() < 0.6
     inside = "; ".join(s.text for s in steps)
@@ -67,7 +67,7 @@ def a_scan(r: Random, pool: Pool, grow: Grow) -> Step:
 
 
 def a_counted(r: Random, pool: Pool, grow: Grow) -> Step:
-    i, turns = place(r, pool), r.choice([0, 1, 2, 3, 5, 9])
+    i, iterations = pick(r, pool), r.choice([0, 1, 2, 3, 5, 9])
     traced, mixed = r.random() < 0.4, r.random() < 0.4
     steps = grow(r, [*pool, pool[i], np.asarray(1)], r.randint(1, 3))
     start = len(pool)
@@ -76,15 +76,15 @@ def a_counted(r: Random, pool: Pool, grow: Grow) -> Step:
         def body(k: Any, x: Any) -> Any:
             return like(after(steps, [*p, x, k])[-1], x, mixed)
 
-        stop = turns + 0 * cast(np.sum(p[0]), "int64") if traced else turns
+        stop = iterations + 0 * cast(np.sum(p[0]), "int64") if traced else iterations
         return ad.fori_loop(0, stop, body, p[i])
 
     inside = "; ".join(s.text for s in steps)
-    return Step(f"fori {turns} traced={traced} mixed={mixed} x{i} (as x{start}): [{inside}]", run)
+    return Step(f"fori {iterations} traced={traced} mixed={mixed} x{i} (as x{start}): [{inside}]", run)
 
 
 def a_while(r: Random, pool: Pool, grow: Grow) -> Step:
-    i, limit = place(r, pool, kinds="fc"), r.choice([0, 1, 3, 7, 70])
+    i, limit = pick(r, pool, kinds="fc"), r.choice([0, 1, 3, 7, 70])
     steps = grow(r, [*pool, pool[i]], r.randint(1, 2))
     bound, mixed = r.choice([0.5, 2.0, 1e9]), r.random() < 0.4
 
@@ -102,22 +102,22 @@ def a_while(r: Random, pool: Pool, grow: Grow) -> Step:
 
 
 def a_cond(r: Random, pool: Pool, grow: Grow) -> Step:
-    i, j = place(r, pool), place(r, pool)
-    ways = [grow(r, [*pool, pool[i]], r.randint(1, 2)) for _ in range(r.choice([2, 2, 3]))]
+    i, j = pick(r, pool), pick(r, pool)
+    bodies = [grow(r, [*pool, pool[i]], r.randint(1, 2)) for _ in range(r.choice([2, 2, 3]))]
 
     def run(p: Pool) -> Any:
-        branches = [lambda x, steps=steps: like(after(steps, [*p, x])[-1], x) for steps in ways]
+        branches = [lambda x, steps=steps: like(after(steps, [*p, x])[-1], x) for steps in bodies]
         question = np.sum(np.real(p[j]))
         if len(branches) == 2:
             return ad.cond(question > 0.2, *branches, p[i])
         return ad.switch(cast(question, "int64"), branches, p[i])
 
-    inside = " | ".join("; ".join(s.text for s in steps) for steps in ways)
+    inside = " | ".join("; ".join(s.text for s in steps) for steps in bodies)
     return Step(f"cond on x{j} of x{i}: [{inside}]", run)
 
 
 def a_checkpoint(r: Random, pool: Pool, grow: Grow) -> Step:
-    i = place(r, pool)
+    i = pick(r, pool)
     steps = grow(r, [*pool, pool[i]], r.randint(1, 3))
     return Step(
         f"checkpoint x{i}: [{'; '.join(s.text for s in steps)}]",
@@ -126,7 +126,7 @@ def a_checkpoint(r: Random, pool: Pool, grow: Grow) -> Step:
 
 
 def a_map(r: Random, pool: Pool, grow: Grow) -> Step:
-    i = place(r, pool, ndim=1)
+    i = pick(r, pool, ndim=1)
     if len(pool[i]) > LONGEST:
         raise ValueError("too many turns")
     row = pool[i][0] if pool[i].shape[0] else np.zeros(pool[i].shape[1:], pool[i].dtype)

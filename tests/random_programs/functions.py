@@ -58,23 +58,23 @@ class Input:
         shape = tuple(sizes.get(n, n) for n in self.shape)
         dtype = np.dtype(self.dtype)
         if dtype.kind == "b":
-            found = rng.random(shape) < 0.5
+            value = rng.random(shape) < 0.5
         elif dtype.kind in "iu":
-            found = rng.integers(0 if dtype.kind == "u" else -2, 4, shape).astype(dtype)
+            value = rng.integers(0 if dtype.kind == "u" else -2, 4, shape).astype(dtype)
             if wild:
                 odd = rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, shape, dtype=dtype)
-                found = np.where(rng.random(shape) < 0.3, odd, found).astype(dtype)
+                value = np.where(rng.random(shape) < 0.3, odd, value).astype(dtype)
         else:
-            found = rng.normal(size=shape)
+            value = rng.normal(size=shape)
             if wild:
                 odd = rng.choice([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e300, -1e30, 1e-300], shape)
-                found = np.where(rng.random(shape) < 0.15, odd, found)
+                value = np.where(rng.random(shape) < 0.15, odd, value)
             if dtype.kind == "c":
-                found = found + 1j * rng.normal(size=shape)
+                value = value + 1j * rng.normal(size=shape)
             with np.errstate(all="ignore"):
-                found = np.asarray(found).astype(dtype)
-        found = np.asarray(found)
-        return found.item() if self.weak else found if shape else found[()]
+                value = np.asarray(value).astype(dtype)
+        value = np.asarray(value)
+        return value.item() if self.weak else value if shape else value[()]
 
 
 @dataclass
@@ -124,27 +124,27 @@ def random_function(seed: int) -> RandomFunction:
         inputs.append(Input(r.choice(shapes), r.choice(DTYPES)))
         if inputs[-1].shape == () and r.random() < 0.3:
             inputs[-1].dtype, inputs[-1].weak = r.choice([("float64", True), ("int64", True)])
-    made = RandomFunction(seed, inputs, sizes)
-    pools: list[Pool] = [[np.asarray(x) for x in made.values(k)] for k in range(3)]
-    made.steps = _grown(r, pools, r.randint(1, 8), 0)
-    last = len(inputs) + len(made.steps) - 1
-    made.results = [k for k in range(last) if r.random() < 0.2] + [last]
-    return made
+    function = RandomFunction(seed, inputs, sizes)
+    pools: list[Pool] = [[np.asarray(x) for x in function.values(k)] for k in range(3)]
+    function.steps = _grown(r, pools, r.randint(1, 8), 0)
+    last = len(inputs) + len(function.steps) - 1
+    function.results = [k for k in range(last) if r.random() < 0.2] + [last]
+    return function
 
 
 def _grown(r: Random, pools: list[Pool], count: int, depth: int) -> list[Step]:
     """Steps that work on all pools; the pools grow with them."""
     pools = [list(p) for p in pools]
-    found: list[Step] = []
+    steps: list[Step] = []
     for _ in range(12 * count):
-        if len(found) == count:
+        if len(steps) == count:
             break
         drawn = _drawn(r, pools[0], depth)
         step = drawn and _bounded(drawn, pools)
         if step is None:
             continue
-        found.append(step)
-    return found
+        steps.append(step)
+    return steps
 
 
 def _drawn(r: Random, pool: Pool, depth: int) -> Step | None:

@@ -198,18 +198,18 @@ def check_loops(seed: int) -> list[str]:
         for mode, f in modes.items():
             try:
                 expected = [np.asarray(z) for z in ad.tree.leaves(f(*k.arguments))]
-                found = [np.asarray(z) for z in ad.tree.leaves(ad.jit(f)(*k.arguments))]
+                actual = [np.asarray(z) for z in ad.tree.leaves(ad.jit(f)(*k.arguments))]
             except Exception as problem:
                 wrong.append(f"{mode}: {type(problem).__name__}: {problem}")
                 continue
             largest = max([np.max(np.abs(z), initial=1.0) for z in expected])
-            for number, (a, b) in enumerate(zip(found, expected, strict=True)):
+            for number, (a, b) in enumerate(zip(actual, expected, strict=True)):
                 if a.shape != b.shape or not np.all(np.abs(a - b) <= 1e-9 * largest):
                     wrong.append(f"{mode}, result {number}: {a}, expected {b}")
             wrong += [f"{mode}, {line}" for line in _unlike_rolled(f, k.arguments)]
             if mode == "grad":
-                slope = sum(float(np.sum(g * v)) for g, v in zip(expected, direction, strict=True))
-                wrong += _unlike_differences(moved, slope, largest)
+                derivative = sum(float(np.sum(g * v)) for g, v in zip(expected, direction, strict=True))
+                wrong += _unlike_differences(moved, derivative, largest)
     return [f"loops {seed}, {line}\n{k.text}" for line in wrong[:1]]
 
 
@@ -220,17 +220,17 @@ def _unlike_rolled(f: Callable[..., Any], arguments: list[Any]) -> list[str]:
     try:
         rolled = reroll(drop_dead_code(program), least=8)
         check(rolled)
-        found, expected = interpret(rolled, flat), interpret(program, flat)
+        actual, expected = interpret(rolled, flat), interpret(program, flat)
     except Exception as problem:
         return [f"rolled: {type(problem).__name__}: {problem}"]
-    same = [np.allclose(a, b, rtol=1e-12, atol=1e-12) for a, b in zip(found, expected, strict=True)]
-    return [] if all(same) else [f"rolled: {found}, expected {expected}"]
+    same = [np.allclose(a, b, rtol=1e-12, atol=1e-12) for a, b in zip(actual, expected, strict=True)]
+    return [] if all(same) else [f"rolled: {actual}, expected {expected}"]
 
 
-def _unlike_differences(f: Callable[[float], float], slope: float, largest: float) -> list[str]:
+def _unlike_differences(f: Callable[[float], float], derivative: float, largest: float) -> list[str]:
     """Whether no central difference of f at 0 is like a derivative, though two of them are like each other."""
-    found = [(f(h) - f(-h)) / (2 * h) for h in (1e-4, 1e-5, 1e-6)]
+    quotients = [(f(h) - f(-h)) / (2 * h) for h in (1e-4, 1e-5, 1e-6)]
     close = lambda a, b: abs(a - b) <= 1e-4 * max(largest, abs(b))
-    if any(close(d, slope) for d in found) or not close(found[0], found[1]):
+    if any(close(d, derivative) for d in quotients) or not close(quotients[0], quotients[1]):
         return []
-    return [f"gradient along a line: {slope}, differences {found}"]
+    return [f"gradient along a line: {derivative}, differences {quotients}"]

@@ -1,4 +1,4 @@
-"""Steps that move elements: shapes, slices, joins, reading and writing at computed places."""
+"""Steps that move elements: shapes, slices, joins, reading and writing at computed positions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.random_programs.steps import Pool, Step, an_axis, cast, place
+from tests.random_programs.steps import Pool, Step, an_axis, cast, pick
 
 
 def a_shape(r: Random, pool: Pool) -> Step:
-    i = place(r, pool)
+    i = pick(r, pool)
     x = pool[i]
     axes = list(range(x.ndim))
     r.shuffle(axes)
@@ -71,14 +71,14 @@ def an_index(r: Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 
 def a_slice(r: Random, pool: Pool) -> Step:
-    i = place(r, pool, ndim=1)
+    i = pick(r, pool, ndim=1)
     index = an_index(r, pool[i].shape)
     return Step(f"x{i}[{index}]", lambda p: p[i][index])
 
 
 def a_neighbor(r: Random, pool: Pool) -> Step:
     """A stencil: what windows and boxes are for."""
-    i = place(r, pool, ndim=1)
+    i = pick(r, pool, ndim=1)
     axis = an_axis(r, pool[i])
 
     def along(x: Any, s: slice) -> Any:
@@ -109,33 +109,33 @@ def _padded(x: Any, axis: int, width: tuple[int, int]) -> Any:
 
 
 def a_join(r: Random, pool: Pool) -> Step:
-    i = place(r, pool, ndim=1)
+    i = pick(r, pool, ndim=1)
     j, axis = r.randrange(len(pool)), an_axis(r, pool[i])
     if r.random() < 0.3:
         return Step(f"stack(x{i}, x{j}) {axis}", lambda p: np.stack([p[i], p[j]], axis=axis))
     return Step(f"concatenate(x{i}, x{j}) {axis}", lambda p: np.concatenate([p[i], p[j], p[i]], axis=axis))
 
 
-def places(x: Any, n: int, wrapped: bool) -> Any:
+def positions(x: Any, n: int, wrapped: bool) -> Any:
     """Integers made of an array, as indices along an axis of n."""
     k = cast(x, "int64") if x.dtype.kind != "i" else x
     return np.remainder(k, 2 * n) - n if wrapped else k
 
 
 def a_gather(r: Random, pool: Pool) -> Step:
-    i = place(r, pool, ndim=1)
+    i = pick(r, pool, ndim=1)
     j, k = r.randrange(len(pool)), r.randrange(len(pool))
     wrapped = r.random() < 0.8
     axis = an_axis(r, pool[i])
     fixed = np.array([0, -1, 0, 1])[: r.randint(1, 4)]
     forms: dict[str, Callable[[Any, Any, Any], Any]] = {
-        "x[i]": lambda x, a, b: x[places(a, x.shape[0], wrapped)],
-        "x[:, i]": lambda x, a, b: x[:, places(a, x.shape[1], wrapped)],
-        "x[i, j]": lambda x, a, b: x[places(a, x.shape[0], wrapped), places(b, x.shape[1], wrapped)],
-        "x[i, :1]": lambda x, a, b: x[places(a, x.shape[0], wrapped), :1],
-        "take": lambda x, a, b: np.take(x, places(a, x.shape[axis], wrapped), axis=axis),
+        "x[i]": lambda x, a, b: x[positions(a, x.shape[0], wrapped)],
+        "x[:, i]": lambda x, a, b: x[:, positions(a, x.shape[1], wrapped)],
+        "x[i, j]": lambda x, a, b: x[positions(a, x.shape[0], wrapped), positions(b, x.shape[1], wrapped)],
+        "x[i, :1]": lambda x, a, b: x[positions(a, x.shape[0], wrapped), :1],
+        "take": lambda x, a, b: np.take(x, positions(a, x.shape[axis], wrapped), axis=axis),
         "fixed": lambda x, a, b: x[fixed],
-        "x[x > 0 ? i : 0]": lambda x, a, b: x[np.where(np.real(a) > 0, places(a, x.shape[0], True), 0)],
+        "x[x > 0 ? i : 0]": lambda x, a, b: x[np.where(np.real(a) > 0, positions(a, x.shape[0], True), 0)],
         "take_along_axis": lambda x, a, b: np.take_along_axis(x, np.argsort(np.real(x), axis=axis), axis),
     }
     name = r.choice(sorted(forms))
@@ -144,10 +144,10 @@ def a_gather(r: Random, pool: Pool) -> Step:
 
 def an_assignment(r: Random, pool: Pool) -> Step:
     """A copy of an array, written to."""
-    i, j = place(r, pool, ndim=1), r.randrange(len(pool))
+    i, j = pick(r, pool, ndim=1), r.randrange(len(pool))
     index = an_index(r, pool[i].shape)
     wrapped = r.random() < 0.85
-    way = r.choice(["set", "add", "scale", "set at", "add at", "rows", "mask", "set one", "shift"])
+    kind = r.choice(["set", "add", "scale", "set at", "add at", "rows", "mask", "set one", "shift"])
 
     def run(p: Pool) -> Any:
         y, v = p[i].copy(), p[j]
@@ -155,25 +155,25 @@ def an_assignment(r: Random, pool: Pool) -> Step:
             v = np.real(v)
         value = np.sum(v).astype(y.dtype) if y.dtype.kind not in "iu" else cast(np.sum(v) * 1.0, y.dtype.name)
         n = y.shape[0]
-        if way == "set":
+        if kind == "set":
             y[index] = value
-        elif way == "add":
+        elif kind == "add":
             y[index] += value
-        elif way == "scale":
+        elif kind == "scale":
             y[index] *= value
-        elif way == "set at":
-            y[places(p[j], n, wrapped)] = value
-        elif way == "add at":
-            np.add.at(y, places(p[j], n, wrapped), value)
-        elif way == "rows":
+        elif kind == "set at":
+            y[positions(p[j], n, wrapped)] = value
+        elif kind == "add at":
+            np.add.at(y, positions(p[j], n, wrapped), value)
+        elif kind == "rows":
             for k in range(min(n, 4)):
                 y[k] = y[k - 1] + value
-        elif way == "mask":
+        elif kind == "mask":
             y[np.real(y) > 0] = value
-        elif way == "set one":
+        elif kind == "set one":
             y[-1] = y[0] + value
         else:
             y[1:] += y[:-1]
         return y
 
-    return Step(f"{way}: x{i}[{index}] with x{j} {wrapped}", run)
+    return Step(f"{kind}: x{i}[{index}] with x{j} {wrapped}", run)

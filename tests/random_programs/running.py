@@ -16,12 +16,12 @@ def agrees(function: Callable[..., Any], *args: Any, rounding: float = 1e-12) ->
     """The kernel of a function, once its results are those of NumPy: shapes, dtypes and numbers."""
     program, flat = program_of(function, *args)
     kernel = compile_program(program)
-    for found, expected in zip(kernel.run(flat), interpret(program, flat), strict=True):
-        found, expected = np.asarray(found), np.asarray(expected)
-        assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    for actual, expected in zip(kernel.run(flat), interpret(program, flat), strict=True):
+        actual, expected = np.asarray(actual), np.asarray(expected)
+        assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
         if expected.dtype.kind in "fc":
             scale = 1 + np.max(np.abs(expected), initial=0, where=np.isfinite(expected))
-            np.testing.assert_allclose(found, expected, rtol=rounding, atol=rounding * scale)
+            np.testing.assert_allclose(actual, expected, rtol=rounding, atol=rounding * scale)
         else:
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(actual, expected)
     return kernel

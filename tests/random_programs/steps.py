@@ -56,7 +56,7 @@ HOME: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def place(r: Random, pool: Pool, ndim: int = 0, kinds: str = "fciub") -> int:
+def pick(r: Random, pool: Pool, ndim: int = 0, kinds: str = "fciub") -> int:
     """Which array; the last ones more often."""
     fits = [k for k, x in enumerate(pool) if x.ndim >= ndim and x.dtype.kind in kinds]
     if not fits:
@@ -76,7 +76,7 @@ def some_axes(r: Random, x: Any) -> Any:
 
 
 def a_unary(r: Random, pool: Pool) -> Step:
-    i, name = place(r, pool), r.choice(UNARY)
+    i, name = pick(r, pool), r.choice(UNARY)
     into = INTO.get(name) if r.random() < 0.97 else None
     f = getattr(np, name)
     if into is None:
@@ -88,7 +88,7 @@ COMMON = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "power"
 
 
 def a_binary(r: Random, pool: Pool) -> Step:
-    i, name = place(r, pool), r.choice([*BINARY, *COMMON])
+    i, name = pick(r, pool), r.choice([*BINARY, *COMMON])
     f = getattr(np, name)
     if name in ("divide", "power", "float_power") and r.random() < 0.8:
         plain = f
@@ -104,20 +104,20 @@ def a_binary(r: Random, pool: Pool) -> Step:
 
 def fitting(pool: Pool, i: int) -> list[int]:
     """The arrays that broadcast with one."""
-    found = []
+    chosen = []
     for j, y in enumerate(pool):
         try:
             np.broadcast_shapes(pool[i].shape, y.shape)
         except ValueError:
             continue
-        found.append(j)
-    return found
+        chosen.append(j)
+    return chosen
 
 
 def a_special(r: Random, pool: Pool) -> Step:
     import scipy.special
 
-    i, home = place(r, pool, kinds="f"), r.choice(["line", *SPECIAL])
+    i, home = pick(r, pool, kinds="f"), r.choice(["line", *SPECIAL])
     name = r.choice(SPECIAL[home])
     f = getattr(scipy.special, name)
     if home == "positive" and r.random() < 0.2:
@@ -126,7 +126,7 @@ def a_special(r: Random, pool: Pool) -> Step:
 
 
 def a_choice(r: Random, pool: Pool) -> Step:
-    i = place(r, pool)
+    i = pick(r, pool)
     j, k = r.choice(fitting(pool, i)), r.choice(fitting(pool, i))
     forms: dict[str, Callable[[Any, Any, Any], Any]] = {
         "where(x > 0.1, y, z)": lambda x, y, z: np.where(np.real(x) > 0.1, y, z),
@@ -160,12 +160,12 @@ def cast(x: Any, dtype: str) -> Any:
 
 
 def a_cast(r: Random, pool: Pool) -> Step:
-    i, dtype = place(r, pool), r.choice(DTYPES)
+    i, dtype = pick(r, pool), r.choice(DTYPES)
     return Step(f"cast(x{i}, {dtype})", lambda p: cast(p[i], dtype))
 
 
 def a_complex(r: Random, pool: Pool) -> Step:
-    i = place(r, pool)
+    i = pick(r, pool)
     j = r.choice(fitting(pool, i))
     forms: dict[str, Callable[[Any, Any], Any]] = {
         "real": lambda x, y: np.real(x),
@@ -184,7 +184,7 @@ REDUCTIONS = ["sum", "prod", "max", "min", "any", "all", "mean", "var", "count_n
 
 
 def a_reduction(r: Random, pool: Pool) -> Step:
-    i = place(r, pool)
+    i = pick(r, pool)
     axes, keep, name = some_axes(r, pool[i]), r.random() < 0.4, r.choice(REDUCTIONS)
     f = getattr(np, name)
     if name in ("sum", "prod") and r.random() < 0.15:
@@ -197,7 +197,7 @@ def a_reduction(r: Random, pool: Pool) -> Step:
 
 
 def an_extremum_or_norm(r: Random, pool: Pool) -> Step:
-    i = place(r, pool, ndim=1)
+    i = pick(r, pool, ndim=1)
     axis = an_axis(r, pool[i])
     axes = tuple(sorted(a for a in range(pool[i].ndim) if r.random() < 0.6)) or (0,)
     forms: dict[str, Callable[[Any], Any]] = {
@@ -214,7 +214,7 @@ def an_extremum_or_norm(r: Random, pool: Pool) -> Step:
 
 
 def a_running(r: Random, pool: Pool) -> Step:
-    i = place(r, pool, ndim=1)
+    i = pick(r, pool, ndim=1)
     axis, reverse = an_axis(r, pool[i]), r.random() < 0.3
     turned = (lambda x: np.flip(x, axis)) if reverse else (lambda x: x)
     forms: dict[str, Callable[[Any], Any]] = {
@@ -230,7 +230,7 @@ def a_running(r: Random, pool: Pool) -> Step:
 
 
 def a_sort(r: Random, pool: Pool) -> Step:
-    i = place(r, pool, ndim=1, kinds="fiub")
+    i = pick(r, pool, ndim=1, kinds="fiub")
     axis = an_axis(r, pool[i])
     forms: dict[str, Callable[[Any], Any]] = {
         "sort": lambda x: np.sort(x, axis=axis),
@@ -243,7 +243,7 @@ def a_sort(r: Random, pool: Pool) -> Step:
 
 
 def a_product(r: Random, pool: Pool) -> Step:
-    i = place(r, pool)
+    i = pick(r, pool)
     j = r.randrange(len(pool)) if r.random() < 0.7 else i
     forms: dict[str, Callable[[Any, Any], Any]] = {
         "x @ y": lambda x, y: x @ y,
@@ -271,7 +271,7 @@ def a_product(r: Random, pool: Pool) -> Step:
 
 
 def a_decomposition(r: Random, pool: Pool) -> Step:
-    i = place(r, pool, ndim=2, kinds="f")
+    i = pick(r, pool, ndim=2, kinds="f")
 
     def regular(x: Any) -> Any:
         n = x.shape[-2]

@@ -63,7 +63,7 @@ def pointers(number: int, output: int) -> int:
 
 
 @cache
-def given_status() -> int:
+def status_kernel() -> int:
     """Ends with the status that its input, an int64, says; writes 7 to its output."""
     return kernel(f"{slot('a', 0)}\n{slot('b', 1)}\n%s = load i64, ptr %a\nstore i64 7, ptr %b\nret i64 %s")
 
@@ -173,10 +173,10 @@ def gave(entry: Entry, number: int, status: int, args: tuple[Any, ...], kwargs: 
 
 
 def entry(*specializations: Specialization) -> Entry:
-    made = Entry(missed, gave)
+    call = Entry(missed, gave)
     for specialization in specializations:
-        made.add(specialization)
-    return made
+        call.add(specialization)
+    return call
 
 
 def whole_number(kernel: int, **options: Any) -> Specialization:

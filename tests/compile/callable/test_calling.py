@@ -36,9 +36,9 @@ from tests.compile.callable.kernels import (
     entry,
     function_address,
     gave,
-    given_status,
     kernel,
     pointers,
+    status_kernel,
     whole_number,
 )
 
@@ -105,17 +105,17 @@ def test_references_and_memory_stay(heavy: bool) -> None:
     own = [*names.values(), names, hidden, cell, label, key, numbers, *numbers, call]
     everyones = [None, True, FLOAT, np.ndarray, float]
 
-    def turn(times: int) -> None:
+    def iteration(times: int) -> None:
         for _ in range(times):
             call(names, numbers, True, 5, label, None, key=key)
             with contextlib.suppress(Missed):
                 call(names, numbers, False, 5, "other", None, key=key)
 
-    turn(100)
+    iteration(100)
     gc.collect()
     before, memory = [sys.getrefcount(w) for w in own], resident()
     common = [sys.getrefcount(w) for w in everyones]
-    turn(50_000)
+    iteration(50_000)
     gc.collect()
     assert [sys.getrefcount(w) for w in own] == before
     assert all(abs(sys.getrefcount(w) - old) < 1000 for w, old in zip(everyones, common, strict=True))
@@ -161,8 +161,8 @@ def test_a_status_goes_to_failed() -> None:
         return "missed"
 
     call = Entry(miss, failed)
-    call.add(whole_number(given_status()))
-    number = call.add(whole_number(given_status()))
+    call.add(whole_number(status_kernel()))
+    number = call.add(whole_number(status_kernel()))
     assert call(0) == 7
     assert call(-3) == "instead"
     assert call(2**40) == "instead"
@@ -172,7 +172,7 @@ def test_a_status_goes_to_failed() -> None:
 
 def test_retry_asks_the_others_first() -> None:
     seven, nine = (
-        Specialization(given_status(), 1, [NumberLeaf(0, int)], [OutputType(INT, ())], Constant(label), retry=True)
+        Specialization(status_kernel(), 1, [NumberLeaf(0, int)], [OutputType(INT, ())], Constant(label), retry=True)
         for label in ("seven", "nine")
     )
     call = entry(seven, nine)
@@ -201,8 +201,8 @@ def test_the_specialization_used_last_is_tried_first() -> None:
             value = ctypes.c_int64.from_address(ctypes.c_size_t.from_address(table).value).value
             return int(value != wanted)
 
-        made = KernelType(kernel)
-        return whole_number(function_address(made), retry=True, keep=made)
+        callback = KernelType(kernel)
+        return whole_number(function_address(callback), retry=True, keep=callback)
 
     call = entry(trying("a", 1), trying("b", 2), trying("c", 3))
     call(1)
@@ -247,11 +247,11 @@ def test_a_call_within_a_call_has_a_workspace_of_its_own() -> None:
             call(1)
         return 0
 
-    made = KernelType(kernel)
-    call = entry(whole_number(function_address(made), workspace=256, calls_back=True, keep=made))
+    callback = KernelType(kernel)
+    call = entry(whole_number(function_address(callback), workspace=256, calls_back=True, keep=callback))
     call(1)
     assert len(set(seen)) == 3
-    assert all(place % 64 == 0 for place in seen)
+    assert all(pointer % 64 == 0 for pointer in seen)
     depth = 3
     call(1)
     assert seen[3] == seen[0]
@@ -268,9 +268,15 @@ def test_what_is_captured_lives_while_the_kernel_calls_python() -> None:
         during.extend(int(x) for x in (ctypes.c_double * 3).from_address(data))
         return len(fresh) - 10
 
-    made = KernelType(kernel)
+    callback = KernelType(kernel)
     specialization = Specialization(
-        function_address(made), 1, [ListNode([ArrayLeaf(0, FLOAT, (3,))])], [], Constant(0), calls_back=True, keep=made
+        function_address(callback),
+        1,
+        [ListNode([ArrayLeaf(0, FLOAT, (3,))])],
+        [],
+        Constant(0),
+        calls_back=True,
+        keep=callback,
     )
     call = entry(specialization)
     assert call(nested) == 0
@@ -283,11 +289,13 @@ def test_a_specialization_that_runs_may_be_removed() -> None:
         gc.collect()
         return 0
 
-    made = KernelType(kernel)
+    callback = KernelType(kernel)
     call = entry(
-        Specialization(function_address(made), 0, [], [OutputType(FLOAT, (2,))], TupleOf([Output(0)]), keep=made)
+        Specialization(
+            function_address(callback), 0, [], [OutputType(FLOAT, (2,))], TupleOf([Output(0)]), keep=callback
+        )
     )
-    del made
+    del callback
     assert call()[0].shape == (2,)
     assert not call.specializations
     with pytest.raises(Missed):
@@ -299,7 +307,7 @@ def test_eight_threads(heavy: bool) -> None:
     """Each call writes its own number all over the workspace, and finds no other there."""
     call = entry(whole_number(busy(64, 20), workspace=512, heavy=heavy), copying({"a": np.ones(3)}, heavy=heavy))
     wrong: list[Any] = []
-    turns = 400
+    iterations = 400
     start = threading.Barrier(8)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
@@ -307,8 +315,8 @@ def test_eight_threads(heavy: bool) -> None:
     def work(me: int) -> None:
         start.wait()
         own = {"a": np.full(3, float(me))}
-        for k in range(turns):
-            if call(me * turns + k) != me * turns + k:
+        for k in range(iterations):
+            if call(me * iterations + k) != me * iterations + k:
                 wrong.append((me, k))
             if not np.array_equal(call(own)[0], own["a"]):
                 wrong.append((me, "array"))
@@ -322,7 +330,7 @@ def test_eight_threads(heavy: bool) -> None:
     finally:
         sys.setswitchinterval(interval)
     assert not wrong
-    assert sum(call.calls.values()) == 8 * turns * 2
+    assert sum(call.calls.values()) == 8 * iterations * 2
 
 
 def test_specializations_come_and_go_while_threads_call() -> None:
@@ -361,8 +369,8 @@ def test_another_thread_runs_while_a_heavy_kernel_does() -> None:
         seen.append(ran.wait(10))
         return 0
 
-    made = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(wait)
-    call = entry(whole_number(function_address(made), heavy=True, keep=made))
+    callback = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(wait)
+    call = entry(whole_number(function_address(callback), heavy=True, keep=callback))
     thread = threading.Thread(target=ran.set)
     timer = threading.Timer(0.05, thread.start)
     timer.start()

@@ -34,14 +34,14 @@ class Slotted:
 
 def test_objects_by_their_attributes() -> None:
     node = ObjectNode(Thing, {"x": ArrayLeaf(0, FLOAT, (3, 4)), "name": Equal("a")})
-    made = Specialization(
+    specialization = Specialization(
         echo(X.nbytes), 1, [node], [OutputType(FLOAT, (3, 4))], Output(0), workspace=None, context=None
     )
-    reference.check(made)
-    call = entry(made)
+    reference.check(specialization)
+    call = entry(specialization)
     for fits in (Thing(x=X, name="a"), Thing(name="a", x=X + 1)):
         assert np.array_equal(call(fits), fits.x)
-        assert np.array_equal(reference.run(made, (fits,), {})[1], fits.x)
+        assert np.array_equal(reference.run(specialization, (fits,), {})[1], fits.x)
     other = type("Other", (Thing,), {})
     for thing in (
         Thing(x=X, name="b"),
@@ -55,7 +55,7 @@ def test_objects_by_their_attributes() -> None:
         with pytest.raises(Missed):
             call(thing)
         with pytest.raises(reference.Other):
-            reference.run(made, (thing,), {})
+            reference.run(specialization, (thing,), {})
 
 
 def test_attributes_that_the_object_alone_holds() -> None:
@@ -88,18 +88,18 @@ def test_a_function_as_it_is_defined() -> None:
             ("__defaults__", None),
         ):
             captured = [Fixed(function, Defined(*now))]
-            made = Specialization(
+            specialization = Specialization(
                 echo(8), 1, [NumberLeaf(0, float)], [OutputType(FLOAT, ())], Output(0), captured=captured
             )
-            call = entry(made)
+            call = entry(specialization)
             assert call(2.5) == 2.5
-            assert reference.run(made, (2.5,), {})[1] == 2.5
+            assert reference.run(specialization, (2.5,), {})[1] == 2.5
             before = getattr(function, name)
             setattr(function, name, other)
             if before is not other:
                 with pytest.raises(Missed):
                     call(2.5)
                 with pytest.raises(reference.Other):
-                    reference.run(made, (2.5,), {})
+                    reference.run(specialization, (2.5,), {})
             setattr(function, name, before)
             assert call(2.5) == 2.5

@@ -18,19 +18,19 @@ import pytest
 import adjoint
 from adjoint.compile.callable import Entry, fast_class, objects
 from adjoint.compile.callable.layout import Unsupported
-from tests.compile.callable.kernels import Gave, Missed, copying, entry, gave, given_status, missed, whole_number
+from tests.compile.callable.kernels import Gave, Missed, copying, entry, gave, missed, status_kernel, whole_number
 
 X = np.arange(3.0)
 
 
 def test_the_class_has_machine_code() -> None:
-    made = fast_class(Entry)
-    assert made is not None
-    assert type(entry()) is made
-    assert issubclass(made, Entry)
-    assert made.__name__ == "Entry"
-    assert made.__flags__ & (1 << 11)  # vectorcall
-    assert fast_class(made) is made
+    fast = fast_class(Entry)
+    assert fast is not None
+    assert type(entry()) is fast
+    assert issubclass(fast, Entry)
+    assert fast.__name__ == "Entry"
+    assert fast.__flags__ & (1 << 11)  # vectorcall
+    assert fast_class(fast) is fast
 
 
 def test_methods() -> None:
@@ -49,7 +49,7 @@ def test_methods() -> None:
     assert Model.call() == ()
 
 
-def test_all_ways_to_call() -> None:
+def test_all_kinds_of_calls() -> None:
     call = entry(copying(X, k=1.0))
     expected = [X.tolist(), 1.0]
     for result in (
@@ -121,7 +121,7 @@ def test_specializations_are_freed_with_the_entry() -> None:
     token = Token()
     reference = weakref.ref(token)
     call = entry()
-    call.add(whole_number(given_status(), keep=token))
+    call.add(whole_number(status_kernel(), keep=token))
     del token
     assert reference() is not None
     call.clear()
@@ -148,10 +148,10 @@ def test_copies_are_the_entry_itself_and_pickling_is_refused() -> None:
 
 
 def test_an_entry_that_was_not_set_up_raises() -> None:
-    made = fast_class(Entry)
-    assert made is not None
+    fast = fast_class(Entry)
+    assert fast is not None
     with pytest.raises(TypeError):
-        object.__new__(made)()
+        object.__new__(fast)()
 
 
 class Compiled(Entry):
@@ -196,7 +196,7 @@ def test_without_machine_code_the_class_does_the_same(monkeypatch: pytest.Monkey
     monkeypatch.setattr(objects, "_make_class", unable)
     fast_class.cache_clear()
     try:
-        call = entry(copying(X, k=1.0), whole_number(given_status(), retry=True))
+        call = entry(copying(X, k=1.0), whole_number(status_kernel(), retry=True))
         assert not type(call).__flags__ & (1 << 11)
     finally:
         fast_class.cache_clear()

@@ -41,8 +41,8 @@ def test_functions_that_vanish_at_zero(name: str) -> None:
     wanted = np.array([complex(getattr(mpmath, name)(mpmath.mpc(x))) for x in z])
     ((_, results),) = kernels.results()
     assert len(results) == len(WIDTHS)
-    for found in results:
-        assert np.all(np.abs(found - wanted) <= 8 * np.finfo(float).eps * np.abs(wanted))
+    for actual in results:
+        assert np.all(np.abs(actual - wanted) <= 8 * np.finfo(float).eps * np.abs(wanted))
 
 
 def test_powers() -> None:

@@ -35,6 +35,6 @@ def test_logarithms_of_sums() -> None:
         wanted = expected(case)
         with np.errstate(all="ignore"):
             size = 1 + sum(np.abs(a.astype(float)) for a in case.args)
-            for found in results:
-                near = np.abs(found.astype(float) - wanted) <= 2 * np.finfo(wanted.dtype).eps * size
-                assert np.all(same(found, wanted) | near), case.label
+            for actual in results:
+                near = np.abs(actual.astype(float) - wanted) <= 2 * np.finfo(wanted.dtype).eps * size
+                assert np.all(same(actual, wanted) | near), case.label

@@ -170,13 +170,13 @@ def both_signs(x: np.ndarray) -> np.ndarray:
 def around(x: Any, dtype: str, steps: int = 3) -> np.ndarray:
     """Numbers and their neighbors."""
     x = np.atleast_1d(np.asarray(x, dtype))
-    found = [x]
+    actual = [x]
     for direction in (-np.inf, np.inf):
         y = x
         for _ in range(steps):
             y = np.nextafter(y, np.asarray(direction, dtype))
-            found.append(y)
-    return np.concatenate(found)
+            actual.append(y)
+    return np.concatenate(actual)
 
 
 def special_values(dtype: str) -> np.ndarray:
