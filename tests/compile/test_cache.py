@@ -236,12 +236,12 @@ def test_processes_share_it(folder: Path) -> None:
     code = """
 import sys
 from adjoint.compile import cache
-for turn in range(40):
+for iteration in range(40):
     for k in range(5):
         found = cache.lookup(f"{k:064d}")
         assert found is None or found == (bytes([k]) * 20000, {}), found
         cache.keep(f"{k:064d}", bytes([k]) * 20000)
-        if turn % 10 == 9:
+        if iteration % 10 == 9:
             cache.clear()
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "ADJOINT_CACHE_DIR": str(folder), "ADJOINT_CACHE": "1"}

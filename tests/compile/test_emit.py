@@ -19,7 +19,7 @@ def test_the_arguments_of_a_loop_are_there_in_every_iteration() -> None:
 
         def iteration(carry: Any, _: Any) -> Any:
             moved = carry[::-1] * weights
-            ordered = np.sort(moved)  # room for a result, after the last read of the weights
+            ordered = np.sort(moved)  # a buffer for a result, after the last read of the weights
             return np.cumsum(ordered) / 100 + carry[0], None
 
         return ad.scan(iteration, x, None, length=n)[0]

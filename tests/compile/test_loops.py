@@ -1,4 +1,4 @@
-"""Loops as machine code: rows of loops whose number of turns is known only when they run."""
+"""Loops as machine code: rows of loops whose number of iterations is known only when they run."""
 
 import signal
 from typing import Any
@@ -11,7 +11,7 @@ from tests.random_programs.running import agrees
 
 
 def grow(x: Any) -> Any:
-    """Multiplies until it is large: more turns for smaller x."""
+    """Multiplies until it is large: more iterations for smaller x."""
     return ad.while_loop(lambda c: np.sum(c * c) < 300.0, lambda c: 1.5 * c + 0.1 * np.sin(x) * x, x)
 
 
@@ -20,7 +20,7 @@ def in_a_branch(x: Any) -> Any:
 
 
 def in_a_loop(x: Any) -> Any:
-    """Each turn of the outer loop takes another number of turns inside."""
+    """Each iteration of the outer loop takes another number of iterations inside."""
     return np.sum(ad.scan(lambda c, k: (grow(np.tanh(c) * k), np.sum(c)), x, np.array([0.3, 2.0, 0.1, 1.0]))[1])
 
 

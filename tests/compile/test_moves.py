@@ -12,7 +12,7 @@ rng = np.random.default_rng(23)
 @pytest.mark.parametrize("dtype", ["float64", "float16", "complex64", "int8", "bool"])
 @pytest.mark.parametrize("n", [0, 1, 3, 8, 9, 200])
 def test_copies_of_little_and_much(dtype, n) -> None:
-    """Branches copy their operands, loops of no turns their carry, assignments what they are made of."""
+    """Branches copy their operands, loops of no iterations their carry, assignments what they are made of."""
     x = (rng.normal(size=n) * 2).astype(dtype)
     y = x.copy()
 

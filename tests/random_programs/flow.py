@@ -11,7 +11,7 @@ import numpy as np
 import adjoint as ad
 from tests.random_programs.steps import Pool, Step, cast, pick
 
-LONGEST = 120  # turns of a loop: NumPy takes its time, and loops stand inside loops
+LONGEST = 120  # iterations of a loop: NumPy takes its time, and loops stand inside loops
 Grow = Callable[[Random, Pool, int], list[Step]]  # steps drawn for a pool
 
 
@@ -44,7 +44,7 @@ def a_scan(r: Random, pool: Pool, grow: Grow) -> Step:
     i, j = pick(r, pool), pick(r, pool, ndim=1)
     reverse, stacked, pair, mixed = r.random() < 0.3, r.random() < 0.5, r.random() < 0.3, r.random() < 0.4
     if len(pool[j]) > LONGEST:
-        raise ValueError("too many turns")
+        raise ValueError("too many iterations")
     row = pool[j][0] if pool[j].shape[0] else np.zeros(pool[j].shape[1:], pool[j].dtype)
     steps = grow(r, [*pool, pool[i], np.asarray(row)], r.randint(1, 3))
     start = len(pool)
@@ -128,7 +128,7 @@ def a_checkpoint(r: Random, pool: Pool, grow: Grow) -> Step:
 def a_map(r: Random, pool: Pool, grow: Grow) -> Step:
     i = pick(r, pool, ndim=1)
     if len(pool[i]) > LONGEST:
-        raise ValueError("too many turns")
+        raise ValueError("too many iterations")
     row = pool[i][0] if pool[i].shape[0] else np.zeros(pool[i].shape[1:], pool[i].dtype)
     steps = grow(r, [*pool, np.asarray(row)], r.randint(1, 3))
     mapped = ad.vmap if r.random() < 0.5 else None

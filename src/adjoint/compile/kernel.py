@@ -99,34 +99,34 @@ class Kernel:
         return RuntimeError(f"the kernel left with status {status}")
 
 
-class Family:
+class SizeFamily:
     """Programs that differ in sizes alone: the first, and the code for any size once a second one came."""
 
     def __init__(self, program: Program, reading: Reading) -> None:
         self.program, self.reading = program, reading
-        self.generic: list[Generic] = []
-        self.hopeless = False
+        self.codes: list[SizeGenericCode] = []
+        self.failed = False
 
     def member(self, program: Program, reading: Reading) -> Kernel | None:
         """A kernel for a program of other sizes without compiling for it alone; None when that cannot be."""
-        for generic in self.generic:
-            kernel = generic.kernel(program, reading)
+        for code in self.codes:
+            kernel = code.kernel(program, reading)
             if kernel is not None:
                 return kernel
-        if self.hopeless or len(self.generic) >= MOST_GENERIC or reading.numbers == self.reading.numbers:
+        if self.failed or len(self.codes) >= MOST_GENERIC or reading.numbers == self.reading.numbers:
             return None
         try:
-            generic = Generic(self.program, self.reading, program, reading)
+            code = SizeGenericCode(self.program, self.reading, program, reading)
         except (
             Exception
-        ):  # mostly SizeError: a size met something that does not know it; code for known sizes is right all the same
-            self.hopeless = True
+        ):  # mostly SizeError, from what needs a plain number; code for known sizes is right all the same
+            self.failed = True
             return None
-        self.generic.append(generic)
-        return generic.kernel(program, reading)
+        self.codes.append(code)
+        return code.kernel(program, reading)
 
 
-class Generic:
+class SizeGenericCode:
     """Code for programs of a family whose numbers follow some formulas."""
 
     def __init__(self, first: Program, first_reading: Reading, program: Program, reading: Reading) -> None:
@@ -166,7 +166,7 @@ class Generic:
         return [repr(v) for v, differs in zip(reading.literals, self.formulas.literals, strict=True) if not differs]
 
 
-_families: OrderedDict[Any, Family] = OrderedDict()
+_families: OrderedDict[Any, SizeFamily] = OrderedDict()
 _lock = free_in_child(threading.RLock())
 MOST_FAMILIES = 512
 MOST_GENERIC = 3  # codes for any size in one family: sizes that answer comparisons differently need their own
@@ -189,7 +189,7 @@ def compile_program(program: Program, name: str | None = None) -> Kernel:
         family = _families.get(reading.skeleton) if reading is not None else None
         kernel = family.member(plain_program, reading) if family is not None and reading is not None else None
         if reading is not None and family is None:
-            _families[reading.skeleton] = Family(plain_program, reading)
+            _families[reading.skeleton] = SizeFamily(plain_program, reading)
             if len(_families) > MOST_FAMILIES:
                 _families.popitem(last=False)
     if kernel is None:

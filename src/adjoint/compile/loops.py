@@ -256,7 +256,7 @@ def write_while(emitter: Emitter, op: While, eq: Equation) -> None:
     answer = emitter.allocate(1)
     number = f.allocate("i64", align=8)
     f.store(f.index(0), number)
-    head, iteration, done = (f.new_block(h) for h in ("while", "turn", "done"))
+    head, iteration, done = (f.new_block(h) for h in ("while", "iteration", "done"))
     f.jump(head)
     f.begin(head)
     states = [c.enter() for c in carries]

@@ -69,7 +69,7 @@ def status_kernel() -> int:
 
 
 @cache
-def busy(words: int, turns: int) -> int:
+def busy(words: int, iterations: int) -> int:
     """Fills its workspace with the input, an int64, waits, and ends with status 9 if another call wrote there."""
     return kernel(
         f"""{slot("a", 0)}
@@ -83,12 +83,12 @@ fill:
 store volatile i64 %x, ptr %pi
 %i1 = add i64 %i, 1
 %more = icmp slt i64 %i1, {words}
-br i1 %more, label %fill, label %turn
-turn:
+br i1 %more, label %fill, label %iteration
+iteration:
 %k = phi i64 [ 0, %fill ], [ %k1, %next ]
 br label %look
 look:
-%j = phi i64 [ 0, %turn ], [ %j1, %fine ]
+%j = phi i64 [ 0, %iteration ], [ %j1, %fine ]
 %pj = getelementptr i64, ptr %w, i64 %j
 %y = load volatile i64, ptr %pj
 %same = icmp eq i64 %x, %y
@@ -99,8 +99,8 @@ fine:
 br i1 %further, label %look, label %next
 next:
 %k1 = add i64 %k, 1
-%again = icmp slt i64 %k1, {turns}
-br i1 %again, label %turn, label %done
+%again = icmp slt i64 %k1, {iterations}
+br i1 %again, label %iteration, label %done
 done:
 store i64 %x, ptr %b
 ret i64 0
