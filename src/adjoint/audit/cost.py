@@ -22,7 +22,7 @@ from adjoint import tree
 from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed, vjp
 from adjoint.audit.flops import operations, reciprocals
-from adjoint.audit.walk import recorded, walk
+from adjoint.audit.walk import record_at, walk
 from adjoint.base.origins import Origin, at
 from adjoint.base.source import describe, user_facing
 from adjoint.program.program import Equation, Program
@@ -165,9 +165,9 @@ def cost(
 ) -> Transformed:
     """What a function and its gradient cost: `cost(f)(*args, **kwargs)` returns a Cost.
 
-    The function is run on the arguments: of a branch the side taken is counted, of a loop every turn. `value` counts
-    f, `gradient` counts f and one pull of ones, in the arguments `argnums` (None: all of floating point). `weights`
-    are flops per element of a primitive's result that replace those of the table: {"divide": 4, "exp": 10}.
+    The function is run on the arguments: of a branch the side taken is counted, of a loop every iteration. `value`
+    counts f, `gradient` counts f and one pull of ones, in the arguments `argnums` (None: all of floating point).
+    `weights` are flops per element of a primitive's result that replace those of the table: {"divide": 4, "exp": 10}.
 
     ```python
     counted = ad.cost(lambda x: np.sum(x * x))(np.ones(10))
@@ -189,14 +189,14 @@ def _cost(function: Callable[..., Any], options: _CostOptions, args: Any, kwargs
     argnums = options.argnums
     if argnums is None:
         argnums = [i for i, a in enumerate(args) if tree.leaves(a) and all(map(is_differentiable, tree.leaves(a)))]
-    places = [argnums] if isinstance(argnums, int) else list(argnums)
-    if not places:
+    positions = [argnums] if isinstance(argnums, int) else list(argnums)
+    if not positions:
         raise TypeError("cost: none of the arguments is of floating point, so there is no gradient; pass floats.")
 
     def of_some(*some: Any) -> Any:
         full = list(args)
-        for place, value in zip(places, some, strict=True):
-            full[place] = value
+        for position, value in zip(positions, some, strict=True):
+            full[position] = value
         return function(*full, **kwargs)
 
     def with_gradient(*some: Any) -> Any:
@@ -206,9 +206,9 @@ def _cost(function: Callable[..., Any], options: _CostOptions, args: Any, kwargs
                 return value, pull(tree.map(np.ones_like, value))
 
     if any(isinstance(leaf, Tracer) for leaf in tree.leaves((args, kwargs))):
-        recorded("cost", function, args, kwargs)  # says why not
-    some = [args[place] for place in places]
-    tallies = [count(*recorded("cost", f, some, {}), options.weights) for f in (of_some, with_gradient)]
+        record_at("cost", function, args, kwargs)  # says why not
+    some = [args[position] for position in positions]
+    tallies = [count(*record_at("cost", f, some, {}), options.weights) for f in (of_some, with_gradient)]
     return Cost(getattr(function, "__name__", "function"), *tallies)
 
 
@@ -218,10 +218,10 @@ def count(program: Program, args: Sequence[Any], weights: Mapping[str, int] = Ma
     parts = {id(eq) for eq in reciprocals(program)}  # of a division that is counted where its other part stands
 
     def visit(eq: Equation, xs: Sequence[Any], zs: Sequence[Any]) -> None:
-        found = (0, 0) if id(eq) in parts else operations(eq.op, xs, zs, weights)
-        if found is None:
+        counts = (0, 0) if id(eq) in parts else operations(eq.op, xs, zs, weights)
+        if counts is None:
             tally.unmodeled.add(eq.op.title)
-        flops, calls = found or (0, 0)
+        flops, calls = counts or (0, 0)
         moved = 0 if eq.op.is_view else sum(np.asarray(v).nbytes for v in (*xs, *zs))
         one = Count(flops, calls, moved, 1)
         tally.__iadd__(one)

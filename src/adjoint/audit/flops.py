@@ -6,7 +6,7 @@ subtracts instead. Complex additions count 2, multiplications 6, divisions 11. M
 Factorizations count by the leading term of the usual algorithm, n³/3 for a Cholesky factor. Each primitive
 states its own (`Op.flops`).
 
-Cotangents are divided in such a way that a zero one stays zero: z̄ · (1/y) where z̄ is not 0. That is one division, and
+Cotangents are divided so that a zero one stays zero: z̄ · (1/y) where z̄ is not 0. That is one division, and
 not a division and a product.
 """
 
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.elementwise.arithmetic import divide
 from adjoint.ops.elementwise.pointwise import BY_NAME, MaskedProduct
 from adjoint.program.op import Op
 from adjoint.program.program import Equation, Literal, Program, Var
@@ -51,6 +52,6 @@ def reciprocals(program: Program) -> Iterator[Equation]:
         for inside in eq.op.programs().values():
             yield from reciprocals(inside)
     for eq in program.equations:
-        one = eq.inputs[0] if eq.op.title == "divide" else None
+        one = eq.inputs[0] if eq.op == divide else None
         if isinstance(one, Literal) and np.all(one.value == 1) and eq.outputs[0] not in other:
             yield eq

@@ -199,9 +199,9 @@ def is_subgradient(
     if not tree.leaves(x):
         raise ValueError("is_subgradient: x has no arrays. Give a point.")
     at, unravel = tree.ravel(tree.map(lambda leaf: real_array("is_subgradient", leaf, "x")[()], x))
-    slope, _ = tree.ravel(tree.map(lambda leaf: real_array("is_subgradient", leaf, "z")[()], z))
-    if at.shape != slope.shape:
-        raise ValueError(f"is_subgradient: z has {slope.size} numbers for an x of {at.size}. Give one for each.")
+    subgradient, _ = tree.ravel(tree.map(lambda leaf: real_array("is_subgradient", leaf, "z")[()], z))
+    if at.shape != subgradient.shape:
+        raise ValueError(f"is_subgradient: z has {subgradient.size} numbers for an x of {at.size}. Give one for each.")
 
     def value(point: Any) -> float:
         result = _real("is_subgradient", function(unravel(point)))
@@ -219,8 +219,8 @@ def is_subgradient(
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     directions = np.concatenate([np.eye(at.size), -np.eye(at.size), directions])
     for step in radius * 10.0 ** rng.uniform(-6, 0, (len(directions), 1)) * directions:
-        rounding = 64 * np.finfo(float).eps * (abs(here) + abs(slope) @ abs(step) + 1e-300)
-        if value(at + step) < here + slope @ step - rounding:
+        rounding = 64 * np.finfo(float).eps * (abs(here) + abs(subgradient) @ abs(step) + 1e-300)
+        if value(at + step) < here + subgradient @ step - rounding:
             return False
     return True
 

@@ -18,18 +18,22 @@ import numpy as np
 from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.audit.distances import beside, non_smooth
-from adjoint.audit.walk import recorded, walk
+from adjoint.audit.walk import record_at, walk
 from adjoint.base.source import describe, user_facing
 from adjoint.ops.arrays.reduce import Extremum
 from adjoint.ops.control.guards import Mismatch
 from adjoint.ops.elementwise.pointwise import Ufunc
+from adjoint.program.op import Op
 from adjoint.program.program import Equation, Program
+from adjoint.program.rule_table import RuleTable
 
 __all__ = ["Kink", "Kinks", "kinks"]
 
 TOLERANCE = 1e-12
 MOST_TRIED = 64  # so many jumps are looked at from both sides
 MOST_SHOWN = 20  # so many rows are printed
+# (primitive, arguments, results, element) → the partials of that element which derivatives use.
+USED: RuleTable[Callable[[Any, Sequence[Any], Sequence[Any], tuple[int, ...]], tuple[float, ...]]] = RuleTable("kinks")
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class Kink:
     line: str
     element: tuple[int, ...]  # of the result
     distance: float  # of the arguments from the point
-    used: tuple[float, ...]  # the slopes that derivatives take here, one for each argument
+    used: tuple[float, ...]  # the partials that derivatives take here, one for each argument
     hull: str  # what they could be
 
 
@@ -60,39 +64,39 @@ class Kinks:
     """
 
     name: str
-    found: tuple[Kink, ...]
+    kinks: tuple[Kink, ...]
     margin: float  # the least distance of all elements that were not found: inf when nothing else has a kink
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.kinks)
 
     def __iter__(self) -> Iterator[Kink]:
-        return iter(self.found)
+        return iter(self.kinks)
 
     def __getitem__(self, number: int) -> Kink:
-        return self.found[number]
+        return self.kinks[number]
 
     @property
     def verdict(self) -> str:
         """The worst of what was found: "singular", "jump", "kink", or "smooth"."""
-        kinds = {one.kind for one in self.found}
+        kinds = {one.kind for one in self.kinks}
         return next((kind for kind in ("singular", "jump", "kink") if kind in kinds), "smooth")
 
     def _title(self) -> str:
         nearest = f"; the nearest other is {self.margin:.2g} away" if np.isfinite(self.margin) else ""
-        many = len(self.found)
+        many = len(self.kinks)
         return f"{self.name}: {many or 'no'} element{'' if many == 1 else 's'} where it is not smooth{nearest}"
 
     def _table(self) -> Iterator[tuple[str, ...]]:
         yield "primitive", "kind", "element", "distance", "derivative used", "could be", "line"
-        for one in self.found[:MOST_SHOWN]:
+        for one in self.kinks[:MOST_SHOWN]:
             used = ", ".join(f"{u:g}" for u in one.used)
             yield one.primitive, one.kind, str(list(one.element)), f"{one.distance:.2g}", used, one.hull, one.line
-        if len(self.found) > MOST_SHOWN:
-            yield f"… and {len(self.found) - MOST_SHOWN} more", *[""] * 6
+        if len(self.kinks) > MOST_SHOWN:
+            yield f"… and {len(self.kinks) - MOST_SHOWN} more", *[""] * 6
 
     def __str__(self) -> str:
-        table = list(self._table()) if self.found else []
+        table = list(self._table()) if self.kinks else []
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in table]
         return "\n".join([self._title(), *lines])
@@ -118,9 +122,9 @@ class Kinks:
 def kinks(function: Function, *, tolerance: float = TOLERANCE) -> Transformed:
     """Where a function is not smooth: `kinks(f)(*args, **kwargs)` returns Kinks.
 
-    The function is run on the arguments, into the branches taken and every turn of its loops. An element is found when
-    its distance from the point is at most `tolerance`. A condition at equality, or a step, is a "jump"; but a "kink" if
-    the function comes out the same on both sides of it (which is not known for Python's own `if`).
+    The function is run on the arguments, into the branches taken and every iteration of its loops. An element is a kink
+    when its distance from the point is at most `tolerance`. A condition at equality, or a step, is a "jump"; but a
+    "kink" if the function comes out the same on both sides of it (which is not known for Python's own `if`).
 
     ```python
     found = ad.kinks(lambda x: np.sum(np.abs(x)))(np.array([0.0, 2.0]))
@@ -138,7 +142,7 @@ class _KinkOptions(Options):
 
 
 def _kinks(function: Callable[..., Any], options: _KinkOptions, args: Any, kwargs: Any) -> Kinks:
-    found: list[Kink] = []
+    kinks_found: list[Kink] = []
     jumps: list[tuple[int, int, tuple[int, ...]]] = []  # (number in found, number of the primitive that ran, element)
     margin = [np.inf]
     runs = itertools.count()
@@ -151,20 +155,20 @@ def _kinks(function: Callable[..., Any], options: _KinkOptions, args: Any, kwarg
         what, distance = rule
         near = distance <= options.tolerance
         margin.append(np.min(distance[~near & ~np.isnan(distance)], initial=np.inf))
-        for place in np.argwhere(near):
-            element = tuple(int(i) for i in place)
+        for position in np.argwhere(near):
+            element = tuple(int(i) for i in position)
             if what.kind == "jump":
-                jumps.append((len(found), run, element))
-            used = _used(eq.op, xs, zs, element)
+                jumps.append((len(kinks_found), run, element))
+            used = USED[eq.op](eq.op, xs, zs, element)
             line = describe(eq.location)
-            found.append(Kink(eq.op.title, what.kind, line, element, float(distance[element]), used, what.hull))
+            kinks_found.append(Kink(eq.op.title, what.kind, line, element, float(distance[element]), used, what.hull))
 
-    program, values = recorded("kinks", function, args, kwargs)
+    program, values = record_at("kinks", function, args, kwargs)
     results = walk(program, values, visit)
     for number, run, element in jumps[:MOST_TRIED]:
         if _meets(program, values, results, run, element):
-            found[number] = replace(found[number], kind="kink", hull="a jump inside, but its sides meet")
-    return Kinks(getattr(function, "__name__", "function"), tuple(found), float(min(margin)))
+            kinks_found[number] = replace(kinks_found[number], kind="kink", hull="a jump inside, but its sides meet")
+    return Kinks(getattr(function, "__name__", "function"), tuple(kinks_found), float(min(margin)))
 
 
 def _meets(program: Program, values: Sequence[Any], results: Sequence[Any], run: int, element: tuple[int, ...]) -> bool:
@@ -192,19 +196,27 @@ def _meets(program: Program, values: Sequence[Any], results: Sequence[Any], run:
     return True
 
 
-def _used(op: Any, xs: Sequence[Any], zs: Sequence[Any], element: tuple[int, ...]) -> tuple[float, ...]:
-    """The partials of one element of the result that derivatives use."""
-    if isinstance(op, Extremum):
-        weights = op.weights(np.asarray(xs[0]), np.asarray(zs[0]))
-        rest = [a for a in range(np.ndim(xs[0])) if a not in op.axes]
-        line = np.transpose(weights, [*rest, *op.axes])[element]
-        return tuple(float(w) for w in np.ravel(line) if w)
-    if not isinstance(op, Ufunc) or op.flat or (op.kinks is not None and op.kinks.steps == "zero"):
+@USED.rule(Op)
+def _zero(op: Op, xs: Sequence[Any], zs: Sequence[Any], element: tuple[int, ...]) -> tuple[float, ...]:
+    return (0.0,)
+
+
+@USED.rule(Extremum)
+def _shares(op: Extremum, xs: Sequence[Any], zs: Sequence[Any], element: tuple[int, ...]) -> tuple[float, ...]:
+    weights = op.weights(np.asarray(xs[0]), np.asarray(zs[0]))
+    rest = [a for a in range(np.ndim(xs[0])) if a not in op.axes]
+    line = np.transpose(weights, [*rest, *op.axes])[element]
+    return tuple(float(w) for w in np.ravel(line) if w)
+
+
+@USED.rule(Ufunc)
+def _factors(op: Ufunc, xs: Sequence[Any], zs: Sequence[Any], element: tuple[int, ...]) -> tuple[float, ...]:
+    if op.flat or (op.kinks is not None and op.kinks.steps == "zero"):
         return (0.0,)
-    slopes: list[float] = []
+    partials: list[float] = []
     with np.errstate(all="ignore"):
         for i in range(op.arity):
             d = op.factor(i, [np.asarray(x) for x in xs], np.asarray(zs[0]))
             d = 1.0 if d is None else d
-            slopes.append(float(np.real(np.broadcast_to(d, np.shape(zs[0]))[element])))
-    return tuple(slopes)
+            partials.append(float(np.real(np.broadcast_to(d, np.shape(zs[0]))[element])))
+    return tuple(partials)

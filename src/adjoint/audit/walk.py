@@ -1,4 +1,4 @@
-"""Walk through a program on given values, primitive by primitive, into branches and every turn of a loop."""
+"""Walk through a program on given values, primitive by primitive, into branches and every iteration of a loop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 
-__all__ = ["Visit", "check_real_result", "plain_values", "real_array", "recorded", "walk"]
+__all__ = ["Visit", "check_real_result", "plain_values", "real_array", "record_at", "walk"]
 
 Visit: TypeAlias = Callable[[Equation, Sequence[Value], Sequence[Value]], Sequence[Value] | None]
 
@@ -24,7 +24,7 @@ Visit: TypeAlias = Callable[[Equation, Sequence[Value], Sequence[Value]], Sequen
 def walk(program: Program, args: Sequence[Value], visit: Visit) -> list[Value]:
     """Evaluate a program; `visit(equation, inputs, outputs)` sees each primitive that runs, and may change its outputs.
 
-    Of a branch only the side taken is seen, of a loop every turn, in order.
+    Of a branch only the side taken is seen, of a loop every iteration, in order.
     """
     env: dict[Var, Value] = dict(zip(program.inputs, args, strict=True))
     env.update(program.constants)
@@ -81,15 +81,15 @@ def check_real_result(name: str, y: Any) -> None:
         )
 
 
-def recorded(name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> tuple[Program, list[Value]]:
+def record_at(name: str, function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> tuple[Program, list[Value]]:
     """What a function does at given arguments, and the values of the program's inputs."""
     plain_values(name, args, kwargs)
-    found = trace(lambda *a: function(*a, **kwargs), concrete=True)(*args)
-    fixed = dict(found.fixed)
+    traced = trace(lambda *a: function(*a, **kwargs), concrete=True)(*args)
+    fixed = dict(traced.fixed)
     values = [np.asarray(leaf)[()] for number, leaf in enumerate(tree.leaves(args)) if number not in fixed]
-    if len(found.program.inputs) > len(values):  # values of a transformation in the closure
+    if len(traced.program.inputs) > len(values):  # values of a transformation in the closure
         raise _inside_transformation(name)
-    return found.program, values
+    return traced.program, values
 
 
 def _inside_transformation(name: str) -> TraceError:

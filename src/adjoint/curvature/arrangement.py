@@ -45,16 +45,16 @@ def matrix_of(blocks: tree.Tree, rows: tree.Tree, columns: tree.Tree) -> Value:
     """The matrix of a tree of trees of arrays, such as a Jacobian or Hessian, for rows and columns like these trees."""
     row_leaves, row_structure = tree.flatten(rows)
     column_leaves = tree.leaves(columns)
-    found = tree.leaves(blocks)
+    leaves = tree.leaves(blocks)
     width = len(column_leaves)
     lines: list[Value] = []
     for i, row in enumerate(row_leaves):
         line = [
-            np.reshape(found[i * width + j], (int(np.size(row)), int(np.size(column))))
+            np.reshape(leaves[i * width + j], (int(np.size(row)), int(np.size(column))))
             for j, column in enumerate(column_leaves)
         ]
         lines.append(line[0] if width == 1 else np.concatenate(line, axis=1))
-    assert len(found) == width * row_structure.num_leaves
+    assert len(leaves) == width * row_structure.num_leaves
     return lines[0] if len(lines) == 1 else np.concatenate(lines)
 
 

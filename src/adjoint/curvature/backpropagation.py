@@ -85,10 +85,10 @@ class _BlockLossOptions(_BlockOptions):
 def _backpropagate(function: Function, options: _BackpropagateOptions, args: Any, kwargs: Any) -> SecondOrder:
     chosen = select(function, options.argnums, args, kwargs, "backpropagate")
     graph = scalar_graph(chosen, "backpropagate")
-    found = eliminate(graph, _seed(graph), {}, lambda u, v: True)
+    eliminated = eliminate(graph, _seed(graph), {}, lambda u, v: True)
     count = len(chosen.values)
-    gradients = [_or_zero(found.gradients[i], graph.types[i]) for i in range(count)]
-    rows = [[_whole(found, graph.types, i, j) for j in range(count)] for i in range(count)]
+    gradients = [_or_zero(eliminated.gradients[i], graph.types[i]) for i in range(count)]
+    rows = [[_whole(eliminated, graph.types, i, j) for j in range(count)] for i in range(count)]
     full = [_arranged(chosen, row, graph.types[i].shape) for i, row in enumerate(rows)]
     return SecondOrder(
         graph.values[0], chosen.result(_completed(chosen, gradients, ())), chosen.result(_rows_of_all(chosen, full))
@@ -120,8 +120,8 @@ def _block_hessian(function: Function, options: _BlockOptions, args: Any, kwargs
     groups = _groups(chosen, options)
     graph = scalar_graph(chosen, "block_hessian")
     keep = _keep(graph, groups, options.cross)
-    found = eliminate(graph, _seed(graph), {}, keep, as_products=len(groups) if options.as_maps else 0)
-    return _blocks(chosen, found, graph.types, options)
+    eliminated = eliminate(graph, _seed(graph), {}, keep, as_products=len(groups) if options.as_maps else 0)
+    return _blocks(chosen, eliminated, graph.types, options)
 
 
 def block_gauss_newton(
@@ -153,14 +153,14 @@ def _block_gauss_newton(model: Function, options: _BlockLossOptions, args: Any, 
     _, seeds = loss_curvature(options.loss, graph)
     keep = _keep(graph, groups, options.cross)
     products = len(groups) if options.as_maps else 0
-    found = eliminate(graph, {}, seeds, keep, second=False, as_products=products)
-    return _blocks(chosen, found, graph.types, options)
+    eliminated = eliminate(graph, {}, seeds, keep, second=False, as_products=products)
+    return _blocks(chosen, eliminated, graph.types, options)
 
 
 def loss_curvature(loss: Callable[..., Any], graph: Graph) -> tuple[dict[int, Value], dict[tuple[int, int], Block]]:
-    """∇ℓ and ∇²ℓ at the results of a graph, by the places of these results."""
+    """∇ℓ and ∇²ℓ at the results of a graph, by the indices of these results."""
     from_leaves = lambda *leaves: loss(tree.unflatten(graph.structure, leaves))
-    moving = tuple(k for k, place in enumerate(graph.outputs) if place >= 0)
+    moving = tuple(k for k, index in enumerate(graph.outputs) if index >= 0)
     values = tuple(graph.values)
     first = hessian_and_gradient(from_leaves, moving, values)
     gradients: dict[int, Value] = {}
@@ -181,23 +181,23 @@ def hessian_and_gradient(function: Function, argnums: tuple[int, ...], values: t
     """∇ℓ and ∇²ℓ in some arguments."""
     if not argnums:
         return (), ()
-    found = backpropagate(function, argnums)(*values)
-    return found.gradient, found.hessian
+    result = backpropagate(function, argnums)(*values)
+    return result.gradient, result.hessian
 
 
 def scalar_graph(chosen: Selection, name: str) -> Graph:
     """The graph of a function that gives one real number."""
     graph = recorded(lambda active: chosen.call(chosen.completed(active)), chosen.values)
     if len(graph.values) != 1 or np.shape(graph.values[0]) != ():
-        given = f"{len(graph.values)} values" if len(graph.values) != 1 else str(type_of(graph.values[0]))
-        raise ShapeError(f"{name} needs a function with one scalar output; it returned {given}. Sum it first.")
+        returned = f"{len(graph.values)} values" if len(graph.values) != 1 else str(type_of(graph.values[0]))
+        raise ShapeError(f"{name} needs a function with one scalar output; it returned {returned}. Sum it first.")
     check_floating([type_of(graph.values[0])], name)
     return graph
 
 
 def _seed(graph: Graph) -> dict[int, Value]:
-    place = graph.outputs[0]
-    return {place: np.ones((), graph.types[place].dtype)[()]} if place >= 0 else {}
+    index = graph.outputs[0]
+    return {index: np.ones((), graph.types[index].dtype)[()]} if index >= 0 else {}
 
 
 def _keep(graph: Graph, groups: Sequence[int], cross: bool) -> Callable[[int, int], bool]:
@@ -223,9 +223,9 @@ def _groups(chosen: Selection, options: _BlockOptions) -> list[int]:
     return [numbers[i] for i in chosen.active]
 
 
-def _whole(found: Eliminated, types: Sequence[ArrayType], i: int, j: int) -> Value:
+def _whole(eliminated: Eliminated, types: Sequence[ArrayType], i: int, j: int) -> Value:
     u, v = min(i, j), max(i, j)
-    block = found.blocks.get((u, v))
+    block = eliminated.blocks.get((u, v))
     if block is None:
         return np.zeros((*types[i].shape, *types[j].shape), types[i].dtype)
     values = dense(block, types[u].shape)
@@ -253,28 +253,28 @@ def _arranged(chosen: Selection, row: Sequence[Value], shape: tuple[int, ...]) -
 
 def _rows_of_all(chosen: Selection, rows: Sequence[Any]) -> list[Any]:
     """Rows of the active leaves, and rows of zeros of the others."""
-    found = iter(rows)
+    remaining = iter(rows)
     active = set(chosen.active)
     return [
-        next(found)
+        next(remaining)
         if i in active
         else chosen.result([np.zeros((*np.shape(leaf), *np.shape(other))) for other in chosen.leaves])
         for i, leaf in enumerate(chosen.leaves)
     ]
 
 
-def _blocks(chosen: Selection, found: Eliminated, types: Sequence[ArrayType], options: _BlockOptions) -> Any:
+def _blocks(chosen: Selection, eliminated: Eliminated, types: Sequence[ArrayType], options: _BlockOptions) -> Any:
     if options.by == "leaf":
         zeros: list[Any] = [np.zeros((*np.shape(leaf), *np.shape(leaf)))[()] for leaf in chosen.leaves]
         if options.as_maps:
             zeros = [_map_of(zero, int(np.size(leaf))) for zero, leaf in zip(zeros, chosen.leaves, strict=True)]
         for i, k in enumerate(chosen.active):
             if not options.as_maps:
-                zeros[k] = _whole(found, types, i, i)
-            elif i in found.products:
-                zeros[k] = kronecker(*[matrix(factor, "symmetric") for factor in found.products[i].factors])
+                zeros[k] = _whole(eliminated, types, i, i)
+            elif i in eliminated.products:
+                zeros[k] = kronecker(*[matrix(factor, "symmetric") for factor in eliminated.products[i].factors])
             else:
-                zeros[k] = _map_of(_whole(found, types, i, i), types[i].size)
+                zeros[k] = _map_of(_whole(eliminated, types, i, i), types[i].size)
         return chosen.result(zeros)
     arguments: list[Any] = []
     start = 0
@@ -286,7 +286,8 @@ def _blocks(chosen: Selection, found: Eliminated, types: Sequence[ArrayType], op
             leaves = range(start, start + child.num_leaves)
             start += child.num_leaves
             rows = [
-                tree.unflatten(child, [_of_leaves(found, types, chosen, number, k, m) for m in leaves]) for k in leaves
+                tree.unflatten(child, [_of_leaves(eliminated, types, chosen, number, k, m) for m in leaves])
+                for k in leaves
             ]
             blocks.append(tree.unflatten(child, rows))
         outermost = tree.Structure((argument.nodes[0], *[None] * len(parts)), len(parts)) if parts else None
@@ -299,8 +300,8 @@ def _map_of(block: Value, size: int) -> LinearMap:
 
 
 def _of_leaves(
-    found: Eliminated, types: Sequence[ArrayType], chosen: Selection, number: dict[int, int], k: int, m: int
+    eliminated: Eliminated, types: Sequence[ArrayType], chosen: Selection, number: dict[int, int], k: int, m: int
 ) -> Value:
     if k in number and m in number:
-        return _whole(found, types, number[k], number[m])
+        return _whole(eliminated, types, number[k], number[m])
     return np.zeros((*np.shape(chosen.leaves[k]), *np.shape(chosen.leaves[m])))

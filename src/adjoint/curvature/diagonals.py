@@ -85,8 +85,8 @@ def _diagonal_hessian(function: Function, options: _DiagonalOptions, args: Any, 
     chosen = select(function, options.argnums, args, kwargs, "diagonal_hessian")
     if options.loss is None:
         graph = scalar_graph(chosen, "diagonal_hessian")
-        place = graph.outputs[0]
-        r, blocks = {place: np.ones((), graph.types[place].dtype)[()]} if place >= 0 else {}, {}
+        index = graph.outputs[0]
+        r, blocks = {index: np.ones((), graph.types[index].dtype)[()]} if index >= 0 else {}, {}
     else:
         graph = recorded(lambda active: chosen.call(chosen.completed(active)), chosen.values)
         r, blocks = loss_curvature(options.loss, graph)
@@ -112,22 +112,22 @@ class _Walk:
         self.r: list[Value] = [None] * graph.size
         self.d: list[Value] = [None] * graph.size
         self.whole: list[Value] = [None] * graph.size  # arrays of shape x.shape + x.shape
-        for place, g in r.items():
-            self.r[place] = g
+        for index, g in r.items():
+            self.r[index] = g
         for (u, v), block in blocks.items():
             if u == v:
                 self.whole[u] = dense(block, graph.types[u].shape)
                 if not whole:
                     self.d[u], self.whole[u] = self.diagonal(u), None
 
-    def diagonal(self, place: int) -> Value:
+    def diagonal(self, index: int) -> Value:
         """The diagonal that a variable has."""
-        whole = self.whole[place]
+        whole = self.whole[index]
         if whole is None:
-            return self.d[place]
-        n = self.graph.types[place].size
-        own = np.reshape(np.diagonal(np.reshape(whole, (n, n))), self.graph.types[place].shape)
-        return total(self.d[place], own)
+            return self.d[index]
+        n = self.graph.types[index].size
+        own = np.reshape(np.diagonal(np.reshape(whole, (n, n))), self.graph.types[index].shape)
+        return total(self.d[index], own)
 
     def run(self) -> None:
         """Eliminate all nodes."""
@@ -152,10 +152,10 @@ class _Walk:
 
     def _elementwise(self, node: Node, ct: Value, d: Value, whole: Value) -> None:
         curved = diagonal_seconds(node, [ct])
-        steep = diagonal_derivatives(node) if d is not None or whole is not None else [None] * len(curved)
-        for parent, second, slope in zip(node.parents, curved, steep, strict=True):
+        derivatives = diagonal_derivatives(node) if d is not None or whole is not None else [None] * len(curved)
+        for parent, second, derivative in zip(node.parents, curved, derivatives, strict=True):
             kind = self.graph.types[parent]
-            added = total(second, None if d is None else scaled(scaled(d, slope), slope))
+            added = total(second, None if d is None else scaled(scaled(d, derivative), derivative))
             if added is not None:
                 self.d[parent] = total(self.d[parent], fit(added, kind))
             if whole is None:
@@ -163,8 +163,8 @@ class _Walk:
             shape = np.shape(node.zs[0])
             if kind.shape == shape:
                 n = len(shape)
-                turned = np.transpose(scaled(whole, slope), (*range(n, 2 * n), *range(n)))
-                self.whole[parent] = total(self.whole[parent], scaled(turned, slope))
+                transposed = np.transpose(scaled(whole, derivative), (*range(n, 2 * n), *range(n)))
+                self.whole[parent] = total(self.whole[parent], scaled(transposed, derivative))
             else:
                 rows = stacked_rows(node)[node.parents.index(parent)]
                 self.d[parent] = total(self.d[parent], _congruence_diagonal(rows, whole))
@@ -194,8 +194,8 @@ class _Walk:
             if column is None:
                 continue
             mine = self.graph.types[parent]
-            turned = np.moveaxis(np.reshape(column, (*kind.shape, mine.size)), -1, 0)
-            both = pulled(node, [turned])[a]
+            rows_first = np.moveaxis(np.reshape(column, (*kind.shape, mine.size)), -1, 0)
+            both = pulled(node, [rows_first])[a]
             self.whole[parent] = total(self.whole[parent], np.reshape(both, (*mine.shape, *mine.shape)))
 
 

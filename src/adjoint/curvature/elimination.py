@@ -79,8 +79,8 @@ def eliminate(
     for (u, v), block in blocks.items():
         hessian.add(u, v, block)
     r: list[Value] = [None] * graph.size
-    for place, g in gradients.items():
-        r[place] = total(r[place], g)
+    for index, g in gradients.items():
+        r[index] = total(r[index], g)
     with graph.reading(), np.errstate(all="ignore"):  # singular derivatives are infinite, and zeros win over them
         while graph.nodes:
             node = graph.nodes.pop()  # with the values that nothing reads any more
@@ -103,17 +103,17 @@ def eliminate(
 
 def ancestors(graph: Graph, groups: Sequence[int]) -> list[int]:
     """For each variable, which groups of inputs it depends on, as the bits of a number."""
-    found = [0] * graph.size
-    for place, group in enumerate(groups):
-        found[place] = 1 << group
+    groups_of = [0] * graph.size
+    for index, group in enumerate(groups):
+        groups_of[index] = 1 << group
     for node in graph.nodes:
         reached = 0
         for i in node.inputs:
-            reached |= found[i] if i >= 0 else 0
+            reached |= groups_of[i] if i >= 0 else 0
         for o in node.outputs:
             if o >= 0:
-                found[o] = reached
-    return found
+                groups_of[o] = reached
+    return groups_of
 
 
 class _Hessian:
@@ -147,22 +147,22 @@ class _Hessian:
 
     def _turned(self, block: Block, leading: int) -> Block:
         """The block of (v, u) from that of (u, v)."""
-        return block if block.diagonal else Block(turned(block.values, self.types[leading].ndim))
+        return block if block.diagonal else Block(swap_leading_axes(block.values, self.types[leading].ndim))
 
     def get(self, u: int, v: int) -> Value:
         """The block of (u, v) as an array."""
         block = self.blocks[min(u, v), max(u, v)]
         whole = dense(block, self.types[min(u, v)].shape)
-        return whole if u <= v else turned(whole, self.types[v].ndim)
+        return whole if u <= v else swap_leading_axes(whole, self.types[v].ndim)
 
     def among(self, outputs: Sequence[int]) -> list[tuple[int, int]]:
-        """The pairs of these variables that have a block, both ways round."""
+        """The pairs of these variables that have a block, in both orders."""
         return [(u, v) for u in outputs if u >= 0 for v in outputs if v in self.partners.get(u, ())]
 
     def rows(self, outputs: Sequence[int]) -> list[int]:
         """The other variables that have a block with one of these."""
-        found = {v for u in outputs if u >= 0 for v in self.partners.get(u, ())}
-        return sorted(found.difference(outputs))
+        others = {v for u in outputs if u >= 0 for v in self.partners.get(u, ())}
+        return sorted(others.difference(outputs))
 
     def has(self, u: int, v: int) -> bool:
         return v in self.partners.get(u, ())
@@ -174,7 +174,7 @@ class _Hessian:
                 self.partners[v].discard(u)
 
 
-def turned(values: Value, leading: int) -> Value:
+def swap_leading_axes(values: Value, leading: int) -> Value:
     """An array of shape u.shape + v.shape as one of v.shape + u.shape."""
     n = np.ndim(values)
     return np.transpose(values, (*range(leading, n), *range(leading)))
@@ -198,8 +198,8 @@ def _elementwise(
     shape, d = hessian.types[z].shape, diagonal_derivatives(node) if own or rows else []
     for u in rows:
         block = hessian.get(z, u)
-        for parent, slope in zip(parents, d, strict=True):
-            _add_row(hessian, parent, u, _reduced(scaled(block, slope), hessian.types[parent].shape, len(shape)))
+        for parent, derivative in zip(parents, d, strict=True):
+            _add_row(hessian, parent, u, _reduced(scaled(block, derivative), hessian.types[parent].shape, len(shape)))
     needed = lambda a, b: hessian.wants(parents[a], parents[b])
     curved = seconds(node, cts, needed) if second else {}
     block = hessian.blocks[z, z] if own else None
@@ -214,7 +214,7 @@ def _elementwise(
                 _add_diagonal(hessian, u, v, diagonal, shape)
             if block is not None and not block.diagonal:
                 whole = _reduced(scaled(block.values, d[a]), hessian.types[u].shape, len(shape))
-                whole = turned(whole, hessian.types[u].ndim)
+                whole = swap_leading_axes(whole, hessian.types[u].ndim)
                 whole = _reduced(scaled(whole, d[b]), hessian.types[v].shape, len(shape))
                 hessian.add(v, u, Block(whole))
 
@@ -242,15 +242,15 @@ def _add_diagonal(hessian: _Hessian, u: int, v: int, diagonal: Value, shape: tup
 def _spreading(shape: tuple[Any, ...], target: ArrayType) -> Value:
     """The Jacobian of broadcasting to a shape, as an array of that shape + target.shape."""
     n = math.prod(target.shape)
-    places = np.broadcast_to(np.arange(n).reshape(target.shape), shape)
-    return np.equal(places[..., None], np.arange(n)).astype(target.dtype).reshape(*shape, *target.shape)
+    positions = np.broadcast_to(np.arange(n).reshape(target.shape), shape)
+    return np.equal(positions[..., None], np.arange(n)).astype(target.dtype).reshape(*shape, *target.shape)
 
 
 def _add_row(hessian: _Hessian, parent: int, u: int, block: Value) -> None:
     """A term Jᵀ H[z, u] of the block (parent, u), and its transpose."""
     hessian.add(parent, u, Block(block))
     if parent == u:
-        hessian.add(u, u, Block(turned(block, hessian.types[u].ndim)))
+        hessian.add(u, u, Block(swap_leading_axes(block, hessian.types[u].ndim)))
 
 
 # all others: stacks of cotangents are pulled
@@ -301,8 +301,8 @@ def _add_own(node: Node, hessian: _Hessian, own: list[tuple[int, int]]) -> None:
 
 def _read_once(graph: Graph, count: int) -> set[int]:
     """Which of the first inputs are read by one node, and are no result themselves."""
-    reads = [sum(place in node.inputs for node in graph.nodes) for place in range(count)]
-    return {place for place, n in enumerate(reads) if n == 1 and place not in graph.outputs}
+    reads = [sum(index in node.inputs for node in graph.nodes) for index in range(count)]
+    return {index for index, n in enumerate(reads) if n == 1 and index not in graph.outputs}
 
 
 def _kept_as_product(node: Node, hessian: _Hessian, own: list[tuple[int, int]]) -> int | None:
@@ -310,13 +310,13 @@ def _kept_as_product(node: Node, hessian: _Hessian, own: list[tuple[int, int]]) 
     if not isinstance(node.op, MatMul) or sorted(np.ndim(x) for x in node.xs) != [1, 2]:
         return None
     side = int(np.ndim(node.xs[1]) == 2)
-    place = node.inputs[side]
-    if place not in hessian.single:
+    index = node.inputs[side]
+    if index not in hessian.single:
         return None
     n = hessian.types[node.outputs[0]].size
     whole = np.reshape(dense(hessian.blocks[own[0]], hessian.types[node.outputs[0]].shape), (n, n))
-    hessian.products[place] = Kronecker(whole, node.xs[1 - side], from_left=side == 0)
-    return place
+    hessian.products[index] = Kronecker(whole, node.xs[1 - side], from_left=side == 0)
+    return index
 
 
 def _pulled_rows(node: Node, hessian: _Hessian, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Value]]:
@@ -335,4 +335,4 @@ def _pulled_rows(node: Node, hessian: _Hessian, pairs: Sequence[tuple[int, int]]
     for parent, g in zip(node.parents, pulled(node, stacks), strict=True):
         if g is not None:
             columns = np.reshape(g, (*kind.shape, *np.shape(g)[1:]))
-            yield parent, turned(columns, kind.ndim)
+            yield parent, swap_leading_axes(columns, kind.ndim)

@@ -65,11 +65,11 @@ def _output_fisher(
     outcomes = samples if support is None else support
     count = np.shape(tree.leaves(outcomes)[0])[0]
     # with the values: θ is traced here, so that θ[y] can be read at an outcome that vmap stacks
-    values, slopes = vmap(lambda y: value_and_grad(lambda t: loss(t, y))(theta))(outcomes)
+    values, gradients = vmap(lambda y: value_and_grad(lambda t: loss(t, y))(theta))(outcomes)
     weights = np.full(count, 1.0 / count, values.dtype) if support is None else np.exp(-values)
     covered = np.sum(weights)
     if form == "score":
-        scores = vmap(raveled)(slopes)
+        scores = vmap(raveled)(gradients)
         return np.matmul(np.transpose(scores) * weights, scores), covered
     curved = vmap(lambda y: matrix_of(hessian(lambda t: loss(t, y))(theta), theta, theta))(outcomes)
     return np.tensordot(weights, curved, axes=1), covered
@@ -172,17 +172,17 @@ def fisher_product(
     primals = tuple(primals)
     many = model if inputs is None else lambda *w: vmap(lambda x: model(*w, x))(inputs)
     theta, pushed = linearize(many, *primals)
-    slope = pushed(*tangents)
+    tangent = pushed(*tangents)
 
-    def turned(theta: Any, slope: Any, drawn: Any) -> Any:
+    def apply_fisher(theta: Any, tangent: Any, drawn: Any) -> Any:
         F, covered = _output_fisher(loss, theta, support, drawn, form)
-        return unraveled(np.matmul(F, raveled(slope)), slope), covered
+        return unraveled(np.matmul(F, raveled(tangent)), tangent), covered
 
     if inputs is None:
-        ct, covered = turned(theta, slope, samples)
+        ct, covered = apply_fisher(theta, tangent, samples)
     else:
         count = np.shape(tree.leaves(inputs)[0])[0]
-        ct, covered = vmap(turned, in_axes=(0, 0, None if samples is None else 0))(theta, slope, samples)
+        ct, covered = vmap(apply_fisher, in_axes=(0, 0, None if samples is None else 0))(theta, tangent, samples)
         ct = tree.map(lambda leaf: leaf / count, ct)
     _check_support(covered)
     result = pushed.transpose()(ct)
@@ -230,6 +230,6 @@ def empirical_fisher_product(
     xs, ys = stacked_pair(data, "data")
     primals = tuple(primals)
     losses, pushed = linearize(lambda *w: vmap(lambda x, y: loss(model(*w, x), y))(xs, ys), *primals)
-    slopes = pushed(*tangents) / np.shape(losses)[0]
-    result = pushed.transpose()(slopes)
+    tangent = pushed(*tangents) / np.shape(losses)[0]
+    result = pushed.transpose()(tangent)
     return result if len(primals) > 1 else result[0]

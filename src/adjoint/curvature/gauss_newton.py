@@ -57,8 +57,8 @@ def gauss_newton_product(
     loss, model = _over(loss, model, samples)
     primals = tuple(primals)
     z, pushed = linearize(model, *primals)
-    turned = hvp(loss, (z,), (pushed(*tangents),))
-    result = pushed.transpose()(turned)
+    curved = hvp(loss, (z,), (pushed(*tangents),))
+    result = pushed.transpose()(curved)
     return result if len(primals) > 1 else result[0]
 
 
@@ -147,8 +147,8 @@ def hessian_split(loss: Loss, model: Function) -> Transformed:
 def _hessian_split(model: Function, options: _GaussNewtonOptions, args: Any, kwargs: Any) -> HessianSplit:
     w, model = one_argument("hessian_split", model, args, kwargs)
     loss = options.loss
-    slope = grad(loss)(model(w))  # held fixed: ∇²⟨f, u⟩ at u = ∇ℓ(f(w))
-    rest = hessian(lambda w: tree.vdot(slope, model(w)))(w)
+    gradient = grad(loss)(model(w))  # held fixed: ∇²⟨f, u⟩ at u = ∇ℓ(f(w))
+    rest = hessian(lambda w: tree.vdot(gradient, model(w)))(w)
     return HessianSplit(gauss_newton(loss, model)(w), rest)
 
 

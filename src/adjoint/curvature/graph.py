@@ -47,22 +47,22 @@ class Node(NamedTuple):
 
 
 class GraphTracer(Tracer):
-    """A value and its place among the variables of a graph; -1 for one that depends on no input."""
+    """A value and its index among the variables of a graph; -1 for one that depends on no input."""
 
-    __slots__ = ("_place",)
+    __slots__ = ("_index",)
 
-    def __init__(self, trace: Graph, value: Value, place: int) -> None:
-        self._trace, self._value, self._place = trace, value, place
+    def __init__(self, trace: Graph, value: Value, index: int) -> None:
+        self._trace, self._value, self._index = trace, value, index
 
     def has_tangent(self) -> bool:
-        return self._place >= 0 or super().has_tangent()
+        return self._index >= 0 or super().has_tangent()
 
     def snapshot(self) -> GraphTracer:
-        return GraphTracer(self._trace, self._value, self._place)  # type: ignore[arg-type]
+        return GraphTracer(self._trace, self._value, self._index)  # type: ignore[arg-type]
 
     def _adopt(self, other: Value) -> None:
         mine = isinstance(other, GraphTracer) and other._trace is self._trace
-        self._value, self._place = (other._value, other._place) if mine else (other, -1)
+        self._value, self._index = (other._value, other._index) if mine else (other, -1)
 
 
 class Graph(Trace):
@@ -104,8 +104,8 @@ class Graph(Trace):
             self.wrong_thread()
         mine = [isinstance(a, GraphTracer) and a._trace is self for a in args]
         values = [a._value if m else a for a, m in zip(args, mine, strict=True)]
-        places = [a._place if m else -1 for a, m in zip(args, mine, strict=True)]
-        if op.flat or max(places, default=-1) < 0:
+        indices = [a._index if m else -1 for a, m in zip(args, mine, strict=True)]
+        if op.flat or max(indices, default=-1) < 0:
             z = op(*values)
             return tuple(map(self._settled, z)) if op.several else self._settled(z)
         if op.is_control and op.unrolls and not op.is_implicit and op.is_determined(values):
@@ -114,8 +114,8 @@ class Graph(Trace):
         xs = tuple(v if m else self.captured.hold(v) for v, m in zip(values, mine, strict=True))
         zs = tuple(z) if op.several else (z,)
         results = [self.variable(part) if type_of(part).differentiable else part for part in zs]
-        outputs = tuple(r._place if isinstance(r, GraphTracer) and r._trace is self else -1 for r in results)
-        self.nodes.append(Node(op, tuple(places), xs, outputs, zs))
+        outputs = tuple(r._index if isinstance(r, GraphTracer) and r._trace is self else -1 for r in results)
+        self.nodes.append(Node(op, tuple(indices), xs, outputs, zs))
         return tuple(results) if op.several else results[0]
 
     def _settled(self, z: Value) -> Value:
@@ -135,7 +135,7 @@ def recorded(call: Callable[[Sequence[Value]], Any], values: Sequence[Value]) ->
         leaves, graph.structure = tree.flatten(run(graph, call, [x.snapshot() for x in inputs]))
         leaves = [checked_leaf(leaf) for leaf in leaves]
         mine = [isinstance(leaf, GraphTracer) and leaf._trace is graph for leaf in leaves]
-        graph.outputs = [leaf._place if m else -1 for leaf, m in zip(leaves, mine, strict=True)]
+        graph.outputs = [leaf._index if m else -1 for leaf, m in zip(leaves, mine, strict=True)]
         graph.values = [returned(leaf, graph) for leaf in leaves]
         graph.captured.verify()
     return graph

@@ -61,8 +61,8 @@ def inverse_hvp(
 
 
 def _damped(function: Function, primals: tuple[Any, ...], damping: Value) -> LinearMap:
-    places = tuple(range(len(primals))) if len(primals) > 1 else 0
-    A: LinearMap = hessian(function, places)(*primals)
+    argnums = tuple(range(len(primals))) if len(primals) > 1 else 0
+    A: LinearMap = hessian(function, argnums)(*primals)
     return A if isinstance(damping, int | float) and damping == 0 else A + scaling(damping, A.domain)
 
 
@@ -110,8 +110,8 @@ def inverse_hvp_costs(
     n = size_of(primals)
     costs = predicted_hvp_costs(function, primals, compiled=True)
     product = min(costs.values()) if costs else 10.0 * n
-    turns = n if iterations is None else iterations
+    count = n if iterations is None else iterations
     return {
         "direct": n * product + n**3 / 6 + right_sides * n**2,
-        "iterative": right_sides * turns * (product + 5.0 * n),
+        "iterative": right_sides * count * (product + 5.0 * n),
     }

@@ -41,16 +41,16 @@ SQUARED: RuleTable[Callable[[Node, Sequence[Value]], list[Value]]] = RuleTable("
 
 def _function(node: Node, wide: bool = False) -> tuple[Callable[..., Any], list[Value]]:
     """The node as a function of its distinct variables, and their values; when `wide`, spread to the shape of z."""
-    places = [node.positions(parent) for parent in node.parents]
+    positions_of = [node.positions(parent) for parent in node.parents]
 
     def call(*ys: Value) -> Any:
         xs = list(node.xs)
-        for y, positions in zip(ys, places, strict=True):
+        for y, positions in zip(ys, positions_of, strict=True):
             for k in positions:
                 xs[k] = y
         return node.op(*xs)
 
-    values = [node.xs[positions[0]] for positions in places]
+    values = [node.xs[positions[0]] for positions in positions_of]
     if wide:
         shape = np.shape(node.zs[0])
         values = [v if np.shape(v) == shape else np.broadcast_to(v, shape) for v in values]
@@ -73,30 +73,30 @@ def pull(node: Node, ct: Any) -> list[Value]:
             if o >= 0
         ]
         return list(pullback(kept))
-    wanted = [place >= 0 for place in node.inputs]
+    wanted = [index >= 0 for index in node.inputs]
     z = node.zs if node.op.several else node.zs[0]
     with np.errstate(all="ignore"):
-        found = list(node.op.pull(list(ct) if node.op.several else ct[0], node.xs, z, wanted))
-    found = [None if g is None or not w else fit(g, type_of(x)) for g, w, x in zip(found, wanted, node.xs, strict=True)]
-    return _merged(node, found)
+        cts = list(node.op.pull(list(ct) if node.op.several else ct[0], node.xs, z, wanted))
+    cts = [None if g is None or not w else fit(g, type_of(x)) for g, w, x in zip(cts, wanted, node.xs, strict=True)]
+    return _merged(node, cts)
 
 
 def pulled(node: Node, stacks: Sequence[Value]) -> list[Value]:
     """Jₐᵀ u for a stack of u's (the first axis) of each result; None where it is zero. One entry for each variable."""
-    given = [k for k, s in enumerate(stacks) if s is not None]
-    found: list[int] = []
+    nonzero = [k for k, s in enumerate(stacks) if s is not None]
+    reached: list[int] = []
 
     def one(*us: Value) -> list[Value]:
         full: list[Value] = [None] * len(stacks)
-        for k, u in zip(given, us, strict=True):
+        for k, u in zip(nonzero, us, strict=True):
             full[k] = u
         cts = pull(node, full)
-        found[:] = [a for a, c in enumerate(cts) if c is not None]
+        reached[:] = [a for a, c in enumerate(cts) if c is not None]
         return [c for c in cts if c is not None]
 
-    results = vmap(one)(*[stacks[k] for k in given])
+    results = vmap(one)(*[stacks[k] for k in nonzero])
     out: list[Value] = [None] * len(node.parents)
-    for a, value in zip(found, results, strict=True):
+    for a, value in zip(reached, results, strict=True):
         out[a] = value
     return out
 
@@ -106,7 +106,7 @@ def diagonal_derivatives(node: Node) -> list[Value]:
     z = node.zs[0]
     if node.op.linear:
         ones = np.ones(np.shape(z), type_of(z).dtype)
-        parts = node.op.pull(ones, node.xs, z, [place >= 0 for place in node.inputs])
+        parts = node.op.pull(ones, node.xs, z, [index >= 0 for index in node.inputs])
         return _merged(node, parts)
     call, values = _function(node, wide=True)
     with np.errstate(all="ignore"):
@@ -146,16 +146,16 @@ def seconds(node: Node, cts: Sequence[Value], needed: Callable[[int, int], bool]
 
         def along(direction: Value, b: int = b, rows: list[int] = rows) -> list[Value]:
             tangents: list[Value] = [direction if k == b else zero[()] for k, zero in enumerate(zeros)]
-            _, turned = jvp(gradient, tuple(values), tuple(tangents))
-            return [turned[a] for a in rows]
+            _, second = jvp(gradient, tuple(values), tuple(tangents))
+            return [second[a] for a in rows]
 
         with np.errstate(all="ignore"):
             if wide:
-                found = along(np.ones_like(zeros[b])[()])
+                columns = along(np.ones_like(zeros[b])[()])
             else:
                 stacked = vmap(along)(_units(np.shape(values[b]), zeros[b].dtype))
-                found = [_last(s, np.shape(values[b])) for s in stacked]
-        out.update({(a, b): f for a, f in zip(rows, found, strict=True)})
+                columns = [_last(s, np.shape(values[b])) for s in stacked]
+        out.update({(a, b): f for a, f in zip(rows, columns, strict=True)})
     return out
 
 
@@ -173,10 +173,10 @@ def _last(stack: Value, shape: tuple[int, ...]) -> Value:
 
 def diagonal_seconds(node: Node, cts: Sequence[Value]) -> list[Value]:
     """diag(∂²⟨r, f⟩/∂xₐ²) for each variable a; of elementwise nodes in the shape of z."""
-    found = seconds(node, cts, lambda a, b: a == b)
+    blocks = seconds(node, cts, lambda a, b: a == b)
     out: list[Value] = []
     for a, parent in enumerate(node.parents):
-        block = found.get((a, a))
+        block = blocks.get((a, a))
         if block is not None and not node.op.is_elementwise:
             shape = np.shape(node.xs[node.positions(parent)[0]])
             n = math.prod(shape)
@@ -190,7 +190,7 @@ def stacked_rows(node: Node, only: int | None = None) -> list[Value]:
 
     Or of the result with number `only`.
     """
-    kept = [k for k, place in enumerate(node.outputs) if place >= 0 and only in (None, k)]
+    kept = [k for k, index in enumerate(node.outputs) if index >= 0 and only in (None, k)]
     sizes = [math.prod(np.shape(node.zs[k])) for k in kept]
     stacks: list[Value] = [None] * len(node.zs)
     start = 0

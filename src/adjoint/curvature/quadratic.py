@@ -103,6 +103,6 @@ def _quadratic_model(function: Function, options: _ModelOptions, args: Any, kwar
         value, gradient = value_and_grad(lambda w: loss(function(w)))(w)
         return QuadraticModel(function, loss, w, value, gradient)
     (value, gradient), pushed = linearize(value_and_grad(function), w)
-    made = QuadraticModel(function, None, w, value, gradient)
-    made._kept[:] = [live_trace(), lambda v: pushed(v)[1]]  # pyright: ignore[reportPrivateUsage]
-    return made
+    model = QuadraticModel(function, None, w, value, gradient)
+    model._kept[:] = [live_trace(), lambda v: pushed(v)[1]]  # pyright: ignore[reportPrivateUsage]
+    return model

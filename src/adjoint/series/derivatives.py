@@ -50,10 +50,10 @@ def along(function: Callable[[Any], Any], x: Any, direction: Any, order: int, ti
     if order == 0:
         return [function(x)]
     nothing = tree.map(lambda leaf: None, x)
-    value, slopes = jet(function, (x,), ([direction, *[nothing] * (order - 1)],))
+    value, coefficients = jet(function, (x,), ([direction, *[nothing] * (order - 1)],))
     check_floating([type_of(leaf) for leaf in tree.leaves(value)], title)
     check_holomorphic(x, value, title)
-    return [value, *slopes]
+    return [value, *coefficients]
 
 
 def check_holomorphic(x: Any, value: Any, title: str) -> None:
@@ -84,9 +84,9 @@ def derivative(function: Function, n: int = 1, argnums: int = 0) -> Function:
     def nth(*args: Any, **kwargs: Any) -> Any:
         if not -len(args) <= argnums < len(args):
             raise ShapeError(f"derivative: argnums={argnums} does not fit a call with {len(args)} arguments.")
-        place = argnums % len(args)
-        x = _number(args[place])
-        alone = lambda x: function(*args[:place], x, *args[place + 1 :], **kwargs)
+        position = argnums % len(args)
+        x = _number(args[position])
+        alone = lambda x: function(*args[:position], x, *args[position + 1 :], **kwargs)
         return along(alone, x, x.dtype.type(1), order, "derivative")[-1]
 
     nth.__name__ = f"derivative_{order}_of_{getattr(function, '__name__', 'function')}"

@@ -74,13 +74,13 @@ class Collapsed(Trace):
         bent = [i for i, (a, m) in enumerate(zip(args, mine, strict=True)) if m and a._second is not None]
         if op.flat or not (moving or bent):
             z = op(*xs)
-            return tuple(self._made(part, None, None) for part in z) if op.several else self._made(z, None, None)
+            return tuple(self._tracer(part, None, None) for part in z) if op.several else self._tracer(z, None, None)
 
-        def at(places: Sequence[int]) -> Callable[..., Any]:
+        def at(positions: Sequence[int]) -> Callable[..., Any]:
             def applied(*values: Value) -> Any:
                 full = list(xs)
-                for place, value in zip(places, values, strict=True):
-                    full[place] = value
+                for position, value in zip(positions, values, strict=True):
+                    full[position] = value
                 z = op(*full)
                 return z if op.several else (z,)
 
@@ -103,10 +103,10 @@ class Collapsed(Trace):
         z = op(*xs)
         parts = z if op.several else (z,)
         none = [None] * len(parts)
-        made = tuple(map(self._made, parts, firsts or none, seconds or none))
-        return made if op.several else made[0]
+        results = tuple(map(self._tracer, parts, firsts or none, seconds or none))
+        return results if op.several else results[0]
 
-    def _made(self, z: Value, first: Value, second: Value) -> Value:
+    def _tracer(self, z: Value, first: Value, second: Value) -> Value:
         return CollapsedTracer(self, z, first, second) if hasattr(z, "dtype") and z.dtype.kind in "fc" else z
 
 
@@ -136,8 +136,8 @@ def laplacian(function: Function) -> Function:
             check_holomorphic(x, y, "laplacian")
             leaves, structure = tree.flatten(y)
             check_floating(list(map(type_of, leaves)), "laplacian")
-            found = [_second(leaf, trace) for leaf in leaves]
-        return tree.unflatten(structure, fresh([returned(v, trace, values) for v in found]))
+            seconds = [_second(leaf, trace) for leaf in leaves]
+        return tree.unflatten(structure, fresh([returned(v, trace, values) for v in seconds]))
 
     at.__name__ = f"laplacian_of_{getattr(function, '__name__', 'function')}"
     return at

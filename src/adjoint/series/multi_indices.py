@@ -54,12 +54,12 @@ def factorials(indices: tuple[Index, ...]) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def interpolation(n: int, degree: int, order: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """For the α of one degree: places and weights, arrays (number of α, terms), with ∂^α f = Σ weights F[places].
+    """For the α of one degree: positions and weights, arrays (number of α, terms), with ∂^α f = Σ weights F[positions].
 
     Weights are padded with zeros, and exact until they are rounded. Only directions within the variables of α
     take part.
     """
-    place = {s: i for i, s in enumerate(of_degree(n, order))}
+    position = {s: i for i, s in enumerate(of_degree(n, order))}
     rows: list[dict[int, float]] = []
     for index in of_degree(n, degree):
         variables = sorted((v for v in range(n) if index[v]), key=index.__getitem__)
@@ -69,18 +69,18 @@ def interpolation(n: int, degree: int, order: int) -> tuple[NDArray[np.int64], N
             full = [0] * n
             for v, s in zip(variables, short, strict=True):
                 full[v] = s
-            row[place[tuple(full)]] = weight
+            row[position[tuple(full)]] = weight
         rows.append(row)
     terms = max(map(len, rows), default=0)
-    places, weights = np.zeros((len(rows), terms), np.int64), np.zeros((len(rows), terms))
+    positions, weights = np.zeros((len(rows), terms), np.int64), np.zeros((len(rows), terms))
     for i, row in enumerate(rows):
-        places[i, : len(row)], weights[i, : len(row)] = list(row), list(row.values())
-    return places, weights
+        positions[i, : len(row)], weights[i, : len(row)] = list(row), list(row.values())
+    return positions, weights
 
 
 @functools.lru_cache(maxsize=1024)
 def _weights(pattern: Index, order: int) -> list[tuple[Index, float]]:
-    """γ(α, s) ≠ 0 for an α without zeros, in whole numbers over one denominator, with m = lcm(1 … |α|), g = d - |α|:
+    """γ(α, s) ≠ 0 for an α without zeros, in integers over one denominator, with m = lcm(1 … |α|), g = d - |α|:
 
     γ(α, s) d^|α| m^g s! = Σₖ (-1)^|α-k| C(α, k) (m/|k|)^g Πᵢ dkᵢ (dkᵢ - |k|) … (dkᵢ - (sᵢ - 1)|k|).
     """

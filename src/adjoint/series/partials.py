@@ -49,15 +49,15 @@ class Partials:
         object.__setattr__(self, "axes", self.axes or tuple(np.ndim(leaf) for leaf in tree.leaves(self.values)))
 
     @property
-    def lanes(self) -> tuple[int, ...]:
+    def stack_shape(self) -> tuple[int, ...]:
         """How many of them are stacked here, as vmap returns them; () for those of one point."""
         leaves = tree.leaves(self.values)
         return next((np.shape(v)[: np.ndim(v) - n] for v, n in zip(leaves, self.axes, strict=True)), ())
 
     def check_single(self, title: str) -> None:
         """Refuse a stack where the derivatives at one point are meant."""
-        if self.lanes:
-            count = "×".join(map(str, self.lanes))
+        if self.stack_shape:
+            count = "×".join(map(str, self.stack_shape))
             raise ShapeError(
                 f"{title}: this is a stack of {count}, as vmap returns it. Map over it, too: "
                 f"vmap(lambda p: {'p[index]' if title == 'Partials' else 'p(x)'})(stack)."
@@ -81,10 +81,10 @@ class Partials:
             raise IndexError(f"partials: {index} names no derivative; a multi-index has {self.space.size} whole "
                              f"numbers that are not negative and add up to at most {self.order}.")  # fmt: skip
         self.check_single("Partials")
-        place = self._place(wanted)
-        return tree.map(lambda leaf: leaf[place], self.values)
+        position = self._position(wanted)
+        return tree.map(lambda leaf: leaf[position], self.values)
 
-    def _place(self, index: Index) -> int:
+    def _position(self, index: Index) -> int:
         degree = sum(index)
         start = count_of(self.space.size, degree - 1) if degree else 0
         return start + of_degree(self.space.size, degree).index(index)
@@ -97,10 +97,10 @@ class Partials:
         if not 0 <= degree <= self.order:
             raise IndexError(f"partials: tensor({degree}) of derivatives up to order {self.order}.")
         start = count_of(n, degree - 1) if degree else 0
-        place = {index: start + i for i, index in enumerate(of_degree(n, degree))}
+        position = {index: start + i for i, index in enumerate(of_degree(n, degree))}
         table = np.empty((n,) * degree, np.int64)
         for entry in np.ndindex(*table.shape):
-            table[entry] = place[tuple(entry.count(v) for v in range(n))]
+            table[entry] = position[tuple(entry.count(v) for v in range(n))]
         return tree.map(
             lambda leaf: np.moveaxis(leaf[table], tuple(range(degree)), tuple(range(-degree, 0))), self.values
         )
@@ -113,7 +113,7 @@ class Partials:
         return tree.map(lambda leaf: leaf * _real(scale.reshape(-1, *[1] * (leaf.ndim - 1)), leaf.dtype), self.values)
 
     def __repr__(self) -> str:
-        stack = f"{'×'.join(map(str, self.lanes))} stacked: " if self.lanes else ""
+        stack = f"{'×'.join(map(str, self.stack_shape))} stacked: " if self.stack_shape else ""
         return f"<{stack}{len(self)} partial derivatives up to order {self.order} in {self.space.size} variables>"
 
 
@@ -155,17 +155,17 @@ def partials_at(function: Callable[[Any], Any], x: Any, order: int, title: str) 
     if order == 0:
         return Partials(tree.map(lambda leaf: np.stack([leaf]), function(x)), space, 0)
     directions = np.array(of_degree(n, order), space.dtype)
-    found = vmap(lambda v: along(function, x, v, order, title))(space.unravel_columns(np.transpose(directions)))
-    pieces = [tree.map(lambda leaf: leaf[:1], found[0])]
+    coefficients = vmap(lambda v: along(function, x, v, order, title))(space.unravel_columns(np.transpose(directions)))
+    pieces = [tree.map(lambda leaf: leaf[:1], coefficients[0])]
     for degree in range(1, order + 1):
-        places, weights = interpolation(n, degree, order)
+        positions, weights = interpolation(n, degree, order)
         scaled = weights / math.factorial(degree)
-        pieces.append(tree.map(functools.partial(_sum, places, scaled), found[degree]))
+        pieces.append(tree.map(functools.partial(_sum, positions, scaled), coefficients[degree]))
     return Partials(tree.map(lambda *leaves: np.concatenate(leaves), *pieces), space, order)
 
 
-def _sum(places: Any, weights: Any, leaf: Value) -> Value:
-    return np.sum(leaf[places] * _real(weights.reshape(*weights.shape, *[1] * (leaf.ndim - 1)), leaf.dtype), axis=1)
+def _sum(positions: Any, weights: Any, leaf: Value) -> Value:
+    return np.sum(leaf[positions] * _real(weights.reshape(*weights.shape, *[1] * (leaf.ndim - 1)), leaf.dtype), axis=1)
 
 
 def _real(weights: Any, dtype: Any) -> Any:

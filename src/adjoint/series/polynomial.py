@@ -99,15 +99,15 @@ class TaylorPolynomial:
         return tree.map(lambda leaf: leaf / math.factorial(self.order + 1), last)
 
     def __repr__(self) -> str:
-        lanes = self.partials.lanes
-        if lanes or any(isinstance(leaf, Tracer) for leaf in tree.leaves((self.point, self.partials))):
-            stack = f"{'×'.join(map(str, lanes))} stacked: " if lanes else ""
+        stack_shape = self.partials.stack_shape
+        if stack_shape or any(isinstance(leaf, Tracer) for leaf in tree.leaves((self.point, self.partials))):
+            stack = f"{'×'.join(map(str, stack_shape))} stacked: " if stack_shape else ""
             return f"<{stack}Taylor polynomial of order {self.order} in {self.space.size} variables>"
         return written(self, latex=False)
 
     def _repr_latex_(self) -> str | None:
         leaves = tree.leaves((self.point, self.partials))
-        if self.partials.lanes or any(isinstance(leaf, Tracer) for leaf in leaves):
+        if self.partials.stack_shape or any(isinstance(leaf, Tracer) for leaf in leaves):
             return None
         return f"${written(self, latex=True)}$"
 
@@ -135,5 +135,5 @@ def taylor(function: Function, x0: tree.Tree, order: int) -> TaylorPolynomial:
     """
     order = whole_order(order, "taylor")
     x0 = floating(x0, "taylor")
-    found = partials_at(function, x0, order, "taylor")
-    return TaylorPolynomial(function, found.space.checked(x0, "taylor: x0"), found)
+    partials = partials_at(function, x0, order, "taylor")
+    return TaylorPolynomial(function, partials.space.checked(x0, "taylor: x0"), partials)
