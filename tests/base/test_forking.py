@@ -99,8 +99,8 @@ def compiled(scale: float) -> float:
 
 @pytest.mark.parametrize(
     "module, name, function",
-    [(executable, "simplify", np.sin), (executable, "compile_program", np.cos), (machine, "optimized", np.tanh)],
-    ids=["simplify", "compile_program", "optimized"],
+    [(executable, "simplify", np.sin), (executable, "compile_program", np.cos), (machine, "optimize", np.tanh)],
+    ids=["simplify", "compile_program", "optimize"],
 )
 def test_a_child_compiles_while_another_thread_does(
     module: Any, name: str, function: Any, monkeypatch: pytest.MonkeyPatch
