@@ -24,10 +24,10 @@ def drop_dead_code(program: Program) -> Program:
     if len(kept) == len(program.equations) and constants is program.constants:
         return program
     kept.reverse()
-    found = Program(program.inputs, tuple(kept), program.outputs, constants)
+    shorter = Program(program.inputs, tuple(kept), program.outputs, constants)
     if SETTLED in program.__dict__:
-        found.__dict__[SETTLED] = True
-    return found
+        shorter.__dict__[SETTLED] = True
+    return shorter
 
 
 def acts(eq: Equation) -> bool:

@@ -55,7 +55,7 @@ CHECKED = False  # check the program after every pass, and name the pass that br
 
 
 def simplify(program: Program) -> Program:
-    """A program that computes the same with less work; its derivative is not the same (see `derivative_marks`)."""
+    """A program that computes the same with less work; its derivative is not the same (see `strip_stop_gradient`)."""
     if "_simplified" in program.__dict__:
         return program
     for _ in range(MOST_ROUNDS):

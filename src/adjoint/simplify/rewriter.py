@@ -22,7 +22,7 @@ from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.simplify.rules.constant_folding import (
     MOST_BYTES,
     MOST_ELEMENTS,
-    evaluated,
+    evaluate,
     literal_key,
     same_array,
     uniform_element,
@@ -119,15 +119,15 @@ class Rewriter:
             return known
         if kind is None:
             kind = op.result_type(*[a.type for a in inputs])
-        z = self._rewritten(op, tag, inputs, kind)
+        z = self._rewrite(op, tag, inputs, kind)
         if z is None:
             z = self.write(op, inputs, kind, eq)
         else:
-            z = self.fitted(z, kind)
+            z = self.fit(z, kind)
         self._known[key] = z
         return z
 
-    def _rewritten(self, op: Op, tag: Tag, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    def _rewrite(self, op: Op, tag: Tag, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
         tags, constants = self._tags, self.constants
         if 0 in kind.shape and tag is not Broadcast:  # no element, so any number will do
             return self.literal(kind.dtype.type(0))
@@ -135,7 +135,7 @@ class Rewriter:
             if isinstance(a, Var) and a not in constants and tags.get(a) is not Broadcast:
                 break
         else:
-            if tag is not Broadcast and (z := self.folded(op, inputs, kind)) is not None:
+            if tag is not Broadcast and (z := self.fold(op, inputs, kind)) is not None:
                 return z
         if len(inputs) <= 3:
             form = (tag, *[Literal if isinstance(a, Literal) else tags.get(a) for a in inputs])
@@ -178,7 +178,7 @@ class Rewriter:
         for rewrite in self.book.candidates((op.__class__, len), op, many=True):
             results = rewrite(self, op, inputs, eq)
             if results is not None:
-                results = tuple([self.fitted(z, v.type) for z, v in zip(results, eq.outputs, strict=True)])
+                results = tuple([self.fit(z, v.type) for z, v in zip(results, eq.outputs, strict=True)])
                 break
         if results is None:
             self._keep(eq, op, inputs)
@@ -202,7 +202,7 @@ class Rewriter:
                 return False
         return True
 
-    def fitted(self, z: Atom, kind: ArrayType) -> Atom:
+    def fit(self, z: Atom, kind: ArrayType) -> Atom:
         """A result in the type that is expected of it: no weak number, and spread over the shape."""
         if isinstance(z, Literal) and (z.type.weak or z.type.dtype != kind.dtype):
             z = self.literal(kind.dtype.type(z.value))
@@ -219,7 +219,7 @@ class Rewriter:
         alike = isinstance(z, Var) and kind.size == wide.size
         return self.apply(Reshape(shape) if alike else Broadcast(shape), (z,), wide)
 
-    def inlined(self, program: Program, inputs: Sequence[Atom]) -> list[Atom] | None:
+    def inline(self, program: Program, inputs: Sequence[Atom]) -> list[Atom] | None:
         """The outputs of a program on these inputs, its equations written here; None where the types do not agree."""
         here: dict[Var, Atom] = {}
         for v, a in zip(program.inputs, inputs, strict=True):
@@ -228,34 +228,34 @@ class Rewriter:
             number = isinstance(a, Literal) and a.type.weak
             if not number and (a.type.dtype != v.type.dtype or a.type.weak != v.type.weak):
                 return None
-            here[v] = self.fitted(a, v.type)
+            here[v] = self.fit(a, v.type)
         for v, value in program.constants.items():
             here[v] = self.constant(value)
 
-        def place(atom: Atom) -> Atom:
+        def rename(atom: Atom) -> Atom:
             return here[atom] if isinstance(atom, Var) else self.literal(atom.value)
 
         around = self.origin
         for eq in program.equations:
             self.origin = eq
-            atoms = tuple(map(place, eq.inputs))
+            atoms = tuple(map(rename, eq.inputs))
             if eq.op.several:
                 copy = dataclasses.replace(eq, inputs=atoms, outputs=tuple([Var(v.type) for v in eq.outputs]))
                 here.update(zip(eq.outputs, self.apply_several(eq.op, atoms, copy), strict=True))
             else:
                 here[eq.outputs[0]] = self.apply(eq.op, atoms, eq.outputs[0].type)
         self.origin = around
-        return [self.fitted(place(a), a.type) for a in program.outputs]
+        return [self.fit(rename(a), a.type) for a in program.outputs]
 
     # ---- constants
 
     def literal(self, value: Value) -> Literal:
         """The number, as one and the same literal each time."""
         key = literal_key(value)
-        found = self._literals.get(key)
-        if found is None:
-            found = self._literals[key] = Literal(value)
-        return found
+        literal = self._literals.get(key)
+        if literal is None:
+            literal = self._literals[key] = Literal(value)
+        return literal
 
     def constant(self, value: Value, var: Var | None = None) -> Atom:
         """An atom for a plain array: a literal, a literal spread over its shape, or a constant of the program."""
@@ -290,7 +290,7 @@ class Rewriter:
             return np.broadcast_to(eq.inputs[0].value, atom.type.shape)
         return None
 
-    def folded(self, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+    def fold(self, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
         """op(inputs) computed now, where all inputs are known and small."""
         size = kind.size
         if not isinstance(size, int) or size > MOST_ELEMENTS:
@@ -304,18 +304,18 @@ class Rewriter:
             values.append(value)
         if size > 2 * MOST_ELEMENTS:
             return None
-        result = evaluated(op, values)
+        result = evaluate(op, values)
         if result is None or type_of(result) != kind:
             return None
         return self.constant(np.array(result) if kind.shape else result)
 
     # ---- questions of rules
 
-    def made_by(self, atom: Atom, kind: type | Op) -> Equation | None:
+    def defined_by(self, atom: Atom, kind: type | Op) -> Equation | None:
         """The equation of an atom, if this primitive, or one of this class, made it."""
         eq = self.defined.get(atom) if isinstance(atom, Var) else None
         return eq if eq is not None and (eq.op is kind or eq.op.__class__ is kind) else None
 
     def once(self, atom: Atom) -> bool:
-        """Whether an atom is read at one place only, so that it goes away when that place is written otherwise."""
+        """Whether an atom is read only once, so that it goes away when its reader is written otherwise."""
         return self.readers.once(atom)

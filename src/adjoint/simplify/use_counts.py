@@ -1,7 +1,7 @@
 """How often each value is read: by equations that were written, by those that are still to be read, by outputs.
 
-A rule that writes an operation otherwise gains only if what it took apart goes away, so it asks whether that is read at
-one place only. Counts are kept up to date: an equation that nothing reads any more reads nothing itself.
+A rule that writes an operation otherwise gains only if what it took apart goes away, so it asks whether that is read
+only once. Counts are kept up to date: an equation that nothing reads any more reads nothing itself.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class Readers:
                 self._counts[new] += readers - 1
 
     def once(self, atom: Atom) -> bool:
-        """Whether an atom is read at one place only, so that it goes away when that place is written otherwise."""
+        """Whether an atom is read only once, so that it goes away when its reader is written otherwise."""
         if isinstance(atom, Var) and self._counts.get(atom, 0) > 1:
             self._refused.add(atom)
             return False
         return True
 
     def waits(self) -> bool:
-        """Whether something that was read at several places then is not any more: another run may do more."""
+        """Whether something that was read several times then is not any more: another pass may do more."""
         return any(self._counts.get(v, 0) <= 1 for v in self._refused)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjoint.ops.arrays.index import subscript
-from adjoint.simplify.rules.static_index import composed, disjoint, keeps_order, normal, shape_of
+from adjoint.simplify.rules.static_index import compose, disjoint, keeps_order, normal, shape_of
 
 searching = hypothesis.settings(max_examples=300, derandomize=True, deadline=None)
 
@@ -77,7 +77,7 @@ def test_one_place_in_another(data) -> None:
     y = read(x, inner)
     outer = normal(data.draw(items(np.shape(y))), np.shape(y))
     assert outer is not None
-    found = composed(inner, outer, shape)
+    found = compose(inner, outer, shape)
     if found is not None:
         np.testing.assert_array_equal(read(x, found), read(y, outer))
     else:

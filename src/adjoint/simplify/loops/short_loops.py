@@ -6,9 +6,9 @@ from typing import Any
 
 from adjoint.ops.control.scan import Scan
 from adjoint.program.program import Atom, Equation
-from adjoint.simplify.rules.indexing import sliced
+from adjoint.simplify.rules.indexing import slice_items
 from adjoint.simplify.rules.rule import Rule, rule
-from adjoint.simplify.rules.shapes import reshaped
+from adjoint.simplify.rules.shapes import reshape
 
 
 @rule("a loop of no iterations gives its carry back; one of one iteration is its body", Scan)
@@ -20,12 +20,12 @@ def short_scan(r: Any, op: Scan, inputs: tuple[Atom, ...], eq: Equation) -> tupl
         return (*carries, *[r.literal(v.type.dtype.type(0)) for v in eq.outputs[op.carries :]])
     if length != 1:
         return None
-    rows = [sliced(r, a, (0,)) for a in inputs[first:]]
-    outputs = r.inlined(op.body, (*inputs[:first], *rows))
+    rows = [slice_items(r, a, (0,)) for a in inputs[first:]]
+    outputs = r.inline(op.body, (*inputs[:first], *rows))
     if outputs is None:
         return None
     types = op.body.output_types[op.carries :]
-    ys = [reshaped(r, y, (1, *t.shape)) for y, t in zip(outputs[op.carries :], types, strict=True)]
+    ys = [reshape(r, y, (1, *t.shape)) for y, t in zip(outputs[op.carries :], types, strict=True)]
     return (*outputs[: op.carries], *ys)
 
 

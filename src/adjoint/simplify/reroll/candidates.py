@@ -72,16 +72,16 @@ class Search:
 
     def _roll_up(self, stretch: Stretch) -> bool:
         """Turn a stretch, or parts of it, into loop candidates; say whether any was found."""
-        queue, any_found = [stretch], False
+        queue, success = [stretch], False
         while queue:
             start, stop, period = queue.pop()
             candidate = self._first_success(start, stop, period) if self._pays(start, stop, period) else None
             if candidate is not None:
-                any_found = True
+                success = True
                 self.candidates.add(candidate)
                 begin, width, iterations = candidate.repetition
                 queue += [(start, begin, period), (begin + width * iterations, stop, period)]
-        return any_found
+        return success
 
     def _first_success(self, start: int, stop: int, period: int) -> LoopCandidate | None:
         whole = [(1, False), *[(m, False) for m in MULTIPLES], (1, True)]

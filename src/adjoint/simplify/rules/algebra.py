@@ -2,13 +2,14 @@
 
 A rule may leave out roundings and may change the order of two, so a result can differ in its last bits; it never adds
 one. NaN and infinities come out as before, with two exceptions, which each rule that has them says: where one side
-overflows or underflows on the way and the other does not; and the sign of a zero. x · 0 is not 0, x - x is not 0 and
+overflows or underflows in between and the other does not; and the sign of a zero. x · 0 is not 0, x - x is not 0 and
 x / x is not 1: x may be NaN or infinite.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from adjoint.ops.elementwise.arithmetic import add, divide, multiply, power
 from adjoint.ops.elementwise.pointwise import MaskedProduct
 from adjoint.ops.elementwise.select import Select
 from adjoint.ops.elementwise.ufuncs import BY_NAME
-from adjoint.program.program import Atom, Literal
+from adjoint.program.program import Atom, Equation, Literal
+from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
 from adjoint.simplify.rules.patterns import identity
 from adjoint.simplify.rules.rule import ANY, Rule, rule, with_number
@@ -114,15 +116,15 @@ IDENTITIES: list[list[Rule]] = [
 
 @rule("(x + y) + y = x + y * 2", add, [add, with_number(add)], ANY, note=RANGE)
 def added_again(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
-    return _added_again(r, inputs[0], inputs[1], kind)
+    return _double_term(r, inputs[0], inputs[1], kind)
 
 
 @rule("y + (x + y) = x + y * 2", add, ANY, [add, with_number(add)], note=RANGE)
 def added_before(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
-    return _added_again(r, inputs[1], inputs[0], kind)
+    return _double_term(r, inputs[1], inputs[0], kind)
 
 
-def _added_again(r: Any, total: Atom, y: Atom, kind: ArrayType) -> Atom | None:
+def _double_term(r: Any, total: Atom, y: Atom, kind: ArrayType) -> Atom | None:
     first, second = r.defined[total].inputs
     if (y is not first and y is not second) or isinstance(y, Literal):
         return None
@@ -179,15 +181,22 @@ def is_finite(r: Any, atom: Atom) -> bool:
         value = r.constants[atom]
         return value.size <= 4096 and bool(np.isfinite(value).all())
     eq = r.defined.get(atom)
-    if eq is None:
-        return False
-    if eq.op.__class__ is Select:
-        return is_finite(r, eq.inputs[0]) and is_finite(r, eq.inputs[1])
-    return eq.op.__class__ is Convert and eq.inputs[0].type.dtype.kind in "b"
+    is_known = FINITE.get(eq.op) if eq is not None else None
+    return eq is not None and is_known is not None and is_known(r, eq)
+
+
+# (rewriter, equation) → whether its result is finite
+FINITE: RuleTable[Callable[[Any, Equation], bool]] = RuleTable("finite results")
+FINITE.update(
+    {
+        Select: lambda r, eq: is_finite(r, eq.inputs[0]) and is_finite(r, eq.inputs[1]),
+        Convert: lambda r, eq: eq.inputs[0].type.dtype.kind == "b",
+    }
+)
 
 
 @rule("select by a condition that is known; x or x is x", Select, ANY, ANY, ANY)
-def decided(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+def known_condition(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     x, y, condition = inputs
     chosen = x if x is y else None
     if isinstance(condition, Literal):
@@ -198,7 +207,7 @@ def decided(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom 
 
 
 @rule("select(x, y, not p) = select(y, x, p)", Select, ANY, ANY, BY_NAME["logical_not"])
-def inverted(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+def negated_condition(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     x, y, condition = inputs
     inner = r.defined[condition].inputs[0]
     return r.apply(op, (y, x, inner), kind) if inner.type.dtype.kind == "b" else None
@@ -206,20 +215,20 @@ def inverted(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom
 
 @rule("a choice inside a choice by the same condition", Select, Select, ANY, ANY)
 def chosen_before(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
-    return _chosen_again(r, op, inputs, kind, 0)
+    return _choose_again(r, op, inputs, kind, 0)
 
 
 @rule("a choice inside a choice by the same condition", Select, ANY, Select, ANY)
 def chosen_before_second(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
-    return _chosen_again(r, op, inputs, kind, 1)
+    return _choose_again(r, op, inputs, kind, 1)
 
 
-def _chosen_again(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType, place: int) -> Atom | None:
-    eq = r.made_by(inputs[place], Select)
-    if eq is None or eq.inputs[2] is not inputs[2] or eq.inputs[place].type.dtype != kind.dtype:
+def _choose_again(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType, slot: int) -> Atom | None:
+    eq = r.defined_by(inputs[slot], Select)
+    if eq is None or eq.inputs[2] is not inputs[2] or eq.inputs[slot].type.dtype != kind.dtype:
         return None
     parts = list(inputs)
-    parts[place] = eq.inputs[place]
+    parts[slot] = eq.inputs[slot]
     return r.apply(op, tuple(parts))
 
 
@@ -230,8 +239,8 @@ RULES: list[Rule] = [
     factor_to_the_smaller,
     small_power,
     unmasked,
-    decided,
-    inverted,
+    known_condition,
+    negated_condition,
     chosen_before,
     chosen_before_second,
 ]

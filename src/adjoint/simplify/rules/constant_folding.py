@@ -40,7 +40,7 @@ def uniform_element(array: Value) -> Value | None:
     return first[()]
 
 
-def evaluated(op: Op, values: list[Value]) -> Value | None:
+def evaluate(op: Op, values: list[Value]) -> Value | None:
     """What a primitive gives on plain values; None when it refuses them: then it shall do so when the program runs."""
     with np.errstate(all="ignore"):
         try:

@@ -12,7 +12,7 @@ from adjoint.ops.elementwise.arithmetic import multiply
 from adjoint.program.program import Atom
 from adjoint.program.types import ArrayType
 from adjoint.simplify.rules.rule import ANY, Rule, rule
-from adjoint.simplify.rules.shapes import reshaped
+from adjoint.simplify.rules.shapes import reshape
 
 
 @rule("a product over one index is an outer product", MatMul, ANY, ANY)
@@ -30,10 +30,10 @@ def column(r: Any, op: MatMul, inputs: tuple[Atom, ...], kind: ArrayType) -> Ato
         return None
     stack, k = b.type.shape[:-2], b.type.shape[-2]
     if math.prod(stack) == 1:
-        return reshaped(r, r.apply(op, (a, reshaped(r, b, (k,)))), kind.shape)
+        return reshape(r, r.apply(op, (a, reshape(r, b, (k,)))), kind.shape)
     if a.type.ndim == 2:  # one matrix on many columns: the columns as rows, in one product
-        rows = reshaped(r, b, (math.prod(stack), k))
-        return reshaped(r, r.apply(op, (rows, _transposed(r, a))), kind.shape)
+        rows = reshape(r, b, (math.prod(stack), k))
+        return reshape(r, r.apply(op, (rows, _transpose(r, a))), kind.shape)
     return None
 
 
@@ -42,7 +42,7 @@ def row(r: Any, op: MatMul, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom |
     a, b = inputs
     if b.type.ndim != 2 or a.type.ndim < 2 or a.type.size != a.type.shape[-1]:
         return None
-    return reshaped(r, r.apply(op, (reshaped(r, a, a.type.shape[-1:]), b)), kind.shape)
+    return reshape(r, r.apply(op, (reshape(r, a, a.type.shape[-1:]), b)), kind.shape)
 
 
 @rule("a stack of matrices times one matrix is one product", MatMul, ANY, ANY)
@@ -51,12 +51,12 @@ def folded_stack(r: Any, op: MatMul, inputs: tuple[Atom, ...], kind: ArrayType) 
     if a.type.ndim < 3 or b.type.ndim > 2 or not all(isinstance(n, int) for n in a.type.shape):
         return None
     inner = a
-    while (eq := r.made_by(inner, Reshape)) is not None:
+    while (eq := r.defined_by(inner, Reshape)) is not None:
         inner = eq.inputs[0]
-    if r.made_by(inner, Transpose) or r.made_by(inner, Broadcast):
+    if r.defined_by(inner, Transpose) or r.defined_by(inner, Broadcast):
         return None  # its elements do not lie one after another: the stack would have to be copied
-    rows = reshaped(r, a, (math.prod(a.type.shape[:-1]), a.type.shape[-1]))
-    return reshaped(r, r.apply(op, (rows, b)), kind.shape)
+    rows = reshape(r, a, (math.prod(a.type.shape[:-1]), a.type.shape[-1]))
+    return reshape(r, r.apply(op, (rows, b)), kind.shape)
 
 
 @rule("axes of size one before a stack of matrices", MatMul, Reshape, ANY)
@@ -66,10 +66,10 @@ def left_without_ones(r: Any, op: MatMul, inputs: tuple[Atom, ...], kind: ArrayT
     if a.type.ndim < 3 or b.type.ndim > 2 or 1 not in shape[:-2]:
         return None
     stack = tuple([n for n in shape[:-2] if n != 1])
-    return reshaped(r, r.apply(op, (reshaped(r, a, (*stack, *shape[-2:])), b)), kind.shape)
+    return reshape(r, r.apply(op, (reshape(r, a, (*stack, *shape[-2:])), b)), kind.shape)
 
 
-def _transposed(r: Any, a: Atom) -> Atom:
+def _transpose(r: Any, a: Atom) -> Atom:
     return r.apply(Transpose((1, 0)), (a,))
 
 
@@ -79,7 +79,7 @@ def einsum_of_one(r: Any, op: Einsum, inputs: tuple[Atom, ...], kind: ArrayType)
     (x,) = inputs
     if len(set(left)) != len(left) or x.type.dtype != kind.dtype or not _sums_keep(kind):
         return None
-    return _arranged(r, _summed(r, x, left, right), [c for c in left if c in right], list(right))
+    return _arrange(r, _sum_others(r, x, left, right), [c for c in left if c in right], list(right))
 
 
 @rule("an einsum of two operands: a product, a sum of products, or a matrix product", Einsum, ANY, ANY)
@@ -95,7 +95,7 @@ def einsum_of_two(r: Any, op: Einsum, inputs: tuple[Atom, ...], kind: ArrayType)
     pairs = zip((first, second), (x.type.shape, y.type.shape), strict=True)
     if any(sizes[c] != n for part, shape in pairs for c, n in zip(part, shape, strict=True)):
         return None  # an index of size one that is spread
-    x, y = _summed(r, x, first, second + out), _summed(r, y, second, first + out)
+    x, y = _sum_others(r, x, first, second + out), _sum_others(r, y, second, first + out)
     first = "".join(c for c in first if c in second + out)
     second = "".join(c for c in second if c in first + out)
     batch = [c for c in out if c in first and c in second]
@@ -124,13 +124,13 @@ def _sums_keep(kind: ArrayType) -> bool:
     return kind.dtype.kind in "fc" or (kind.dtype.kind in "iu" and kind.dtype.itemsize == 8)
 
 
-def _summed(r: Any, x: Atom, letters: str, kept: str) -> Atom:
+def _sum_others(r: Any, x: Atom, letters: str, kept: str) -> Atom:
     """x summed over the indices that occur nowhere else."""
     axes = tuple(a for a, c in enumerate(letters) if c not in kept)
     return r.apply(Sum(axes), (x,)) if axes else x
 
 
-def _arranged(r: Any, x: Atom, letters: list[str], order: list[str]) -> Atom:
+def _arrange(r: Any, x: Atom, letters: list[str], order: list[str]) -> Atom:
     """x with its axes in this order."""
     return x if letters == order else r.apply(Transpose(tuple(letters.index(c) for c in order)), (x,))
 
@@ -138,9 +138,9 @@ def _arranged(r: Any, x: Atom, letters: list[str], order: list[str]) -> Atom:
 def _spread_out(r: Any, x: Atom, letters: str, order: list[str]) -> Atom:
     """x with its axes in this order, and axes of size one for the indices that it does not have."""
     own = [c for c in order if c in letters]
-    x = _arranged(r, x, list(letters), own)
+    x = _arrange(r, x, list(letters), own)
     sizes = dict(zip(own, x.type.shape, strict=True))
-    return reshaped(r, x, tuple(sizes.get(c, 1) for c in order))
+    return reshape(r, x, tuple(sizes.get(c, 1) for c in order))
 
 
 def _by_matmul(
@@ -157,17 +157,17 @@ def _by_matmul(
     stack = tuple(sizes[c] for c in batch)
     a = _factor(r, left, batch, rows, summed)
     b = _factor(r, right, batch, summed, columns)
-    a = reshaped(r, a, (*stack, *([size(rows)] if rows or batch else []), size(summed)))
-    b = reshaped(r, b, (*stack, size(summed), *([size(columns)] if columns or batch else [])))
+    a = reshape(r, a, (*stack, *([size(rows)] if rows or batch else []), size(summed)))
+    b = reshape(r, b, (*stack, size(summed), *([size(columns)] if columns or batch else [])))
     product = r.apply(MatMul(), (a, b))
     letters = [*batch, *rows, *columns]
-    product = reshaped(r, product, tuple(sizes[c] for c in letters))
-    return _arranged(r, product, letters, list(out))
+    product = reshape(r, product, tuple(sizes[c] for c in letters))
+    return _arrange(r, product, letters, list(out))
 
 
 def _factor(r: Any, operand: tuple[Atom, str], *groups: list[str]) -> Atom:
     x, letters = operand
-    return _arranged(r, x, list(letters), [c for group in groups for c in group])
+    return _arrange(r, x, list(letters), [c for group in groups for c in group])
 
 
 RULES: list[Rule] = [outer_product, column, row, folded_stack, left_without_ones, einsum_of_one, einsum_of_two]

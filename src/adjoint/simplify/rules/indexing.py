@@ -14,13 +14,13 @@ from adjoint.ops.elementwise.arithmetic import add
 from adjoint.program.program import Atom, Literal, Var
 from adjoint.program.types import ArrayType
 from adjoint.simplify.rules.rule import ANY, Rule, rule
-from adjoint.simplify.rules.shapes import reshaped
-from adjoint.simplify.rules.static_index import FULL, Items, composed, disjoint, extent, keeps_order, normal, shape_of
+from adjoint.simplify.rules.shapes import reshape
+from adjoint.simplify.rules.static_index import FULL, Items, compose, disjoint, extent, keeps_order, normal, shape_of
 
 FARTHEST = 64  # writes that are looked through for the one that is read
 
 
-def sliced(r: Any, x: Atom, items: Items) -> Atom:
+def slice_items(r: Any, x: Atom, items: Items) -> Atom:
     """x[items], for items in normal form."""
     if not items:
         return x
@@ -34,8 +34,8 @@ def normal_slice(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -
     if items is None or isinstance(x, Literal):
         return None
     if keeps_order(items, x.type.shape):
-        return reshaped(r, x, kind.shape)
-    return None if items == op.items else sliced(r, x, items)
+        return reshape(r, x, kind.shape)
+    return None if items == op.items else slice_items(r, x, items)
 
 
 @rule("x[a][b] = x[a, b]", Slice, Slice)
@@ -45,8 +45,8 @@ def slice_of_slice(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType)
     inner, outer = normal(eq.op.items, x.type.shape), normal(op.items, inputs[0].type.shape)
     if inner is None or outer is None:
         return None
-    items = composed(inner, outer, x.type.shape)
-    return None if items is None else sliced(r, x, items)
+    items = compose(inner, outer, x.type.shape)
+    return None if items is None else slice_items(r, x, items)
 
 
 @rule("a slice of a broadcast is a broadcast of a slice", Slice, Broadcast)
@@ -65,7 +65,7 @@ def slice_of_broadcast(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayT
             alike = x.type.shape[axis - lead] == wide[axis]
             inside.append(item if alike else 0 if isinstance(item, int) else FULL)
     there = normal(tuple(inside), x.type.shape)
-    return None if there is None else r.spread(sliced(r, x, there), kind.shape)
+    return None if there is None else r.spread(slice_items(r, x, there), kind.shape)
 
 
 @rule("a slice that lies in one part of a concatenation is read from that part", Slice, Concatenate)
@@ -82,7 +82,7 @@ def slice_of_concatenate(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: Arra
     for part in eq.inputs:
         stop = start + part.type.shape[axis]
         if count and start <= min(first, last) and max(first, last) < stop and part.type.dtype == kind.dtype:
-            return sliced(r, part, _moved(items, axis, -start, part.type.shape))
+            return slice_items(r, part, _shift_items(items, axis, -start, part.type.shape))
         start = stop
     return None
 
@@ -106,12 +106,12 @@ def slice_of_pad(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -
     if any(item == FULL and widths != (0, 0) for item, widths in zip(items, eq.op.widths, strict=False)):
         return None
     for axis, (before, _) in enumerate(eq.op.widths[: len(items)]):
-        items = _moved(items, axis, -before, (*x.type.shape[: axis + 1], *inputs[0].type.shape[axis + 1 :]))
+        items = _shift_items(items, axis, -before, (*x.type.shape[: axis + 1], *inputs[0].type.shape[axis + 1 :]))
     there = normal(items, x.type.shape)
-    return None if there is None else sliced(r, x, there)
+    return None if there is None else slice_items(r, x, there)
 
 
-def _moved(items: Items, axis: int, by: int, shape: tuple[Any, ...]) -> Items:
+def _shift_items(items: Items, axis: int, by: int, shape: tuple[Any, ...]) -> Items:
     """The items with one of them moved along its axis, in an array of this shape."""
     items = (*items, *[FULL] * (axis + 1 - len(items)))
     item = items[axis]
@@ -123,8 +123,8 @@ def _moved(items: Items, axis: int, by: int, shape: tuple[Any, ...]) -> Items:
         start, stop, step = item
         end = -1 if stop is None else stop
         new = (start + by, None if end + by < 0 else end + by, step)
-    found = normal((*items[:axis], new, *items[axis + 1 :]), shape)
-    return found if found is not None else items
+    shifted = normal((*items[:axis], new, *items[axis + 1 :]), shape)
+    return shifted if shifted is not None else items
 
 
 @rule("what was written is read where it was written, and the rest from before the writing", Slice, ScatterSet)
@@ -135,25 +135,25 @@ def slice_of_set(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -
     if items is None:
         return None
     for _ in range(FARTHEST):
-        eq = r.made_by(x, ScatterSet)
+        eq = r.defined_by(x, ScatterSet)
         if eq is None or eq.op.place[0] != "slice":
             break
-        place = normal(eq.op.place[1], shape)
-        if place is None:
+        written_items = normal(eq.op.place[1], shape)
+        if written_items is None:
             break
-        if place == items:
+        if written_items == items:
             written = eq.inputs[1]
             return _in_dtype(r, written, kind)
-        if not disjoint(place, items, shape):
+        if not disjoint(written_items, items, shape):
             break
         x = eq.inputs[0]
-    return None if x is inputs[0] else sliced(r, x, items)
+    return None if x is inputs[0] else slice_items(r, x, items)
 
 
 def _in_dtype(r: Any, x: Atom, kind: ArrayType) -> Atom | None:
     """A value that is written into an array, in its dtype and with no more axes; it is spread afterwards."""
     if x.type.ndim > kind.ndim:  # axes of size one in front
-        x = reshaped(r, x, x.type.shape[x.type.ndim - kind.ndim :])
+        x = reshape(r, x, x.type.shape[x.type.ndim - kind.ndim :])
     if x.type.dtype == kind.dtype or isinstance(x, Literal):
         return x if x.type.dtype.kind != "c" or kind.dtype.kind == "c" else None
     return r.apply(Convert(kind.dtype), (x,), ArrayType(x.type.shape, kind.dtype))
@@ -165,8 +165,8 @@ def set_all(r: Any, op: ScatterSet, inputs: tuple[Atom, ...], kind: ArrayType) -
     if op.place[0] != "slice":
         return None
     items = normal(op.place[1], kind.shape)
-    if items == () and (found := _in_dtype(r, v, kind)) is not None:
-        return found
+    if items == () and (value := _in_dtype(r, v, kind)) is not None:
+        return value
     if items is not None and 0 in shape_of(items, kind.shape):
         return x if isinstance(x, Var) else None
     if items is None or items == op.place[1]:
@@ -176,7 +176,7 @@ def set_all(r: Any, op: ScatterSet, inputs: tuple[Atom, ...], kind: ArrayType) -
 
 def _set_again(r: Any, op: ScatterSet, x: Atom, v: Atom, kind: ArrayType) -> Atom | None:
     """What is written over is not written."""
-    eq = r.made_by(x, ScatterSet)
+    eq = r.defined_by(x, ScatterSet)
     return r.apply(op, (eq.inputs[0], v), kind) if eq is not None and eq.op == op and op.place[0] == "slice" else None
 
 
@@ -193,18 +193,18 @@ def plain_scatter(r: Any, op: ScatterSum, inputs: tuple[Atom, ...], kind: ArrayT
     if not live:
         return r.literal(kind.dtype.type(0))
     if all(part.type.dtype == kind.dtype for _, part in live):
-        live = _added_by_place(r, live)
-        filled = _concatenated(r, live, kind)
+        live = _add_by_position(r, live)
+        filled = _concatenate(r, live, kind)
         if filled is not None:
             return filled
     if len(live) == len(keys) and tuple(items) == tuple(key[1] for key in keys):
         return None
-    made = ScatterSum(op.shape, op.dtype, tuple(("slice", i) for i, _ in live))
-    return r.apply(made, tuple([part for _, part in live]), kind)
+    scatter = ScatterSum(op.shape, op.dtype, tuple(("slice", i) for i, _ in live))
+    return r.apply(scatter, tuple([part for _, part in live]), kind)
 
 
-def _added_by_place(r: Any, live: list[tuple[Any, Atom]]) -> list[tuple[Any, Atom]]:
-    """Parts for the same place as one part, their sum."""
+def _add_by_position(r: Any, live: list[tuple[Any, Atom]]) -> list[tuple[Any, Atom]]:
+    """Parts for the same position as one part, their sum."""
     sums: dict[Any, Atom] = {}
     for items, part in live:
         key = (items, part.type.shape)
@@ -220,26 +220,26 @@ def _without_zeros(r: Any, op: ScatterSum, parts: Sequence[Atom], indices: Seque
         return r.literal(kind.dtype.type(0))
     starts = np.cumsum([0, *[key[1] if key[0] == "gather" else 0 for key in op.keys]]).tolist()
     kept = [a for j in live for a in indices[starts[j] : starts[j + 1]]]
-    made = ScatterSum(op.shape, op.dtype, tuple(op.keys[j] for j in live))
-    return r.apply(made, (*[parts[j] for j in live], *kept), kind)
+    scatter = ScatterSum(op.shape, op.dtype, tuple(op.keys[j] for j in live))
+    return r.apply(scatter, (*[parts[j] for j in live], *kept), kind)
 
 
 def _is_zero(r: Any, atom: Atom) -> bool:
     if isinstance(atom, Var):
-        eq = r.made_by(atom, Broadcast)
+        eq = r.defined_by(atom, Broadcast)
         if eq is None:
             return False
         atom = eq.inputs[0]
     return isinstance(atom, Literal) and bool(atom.value == 0)
 
 
-def _concatenated(r: Any, live: list[tuple[Any, Atom]], kind: ArrayType) -> Atom | None:
+def _concatenate(r: Any, live: list[tuple[Any, Atom]], kind: ArrayType) -> Atom | None:
     """Parts that lie side by side along one axis and fill the array, as one array."""
     shape = kind.shape
     if len(live) == 1:
         items, part = live[0]
         whole = keeps_order(items, shape) and part.type.shape == shape_of(items, shape)
-        return reshaped(r, part, shape) if whole else None
+        return reshape(r, part, shape) if whole else None
     axes = {axis for items, _ in live for axis, item in enumerate(items) if item != FULL}
     if len(axes) != 1 or any(None in items for items, _ in live):
         return None
@@ -252,7 +252,7 @@ def _concatenated(r: Any, live: list[tuple[Any, Atom]], kind: ArrayType) -> Atom
         start, _, count = (item, 1, 1) if isinstance(item, int) else extent(item, shape[axis])
         if part.type.shape != shape_of(items, shape):
             return None
-        pieces.append((start, start + count, reshaped(r, part, (*shape[:axis], count, *shape[axis + 1 :]))))
+        pieces.append((start, start + count, reshape(r, part, (*shape[:axis], count, *shape[axis + 1 :]))))
     pieces.sort(key=lambda piece: piece[0])
     ends = [0, *[stop for _, stop, _ in pieces]]
     if ends[-1] != shape[axis] or any(start != end for (start, _, _), end in zip(pieces, ends, strict=False)):
@@ -260,7 +260,7 @@ def _concatenated(r: Any, live: list[tuple[Any, Atom]], kind: ArrayType) -> Atom
     return r.apply(Concatenate(axis), tuple([part for _, _, part in pieces]), kind)
 
 
-@rule("a gather at known places in equal steps is a slice", Gather)
+@rule("a gather at known positions in equal steps is a slice", Gather)
 def gather_in_steps(r: Any, op: Gather, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     x, *indices = inputs
     if isinstance(x, Literal) or any(isinstance(i, Var) and i not in r.constants for i in indices):
@@ -274,39 +274,39 @@ def gather_in_steps(r: Any, op: Gather, inputs: tuple[Atom, ...], kind: ArrayTyp
         items.append(item)
     if len(items) > 1 and not all(isinstance(item, int) for item in items):
         return None
-    found = normal(tuple(items), x.type.shape)
-    return None if found is None else sliced(r, x, found)
+    normal_items = normal(tuple(items), x.type.shape)
+    return None if normal_items is None else slice_items(r, x, normal_items)
 
 
 def _in_steps(value: Any, n: Any) -> Any:
-    """The item of a static index for places that are known: a number, or equal steps; None for others."""
+    """The item of a static index for positions that are known: a number, or equal steps; None for others."""
     if not isinstance(n, int) or np.ndim(value) > 1 or np.size(value) > 4096:
         return None
-    places = [int(i) + n if i < 0 else int(i) for i in np.atleast_1d(value).tolist()]
-    if not places or not all(0 <= i < n for i in places):
+    positions = [int(i) + n if i < 0 else int(i) for i in np.atleast_1d(value).tolist()]
+    if not positions or not all(0 <= i < n for i in positions):
         return None
     if np.ndim(value) == 0:
-        return places[0]
-    step = places[1] - places[0] if len(places) > 1 else 1
-    if step == 0 or any(b - a != step for a, b in itertools.pairwise(places)):
+        return positions[0]
+    step = positions[1] - positions[0] if len(positions) > 1 else 1
+    if step == 0 or any(b - a != step for a, b in itertools.pairwise(positions)):
         return None
-    stop = places[-1] + (1 if step > 0 else -1)
-    return (places[0], stop if stop >= 0 else None, step)
+    stop = positions[-1] + (1 if step > 0 else -1)
+    return (positions[0], stop if stop >= 0 else None, step)
 
 
 @rule("a concatenation of one part, of neighboring slices of one array, or with empty parts", Concatenate)
-def joined(r: Any, op: Concatenate, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+def shorter_concatenation(r: Any, op: Concatenate, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     axis = op.axis
     parts: list[Atom] = []
     for part in inputs:
         if part.type.shape[axis] == 0 and len(inputs) > 1:
             continue
-        eq = r.made_by(part, Concatenate)
+        eq = r.defined_by(part, Concatenate)
         if eq is not None and eq.op == op and part.type.dtype == kind.dtype and r.once(part):
             parts += eq.inputs
         else:
             parts.append(part)
-    parts = _neighbors_joined(r, parts, axis)
+    parts = _join_neighbors(r, parts, axis)
     if len(parts) == len(inputs) or any(part.type.dtype != kind.dtype for part in parts):
         return None
     if len(parts) == 1:
@@ -314,19 +314,19 @@ def joined(r: Any, op: Concatenate, inputs: tuple[Atom, ...], kind: ArrayType) -
     return r.apply(op, tuple(parts), kind) if parts else r.literal(kind.dtype.type(0))
 
 
-def _neighbors_joined(r: Any, parts: list[Atom], axis: int) -> list[Atom]:
-    found: list[Atom] = []
+def _join_neighbors(r: Any, parts: list[Atom], axis: int) -> list[Atom]:
+    joined_parts: list[Atom] = []
     for part in parts:
-        merged = _two_joined(r, found[-1], part, axis) if found else None
+        merged = _join_two(r, joined_parts[-1], part, axis) if joined_parts else None
         if merged is None:
-            found.append(part)
+            joined_parts.append(part)
         else:
-            found[-1] = merged
-    return found
+            joined_parts[-1] = merged
+    return joined_parts
 
 
-def _two_joined(r: Any, a: Atom, b: Atom, axis: int) -> Atom | None:
-    first, second = r.made_by(a, Slice), r.made_by(b, Slice)
+def _join_two(r: Any, a: Atom, b: Atom, axis: int) -> Atom | None:
+    first, second = r.defined_by(a, Slice), r.defined_by(b, Slice)
     if first is None or second is None or first.inputs[0] is not second.inputs[0]:
         return None
     (x,) = first.inputs
@@ -341,7 +341,7 @@ def _two_joined(r: Any, a: Atom, b: Atom, axis: int) -> Atom | None:
     if step != 1 or stride != 1 or end != begin:
         return None
     items = normal((*one[:axis], (start, stop, 1), *one[axis + 1 :]), x.type.shape)
-    return None if items is None else sliced(r, x, items)
+    return None if items is None else slice_items(r, x, items)
 
 
 RULES: list[Rule] = [
@@ -354,5 +354,5 @@ RULES: list[Rule] = [
     set_all,
     plain_scatter,
     gather_in_steps,
-    joined,
+    shorter_concatenation,
 ]

@@ -37,7 +37,7 @@ _OTHERS: dict[str, Op] = {"select": Select(), "masked": MaskedProduct()}
 VALUES, NUMBERS = "xyzp", "cd"
 
 Node: TypeAlias = tuple[Any, ...]  # ("name", letter) | ("number", value) | (op, node, …)
-Found: TypeAlias = dict[str, Any]  # letter → atom, or number
+Bindings: TypeAlias = dict[str, Any]  # letter → atom, or number
 
 
 def identity(
@@ -55,10 +55,10 @@ def identity(
     for which it holds; `once`: only where the operations inside are read nowhere else, so that the new ones replace
     them.
     """
-    replacement = _parsed(right)
+    replacement = _parse(right)
     asks = tuple(inspect.signature(when).parameters) if when is not None else ()
 
-    def made(pattern: Node) -> Rule:
+    def build_rule(pattern: Node) -> Rule:
         numbers = [(i, node[1]) for i, node in enumerate(pattern[1:]) if node[0] == "number"]
 
         def apply(r: Any, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Any:
@@ -67,23 +67,23 @@ def identity(
                     return None
             if kind.dtype.kind not in kinds:
                 return None
-            found: Found = {"shape": kind.shape}
+            bindings: Bindings = {"shape": kind.shape}
             inner: list[Atom] = []
             for node, atom in zip(pattern[1:], inputs, strict=True):
-                if not _matches(r, node, atom, found, kind, inner):
+                if not _matches(r, node, atom, bindings, kind, inner):
                     return None
-            if when is not None and not when(*[found[name] for name in asks]):
+            if when is not None and not when(*[bindings[name] for name in asks]):
                 return None
             if once and not all(r.once(atom) for atom in inner):
                 return None
-            return _built(r, replacement, found, kind)
+            return _build(r, replacement, bindings, kind)
 
         return Rule(f"{left} = {right}", tag_of(pattern[0]), tuple(map(_tag, pattern[1:])), apply, note)
 
-    return [made(pattern) for pattern in _orders(_parsed(left))]
+    return [build_rule(pattern) for pattern in _orders(_parse(left))]
 
 
-def _parsed(text: str) -> Node:
+def _parse(text: str) -> Node:
     return _node(ast.parse(text, mode="eval").body)
 
 
@@ -137,52 +137,52 @@ def _tag(node: Node) -> Tag:
     return with_number(tag) if _is_number(node[2]) else [tag, with_number(tag)]
 
 
-def _matches(r: Any, node: Node, atom: Atom, found: Found, kind: ArrayType, inner: list[Atom]) -> bool:
-    """Whether an atom has the form of a node; letters are noted in `found`, results of operations in `inner`."""
+def _matches(r: Any, node: Node, atom: Atom, bindings: Bindings, kind: ArrayType, inner: list[Atom]) -> bool:
+    """Whether an atom has the form of a node; letters are noted in `bindings`, results of operations in `inner`."""
     head = node[0]
     if head == "number":
         return isinstance(atom, Literal) and bool(atom.value == node[1])
     if head == "name":
-        return _named(node[1], atom, found, kind)
+        return _matches_letter(node[1], atom, bindings, kind)
     eq: Equation | None = r.defined.get(atom) if isinstance(atom, Var) else None
     if eq is None or (eq.op is not head and eq.op != head) or atom.type.dtype != kind.dtype:
         return False
     inner.append(atom)
-    return all(_matches(r, part, a, found, kind, inner) for part, a in zip(node[1:], eq.inputs, strict=True))
+    return all(_matches(r, part, a, bindings, kind, inner) for part, a in zip(node[1:], eq.inputs, strict=True))
 
 
-def _named(letter: str, atom: Atom, found: Found, kind: ArrayType) -> bool:
+def _matches_letter(letter: str, atom: Atom, bindings: Bindings, kind: ArrayType) -> bool:
     if letter in NUMBERS:
         if not isinstance(atom, Literal) or isinstance(atom.value, bool | np.bool_):
             return False
         if atom.type.dtype.kind == "c" and kind.dtype.kind != "c":
             return False
         value: Any = kind.dtype.type(atom.value)
-        return found.setdefault(letter, value) is value or found[letter] == value
+        return bindings.setdefault(letter, value) is value or bindings[letter] == value
     if letter != "p":
         number = isinstance(atom, Literal) and atom.type.weak
-        # a variable that counts as a Python number promotes otherwise than the result in whose place it would stand
+        # a variable that counts as a Python number promotes otherwise than the result that it would replace
         if not number and (atom.type.dtype != kind.dtype or atom.type.weak):
             return False
-    return found.setdefault(letter, atom) is atom
+    return bindings.setdefault(letter, atom) is atom
 
 
-def _built(r: Any, node: Node, found: Found, kind: ArrayType) -> Atom:
-    value = _computed(node, found, kind)
+def _build(r: Any, node: Node, bindings: Bindings, kind: ArrayType) -> Atom:
+    value = _compute(node, bindings, kind)
     if value is not None:
         return r.literal(value)
     if node[0] == "name":
-        return found[node[1]]
-    return r.apply(node[0], tuple([_built(r, part, found, kind) for part in node[1:]]))
+        return bindings[node[1]]
+    return r.apply(node[0], tuple([_build(r, part, bindings, kind) for part in node[1:]]))
 
 
-def _computed(node: Node, found: Found, kind: ArrayType) -> Value | None:
+def _compute(node: Node, bindings: Bindings, kind: ArrayType) -> Value | None:
     """The value of an expression of numbers alone."""
     if node[0] == "number":
         return kind.dtype.type(node[1])
     if node[0] == "name":
-        return found[node[1]] if node[1] in NUMBERS else None
-    parts = [_computed(part, found, kind) for part in node[1:]]
+        return bindings[node[1]] if node[1] in NUMBERS else None
+    parts = [_compute(part, bindings, kind) for part in node[1:]]
     if any(part is None for part in parts):
         return None
     with np.errstate(all="ignore"):

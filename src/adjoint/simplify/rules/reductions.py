@@ -12,14 +12,14 @@ from adjoint.program.program import Atom, Literal
 from adjoint.program.types import ArrayType
 from adjoint.simplify.rules.algebra import is_moderate
 from adjoint.simplify.rules.rule import ANY, Rule, rule, with_number
-from adjoint.simplify.rules.shapes import reshaped, same_but_ones
+from adjoint.simplify.rules.shapes import reshape, same_but_ones
 
 
 def _over_one(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     (x,) = inputs
     if x.type.dtype != kind.dtype or any(x.type.shape[a] != 1 for a in op.axes):
         return None
-    return reshaped(r, x, kind.shape)
+    return reshape(r, x, kind.shape)
 
 
 over_one = [Rule("a reduction over axes of size one", cls, (ANY,), _over_one) for cls in (Sum, Product, Extremum)]
@@ -68,7 +68,7 @@ def _unspread(r: Any, op: Any, spread: Atom) -> tuple[Atom, tuple[int, ...], Any
     while shape and len(shape) > x.type.ndim and shape[0] == 1 and 0 not in rest:
         shape.pop(0)
         rest = [a - 1 for a in rest]
-    return (x if isinstance(x, Literal) and not shape else reshaped(r, x, tuple(shape))), tuple(rest), count
+    return (x if isinstance(x, Literal) and not shape else reshape(r, x, tuple(shape))), tuple(rest), count
 
 
 @rule("Σ -x = -Σ x", Sum, negative)
@@ -108,13 +108,13 @@ def sum_in_any_order(r: Any, op: Sum, inputs: tuple[Atom, ...], kind: ArrayType)
 
 def _before_reshape(r: Any, op: Any, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     (x,) = r.defined[inputs[0]].inputs
-    places = same_but_ones(x.type.shape, inputs[0].type.shape)
-    if places is None:
+    old_axes = same_but_ones(x.type.shape, inputs[0].type.shape)
+    if old_axes is None:
         return None
-    axes = tuple([places[a] for a in op.axes if places[a] >= 0])
+    axes = tuple([old_axes[a] for a in op.axes if old_axes[a] >= 0])
     if not axes and x.type.dtype != kind.dtype:
         return None
-    return reshaped(r, r.apply(dataclasses.replace(op, axes=axes), (x,)) if axes else x, kind.shape)
+    return reshape(r, r.apply(dataclasses.replace(op, axes=axes), (x,)) if axes else x, kind.shape)
 
 
 before_reshape = [

@@ -1,7 +1,7 @@
 """What a rule is: a form of equation that it looks for, and how the equation is written anew.
 
-The form is the primitive and, for up to three inputs, what made each of them. Which rules can fit a form is found once
-and then looked up, so an equation that no rule fits costs one look into a table.
+The form is the primitive and, for up to three inputs, what made each of them. Which rules can fit a form is determined
+once and then looked up, so an equation that no rule fits costs one look into a table.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ _with_numbers: dict[Op, Tag] = {}
 
 def with_number(op: Op) -> Tag:
     """The tag of what an operation of two operands made of a value and a number, in this order: x · 3."""
-    found = _with_numbers.get(op)
-    if found is None:
-        found = _with_numbers[op] = (op, "number")
-    return found
+    tag = _with_numbers.get(op)
+    if tag is None:
+        tag = _with_numbers[op] = (op, "number")
+    return tag
 
 
 class RuleBook:
@@ -82,15 +82,15 @@ class RuleBook:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
         self._about: dict[Tag, list[Rule]] = {}
-        self._found: dict[tuple[Tag, ...], tuple[Apply, ...]] = {}
+        self._by_form: dict[tuple[Tag, ...], tuple[Apply, ...]] = {}
 
     def candidates(self, form: tuple[Tag, ...], op: Op, many: bool) -> tuple[Apply, ...]:
         """The rules for a form (tag of the primitive, tags of its inputs unless they are many)."""
-        found = self._found.get(form)
-        if found is None:
+        rules = self._by_form.get(form)
+        if rules is None:
             about = self._about.get(form[0])
             if about is None:
                 about = self._about[form[0]] = [r for r in self.rules if r.is_about(op)]
             tags = None if many else form[1:]
-            found = self._found[form] = tuple([r.apply for r in about if r.fits(tags)])
-        return found
+            rules = self._by_form[form] = tuple([r.apply for r in about if r.fits(tags)])
+        return rules

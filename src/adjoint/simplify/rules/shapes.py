@@ -20,7 +20,7 @@ from adjoint.simplify.rules.rule import ANY, Rule, rule
 Shape = tuple[Any, ...]
 
 
-def reshaped(r: Any, x: Atom, shape: Shape) -> Atom:
+def reshape(r: Any, x: Atom, shape: Shape) -> Atom:
     """x in another shape."""
     return x if x.type.shape == shape else r.apply(Reshape(shape), (x,), ArrayType(shape, x.type.dtype))
 
@@ -36,7 +36,7 @@ def one_reshape(r: Any, op: Reshape, inputs: tuple[Atom, ...], kind: ArrayType) 
     if eq is None:
         return None
     if eq.op.__class__ is Reshape:
-        return reshaped(r, eq.inputs[0], kind.shape)
+        return reshape(r, eq.inputs[0], kind.shape)
     if eq.op.__class__ is Broadcast and isinstance(eq.inputs[0], Literal):
         return r.spread(eq.inputs[0], kind.shape)
     return None
@@ -48,7 +48,7 @@ def one_transpose(r: Any, op: Transpose, inputs: tuple[Atom, ...], kind: ArrayTy
     axes, shape = op.axes, x.type.shape
     long = [a for a in axes if shape[a] != 1]
     if long == sorted(long):
-        return reshaped(r, x, kind.shape)
+        return reshape(r, x, kind.shape)
     eq = r.defined.get(x)
     if eq is None:
         return None
@@ -66,7 +66,7 @@ def transposed_product(r: Any, op: Transpose, inputs: tuple[Atom, ...], kind: Ar
     swap = _swap(kind.ndim)
     if kind.ndim < 2 or op.axes != swap or not r.once(x) or any(a.type.ndim != kind.ndim for a in factors):
         return None
-    if not any(eq.op.axes == swap for a in factors if (eq := r.made_by(a, Transpose)) is not None):
+    if not any(eq.op.axes == swap for a in factors if (eq := r.defined_by(a, Transpose)) is not None):
         return None
     a, b = (r.apply(Transpose(swap), (f,)) for f in factors)
     return r.apply(MatMul(), (b, a), kind)
@@ -82,17 +82,17 @@ def one_broadcast(r: Any, op: Broadcast, inputs: tuple[Atom, ...], kind: ArrayTy
     (x,) = inputs
     if x.type.shape == kind.shape:
         return x if not x.type.weak else None
-    inner = loosened(r, x)
+    inner = loosen(r, x)
     return None if inner is x else r.apply(op, (inner,), kind)
 
 
 def unspread(r: Any, x: Atom) -> Atom:
     """The value that x is a broadcast of."""
-    eq = r.made_by(x, Broadcast)
+    eq = r.defined_by(x, Broadcast)
     return x if eq is None else eq.inputs[0]
 
 
-def loosened(r: Any, x: Atom) -> Atom:
+def loosen(r: Any, x: Atom) -> Atom:
     """The value that x is a spread form of: without broadcasts, and without axes of size one put in front."""
     while True:
         eq = r.defined.get(x) if not isinstance(x, Literal) else None
@@ -110,8 +110,8 @@ def same_but_ones(before: Shape, after: Shape) -> list[int] | None:
     new = [a for a, n in enumerate(after) if n != 1]
     if [before[a] for a in old] != [after[a] for a in new]:
         return None
-    places = dict(zip(new, old, strict=True))
-    return [places.get(a, -1) for a in range(len(after))]
+    old_of = dict(zip(new, old, strict=True))
+    return [old_of.get(a, -1) for a in range(len(after))]
 
 
 def _only_leads(before: Atom, after: Atom) -> bool:
@@ -123,24 +123,24 @@ def _only_leads(before: Atom, after: Atom) -> bool:
 
 def _bare(r: Any, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     """The operation on operands without their broadcasts, spread afterwards if it has to be."""
-    for strip in (loosened, unspread):
+    for strip in (loosen, unspread):
         bare = tuple([strip(r, x) for x in inputs])
         if all(a is b for a, b in zip(bare, inputs, strict=True)):
             return None
-        made = op.result_type(*[a.type for a in bare])
+        result = op.result_type(*[a.type for a in bare])
         # to leave out an axis of size one, and have it put back, is no gain by itself
-        if made.shape == kind.shape or any(a.type.size != x.type.size for a, x in zip(bare, inputs, strict=True)):
-            return r.apply(op, bare, made)
+        if result.shape == kind.shape or any(a.type.size != x.type.size for a, x in zip(bare, inputs, strict=True)):
+            return r.apply(op, bare, result)
     return None
 
 
-def _sunk(r: Any, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
+def _sink(r: Any, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     """The operation before the reshape, where all operands are numbers or were reshaped alike."""
     before: Shape | None = None
     operands: list[Atom] = []
     for x in inputs:
         if x.type.shape != ():
-            eq = r.made_by(x, Reshape)
+            eq = r.defined_by(x, Reshape)
             if eq is None or x.type.shape != kind.shape:
                 return None
             x = eq.inputs[0]
@@ -150,11 +150,11 @@ def _sunk(r: Any, op: Op, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | N
         operands.append(x)
     if before is None:
         return None
-    return reshaped(r, r.apply(op, tuple(operands), ArrayType(before, kind.dtype)), kind.shape)
+    return reshape(r, r.apply(op, tuple(operands), ArrayType(before, kind.dtype)), kind.shape)
 
 
 sunk = [
-    Rule("f(reshape x) = reshape f(x)", cls, tags, _sunk)
+    Rule("f(reshape x) = reshape f(x)", cls, tags, _sink)
     for cls, tags in (
         (Pointwise, (Reshape,)),
         (Pointwise, (Reshape, ANY)),

@@ -1,4 +1,4 @@
-"""Places in arrays, in one normal form: the items of a static index, compared, composed and looked into.
+"""Static indices of arrays in one normal form: their items compared, composed and looked into.
 
 Items are int | None | (start, stop, step) | ..., as in `adjoint.ops.arrays.index`. In normal form numbers count from
 the front, slices end where their last element ends, nothing is left out by `...`, and no full slice stands at the end.
@@ -17,7 +17,7 @@ FULL = (None, None, None)
 
 def normal(items: Items, shape: Shape) -> Items | None:
     """The items in normal form; None where a size is not known or an index is out of bounds."""
-    found: list[Any] = []
+    result: list[Any] = []
     axis = 0
     if Ellipsis in items:
         at = items.index(Ellipsis)
@@ -25,7 +25,7 @@ def normal(items: Items, shape: Shape) -> Items | None:
         items = (*items[:at], *[FULL] * rest, *items[at + 1 :])
     for item in items:
         if item is None:
-            found.append(None)
+            result.append(None)
             continue
         if axis >= len(shape):
             return None
@@ -34,16 +34,16 @@ def normal(items: Items, shape: Shape) -> Items | None:
         if not isinstance(n, int):
             if item != FULL:
                 return None
-            found.append(FULL)
+            result.append(FULL)
         elif isinstance(item, tuple):
-            found.append(_normal_slice(*slice(*item).indices(n), n))
+            result.append(_normal_slice(*slice(*item).indices(n), n))
         else:
             if not -n <= item < n:
                 return None
-            found.append(int(item) + n if item < 0 else int(item))
-    while found and found[-1] == FULL:
-        found.pop()
-    return tuple(found)
+            result.append(int(item) + n if item < 0 else int(item))
+    while result and result[-1] == FULL:
+        result.pop()
+    return tuple(result)
 
 
 def _normal_slice(start: int, stop: int, step: int, n: int) -> tuple[Any, ...]:
@@ -61,23 +61,23 @@ def _normal_slice(start: int, stop: int, step: int, n: int) -> tuple[Any, ...]:
 
 
 def extent(item: tuple[Any, ...], n: int) -> tuple[int, int, int]:
-    """(first place, step, number of places) of a slice in normal form."""
+    """(first position, step, number of positions) of a slice in normal form."""
     start, stop, step = slice(*item).indices(n)
     return start, step, len(range(start, stop, step))
 
 
 def shape_of(items: Items, shape: Shape) -> Shape:
     """The shape of x[items], for items in normal form."""
-    found: list[Any] = []
+    sizes: list[Any] = []
     axis = 0
     for item in items:
         if item is None:
-            found.append(1)
+            sizes.append(1)
             continue
         if isinstance(item, tuple):
-            found.append(shape[axis] if item == FULL else extent(item, shape[axis])[2])
+            sizes.append(shape[axis] if item == FULL else extent(item, shape[axis])[2])
         axis += 1
-    return (*found, *shape[axis:])
+    return (*sizes, *shape[axis:])
 
 
 def keeps_order(items: Items, shape: Shape) -> bool:
@@ -91,35 +91,35 @@ def keeps_order(items: Items, shape: Shape) -> bool:
     return True
 
 
-def composed(inner: Items, outer: Items, shape: Shape) -> Items | None:
+def compose(inner: Items, outer: Items, shape: Shape) -> Items | None:
     """The items of x[inner][outer]; None where they are no items. Both in normal form, x of this shape."""
-    found: list[Any] = []
+    items: list[Any] = []
     rest = list(outer)
     axis = 0
     for item in (*inner, *[FULL] * (len(shape) - sum(i is not None for i in inner))):
         if isinstance(item, int):  # this axis is gone, nothing outside speaks of it
-            found.append(item)
+            items.append(item)
             axis += 1
             continue
         while rest and rest[0] is None:
-            found.append(rest.pop(0))
+            items.append(rest.pop(0))
         next_item = rest.pop(0) if rest else FULL
         if item is None:
             if next_item == FULL:
-                found.append(None)
+                items.append(None)
             elif not isinstance(next_item, int):
                 return None
             continue
         n = shape[axis]
         axis += 1
-        found.append(_composed_slices(item, next_item, n))
-        if found[-1] is None:
+        items.append(_compose_slices(item, next_item, n))
+        if items[-1] is None:
             return None
-    found += rest
-    return normal(tuple(found), shape)
+    items += rest
+    return normal(tuple(items), shape)
 
 
-def _composed_slices(item: Any, next_item: Any, n: Any) -> Any:
+def _compose_slices(item: Any, next_item: Any, n: Any) -> Any:
     if next_item == FULL:
         return item
     if item == FULL:
@@ -136,7 +136,7 @@ def _composed_slices(item: Any, next_item: Any, n: Any) -> Any:
 
 
 def disjoint(a: Items, b: Items, shape: Shape) -> bool:
-    """Whether two places in an array have no element in common, seen axis by axis (both in normal form)."""
+    """Whether two static indices of an array have no element in common, seen axis by axis (both in normal form)."""
     ours, theirs = ([i for i in items if i is not None] for items in (a, b))
     for n, one, two in zip(shape, ours, theirs, strict=False):
         if one == FULL or two == FULL:
@@ -157,7 +157,7 @@ def disjoint(a: Items, b: Items, shape: Shape) -> bool:
 
 
 def _run(item: Any, n: int) -> range:
-    """The places that an item names, upwards."""
+    """The positions that an item names, upwards."""
     if isinstance(item, int):
         return range(item, item + 1)
     start, step, length = extent(item, n)
