@@ -109,10 +109,10 @@ class OpaqueCall(Flat):
             return OpaqueCall(self.batched_function)(
                 *[x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)]
             )
-        return OpaqueCall(_Lanes(self.function, tuple(mapped), size))(*xs)
+        return OpaqueCall(_Batched(self.function, tuple(mapped), size))(*xs)
 
 
-class _Lanes:
+class _Batched:
     """A black box called for one lane after the other."""
 
     def __init__(self, function: Callable[..., Sequence[Value]], mapped: tuple[bool, ...], size: int) -> None:

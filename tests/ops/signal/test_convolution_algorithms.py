@@ -37,12 +37,12 @@ def array(rng, shape):
     return rng.normal(size=shape) + (1j * rng.normal(size=shape) if rng.random() < 0.3 else 0)
 
 
-@pytest.mark.parametrize("room", [20, 200, 1 << 21])
+@pytest.mark.parametrize("budget", [20, 200, 1 << 21])
 @pytest.mark.parametrize("fourier", [False, True])
-def test_every_way_against_a_loop(room, fourier, monkeypatch):
-    monkeypatch.setattr(convolution_algorithms, "ROOM", room)
+def test_every_way_against_a_loop(budget, fourier, monkeypatch):
+    monkeypatch.setattr(convolution_algorithms, "BUDGET", budget)
     monkeypatch.setattr(convolution_algorithms, "fourier_pays", lambda *_: fourier)
-    rng = np.random.default_rng(room + fourier)
+    rng = np.random.default_rng(budget + fourier)
     for _ in range(60):
         op, *shapes = random_convolution(rng)
         x, w = (array(rng, shape) for shape in shapes)

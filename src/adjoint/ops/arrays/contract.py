@@ -129,14 +129,14 @@ class Einsum(Multilinear):
 
     def sizes(self, xs: Sequence[Any]) -> dict[str, Any]:
         """The size of each index."""
-        found: dict[str, Any] = {}
+        sizes: dict[str, Any] = {}
         for letters, x in zip(self._parts()[0], xs, strict=True):
             for letter, n in zip(letters, x.shape, strict=True):
-                if found.setdefault(letter, n) != n:
-                    if found[letter] != 1 and n != 1:
-                        raise ShapeError(f"einsum {self.spec}: index {letter} has sizes {found[letter]} and {n}.")
-                    found[letter] = max(found[letter], n)
-        return found
+                if sizes.setdefault(letter, n) != n:
+                    if sizes[letter] != 1 and n != 1:
+                        raise ShapeError(f"einsum {self.spec}: index {letter} has sizes {sizes[letter]} and {n}.")
+                    sizes[letter] = max(sizes[letter], n)
+        return sizes
 
     def result_type(self, *types: ArrayType) -> Any:
         inputs, output = self._parts()

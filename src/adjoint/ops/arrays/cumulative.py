@@ -161,8 +161,8 @@ class ArgCumExtremum(Flat):
         before, after = best[..., :-1], best[..., 1:]
         better = (before != after) & (before == before)  # the first NaN is the best of all
         new = np.concatenate([np.ones((*x.shape[:-1], min(1, x.shape[-1])), bool), better], axis=-1)
-        places = np.where(new, np.arange(x.shape[-1]), 0)  # pyright: ignore[reportUnknownArgumentType]
-        return np.moveaxis(np.maximum.accumulate(places, axis=-1), -1, self.axis)
+        indices = np.where(new, np.arange(x.shape[-1]), 0)  # pyright: ignore[reportUnknownArgumentType]
+        return np.moveaxis(np.maximum.accumulate(indices, axis=-1), -1, self.axis)
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(types[0].shape, np.dtype(np.intp))

@@ -48,12 +48,12 @@ def stacked(key: Key, indices: Sequence[Value], mapped: Sequence[bool], size: in
     if key[0] == "slice":
         return ("slice", ((None, None, None), *key[1])), []
     inner = max(np.ndim(i) - m for i, m in zip(indices, mapped, strict=True)) if indices else 0
-    lanes = np.reshape(np.arange(size), (size,) + (1,) * inner)
+    elements = np.reshape(np.arange(size), (size,) + (1,) * inner)
     fitted = [
         np.reshape(i, (np.shape(i)[0] if m else 1,) + (1,) * (inner - np.ndim(i) + m) + np.shape(i)[m:])
         for i, m in zip(indices, mapped, strict=True)
     ]
-    return ("gather", key[1] + 1), [lanes, *fitted]
+    return ("gather", key[1] + 1), [elements, *fitted]
 
 
 @primitive
@@ -168,18 +168,18 @@ class ScatterSum(Linear):
     def parameters(self) -> int:
         return sum(map(arity, self.keys))
 
-    def _places(self, indices: Sequence[Value]) -> list[tuple[Key, Sequence[Value]]]:
-        places: list[tuple[Key, Sequence[Value]]] = []
+    def _split_indices(self, indices: Sequence[Value]) -> list[tuple[Key, Sequence[Value]]]:
+        pairs: list[tuple[Key, Sequence[Value]]] = []
         start = 0
         for key in self.keys:
-            places.append((key, indices[start : start + arity(key)]))
+            pairs.append((key, indices[start : start + arity(key)]))
             start += arity(key)
-        return places
+        return pairs
 
     def evaluate(self, *xs: Value) -> Value:
         n = len(self.keys)
         out = np.zeros(self.shape, self.dtype)
-        for part, (key, indices) in zip(xs[:n], self._places(xs[n:]), strict=True):
+        for part, (key, indices) in zip(xs[:n], self._split_indices(xs[n:]), strict=True):
             if key[0] == "slice":
                 out[subscript(key, ())] += part
             else:
@@ -196,24 +196,24 @@ class ScatterSum(Linear):
         n = len(self.keys)
         return [
             fit(reader(key)(ct, *indices), part)
-            for part, (key, indices) in zip(xs[:n], self._places(xs[n:]), strict=True)
+            for part, (key, indices) in zip(xs[:n], self._split_indices(xs[n:]), strict=True)
         ]
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         n = len(self.keys)
         parts = [x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs[:n], mapped[:n], strict=True)]
-        flags = self._places(mapped[n:])
+        flags = self._split_indices(mapped[n:])
         moved = [
             stacked(key, indices, flag, size)
-            for (key, indices), (_, flag) in zip(self._places(xs[n:]), flags, strict=True)
+            for (key, indices), (_, flag) in zip(self._split_indices(xs[n:]), flags, strict=True)
         ]
         out = ScatterSum((size, *self.shape), self.dtype, tuple(key for key, _ in moved))
         return out(*parts, *[i for _, indices in moved for i in indices])
 
     def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
         # one addition for each number that meets another one: those that come first are written
-        given = sum(np.size(x) for x, _ in zip(xs, self.keys, strict=False))
-        return arithmetic_flops(self, xs, max(given - np.size(zs[0]), 0) if len(self.keys) > 1 else 0)
+        added = sum(np.size(x) for x, _ in zip(xs, self.keys, strict=False))
+        return arithmetic_flops(self, xs, max(added - np.size(zs[0]), 0) if len(self.keys) > 1 else 0)
 
     def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
         """Into one axis of float64 by weights: of each index where it is from zero on, and what they sum up to."""

@@ -1,4 +1,4 @@
-"""log Σ exp(x) as a primitive: stable for any x, and its slope, the softmax, also where x is infinite."""
+"""log Σ exp(x) as a primitive: stable for any x, and its derivative, the softmax, also where x is infinite."""
 
 # pyright: basic
 
@@ -25,7 +25,7 @@ def largest(x: Value, axes: tuple[int, ...]) -> Value:
 def shifted(x: Value, axes: tuple[int, ...]) -> tuple[Value, Value, Value]:
     """m, where x = m, and e = exp(x - m). Where m is infinite, e is 1 at +inf and 0 elsewhere.
 
-    In programs a value and its slope share these.
+    In programs a value and its derivative share these.
     """
     top = largest(x, axes)
     endless = np.isinf(top)

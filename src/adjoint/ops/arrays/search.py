@@ -67,7 +67,7 @@ class Nonzero(Flat):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         # all lanes have as many: their places stand one lane behind the other
-        return tuple(np.reshape(places, (size, self.count)) for places in Nonzero(size * self.count)(xs[0])[1:])
+        return tuple(np.reshape(column, (size, self.count)) for column in Nonzero(size * self.count)(xs[0])[1:])
 
 
 @primitive

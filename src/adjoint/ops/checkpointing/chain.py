@@ -161,8 +161,8 @@ class Reversible(Control):
         n = len(inverse.outputs)
         made, flags = programs.jvp(inverse, active, (False,) * n)
         out = interpret(made, [*own, *state, *[c for c in cts if c is not None]])
-        slopes = iter(out[n:])
-        return out[:n], [next(slopes) if f else None for f in flags]
+        tangents = iter(out[n:])
+        return out[:n], [next(tangents) if f else None for f in flags]
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         parameters, state, programs, _ = xs

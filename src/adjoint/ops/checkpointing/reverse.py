@@ -204,11 +204,13 @@ class CheckpointedReverse(Control):
         if kept is None:
             store = list(made(*new_args))[len(made.body.outputs) :]
         else:
-            values, slopes = kept
+            values, tangents = kept
             store = list(values[:k])
             for j in range(k):
                 if flags[j]:
-                    store += [zeros(values[j])] * order if slopes[j] is None else _filled(slopes[j], values[j], order)
+                    store += (
+                        [zeros(values[j])] * order if tangents[j] is None else _filled(tangents[j], values[j], order)
+                    )
             store += values[k:]
         wanted = [False] * len(made.body.inputs)
         for i, w in enumerate(self.wanted):

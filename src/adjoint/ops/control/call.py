@@ -62,8 +62,8 @@ class Call(Control):
         n = len(self.program.outputs)
         made, flags = trace.programs.jvp(self.program, active, (False,) * n)
         out = Call(made)(*xs, *[dx for dx in dxs if dx is not None])
-        slopes = iter(out[n:])
-        return out[:n], [next(slopes) if f else None for f in flags]
+        tangents = iter(out[n:])
+        return out[:n], [next(tangents) if f else None for f in flags]
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
         made, flags = trace.programs.batched(

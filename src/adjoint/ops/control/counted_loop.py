@@ -137,8 +137,8 @@ class CountedLoop(Control):
         active = tuple(dx is not None for dx in dxs[t:])
         loop, active, flags = self.lifted(trace.programs, 1, active, (False,) * len(self.body.outputs))
         found = loop(*xs[:t], *self.arranged(active, 1, xs[t:], {i: [dx] for i, dx in enumerate(dxs[t:])}))
-        values, slopes = self.separated(found, flags, 1)
-        return values, [None if d is None else d[0] for d in slopes]
+        values, tangents = self.separated(found, flags, 1)
+        return values, [None if d is None else d[0] for d in tangents]
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
         order, t = trace.order, self.tests

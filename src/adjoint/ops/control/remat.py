@@ -54,8 +54,8 @@ class Checkpoint(Control):
         n = len(self.program.outputs)
         made, flags = trace.programs.jvp(self.program, active, (False,) * n)
         out = Checkpoint(made, self.policy)(*xs, *[dx for dx in dxs if dx is not None])
-        slopes = iter(out[n:])
-        return out[:n], [next(slopes) if f else None for f in flags]
+        tangents = iter(out[n:])
+        return out[:n], [next(tangents) if f else None for f in flags]
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
         made, flags = trace.programs.batched(
@@ -94,8 +94,8 @@ class Checkpoint(Control):
         active = tuple(dx is not None for dx in dxs)
         n = len(self.program.outputs)
         made, flags = programs.jvp(silent(self.program), active, (False,) * n)
-        slopes = iter(interpret(made, [*values, *[dx for dx in dxs if dx is not None]])[n:])
-        return [next(slopes) if f else None for f in flags]
+        tangents = iter(interpret(made, [*values, *[dx for dx in dxs if dx is not None]])[n:])
+        return [next(tangents) if f else None for f in flags]
 
 
 class PolicySplit:

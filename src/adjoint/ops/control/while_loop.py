@@ -111,7 +111,7 @@ class WhileRecord(ScanRecord):
     def backward(
         self, residuals: Any, types: Sequence[ArrayType], out_types: Sequence[ArrayType], ct: Sequence[Value]
     ) -> list[Value]:
-        """CountedLoop that a batch element did not take pass its cotangents on unchanged."""
+        """Iterations that a batch element did not take pass its cotangents on unchanged."""
         scan, split, wanted = self.scan, self.split, self.wanted
         a, b = scan.constants, scan.constants + scan.carries
         constant, walked = residuals
@@ -147,7 +147,7 @@ class WhileRecord(ScanRecord):
         return [found.get(i) for i in range(len(wanted))]
 
     def push(self, residuals: Any, types: Sequence[ArrayType], dxs: Sequence[Value]) -> list[Value]:
-        """CountedLoop that a batch element did not take pass its tangents on unchanged."""
+        """Iterations that a batch element did not take pass its tangents on unchanged."""
         scan, split, wanted = self.scan, self.split, self.wanted
         a, b = scan.constants, scan.constants + scan.carries
         constant, walked = residuals

@@ -133,5 +133,5 @@ class SeveralUfunc(NamedUfunc):
         return [self._gathered(ct, self.partial(i, xs, z), xs[i]) if want else None for i, want in enumerate(wanted)]
 
     def _gathered(self, cts: Sequence[Value], row: Sequence[Value], x: Value) -> Value:
-        found = total(*[adjoint_product(ct, d) for ct, d in zip(cts, row, strict=True)])
-        return None if found is None else fit(found, x)
+        cotangent = total(*[adjoint_product(ct, d) for ct, d in zip(cts, row, strict=True)])
+        return None if cotangent is None else fit(cotangent, x)

@@ -56,10 +56,10 @@ WEAKENED.update({BY_NAME[name]: Weaken() for name in ARITHMETIC})
 
 def strengthened(program: Program) -> Program:
     """The program with its weak variables as strong ones, each converted where it gave way to another type."""
-    made = [v for eq in program.equations for v in eq.outputs]
-    if not any(v.type.weak for v in (*program.inputs, *program.constants, *made)):
+    results = [v for eq in program.equations for v in eq.outputs]
+    if not any(v.type.weak for v in (*program.inputs, *program.constants, *results)):
         return program
-    new: dict[Var, Atom] = {v: _strong(v) for v in (*program.inputs, *program.constants, *made) if v.type.weak}
+    new: dict[Var, Atom] = {v: _strong(v) for v in (*program.inputs, *program.constants, *results) if v.type.weak}
     equations: list[Equation] = []
     converted: dict[tuple[Atom, np.dtype[Any]], Var] = {}
 
@@ -87,8 +87,8 @@ def strengthened(program: Program) -> Program:
         outputs = tuple(_strong(v) if v.type.weak else v for v in eq.outputs)
         new.update({old: v for old, v in zip(eq.outputs, outputs, strict=True) if v is not old})
         if any(weak) and not _gives(eq, atoms):  # an operation with promotion of its own: its result is converted
-            found = eq.op.result_type(*[a.type for a in atoms])
-            inner = tuple(Var(t) for t in (found if eq.op.several else (found,)))
+            types_of_results = eq.op.result_type(*[a.type for a in atoms])
+            inner = tuple(Var(t) for t in (types_of_results if eq.op.several else (types_of_results,)))
             equations.append(_like(eq, eq.op, atoms, inner))
             for a, v in zip(inner, outputs, strict=True):
                 equations.append(_like(eq, Convert(v.type.dtype), (a,), (v,)))
@@ -116,6 +116,6 @@ def _like(eq: Equation, op: Any, inputs: tuple[Atom, ...], outputs: tuple[Var, .
 
 def _gives(eq: Equation, atoms: Sequence[Atom]) -> bool:
     """Whether an equation has the results that were recorded, with these inputs."""
-    found = eq.op.result_type(*[a.type for a in atoms])
-    types: Sequence[ArrayType] = found if eq.op.several else (found,)
+    types_of_results = eq.op.result_type(*[a.type for a in atoms])
+    types: Sequence[ArrayType] = types_of_results if eq.op.several else (types_of_results,)
     return all((t.shape, t.dtype) == (v.type.shape, v.type.dtype) for t, v in zip(types, eq.outputs, strict=True))

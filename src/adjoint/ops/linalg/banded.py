@@ -49,8 +49,8 @@ def band_product(band: Value, x: Value, up: int) -> Value:
 def adjoint_band(band: Value, up: int) -> Value:
     """The diagonals of aᴴ, from the lowest of a to its highest."""
     rows = [shifted(band[..., d, :], d - up) for d in reversed(range(band.shape[-2]))]
-    made = np.stack(rows, axis=-2)
-    return np.conjugate(made) if made.dtype.kind == "c" else made
+    banded = np.stack(rows, axis=-2)
+    return np.conjugate(banded) if banded.dtype.kind == "c" else banded
 
 
 @primitive

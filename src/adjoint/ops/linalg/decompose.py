@@ -329,8 +329,8 @@ class PivotOrder(Stacked, Flat):
         a = to_factor_dtype("qr", xs[0])
 
         def one(x: Value) -> Value:
-            found: Any = scipy.linalg.qr(x, mode="r", pivoting=True, check_finite=False)
-            return found[1]
+            factors: Any = scipy.linalg.qr(x, mode="r", pivoting=True, check_finite=False)
+            return factors[1]
 
         return each_matrix(self, one, [a])
 

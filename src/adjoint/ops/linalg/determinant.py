@@ -190,12 +190,12 @@ class Cofactors(OnStacks, Differential):
             return _by_singular_values(a)
         with np.errstate(all="ignore"):
             condition = np.max(np.abs(a), axis=(-2, -1), initial=0) * np.max(np.abs(inverse), axis=(-2, -1), initial=0)
-            found = per_matrix(z) * transposed(inverse)
+            result = per_matrix(z) * transposed(inverse)
         # where this line is only changes rounding: no derivative is taken of this
         poor = np.logical_or(singular, np.logical_not(condition < small_fraction(inverse.dtype) ** -2))
         if np.any(poor):
-            found[poor] = _by_singular_values(a[poor])
-        return found
+            result[poor] = _by_singular_values(a[poor])
+        return result
 
     def result_type(self, *types: ArrayType) -> Any:
         a = types[0]
@@ -225,8 +225,8 @@ def _by_singular_values(a: Value) -> Value:
     before = np.cumprod(np.concatenate([ones, s[..., :-1]], axis=-1), axis=-1)
     after = np.cumprod(np.concatenate([ones, s[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
     phase = per_matrix(np.linalg.det(u) * np.linalg.det(vh))
-    found = phase * np.matmul(np.conj(u) * np.expand_dims(before * after, -2), np.conj(vh))
-    return np.where(per_matrix(finite), found, found.dtype.type(np.nan))
+    result = phase * np.matmul(np.conj(u) * np.expand_dims(before * after, -2), np.conj(vh))
+    return np.where(per_matrix(finite), result, result.dtype.type(np.nan))
 
 
 def cofactors(a: Value, z: Value) -> Value:
@@ -294,11 +294,11 @@ def _symmetric_polynomial(r: Value, one: Value, k: Value, most: int | None) -> t
     def goes_on(k: Value, j: Value, *carry: Value) -> Sequence[Value]:
         return [np.less_equal(j, np.max(k, initial=0))]
 
-    def turn(r: Value, one: Value, k: Value, j: Value, *carry: Value) -> Sequence[Value]:
+    def body_step(r: Value, one: Value, k: Value, j: Value, *carry: Value) -> Sequence[Value]:
         return [j + 1, *_newton_step(r, one, k, j, *carry)]
 
     condition, _ = record_program(goes_on, [kinds[2], *turning])
-    body, _ = record_program(turn, [*kinds, *turning])
+    body, _ = record_program(body_step, [*kinds, *turning])
     _, _, e, gradient = While(condition, body, 1, 3)(k, r, one, k, np.int64(1), *carry)
     return e, gradient
 
@@ -354,8 +354,8 @@ class SignLogDeterminant(Stacked, Differential):
         (sign_bar, log_bar), (sign, _) = ct, z
         weight = log_bar
         if sign.dtype.kind == "c" and sign_bar is not None:
-            turn = 1j * np.imag(np.conjugate(sign) * sign_bar)  # Re⟨s̄, i s Im t⟩ = Re⟨i Im(s* s̄), t⟩
-            weight = turn if weight is None else weight + turn
+            rotation = 1j * np.imag(np.conjugate(sign) * sign_bar)  # Re⟨s̄, i s Im t⟩ = Re⟨i Im(s* s̄), t⟩
+            weight = rotation if weight is None else weight + rotation
         if weight is None:
             return (None,)
         return (masked_multiply(per_matrix(weight), adjoint_matrix(self.inverse(xs[0], sign))),)

@@ -57,10 +57,10 @@ class LinearSolve(Control):
         return "linear_solve"
 
     def programs(self) -> dict[str, Program]:
-        found = {"solver": self.solver, "matrix": self.matrix}
+        named = {"solver": self.solver, "matrix": self.matrix}
         if self.adjoint is not None and self.adjoint_solver is not None:
-            found |= {"adjoint solver": self.adjoint_solver, "adjoint": self.adjoint}
-        return found
+            named |= {"adjoint solver": self.adjoint_solver, "adjoint": self.adjoint}
+        return named
 
     def unroll(self, xs: Sequence[Value], run: Run) -> list[Value]:
         return run(self.solver, xs)
@@ -96,9 +96,9 @@ class LinearSolve(Control):
     def guarded(self, guard: Guard) -> tuple[Control, int | None]:
         """The truth value is one more thing that the solver alone reads, and stands first among them."""
         at = self.constants
-        made = guard(self.solver)
-        last = len(made.inputs) - 1
-        solver = rearranged(made, [*range(at), last, *range(at, last)], range(len(made.outputs)))
+        guarded = guard(self.solver)
+        last = len(guarded.inputs) - 1
+        solver = rearranged(guarded, [*range(at), last, *range(at, last)], range(len(guarded.outputs)))
         other = self.adjoint_solver
         if other is not None:
             inputs = (*other.inputs[:at], Var(ArrayType((), BOOL)), *other.inputs[at:])
@@ -137,8 +137,8 @@ class LinearSolve(Control):
         if any(d is not None for d in d_theta):
             m = len(self.matrix.outputs)
             active = (*[d is not None for d in d_theta], *[False] * self.unknowns)
-            made, flags = programs.jvp(self.matrix, active, (False,) * m)
-            moved = iter(interpret(made, [*theta, *x, *[d for d in d_theta if d is not None]])[m:])
+            pushed, flags = programs.jvp(self.matrix, active, (False,) * m)
+            moved = iter(interpret(pushed, [*theta, *x, *[d for d in d_theta if d is not None]])[m:])
             right = [_minus(d, next(moved) if f else None) for d, f in zip(right, flags, strict=True)]
         if all(d is None for d in right):
             return None
@@ -164,17 +164,17 @@ class LinearSolve(Control):
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         values, x, programs = xs
-        given = list(ct[: self.unknowns])
-        if all(c is None for c in given):
+        x_bar = list(ct[: self.unknowns])
+        if all(c is None for c in x_bar):
             return [None] * len(values)
         theta, own, right, start = self._split(values)
         want, _, _, _ = self._split(wanted)
         types = self.matrix.input_types[self.constants :]
         b_bar = self.transposed()._solve(
-            theta, own, [zeros(t) if c is None else c for c, t in zip(given, types, strict=True)]
+            theta, own, [zeros(t) if c is None else c for c, t in zip(x_bar, types, strict=True)]
         )
         if self.symmetric:
-            self._warn_if_not_symmetric(theta, right, x, given, b_bar)
+            self._warn_if_not_symmetric(theta, right, x, x_bar, b_bar)
         theta_bar: list[Value] = [None] * self.constants
         if any(want):
             flags = [*want, *[False] * self.unknowns]
@@ -220,13 +220,13 @@ class LinearSolve(Control):
             side: list[Value] = [b[k] for b in right]
             active = (*moving, *[any(c is not None for c in s[1:]) for s in x])
             if any(active):
-                made, flags = trace.programs.jet(self.matrix, active, k, (False,) * m)
+                expanded, flags = trace.programs.jet(self.matrix, active, k, (False,) * m)
                 flat = [s[0] for s in known]
                 for s, a in zip(known, active, strict=True):
                     if a:
                         flat += [zeros(s[0]) if c is None else c for c in s[1 : k + 1]]
-                found = iter(interpret(made, flat)[m:])
-                tops = [[next(found) for _ in range(k)][-1] if f else None for f in flags]
+                terms = iter(interpret(expanded, flat)[m:])
+                tops = [[next(terms) for _ in range(k)][-1] if f else None for f in flags]
                 side = [_minus(b, top) for b, top in zip(side, tops, strict=True)]
             if all(c is None for c in side):
                 new: list[Value] = [None] * self.unknowns
@@ -243,7 +243,7 @@ class LinearSolve(Control):
         size = trace.size
         theta, own, _, _ = (tuple(flags) for flags in self._split(mapped))
         free = len(theta) + len(own)
-        values = [x if m or i < free else _lanes(x, size) for i, (x, m) in enumerate(zip(xs, mapped, strict=True))]
+        values = [x if m or i < free else _repeat(x, size) for i, (x, m) in enumerate(zip(xs, mapped, strict=True))]
 
         def stacked(program: Program, flags: Flags) -> Program:
             return trace.programs.batched(program, flags, size, (True,) * len(program.outputs))[0]
@@ -272,7 +272,7 @@ def _size(u: Sequence[Value]) -> float:
     return _inner(u, u) ** 0.5
 
 
-def _lanes(x: Value, size: int) -> Value:
+def _repeat(x: Value, size: int) -> Value:
     return np.broadcast_to(x if hasattr(x, "shape") else np.asarray(x), (size, *np.shape(x)))
 
 

@@ -190,15 +190,15 @@ def each_matrix(op: Op, call: Callable[..., Any], xs: Sequence[Value], *, or_nan
         stack = np.broadcast_shapes(*[x.shape[:-2] for x in xs])
         matrices = [np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in xs]
         for at in np.ndindex(*stack):
-            given = [x[at] for x in matrices]
-            found = [np.nan if r.dtype.kind in "fc" else 0 for r in results]
-            if all(np.all(np.isfinite(x)) for x in given):
+            arguments = [x[at] for x in matrices]
+            parts = [np.nan if r.dtype.kind in "fc" else 0 for r in results]
+            if all(np.all(np.isfinite(x)) for x in arguments):
                 try:
-                    found = call(*given) if op.several else [call(*given)]
+                    parts = call(*arguments) if op.several else [call(*arguments)]
                 except np.linalg.LinAlgError:
                     if not (or_nan and stack):
                         raise
-            for result, part in zip(results, found, strict=True):
+            for result, part in zip(results, parts, strict=True):
                 result[at] = part
     return tuple(results) if op.several else results[0]
 

@@ -26,8 +26,8 @@ def schur_form(a: Value, output: str) -> tuple[Value, Value]:
     """(T, Z) with a = Z T Zᴴ, of a plain matrix."""
     import scipy.linalg
 
-    found: Any = scipy.linalg.schur(a, output=output, check_finite=False)
-    return found[0], found[1]
+    factors: Any = scipy.linalg.schur(a, output=output, check_finite=False)
+    return factors[0], factors[1]
 
 
 def product(*factors: Value) -> Value:

@@ -253,8 +253,8 @@ class RealPower(Differential):
             blocks = toeplitz([adjoint_matrix(np.broadcast_to(a, ct.shape)), ct])
             a_bar = fit(self(blocks, p)[..., :n, n:], a)
         if wanted[1]:
-            slope = np.conjugate(np.matmul(Logarithm()(a), z)) * ct
-            p_bar = fit(np.sum(slope, axis=(-2, -1), keepdims=True), p)
+            derivative = np.conjugate(np.matmul(Logarithm()(a), z)) * ct
+            p_bar = fit(np.sum(derivative, axis=(-2, -1), keepdims=True), p)
         return a_bar, p_bar
 
     def coefficient(self, k: int, xs: Sequence[Any], z: Any) -> Value:

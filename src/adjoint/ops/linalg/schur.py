@@ -75,16 +75,16 @@ class TriangularCommutator(Implicit):
             rows, before = slice(i, end), slice(0, i)
             if self.adjoint:  # Tᴴ is lower triangular
                 right = m[rows, before] + np.conj(t[before, rows].T) @ x[before, before]
-                found, scale, info = trsyl(t[rows, rows], t[before, before], -right, trana="C", tranb="C", isgn=-1)
+                solution, scale, info = trsyl(t[rows, rows], t[before, before], -right, trana="C", tranb="C", isgn=-1)
             else:
                 right = m[rows, before] + t[rows, end:] @ x[end:, before]
-                found, scale, info = trsyl(t[rows, rows], t[before, before], -right, isgn=-1)
+                solution, scale, info = trsyl(t[rows, rows], t[before, before], -right, isgn=-1)
             if info:
                 raise np.linalg.LinAlgError(
                     "schur: an eigenvalue occurs twice (up to rounding), where the Schur form has no derivative. Use "
                     "functions of the matrix (expm, sqrtm, logm, …), or eigh if it is Hermitian."
                 )
-            x[rows, before] = found * scale
+            x[rows, before] = solution * scale
         return x
 
     def result_type(self, *types: ArrayType) -> Any:
@@ -137,8 +137,8 @@ class Schur(Stacked, Implicit):
         a = to_factor_dtype(self.title, xs[0])
 
         def one(x: Value) -> Any:
-            found = scipy.linalg.schur(x, output="real", sort=self.sort, check_finite=False)
-            return found if self.sort is not None else (*found, 0)
+            factors = scipy.linalg.schur(x, output="real", sort=self.sort, check_finite=False)
+            return factors if self.sort is not None else (*factors, 0)
 
         return each_matrix(self, one, [a])
 
@@ -170,9 +170,9 @@ class Schur(Stacked, Implicit):
         if t.dtype.kind != "c" and t.shape[-1]:
             d = diagonal(dt)
             angle = self.turning(t) * (np.roll(d, -1, axis=-1) - d)
-            turn = np.eye(t.shape[-1], k=-1, dtype=t.dtype) * np.expand_dims(angle, -2)
-            turn = turn - np.swapaxes(turn, -1, -2)
-            omega, dt = omega + turn, dt - commutator(turn, t)
+            rotation = np.eye(t.shape[-1], k=-1, dtype=t.dtype) * np.expand_dims(angle, -2)
+            rotation = rotation - np.swapaxes(rotation, -1, -2)
+            omega, dt = omega + rotation, dt - commutator(rotation, t)
         return np.where(below_blocks(t), t.dtype.type(0), dt), np.matmul(q, omega), None
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
@@ -181,9 +181,9 @@ class Schur(Stacked, Implicit):
         m_bar = None if t_bar is None else np.where(below_blocks(t), t.dtype.type(0), t_bar)
         omega_bar: Value = None if q_bar is None else np.matmul(qh, q_bar)
         if t.dtype.kind != "c" and t.shape[-1]:
-            turn_bar = total(omega_bar, None if m_bar is None else -commutator(m_bar, th))
+            rotation_bar = total(omega_bar, None if m_bar is None else -commutator(m_bar, th))
             parts = np.where(
-                np.eye(t.shape[-1], k=-1, dtype=bool), turn_bar - np.swapaxes(turn_bar, -1, -2), t.dtype.type(0)
+                np.eye(t.shape[-1], k=-1, dtype=bool), rotation_bar - np.swapaxes(rotation_bar, -1, -2), t.dtype.type(0)
             )
             pulled = self.turning(t) * np.sum(parts, axis=-2)
             d_bar = np.roll(pulled, 1, axis=-1) - pulled

@@ -75,12 +75,12 @@ def _differences(function: Callable[..., Any], w: Value, order: int) -> tuple[Va
     if not np.any(near):
         return value, error
     points = np.stack([np.broadcast_to(w[..., c], gap.shape)[near] for c in chosen])
-    found, doubt = _by_series(function, points, order, eps)
+    series, doubt = _by_series(function, points, order, eps)
     plain, bound = value[near], error[near]
     with np.errstate(all="ignore"):
-        apart = np.isfinite(bound) & ~(np.abs(found - plain) <= 16 * bound)  # f is not smooth between these
+        apart = np.isfinite(bound) & ~(np.abs(series - plain) <= 16 * bound)  # f is not smooth between these
         better = ~apart & ((doubt < bound) | ~np.isfinite(bound))
-    value[near], error[near] = np.where(better, found, plain), np.where(better, doubt, bound)
+    value[near], error[near] = np.where(better, series, plain), np.where(better, doubt, bound)
     return value, error
 
 
@@ -142,9 +142,9 @@ class SpectralDerivative(Differential):
             check_square(self.title, t)
         dtype = factor_dtype(self.title, *types)
         with np.errstate(all="ignore"):  # nothing is known of the function but what it does
-            made = applied(self.function, np.ones(1, real_dtype(factor_dtype(self.title, a)))).dtype
+            result = applied(self.function, np.ones(1, real_dtype(factor_dtype(self.title, a)))).dtype
         stack = np.broadcast_shapes(*[t.shape[:-2] for t in types])
-        return ArrayType((*stack, *a.shape[-2:]), np.result_type(dtype, made) if made.kind == "c" else dtype)
+        return ArrayType((*stack, *a.shape[-2:]), np.result_type(dtype, result) if result.kind == "c" else dtype)
 
     def keep(self, wanted: Sequence[bool]) -> tuple[Sequence[bool], bool]:
         return [True] * len(wanted), False

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 Ints = Sequence[int]
-ROOM = 1 << 19  # elements of windows that are copied at once: about what the caches hold
+BUDGET = 1 << 19  # elements of windows that are copied at once: about what the caches hold
 NEAR = 1 << 15  # elements of one array that several passes go over
 
 
@@ -87,8 +87,8 @@ def _framed(x: Any, a: Ints, e: Ints, extent: Ints) -> Any:
         return x[(..., *inside)]
     frame = np.zeros((*x.shape[:3], *extent), x.dtype)
     if all(i.stop > i.start for i in inside):
-        places = tuple(slice(s * i.start - f, s * (i.stop - 1) - f + 1, s) for s, f, i in zip(a, e, inside))
-        frame[(..., *places)] = x[(..., *inside)]
+        target = tuple(slice(s * i.start - f, s * (i.stop - 1) - f + 1, s) for s, f, i in zip(a, e, inside))
+        frame[(..., *target)] = x[(..., *inside)]
     return frame
 
 
@@ -103,9 +103,9 @@ def _windows(frame: Any, b: Ints, d: Ints, lengths: Ints, size: Ints) -> Any:
     )
 
 
-def _parts(count: int, each: int, room: int | None = None) -> Iterator[slice]:
+def _parts(count: int, each: int, budget: int | None = None) -> Iterator[slice]:
     """Slices of a range, such that what belongs to one fits into the room."""
-    step = max(1, min(count, (ROOM if room is None else room) // max(each, 1)))
+    step = max(1, min(count, (BUDGET if budget is None else budget) // max(each, 1)))
     for first in range(0, count, step):
         yield slice(first, min(first + step, count))
 
@@ -114,21 +114,21 @@ def _by_columns(x: Any, w: Any, a: Ints, b: Ints, d: Ints, e: Ints, extent: Ints
     """Windows beside each other as a matrix, times the kernels as a matrix."""
     count, groups, channels = x.shape[:3]
     out, size, n = w.shape[1], w.shape[3:], len(lengths)
-    places, taps = math.prod(lengths), math.prod(size)
-    if taps > places:
+    positions, taps = math.prod(lengths), math.prod(size)
+    if taps > positions:
         return _by_long_columns(x, w, a, b, d, e, extent, lengths)
-    z = np.empty((count, groups, out, places), x.dtype)
+    z = np.empty((count, groups, out, positions), x.dtype)
     kernels = np.reshape(w, (groups, out, channels * taps))
     order = (0, 1, 2, *range(3 + n, 3 + 2 * n), *range(3, 3 + n))  # [n, g, c, k…, p…]
-    each = groups * channels * taps * places
+    each = groups * channels * taps * positions
     for part in _parts(count, each):
         frame = _framed(x[part], a, e, extent)
         columns = _windows(frame, b, d, lengths, size).transpose(order)
-        if each <= ROOM or lengths[0] == 1:
-            columns = np.reshape(columns, (*columns.shape[:2], channels * taps, places))
+        if each <= BUDGET or lengths[0] == 1:
+            columns = np.reshape(columns, (*columns.shape[:2], channels * taps, positions))
             np.matmul(kernels, columns, out=z[part])
             continue
-        row = places // lengths[0]  # one image is too large: some rows of places at a time
+        row = positions // lengths[0]  # one image is too large: some rows of places at a time
         for rows in _parts(lengths[0], each // lengths[0]):
             block = columns[(*[slice(None)] * (3 + n), rows)]
             block = np.reshape(block, (*block.shape[:2], channels * taps, -1))
@@ -140,18 +140,18 @@ def _by_long_columns(x: Any, w: Any, a: Ints, b: Ints, d: Ints, e: Ints, extent:
     """The same when the kernel is larger than the result, as in the adjoint for the kernel."""
     count, groups, channels = x.shape[:3]
     out, size, n = w.shape[1], w.shape[3:], len(lengths)
-    places, taps = math.prod(lengths), math.prod(size)
-    z = np.zeros((groups, count * places, out), x.dtype)
+    positions, taps = math.prod(lengths), math.prod(size)
+    z = np.zeros((groups, count * positions, out), x.dtype)
     order = (1, 0, *range(3, 3 + n), 2, *range(3 + n, 3 + 2 * n))  # [g, n, p…, c, k…]
-    each = groups * places * taps
+    each = groups * positions * taps
     for part in _parts(channels, each * count):
         kernels = np.reshape(w[:, :, part], (groups, out, -1))
         for lines in _parts(count, each * (part.stop - part.start)):
             frame = _framed(x[lines, :, part], a, e, extent)
             columns = _windows(frame, b, d, lengths, size).transpose(order)
             columns = np.reshape(columns, (groups, -1, kernels.shape[2]))
-            z[:, lines.start * places : lines.stop * places] += np.matmul(columns, np.swapaxes(kernels, 1, 2))
-    z = np.reshape(z, (groups, count, places, out))
+            z[:, lines.start * positions : lines.stop * positions] += np.matmul(columns, np.swapaxes(kernels, 1, 2))
+    z = np.reshape(z, (groups, count, positions, out))
     return np.reshape(np.transpose(z, (1, 0, 3, 2)), (count, groups, out, *lengths))
 
 
@@ -184,12 +184,13 @@ def _shifted(frame: Any, w: Any, b: Ints, d: Ints, lengths: tuple[int, ...]) -> 
     z = np.zeros((*frame.shape[:3], *lengths), frame.dtype)
     if math.prod(size) <= math.prod(lengths):
         for block in _near_blocks(frame.shape[0], frame.shape[1], lengths):
-            count, groups, *places = block
-            part = z[(count, groups, 0, *places)]
+            count, groups, *positions = block
+            part = z[(count, groups, 0, *positions)]
             term = np.empty_like(part)
             for k in itertools.product(*map(range, size)):
                 seen = [
-                    slice(t * j + s * q.start, t * j + s * (q.stop - 1) + 1, s) for t, j, s, q in zip(d, k, b, places)
+                    slice(t * j + s * q.start, t * j + s * (q.stop - 1) + 1, s)
+                    for t, j, s, q in zip(d, k, b, positions)
                 ]
                 tap = np.reshape(w[(groups, 0, 0, *k)], (-1, *[1] * len(size)))
                 np.multiply(frame[(count, groups, 0, *seen)], tap, out=term)
@@ -206,11 +207,11 @@ def _near_blocks(count: int, groups: int, lengths: tuple[int, ...]) -> Iterator[
     """Blocks of [n, g, p…] so small that passes over one find it in the nearest cache."""
     row = math.prod(lengths[1:])
     rest = [slice(0, m) for m in lengths[1:]]
-    for places in _parts(lengths[0] if lengths else 1, row, NEAR):
-        each = row * (places.stop - places.start)
+    for positions in _parts(lengths[0] if lengths else 1, row, NEAR):
+        each = row * (positions.stop - positions.start)
         for chosen in _parts(groups, each, NEAR):
             for some in _parts(count, each * (chosen.stop - chosen.start), NEAR):
-                yield (some, chosen, *([places] if lengths else []), *rest)
+                yield (some, chosen, *([positions] if lengths else []), *rest)
 
 
 def _by_rows(frame: Any, w: Any, lengths: tuple[int, ...]) -> Any:
@@ -223,8 +224,8 @@ def _by_rows(frame: Any, w: Any, lengths: tuple[int, ...]) -> Any:
 
 def fourier_pays(x: Any, w: Any, extent: Ints, lengths: Ints) -> bool:
     """Whether three transforms and the products of spectra take less than all products of elements."""
-    taps, places, points = math.prod(w.shape[3:]), math.prod(lengths), math.prod(extent)
-    if x.dtype.kind not in "fc" or min(taps, places) < 64:
+    taps, positions, points = math.prod(w.shape[3:]), math.prod(lengths), math.prod(extent)
+    if x.dtype.kind not in "fc" or min(taps, positions) < 64:
         return False
     (count, groups, channels), out = x.shape[:3], w.shape[1]
     products = count * groups * channels * out
@@ -233,7 +234,7 @@ def fourier_pays(x: Any, w: Any, extent: Ints, lengths: Ints) -> bool:
         speed = 7.0 if len(lengths) == 1 and count * groups <= 64 else 1.0  # products in a nanosecond
     else:
         speed = 11.0
-    direct = products * taps * places / speed
+    direct = products * taps * positions / speed
     return direct > 1.3 * (7e4 + 0.6 * arrays * points * math.log2(points) + products * points)
 
 
@@ -254,7 +255,7 @@ def _by_fourier(frame: Any, w: Any, b: Ints, d: Ints, lengths: tuple[int, ...]) 
     w_spectrum = np.conj(to(np.conj(w), shape, axes))
     z = np.empty((*frame.shape[:2], w.shape[1], *lengths), frame.dtype)
     kept = tuple(slice(0, s * (m - 1) + 1, s) for s, m in zip(b, lengths))
-    for part in _parts(frame.shape[0], frame.shape[1] * (w.shape[1] + w.shape[2]) * math.prod(shape), 8 * ROOM):
+    for part in _parts(frame.shape[0], frame.shape[1] * (w.shape[1] + w.shape[2]) * math.prod(shape), 8 * BUDGET):
         x_spectrum = to(frame[part], shape, axes)
         if w.shape[2] == 1:
             product = x_spectrum * np.moveaxis(w_spectrum, 2, 0)
@@ -277,9 +278,9 @@ def convolution_workspace(x: Any, w: Any, stride: Ints, dilation: Ints, spread: 
     if not taps * positions * count * math.prod(space):
         return 0
 
-    def some(total: int, one: int, room: int = ROOM) -> int:
+    def some(total: int, one: int, budget: int = BUDGET) -> int:
         """How many of `total` are taken at once, if each needs `one` of `room` elements."""
-        return max(1, min(total, room // max(one, 1)))
+        return max(1, min(total, budget // max(one, 1)))
 
     few = 2 * out < channels and 1 < taps <= positions
     if all(n == 1 for n in stride) and (any(n > 1 for n in spread) or few):
@@ -289,7 +290,7 @@ def convolution_workspace(x: Any, w: Any, stride: Ints, dilation: Ints, spread: 
     points = math.prod(reach)
     framed = 0 if tuple(reach) == tuple(space) else each * groups * channels * points
     if fourier_pays(x, w, reach, lengths):
-        part = some(count, groups * (out + channels) * points, 8 * ROOM)
+        part = some(count, groups * (out + channels) * points, 8 * BUDGET)
         spectra = part * groups * (channels + 2 * out) + groups * channels * out
         return spectra * points * each + framed * count
     if out == channels == 1:
@@ -305,5 +306,5 @@ def convolution_workspace(x: Any, w: Any, stride: Ints, dilation: Ints, spread: 
         return each * (sums + block) + framed * lines // channels * step
     one = groups * channels * taps * positions
     part = some(count, one)
-    block = min(one * part, max(ROOM, one // lengths[0])) if one > ROOM else one * part
-    return each * block + framed * part + (each * ROOM // (channels * taps) * out if one > ROOM else 0)
+    block = min(one * part, max(BUDGET, one // lengths[0])) if one > BUDGET else one * part
+    return each * block + framed * part + (each * BUDGET // (channels * taps) * out if one > BUDGET else 0)

@@ -66,8 +66,8 @@ class WeightedTaps(Linear):
             return WeightedTaps(self.axis + 1, self.n, self.transposed)(*xs)
         # each lane has taps of its own: one long axis of all lanes
         x = x if mapped[0] else np.broadcast_to(x, (size, *np.shape(x)))
-        lanes = np.reshape(np.arange(size) * self.n, (size, 1, 1))
-        index = np.broadcast_to(index, (size, *np.shape(index)[-2:])) + lanes
+        offsets = np.reshape(np.arange(size) * self.n, (size, 1, 1))
+        index = np.broadcast_to(index, (size, *np.shape(index)[-2:])) + offsets
         weight = np.broadcast_to(weight, (size, *np.shape(weight)[-2:]))
         count, taps = index.shape[1:]
         x = np.moveaxis(x, self.axis + 1, 1)

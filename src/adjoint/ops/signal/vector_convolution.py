@@ -59,8 +59,8 @@ class VectorConvolution(Multilinear):
         shape = np.broadcast_shapes(a.shape[:-1], v.shape[:-1])
         rows, kernels = (np.broadcast_to(x, (*shape, x.shape[-1])) for x in (a, v))
         z = np.empty((*shape, self._length(a, v)), np.result_type(a, v))
-        for place in np.ndindex(*shape):
-            z[place] = _convolved(rows[place], kernels[place], self.valid)
+        for index in np.ndindex(*shape):
+            z[index] = _convolved(rows[index], kernels[index], self.valid)
         return z
 
     def _length(self, a: Any, v: Any) -> int:

@@ -67,8 +67,8 @@ class Windowed(Op):
             axis = x.ndim - n + j
             before = (slice(None),) * axis
             z = np.full((*x.shape[:axis], self.lengths[j], *x.shape[axis + 1 :]), initial, x.dtype)
-            for places, seen in self.taps(j, x.shape[axis]):
-                part = z[(*before, places)]
+            for positions, seen in self.taps(j, x.shape[axis]):
+                part = z[(*before, positions)]
                 combine(part, x[(*before, seen)], out=part)
             x = z
         return x
@@ -101,8 +101,8 @@ class WindowSum(Windowed, Linear):
             axis = x.ndim - n + j
             before = (slice(None),) * axis
             z = np.zeros((*x.shape[:axis], self.space[j], *x.shape[axis + 1 :]), x.dtype)
-            for places, seen in self.taps(j, self.space[j]):
-                z[(*before, seen)] += x[(*before, places)]
+            for positions, seen in self.taps(j, self.space[j]):
+                z[(*before, seen)] += x[(*before, positions)]
             x = z
         return x
 
@@ -197,19 +197,19 @@ class WindowShare(Windowed, Linear):
         equal = lambda p, i: (x[i] == z[p]) | broken[p] if nans else x[i] == z[p]
         ties: Any = np.zeros(z.shape, d.dtype)
         sums = d if self.transposed else np.zeros(z.shape, d.dtype)
-        for places, seen in self.all_taps(space):
-            tie = equal(places, seen)
-            ties[places] += tie
+        for positions, seen in self.all_taps(space):
+            tie = equal(positions, seen)
+            ties[positions] += tie
             if not self.transposed:
-                sums[places] += np.where(tie, d[seen], 0)
+                sums[positions] += np.where(tie, d[seen], 0)
         share = sums / np.maximum(np.real(ties), 1)
         if nans:
             share = np.asarray(np.where(broken, np.nan, share), d.dtype)
         if not self.transposed:
             return share
         out = np.zeros(x.shape, d.dtype)
-        for places, seen in self.all_taps(space):
-            out[seen] += np.where(equal(places, seen), share[places], 0)
+        for positions, seen in self.all_taps(space):
+            out[seen] += np.where(equal(positions, seen), share[positions], 0)
         return out
 
     def result_type(self, *types: ArrayType) -> Any:
@@ -248,11 +248,11 @@ class WindowArgExtremum(Windowed, Flat):
         best = np.full(self.pooled(x.shape), _least(self.kind, x.dtype), x.dtype)
         where = np.full(best.shape, -1)
         better = np.greater if self.kind == "max" else np.less
-        for places, seen in self.all_taps(space):
-            new, old = x[seen], best[places]
-            wins = better(new, old) | ((new != new) & (old == old)) | (where[places] < 0)
-            best[places] = np.where(wins, new, old)
-            where[places] = np.where(wins, number[seen], where[places])
+        for positions, seen in self.all_taps(space):
+            new, old = x[seen], best[positions]
+            wins = better(new, old) | ((new != new) & (old == old)) | (where[positions] < 0)
+            best[positions] = np.where(wins, new, old)
+            where[positions] = np.where(wins, number[seen], where[positions])
         return where
 
     def result_type(self, *types: ArrayType) -> Any:

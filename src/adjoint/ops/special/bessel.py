@@ -19,7 +19,7 @@ from scipy.special import _ufuncs
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.special.complex_orders import COMPLEX_KERNELS
 from adjoint.ops.special.declare import named, removable, several, unary
-from adjoint.ops.special.large_arguments import scaled_slope
+from adjoint.ops.special.large_arguments import scaled_derivative
 from adjoint.ops.special.orders import bessel_pair, modified_pair
 from adjoint.ops.special.parameters import Orders, ParameterDerivative, family
 from adjoint.program.types import Value
@@ -42,30 +42,33 @@ def _of_order(
     above: float,
     scale: Callable[[Value], Value] | None = None,
     *,
-    turn: complex = 1.0,
+    phase: complex = 1.0,
     real: bool = False,
 ) -> None:
     """Declare a Bessel function and its derivatives in the order.
 
-    f′ = below f(ν-1) + above f(ν+1) + scale f, and the same for each derivative in ν; `turn` is that of `scaled_slope`.
+    f′ = below f(ν-1) + above f(ν+1) + scale f, and the same for each derivative in ν; `turn` is that of
+    `scaled_derivative`.
     """
     name = f.__name__
 
-    def slope(g: Callable[..., Value], v: Value, x: Value, z: Callable[[], Value]) -> Value:
+    def derivative(g: Callable[..., Value], v: Value, x: Value, z: Callable[[], Value]) -> Value:
         x = _real(name, x) if real else x
         dz = below * g(v - 1.0, x) + above * g(v + 1.0, x)
         return dz if scale is None else dz + scale(x) * z()
 
-    def slope_of_order(orders: Orders, v: Value, x: Value) -> Value:
+    def derivative_of_order(orders: Orders, v: Value, x: Value) -> Value:
         g = ParameterDerivative(name, (orders[0], 0))
-        return slope(g, v, x, lambda: g(v, x))
+        return derivative(g, v, x, lambda: g(v, x))
 
-    partials = family(f, "v x", kernel, "v", most=5, slopes={"x": slope_of_order}, complex_kernel=COMPLEX_KERNELS[name])
+    partials = family(
+        f, "v x", kernel, "v", most=5, derivatives={"x": derivative_of_order}, complex_kernel=COMPLEX_KERNELS[name]
+    )
     if scale is None:
-        named(f, "v x", **partials, x=lambda v, x: slope(f, v, x, lambda: None))
+        named(f, "v x", **partials, x=lambda v, x: derivative(f, v, x, lambda: None))
     else:
-        near = lambda v, x, z: slope(f, v, x, lambda: z)
-        named(f, "v x", **partials, x=lambda v, x, z: scaled_slope(turn, v, x, z, lambda u: near(v, u, z)))
+        near = lambda v, x, z: derivative(f, v, x, lambda: z)
+        named(f, "v x", **partials, x=lambda v, x, z: scaled_derivative(phase, v, x, z, lambda u: near(v, u, z)))
 
 
 def _kernel_j(orders: Orders, v: Any, x: Any) -> Any:
@@ -98,17 +101,17 @@ _of_order(special.jve, _kernel_j, 0.5, -0.5, real=True)
 _of_order(special.yve, _kernel_y, 0.5, -0.5, real=True)
 _of_order(special.hankel1, _kernel_h(1.0, False), 0.5, -0.5)
 _of_order(special.hankel2, _kernel_h(-1.0, False), 0.5, -0.5)
-_of_order(special.hankel1e, _kernel_h(1.0, True), 0.5, -0.5, lambda x: -1j, turn=1j)
-_of_order(special.hankel2e, _kernel_h(-1.0, True), 0.5, -0.5, lambda x: 1j, turn=-1j)
+_of_order(special.hankel1e, _kernel_h(1.0, True), 0.5, -0.5, lambda x: -1j, phase=1j)
+_of_order(special.hankel2e, _kernel_h(-1.0, True), 0.5, -0.5, lambda x: 1j, phase=-1j)
 _of_order(special.iv, lambda o, v, x: np.exp(x) * _kernel_i(o, v, x), 0.5, 0.5)
 _of_order(special.kv, lambda o, v, x: np.exp(-x) * _kernel_k(o, v, x), -0.5, -0.5)
-_of_order(special.ive, _kernel_i, 0.5, 0.5, lambda x: -np.sign(x), turn=-1.0, real=True)
+_of_order(special.ive, _kernel_i, 0.5, 0.5, lambda x: -np.sign(x), phase=-1.0, real=True)
 _of_order(special.kve, _kernel_k, -0.5, -0.5, lambda x: 1.0)
 named(special.yn, "n x", whole="n", x=lambda n, x: 0.5 * (special.yn(n - 1, x) - special.yn(n + 1, x)))
 named(special.kn, "n x", whole="n", x=lambda n, x: -0.5 * (special.kn(np.abs(n - 1), x) + special.kn(n + 1, x)))
 
 
-def _i1e_slope(x: Value, z: Value) -> Value:
+def _i1e_derivative(x: Value, z: Value) -> Value:
     return 0.5 * (special.i0e(x) + special.ive(2.0, x)) - np.sign(x) * z
 
 
@@ -118,22 +121,22 @@ unary(special.y0, lambda x: -special.y1(x))
 unary(special.y1, lambda x, z: special.y0(x) - z / x)
 unary(special.i0, lambda x: special.i1(x))
 unary(special.i1, lambda x: 0.5 * (special.i0(x) + special.iv(2.0, x)))
-unary(special.i0e, lambda x, z: scaled_slope(-1.0, 0.0, x, z, lambda u: special.i1e(u) - np.sign(u) * z))
-unary(special.i1e, lambda x, z: scaled_slope(-1.0, 1.0, x, z, lambda u: _i1e_slope(u, z)))
+unary(special.i0e, lambda x, z: scaled_derivative(-1.0, 0.0, x, z, lambda u: special.i1e(u) - np.sign(u) * z))
+unary(special.i1e, lambda x, z: scaled_derivative(-1.0, 1.0, x, z, lambda u: _i1e_derivative(u, z)))
 unary(special.k0, lambda x: -special.k1(x))
 unary(special.k1, lambda x, z: -special.k0(x) - z / x)
-unary(special.k0e, lambda x, z: scaled_slope(1.0, 0.0, x, z, lambda u: z - special.k1e(u)))
-unary(special.k1e, lambda x, z: scaled_slope(1.0, 1.0, x, z, lambda u: z - special.k0e(u) - z / u))
+unary(special.k0e, lambda x, z: scaled_derivative(1.0, 0.0, x, z, lambda u: z - special.k1e(u)))
+unary(special.k1e, lambda x, z: scaled_derivative(1.0, 1.0, x, z, lambda u: z - special.k0e(u) - z / u))
 
 
 def _spherical(f: Any, below: float, above: float) -> Callable[..., Value]:
     """(2n+1) fₙ′ = ±n fₙ₋₁ ± (n+1) fₙ₊₁."""
 
-    def slope(n: Value, x: Value) -> Value:
+    def derivative(n: Value, x: Value) -> Value:
         weight = 1.0 / (2 * n + 1)
         return (below * n * weight) * f(np.abs(n - 1), x) + (above * (n + 1) * weight) * f(n + 1, x)
 
-    return slope
+    return derivative
 
 
 named(_ufuncs._spherical_jn, "n x", whole="n", x=_spherical(_ufuncs._spherical_jn, 1.0, -1.0))

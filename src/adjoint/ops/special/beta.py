@@ -1,7 +1,7 @@
 """The beta function, Pochhammer's symbol and binomial coefficients, in all real arguments.
 
-Their slopes are differences of ψ, which are summed without cancellation; where the function is zero because 1/Γ is, the
-slope is that of 1/Γ.
+Their derivatives are differences of ψ, which are summed without cancellation; where the function is zero because 1/Γ
+is, the derivative is that of 1/Γ.
 """
 
 # The rules are a table of lambdas, whose letters have no types.
@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from adjoint.ops.special.declare import named
-from adjoint.ops.special.gamma import reciprocal_slope
+from adjoint.ops.special.gamma import reciprocal_derivative
 from adjoint.program.types import Value
 
 _DIGAMMA = [1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12]  # log x - 1/(2x) - ψ(x), in x⁻²
@@ -49,14 +49,14 @@ def digamma_difference(a: Value, b: Value) -> Value:
     """ψ(a+b) - ψ(a); left of 0 by reflection, which also holds where both are poles and b is whole."""
     s = a + b
     right, left = (a > 0) & (s > 0), (a <= 0) & (s <= 0)
-    found = _right_difference(np.where(right, a, np.where(left, 1.0 - s, 1.0)), np.where(right | left, b, 1.0))
-    turn = _sine(np.where(left, b, 0.0))
-    still = np.equal(turn, 0.0)
+    inside = _right_difference(np.where(right, a, np.where(left, 1.0 - s, 1.0)), np.where(right | left, b, 1.0))
+    sine = _sine(np.where(left, b, 0.0))
+    still = np.equal(sine, 0.0)
     below = _sine(np.where(left & ~still, a, 0.5)) * _sine(np.where(left & ~still, s, 0.5))
-    mirrored = np.where(still, 0.0, math.pi * turn / np.where(still, 1.0, below)) - found
+    mirrored = np.where(still, 0.0, math.pi * sine / np.where(still, 1.0, below)) - inside
     apart = right | left
     direct = special.psi(np.where(apart, 1.0, s)) - special.psi(np.where(apart, 1.0, a))
-    return np.where(right, found, np.where(left, mirrored, direct))
+    return np.where(right, inside, np.where(left, mirrored, direct))
 
 
 def _pole(x: Value) -> Value:
@@ -64,23 +64,23 @@ def _pole(x: Value) -> Value:
     return (x <= 0) & np.equal(x, np.rint(x))
 
 
-def _beta_slope(a: Value, b: Value, z: Value) -> Value:
+def _beta_derivative(a: Value, b: Value, z: Value) -> Value:
     """∂B/∂a."""
     s = a + b
     zero = _pole(s)
     regular = -z * digamma_difference(np.where(zero, 1.0, a), b)
-    at_zero = np.where(zero, special.gamma(a) * special.gamma(b) * reciprocal_slope(s, 0.0 * s), 0.0)
+    at_zero = np.where(zero, special.gamma(a) * special.gamma(b) * reciprocal_derivative(s, 0.0 * s), 0.0)
     return np.where(zero, at_zero, regular)
 
 
-def _poch_slope(a: Value, m: Value, z: Value) -> Value:
+def _poch_derivative(a: Value, m: Value, z: Value) -> Value:
     """∂/∂a Γ(a+m)/Γ(a)."""
     zero = _pole(a) & ~_pole(a + m)
-    at_zero = special.gamma(np.where(zero, a + m, 1.0)) * reciprocal_slope(a, 0.0 * a)
+    at_zero = special.gamma(np.where(zero, a + m, 1.0)) * reciprocal_derivative(a, 0.0 * a)
     return np.where(zero, at_zero, z * digamma_difference(np.where(zero, 1.0, a), m))
 
 
-def _binom_slopes(n: Value, k: Value, z: Value) -> tuple[Value, Value]:
+def _binom_derivatives(n: Value, k: Value, z: Value) -> tuple[Value, Value]:
     """∂/∂n and ∂/∂k of Γ(n+1)/(Γ(k+1) Γ(n-k+1))."""
     m = n - k + 1.0
     upper, lower = _pole(m), _pole(k + 1.0)
@@ -88,25 +88,25 @@ def _binom_slopes(n: Value, k: Value, z: Value) -> tuple[Value, Value]:
     first, second = zero & ~lower, zero & ~upper
     by_k = 1.0 / special.poch(np.where(first, n + 1.0, 1.0), np.where(first, k - n, 0.0))  # Γ(n+1)/Γ(k+1)
     by_m = 1.0 / special.poch(np.where(second, n + 1.0, 1.0), np.where(second, -k, 0.0))
-    rise = np.where(first, by_k * reciprocal_slope(m, 0.0 * m), 0.0)
-    fall = np.where(second, by_m * reciprocal_slope(k + 1.0, 0.0 * k), 0.0)
+    rise = np.where(first, by_k * reciprocal_derivative(m, 0.0 * m), 0.0)
+    fall = np.where(second, by_m * reciprocal_derivative(k + 1.0, 0.0 * k), 0.0)
     above, side = np.where(zero, 1.0, m), np.where(zero, 1.0, k)
     in_n = z * digamma_difference(above, side)
     in_k = -z * digamma_difference(above, np.where(zero, 1.0, 2.0 * k - n))
     return np.where(zero, rise, in_n), np.where(zero, fall - rise, in_k)
 
 
-named(special.beta, "a b", a=_beta_slope, b=lambda a, b, z: _beta_slope(b, a, z))
+named(special.beta, "a b", a=_beta_derivative, b=lambda a, b, z: _beta_derivative(b, a, z))
 named(
     special.betaln,
     "a b",
     a=lambda a, b: -digamma_difference(a, b),
     b=lambda a, b: -digamma_difference(b, a),
 )
-named(special.poch, "a m", a=_poch_slope, m=lambda a, m, z: z * special.psi(a + m))
+named(special.poch, "a m", a=_poch_derivative, m=lambda a, m, z: z * special.psi(a + m))
 named(
     special.binom,
     "n k",
-    n=lambda n, k, z: _binom_slopes(n, k, z)[0],
-    k=lambda n, k, z: _binom_slopes(n, k, z)[1],
+    n=lambda n, k, z: _binom_derivatives(n, k, z)[0],
+    k=lambda n, k, z: _binom_derivatives(n, k, z)[1],
 )

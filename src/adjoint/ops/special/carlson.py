@@ -74,7 +74,7 @@ def _close(a: Value, b: Value) -> Value:
     return np.abs(a - b) < CLOSE * np.abs(b)
 
 
-def third_kind_slope(x: Value, y: Value, w: Value, p: Value, z: Value) -> Value:
+def third_kind_derivative(x: Value, y: Value, w: Value, p: Value, z: Value) -> Value:
     """∂R_J(x, y, w, p)/∂x = (R_J - R_D(y, w, x)) / (2 (p - x)), and -¾ ∫ where x and p are close."""
     near = _close(x, p)
     integral = -0.75 * CarlsonIntegral((1, 0, 0, 1))(x, y, w, np.where(near, p, 1.0))
@@ -86,13 +86,15 @@ def third_kind_last(x: Value, y: Value, w: Value, p: Value, z: Value) -> Value:
     near = _close(x, p) | _close(y, p) | _close(w, p)
     integral = -1.5 * CarlsonIntegral((0, 0, 0, 2))(x, y, w, np.where(near, p, 1.0))
     q = np.where(near, 10.0 * (np.abs(x) + np.abs(y) + np.abs(w)), p)  # away from them, where the other branch is taken
-    slopes = (
-        x * third_kind_slope(x, y, w, q, z) + y * third_kind_slope(y, x, w, q, z) + w * third_kind_slope(w, x, y, q, z)
+    derivatives = (
+        x * third_kind_derivative(x, y, w, q, z)
+        + y * third_kind_derivative(y, x, w, q, z)
+        + w * third_kind_derivative(w, x, y, q, z)
     )
-    return np.where(near, integral, (-1.5 * z - slopes) / q)
+    return np.where(near, integral, (-1.5 * z - derivatives) / q)
 
 
-def second_kind_slope(x: Value, y: Value, w: Value, z: Value) -> Value:
+def second_kind_derivative(x: Value, y: Value, w: Value, z: Value) -> Value:
     """∂R_D(x, y, w)/∂x = (R_D(x, y, w) - R_D(y, w, x)) / (2 (w - x)), and -¾ ∫ where x and w are close."""
     near = _close(x, w)
     integral = -0.75 * CarlsonIntegral((1, 0, 1, 0))(np.where(near, x, w), y, w, 1.0)
@@ -104,5 +106,5 @@ def second_kind_last(x: Value, y: Value, w: Value, z: Value) -> Value:
     near = _close(x, w) | _close(y, w)
     integral = -2.25 * CarlsonIntegral((0, 0, 2, 0))(np.where(near, x, w), np.where(near, y, w), w, 1.0)
     far = np.where(near, 10.0 * (np.abs(x) + np.abs(y)), w)
-    slopes = x * second_kind_slope(x, y, far, z) + y * second_kind_slope(y, x, far, z)
-    return np.where(near, integral, (-1.5 * z - slopes) / far)
+    derivatives = x * second_kind_derivative(x, y, far, z) + y * second_kind_derivative(y, x, far, z)
+    return np.where(near, integral, (-1.5 * z - derivatives) / far)

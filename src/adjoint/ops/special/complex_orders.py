@@ -33,7 +33,7 @@ def _leibniz(f: Many, g: Many) -> Many:
     return [sum(comb(n, k) * f[k] * g[n - k] for k in range(n + 1)) for n in range(len(f))]
 
 
-def _turn(n: int, v: Any, angle: float) -> Many:
+def _phase(n: int, v: Any, angle: float) -> Many:
     """exp(i angle ν) and its derivatives; exact where the angle is a quarter turn and ν a whole number."""
     s = v * (angle / pi)
     first = special._ufuncs._cospi(s) + 1j * special._ufuncs._sinpi(s)
@@ -72,8 +72,8 @@ def _second_below(n: int, v: Any, z: Any) -> Many:
         return -(s + 0j), 1.0
 
     def left(s: Any) -> tuple[Any, Any]:
-        t, slope = sink(s)
-        return -level - t, slope
+        t, derivative = sink(s)
+        return -level - t, derivative
 
     within = _fallen(straight, lambda t: np.where(-t.real < level, fall(t).real, -np.inf))
     pieces = [
@@ -97,8 +97,8 @@ def _first_saddle(n: int, v: Any, z: Any) -> Many:
     mirror = bent(1.9, pi - angle + saddle.imag)
 
     def down(s: Any) -> tuple[Any, Any]:
-        t, slope = mirror(s)
-        return np.conj(t), np.conj(slope)
+        t, derivative = mirror(s)
+        return np.conj(t), np.conj(derivative)
 
     rise = lambda t: exponent(pc, vc, t)
     reaches = [(sign, path, _fallen(path, lambda t: rise(t).real)) for sign, path in ((1.0, up), (-1.0, down))]
@@ -123,9 +123,9 @@ def _first_powers(n: int, v: Any, z: Any) -> Many:
 
 def _first_pair(n: int, v: Any, z: Any) -> Many:
     """I for arg z near -π/2 and |z| > ν."""
-    turned = _leibniz(_turn(n, v, -pi), _second_below(n, v, z))
+    rotated = _leibniz(_phase(n, v, -pi), _second_below(n, v, z))
     other = [np.conj(k) for k in _second_below(n, v, np.conj(-z))]  # at z exp(πi)
-    return [(a - b) / (1j * pi) for a, b in zip(turned, other, strict=True)]
+    return [(a - b) / (1j * pi) for a, b in zip(rotated, other, strict=True)]
 
 
 def _first_below(n: int, v: Any, z: Any) -> Many:
@@ -136,16 +136,16 @@ def _first_below(n: int, v: Any, z: Any) -> Many:
     out = [np.empty_like(z) for _ in range(n + 1)]
     for here, method in ((small, _first_powers), (one, _first_saddle), (~small & ~one, _first_pair)):
         if np.any(here):
-            for target, found in zip(out, method(n, v[here], z[here]), strict=True):
-                target[here] = found
+            for target, values in zip(out, method(n, v[here], z[here]), strict=True):
+                target[here] = values
     return out
 
 
 def _mirrored(function: Callable[..., Many], n: int, v: Any, z: Any) -> Many:
     """A function that is real on the real axis, from its values below it."""
     above = z.imag > 0
-    found = function(n, v, np.where(above, np.conj(z), z))
-    return [np.where(above, np.conj(f), f) for f in found]
+    values = function(n, v, np.where(above, np.conj(z), z))
+    return [np.where(above, np.conj(f), f) for f in values]
 
 
 def _right_half(n: int, v: Any, z: Any) -> tuple[Many, Many]:
@@ -158,15 +158,15 @@ def modified(n: int, v: Any, z: Any) -> tuple[Many, Many]:
     u = np.abs(v)
     left = z.real < 0
     first, second = _right_half(n, u, np.where(left, -z, z))
-    sines = [np.imag(t) for t in _turn(n, u, pi)]
+    sines = [np.imag(t) for t in _phase(n, u, pi)]
     # I = (even in ν) - sin(πν)/π K: at ν = 0 the odd derivatives are those of the small second part alone
     odd = _leibniz(sines, second)
     first = [np.where((u == 0) & (k % 2 == 1), -odd[k] / pi, f) for k, f in enumerate(first)]
     half = np.where(z.imag >= 0, 1.0, -1.0)  # z = w exp(±πi)
-    turn = [np.where(half > 0, t, np.conj(t)) for t in _turn(n, u, pi)]
-    over = [a - half * 1j * pi * b for a, b in zip(_leibniz([np.conj(t) for t in turn], second), first, strict=True)]
+    phase = [np.where(half > 0, t, np.conj(t)) for t in _phase(n, u, pi)]
+    over = [a - half * 1j * pi * b for a, b in zip(_leibniz([np.conj(t) for t in phase], second), first, strict=True)]
     second = [np.where(left, a, b) for a, b in zip(over, second, strict=True)]
-    first = [np.where(left, a, b) for a, b in zip(_leibniz(turn, first), first, strict=True)]
+    first = [np.where(left, a, b) for a, b in zip(_leibniz(phase, first), first, strict=True)]
     reflected = [a + 2.0 / pi * b for a, b in zip(first, _leibniz(sines, second), strict=True)]
     sign = np.where(v < 0, -1.0, 1.0)
     first = [np.where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(reflected, first, strict=True))]
@@ -176,8 +176,8 @@ def modified(n: int, v: Any, z: Any) -> tuple[Many, Many]:
 def _upper(n: int, v: Any, z: Any) -> tuple[Many, Many]:
     """J and H¹ for Im z ≥ 0, ν ≥ 0: those of the right half plane, turned by a quarter."""
     first, second = _right_half(n, v, -1j * z)
-    j = _leibniz(_turn(n, v, 0.5 * pi), first)
-    h = _leibniz(_turn(n, v, -0.5 * pi), second)
+    j = _leibniz(_phase(n, v, 0.5 * pi), first)
+    h = _leibniz(_phase(n, v, -0.5 * pi), second)
     return j, [2.0 / (1j * pi) * part for part in h]
 
 
@@ -188,8 +188,8 @@ def cylinder(n: int, v: Any, z: Any) -> tuple[Many, Many]:
     j, h = _upper(n, u, np.where(below, np.conj(z), z))
     y = [-1j * (a - b) for a, b in zip(h, j, strict=True)]
     j, y = ([np.where(below, np.conj(f), f) for f in part] for part in (j, y))
-    turns = _turn(n, u, pi)
-    cosine, sine = [np.real(t) for t in turns], [np.imag(t) for t in turns]
+    phases = _phase(n, u, pi)
+    cosine, sine = [np.real(t) for t in phases], [np.imag(t) for t in phases]
     reflected_j = [a - b for a, b in zip(_leibniz(cosine, j), _leibniz(sine, y), strict=True)]
     reflected_y = [a + b for a, b in zip(_leibniz(sine, j), _leibniz(cosine, y), strict=True)]
     sign = np.where(v < 0, -1.0, 1.0)
@@ -207,19 +207,21 @@ def third(n: int, v: Any, z: Any, kind: int) -> Many:
     j, h = _upper(n, u, w)
     small = h
     large = [2.0 * a - b for a, b in zip(j, h, strict=True)]
-    found = [np.where(own, a, np.conj(b)) for a, b in zip(small, large, strict=True)]
+    values = [np.where(own, a, np.conj(b)) for a, b in zip(small, large, strict=True)]
     if kind == 2:
-        found = [np.where(own, np.conj(a), b) for a, b in zip(small, large, strict=True)]
-    turn = _turn(n, u, pi if kind == 1 else -pi)
+        values = [np.where(own, np.conj(a), b) for a, b in zip(small, large, strict=True)]
+    phase = _phase(n, u, pi if kind == 1 else -pi)
     sign = np.where(v < 0, -1.0, 1.0)
-    return [np.where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(_leibniz(turn, found), found, strict=True))]
+    return [
+        np.where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(_leibniz(phase, values), values, strict=True))
+    ]
 
 
 def _kernel(which: Callable[[int, Any, Any], Any], scale: Callable[[Any], Any] | None = None) -> Callable[..., Any]:
     def kernel(orders: Orders, v: Any, z: Any) -> Any:
         v, z = np.real(v), np.asarray(z, np.complex128)
-        found = which(orders[0], v, z)
-        return found if scale is None else found * scale(z)
+        values = which(orders[0], v, z)
+        return values if scale is None else values * scale(z)
 
     return kernel
 

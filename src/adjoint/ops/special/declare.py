@@ -63,9 +63,9 @@ def _free(function: Any) -> str:
     return f"special.{name}" if name in BY_NAME else name
 
 
-def unary(function: Any, slope: Factor, *, singular: bool = True) -> None:
-    """Declare z = f(x) by its slope, an expression in x and z."""
-    op = SpecialUfunc(bare(function), [slope], name=_free(function), singular=singular)
+def unary(function: Any, derivative: Factor, *, singular: bool = True) -> None:
+    """Declare z = f(x) by its derivative, an expression in x and z."""
+    op = SpecialUfunc(bare(function), [derivative], name=_free(function), singular=singular)
     RULES[op.name] = op
 
 

@@ -60,7 +60,7 @@ def _jacobi_sum(n: Any, alpha: Value, beta: Value, x: Value, first: bool) -> Val
 
 
 def _jacobi_parts(n: Value, alpha: Value, beta: Value, x: Value) -> tuple[Value, ...]:
-    """C(n+α, n), and the slopes of F(-n, n+α+β+1; α+1; (1-x)/2) in its parameters."""
+    """C(n+α, n), and the derivatives of F(-n, n+α+β+1; α+1; (1-x)/2) in its parameters."""
     point = (-n, n + alpha + beta + 1.0, alpha + 1.0, 0.5 * (1.0 - x))
     return special.binom(n + alpha, n), *[partial_of(special.hyp2f1, a, *point) for a in "abc"]
 
@@ -138,16 +138,16 @@ def laguerre_alpha(n: Value, alpha: Value, x: Value, z: Value) -> Value:
         k, rows, below = _lower(degree)
         terms = special.eval_genlaguerre(k, *spread_out(alpha, x)) / np.where(below, rows - k, 1)
         return np.sum(np.where(below, terms, 0.0), axis=-1)
-    slope = partial_of(special.hyp1f1, "b", -n, alpha + 1.0, x)
+    derivative = partial_of(special.hyp1f1, "b", -n, alpha + 1.0, x)
     rate = special.psi(n + alpha + 1.0) - special.psi(alpha + 1.0)
-    return z * rate + special.binom(n + alpha, n) * slope
+    return z * rate + special.binom(n + alpha, n) * derivative
 
 
 def laguerre_degree(n: Value, alpha: Value, x: Value, z: Value) -> Value:
     """∂L/∂n."""
-    slope = partial_of(special.hyp1f1, "a", -n, alpha + 1.0, x)
+    derivative = partial_of(special.hyp1f1, "a", -n, alpha + 1.0, x)
     rate = special.psi(n + alpha + 1.0) - special.psi(n + 1.0)
-    return z * rate - special.binom(n + alpha, n) * slope
+    return z * rate - special.binom(n + alpha, n) * derivative
 
 
 # ---------------------------------------------------------------- Chebyshev
@@ -188,12 +188,12 @@ def ferrers_values(m: Value, v: Value, theta: Value) -> tuple[Value, Value]:
     kernel = np.power(gap / np.sin(angle), m) / np.sqrt(gap) * weights
     degree = v + 0.5
     value = np.sum(np.cos(degree * phi) * kernel, axis=-1)
-    slope = np.sum(-phi * np.sin(degree * phi) * kernel, axis=-1)
+    derivative = np.sum(-phi * np.sin(degree * phi) * kernel, axis=-1)
     scale = math.sqrt(2.0 / math.pi) * theta * inverse
-    return scale * value, scale * slope
+    return scale * value, scale * derivative
 
 
-def _hyperbolic_slope(v: Value, eta: Value) -> Value:
+def _hyperbolic_derivative(v: Value, eta: Value) -> Value:
     """∂/∂v P_v(cosh η) = 2/π ∫ u sinh((v+½) u)/√(2 cosh η - 2 cosh u) du."""
     left, right, weights = tanh_sinh(201, 4.0)
     v, angle = spread_out(v, eta)
@@ -207,6 +207,6 @@ def legendre_degree(n: Value, x: Value) -> Value:
     """∂P_n(x)/∂n; -∞ for x = -1, where P has a logarithm unless n is whole."""
     inside, theta, eta, _ = _angles(x)
     end = theta < 1e-7
-    slope = ferrers_values(0.0, n, np.where(end, 0.5, theta))[1]
-    near = np.where(end, -0.25 * (2.0 * n + 1.0) * theta * theta, slope)
-    return np.where(inside, near, _hyperbolic_slope(n, eta))
+    derivative = ferrers_values(0.0, n, np.where(end, 0.5, theta))[1]
+    near = np.where(end, -0.25 * (2.0 * n + 1.0) * theta * theta, derivative)
+    return np.where(inside, near, _hyperbolic_derivative(n, eta))

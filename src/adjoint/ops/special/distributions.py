@@ -1,7 +1,7 @@
 """Distribution functions and their inverses, in all real arguments.
 
-In the variable the slope is the density, in the parameters it is that of the incomplete gamma and beta functions. An
-inverse z with F(a, …, z) = p has ∂z/∂p = 1/F_z and ∂z/∂a = -F_a/F_z.
+In the variable the derivative is the density, in the parameters it is that of the incomplete gamma and beta functions.
+An inverse z with F(a, …, z) = p has ∂z/∂p = 1/F_z and ∂z/∂a = -F_a/F_z.
 """
 
 # The rules are a table of lambdas, whose letters have no types.
@@ -14,14 +14,14 @@ from scipy import special
 
 from adjoint.ops.special.declare import SQRT_2PI, named, partial_of
 from adjoint.ops.special.gamma import beta_density, gamma_density
-from adjoint.ops.special.information import exprel_slope
+from adjoint.ops.special.information import exprel_derivative
 from adjoint.ops.special.laplace import ratio_second
 from adjoint.ops.special.noncentral import student_shape
 from adjoint.program.types import Value
 
 
 def step() -> float:
-    """The slope in an argument that is rounded down."""
+    """The derivative in an argument that is rounded down."""
     return 0.0
 
 
@@ -143,29 +143,29 @@ named(special.bdtrc, "k n p", whole="n", k=step, p=lambda k, n, p: -_binomial(k,
 named(special.bdtri, "k n y", whole="n", k=step, y=lambda k, n, z: 1.0 / _binomial(k, n, z))
 
 
-def _binomial_slopes(k: Value, n: Value, p: Value) -> tuple[Value, Value, Value]:
-    """Slopes in k, n and p of I_{1-p}(n-k, k+1), for any real k and n."""
+def _binomial_derivatives(k: Value, n: Value, p: Value) -> tuple[Value, Value, Value]:
+    """Derivatives in k, n and p of I_{1-p}(n-k, k+1), for any real k and n."""
     first, second = beta_shapes(n - k, k + 1.0, 1.0 - p)
     return second - first, first, -beta_density(n - k, k + 1.0, 1.0 - p)
 
 
-def _over(slopes: tuple[Value, ...], above: int, below: int) -> Value:
-    return -slopes[above] / slopes[below]
+def _over(derivatives: tuple[Value, ...], above: int, below: int) -> Value:
+    return -derivatives[above] / derivatives[below]
 
 
 named(
     special.bdtrik,
     "y n p",
-    y=lambda n, p, z: 1.0 / _binomial_slopes(z, n, p)[0],
-    n=lambda n, p, z: _over(_binomial_slopes(z, n, p), 1, 0),
-    p=lambda n, p, z: _over(_binomial_slopes(z, n, p), 2, 0),
+    y=lambda n, p, z: 1.0 / _binomial_derivatives(z, n, p)[0],
+    n=lambda n, p, z: _over(_binomial_derivatives(z, n, p), 1, 0),
+    p=lambda n, p, z: _over(_binomial_derivatives(z, n, p), 2, 0),
 )
 named(
     special.bdtrin,
     "k y p",
-    k=lambda k, p, z: _over(_binomial_slopes(k, z, p), 0, 1),
-    y=lambda k, p, z: 1.0 / _binomial_slopes(k, z, p)[1],
-    p=lambda k, p, z: _over(_binomial_slopes(k, z, p), 2, 1),
+    k=lambda k, p, z: _over(_binomial_derivatives(k, z, p), 0, 1),
+    y=lambda k, p, z: 1.0 / _binomial_derivatives(k, z, p)[1],
+    p=lambda k, p, z: _over(_binomial_derivatives(k, z, p), 2, 1),
 )
 
 
@@ -179,8 +179,8 @@ named(special.nbdtrc, "k n p", whole="k n", p=lambda k, n, p: -_negative_binomia
 named(special.nbdtri, "k n y", whole="k n", y=lambda k, n, z: 1.0 / _negative_binomial(k, n, z))
 
 
-def _negative_slopes(k: Value, n: Value, p: Value) -> tuple[Value, Value, Value]:
-    """Slopes in k, n and p of I_p(n, k+1), for any real k and n."""
+def _negative_derivatives(k: Value, n: Value, p: Value) -> tuple[Value, Value, Value]:
+    """Derivatives in k, n and p of I_p(n, k+1), for any real k and n."""
     first, second = beta_shapes(n, k + 1.0, p)
     return second, first, beta_density(n, k + 1.0, p)
 
@@ -188,16 +188,16 @@ def _negative_slopes(k: Value, n: Value, p: Value) -> tuple[Value, Value, Value]
 named(
     special.nbdtrik,
     "y n p",
-    y=lambda n, p, z: 1.0 / _negative_slopes(z, n, p)[0],
-    n=lambda n, p, z: _over(_negative_slopes(z, n, p), 1, 0),
-    p=lambda n, p, z: _over(_negative_slopes(z, n, p), 2, 0),
+    y=lambda n, p, z: 1.0 / _negative_derivatives(z, n, p)[0],
+    n=lambda n, p, z: _over(_negative_derivatives(z, n, p), 1, 0),
+    p=lambda n, p, z: _over(_negative_derivatives(z, n, p), 2, 0),
 )
 named(
     special.nbdtrin,
     "k y p",
-    k=lambda k, p, z: _over(_negative_slopes(k, z, p), 0, 1),
-    y=lambda k, p, z: 1.0 / _negative_slopes(k, z, p)[1],
-    p=lambda k, p, z: _over(_negative_slopes(k, z, p), 2, 1),
+    k=lambda k, p, z: _over(_negative_derivatives(k, z, p), 0, 1),
+    y=lambda k, p, z: 1.0 / _negative_derivatives(k, z, p)[1],
+    p=lambda k, p, z: _over(_negative_derivatives(k, z, p), 2, 1),
 )
 
 
@@ -269,8 +269,8 @@ named(
 )
 
 
-def _normal_slope(p: Value) -> Value:
-    """The slope of Φ⁻¹."""
+def _normal_derivative(p: Value) -> Value:
+    """The derivative of Φ⁻¹."""
     z = special.ndtri(p)
     return SQRT_2PI * np.exp(0.5 * z * z)
 
@@ -278,7 +278,7 @@ def _normal_slope(p: Value) -> Value:
 named(  # x - std Φ⁻¹(p)
     special.nrdtrimn,
     "p std x",
-    p=lambda p, std: -std * _normal_slope(p),
+    p=lambda p, std: -std * _normal_derivative(p),
     std=lambda p: -special.ndtri(p),
     x=lambda: 1.0,
 )
@@ -286,12 +286,12 @@ named(  # (x - mn) / Φ⁻¹(p)
     special.nrdtrisd,
     "mn p x",
     mn=lambda p: -1.0 / special.ndtri(p),
-    p=lambda p, z: -z * _normal_slope(p) / special.ndtri(p),
+    p=lambda p, z: -z * _normal_derivative(p) / special.ndtri(p),
     x=lambda p: 1.0 / special.ndtri(p),
 )
 
 
-def _tukey_slope(lam: Value, z: Value) -> Value:
+def _tukey_derivative(lam: Value, z: Value) -> Value:
     """1/Q′(z) for the quantile function Q(u) = (uᵏ - (1-u)ᵏ)/k, k = λ."""
     return 1.0 / (np.power(z, lam - 1.0) + np.power(1.0 - z, lam - 1.0))
 
@@ -301,13 +301,13 @@ def _tukey_parameter(lam: Value, z: Value) -> Value:
     inside = (z > 0) & (z < 1)
     u = np.where(inside, z, 0.5)
     a, b = np.log(u), np.log1p(-u)
-    slope = _tukey_slope(lam, u)
-    return np.where(inside, (b * b * exprel_slope(lam * b) - a * a * exprel_slope(lam * a)) * slope, 0.0)
+    derivative = _tukey_derivative(lam, u)
+    return np.where(inside, (b * b * exprel_derivative(lam * b) - a * a * exprel_derivative(lam * a)) * derivative, 0.0)
 
 
 def _tukey_density(lam: Value, z: Value) -> Value:
     inside = (z > 0) & (z < 1)
-    return np.where(inside, _tukey_slope(lam, np.where(inside, z, 0.5)), 0.0)
+    return np.where(inside, _tukey_derivative(lam, np.where(inside, z, 0.5)), 0.0)
 
 
 named(

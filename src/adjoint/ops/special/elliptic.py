@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy import special
 
-from adjoint.ops.special.carlson import second_kind_last, second_kind_slope, third_kind_last, third_kind_slope
+from adjoint.ops.special.carlson import second_kind_derivative, second_kind_last, third_kind_derivative, third_kind_last
 from adjoint.ops.special.declare import named, polynomial, several, unary
 from adjoint.program.types import Value
 
@@ -20,7 +20,7 @@ _E_SLOPE = [-0.5 * math.pi * n * s / (2 * n - 1) for n, s in enumerate(_SQUARES)
 NEAR = 0.15
 
 
-def k_slope(p: Value) -> Value:
+def k_derivative(p: Value) -> Value:
     """dK/dm = (E - p K) / (2 m p) with p = 1 - m; its series near m = 0."""
     near = np.abs(1.0 - p) < NEAR
     q = np.where(near, 0.5, p)
@@ -28,7 +28,7 @@ def k_slope(p: Value) -> Value:
     return np.where(near, polynomial(_K_SLOPE, np.where(near, 1.0 - p, 0.0)), formula)
 
 
-def e_slope(m: Value) -> Value:
+def e_derivative(m: Value) -> Value:
     """dE/dm = (E - K) / (2m); its series near m = 0."""
     near = np.abs(m) < NEAR
     q = np.where(near, 0.5, m)
@@ -36,9 +36,9 @@ def e_slope(m: Value) -> Value:
     return np.where(near, polynomial(_E_SLOPE, np.where(near, m, 0.0)), formula)
 
 
-unary(special.ellipk, lambda x: k_slope(1.0 - x))
-unary(special.ellipkm1, lambda x: -k_slope(x))
-unary(special.ellipe, lambda x: e_slope(x))
+unary(special.ellipk, lambda x: k_derivative(1.0 - x))
+unary(special.ellipkm1, lambda x: -k_derivative(x))
+unary(special.ellipe, lambda x: e_derivative(x))
 
 
 def _reduced(phi: Value) -> tuple[Value, Value, Value]:
@@ -51,13 +51,13 @@ def _reduced(phi: Value) -> tuple[Value, Value, Value]:
 def _f_parameter(phi: Value, m: Value) -> Value:
     """∂F/∂m = sin³φ/6 R_D(cos²φ, 1, 1 - m sin²φ), and 2n dK/dm for the whole periods."""
     n, s, cc = _reduced(phi)
-    return s * s * s / 6.0 * special.elliprd(cc, 1.0, 1.0 - m * s * s) + 2.0 * n * k_slope(1.0 - m)
+    return s * s * s / 6.0 * special.elliprd(cc, 1.0, 1.0 - m * s * s) + 2.0 * n * k_derivative(1.0 - m)
 
 
 def _e_parameter(phi: Value, m: Value) -> Value:
     """∂E/∂m = -sin³φ/6 R_D(cos²φ, 1 - m sin²φ, 1), and 2n dE/dm for the whole periods."""
     n, s, cc = _reduced(phi)
-    return -s * s * s / 6.0 * special.elliprd(cc, 1.0 - m * s * s, 1.0) + 2.0 * n * e_slope(m)
+    return -s * s * s / 6.0 * special.elliprd(cc, 1.0 - m * s * s, 1.0) + 2.0 * n * e_derivative(m)
 
 
 def _delta(phi: Value, m: Value) -> Value:
@@ -85,14 +85,14 @@ several(
 )
 
 
-def _mean_slope(a: Value, b: Value, z: Value) -> Value:
+def _mean_derivative(a: Value, b: Value, z: Value) -> Value:
     """agm = π/4 (a+b)/K(m) with 1 - m = p = 4ab/(a+b)²: ∂/∂a = z (1/(a+b) - K′/K · 4b(a-b)/(a+b)³)."""
     s = a + b
     p = 4.0 * a * b / (s * s)
-    return z * (1.0 / s - k_slope(p) / special.ellipkm1(p) * 4.0 * b * (a - b) / (s * s * s))
+    return z * (1.0 / s - k_derivative(p) / special.ellipkm1(p) * 4.0 * b * (a - b) / (s * s * s))
 
 
-named(special.agm, "a b", a=_mean_slope, b=lambda a, b, z: _mean_slope(b, a, z))
+named(special.agm, "a b", a=_mean_derivative, b=lambda a, b, z: _mean_derivative(b, a, z))
 
 named(
     special.elliprf,
@@ -123,7 +123,7 @@ def _c_first(x: Value, y: Value, z: Value) -> Value:
 named(special.elliprc, "x y", x=_c_first, y=_c_last)
 
 
-def _g_slope(x: Value, y: Value, w: Value) -> Value:
+def _g_derivative(x: Value, y: Value, w: Value) -> Value:
     """∂R_G/∂x = (R_F - x R_D(y, w, x)/3) / 4."""
     return 0.25 * (special.elliprf(x, y, w) - x * special.elliprd(y, w, x) / 3.0)
 
@@ -131,24 +131,24 @@ def _g_slope(x: Value, y: Value, w: Value) -> Value:
 named(
     special.elliprg,
     "x y w",
-    x=_g_slope,
-    y=lambda x, y, w: _g_slope(y, x, w),
-    w=lambda x, y, w: _g_slope(w, x, y),
+    x=_g_derivative,
+    y=lambda x, y, w: _g_derivative(y, x, w),
+    w=lambda x, y, w: _g_derivative(w, x, y),
 )
 
 
 named(
     special.elliprd,
     "x y w",
-    x=second_kind_slope,
-    y=lambda x, y, w, z: second_kind_slope(y, x, w, z),
+    x=second_kind_derivative,
+    y=lambda x, y, w, z: second_kind_derivative(y, x, w, z),
     w=second_kind_last,
 )
 named(
     special.elliprj,
     "x y w p",
-    x=third_kind_slope,
-    y=lambda x, y, w, p, z: third_kind_slope(y, x, w, p, z),
-    w=lambda x, y, w, p, z: third_kind_slope(w, x, y, p, z),
+    x=third_kind_derivative,
+    y=lambda x, y, w, p, z: third_kind_derivative(y, x, w, p, z),
+    w=lambda x, y, w, p, z: third_kind_derivative(w, x, y, p, z),
     p=third_kind_last,
 )

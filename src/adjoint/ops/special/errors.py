@@ -1,6 +1,6 @@
 """The error function and its relatives, and the normal distribution.
 
-Where the textbook formula of a slope is a difference of nearly equal numbers (erfcx, dawsn and wofz far out), the
+Where the textbook formula of a derivative is a difference of nearly equal numbers (erfcx, dawsn and wofz far out), the
 asymptotic series takes over.
 """
 
@@ -33,7 +33,7 @@ def normal_density(x: Value) -> Value:
     return np.exp(-0.5 * x * x) / SQRT_2PI
 
 
-def erfcx_slope(x: Value, z: Value) -> Value:
+def erfcx_derivative(x: Value, z: Value) -> Value:
     """d erfcx/dx = 2 x z - 2/√π; for large |x| in the right half plane -Σ (-1)ᵏ (2k+1)!!/2ᵏ x⁻²ᵏ⁻² / √π.
 
     In the left one by erfcx(-x) = 2 exp(x²) - erfcx(x).
@@ -42,12 +42,14 @@ def erfcx_slope(x: Value, z: Value) -> Value:
     left = np.real(x) < 0
     y = np.where(far, np.where(left, -x, x), FAR)
     r = 1.0 / (y * y)
-    right_slope = -r * polynomial(_ALTERNATING, r) / SQRT_PI
+    right_derivative = -r * polynomial(_ALTERNATING, r) / SQRT_PI
     reflected = np.where(far & left, x, 0.0)
-    return np.where(far, right_slope + 4.0 * reflected * np.exp(reflected * reflected), 2.0 * x * z - 2.0 / SQRT_PI)
+    return np.where(
+        far, right_derivative + 4.0 * reflected * np.exp(reflected * reflected), 2.0 * x * z - 2.0 / SQRT_PI
+    )
 
 
-def dawsn_slope(x: Value, z: Value) -> Value:
+def dawsn_derivative(x: Value, z: Value) -> Value:
     """d dawsn/dx = 1 - 2 x z; far out on the real line -½ Σ (2k+1)!!/2ᵏ x⁻²ᵏ⁻²."""
     if x.dtype.kind == "c":
         return 1.0 - 2.0 * x * z
@@ -58,7 +60,7 @@ def dawsn_slope(x: Value, z: Value) -> Value:
 
 
 def hazard(x: Value) -> Value:
-    """φ(x) / Φ(x) = √(2/π) / erfcx(-x/√2), the slope of log Φ; right of 0 as it stands, since erfcx overflows there."""
+    """φ(x) / Φ(x) = √(2/π) / erfcx(-x/√2), log Φ differentiated; by its definition for x > 0, where erfcx overflows."""
     right = np.real(x) > 0
     low, high = np.where(right, 0.0, x), np.where(right, x, 0.0)
     return np.where(
@@ -69,9 +71,9 @@ def hazard(x: Value) -> Value:
 unary(special.erf, bell, singular=False)
 unary(special.erfc, lambda x: -bell(x), singular=False)
 unary(special.erfi, lambda x: 2.0 / SQRT_PI * np.exp(x * x))
-unary(special.erfcx, erfcx_slope)
-unary(special.dawsn, dawsn_slope)
-unary(special.wofz, lambda x, z: -1j * erfcx_slope(-1j * x, z))
+unary(special.erfcx, erfcx_derivative)
+unary(special.dawsn, dawsn_derivative)
+unary(special.wofz, lambda x, z: -1j * erfcx_derivative(-1j * x, z))
 unary(special.erfinv, lambda z: 0.5 * SQRT_PI * np.exp(z * z))
 unary(special.erfcinv, lambda z: -0.5 * SQRT_PI * np.exp(z * z))
 unary(special.ndtr, normal_density, singular=False)
@@ -85,35 +87,35 @@ def _owens_height(h: Value, a: Value) -> Value:
     return -0.5 * normal_density(h) * special.erf(a * h / SQRT_2)
 
 
-def _owens_slope(h: Value, a: Value) -> Value:
+def _owens_derivative(h: Value, a: Value) -> Value:
     """∂T/∂a = exp(-h² (1 + a²)/2) / (2π (1 + a²))."""
     width = 1.0 + a * a
     return np.exp(-0.5 * h * h * width) / (2.0 * math.pi * width)
 
 
-named(special.owens_t, "h a", h=_owens_height, a=_owens_slope)
+named(special.owens_t, "h a", h=_owens_height, a=_owens_derivative)
 
 
 def _voigt(x: Value, sigma: Value, gamma: Value) -> tuple[Value, Value, Value]:
     """V = Re w(ζ) / (σ√(2π)) with ζ = (x + iγ)/(σ√2): ζ, w′(ζ), and the factor 1/(σ√(2π))."""
     zeta = (x + 1j * gamma) / (sigma * SQRT_2)
     w = special.wofz(zeta)
-    return zeta, -1j * erfcx_slope(-1j * zeta, w), 1.0 / (sigma * SQRT_2PI)
+    return zeta, -1j * erfcx_derivative(-1j * zeta, w), 1.0 / (sigma * SQRT_2PI)
 
 
 def _voigt_x(x: Value, sigma: Value, gamma: Value) -> Value:
-    _, slope, scale = _voigt(x, sigma, gamma)
-    return np.real(slope) / (sigma * SQRT_2) * scale
+    _, derivative, scale = _voigt(x, sigma, gamma)
+    return np.real(derivative) / (sigma * SQRT_2) * scale
 
 
 def _voigt_sigma(x: Value, sigma: Value, gamma: Value, z: Value) -> Value:
-    zeta, slope, scale = _voigt(x, sigma, gamma)
-    return (-z - np.real(slope * zeta) * scale) / sigma
+    zeta, derivative, scale = _voigt(x, sigma, gamma)
+    return (-z - np.real(derivative * zeta) * scale) / sigma
 
 
 def _voigt_gamma(x: Value, sigma: Value, gamma: Value) -> Value:
-    _, slope, scale = _voigt(x, sigma, gamma)
-    return -np.imag(slope) / (sigma * SQRT_2) * scale
+    _, derivative, scale = _voigt(x, sigma, gamma)
+    return -np.imag(derivative) / (sigma * SQRT_2) * scale
 
 
 named(special.voigt_profile, "x sigma gamma", x=_voigt_x, sigma=_voigt_sigma, gamma=_voigt_gamma)

@@ -100,22 +100,22 @@ def _cotangent_derivative(n: int, z: Value) -> Value:
     for _ in range(n):
         p = p.deriv() * np.polynomial.Polynomial([-np.pi, 0.0, -np.pi])
     upper = np.where(near, 1j, np.where(z.imag < 0, np.conj(z), z))
-    turns = -2j * sum((2j * np.pi * k) ** n * np.exp(2j * np.pi * k * upper) for k in range(1, 24))
-    return np.where(near, p(c), np.where(z.imag < 0, np.conj(turns), turns))
+    waves = -2j * sum((2j * np.pi * k) ** n * np.exp(2j * np.pi * k * upper) for k in range(1, 24))
+    return np.where(near, p(c), np.where(z.imag < 0, np.conj(waves), waves))
 
 
-def reciprocal_slope(x: Value, z: Value) -> Value:
+def reciprocal_derivative(x: Value, z: Value) -> Value:
     """d(1/Γ)/dx = -ψ(x)/Γ(x); left of ½ by 1/Γ(x) = Γ(1-x) sin(πx)/π, which is smooth at the poles of Γ."""
     left = np.real(x) < 0.5
     low, high = np.where(left, x, 0.0), np.where(left, 1.0, x)
     n = np.rint(np.real(low))
-    turn = math.pi * (low - n)
+    angle = math.pi * (low - n)
     parity = 1.0 - 2.0 * np.abs(np.remainder(n, 2.0))
     rate = special.psi(1.0 - low) / math.pi
     # Γ(1 - x) overflows: at a pole of Γ(x) it must not meet the zero derivative of the cosine, nor the zero of the sine
-    huge = np.logical_and(np.equal(turn, 0), n < -170.0)
-    inside = np.where(huge, 0.5, turn)
-    wave = np.where(huge, 1.0 - turn * StopGradient()(rate), np.cos(inside) - np.sin(inside) * rate)
+    huge = np.logical_and(np.equal(angle, 0), n < -170.0)
+    inside = np.where(huge, 0.5, angle)
+    wave = np.where(huge, 1.0 - angle * StopGradient()(rate), np.cos(inside) - np.sin(inside) * rate)
     mirrored = special.gamma(1.0 - low) * parity * wave
     return np.where(left, mirrored, -special.psi(high) * np.where(left, 1.0, z))
 
@@ -123,7 +123,7 @@ def reciprocal_slope(x: Value, z: Value) -> Value:
 unary(special.gamma, lambda x, z: z * special.psi(x))
 unary(special.gammaln, lambda x: special.psi(x))
 unary(special.loggamma, lambda x: special.psi(x))
-unary(special.rgamma, reciprocal_slope)
+unary(special.rgamma, reciprocal_derivative)
 unary(special.psi, lambda x: Polygamma(1)(x))
 flat(special.gammasgn)
 

@@ -1,4 +1,4 @@
-"""Hypergeometric functions in all arguments: a slope in x is the same function with each parameter raised by one."""
+"""Hypergeometric functions in all arguments: derivatives in x raise each parameter by one."""
 
 # The rules are a table of lambdas, whose letters have no types.
 # pyright: basic

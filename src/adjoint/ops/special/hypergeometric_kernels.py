@@ -59,18 +59,18 @@ def _bessel_jet(n: int, b: Any, x: Any) -> Jet:
     y = np.sqrt(np.abs(x))
     rates = polygammas(n, b)
     rates = [rates[0] - np.log(y), *rates[1:]] if n else []
-    found = []
+    sums = []
     for k in range(n + 1):
         values = np.empty_like(y)
         right = x > 0
         values[right] = np.exp(2.0 * y[right]) * modified_pair(k, b[right] - 1.0, 2.0 * y[right], "I")[0]
         values[~right] = bessel_pair(k, b[~right] - 1.0, 2.0 * y[~right], "J")[0]
-        found.append(values)
+        sums.append(values)
     logarithmic = np.exp(special.gammaln(b) + (1.0 - b) * np.log(y))
     scale = np.where(b > 100.0, logarithmic, special.gamma(b) * y ** (1.0 - b))
     return np.stack(
         [
-            scale * sum(comb(k, j) * bell(j, rates) * found[k - j] for j in range(k + 1)) / factorial(k)
+            scale * sum(comb(k, j) * bell(j, rates) * sums[k - j] for j in range(k + 1)) / factorial(k)
             for k in range(n + 1)
         ]
     )
@@ -116,24 +116,24 @@ def _kummer_steps(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
     """Taylor's steps from -1 to the left along x y″ + (b-x) y′ - a y = 0, for large a: the function oscillates."""
     start = np.full_like(x, -1.0)
     value = _kummer_series(orders, a, b, start)
-    slope = over(times(_kummer_series(orders, a + 1.0, b + 1.0, start), a), b)
+    derivative = over(times(_kummer_series(orders, a + 1.0, b + 1.0, start), a), b)
     here = start
     growth = 1.0 + np.minimum(0.5, 8.0 / np.abs(b.value))  # longer steps lift rounding errors along x^(1-b)
     while np.any(going := here > x):
         there = np.maximum(growth * here, x)
         parts = a.chosen(going), b.chosen(going)
-        value[..., going], slope[..., going] = _kummer_step(
-            *parts, value[..., going], slope[..., going], here[going], there[going]
+        value[..., going], derivative[..., going] = _kummer_step(
+            *parts, value[..., going], derivative[..., going], here[going], there[going]
         )
         here = np.where(going, there, here)
     return value
 
 
-def _kummer_step(a: Form, b: Form, value: Jet, slope: Jet, here: Any, there: Any) -> tuple[Jet, Jet]:
+def _kummer_step(a: Form, b: Form, value: Jet, derivative: Jet, here: Any, there: Any) -> tuple[Jet, Jet]:
     """(k+2)(k+1) x₀ yₖ₊₂ = (k+a) yₖ - (k+1)(k+b-x₀) yₖ₊₁."""
     step = there - here
     ratio = step / here
-    upper, lower = value, slope * step  # terms yₖ hᵏ
+    upper, lower = value, derivative * step  # terms yₖ hᵏ
     result, rise = value + lower, lower.copy()
     for k in range(400):
         both = times(upper, a + k) * (step * ratio) - times(lower, b - here + k) * ((k + 1.0) * ratio)
@@ -240,8 +240,8 @@ def _gauss_steps(orders: Orders, a: Form, b: Form, c: Form, away: Any) -> Jet:
     """Taylor's steps from ¾ along x (1-x) y″ + (c - (a+b+1) x) y′ - ab y = 0 to the distance `away` from 1."""
     start = np.full_like(away, 0.75)
     value = _gauss_series(orders, a, b, c, start)
-    slope = _gauss_series(orders, a + 1.0, b + 1.0, c + 1.0, start)
-    slope = over(times(times(slope, a), b), c)
+    derivative = _gauss_series(orders, a + 1.0, b + 1.0, c + 1.0, start)
+    derivative = over(times(times(derivative, a), b), c)
     here = np.full_like(away, 0.25)  # the distance to 1
     for _ in range(1100):
         going = here > away
@@ -250,19 +250,19 @@ def _gauss_steps(orders: Orders, a: Form, b: Form, c: Form, away: Any) -> Jet:
         last = away > 0.45 * here
         there = np.where(last, away, 0.5 * here)
         chosen = a.chosen(going), b.chosen(going), c.chosen(going)
-        value[..., going], slope[..., going] = _step(
-            *chosen, value[..., going], slope[..., going], here[going], there[going]
+        value[..., going], derivative[..., going] = _step(
+            *chosen, value[..., going], derivative[..., going], here[going], there[going]
         )
         here = np.where(going, there, here)
     return value
 
 
-def _step(a: Form, b: Form, c: Form, value: Jet, slope: Jet, here: Any, there: Any) -> tuple[Jet, Jet]:
-    """The solution and its slope at distance `there` from 1, from those at distance `here`, both jets."""
+def _step(a: Form, b: Form, c: Form, value: Jet, derivative: Jet, here: Any, there: Any) -> tuple[Jet, Jet]:
+    """The solution and its derivative at distance `there` from 1, from those at distance `here`, both jets."""
     ratio = 1.0 - there / here  # the step, over the radius of convergence
     x0 = 1.0 - here
     total = a + b + 1.0
-    upper, lower = value, slope * (ratio * here)  # terms yₖ hᵏ
+    upper, lower = value, derivative * (ratio * here)  # terms yₖ hᵏ
     result, rise = value + lower, lower.copy()
     for k in range(400):
         # (k+2)(k+1) x₀ (1-x₀) yₖ₊₂ = (k+a)(k+b) yₖ - (k+1) ((1-2x₀) k + c - (a+b+1) x₀) yₖ₊₁

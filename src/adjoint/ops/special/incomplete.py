@@ -57,7 +57,7 @@ def _gamma_integral(n: int, a: Any, x: Any) -> Any:
     gap = np.log1p((x - a) / a) + _digamma_gap(a)  # log x - ψ(a)
     lower = gap < 0
     side = np.where(lower, 1.0, -1.0)
-    slope = side * (a - x)
+    derivative = side * (a - x)
     reach = np.where(
         lower,
         np.minimum((FALL + x) / a, np.where(x > 120.0, np.sqrt(120.0 / x), np.inf)),
@@ -65,14 +65,14 @@ def _gamma_integral(n: int, a: Any, x: Any) -> Any:
     )
     reach = np.where(lower | (x > 50.0), reach, np.minimum(reach, np.log1p((FALL + 5.0 * a + 5.0) / x)))
     for _ in range(8):  # Newton's steps, from the right
-        fall = slope * reach + x * _bowl(reach, side) - FALL
-        rate = slope + x * side * -np.expm1(-side * reach)
+        fall = derivative * reach + x * _bowl(reach, side) - FALL
+        rate = derivative + x * side * -np.expm1(-side * reach)
         reach = np.where((fall > 0) & (rate > 0), reach - fall / rate, reach)
     v, weights = gauss(40)
     u = reach[:, None] * v
     side, x, a = side[:, None], x[:, None], a[:, None]
     rates = [gap[:, None] - side * u, *[-special.polygamma(k, a) for k in range(1, n)]]
-    fall = slope[:, None] * u + x * _bowl(u, side)
+    fall = derivative[:, None] * u + x * _bowl(u, side)
     inner = np.sum(np.exp(-fall) * bell(n, rates) * weights, axis=1)
     return side[:, 0] * reach * inner * _gamma_factor(a[:, 0], x[:, 0])
 
@@ -101,14 +101,14 @@ def gamma_kernel(orders: Orders, a: Any, x: Any) -> Any:
 
 def _beta_rates(i: int, j: int, a: Any, b: Any) -> dict[tuple[int, int], Any]:
     """Derivatives of -log B(a, b) of order two and more."""
-    found: dict[tuple[int, int], Any] = {}
+    terms: dict[tuple[int, int], Any] = {}
     for k in range(i + 1):
         for l in range(j + 1):
             if k + l > 1:
                 both = polygamma(k + l - 1, a + b)
                 alone = polygamma(k + l - 1, a if l == 0 else b) if k == 0 or l == 0 else 0.0
-                found[k, l] = both - alone
-    return found
+                terms[k, l] = both - alone
+    return terms
 
 
 def beta_weight(i: int, j: int, first: Any, second: Any, rates: dict[tuple[int, int], Any]) -> Any:
@@ -143,15 +143,15 @@ def _beta_side(a: Any, b: Any, x: Any, y: Any, fx: Any, fy: Any, i: int, j: int,
         reach = reach - step
         if np.all(step <= 0.05 * reach):
             break
-    turn = np.clip(start, 0.0, reach)
+    middle = np.clip(start, 0.0, reach)
     a, b, x, y, fx, fy = (value[:, None] for value in (a, b, x, y, fx, fy))
     rates = {key: value[:, None] for key, value in rates.items()}
     total = 0.0
-    for length, sign in ((turn, -1.0), (reach - turn, 1.0)):  # from t = ½ both ways: the poles are at distance π
+    for length, sign in ((middle, -1.0), (reach - middle, 1.0)):  # from t = ½ both ways: the poles are at distance π
         t, weights = gauss(44)
         w = np.arcsinh(length / 2.0)[:, None]
         s = w * t
-        v = turn[:, None] + sign * 2.0 * np.sinh(s)
+        v = middle[:, None] + sign * 2.0 * np.sinh(s)
         jacobian = 2.0 * np.cosh(s) * w * weights
         shift = np.where(v < 1.0, np.log1p(x * np.expm1(-v)), np.log(y + x * np.exp(-v)))  # log (1-x)/(1-t)
         drop = np.where(v < 30.0, np.log1p(y * np.expm1(np.minimum(v, 30.0))), v + shift)  # log x/t
@@ -172,15 +172,15 @@ def beta_kernel(orders: Orders, a: Any, b: Any, x: Any) -> Any:
     fx, fy = np.log(x) + digamma_difference(a, b), np.log1p(-x) + digamma_difference(b, a)
     lower = fx < 0 if j == 0 else fy > 0 if i == 0 else x * (a + b) < a
     rates = _beta_rates(i, j, a, b)
-    found = np.empty_like(x)
+    values = np.empty_like(x)
     p, q = lower, ~lower
     if np.any(p):
         here = {key: value[p] for key, value in rates.items()}
-        found[p] = _beta_side(a[p], b[p], x[p], y[p], fx[p], fy[p], i, j, here)
+        values[p] = _beta_side(a[p], b[p], x[p], y[p], fx[p], fy[p], i, j, here)
     if np.any(q):
         here = {key[::-1]: value[q] for key, value in rates.items()}
-        found[q] = -_beta_side(b[q], a[q], y[q], x[q], fy[q], fx[q], j, i, here)
-    z[inside] = found * beta_factor(a, b, x)
+        values[q] = -_beta_side(b[q], a[q], y[q], x[q], fy[q], fx[q], j, i, here)
+    z[inside] = values * beta_factor(a, b, x)
     return z
 
 
@@ -206,7 +206,7 @@ def beta_factor(a: Any, b: Any, x: Any) -> Any:
 # ---------------------------------------------------------------- rules
 
 
-def _gamma_slope(orders: Orders, a: Value, x: Value) -> Value:
+def _gamma_derivative(orders: Orders, a: Value, x: Value) -> Value:
     """∂/∂x ∂ⁿP/∂aⁿ: the n-th derivative of the density in a."""
     n = orders[0]
     inside = x > 0
@@ -214,7 +214,7 @@ def _gamma_slope(orders: Orders, a: Value, x: Value) -> Value:
     return np.where(inside, gamma_density(a, np.where(inside, x, 1.0)) * bell(n, rates), 0.0)
 
 
-def _beta_slope(orders: Orders, a: Value, b: Value, x: Value) -> Value:
+def _beta_derivative(orders: Orders, a: Value, b: Value, x: Value) -> Value:
     """∂/∂x ∂ⁱ∂ʲI/∂aⁱ∂bʲ: the derivative of the density in a and b."""
     i, j, _ = orders
     inside = (x > 0) & (x < 1)
@@ -229,8 +229,8 @@ def _minus_quotient(p: Value, q: Value, moves: Value) -> Value:
     return np.where(moves, -p / np.where(moves, q, 1.0), 0.0)
 
 
-_gamma = family(special.gammainc, "a x", gamma_kernel, "a", most=5, slopes={"x": _gamma_slope})["a"]
-_beta = family(special.betainc, "a b x", beta_kernel, "a b", most=5, slopes={"x": _beta_slope})
+_gamma = family(special.gammainc, "a x", gamma_kernel, "a", most=5, derivatives={"x": _gamma_derivative})["a"]
+_beta = family(special.betainc, "a b x", beta_kernel, "a b", most=5, derivatives={"x": _beta_derivative})
 
 
 def _gamma_quantile(a: Value, z: Value) -> Value:

@@ -47,7 +47,7 @@ named(
 _EXPREL_SLOPE = [(n + 1.0) / math.factorial(n + 2) for n in range(24)]
 
 
-def exprel_slope(x: Value) -> Value:
+def exprel_derivative(x: Value) -> Value:
     """d/dx (eˣ - 1)/x = (eˣ - exprel x)/x; for x > 1, where eˣ overflows before it, exprel x (1 - 1/x) + 1/x."""
     above = np.real(x) > 1.0
     low, high = np.where(above, -2.0, x), np.where(above, x, 2.0)
@@ -55,7 +55,7 @@ def exprel_slope(x: Value) -> Value:
     return np.where(above, special.exprel(high) * (1.0 - 1.0 / high) + 1.0 / high, below)
 
 
-unary(special.exprel, exprel_slope)
+unary(special.exprel, exprel_derivative)
 
 
 def _void(x: Value, y: Value) -> Value:
@@ -98,7 +98,7 @@ def _inverse_parameter(y: Value, lam: Value, z: Value) -> Value:
 
 def _log_squared(log_x: Value, lam: Value) -> Value:
     """∂/∂λ (x^λ - 1)/λ = log²x exprel′(λ log x)."""
-    return log_x * log_x * exprel_slope(lam * log_x)
+    return log_x * log_x * exprel_derivative(lam * log_x)
 
 
 named(special.boxcox, "x lam", x=lambda x, lam: np.power(x, lam - 1.0), lam=lambda x, lam: _log_squared(np.log(x), lam))

@@ -41,12 +41,12 @@ several(special.fresnel, "x", x=lambda x: (np.sin(0.5 * math.pi * x * x), np.cos
 
 def _modified_fresnel(sign: float) -> Callable[..., tuple[Value, Value]]:
     """F = ∫ₓ^∞ exp(±it²) dt, K = F exp(∓i(x² + π/4))/√π."""
-    turn = complex(math.cos(math.pi / 4), -sign * math.sin(math.pi / 4)) / SQRT_PI
+    phase = complex(math.cos(math.pi / 4), -sign * math.sin(math.pi / 4)) / SQRT_PI
 
-    def slopes(x: Value, z: Value) -> tuple[Value, Value]:
-        return -np.exp(sign * 1j * x * x), -turn - 2j * sign * x * z[1]
+    def derivatives(x: Value, z: Value) -> tuple[Value, Value]:
+        return -np.exp(sign * 1j * x * x), -phase - 2j * sign * x * z[1]
 
-    return slopes
+    return derivatives
 
 
 several(special.modfresnelp, "x", x=_modified_fresnel(1.0))
@@ -56,23 +56,23 @@ unary(special.expi, lambda x: np.exp(x) / x)
 unary(special.exp1, lambda x: -np.exp(-x) / x)
 
 
-def _expn_slope(n: Value, x: Value, z: Value) -> Value:
+def _expn_derivative(n: Value, x: Value, z: Value) -> Value:
     """Eₙ′ = -Eₙ₋₁, and E₀ = e⁻ˣ/x."""
     first = np.equal(n, 0)
     return np.where(first, -z * (1.0 + 1.0 / x), -special.expn(np.where(first, 1, n) - 1, x))
 
 
-named(special.expn, "n x", whole="n", x=_expn_slope)
+named(special.expn, "n x", whole="n", x=_expn_derivative)
 
 
-def _spence_slope(x: Value) -> Value:
+def _spence_derivative(x: Value) -> Value:
     """-log x / (x - 1), by its series near 1. (x is not 1 + (x - 1) where it is small.)"""
     near = np.abs(x - 1.0) < 0.3
     u, far = np.where(near, x - 1.0, 0.0), np.where(near, 2.0, x)
     return -np.where(near, polynomial(_LOG_QUOTIENT, u), np.log(far) / (far - 1.0))
 
 
-unary(special.spence, _spence_slope)
+unary(special.spence, _spence_derivative)
 
 named(_ufuncs._lambertw, "x k tol", whole="k tol", x=lambda z: np.exp(-z) / (1.0 + z))
 unary(special.wrightomega, lambda z: z / (1.0 + z))

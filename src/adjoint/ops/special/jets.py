@@ -1,7 +1,7 @@
 """Truncated Taylor series in several parameters, as arrays.
 
 J[i, j, …] is the coefficient of the i-th power of the first letter, the j-th of the second …; the elements lie along
-the last axis. A parameter, or a sum of them, enters as a linear form: its value and the slope in each letter.
+the last axis. A parameter, or a sum of them, enters as a linear form: its value and a coefficient for each letter.
 """
 
 # pyright: basic
@@ -21,24 +21,27 @@ Jet = Any
 
 
 class Form(NamedTuple):
-    """value + Σ slope[axis] ε_axis."""
+    """value + Σ coefficients[axis] ε_axis."""
 
     value: Any
-    slope: tuple[float, ...]
+    coefficients: tuple[float, ...]
 
     def __add__(self, other: Any) -> Form:
         if isinstance(other, Form):
-            return Form(self.value + other.value, tuple(p + q for p, q in zip(self.slope, other.slope, strict=True)))
-        return Form(self.value + other, self.slope)
+            return Form(
+                self.value + other.value,
+                tuple(p + q for p, q in zip(self.coefficients, other.coefficients, strict=True)),
+            )
+        return Form(self.value + other, self.coefficients)
 
     def __neg__(self) -> Form:
-        return Form(-self.value, tuple(-p for p in self.slope))
+        return Form(-self.value, tuple(-p for p in self.coefficients))
 
     def __sub__(self, other: Any) -> Form:
         return self + -other
 
     def chosen(self, where: Any) -> Form:
-        return Form(self.value[where], self.slope)
+        return Form(self.value[where], self.coefficients)
 
 
 def forms(*values: Any) -> list[Form]:
@@ -57,20 +60,20 @@ def one(orders: tuple[int, ...], like: Any) -> Jet:
 def times(jet: Jet, form: Form) -> Jet:
     """A jet times a linear form."""
     out = jet * form.value
-    for axis, slope in enumerate(form.slope):
-        if slope and jet.shape[axis] > 1:
+    for axis, coefficient in enumerate(form.coefficients):
+        if coefficient and jet.shape[axis] > 1:
             rows = (slice(None),) * axis
-            out[(*rows, slice(1, None))] += slope * jet[(*rows, slice(None, -1))]
+            out[(*rows, slice(1, None))] += coefficient * jet[(*rows, slice(None, -1))]
     return out
 
 
 def over(jet: Jet, form: Form) -> Jet:
     """A jet over a linear form in one letter."""
-    axis = next((i for i, slope in enumerate(form.slope) if slope), 0)
+    axis = next((i for i, coefficient in enumerate(form.coefficients) if coefficient), 0)
     out = jet / form.value
     rows = (slice(None),) * axis
     for k in range(1, jet.shape[axis]):
-        out[(*rows, k)] -= form.slope[axis] * out[(*rows, k - 1)] / form.value
+        out[(*rows, k)] -= form.coefficients[axis] * out[(*rows, k - 1)] / form.value
     return out
 
 
@@ -88,7 +91,7 @@ def composed(derivatives: list[Any], form: Form, orders: tuple[int, ...]) -> Jet
     """g(form) from g, g′, g″ … at its value."""
     jet = one(orders, np.asarray(derivatives[0]))
     for i in product(*[range(o + 1) for o in orders]):
-        scale = prod(s**k / factorial(k) for s, k in zip(form.slope, i, strict=True))
+        scale = prod(s**k / factorial(k) for s, k in zip(form.coefficients, i, strict=True))
         jet[i] = scale * derivatives[sum(i)]
     return jet
 

@@ -20,12 +20,12 @@ _SIGNS = np.where(_K % 2 == 1, 1.0, -1.0)
 _ODD = (2.0 * _K - 1.0) ** 2 * math.pi**2 / 8.0
 
 
-def kolmogorov_slope(x: Value) -> Value:
+def kolmogorov_derivative(x: Value) -> Value:
     """K′ for K = 2 Σ (-1)^(k-1) exp(-2k²x²).
 
     Left of 0.9 by its other form, 1 - √(2π)/x Σ exp(-c/x²), c = (2k-1)²π²/8.
     """
-    left, inside = x < 0.9, x > 0.04  # below, the slope underflows
+    left, inside = x < 0.9, x > 0.04  # below, the derivative underflows
     (near,) = spread_out(np.where(left & inside, x, 0.5))
     (far,) = spread_out(np.where(left, 1.0, x))
     low = np.sum(np.exp(-_ODD / (near * near)) * (near * near - 2.0 * _ODD) / (near * near * near * near), axis=-1)
@@ -33,8 +33,8 @@ def kolmogorov_slope(x: Value) -> Value:
     return np.where(left, np.where(inside, SQRT_2PI * low, 0.0), high)
 
 
-unary(special.kolmogorov, kolmogorov_slope)
-unary(special.kolmogi, lambda z: 1.0 / kolmogorov_slope(z))
+unary(special.kolmogorov, kolmogorov_derivative)
+unary(special.kolmogi, lambda z: 1.0 / kolmogorov_derivative(z))
 
 
 def _smirnov_curvature(n: Value, d: Value) -> Value:
@@ -49,9 +49,9 @@ def _smirnov_curvature(n: Value, d: Value) -> Value:
     whole = np.where(j < n, j, 0.0)
     g = special.gammaln(n + 1.0) - special.gammaln(whole + 1.0) - special.gammaln(n - whole + 1.0)
     g = g + np.log(d) + (j - 1.0) * np.log(above) + (n - j) * np.log(below)
-    slope = 1.0 / d + (j - 1.0) / above - (n - j) / below
+    derivative = 1.0 / d + (j - 1.0) / above - (n - j) / below
     curve = -1.0 / (d * d) - (j - 1.0) / (above * above) - (n - j) / (below * below)
-    term = np.exp(np.where(counted, g, 0.0)) * (slope * slope + curve)
+    term = np.exp(np.where(counted, g, 0.0)) * (derivative * derivative + curve)
     return np.where(inside, np.sum(np.where(counted, term, 0.0), axis=-1), 0.0)
 
 

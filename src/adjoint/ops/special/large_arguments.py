@@ -1,7 +1,7 @@
-"""Slopes of scaled Bessel functions for large arguments, where their recurrences cancel.
+"""Derivatives of scaled Bessel functions for large arguments, where their recurrences cancel.
 
 e⁻ˣ I, eˣ K and e^(∓ix) H are x^(-½) S(w) up to a constant, S(w) = Σ aₖ wᵏ with aₖ = aₖ₋₁ (4ν² - (2k-1)²)/(8k) and
-w = -1/x, 1/x, ±i/x. So the slope is -z/x (½ + w S′/S), which loses nothing.
+w = -1/x, 1/x, ±i/x. So the derivative is -z/x (½ + w S′/S), which loses nothing.
 """
 
 # pyright: basic
@@ -28,10 +28,10 @@ def _growth(v: Value, w: Value) -> Value:
     return rise / total
 
 
-def scaled_slope(turn: complex, v: Value, x: Value, z: Value, slope: Callable[[Value], Value]) -> Value:
-    """The slope of z: by the asymptotic series for w = turn/|x| small beside 1/ν², by `slope` elsewhere."""
+def scaled_derivative(phase: complex, v: Value, x: Value, z: Value, derivative: Callable[[Value], Value]) -> Value:
+    """The derivative of z: by the asymptotic series for w = turn/|x| small beside 1/ν², by `derivative` elsewhere."""
     size = np.abs(x)
     far = (size > 30.0 + v * v) & (np.real(x) > 0 if x.dtype.kind == "c" else True)
     distant = np.where(far, x if x.dtype.kind == "c" else size, 1e6)
-    large = -(0.5 + _growth(np.where(far, v, 0.0), turn / distant)) * z / np.where(far, x, 1.0)
-    return np.where(far, large, slope(np.where(far, 1.0, x)))
+    large = -(0.5 + _growth(np.where(far, v, 0.0), phase / distant)) * z / np.where(far, x, 1.0)
+    return np.where(far, large, derivative(np.where(far, 1.0, x)))

@@ -33,9 +33,9 @@ class Series(NamedTuple):
 
     frequency: Any
     coupling: Any  # S
-    place: Any  # 1 for the eigenvector of order m, 0 for the others
+    own_order: Any  # 1 for the eigenvector of order m, 0 for the others
     weight: Any  # of the coefficients: 1/√2 for the constant term
-    sign: Any  # of the function or its slope at 0, and at 90° (the one of the two that is not 0)
+    sign: Any  # of the function or its derivative at 0, and at 90° (the one of the two that is not 0)
     middle: Any
     index: Any
     gap: Any  # the order of the first Bessel function beside l + s
@@ -60,12 +60,12 @@ def _series(odd: bool, m: Value) -> Series:
     coupling[half[..., 0], 0, 0] = -1.0 if odd else 1.0
     index = (m - lowest) // 2
     weight = np.where((lowest == 0) & (k == 0), math.sqrt(0.5), 1.0)
-    turn = np.where(k % 2 == 0, 1.0, -1.0)  # cos or sin of h 90°, or the slope, up to a common sign
-    at_middle = np.where(half == odd, 1.0, frequency) * turn
+    sign = np.where(k % 2 == 0, 1.0, -1.0)  # cos or sin of h 90°, or the derivative, up to a common sign
+    at_middle = np.where(half == odd, 1.0, frequency) * sign
     at_zero = (frequency if odd else 1.0) * weight
     at_middle = at_middle * weight * np.where(index % 2 == 0, 1.0, -1.0)
-    place = (k == index) * 1.0
-    return Series(frequency, coupling, place, weight, at_zero, at_middle, index[..., 0], lowest[..., 0])
+    own_order = (k == index) * 1.0
+    return Series(frequency, coupling, own_order, weight, at_zero, at_middle, index[..., 0], lowest[..., 0])
 
 
 @placed
@@ -78,7 +78,7 @@ def _eigen(series: Series, q: Value) -> tuple[Value, Value, Value]:
     """a, all eigenvectors beside each other, and the coefficients of order m with their sign."""
     matrix = np.expand_dims(np.expand_dims(q, -1), -1) * series.coupling + _diagonal(series.frequency**2)
     values, vectors = TridiagonalEigh()(matrix)
-    v = np.einsum("...kj,...j->...k", vectors, np.broadcast_to(series.place, values.shape))
+    v = np.einsum("...kj,...j->...k", vectors, np.broadcast_to(series.own_order, values.shape))
     sign = _side(q, np.sum(v * series.sign, axis=-1), np.sum(v * series.middle, axis=-1))
     return values, vectors, v * np.expand_dims(sign, -1)
 
@@ -87,45 +87,45 @@ def _diagonal(d: Any) -> Any:
     return d[..., None] * np.eye(d.shape[-1])
 
 
-def _slope_of_value(odd: bool) -> Callable[..., Value]:
-    def slope(m: Value, q: Value) -> Value:
+def _derivative_of_value(odd: bool) -> Callable[..., Value]:
+    def derivative(m: Value, q: Value) -> Value:
         series = _series(odd, m)
         v = _eigen(series, q)[2]
         return np.einsum("...i,...ij,...j->...", v, np.broadcast_to(series.coupling, (*v.shape, v.shape[-1])), v)
 
-    return slope
+    return derivative
 
 
 def _coefficients(series: Series, q: Value) -> tuple[Value, Value]:
     """The coefficients of the Fourier series and their derivatives in q."""
     values, vectors, v = _eigen(series, q)
-    own = np.expand_dims(np.sum(values * series.place, axis=-1), -1)
-    gap = np.where(series.place > 0, 1.0, own - values)
+    own = np.expand_dims(np.sum(values * series.own_order, axis=-1), -1)
+    gap = np.where(series.own_order > 0, 1.0, own - values)
     coupled = np.einsum("...ij,...j->...i", np.broadcast_to(series.coupling, (*v.shape, v.shape[-1])), v)
     turned = np.einsum("...ij,...i->...j", vectors, coupled)
-    slope = np.einsum("...ij,...j->...i", vectors, np.where(series.place > 0, 0.0, turned / gap))
-    return v * series.weight, slope * series.weight
+    derivative = np.einsum("...ij,...j->...i", vectors, np.where(series.own_order > 0, 0.0, turned / gap))
+    return v * series.weight, derivative * series.weight
 
 
 def _in_q(odd: bool) -> Callable[..., tuple[Value, Value]]:
-    def slopes(m: Value, q: Value, x: Value) -> tuple[Value, Value]:
+    def derivatives(m: Value, q: Value, x: Value) -> tuple[Value, Value]:
         series = _series(odd, m)
-        _, slope = _coefficients(series, q)
+        _, derivative = _coefficients(series, q)
         angle = np.expand_dims(x * DEGREE, -1) * series.frequency
         wave, turned = (np.sin(angle), np.cos(angle)) if odd else (np.cos(angle), -np.sin(angle))
-        return np.sum(slope * wave, axis=-1), np.sum(slope * series.frequency * turned, axis=-1)
+        return np.sum(derivative * wave, axis=-1), np.sum(derivative * series.frequency * turned, axis=-1)
 
-    return slopes
+    return derivatives
 
 
 def _in_x(value: Any) -> Callable[..., tuple[Value, Value]]:
     """y″ = (2q cos 2x - a) y, x in degrees but not in y′."""
 
-    def slopes(m: Value, q: Value, x: Value, z: Value) -> tuple[Value, Value]:
+    def derivatives(m: Value, q: Value, x: Value, z: Value) -> tuple[Value, Value]:
         curve = 2.0 * q * np.cos(2.0 * DEGREE * x) - value(m, q)
         return DEGREE * z[1], DEGREE * curve * z[0]
 
-    return slopes
+    return derivatives
 
 
 def _modified_in_x(value: Any) -> Callable[..., tuple[Value, Value]]:
@@ -150,7 +150,7 @@ def _modified_in_q(odd: bool, second: Any) -> Callable[..., tuple[Value, Value]]
     With D = u d/du, ∂/∂x is D₂ - D₁, ∂/∂q is (D₁ + D₂)/(2q), and D² Jₙ = (n² - u²) Jₙ.
     """
 
-    def slopes(m: Value, q: Value, x: Value) -> tuple[Value, Value]:
+    def derivatives(m: Value, q: Value, x: Value) -> tuple[Value, Value]:
         series = _series(odd, m)
         c, rate = _coefficients(series, q)
         l = np.arange(float(c.shape[-1]))
@@ -165,20 +165,20 @@ def _modified_in_q(odd: bool, second: Any) -> Callable[..., tuple[Value, Value]]
         scale = np.where(kept, sign * halved, 0.0)
         root, q, x = *spread_out(np.sqrt(q)), *spread_out(q, x)
         low, high = root * np.exp(-x), root * np.exp(x)
-        value, slope = 0.0, 0.0
+        value, derivative = 0.0, 0.0
         for n, k, factor in ((first, last, 1.0), (last, first, -1.0 if odd else 1.0)):
             (j, dj), (b, db) = _bessel(special.jv, n, low), _bessel(second, k, high)
             product, in_q, in_x = j * b, (dj * b + j * db) / (2.0 * q), j * db - dj * b
             both = ((k * k - high * high) - (n * n - low * low)) * product / (2.0 * q)
             value = value + factor * np.where(kept, ratio_rate * product + ratio * in_q, 0.0)
-            slope = slope + factor * np.where(kept, ratio_rate * in_x + ratio * both, 0.0)
-        return np.sum(scale * value, axis=-1), np.sum(scale * slope, axis=-1)
+            derivative = derivative + factor * np.where(kept, ratio_rate * in_x + ratio * both, 0.0)
+        return np.sum(scale * value, axis=-1), np.sum(scale * derivative, axis=-1)
 
-    return slopes
+    return derivatives
 
 
-named(special.mathieu_a, "m q", whole="m", q=_slope_of_value(False))
-named(special.mathieu_b, "m q", whole="m", q=_slope_of_value(True))
+named(special.mathieu_a, "m q", whole="m", q=_derivative_of_value(False))
+named(special.mathieu_b, "m q", whole="m", q=_derivative_of_value(True))
 several(special.mathieu_cem, "m q x", whole="m", q=_in_q(False), x=_in_x(special.mathieu_a))
 several(special.mathieu_sem, "m q x", whole="m", q=_in_q(True), x=_in_x(special.mathieu_b))
 for _function, _odd, _second in (

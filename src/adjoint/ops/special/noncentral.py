@@ -80,14 +80,14 @@ _FISHER: dict[str, Any] = {"dfn": ratio_first, "dfd": ratio_second, "nc": _ncfdt
 
 
 def _implicit(
-    slopes: dict[str, Callable[..., Value]], order: str, solved: str, argument: str
+    derivatives: dict[str, Callable[..., Value]], order: str, solved: str, argument: str
 ) -> Callable[[dict[str, Value]], Value]:
     """dz/dargument for the z = `solved` that gives F the value p: -F_argument/F_z, and 1/F_z for p."""
 
     def partial(values: dict[str, Value]) -> Value:
         point = [values[name] for name in order.split()]
-        below = slopes[solved](*point)
-        return 1.0 / below if argument == "p" else -slopes[argument](*point) / below
+        below = derivatives[solved](*point)
+        return 1.0 / below if argument == "p" else -derivatives[argument](*point) / below
 
     return partial
 

@@ -23,7 +23,7 @@ from scipy import special
 from adjoint.ops.special.parameters import bell, gauss, polygammas
 
 FALL = 40.0
-UP, LEFT = 2.1, 0.36  # slopes of the paths at the saddle: valleys of both E's square and its cube
+UP, LEFT = 2.1, 0.36  # derivatives of the paths at the saddle: valleys of both E's square and its cube
 
 
 def exponent(p: Any, v: Any, t: Any) -> Any:
@@ -47,13 +47,13 @@ def along(reach: Any, path: Callable[[Any], tuple[Any, Any]], integrand: Callabl
     total = 0.0
     for low, high in ((np.zeros_like(reach), first), (first, last), (last, reach)):
         length = (high - low)[:, None]
-        t, slope = path(low[:, None] + length * nodes)
-        total = total + np.sum(integrand(t) * slope * weights * length, axis=1)
+        t, derivative = path(low[:, None] + length * nodes)
+        total = total + np.sum(integrand(t) * derivative * weights * length, axis=1)
     return total
 
 
 def bent(rise: Any, end: Any, width: Any = 1.0) -> Callable[[Any], tuple[Any, Any]]:
-    """The path s + i end (1 - exp(-rise s/end)): it starts with the slope `rise` and ends at height `end`.
+    """The path s + i end (1 - exp(-rise s/end)): it starts with the derivative `rise` and ends at height `end`.
 
     A low end is not reached sooner than in the width of the integrand, so that the nodes see the bend.
     """
@@ -117,14 +117,14 @@ def _third_kind_near(n: int, v: Any, x: Any) -> tuple[Any, Any]:
     """H for x > ν, as (h, phase) with H = h exp(i phase): the saddle iβ, β = arccos(ν/x), right to iπ, left to 0."""
     p = np.sqrt((x - v) * (x + v))
     angle = np.arctan2(p, v)
-    pc, vc, turn = column(1j * p, v, angle)
-    integrand = lambda t: (-1j * turn - t) ** n * np.exp(exponent(pc, vc, t))
+    pc, vc, angles = column(1j * p, v, angle)
+    integrand = lambda t: (-1j * angles - t) ** n * np.exp(exponent(pc, vc, t))
     right = along(_reach(p, v, 0.84, 0.82), bent(1.3, pi - angle, width_of(p, v)), integrand)
     down = bent(LEFT, angle, width_of(p, v))
 
     def left(s: Any) -> tuple[Any, Any]:
-        t, slope = down(s)
-        return -t, slope
+        t, derivative = down(s)
+        return -t, derivative
 
     return (right + along(_reach(p, v, 1.36, 1.38), left, integrand)) / (1j * pi), p - v * angle
 
@@ -253,12 +253,12 @@ def modified_pair(n: int, v: Any, x: Any, kinds: str) -> tuple[Any, Any]:
         z[1][inside] = _modified_second(n, v, x)
     if "I" in kinds:
         left = v < 0
-        found = np.empty_like(x)
-        found[~left] = _modified_first(n, v[~left], x[~left])
+        values = np.empty_like(x)
+        values[~left] = _modified_first(n, v[~left], x[~left])
         if np.any(left):
             u, y = -v[left], x[left]
             _, sines = _turned(n, u)
             rest = sum(comb(n, k) * sines[n - k] * _modified_second(k, u, y) for k in range(n + 1))
-            found[left] = (-1.0) ** n * (_modified_first(n, u, y) + 2.0 / pi * np.exp(-2.0 * y) * rest)
-        z[0][inside] = found
+            values[left] = (-1.0) ** n * (_modified_first(n, u, y) + 2.0 / pi * np.exp(-2.0 * y) * rest)
+        z[0][inside] = values
     return z

@@ -51,7 +51,7 @@ def _middle_of_v(v: Value, x: Value) -> Value:
 
 
 def _d_values(v: Value, x: Value) -> tuple[Value, ...]:
-    """D_v(x), its slope in x, and the derivatives of both in v; x ≥ 0."""
+    """D_v(x), its derivative in x, and the derivatives of both in v; x ≥ 0."""
     v, x, c, height = spread_out(v, x, _line_of_d(v, x), _height_of_d(v, x))
     unit = np.arange(float(NODES)) / NODES
     weights = np.where(unit == 0, 1.0, 2.0) / NODES
@@ -72,10 +72,10 @@ def _v_values(v: Value, x: Value) -> tuple[Value, ...]:
     log_t = np.log(t)
     z = 1j * x
     power = -v - 1.0
-    turn = np.exp(0.5j * math.pi * (v + 1.0)) * (math.sqrt(2.0 / math.pi) / (SQRT_2PI * NODES))
-    term = np.exp(0.5 * (t - z) * (t - z) - 0.25 * z * z + power * log_t) * (turn * reach)
-    slope, rate = 1j * (0.5 * z - t), 0.5j * math.pi - log_t
-    return tuple(np.sum(np.real(term * f), axis=-1) for f in (1.0, slope, rate, rate * slope))
+    phase = np.exp(0.5j * math.pi * (v + 1.0)) * (math.sqrt(2.0 / math.pi) / (SQRT_2PI * NODES))
+    term = np.exp(0.5 * (t - z) * (t - z) - 0.25 * z * z + power * log_t) * (phase * reach)
+    derivative, rate = 1j * (0.5 * z - t), 0.5j * math.pi - log_t
+    return tuple(np.sum(np.real(term * f), axis=-1) for f in (1.0, derivative, rate, rate * derivative))
 
 
 def _order_of_d(v: Value, x: Value) -> tuple[Value, Value]:
@@ -85,9 +85,9 @@ def _order_of_d(v: Value, x: Value) -> tuple[Value, Value]:
     w, wx, wv, wvx = _v_values(v, np.abs(x))
     cosine, sine = np.cos(math.pi * v), math.pi * np.sin(math.pi * v)
     inverse = math.pi * special.rgamma(-v)
-    slope = -math.pi * UFUNCS[bare(special.rgamma)].factor(0, (-v,), special.rgamma(-v))  # type: ignore[attr-defined]
-    value = cosine * dv - sine * d + inverse * wv + slope * w
-    rate = cosine * dvx - sine * dx + inverse * wvx + slope * wx
+    derivative = -math.pi * UFUNCS[bare(special.rgamma)].factor(0, (-v,), special.rgamma(-v))  # type: ignore[attr-defined]
+    value = cosine * dv - sine * d + inverse * wv + derivative * w
+    rate = cosine * dvx - sine * dx + inverse * wvx + derivative * wx
     return np.where(left, value, dv), np.where(left, -rate, dvx)
 
 
@@ -98,9 +98,9 @@ def _order_of_v(v: Value, x: Value) -> tuple[Value, Value]:
     w, wx, wv, wvx = _v_values(v, np.abs(x))
     cosine, sine = np.cos(math.pi * v), np.sin(math.pi * v)
     inverse = special.rgamma(v + 1.0)
-    slope = -math.pi * cosine * inverse - sine * UFUNCS[bare(special.rgamma)].factor(0, (v + 1.0,), inverse)  # type: ignore[attr-defined]
-    value = slope * d - sine * inverse * dv + math.pi * sine * w - cosine * wv
-    rate = slope * dx - sine * inverse * dvx + math.pi * sine * wx - cosine * wvx
+    derivative = -math.pi * cosine * inverse - sine * UFUNCS[bare(special.rgamma)].factor(0, (v + 1.0,), inverse)  # type: ignore[attr-defined]
+    value = derivative * d - sine * inverse * dv + math.pi * sine * w - cosine * wv
+    rate = derivative * dx - sine * inverse * dvx + math.pi * sine * wx - cosine * wvx
     return np.where(left, value, wv), np.where(left, -rate, wvx)
 
 
@@ -118,7 +118,7 @@ def _power_series(a: Value, x: Value, first: int) -> tuple[Value, Value, Value, 
     square = x * x
     unit, unit_a, last, last_a = 1.0, 0.0, 0.0, 0.0  # cₙ and ∂cₙ/∂a, without the powers of x
     power = 1.0 if first == 0 else x
-    y, y_a, slope, slope_a = power, 0.0, float(first), 0.0
+    y, y_a, derivative, derivative_a = power, 0.0, float(first), 0.0
     for n in range(first, ORDERS, 2):
         new = (a * unit - 0.25 * last) / ((n + 2) * (n + 1))
         new_a = (a * unit_a + unit - 0.25 * last_a) / ((n + 2) * (n + 1))
@@ -126,8 +126,8 @@ def _power_series(a: Value, x: Value, first: int) -> tuple[Value, Value, Value, 
         lower = power * x
         power = power * square
         y, y_a = y + unit * power, y_a + unit_a * power
-        slope, slope_a = slope + (n + 2) * unit * lower, slope_a + (n + 2) * unit_a * lower
-    return y, slope, y_a, slope_a
+        derivative, derivative_a = derivative + (n + 2) * unit * lower, derivative_a + (n + 2) * unit_a * lower
+    return y, derivative, y_a, derivative_a
 
 
 def _order_of_w(a: Value, x: Value) -> tuple[Value, Value]:

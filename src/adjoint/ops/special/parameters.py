@@ -37,15 +37,16 @@ NODES = 430  # numbers for each element that kernels work on; measured
 class Family:
     """A function of named arguments and the kernel of its derivatives.
 
-    `slopes` gives derivatives that are known in closed form: ∂/∂argument of the member of given orders, an expression
-    of traced values. Other arguments have the next member, up to `most` derivatives in all of these together.
+    `derivatives` gives derivatives that are known in closed form: ∂/∂argument of the member of given orders, an
+    expression of traced values. Other arguments have the next member, up to `most` derivatives in all of these
+    together.
     """
 
     function: Any
     arguments: tuple[str, ...]
     kernel: Kernel
     most: int
-    slopes: Mapping[str, Callable[..., Value]] = field(default_factory=dict)
+    derivatives: Mapping[str, Callable[..., Value]] = field(default_factory=dict)
     counted: tuple[str, ...] = ()  # the arguments whose derivatives count for `most`
     complex_kernel: Kernel | None = None
 
@@ -98,8 +99,8 @@ class ParameterDerivative(Pointwise, Differential):
     def partial(self, i: int, xs: Sequence[Value]) -> Value:
         family = self.family
         argument = family.arguments[i]
-        if argument in family.slopes:
-            return family.slopes[argument](self.orders, *xs)
+        if argument in family.derivatives:
+            return family.derivatives[argument](self.orders, *xs)
         orders = tuple(o + (j == i) for j, o in enumerate(self.orders))
         taken = sum(o for o, a in zip(orders, family.arguments, strict=True) if a in family.counted)
         if argument in family.counted and taken > family.most:
@@ -134,13 +135,15 @@ def family(
     counted: str,
     *,
     most: int,
-    slopes: Mapping[str, Callable[..., Value]] | None = None,
+    derivatives: Mapping[str, Callable[..., Value]] | None = None,
     complex_kernel: Kernel | None = None,
 ) -> dict[str, Any]:
     """Declare the family of a function; the partials in the counted arguments, for `named`."""
     name = function.__name__.removeprefix("_")
     names = tuple(arguments.split())
-    FAMILIES[name] = Family(bare(function), names, kernel, most, slopes or {}, tuple(counted.split()), complex_kernel)
+    FAMILIES[name] = Family(
+        bare(function), names, kernel, most, derivatives or {}, tuple(counted.split()), complex_kernel
+    )
     signature = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
 
     def first(argument: str) -> Callable[..., Value]:

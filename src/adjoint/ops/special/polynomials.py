@@ -132,12 +132,12 @@ named(special.eval_hermite, "n x", whole="n", x=lambda n, x: 2.0 * n * _lower(sp
 named(special.eval_hermitenorm, "n x", whole="n", x=lambda n, x: n * _lower(special.eval_hermitenorm, n, x))
 
 
-def _ferrers_slope(m: Value, v: Value, x: Value) -> Value:
+def _ferrers_derivative(m: Value, v: Value, x: Value) -> Value:
     """dP_v^m/dx = ((v+m)(v-m+1) P_v^(m-1) - P_v^(m+1)) / (2√(1-x²)), and its limits at the ends."""
     end = np.abs(x) >= 1.0
     y = np.where(end, 0.5, x)
     root = np.sqrt((1.0 - y) * (1.0 + y))
-    slope = (v + m) * (v - m + 1.0) * special.lpmv(m - 1.0, v, y) - special.lpmv(m + 1.0, v, y)
+    derivative = (v + m) * (v - m + 1.0) * special.lpmv(m - 1.0, v, y) - special.lpmv(m + 1.0, v, y)
     product = v * (v + 1.0)
     right = np.where(
         np.equal(m, 0), 0.5 * product, np.where(np.equal(m, 2), -0.25 * (v + 2.0) * (v - 1.0) * product, 0.0)
@@ -146,7 +146,7 @@ def _ferrers_slope(m: Value, v: Value, x: Value) -> Value:
     whole = np.equal(v, np.floor(v))
     odd = np.equal(np.remainder(v + m, 2.0), 1.0)
     limit = np.where(x > 0, right, np.where(whole, np.where(odd, right, -right), np.nan))
-    return np.where(end, limit, slope / (2.0 * root))
+    return np.where(end, limit, derivative / (2.0 * root))
 
 
 def _ferrers_degree(m: Value, v: Value, x: Value) -> Value:
@@ -158,15 +158,15 @@ def _ferrers_degree(m: Value, v: Value, x: Value) -> Value:
             "(ad.stop_gradient), or m plain."
         )
     inside = np.abs(x) < 1.0
-    value, slope = ferrers_values(order, v, np.arccos(np.where(inside, x, 0.5)))
+    value, derivative = ferrers_values(order, v, np.arccos(np.where(inside, x, 0.5)))
     product, rate = 1.0, 0.0
     for j in range(int(np.max(order, initial=0))):
         used = (j < order) & np.greater(m, 0)
         factor, step = -(v - j) * (v + j + 1.0), -(2.0 * v + 1.0)
         rate = np.where(used, rate * factor + product * step, rate)
         product = np.where(used, product * factor, product)
-    found = product * slope + rate * value
-    return np.where(inside, found, np.where(x > 0, 0.0, np.nan))
+    value_rate = product * derivative + rate * value
+    return np.where(inside, value_rate, np.where(x > 0, 0.0, np.nan))
 
 
-named(special.lpmv, "m v x", whole="m", v=_ferrers_degree, x=_ferrers_slope)
+named(special.lpmv, "m v x", whole="m", v=_ferrers_degree, x=_ferrers_derivative)

@@ -65,11 +65,11 @@ class FunctionSequence(Differential):
 
     def evaluate(self, *xs: Value) -> Value:
         x = np.asarray(xs[0])
-        found = [getattr(special, self.function)(*self.fixed, t) for t in x.ravel()]
+        runs = [getattr(special, self.function)(*self.fixed, t) for t in x.ravel()]
         shape = self._lengths()
         cut = tuple(slice(n) for n in shape)
         kind = x.dtype
-        parts = [np.stack([np.asarray(f[i])[cut] for f in found], axis=-1) for i in (0, 1)] if found else []
+        parts = [np.stack([np.asarray(f[i])[cut] for f in runs], axis=-1) for i in (0, 1)] if runs else []
         empty = np.zeros((*shape, 0))
         return tuple(np.reshape(p, (*shape, *x.shape)).astype(kind)[()] for p in (parts or [empty, empty]))
 
@@ -99,5 +99,5 @@ class FunctionSequence(Differential):
         return tuple(spread(product(dxs[0], rate), part) for rate, part in zip(rates, z, strict=True))
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
-        found = total(adjoint_product(ct[0], z[1]), adjoint_product(ct[1], self._second(xs[0], z)))
-        return [None if found is None else fit(found, xs[0])]
+        cotangent = total(adjoint_product(ct[0], z[1]), adjoint_product(ct[1], self._second(xs[0], z)))
+        return [None if cotangent is None else fit(cotangent, xs[0])]

@@ -36,7 +36,7 @@ class Expansion(NamedTuple):
     r: Any
     l: Any
     square: Any  # X
-    place: Any
+    own_order: Any
     phase: Any  # i^(l-n)
 
 
@@ -76,7 +76,7 @@ def _shifted(values: Any, offset: int) -> Any:
 def _eigen(e: Expansion, c: Value, sign: float) -> tuple[Value, Value, Value]:
     matrix = (sign * c * c)[..., None, None] * e.square if np.ndim(c) else sign * c * c * e.square
     values, vectors = TridiagonalEigh()(matrix + _placed_on(e.l * (e.l + 1.0), 0))
-    return values, vectors, np.einsum("...kj,...j->...k", vectors, np.broadcast_to(e.place, values.shape))
+    return values, vectors, np.einsum("...kj,...j->...k", vectors, np.broadcast_to(e.own_order, values.shape))
 
 
 def _applied(e: Expansion, v: Value) -> Value:
@@ -84,27 +84,27 @@ def _applied(e: Expansion, v: Value) -> Value:
     return np.einsum("...ij,...j->...i", np.broadcast_to(e.square, (*v.shape, v.shape[-1])), v)
 
 
-def _value_slope(sign: float) -> Callable[..., Value]:
-    def slope(m: Value, n: Value, c: Value) -> Value:
+def _value_derivative(sign: float) -> Callable[..., Value]:
+    def derivative(m: Value, n: Value, c: Value) -> Value:
         e = _expansion(m, n)
         v = _eigen(e, c, sign)[2]
         return 2.0 * sign * c * np.sum(v * _applied(e, v), axis=-1)
 
-    return slope
+    return derivative
 
 
 def _coefficients(e: Expansion, c: Value, sign: float) -> tuple[Value, Value]:
     """v and ∂v/∂c, with either sign of both."""
     values, vectors, v = _eigen(e, c, sign)
-    own = np.expand_dims(np.sum(values * e.place, axis=-1), -1)
-    gap = np.where(e.place > 0, 1.0, own - values)
+    own = np.expand_dims(np.sum(values * e.own_order, axis=-1), -1)
+    gap = np.where(e.own_order > 0, 1.0, own - values)
     turned = np.einsum("...ij,...i->...j", vectors, _applied(e, v))
-    slope = np.einsum("...ij,...j->...i", vectors, np.where(e.place > 0, 0.0, turned / gap))
-    return v, 2.0 * sign * np.expand_dims(c, -1) * slope
+    derivative = np.einsum("...ij,...j->...i", vectors, np.where(e.own_order > 0, 0.0, turned / gap))
+    return v, 2.0 * sign * np.expand_dims(c, -1) * derivative
 
 
 def _legendre(e: Expansion, x: Value) -> tuple[Value, Value]:
-    """C_r^(m+½)(x) with the norm of Legendre's functions, and its slope: they are these times (1-x²)^(m/2)."""
+    """C_r^(m+½)(x) with the norm of Legendre's functions, and its derivative: they are these times (1-x²)^(m/2)."""
     a, m, r = e.m + 0.5, e.m, e.r
     # ∫ (1-x²)ᵐ C² dx = π 2^(-2m) Γ(r+2m+1) / (r! (r+m+½) Γ(m+½)²)
     norm = np.exp(
@@ -113,23 +113,23 @@ def _legendre(e: Expansion, x: Value) -> tuple[Value, Value]:
         + m * math.log(2.0)
     )
     lower = np.where(r == 0, 0, r - 1)
-    slope = np.where(r == 0, 0.0, 2.0 * a * special.eval_gegenbauer(lower, a + 1.0, x))
-    return norm * special.eval_gegenbauer(r, a, x), norm * slope
+    derivative = np.where(r == 0, 0.0, 2.0 * a * special.eval_gegenbauer(lower, a + 1.0, x))
+    return norm * special.eval_gegenbauer(r, a, x), norm * derivative
 
 
 def _angular_in_c(sign: float) -> Callable[..., tuple[Value, Value]]:
-    def slopes(m: Value, n: Value, c: Value, x: Value) -> tuple[Value, Value]:
+    def derivatives(m: Value, n: Value, c: Value, x: Value) -> tuple[Value, Value]:
         e = _expansion(m, n)
         v, rate = _coefficients(e, c, sign)
         odd = e.r[..., :1] % 2 == 1
-        at_zero = np.where(odd, _legendre(e, 0.0)[1], _legendre(e, 0.0)[0])  # the slope, where the value is 0
-        target = np.sum(at_zero * e.place, axis=-1) / np.sum(_norm_of_degree(e), axis=-1)
+        at_zero = np.where(odd, _legendre(e, 0.0)[1], _legendre(e, 0.0)[0])  # the derivative, where the value is 0
+        target = np.sum(at_zero * e.own_order, axis=-1) / np.sum(_norm_of_degree(e), axis=-1)
         (t,) = spread_out(x)
-        value, slope = _legendre(e, t)
+        value, derivative = _legendre(e, t)
         here, here_rate = np.sum(v * at_zero, axis=-1), np.sum(rate * at_zero, axis=-1)
         shift = here_rate / here
         inner = np.sum(rate * value, axis=-1) - shift * np.sum(v * value, axis=-1)
-        inner_x = np.sum(rate * slope, axis=-1) - shift * np.sum(v * slope, axis=-1)
+        inner_x = np.sum(rate * derivative, axis=-1) - shift * np.sum(v * derivative, axis=-1)
         order = e.m[..., 0]
         root = (1.0 - x) * (1.0 + x)
         power = np.power(root, 0.5 * order)
@@ -137,27 +137,27 @@ def _angular_in_c(sign: float) -> Callable[..., tuple[Value, Value]]:
         scale = target / here
         return scale * power * inner, scale * (power * inner_x + falling * inner)
 
-    return slopes
+    return derivatives
 
 
 def _norm_of_degree(e: Expansion) -> Any:
     """For the function of degree n, the factor from Legendre's P_n^m to the normalized one."""
     l, m = e.l, e.m
     log = 0.5 * (np.log(l + 0.5) + special.gammaln(l - m + 1.0) - special.gammaln(l + m + 1.0))
-    return np.exp(log) * e.place
+    return np.exp(log) * e.own_order
 
 
 def _spherical(l: Any, y: Value) -> tuple[Value, Value, Value]:
     """j_l, its first and its second derivative."""
     j, below, above = (_ufuncs._spherical_jn(k, y) for k in (l, np.abs(l - 1), l + 1))
-    slope = (l * below - (l + 1) * above) / (2 * l + 1)
-    return j, slope, -2.0 / y * slope - (1.0 - l * (l + 1) / (y * y)) * j
+    derivative = (l * below - (l + 1) * above) / (2 * l + 1)
+    return j, derivative, -2.0 / y * derivative - (1.0 - l * (l + 1) / (y * y)) * j
 
 
 def _radial_in_c(sign: float) -> Callable[..., tuple[Value, Value]]:
     """(1 ∓ 1/x²)^(m/2) Σ aₗ jₗ(cx), aₗ = i^(l-n) gₗ/Σ g, g = v √((2l+1)(l+m)!/(l-m)!)."""
 
-    def slopes(m: Value, n: Value, c: Value, x: Value) -> tuple[Value, Value]:
+    def derivatives(m: Value, n: Value, c: Value, x: Value) -> tuple[Value, Value]:
         e = _expansion(m, n)
         v, rate = _coefficients(e, c, sign)
         log = special.gammaln(e.l + e.m + 1.0) - special.gammaln(e.l - e.m + 1.0)
@@ -166,16 +166,16 @@ def _radial_in_c(sign: float) -> Callable[..., tuple[Value, Value]]:
         a = e.phase * weight * v / total
         a_c = e.phase * weight * (rate - v * total_rate / total) / total
         c_column, x_column = spread_out(c, x)
-        j, slope, curve = _spherical(e.l, c_column * x_column)
-        inner = np.sum(a_c * j + a * x_column * slope, axis=-1)
-        inner_x = np.sum(a * (slope + c_column * x_column * curve) + c_column * a_c * slope, axis=-1)
+        j, derivative, curve = _spherical(e.l, c_column * x_column)
+        inner = np.sum(a_c * j + a * x_column * derivative, axis=-1)
+        inner_x = np.sum(a * (derivative + c_column * x_column * curve) + c_column * a_c * derivative, axis=-1)
         order = e.m[..., 0]
         base = 1.0 - sign / (x * x)
         power = np.power(base, 0.5 * order)
         grown = sign * order * np.power(base, np.where(order == 0, 0.0, 0.5 * order - 1.0)) / (x * x * x)
         return power * inner, power * inner_x + grown * inner
 
-    return slopes
+    return derivatives
 
 
 Curve = Callable[..., tuple[Value, Value]]
@@ -184,11 +184,11 @@ Curve = Callable[..., tuple[Value, Value]]
 def _angular_curve(sign: float) -> Curve:
     """(1-x²) y″ = 2x y′ - (λ ∓ c²x² - m²/(1-x²)) y, also for the prolate radial functions."""
 
-    def slopes(m: Value, c: Value, value: Value, x: Value, z: Value) -> tuple[Value, Value]:
+    def derivatives(m: Value, c: Value, value: Value, x: Value, z: Value) -> tuple[Value, Value]:
         s = 1.0 - x * x
         return z[1], (2.0 * x * z[1] - (value - sign * c * c * x * x - m * m / s) * z[0]) / s
 
-    return slopes
+    return derivatives
 
 
 def _oblate_radial_curve(m: Value, c: Value, value: Value, x: Value, z: Value) -> tuple[Value, Value]:
@@ -207,7 +207,7 @@ def _with_given_value(curve: Curve) -> Curve:
 
 def _declare(kind: str, sign: float) -> None:
     value = getattr(special, f"{kind}_cv")
-    named(value, "m n c", whole="m n", c=_value_slope(sign))
+    named(value, "m n c", whole="m n", c=_value_derivative(sign))
     angular = _angular_curve(sign)
     radial = angular if sign > 0 else _oblate_radial_curve
     curves: dict[str, tuple[Curve, dict[str, Curve]]] = {
@@ -216,10 +216,10 @@ def _declare(kind: str, sign: float) -> None:
         "rad2": (radial, {}),
     }
     for name, (curve, in_c) in curves.items():
-        function, given = getattr(special, f"{kind}_{name}"), getattr(special, f"{kind}_{name}_cv")
+        function, with_value = getattr(special, f"{kind}_{name}"), getattr(special, f"{kind}_{name}_cv")
         several(function, "m n c x", whole="m n", x=_with_own_value(curve, value), **in_c)
         # cv is the number that belongs to m, n and c: in c or cv alone there is no derivative
-        several(given, "m n c cv x", whole="m n", x=_with_given_value(curve))
+        several(with_value, "m n c cv x", whole="m n", x=_with_given_value(curve))
 
 
 _declare("pro", 1.0)

@@ -29,7 +29,7 @@ def _struve_term(v: Value, x: Value) -> Value:
     return np.power(0.5 * x, v) * special.rgamma(v + 1.5) / SQRT_PI
 
 
-def _reciprocal_slope(y: Value) -> Value:
+def _reciprocal_derivative(y: Value) -> Value:
     """d(1/Γ)/dy."""
     return UFUNCS[special.rgamma].factor(0, (y,), special.rgamma(y))  # type: ignore[attr-defined]
 
@@ -41,7 +41,7 @@ def _small_series(v: Value, x: Value) -> Value:
     h = 0.5 * x
     y = k + v + 1.5
     scale = np.where(k % 2 == 0, 1.0, -1.0) * np.power(h, 2.0 * k + v + 1.0) * special.rgamma(k + 1.5)
-    return np.sum(scale * (np.log(h) * special.rgamma(y) + _reciprocal_slope(y)), axis=-1)
+    return np.sum(scale * (np.log(h) * special.rgamma(y) + _reciprocal_derivative(y)), axis=-1)
 
 
 @placed
@@ -62,7 +62,7 @@ def _modified_series(v: Value, x: Value) -> Value:
     far, near = np.where(positive, y, 1.0), np.where(positive, 1.0, y)
     large = np.exp(power - special.gammaln(far)) * (np.log(0.5 * x) - special.psi(far))
     low = np.where(positive, 0.0, power)
-    small = np.exp(low) * (np.log(0.5 * x) * special.rgamma(near) + _reciprocal_slope(near))
+    small = np.exp(low) * (np.log(0.5 * x) * special.rgamma(near) + _reciprocal_derivative(near))
     return np.sum(np.where(positive, large, small), axis=-1)
 
 
@@ -82,18 +82,18 @@ def _order_of_k(v: Value, x: Value) -> Value:
     spread = np.log1p(t * t)
     kernel = np.exp(-x * t + (v - 0.5) * spread) * (scale * weights)
     rate = np.log(0.5 * x) + spread
-    total = np.sum(kernel * (rate * special.rgamma(y) + _reciprocal_slope(y)), axis=-1)
+    total = np.sum(kernel * (rate * special.rgamma(y) + _reciprocal_derivative(y)), axis=-1)
     return 2.0 / SQRT_PI * np.power(0.5 * x[..., 0], v[..., 0]) * total
 
 
 def _right_of_zero(f: Callable[..., Value]) -> Callable[..., Value]:
     """At x = 0 the derivative in the order is 0 for v > -1; left of it, a function of a real order is complex."""
 
-    def slope(v: Value, x: Value) -> Value:
+    def derivative(v: Value, x: Value) -> Value:
         right = x > 0
         return np.where(right, f(v, np.where(right, x, 1.0)), np.where(np.equal(x, 0) & (v > -1.0), 0.0, np.nan))
 
-    return slope
+    return derivative
 
 
 @_right_of_zero

@@ -59,8 +59,8 @@ def _any_sign(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
 
 
 def _mirrored(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
-    inner = _integral(orders, a - b + 1.0, Form(2.0 - b.value, tuple(-s for s in b.slope)), x)
-    return multiplied(power(x, Form(1.0 - b.value, tuple(-s for s in b.slope)), orders), inner, 2)
+    inner = _integral(orders, a - b + 1.0, Form(2.0 - b.value, tuple(-s for s in b.coefficients)), x)
+    return multiplied(power(x, Form(1.0 - b.value, tuple(-s for s in b.coefficients)), orders), inner, 2)
 
 
 def _downwards(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
@@ -99,13 +99,13 @@ def _integral(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
     top = exponent(peak[:, None])
     fallen = lambda u: exponent(u) - top
     low, high = peak - _reach(fallen, peak, -1.0), peak + _reach(fallen, peak, 1.0)
-    turn = np.clip(0.0, low, high)  # where 1 + t bends
-    first, second = np.minimum(turn, peak), np.maximum(turn, peak)
+    corner = np.clip(0.0, low, high)  # where 1 + t bends
+    first, second = np.minimum(corner, peak), np.maximum(corner, peak)
     jet = np.zeros_like(one(orders, x))
     for u, weights in _nodes(low, first, second, high):
         density = np.exp(fallen(u)) * weights
         bend = np.logaddexp(0.0, u)
-        rates = [s * u + r * bend for s, r in zip(a.slope, rest.slope, strict=True)]
+        rates = [s * u + r * bend for s, r in zip(a.coefficients, rest.coefficients, strict=True)]
         for i in product(*[range(o + 1) for o in orders]):
             weight = prod((rate**k / factorial(k) for rate, k in zip(rates, i, strict=True)), start=1.0)
             jet[i] += np.sum(density * weight, axis=1)

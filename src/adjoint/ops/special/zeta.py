@@ -24,7 +24,7 @@ LOG_2, LOG_2_PI = math.log(2.0), math.log(2.0 * math.pi)
 _BERNOULLI = special.bernoulli(2 * CORRECTIONS)[2::2]
 
 
-def zeta_slope(s: Value, q: Value) -> Value:
+def zeta_derivative(s: Value, q: Value) -> Value:
     """∂ζ(s, q)/∂s = -Σ log(q+k) (q+k)⁻ˢ, for q > 0, Re s > -1 and |s| up to 100."""
     t, p = spread_out(s, q)
     terms = p + np.arange(float(TERMS))
@@ -34,32 +34,32 @@ def zeta_slope(s: Value, q: Value) -> Value:
     log_v = np.log(v)
     power, above = np.exp(-s * log_v), s - 1.0
     tail = -v * (log_v + 1.0 / above) / above - 0.5 * log_v
-    product, slope, r = s / v, 1.0 / v, 1.0 / (v * v)  # of s (s+1) … (s+2j-2) v^(1-2j), and its derivative in s
+    product, derivative, r = s / v, 1.0 / v, 1.0 / (v * v)  # of s (s+1) … (s+2j-2) v^(1-2j), and its derivative in s
     for j, b in enumerate(_BERNOULLI, 1):
-        tail = tail + float(b) / math.factorial(2 * j) * (slope - log_v * product)
+        tail = tail + float(b) / math.factorial(2 * j) * (derivative - log_v * product)
         first, second = s + (2.0 * j - 1.0), s + 2.0 * j
-        slope = (slope * first * second + product * (first + second)) * r
+        derivative = (derivative * first * second + product * (first + second)) * r
         product = product * first * second * r
     return head + power * tail
 
 
-def riemann_slope(s: Value) -> Value:
+def riemann_derivative(s: Value) -> Value:
     """ζ′(s); left of -½ from ζ(s) = 2ˢ πˢ⁻¹ sin(πs/2) Γ(t) ζ(t), t = 1 - s."""
     left = np.real(s) < -0.5
-    right = _right_slope(np.where(left, 2.0, s))
+    right = _right_derivative(np.where(left, 2.0, s))
     low = np.where(left, s, -1.0)
     t = 1.0 - low
     quarter = low - 4.0 * np.rint(0.25 * np.real(low))  # exact, where the sine would round π s/2
     sine, cosine = np.sin(0.5 * math.pi * quarter), np.cos(0.5 * math.pi * quarter)
     value, rate = _ufuncs._riemann_zeta(t), math.log(2.0 * math.pi) - special.psi(t)
-    mirrored = _scale(low, t) * ((rate * sine + 0.5 * math.pi * cosine) * value - sine * _right_slope(t))
+    mirrored = _scale(low, t) * ((rate * sine + 0.5 * math.pi * cosine) * value - sine * _right_derivative(t))
     return np.where(left, mirrored, right)
 
 
-def _right_slope(s: Value) -> Value:
+def _right_derivative(s: Value) -> Value:
     """ζ′(s) for Re s > -½: beyond 100 the first term is all there is."""
     far = np.real(s) > 100.0
-    near = zeta_slope(np.where(far, 2.0, s), 1.0)
+    near = zeta_derivative(np.where(far, 2.0, s), 1.0)
     return np.where(far, -LOG_2 * np.exp(-LOG_2 * np.where(far, s, 101.0)), near)
 
 
@@ -71,6 +71,6 @@ def _scale(s: Value, t: Value) -> Value:
     return np.where(large, np.exp(logarithm), direct) / math.pi
 
 
-unary(_ufuncs._riemann_zeta, lambda x: riemann_slope(x))
-unary(special.zetac, lambda x: riemann_slope(x))
-named(_ufuncs._zeta, "s q", s=zeta_slope, q=lambda s, q: -s * _ufuncs._zeta(s + 1.0, q))
+unary(_ufuncs._riemann_zeta, lambda x: riemann_derivative(x))
+unary(special.zetac, lambda x: riemann_derivative(x))
+named(_ufuncs._zeta, "s q", s=zeta_derivative, q=lambda s, q: -s * _ufuncs._zeta(s + 1.0, q))
