@@ -199,7 +199,7 @@ def test_check_names_the_lanes() -> None:
     for f in (positive, ad.grad(positive), ad.trace(positive)(1.0)):
         with pytest.raises(CheckError, match=r"not -2\.0 .*, in batch elements 1, 3 of vmap") as caught:
             ad.vmap(f)(xs)
-        assert caught.value.lanes == ((1,), (3,))
+        assert caught.value.batch_elements == ((1,), (3,))
     with pytest.raises(CheckError, match="in batch element 1 of vmap"):
         ad.vmap(positive)(xs[:3])
     with pytest.raises(CheckError, match=r"in batch elements \(0, 1\), \(1, 0\) of vmap"):

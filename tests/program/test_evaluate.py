@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.program.evaluate import TURNS_BEFORE, Evaluator, written
+from adjoint.program.evaluate import RUNS_BEFORE, Evaluator, written
 from adjoint.program.program import interpret
 from adjoint.program.record import record_program
 from adjoint.program.types import type_of
@@ -47,7 +47,7 @@ def test_arguments_that_are_returned_unchanged_and_literals() -> None:
 
 def test_a_loop_changes_over_without_a_trace() -> None:
     """Before and after the body is written out, the numbers are the same, to the last bit."""
-    turns = 4 * TURNS_BEFORE
+    turns = 4 * RUNS_BEFORE
     carry, ys = ad.scan(lambda c, _: (np.sin(c) + 0.1 * c, c), 0.3, length=turns)
     c, seen = np.float64(0.3), []
     for _ in range(turns):
@@ -63,15 +63,15 @@ def test_effects_happen_at_every_turn(capsys: pytest.CaptureFixture[str]) -> Non
         ad.debug.print("at {c}", c=c)
         return c + 1.0, None
 
-    ad.scan(body, 0.0, length=3 * TURNS_BEFORE)
-    assert len(capsys.readouterr().out.splitlines()) == 3 * TURNS_BEFORE
+    ad.scan(body, 0.0, length=3 * RUNS_BEFORE)
+    assert len(capsys.readouterr().out.splitlines()) == 3 * RUNS_BEFORE
 
 
 def test_derivatives_warn_of_nothing_and_values_as_numpy_does() -> None:
     def body(c: Any, x: Any) -> Any:
         return c + np.where(x > 0, np.sqrt(np.where(x > 0, x, 1.0)), 0.0), None
 
-    xs = np.array([0.0, 1.0] * TURNS_BEFORE)
+    xs = np.array([0.0, 1.0] * RUNS_BEFORE)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         g = ad.grad(lambda xs: ad.scan(body, 0.0, xs)[0])(xs)
@@ -91,7 +91,7 @@ def test_values_are_released_on_the_way() -> None:
     assert Evaluator(program_of(chain, X))([X])[0].shape == X.shape
 
 
-@pytest.mark.parametrize("length", [0, 1, TURNS_BEFORE, TURNS_BEFORE + 1, TURNS_BEFORE + 3])
+@pytest.mark.parametrize("length", [0, 1, RUNS_BEFORE, RUNS_BEFORE + 1, RUNS_BEFORE + 3])
 def test_any_length(length: int) -> None:
     assert ad.fori_loop(0, length, lambda i, v: v + i, 0) == sum(range(length))
 

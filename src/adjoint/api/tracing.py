@@ -64,7 +64,7 @@ class TracedProgram:
     def guards(self) -> tuple[str, ...]:
         """What Python asked while it was traced with values: it holds for arguments that give the same answers."""
         found = [eq.op for eq in self.program.equations if isinstance(eq.op, Expect)]
-        return tuple(f"{op.question} is {op.answer} at {op.place}" for op in found)
+        return tuple(f"{op.question} is {op.answer} at {op.where}" for op in found)
 
     @user_facing
     @with_lines_of_users

@@ -135,10 +135,10 @@ class Config:
     @classmethod
     def setting(cls, name: str) -> Setting[object]:
         """The setting of this name, or an error that lists the names there are."""
-        found = cls.settings()
-        if name not in found:
-            raise AttributeError(f"config has no setting {name!r}; it has {', '.join(found)}.")
-        return found[name]
+        known = cls.settings()
+        if name not in known:
+            raise AttributeError(f"config has no setting {name!r}; it has {', '.join(known)}.")
+        return known[name]
 
     @contextmanager
     def override(self, **values: object) -> Generator[None]:

@@ -129,26 +129,30 @@ class ProgramError(AdjointError, ValueError):
 
 
 class CheckError(AdjointError, ValueError):
-    """A condition that the program states about its values does not hold; `lanes` says where under vmap.
+    """A condition that the program states about its values does not hold; `batch_elements` says where under vmap.
 
     ```python
     ad.check(False, "the step is {}", 0.5)  # → CheckError: the step is 0.5
     ```
     """
 
-    def __init__(self, message: str, lanes: Sequence[tuple[int, ...]] = ()) -> None:
-        super().__init__(message, *((tuple(lanes),) if lanes else ()))
-        self.message, self.lanes = message, tuple(lanes)
+    def __init__(self, message: str, batch_elements: Sequence[tuple[int, ...]] = ()) -> None:
+        super().__init__(message, *((tuple(batch_elements),) if batch_elements else ()))
+        self.message, self.batch_elements = message, tuple(batch_elements)
 
     def __str__(self) -> str:
-        if not self.lanes:
+        if not self.batch_elements:
             return self.message
-        shown = [str(lane[0] if len(lane) == 1 else lane) for lane in self.lanes[:8]] + ["…"] * (len(self.lanes) > 8)
-        return f"{self.message}, in batch element{'' if len(self.lanes) == 1 else 's'} {', '.join(shown)} of vmap"
+        shown = [str(i[0] if len(i) == 1 else i) for i in self.batch_elements[:8]] + ["…"] * (
+            len(self.batch_elements) > 8
+        )
+        return (
+            f"{self.message}, in batch element{'' if len(self.batch_elements) == 1 else 's'} {', '.join(shown)} of vmap"
+        )
 
-    def among(self, lanes: Sequence[int]) -> "CheckError":
-        """The same error when the lanes it knows are only some of all."""
-        return CheckError(self.message, [(int(lanes[first]), *rest) for first, *rest in self.lanes])
+    def among(self, indices: Sequence[int]) -> "CheckError":
+        """The same error when the batch elements it knows are only some of all."""
+        return CheckError(self.message, [(int(indices[first]), *rest) for first, *rest in self.batch_elements])
 
 
 class NonFiniteError(AdjointError, FloatingPointError):

@@ -51,8 +51,8 @@ is_deciding = _Deciding()
 def asking_function() -> tuple[str, str] | None:
     """(the library's function that the user's code called, the remedy), when one is running now."""
     user, frame = user_frame(1), sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    found = _named(_outwards(frame, user))
-    return None if found is None else (found, _instead(found))
+    name = _named(_outwards(frame, user))
+    return None if name is None else (name, _instead(name))
 
 
 def deciding_function() -> tuple[str, str]:
@@ -68,16 +68,16 @@ def _outwards(frame: FrameType | None, end: FrameType | None) -> Iterator[FrameT
 
 def _named(frames: Iterator[FrameType]) -> str | None:
     """The public name of the outermost function or method of a library among frames, from the inside outwards."""
-    found = None
+    name = None
     for frame in frames:
         package = _public(str(frame.f_globals.get("__name__")))
         if package.partition(".")[0] not in _LIBRARIES:
             continue
         if package.startswith("pandas"):  # its public names stand in one place, its classes in many
-            found = f"pandas ({frame.f_code.co_qualname})"
+            name = f"pandas ({frame.f_code.co_qualname})"
             continue
-        found = _method(frame, package) or _function(frame, package) or found or _plain_name(frame, package)
-    return found
+        name = _method(frame, package) or _function(frame, package) or name or _plain_name(frame, package)
+    return name
 
 
 def _plain_name(frame: FrameType, package: str) -> str | None:
@@ -93,25 +93,25 @@ def _public(module: str) -> str:
 
 def _wrapped(frame: FrameType) -> Any:
     """The function that a decorator wraps, when the frame is the decorator's."""
-    found = [frame.f_locals.get(name) for name in _WRAPPED]
-    return next((f for f in found if isinstance(getattr(f, "__name__", None), str)), None)
+    wrapped = [frame.f_locals.get(name) for name in _WRAPPED]
+    return next((f for f in wrapped if isinstance(getattr(f, "__name__", None), str)), None)
 
 
 def _function(frame: FrameType, package: str) -> str | None:
     inner = _wrapped(frame)
-    places = [(package, frame.f_code.co_name)]
+    candidates = [(package, frame.f_code.co_name)]
     if inner is not None:
-        places += [(_public(str(getattr(inner, "__module__", ""))), inner.__name__), (package, inner.__name__)]
-    for place, name in places:
-        while "." in place:  # the name may stand in the package above
-            if hasattr(sys.modules.get(place), name):
-                return f"{place}.{name}"
-            place = place.rpartition(".")[0]
+        candidates += [(_public(str(getattr(inner, "__module__", ""))), inner.__name__), (package, inner.__name__)]
+    for module, name in candidates:
+        while "." in module:  # the name may stand in the package above
+            if hasattr(sys.modules.get(module), name):
+                return f"{module}.{name}"
+            module = module.rpartition(".")[0]
     # under another name, as scipy.optimize.line_search, or in a module that shows what a private one has
-    for place in (package, str(frame.f_globals.get("__name__")).replace("._", ".")):
-        for name, value in list(vars(sys.modules.get(place, re)).items()):
+    for module in (package, str(frame.f_globals.get("__name__")).replace("._", ".")):
+        for name, value in list(vars(sys.modules.get(module, re)).items()):
             if name[0] != "_" and getattr(value, "__code__", None) is frame.f_code:
-                return f"{place}.{name}"
+                return f"{module}.{name}"
     return None
 
 
@@ -122,13 +122,13 @@ def _method(frame: FrameType, package: str) -> str | None:
         return None
     this = getattr(this, "dist", this)  # a distribution with its parameters
     kind = cast("type[Any]", type(this))
-    place = _public(kind.__module__)
+    module = _public(kind.__module__)
     own = (getattr(this, "name", None), getattr(this, "__name__", None))
     for name in (kind.__name__, *own, kind.__name__.removesuffix("_gen")):
-        if isinstance(name, str) and hasattr(sys.modules.get(place), name):
+        if isinstance(name, str) and hasattr(sys.modules.get(module), name):
             inner = _wrapped(frame)
             method = frame.f_code.co_name if inner is None else inner.__name__
-            return f"{place}.{name}" if method in ("__init__", "__call__") else f"{place}.{name}.{method}"
+            return f"{module}.{name}" if method in ("__init__", "__call__") else f"{module}.{name}.{method}"
     return None
 
 
@@ -172,15 +172,15 @@ class _Refused(threading.local):
     """The last refusal in this thread, and the user's line: C code may put an error of its own in its place."""
 
     message: str = ""
-    place: Location | None = None
+    origin: Location | None = None
 
 
 _refused = _Refused()
 
 
-def remember_refusal(message: str, place: Location | None) -> None:
+def remember_refusal(message: str, origin: Location | None) -> None:
     """Keep the words of a refusal until the error that reaches the user is known."""
-    _refused.message, _refused.place = message, place
+    _refused.message, _refused.origin = message, origin
 
 
 def is_refusal(error: Exception) -> bool:
@@ -194,11 +194,11 @@ def explained(error: Exception) -> Exception | None:
     A refusal that the library replaced by an error of its own; an error that names our traced values.
     """
     if isinstance(error, AdjointError):
-        _refused.place = None  # the refusal has arrived: a later error at the same line is another one
+        _refused.origin = None  # the refusal has arrived: a later error at the same line is another one
         return None
     entries = list(_entries(error.__traceback__))
-    place = _refused.place
-    if place is not None and any((e.tb_frame.f_code, e.tb_lasti) == place for e in entries):
+    origin = _refused.origin
+    if origin is not None and any((e.tb_frame.f_code, e.tb_lasti) == origin for e in entries):
         return TraceError(_refused.message)
     users = [i for i, e in enumerate(entries) if not is_library(e.tb_frame.f_code.co_filename)]
     if not users or not entries:
@@ -207,14 +207,14 @@ def explained(error: Exception) -> Exception | None:
     asked = _named(e.tb_frame for e in reversed(inside))
     last = entries[users[-1]]
     line = describe(Location(last.tb_frame.f_code, last.tb_lasti))
-    given = asked is not None and any(_holds_traced(e.tb_frame) for e in inside)
-    if isinstance(error, TypeError) and (given or _TRACER.search(str(error))):
+    holds_traced = asked is not None and any(_holds_traced(e.tb_frame) for e in inside)
+    if isinstance(error, TypeError) and (holds_traced or _TRACER.search(str(error))):
         who = asked or "A function that is not written in Python"
         return TraceError(
             f"{who} was given a traced value, at {line}, and takes plain arrays only ({error}). "
             f"Its derivative would be lost. {remedy('') if asked is None else _instead(asked)}"
         )
-    if asked is not None and given:
+    if asked is not None and holds_traced:
         note = f"{asked} was given a traced value, at {line}, which may be why it failed. {_instead(asked)}"
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)

@@ -12,7 +12,7 @@ __all__ = ["Origin", "at", "origin", "pin", "pinned", "unpin"]
 
 
 class Origin(NamedTuple):
-    """The line and scope that asked for an operation; on the way back, also the name of what is pulled through."""
+    """The line and scope that asked for an operation; in the backward pass, also the name of what is pulled through."""
 
     location: Location | str | None
     scope: tuple[str, ...]
@@ -23,19 +23,19 @@ _pinned: ContextVar[Origin | None] = ContextVar("adjoint_origin", default=None)
 
 
 def origin() -> Origin:
-    """The origin that is pinned, else the place in user code that is running now."""
+    """The origin that is pinned, else the line of user code that is running now."""
     pinned = _pinned.get()
     return Origin(here(), current_scope()) if pinned is None else pinned
 
 
 def pinned() -> Origin | None:
-    """What everything is done for now; None: the place in user code that is running."""
+    """What everything is done for now; None: the line of user code that is running."""
     return _pinned.get()
 
 
-def pin(place: Origin | None) -> Token[Origin | None]:
-    """From now on everything is done for `place`, until `unpin`; what `at` does, for inner loops."""
-    return _pinned.set(place)
+def pin(origin: Origin | None) -> Token[Origin | None]:
+    """From now on everything is done for `origin`, until `unpin`; what `at` does, for inner loops."""
+    return _pinned.set(origin)
 
 
 def unpin(token: Token[Origin | None]) -> None:
@@ -44,9 +44,9 @@ def unpin(token: Token[Origin | None]) -> None:
 
 
 @contextmanager
-def at(place: Origin) -> Generator[None]:
-    """What is done inside is done for `place`."""
-    token = _pinned.set(place)
+def at(origin: Origin) -> Generator[None]:
+    """What is done inside is done for `origin`."""
+    token = _pinned.set(origin)
     try:
         yield
     finally:

@@ -232,12 +232,12 @@ class Steps:
     """
 
     def __init__(self, description: str, total: int | None = None, *, patient: bool = False) -> None:
-        self._given = description, total, patient
+        self._arguments = description, total, patient
 
     def begin(self) -> None:
         """A new run; one that was left by an error ends."""
         self.end()
-        _thread.runs[self] = _Run(*self._given)
+        _thread.runs[self] = _Run(*self._arguments)
 
     def step(self) -> None:
         """One more is done."""

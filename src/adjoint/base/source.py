@@ -36,7 +36,7 @@ class Location(NamedTuple):
     lasti: int
 
     def __reduce__(self) -> tuple[Callable[[str], str], tuple[str]]:
-        return str, (describe(self),)  # code objects do not pickle, and a text is its own description
+        return str, (describe(self),)  # code objects do not pickle, and a string is its own description
 
 
 # Documented as CPython's own; inspect.currentframe is the same function, but cannot skip frames.
@@ -193,7 +193,7 @@ def user_facing(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            better = next((found for explain in explainers if (found := explain(error)) is not None), None)
+            better = next((value for explain in explainers if (value := explain(error)) is not None), None)
             if better is None and isinstance(error, TypeError) and (words := explain_call(function, error)) is not None:
                 error.args = (words,)
             clean_traceback(error)
@@ -214,7 +214,7 @@ def user_facing(function: Callable[P, R]) -> Callable[P, R]:
 def by_name(thing: Any) -> str | None:
     """The name under which a module holds this very object, as it does after a decorator: it pickles by its name."""
     name: str = getattr(thing, "__qualname__", "")
-    found: Any = sys.modules.get(getattr(thing, "__module__", ""))
+    value: Any = sys.modules.get(getattr(thing, "__module__", ""))
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return name if found is thing else None
+        value = getattr(value, part, None)
+    return name if value is thing else None

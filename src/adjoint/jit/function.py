@@ -208,7 +208,7 @@ class Jitted(Entry):
             return None
         why = self._why(call)
         if missed is not None:
-            why = f"another answer: {missed.guard.question} at {missed.guard.place}"
+            why = f"another answer: {missed.guard.question} at {missed.guard.where}"
         try:
             guarded = compile_call(self.function, self._reader, call, why=why)
         except TooManyPaths as problem:

@@ -133,7 +133,7 @@ def report_specialization(guarded: GuardedProgram, calls: int) -> Specialization
     return SpecializationReport(
         arguments=dict(guarded.arguments),
         why=guarded.why,
-        guards=[f"{guard.label} at {guard.place}" for guard in guarded.guards],
+        guards=[f"{guard.label} at {guard.where}" for guard in guarded.guards],
         how="; ".join(dict.fromkeys(one.how for one in runs)) or "nothing has run yet",
         equations=(len(guarded.program.equations), sum(len(one.program.equations) for one in runs)),
         kernels=[str(step) for note in notes for step in note.get("steps", ())],

@@ -103,7 +103,7 @@ def _reverse(op: CheckpointedReverse, types: Types, results: Types, iterations: 
         keeper = OnlineCheckpoints(plan.capacity(0))
         for iteration in range(length):
             keeper.next(iteration)
-        checkpoints = keeper.places
+        checkpoints = keeper.positions
     else:
         checkpoints = plan.stored(length)
     held = len({*checkpoints, length - 1})  # the state before the last iteration has a row too

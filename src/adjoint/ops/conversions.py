@@ -1,6 +1,6 @@
-"""What Python and NumPy ask of traced values that only a plain value can answer: truth, whole numbers, floats, arrays.
+"""What Python and NumPy ask of traced values that only a plain value can answer: truth, integers, floats, arrays.
 
-Truth and whole numbers have no derivative: they are answered, with a guard where a function is compiled. A float has
+Truth and integers have no derivative: they are answered, with a guard where a function is compiled. A float has
 one, and is refused, unless it is known that nothing goes with the value.
 """
 
@@ -59,7 +59,7 @@ def _integer(self: Tracer) -> int:
 
 
 def _rounded(question: str, how: Callable[[Any], int]) -> Callable[[Tracer], int]:
-    """math.floor, math.ceil and math.trunc: whole numbers, as int(x) gives them."""
+    """math.floor, math.ceil and math.trunc: integers, as int(x) gives them."""
 
     def method(self: Tracer) -> int:
         return ask(self, question, how)
@@ -89,7 +89,7 @@ def _hash(self: Tracer) -> int:
 
 
 def _number(module: str, how: Callable[[Any], Any]) -> Callable[[Tracer], Any]:
-    """float(x) and complex(x): truth and whole numbers are asked for, others are refused where they are not known."""
+    """float(x) and complex(x): truth and integers are asked for, others are refused where they are not known."""
 
     def method(self: Tracer) -> Any:
         trace: Any = self._trace
@@ -117,7 +117,7 @@ def _refuse_array(self: Tracer, dtype: Any = None, **kwargs: Any) -> Any:
     """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods
     of plain arrays).
 
-    np.int64(x) and its like are int(x): a whole number has no derivative that could be lost.
+    np.int64(x) and its like are int(x): an integer has no derivative that could be lost.
     """
     trace: Any = self._trace
     args = () if dtype is None else (dtype,)

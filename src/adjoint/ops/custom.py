@@ -113,7 +113,7 @@ class OpaqueCall(Flat):
 
 
 class _Batched:
-    """A black box called for one lane after the other."""
+    """A black box called for one batch element after the other."""
 
     def __init__(self, function: Callable[..., Sequence[Value]], mapped: tuple[bool, ...], size: int) -> None:
         self.function, self.mapped, self.size = function, mapped, size

@@ -1,8 +1,8 @@
 """Effects: primitives that do something when they run and give nothing back: print, call, check.
 
-They run once for each lane that is alive, in the order in which they stand. Their first `guards` arguments are truth
-values; a lane for which one of them is false does nothing: so branches not taken and loops that have ended, which
-under vmap run beside the others, stay quiet.
+They run once for each batch element that is alive, in the order in which they stand. Their first `guards` arguments are
+truth values; a batch element for which one of them is false does nothing: so branches not taken and loops that have
+ended, which under vmap run beside the others, stay quiet.
 """
 
 from __future__ import annotations
@@ -24,39 +24,41 @@ from adjoint.program.subprograms import map_programs
 from adjoint.program.trace import perform
 from adjoint.program.types import ArrayType, Value
 
-Lanes = tuple[
+Batches = tuple[
     tuple[tuple[bool, ...], int], ...
 ]  # for each stack, outermost first: which arguments have it, and its size
 
 
 class Effect(Flat):
-    """Acts on each lane. Every effect has the fields `lanes` and `guards`."""
+    """Acts on each batch element. Every effect has the fields `batches` and `guards`."""
 
     is_movement = True
 
     several = True
     effect = EffectKind()
-    lanes: Lanes
+    batches: Batches
     guards: int
 
     @abstractmethod
-    def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
-        """Do it, for each (position of the lane, its arguments)."""
+    def act(self, elements: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
+        """Do it, for each (position of the batch element, its arguments)."""
 
     def __call__(self, *xs: Value) -> Value:
         return perform(self, *xs)
 
     def evaluate(self, *xs: Value) -> Value:
-        self.act(self._alive(self.lanes, list(xs), ()))
+        self.act(self._alive(self.batches, list(xs), ()))
         return ()
 
     def _alive(
-        self, lanes: Lanes, xs: list[Value], at: tuple[int, ...]
+        self, batches: Batches, xs: list[Value], at: tuple[int, ...]
     ) -> Iterator[tuple[tuple[int, ...], list[Value]]]:
-        if lanes:
-            flags, size = lanes[0]
+        if batches:
+            flags, size = batches[0]
             for i in range(size):
-                yield from self._alive(lanes[1:], [x[i] if f else x for x, f in zip(xs, flags, strict=True)], (*at, i))
+                yield from self._alive(
+                    batches[1:], [x[i] if f else x for x, f in zip(xs, flags, strict=True)], (*at, i)
+                )
         elif all(bool(x) for x in xs[: self.guards]):
             yield at, xs[self.guards :]
 
@@ -64,11 +66,13 @@ class Effect(Flat):
         return ()
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
-        return self._with(lanes=((tuple(mapped), size), *self.lanes))(*xs)
+        return self._with(batches=((tuple(mapped), size), *self.batches))(*xs)
 
     def guarded(self) -> Effect:
         """The same with one more truth value before its arguments."""
-        return self._with(lanes=tuple(((False, *flags), size) for flags, size in self.lanes), guards=self.guards + 1)
+        return self._with(
+            batches=tuple(((False, *flags), size) for flags, size in self.batches), guards=self.guards + 1
+        )
 
     def _with(self, **changes: Any) -> Any:
         replace: Any = dataclasses.replace
@@ -119,7 +123,7 @@ class Print(Effect):
 
     text: str
     arguments: Arguments
-    lanes: Lanes = ()
+    batches: Batches = ()
     guards: int = 0
     effect = EffectKind(deferred=True)
 
@@ -127,8 +131,8 @@ class Print(Effect):
     def label(self) -> str:
         return repr(self.text)
 
-    def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
-        for _, xs in found:
+    def act(self, elements: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
+        for _, xs in elements:
             args, kwargs = self.arguments.put_back(xs)
             print(self.text.format(*args, **kwargs))
 
@@ -139,7 +143,7 @@ class Callback(Effect):
 
     function: Callable[..., object]
     arguments: Arguments
-    lanes: Lanes = ()
+    batches: Batches = ()
     guards: int = 0
     effect = EffectKind(deferred=True)
 
@@ -147,8 +151,8 @@ class Callback(Effect):
     def label(self) -> str:
         return getattr(self.function, "__name__", "function")
 
-    def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
-        for _, xs in found:
+    def act(self, elements: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
+        for _, xs in elements:
             args, kwargs = self.arguments.put_back(
                 [np.array(x)[()] for x in xs]
             )  # its own: it may keep them or write to them
@@ -157,24 +161,24 @@ class Callback(Effect):
 
 @primitive
 class Check(Effect):
-    """Raises unless its first argument is true everywhere; under vmap it names the lanes where it is not."""
+    """Raises unless its first argument is true everywhere; under vmap it names the batch elements where it is not."""
 
     message: str
-    place: str
+    where: str
     arguments: Arguments
-    lanes: Lanes = ()
+    batches: Batches = ()
     guards: int = 0
 
     @property
     def label(self) -> str:
         return repr(self.message)
 
-    def act(self, found: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
-        failed = [(at, xs) for at, xs in found if not np.all(xs[0])]
+    def act(self, elements: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
+        failed = [(at, xs) for at, xs in elements if not np.all(xs[0])]
         if failed:
             args, kwargs = self.arguments.put_back(failed[0][1][1:])
             text = self.message.format(*args, **kwargs) if args or kwargs else self.message
-            raise CheckError(f"{text} (checked at {self.place})", [at for at, _ in failed if at])
+            raise CheckError(f"{text} (checked at {self.where})", [at for at, _ in failed if at])
 
 
 def has_effects(program: Program) -> bool:
@@ -207,8 +211,8 @@ def guarded(program: Program) -> Program:
         if isinstance(eq.op, Effect):
             eq = dataclasses.replace(eq, op=eq.op.guarded(), inputs=(guard, *eq.inputs))
         elif any(map(has_effects, eq.op.programs().values())):
-            op, place = cast(Any, eq.op).guarded(guarded)
-            at: int = len(eq.inputs) if place is None else place
+            op, position = cast(Any, eq.op).guarded(guarded)
+            at: int = len(eq.inputs) if position is None else position
             eq = dataclasses.replace(eq, op=op, inputs=(*eq.inputs[:at], guard, *eq.inputs[at:]))
         equations.append(eq)
     return Program((*program.inputs, guard), tuple(equations), program.outputs, program.constants)

@@ -21,18 +21,18 @@ def check(program: Program, inside: str = "") -> Program:
         _bind(v, bound, f"{inside}input {number}")
     for number, (v, value) in enumerate(program.constants.items()):
         _bind(v, bound, f"{inside}constant {number}")
-        found = type_of(value)
-        if not _agree([v.type], [found], {}):
-            raise ProgramError(f"{inside}constant {number} is declared as {v.type}, but is {found}.")
+        actual = type_of(value)
+        if not _agree([v.type], [actual], {}):
+            raise ProgramError(f"{inside}constant {number} is declared as {v.type}, but is {actual}.")
     sizes: dict[Size, Any] = {}
     for number, eq in enumerate(program.equations):
-        _check_equation(eq, bound, sizes, _Place(inside, number, eq))
+        _check_equation(eq, bound, sizes, _Position(inside, number, eq))
     for number, atom in enumerate(program.outputs):
         _check_read(atom, bound, f"{inside}output {number}")
     return program
 
 
-class _Place:
+class _Position:
     """Where an equation stands, put into words when there is something to say: the user's line takes long to find."""
 
     __slots__ = ("_eq", "_inside", "_number")
@@ -44,36 +44,38 @@ class _Place:
         return f"{self._inside}equation {self._number}, {self._eq.op.title} at {describe(self._eq.location)}"
 
 
-def _check_equation(eq: Equation, bound: set[Var], sizes: dict[Size, Any], place: _Place) -> None:
+def _check_equation(eq: Equation, bound: set[Var], sizes: dict[Size, Any], position: _Position) -> None:
     for atom in eq.inputs:
-        _check_read(atom, bound, place)
-    given = [a.type for a in eq.inputs]
+        _check_read(atom, bound, position)
+    argument_types = [a.type for a in eq.inputs]
     if not eq.op.opaque:
         try:
-            stated: Any = eq.op.result_type(*given)
+            stated: Any = eq.op.result_type(*argument_types)
         except Exception as problem:
-            raise ProgramError(f"{place}: it does not take {_listed(given)}: {problem}") from problem
+            raise ProgramError(f"{position}: it does not take {_listed(argument_types)}: {problem}") from problem
         types = list(stated) if eq.op.several else [stated]
         if not _agree([v.type for v in eq.outputs], types, sizes):
             raise ProgramError(
-                f"{place}: it gives {_listed(types)} for {_listed(given)}, but is declared to give "
+                f"{position}: it gives {_listed(types)} for {_listed(argument_types)}, but is declared to give "
                 f"{_listed([v.type for v in eq.outputs])}."
             )
     for v in eq.outputs:
-        _bind(v, bound, place)
+        _bind(v, bound, position)
     for title, sub in eq.op.programs().items():
-        check(sub, f"{place}, {title}: ")
+        check(sub, f"{position}, {title}: ")
 
 
-def _bind(v: Var, bound: set[Var], place: _Place | str) -> None:
+def _bind(v: Var, bound: set[Var], position: _Position | str) -> None:
     if v in bound:
-        raise ProgramError(f"{place}: its variable, of type {v.type}, is bound already. Each variable is bound once.")
+        raise ProgramError(
+            f"{position}: its variable, of type {v.type}, is bound already. Each variable is bound once."
+        )
     bound.add(v)
 
 
-def _check_read(atom: Atom, bound: set[Var], place: _Place | str) -> None:
+def _check_read(atom: Atom, bound: set[Var], position: _Position | str) -> None:
     if isinstance(atom, Var) and atom not in bound:
-        raise ProgramError(f"{place}: it reads a variable of type {atom.type} that nothing before it binds.")
+        raise ProgramError(f"{position}: it reads a variable of type {atom.type} that nothing before it binds.")
 
 
 def _agree(declared: Sequence[ArrayType], stated: Sequence[ArrayType], sizes: dict[Size, Any]) -> bool:

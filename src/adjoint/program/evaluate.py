@@ -17,7 +17,7 @@ import numpy as np
 from adjoint.program.program import Atom, Program, Var, interpret, last_uses
 from adjoint.program.types import Value
 
-TURNS_BEFORE = 8  # that many times a program is read before it is written out
+RUNS_BEFORE = 8  # that many times a program is read before it is written out
 LONGEST = 2000  # equations: longer ones gain little, and their text takes long to compile
 
 
@@ -38,7 +38,7 @@ def evaluated_by(reader: Reader) -> Generator[None]:
 class Evaluator:
     """A program to be run many times on plain values."""
 
-    __slots__ = ("_program", "_run", "_turns")
+    __slots__ = ("_program", "_run", "_runs")
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -46,13 +46,13 @@ class Evaluator:
         self._run: Callable[..., list[Value]] | None = (
             program.__dict__.get("_written") if reader is None else lambda *args: reader(program, args)
         )
-        self._turns = 0
+        self._runs = 0
 
     def __call__(self, args: Sequence[Value]) -> list[Value]:
         if self._run is not None:
             return self._run(*args)
-        self._turns += 1
-        if self._turns > TURNS_BEFORE and len(self._program.equations) <= LONGEST:
+        self._runs += 1
+        if self._runs > RUNS_BEFORE and len(self._program.equations) <= LONGEST:
             self._run = self._program.__dict__["_written"] = written(self._program)
         return interpret(self._program, args)
 

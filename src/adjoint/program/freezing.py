@@ -76,7 +76,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def _generators(function: Any) -> list[Any]:
     """All generators of NumPy that a function reaches, each once."""
-    found: dict[int, Any] = {id(_global_generator()): _global_generator()}
+    generators: dict[int, Any] = {id(_global_generator()): _global_generator()}
     seen: set[int] = set()
     queue = [(function, 0)]
     while queue:
@@ -85,10 +85,10 @@ def _generators(function: Any) -> list[Any]:
             continue
         seen.add(id(value))
         if isinstance(value, np.random.Generator | np.random.RandomState | np.random.BitGenerator):
-            found[id(value)] = value
+            generators[id(value)] = value
         else:
             queue += [(part, depth + 1) for part in _parts(value)]
-    return list(found.values())
+    return list(generators.values())
 
 
 def _parts(value: Any) -> list[Any]:
@@ -114,8 +114,8 @@ def _parts(value: Any) -> list[Any]:
         return []
     if kind.__module__.startswith("adjoint.program."):  # a program holds numbers, and what it was compiled to
         return []
-    found = getattr(value, "__dict__", None)
-    state = cast(Any, found if type(found) is dict else {})
+    attributes = getattr(value, "__dict__", None)
+    state = cast(Any, attributes if type(attributes) is dict else {})
     parts: list[Any] = list(state.values()) if len(state) <= LARGEST else []
     call: Any = kind.__dict__.get("__call__")
     return [*parts, call] if isinstance(call, FunctionType) else parts

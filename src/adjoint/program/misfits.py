@@ -44,8 +44,8 @@ def _explained(error: Exception) -> Exception | None:
         else:
             inside, line = [], Location(entry.tb_frame.f_code, entry.tb_lasti)
         entry = entry.tb_next
-    failed = next((found for step in reversed(inside) if (found := _primitive(step.tb_frame.f_locals))), None)
-    name = next((found for step in inside if (found := _called(step.tb_frame.f_locals))), None)
+    failed = next((op for step in reversed(inside) if (op := _primitive(step.tb_frame.f_locals))), None)
+    name = next((title for step in inside if (title := _called(step.tb_frame.f_locals))), None)
     said = str(error).strip().removesuffix(".")
     if line is None or (failed is None and name is None):
         return None

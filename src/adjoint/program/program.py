@@ -51,11 +51,11 @@ class Equation:
     op: Op
     inputs: tuple[Atom, ...]
     outputs: tuple[Var, ...]
-    location: Location | str | None = None  # a text in a program that was loaded
+    location: Location | str | None = None  # a string in a program that was loaded
     scope: tuple[str, ...] = ()
     # recorded without NumPy's warnings, as derivatives are: where they divide by zero they are masked
     quiet: bool = False
-    pulled: str | None = None  # on the way back: the name of the operation that is being pulled through
+    pulled: str | None = None  # in the backward pass: the name of the operation that is being pulled through
 
     def __init__(
         self,

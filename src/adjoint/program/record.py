@@ -183,9 +183,9 @@ class Record(Trace):
         location, scope, pulled = origin()
         self.equations.append(Equation(op, atoms, outputs, location, scope, quiet(), pulled))
         if not op.several:
-            made = RecordTracer(self, outputs[0], z)
+            tracer = RecordTracer(self, outputs[0], z)
             weak = not types.shape and all(a.type.weak for a in atoms) and op in WEAKENED
-            return self.weakened(op, args, made) if weak else made
+            return self.weakened(op, args, tracer) if weak else tracer
         return tuple(RecordTracer(self, v, None if z is None else z[j]) for j, v in enumerate(outputs))
 
     def _pointwise_type(self, op: Op, atoms: Sequence[Atom]) -> ArrayType:
@@ -292,9 +292,9 @@ def record_program(
         record.staging() if staged else nullcontext(),
     ):
         record.started = here()
-        given = [None] * len(types) if values is None else values
+        values_given = [None] * len(types) if values is None else values
         # an argument may be assigned to inside: the variables are noted before
-        inputs = [record.input(t, v) for t, v in zip(types, given, strict=True)]
+        inputs = [record.input(t, v) for t, v in zip(types, values_given, strict=True)]
         try:
             outputs = function(*[x.snapshot() for x in inputs])
         except (

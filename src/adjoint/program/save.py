@@ -1,7 +1,7 @@
 """Programs on disk, without pickle: a zip file of one JSON text and the constants as .npy files.
 
 A program inside another stands once in a table. Variables are numbers, in the order in which they are bound. A
-primitive is its name and its fields; fields are numbers, texts, tuples, dtypes, types and programs. What holds a
+primitive is its name and its fields; fields are numbers, strings, tuples, dtypes, types and programs. What holds a
 Python function cannot be saved.
 """
 
@@ -47,22 +47,22 @@ class Writer:
     def program(self, program: Program) -> int:
         """The number of a program in the table."""
         if id(program) not in self._known:
-            made = self._program(program)
+            encoded = self._program(program)
             self._known[id(program)] = len(self.programs)
             self._held.append(program)
-            self.programs.append(made)
+            self.programs.append(encoded)
         return self._known[id(program)]
 
     def _program(self, program: Program) -> dict[str, Any]:
         number: dict[Var, int] = {v: i for i, v in enumerate((*program.inputs, *program.constants))}
         equations: list[dict[str, Any]] = []
         for eq in program.equations:
-            made: dict[str, Any] = {"op": self.op(eq.op), "inputs": [self._atom(a, number) for a in eq.inputs]}
+            encoded: dict[str, Any] = {"op": self.op(eq.op), "inputs": [self._atom(a, number) for a in eq.inputs]}
             for v in eq.outputs:
                 number[v] = len(number)
-            made["outputs"] = [self.value(v.type) for v in eq.outputs]
-            made |= {"where": describe(eq.location), "scope": list(eq.scope), "quiet": eq.quiet, "pulled": eq.pulled}
-            equations.append(made)
+            encoded["outputs"] = [self.value(v.type) for v in eq.outputs]
+            encoded |= {"where": describe(eq.location), "scope": list(eq.scope), "quiet": eq.quiet, "pulled": eq.pulled}
+            equations.append(encoded)
         return {
             "inputs": [self.value(v.type) for v in program.inputs],
             "constants": [[self.value(v.type), self._array(value)] for v, value in program.constants.items()],
@@ -172,15 +172,15 @@ class Reader:
         self.arrays, self._ufunc = arrays, ufunc
         self.classes = CLASSES | {f"{c.__module__}.{c.__qualname__}": c for c in classes}
         self.programs: list[Program] = []
-        for made in text["programs"]:  # inner ones stand first
-            self.programs.append(self._program(made))
+        for encoded in text["programs"]:  # inner ones stand first
+            self.programs.append(self._program(encoded))
 
-    def _program(self, made: dict[str, Any]) -> Program:
-        inputs = [Var(self.value(t)) for t in made["inputs"]]
-        constants = {Var(self.value(t)): self.arrays[k] for t, k in made["constants"]}
+    def _program(self, encoded: dict[str, Any]) -> Program:
+        inputs = [Var(self.value(t)) for t in encoded["inputs"]]
+        constants = {Var(self.value(t)): self.arrays[k] for t, k in encoded["constants"]}
         variables = [*inputs, *constants]
         equations: list[Equation] = []
-        for eq in made["equations"]:
+        for eq in encoded["equations"]:
             atoms = tuple(self._atom(a, variables) for a in eq["inputs"])
             outputs = tuple(Var(self.value(t)) for t in eq["outputs"])
             variables += outputs
@@ -188,37 +188,39 @@ class Reader:
                 Equation(self.op(eq["op"]), atoms, outputs, eq["where"], tuple(eq["scope"]), eq["quiet"], eq["pulled"])
             )
         return Program(
-            tuple(inputs), tuple(equations), tuple(self._atom(a, variables) for a in made["outputs"]), constants
+            tuple(inputs), tuple(equations), tuple(self._atom(a, variables) for a in encoded["outputs"]), constants
         )
 
-    def _atom(self, made: Any, variables: Sequence[Var]) -> Atom:
-        return variables[made] if isinstance(made, int) else Literal(self.value(made["literal"]))
+    def _atom(self, encoded: Any, variables: Sequence[Var]) -> Atom:
+        return variables[encoded] if isinstance(encoded, int) else Literal(self.value(encoded["literal"]))
 
-    def op(self, made: dict[str, Any]) -> Op:
-        if "ufunc" in made:
-            op = self._ufunc(made["ufunc"])
+    def op(self, encoded: dict[str, Any]) -> Op:
+        if "ufunc" in encoded:
+            op = self._ufunc(encoded["ufunc"])
             if op is None:
                 raise ProgramError(
-                    f"the primitive {made['ufunc']!r} is not known here. It may come from a newer version, "
+                    f"the primitive {encoded['ufunc']!r} is not known here. It may come from a newer version, "
                     "or from another library."
                 )
             return op
-        if made["name"] not in PRIMITIVES:
-            self._ufunc(made["name"])  # it may be declared beside ufuncs whose rules are not loaded yet
-        cls: Any = PRIMITIVES.get(made["name"])
+        if encoded["name"] not in PRIMITIVES:
+            self._ufunc(encoded["name"])  # it may be declared beside ufuncs whose rules are not loaded yet
+        cls: Any = PRIMITIVES.get(encoded["name"])
         if cls is None:
-            raise ProgramError(f"the primitive {made['name']!r} is not known here. It may come from a newer version.")
-        return cls(**{name: self.value(v) for name, v in made["fields"].items()})
+            raise ProgramError(
+                f"the primitive {encoded['name']!r} is not known here. It may come from a newer version."
+            )
+        return cls(**{name: self.value(v) for name, v in encoded["fields"].items()})
 
-    def value(self, made: Any) -> Any:
-        if not isinstance(made, dict):
-            return made
-        ((tag, content),) = made.items()  # type: ignore[reportUnknownVariableType]
+    def value(self, encoded: Any) -> Any:
+        if not isinstance(encoded, dict):
+            return encoded
+        ((tag, content),) = encoded.items()  # type: ignore[reportUnknownVariableType]
         reader: Any = _READERS[tag]
         return reader(self, content)
 
-    def structure(self, made: Any) -> Structure:
-        nodes = tuple(None if n is None else (self.named_class(n[0]), n[1], self.value(n[2])) for n in made)
+    def structure(self, encoded: Any) -> Structure:
+        nodes = tuple(None if n is None else (self.named_class(n[0]), n[1], self.value(n[2])) for n in encoded)
         return Structure(nodes, sum(n is None for n in nodes))
 
     def named_class(self, name: str) -> type:
@@ -297,5 +299,5 @@ def read(
         raise
     except zipfile.BadZipFile as problem:
         raise ProgramError(f"{path}: this is not a saved program, or it is damaged or cut off: {problem}.") from None
-    except Exception as problem:  # whatever can be wrong with a text that was changed
+    except Exception as problem:  # whatever can be wrong with a string that was changed
         raise ProgramError(f"{path}: the saved program is damaged: {type(problem).__name__}: {problem}.") from problem

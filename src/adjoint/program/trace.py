@@ -1,8 +1,8 @@
 """Traces give primitives a meaning on values; levels keep nested transformations apart.
 
 A `Trace` is one running transformation. A `Tracer` is a value that belongs to it: a pair (value, tangent), a stack of
-lanes, a place in a record. Its `_value` belongs to the level below and may itself be traced: so transformations nest in
-any order and depth, and the innermost one always acts first.
+batch elements, a place in a record. Its `_value` belongs to the level below and may itself be traced: so
+transformations nest in any order and depth, and the innermost one always acts first.
 """
 
 # The slots of traced values are private to users, not to the engine.
@@ -208,7 +208,7 @@ class Tracer:
         return ArrayType(self.shape, self.dtype)
 
     def primal(self) -> Value:
-        """The value without derivatives: what differentiation adds is stripped, lanes and recorded variables stay."""
+        """The value without derivatives: what differentiation adds is stripped, batches and recorded variables stay."""
         return primal(self._value)
 
     def has_tangent(self) -> bool:
@@ -344,7 +344,7 @@ def refuse_conversion(x: Tracer, call: str, remedy: str, asks: str = "was asked 
     """Python or NumPy asks for a plain number where a traced value stands."""
     unknown = x._trace.records or x._trace.counts
     lost = "It is not known while a program is recorded" if unknown else "Its derivative would be lost"
-    place = here()
-    message = f"{call} {asks} a traced {x.type}, at {describe(place)}. {lost}. {remedy}"
-    remember_refusal(message, place)
+    location = here()
+    message = f"{call} {asks} a traced {x.type}, at {describe(location)}. {lost}. {remedy}"
+    remember_refusal(message, location)
     raise TraceError(message)

@@ -72,18 +72,18 @@ def leaves_like(
     ad.tree.leaves_like("example", ad.tree.structure({"a": 1.0}), {"a": (2.0, 3.0)})  # → [(2.0, 3.0)]
     ```
     """
-    found: list[Leaf] = []
+    leaves: list[Leaf] = []
     waiting: list[Any] = [tree]
     for number, expected in enumerate(structure.nodes):
         value = waiting.pop()
         if expected is None:
-            found.append(value)
+            leaves.append(value)
             continue
         node, children = _open(value, expected)
         if node != expected:
             _refuse(name, structure.node_path(number), expected, node, first_name, tree_name)
         waiting += reversed(children)
-    return found
+    return leaves
 
 
 def broadcast_prefix(
@@ -99,7 +99,7 @@ def broadcast_prefix(
     ```
     """
     structure = tree if isinstance(tree, Structure) else flatten(tree)[1]
-    found: list[Leaf] = []
+    leaves: list[Leaf] = []
     waiting: list[Any] = [prefix]
     number = 0
     while number < len(structure.nodes):
@@ -108,10 +108,10 @@ def broadcast_prefix(
         node, children = _open(value, expected)
         if value is None or node is None:
             number, num_leaves = structure.subtree(number)
-            found += [value] * num_leaves
+            leaves += [value] * num_leaves
             continue
         if node != expected:
             _refuse(name, structure.node_path(number), node, expected, prefix_name, tree_name)
         waiting += reversed(children)
         number += 1
-    return found
+    return leaves

@@ -73,7 +73,7 @@ def structure(tree: Tree) -> Structure:
 
 
 def _walk(tree: Tree) -> tuple[list[Leaf], Structure]:
-    found: list[Leaf] = []
+    values: list[Leaf] = []
     nodes: list[Node] = []
     levels: list[Iterator[Any]] = [iter((tree,))]  # the children still to be read, of each open container
     opened: list[Any] = [None]  # these containers
@@ -85,17 +85,17 @@ def _walk(tree: Tree) -> tuple[list[Leaf], Structure]:
             kind = table[type(value)]
             if kind is None:
                 nodes.append(None)
-                found.append(value)
+                values.append(value)
                 continue
             node, children = kind.open(value)
             nodes.append(node)
             if node is None:
-                found.append(value)
+                values.append(value)
             elif children:
                 below = inside if kind.is_record else table
                 if below.leaf_types.issuperset(map(type, children)):
                     nodes.extend(repeat(None, len(children)))
-                    found.extend(children)
+                    values.extend(children)
                     continue
                 levels.append(iter(children))
                 opened.append(value)
@@ -110,7 +110,7 @@ def _walk(tree: Tree) -> tuple[list[Leaf], Structure]:
             opened.pop()
             if len(levels) < record_level:
                 table, record_level = outside, 0
-    return found, Structure(tuple(nodes), len(found))
+    return values, Structure(tuple(nodes), len(values))
 
 
 def _refuse_endless(opened: list[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Reaching one place in a tree by its path: `layers[0].w`, `['w']`, `[1]`."""
+"""Reaching one part of a tree by its path: `layers[0].w`, `['w']`, `[1]`."""
 
 import ast
 import re
@@ -49,16 +49,16 @@ def replace(tree: T, path: str, value: object) -> T:
     ```
     """
     labels = _labels(path)
-    way: list[tuple[Kind, Any, list[Any], int]] = []
+    path_steps: list[tuple[Kind, Any, list[Any], int]] = []
     current: Any = tree
     for position, label in enumerate(labels):
         step = _step(current, label, labels[:position])
-        way.append(step)
+        path_steps.append(step)
         current = step[2][step[3]]
         if isinstance(current, Static):
             current = current.value
     result: Any = value
-    for kind, data, children, index in reversed(way):
+    for kind, data, children, index in reversed(path_steps):
         children[index] = result
         result = kind.build(data, children)
     return result
@@ -66,20 +66,20 @@ def replace(tree: T, path: str, value: object) -> T:
 
 def _labels(path: str) -> list[str]:
     """`layers[0].w` -> .layers, [0], .w"""
-    found: list[str] = []
+    steps: list[str] = []
     position = 0
     while position < len(path):
         if path[position] == "[":
             position, label = _bracket(path, position)
-            found.append(label)
+            steps.append(label)
         elif (match := _ATTRIBUTE.match(path, position)) and (position == 0 or path[position] == "."):
-            found.append(f".{match[1]}")
+            steps.append(f".{match[1]}")
             position = match.end()
         else:
             raise TreeError(
                 f"The path {path!r} cannot be read from {path[position:]!r} on; write e.g. layers[0].w or ['w']."
             )
-    return found
+    return steps
 
 
 def _bracket(path: str, start: int) -> tuple[int, str]:
@@ -95,9 +95,9 @@ def _bracket(path: str, start: int) -> tuple[int, str]:
     return first + 1, path[start : first + 1]  # a key that is no literal, as it is printed
 
 
-def _step(tree: Any, label: str, way: list[str]) -> tuple[Kind, Any, list[Any], int]:
+def _step(tree: Any, label: str, path_steps: list[str]) -> tuple[Kind, Any, list[Any], int]:
     """One step down: the kind and data of the container, its children, and which of them the label means."""
-    here = "".join(way).removeprefix(".") or "the top"
+    here = "".join(path_steps).removeprefix(".") or "the top"
     kind = outside[type(tree)]
     if kind is None:
         raise TreeError(f"There is nothing at {label} below {here}, which is a leaf ({type(tree).__name__}).")

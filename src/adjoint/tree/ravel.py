@@ -46,7 +46,7 @@ def ravel(tree: Tree) -> tuple[Array, "Unravel"]:
 
 @final
 class Unravel:
-    """The way back from a vector to a tree: called with the vector.
+    """The backward pass from a vector to a tree: called with the vector.
 
     ```python
     flat, unravel = ad.tree.ravel((1.0, np.ones(2)))

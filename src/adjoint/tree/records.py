@@ -70,10 +70,10 @@ class RecordKind(Kind):
         Such an attribute was computed from the fields (in __post_init__, say). Copied into a tree with other fields
         it would be out of date, and a derivative through it would be lost.
         """
-        found = {name: getattr(value, name) for name in self.extra_slots if hasattr(value, name)}
-        found |= {name: held for name, held in attributes.items() if name not in self.names}
+        extra = {name: getattr(value, name) for name in self.extra_slots if hasattr(value, name)}
+        extra |= {name: held for name, held in attributes.items() if name not in self.names}
         kept: dict[str, Static] = {}
-        for name, held in found.items():
+        for name, held in extra.items():
             if isinstance(getattr(self.container, name, None), functools.cached_property):
                 continue  # computed again when somebody asks
             if name == "_attrs_cached_hash":

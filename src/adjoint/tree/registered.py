@@ -45,8 +45,8 @@ class RegisteredKind(Kind):
 
     def build(self, data: Data, children: list[Any]) -> Any:
         static, names = data
-        given = tuple(children) if names is None else dict(zip(names, children, strict=True))
-        return self.unflatten(static.value, given)
+        contents = tuple(children) if names is None else dict(zip(names, children, strict=True))
+        return self.unflatten(static.value, contents)
 
     def labels(self, data: Data, arity: int) -> list[str]:
         names = data[1]

@@ -15,7 +15,7 @@ from adjoint.tree.kinds import Leaf, Tree
 from adjoint.tree.registry import inside, outside
 from adjoint.tree.structure import Structure
 
-__all__ = ["Place", "Stateful", "states"]
+__all__ = ["StatePosition", "Stateful", "states"]
 
 
 class Stateful(ABC):
@@ -51,7 +51,7 @@ class Stateful(ABC):
         """As many new ones as asked for, stacked."""
 
 
-class Place(NamedTuple):
+class StatePosition(NamedTuple):
     """A stateful container in a tree, and the number of its first leaf."""
 
     state: Stateful
@@ -63,25 +63,25 @@ class Place(NamedTuple):
         return len(flatten(self.state)[0])
 
 
-def states(what: str, tree: Tree, structure: Structure | None = None) -> list[Place]:
+def states(what: str, tree: Tree, structure: Structure | None = None) -> list[StatePosition]:
     """The stateful containers in a tree, in order; `what` begins the message if one of them is there twice."""
     nodes = (flatten(tree)[1] if structure is None else structure).nodes
     if not any(node is not None and issubclass(node[0], Stateful) for node in nodes):
         return []
-    found: list[Place] = []
+    positions: list[StatePosition] = []
     first = 0
     for value in _walk(tree):
         if not isinstance(value, Stateful):
             first += 1
             continue
-        if any(value.shares(place.state) for place in found):
+        if any(value.shares(position.state) for position in positions):
             raise TreeError(
                 f"{what}: the same {type(value).__name__} stands in two places, so that both would give the same "
                 "numbers. Pass it once, or give each place its own with spawn(2)."
             )
-        found.append(Place(value, first))
-        first += found[-1].width
-    return found
+        positions.append(StatePosition(value, first))
+        first += positions[-1].width
+    return positions
 
 
 def _walk(tree: Tree) -> Iterator[Any]:

@@ -64,11 +64,11 @@ def speaks(cls: type, *protocols: str) -> bool:
 
 def slot_names(cls: type) -> list[str]:
     """The names of all slots of a class."""
-    found: list[str] = []
+    names: list[str] = []
     for parent in cls.__mro__:
         slots: Any = parent.__dict__.get("__slots__", ())
-        found += [slots] if isinstance(slots, str) else slots
-    return [name for name in dict.fromkeys(found) if not name.startswith("__")]
+        names += [slots] if isinstance(slots, str) else slots
+    return [name for name in dict.fromkeys(names) if not name.startswith("__")]
 
 
 @final
@@ -90,12 +90,12 @@ class CallableKind(Kind):
 
     def carried(self, value: Any) -> list[object]:
         """What the object holds."""
-        found: list[object] = [*getattr(value, "__dict__", {}).values()]
-        found += [getattr(value, name, None) for name in self.slots]
+        contents: list[object] = [*getattr(value, "__dict__", {}).values()]
+        contents += [getattr(value, name, None) for name in self.slots]
         if isinstance(value, functools.partial):
             partial = cast("functools.partial[object]", value)
-            found += [*partial.args, *partial.keywords.values()]
-        return found
+            contents += [*partial.args, *partial.keywords.values()]
+        return contents
 
     # The node of such an object is that of a static value, so that a structure never asks this kind.
 

@@ -85,13 +85,13 @@ class Structure:
 
     def children(self) -> list["Structure"]:
         """The structures of the children of the outermost container."""
-        found: list[Structure] = []
+        children: list[Structure] = []
         start = 1
         while start < len(self.nodes):
             end, num_leaves = self.subtree(start)
-            found.append(Structure(self.nodes[start:end], num_leaves))
+            children.append(Structure(self.nodes[start:end], num_leaves))
             start = end
-        return found
+        return children
 
     def subtree(self, start: int) -> tuple[int, int]:
         """Where the subtree that begins at node number `start` ends, and how many leaves it has."""
@@ -107,13 +107,13 @@ class Structure:
         return position, num_leaves
 
     def node_paths(self) -> Iterator[tuple[Node, list[str]]]:
-        """Each node with the labels on the way to it. The list changes from one to the next: use it at once."""
-        way: list[str] = []
+        """Each node with the labels that lead to it. The list changes from one to the next: use it at once."""
+        labels: list[str] = []
         waiting: list[list[str]] = []  # the labels still to come in each open container, the next one last
         for node in self.nodes:
             if waiting:
-                way[len(waiting) - 1 :] = [waiting[-1].pop()]
-            yield node, way
+                labels[len(waiting) - 1 :] = [waiting[-1].pop()]
+            yield node, labels
             if node is not None and node[1]:
                 waiting.append(kind_of(node[0]).labels(node[2], node[1])[::-1])
             while waiting and not waiting[-1]:
@@ -121,22 +121,22 @@ class Structure:
 
     def node_path(self, number: int) -> str:
         """The path of a node by its number; "" at the top."""
-        for position, (_, way) in enumerate(self.node_paths()):
+        for position, (_, labels) in enumerate(self.node_paths()):
             if position == number:
-                return _joined("", way)
+                return _joined("", labels)
         raise IndexError(f"node {number} of a structure with {len(self.nodes)} nodes")
 
     def paths(self, root: str = "") -> list[str]:
         """The path of every leaf: `layers[1].bias`, or `params.layers[1].bias` when `root` is "params"."""
-        return [_joined(root, way) for node, way in self.node_paths() if node is None]
+        return [_joined(root, labels) for node, labels in self.node_paths() if node is None]
 
     def path(self, leaf: int, root: str = "") -> str:
         """The path of one leaf, by its number."""
         number = -1
-        for node, way in self.node_paths():
+        for node, labels in self.node_paths():
             number += node is None
             if number == leaf:
-                return _joined(root, way)
+                return _joined(root, labels)
         raise IndexError(f"leaf {leaf} of a tree with {self.num_leaves} leaves")
 
     def text(self) -> str:
@@ -154,6 +154,6 @@ def _build(kind: Kind, data: Any, children: list[Any]) -> Any:
     return kind.build(data, children)
 
 
-def _joined(root: str, way: list[str]) -> str:
-    path = root + "".join(way)
+def _joined(root: str, labels: list[str]) -> str:
+    path = root + "".join(labels)
     return path if root else path.removeprefix(".")

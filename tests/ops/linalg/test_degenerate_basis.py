@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops.linalg.degenerate_basis import AdaptedEighBasis, AdaptedSVDBasis, groups
+from adjoint.ops.linalg.degenerate_basis import AdaptedEighBasis, AdaptedSVDBasis, equal_runs
 from adjoint.ops.linalg.spectral import SVD
 
 KINDS = pytest.mark.parametrize("complex_", [False, True], ids=["real", "complex"])
@@ -27,7 +27,7 @@ def hermitian(x):
 def test_groups_are_runs_of_equal_values() -> None:
     together = np.zeros((5, 5), bool)
     together[0, 1] = together[1, 0] = together[3, 4] = together[4, 3] = True
-    assert list(groups(together)) == [slice(0, 2), slice(3, 5)]
+    assert list(equal_runs(together)) == [slice(0, 2), slice(3, 5)]
 
 
 @KINDS

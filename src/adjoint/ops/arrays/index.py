@@ -44,7 +44,7 @@ def reader(key: Key) -> Slice | Gather:
 
 
 def stacked(key: Key, indices: Sequence[Value], mapped: Sequence[bool], size: int) -> tuple[Key, list[Value]]:
-    """The key for arrays with a stack in front: everything for slices, the lane's own number for gathers."""
+    """The key for arrays with a stack in front: everything for slices, the batch element's own number for gathers."""
     if key[0] == "slice":
         return ("slice", ((None, None, None), *key[1])), []
     inner = max(np.ndim(i) - m for i, m in zip(indices, mapped, strict=True)) if indices else 0

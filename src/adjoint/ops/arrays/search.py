@@ -66,7 +66,7 @@ class Nonzero(Flat):
         return (ArrayType((self.count,), np.dtype(np.intp)),) * types[0].ndim
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
-        # all lanes have as many: their places stand one lane behind the other
+        # all batch elements have as many, and their indices follow one another
         return tuple(np.reshape(column, (size, self.count)) for column in Nonzero(size * self.count)(xs[0])[1:])
 
 

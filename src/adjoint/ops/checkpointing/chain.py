@@ -67,7 +67,7 @@ class Reversible(Control):
 
     # Transformations are mapped over layers and inverses alike.
 
-    def _lifted(self, order: int, active: Flags, programs: Any) -> tuple[Reversible, list[Flags]]:
+    def _lift(self, order: int, active: Flags, programs: Any) -> tuple[Reversible, list[Flags]]:
         """The chain that also computes derivatives; which parameters and states of each layer have some."""
         layers: list[Program] = []
         inverses: list[Program] = []
@@ -76,16 +76,16 @@ class Reversible(Control):
         for layer, inverse, own in zip(self.layers, self.inverses, parts, strict=True):
             moving = tuple(t.differentiable for t in layer.input_types[len(own) :])
             flags.append((*own, *moving))
-            for made, program in ((layers, layer), (inverses, inverse)):
+            for target, program in ((layers, layer), (inverses, inverse)):
                 mine = (*own, *[t.differentiable for t in program.input_types[len(own) :]])
                 out = tuple(t.differentiable for t in program.output_types)
                 lifted, _ = programs.jvp(program, mine, out) if order == 1 else programs.jet(program, mine, order, out)
-                made.append(rearranged(lifted, _own_first(mine, len(own), order), range(len(lifted.outputs))))
+                target.append(rearranged(lifted, _own_first(mine, len(own), order), range(len(lifted.outputs))))
         counts = tuple(count + order * sum(own) for count, own in zip(self.counts, parts, strict=True))
         return Reversible(tuple(layers), tuple(inverses), counts, False), flags
 
     def _series(self, series: Sequence[list[Value]], order: int, programs: Any) -> list[list[Value]]:
-        chain, flags = self._lifted(order, active_series(series), programs)
+        chain, flags = self._lift(order, active_series(series), programs)
         parameters, state = self.layer_arguments(series)
         flat: list[Value] = []
         for own, moving in zip(parameters, flags, strict=True):
@@ -101,8 +101,8 @@ class Reversible(Control):
 
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
         series = [[x] if dx is None else [x, dx] for x, dx in zip(xs, dxs, strict=True)]
-        found = self._series(series, 1, trace.programs)
-        return [s[0] for s in found], [s[1] for s in found]
+        results = self._series(series, 1, trace.programs)
+        return [s[0] for s in results], [s[1] for s in results]
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
         return self._series(series, trace.order, trace.programs)
@@ -136,7 +136,7 @@ class Reversible(Control):
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         parameters, state, programs, kept = xs
         flags, first = self.layer_arguments(wanted)
-        found: list[Value] = []
+        own_cts: list[Value] = []
         cts = list(ct)
         for k in range(len(self.layers) - 1, -1, -1):
             own, layer, inverse = parameters[k], silent(self.layers[k]), self.inverses[k]
@@ -148,10 +148,10 @@ class Reversible(Control):
                 state, back = interpret(inverse, [*own, *state]), None
             asked = [*flags[k], *([False] * len(moving) if self.orthonormal else moving)]
             pulled = programs.pulled(layer, [*own, *state], asked, cts) if any(asked) else [None] * len(asked)
-            found = [*pulled[: len(own)], *found]
+            own_cts = [*pulled[: len(own)], *own_cts]
             cts = pulled[len(own) :] if back is None else back
         warn_of_drift("reversible", kept, state)
-        return [*found, *[c if w else None for c, w in zip(cts, first, strict=True)]]
+        return [*own_cts, *[c if w else None for c, w in zip(cts, first, strict=True)]]
 
     def _together(
         self, inverse: Program, own: Sequence[Value], state: Sequence[Value], cts: Sequence[Value], programs: Any
@@ -159,8 +159,8 @@ class Reversible(Control):
         """The state before a layer, and its cotangent as the tangent of the inverse along the cotangent behind it."""
         active = (*[False] * len(own), *[c is not None for c in cts])
         n = len(inverse.outputs)
-        made, flags = programs.jvp(inverse, active, (False,) * n)
-        out = interpret(made, [*own, *state, *[c for c in cts if c is not None]])
+        derived, flags = programs.jvp(inverse, active, (False,) * n)
+        out = interpret(derived, [*own, *state, *[c for c in cts if c is not None]])
         tangents = iter(out[n:])
         return out[:n], [next(tangents) if f else None for f in flags]
 

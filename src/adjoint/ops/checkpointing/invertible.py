@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.ops.checkpointing.drift_check import sampled, warn_of_drift
-from adjoint.ops.checkpointing.step import backwards
+from adjoint.ops.checkpointing.step import record_reverse_step
 from adjoint.ops.control.base import Flags, zeros
 from adjoint.ops.control.counted_loop import CountedLoop, inner
 from adjoint.ops.effects import silent
@@ -47,40 +47,40 @@ class BodyInverse:
     def __str__(self) -> str:
         return "inverse"
 
-    def lifted(self, loop: CountedLoop, programs: Any, order: int, active: Flags, flags: Flags) -> BodyInverse:
+    def lift(self, loop: CountedLoop, programs: Any, order: int, active: Flags, flags: Flags) -> BodyInverse:
         """The inverse of the loop with derivatives is the inverse with derivatives."""
         k, n = loop.carries, len(active)
         forced = flags[:k]
         if order == 1:
-            made, found = programs.jvp(self.inverse, active, forced)
+            derived, has_higher = programs.jvp(self.inverse, active, forced)
         else:
-            made, found = programs.jet(self.inverse, active, order, forced)
-        values, higher = loop.places(active, order, [loop.constants, k, n - loop.constants - k])
-        inputs = [0] * len(made.inputs)
+            derived, has_higher = programs.jet(self.inverse, active, order, forced)
+        values, higher = loop.positions_of(active, order, [loop.constants, k, n - loop.constants - k])
+        inputs = [0] * len(derived.inputs)
         number = n
-        for i, place in enumerate(values):
-            inputs[place] = i
+        for i, position in enumerate(values):
+            inputs[position] = i
         for i in sorted(higher):
-            for place in higher[i]:
-                inputs[place] = number
+            for position in higher[i]:
+                inputs[position] = number
                 number += 1
         outputs, at = list(range(k)), k
-        for j, has in enumerate(found):
+        for j, has in enumerate(has_higher):
             outputs += range(at, at + order) if has and forced[j] else ()
             at += order * has
         return BodyInverse(
             Program(
-                tuple(made.inputs[i] for i in inputs),
-                made.equations,
-                tuple(made.outputs[j] for j in outputs),
-                made.constants,
+                tuple(derived.inputs[i] for i in inputs),
+                derived.equations,
+                tuple(derived.outputs[j] for j in outputs),
+                derived.constants,
             )
         )
 
     def batched(self, loop: CountedLoop, programs: Any, size: int, mapped: Flags, flags: Flags) -> BodyInverse:
-        """The inverse for all lanes at once."""
-        made, _ = programs.batched(self.inverse, mapped, size, flags[: loop.carries])
-        return BodyInverse(made)
+        """The inverse for the whole batch at once."""
+        stacked, _ = programs.batched(self.inverse, mapped, size, flags[: loop.carries])
+        return BodyInverse(stacked)
 
 
 RECORDS["BodyInverse"] = BodyInverse
@@ -96,14 +96,16 @@ class InvertibleRecord:
     def pull(self, ct: Sequence[Value], xs: Sequence[Value], last: Sequence[Value]) -> list[Value]:
         """Cotangents of all arguments."""
         loop = self.loop
-        reverse_step, wanted, given = backwards(loop, self.wanted, tuple(c is not None for c in ct), self.programs)
+        reverse_step, wanted, seeded = record_reverse_step(
+            loop, self.wanted, tuple(c is not None for c in ct), self.programs
+        )
         constants, _, arrays = loop.split(xs)
         a, b, k = loop.constants, loop.constants + loop.carries, loop.carries
-        places = [i for i, w in enumerate(wanted) if w]
-        summed, carried = [i for i in places if i < a], [i for i in places if a <= i < b]
+        positions = [i for i, w in enumerate(wanted) if w]
+        summed, carried = [i for i in positions if i < a], [i for i in positions if a <= i < b]
         sums = [zeros(constants[i]) for i in summed]
         cts = [zeros(type_of(xs[i])) if ct[i - a] is None else ct[i - a] for i in carried]
-        ct_ys = [c for j, c in enumerate(ct) if j >= k and given[j]]
+        ct_ys = [c for j, c in enumerate(ct) if j >= k and seeded[j]]
         s, c, w = len(sums), len(cts), len(arrays)
 
         def body(*flat: Value) -> list[Value]:
@@ -111,9 +113,9 @@ class InvertibleRecord:
             state, rest = rest[:k], rest[k:]
             total, back, walked, ct_rows = rest[:s], rest[s : s + c], rest[s + c : s + c + w], rest[s + c + w :]
             before = interpret(loop.checkpoint.inverse, [*own, *state, *walked])
-            found = interpret(reverse_step, [*own, *before, *walked, *back, *ct_rows])
-            new = [old + g for old, g in zip(total, found[:s], strict=True)]
-            return [*before, *new, *found[s:]]
+            cotangents = interpret(reverse_step, [*own, *before, *walked, *back, *ct_rows])
+            new = [old + g for old, g in zip(total, cotangents[:s], strict=True)]
+            return [*before, *new, *cotangents[s:]]
 
         carry = [*last, *sums, *cts]
         types = [*map(type_of, constants), *map(type_of, carry), *[inner(type_of(x)) for x in (*arrays, *ct_ys)]]
@@ -122,16 +124,16 @@ class InvertibleRecord:
         scan = change(loop, body=program, constants=a, carries=len(carry), reverse=not loop.reverse, checkpoint=None)
         out = scan(*constants, *carry, *arrays, *ct_ys)
         warn_of_drift("scan(checkpoint=Invertible(…))", sampled(xs[a:b]), out[:k])
-        found = dict(zip(places, out[k:], strict=True))
-        return [found.get(i) if w else None for i, w in enumerate(self.wanted)]
+        cotangents = dict(zip(positions, out[k:], strict=True))
+        return [cotangents.get(i) if w else None for i, w in enumerate(self.wanted)]
 
     def push(self, dxs: Sequence[Value], xs: Sequence[Value], last: Sequence[Value]) -> list[Value]:
         """Tangents of all results: the loop runs again."""
         loop = self.loop
         active = tuple(dx is not None for dx in dxs)
-        made, active, flags = loop.lifted(self.programs, 1, active, (False,) * len(loop.body.outputs))
-        out = made(*loop.arranged(active, 1, xs, {i: [dx] for i, dx in enumerate(dxs)}))
-        return [None if d is None else d[0] for d in loop.separated(out, flags, 1)[1]]
+        lifted, active, flags = loop.lift(self.programs, 1, active, (False,) * len(loop.body.outputs))
+        out = lifted(*loop.arrange_arguments(active, 1, xs, {i: [dx] for i, dx in enumerate(dxs)}))
+        return [None if d is None else d[0] for d in loop.separate_results(out, flags, 1)[1]]
 
 
 def save(loop: Any, xs: Sequence[Value], wanted: Flags, trace: Any) -> tuple[tuple[Value, ...], tuple[Any, ...]]:

@@ -25,21 +25,21 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.ops.checkpointing.step import backwards, pruned, strong
+from adjoint.ops.checkpointing.step import prune, record_reverse_step, strong_type
 from adjoint.ops.control.base import Control, Flags, Guard, Run, active_series, zeros
 from adjoint.ops.control.call import Call
-from adjoint.ops.control.counted_loop import Higher, inner, lanes
+from adjoint.ops.control.counted_loop import Higher, inner, with_batch_axis
 from adjoint.program.evaluate import Evaluator, evaluated_by
 from adjoint.program.op import primitive
 from adjoint.program.program import Program
 from adjoint.program.types import ArrayType, Value, type_of
 
-ABOUT_STACKS = 4  # results of a loop of unknown length: places, rows, how many, number of iterations
+ABOUT_STACKS = 4  # results of a loop of unknown length: positions, rows, how many, number of iterations
 
 
-def make_reverse(loop: Any, wanted: Flags, given: Flags, programs: Any, stored: bool = True) -> CheckpointedReverse:
+def make_reverse(loop: Any, wanted: Flags, seeded: Flags, programs: Any, stored: bool = True) -> CheckpointedReverse:
     """The backward pass for the wanted arguments of the body, when cotangents of the given results are known."""
-    return CheckpointedReverse(loop, *backwards(loop, wanted, given, programs), stored)
+    return CheckpointedReverse(loop, *record_reverse_step(loop, wanted, seeded, programs), stored)
 
 
 @primitive
@@ -52,7 +52,7 @@ class CheckpointedReverse(Control):
     loop: Any  # a CheckpointedScan or CheckpointedWhile, without effects
     reverse_step: Program  # (arguments of the body, cotangents of the wanted carries and given ys) → cotangents
     wanted: Flags
-    given: Flags
+    seeded: Flags  # the results that have cotangents
     stored: bool
     stretch: Program | None = (
         None  # many iterations at once: (first iteration, how many, constants, carry, arrays) → carry
@@ -89,12 +89,12 @@ class CheckpointedReverse(Control):
 
     def result_type(self, *types: ArrayType) -> Any:
         args = self.parts(types)[1][self.loop.tests :]
-        return tuple(strong(t) for t, w in zip(args, self.wanted, strict=True) if w)
+        return tuple(strong_type(t) for t, w in zip(args, self.wanted, strict=True) if w)
 
     def carried(self, cts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Cotangents (None: zero) of the wanted carries, and those of the given ys."""
         rest = iter(cts)
-        known = [next(rest) if g else None for g in self.given[: self.loop.carries]]
+        known = [next(rest) if g else None for g in self.seeded[: self.loop.carries]]
         a = self.loop.constants
         return [ct for j, ct in enumerate(known) if self.wanted[a + j]], list(rest)
 
@@ -105,12 +105,12 @@ class CheckpointedReverse(Control):
             kept = self._kept(args)
         stacks, numbers = kept[: loop.carries], kept[loop.carries :]
         if loop.has_condition:
-            places, rows, count, iterations = [np.asarray(x).tolist() for x in numbers]
-            places, rows = places[:count], rows[:count]
+            positions, rows, count, iterations = [np.asarray(x).tolist() for x in numbers]
+            positions, rows = positions[:count], rows[:count]
         else:
             iterations = loop.length
-            places = [*plan.stored(iterations)]
-            rows = [*range(len(places)), plan.capacity(iterations)]
+            positions = [*plan.stored(iterations)]
+            rows = [*range(len(positions)), plan.capacity(iterations)]
         constants, _, arrays = loop.split(args[loop.tests :])
         advance, reverse = Evaluator(self.advancing()), self._reverse_evaluator()
         states = [[stack[row] for stack in stacks] for row in rows]
@@ -120,7 +120,7 @@ class CheckpointedReverse(Control):
         def at(t: int) -> int:
             return iterations - 1 - t if loop.reverse else t
 
-        for step in plan.reversal(iterations, places, plan.capacity(iterations)):
+        for step in plan.reversal(iterations, positions, plan.capacity(iterations)):
             state = states[step.slot]
             if self.stretch is not None:
                 state = self._stretched(step.start, step.advance, constants, state, arrays)
@@ -145,11 +145,11 @@ class CheckpointedReverse(Control):
         constants, state, arrays = loop.split(args)
         plan, iterations = loop.checkpoint, loop.length
         stacks = [plan.disk.allocate((plan.capacity(iterations) + 1, *np.shape(x)), type_of(x).dtype) for x in state]
-        places = [*plan.stored(iterations), iterations - 1]
-        rows = [*range(len(places) - 1), plan.capacity(iterations)]
+        positions = [*plan.stored(iterations), iterations - 1]
+        rows = [*range(len(positions) - 1), plan.capacity(iterations)]
         at = 0
-        for row, place in zip(rows, places, strict=True):
-            state, at = self._stretched(at, place - at, constants, state, arrays), place
+        for row, position in zip(rows, positions, strict=True):
+            state, at = self._stretched(at, position - at, constants, state, arrays), position
             for stack, value in zip(stacks, state, strict=True):
                 stack[row] = value
         return stacks
@@ -170,18 +170,18 @@ class CheckpointedReverse(Control):
     def advancing(self) -> Program:
         """One iteration forwards, for the carry alone."""
         body = self.loop.body
-        return _remembered(body, lambda: pruned(_first_outputs(body, self.loop.carries)))
+        return _remembered(body, lambda: prune(_first_outputs(body, self.loop.carries)))
 
     @property
     def order(self) -> tuple[list[int], list[int], list[int]]:
         """The wanted constants, carries and arrays."""
         a, b = self.loop.constants, self.loop.constants + self.loop.carries
-        places = [i for i, w in enumerate(self.wanted) if w]
-        return [i for i in places if i < a], [i for i in places if a <= i < b], [i for i in places if i >= b]
+        positions = [i for i, w in enumerate(self.wanted) if w]
+        return [i for i in positions if i < a], [i for i in positions if a <= i < b], [i for i in positions if i >= b]
 
-    # Derivatives and lanes: see above.
+    # Derivatives and batches: see above.
 
-    def _lifted(
+    def _lift(
         self,
         programs: Any,
         order: int,
@@ -197,12 +197,12 @@ class CheckpointedReverse(Control):
         loop, t = self.loop, self.loop.tests
         a, k, n, m = loop.constants, loop.carries, len(loop.body.inputs), len(loop.body.outputs)
         active = tuple(w or i in higher for i, w in enumerate(self.wanted))
-        made, active, flags = loop.lifted(programs, order, active, self.given)
-        new_args = [*args[:t], *loop.arranged(active, order, args[t:], higher)]
-        in_value, in_higher = loop.places(active, order, [a, k, n - a - k])
-        out_value, out_higher = loop.places(flags, order, [k, m - k])
+        lifted, active, flags = loop.lift(programs, order, active, self.seeded)
+        new_args = [*args[:t], *loop.arrange_arguments(active, order, args[t:], higher)]
+        in_value, in_higher = loop.positions_of(active, order, [a, k, n - a - k])
+        out_value, out_higher = loop.positions_of(flags, order, [k, m - k])
         if kept is None:
-            store = list(made(*new_args))[len(made.body.outputs) :]
+            store = list(lifted(*new_args))[len(lifted.body.outputs) :]
         else:
             values, tangents = kept
             store = list(values[:k])
@@ -212,26 +212,30 @@ class CheckpointedReverse(Control):
                         [zeros(values[j])] * order if tangents[j] is None else _filled(tangents[j], values[j], order)
                     )
             store += values[k:]
-        wanted = [False] * len(made.body.inputs)
+        wanted = [False] * len(lifted.body.inputs)
         for i, w in enumerate(self.wanted):
-            for place in (in_value[i], *in_higher[i]) if w else ():
-                wanted[place] = True
+            for position in (in_value[i], *in_higher[i]) if w else ():
+                wanted[position] = True
         seeds: dict[int, Value] = {}
-        for j, series in zip([j for j, g in enumerate(self.given) if g], cts, strict=True):
-            for place, ct in zip((out_value[j], *out_higher[j]), reversed(series), strict=True):
+        for j, series in zip([j for j, g in enumerate(self.seeded) if g], cts, strict=True):
+            for position, ct in zip((out_value[j], *out_higher[j]), reversed(series), strict=True):
                 if ct is not None:
-                    seeds[place] = ct
-        given = tuple(j in seeds for j in range(len(made.body.outputs)))
-        back = make_reverse(made, tuple(wanted), given, programs)
-        out = back(*store, *new_args, *[seeds[j] for j, g in enumerate(back.given) if g])
-        place_of = {i: number for number, i in enumerate(i for i, w in enumerate(back.wanted) if w)}
+                    seeds[position] = ct
+        seeded_outputs = tuple(j in seeds for j in range(len(lifted.body.outputs)))
+        back = make_reverse(lifted, tuple(wanted), seeded_outputs, programs)
+        out = back(*store, *new_args, *[seeds[j] for j, g in enumerate(back.seeded) if g])
+        position_of = {i: number for number, i in enumerate(i for i, w in enumerate(back.wanted) if w)}
         return [
-            [out[place_of[p]] for p in reversed((in_value[i], *in_higher[i]))] for i, w in enumerate(self.wanted) if w
+            [out[position_of[p]] for p in reversed((in_value[i], *in_higher[i]))]
+            for i, w in enumerate(self.wanted)
+            if w
         ]
 
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
-        found = self._series([[x] if dx is None else [x, dx] for x, dx in zip(xs, dxs, strict=True)], 1, trace.programs)
-        return [c[0] for c in found], [c[1] for c in found]
+        series = self._series(
+            [[x] if dx is None else [x, dx] for x, dx in zip(xs, dxs, strict=True)], 1, trace.programs
+        )
+        return [c[0] for c in series], [c[1] for c in series]
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
         return self._series(series, trace.order, trace.programs)
@@ -243,31 +247,33 @@ class CheckpointedReverse(Control):
         moving = [s[1:] if any(c is not None for c in s[1:]) else None for s in kept]
         store = ([s[0] for s in kept], moving) if self.stored else None
         full = [[*ct, *[None] * (order + 1 - len(ct))] for ct in cts]
-        return self._lifted(programs, order, [s[0] for s in args], higher, store, full)
+        return self._lift(programs, order, [s[0] for s in args], higher, store, full)
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
         loop, t, size = self.loop, self.loop.tests, trace.size
         a, k = loop.constants, loop.carries
         kept, args, cts = self.parts(list(zip(xs, mapped, strict=True)))
-        given = tuple(m for _, m in args)
-        # every lane has cotangents of its own, so what they belong to has lanes too
-        flags = [m or w for m, w in zip(given[t:], self.wanted, strict=True)]
+        mapped_args = tuple(m for _, m in args)
+        # every batch element has cotangents of its own, so what they belong to is batched too
+        flags = [m or w for m, w in zip(mapped_args[t:], self.wanted, strict=True)]
         for j in range(k if self.stored else 0):
             flags[a + j] = flags[a + j] or kept[j][1]
-        made, wanted, outs = loop.batched(trace.programs, size, (*given[:t], *flags), self.given)
-        new_args = loop.stacked(made, [x for x, _ in args], given, wanted, size)
-        store = [lanes(x, m, wanted[t + a + j], size, 1) for j, (x, m) in enumerate(kept[:k])] + [
+        batched_loop, wanted, outs = loop.batched(trace.programs, size, (*mapped_args[:t], *flags), self.seeded)
+        new_args = loop.stack_arguments(batched_loop, [x for x, _ in args], mapped_args, wanted, size)
+        store = [with_batch_axis(x, m, wanted[t + a + j], size, 1) for j, (x, m) in enumerate(kept[:k])] + [
             x for x, _ in kept[k:]
         ]
-        shift = made.constants - loop.constants  # a body that reads the condition has its constants first
-        back = make_reverse(made, (False,) * shift + self.wanted, self.given, trace.programs, self.stored)
-        walked = [j for j, g in enumerate(self.given) if g]
-        kept_cts = [j for j, g in enumerate(back.given) if g]
-        seeds = {j: lanes(x, m, True, size, 1 if j >= k else 0) for j, (x, m) in zip(walked, cts, strict=True)}
+        shift = batched_loop.constants - loop.constants  # a body that reads the condition has its constants first
+        back = make_reverse(batched_loop, (False,) * shift + self.wanted, self.seeded, trace.programs, self.stored)
+        walked = [j for j, g in enumerate(self.seeded) if g]
+        kept_cts = [j for j, g in enumerate(back.seeded) if g]
+        seeds = {
+            j: with_batch_axis(x, m, True, size, 1 if j >= k else 0) for j, (x, m) in zip(walked, cts, strict=True)
+        }
         assert all(outs[j] for j in kept_cts)
         out = back(*store, *new_args, *[seeds[j] for j in kept_cts])
-        places = [i - shift for i, w in enumerate(back.wanted) if w]
-        results = {i: np.moveaxis(z, 1, 0) if i >= a + k else z for i, z in zip(places, out, strict=True)}
+        positions = [i - shift for i, w in enumerate(back.wanted) if w]
+        results = {i: np.moveaxis(z, 1, 0) if i >= a + k else z for i, z in zip(positions, out, strict=True)}
         return [(results[i], True) for i, w in enumerate(self.wanted) if w]
 
     def save(
@@ -282,40 +288,42 @@ class CheckpointedReverse(Control):
         loop, t = self.loop, self.loop.tests
         a, k, n, m = loop.constants, loop.carries, len(loop.body.inputs), len(loop.body.outputs)
         along = {i: [w] for i, w in zip([i for i, w in enumerate(self.wanted) if w], ct, strict=True) if w is not None}
-        outputs = [j for j, g in enumerate(self.given) if g]
-        made, active, flags = loop.lifted(programs, 1, tuple(i in along for i in range(n)), self.given)
-        new_args = [*args[:t], *loop.arranged(active, 1, args[t:], along)]
-        out = list(made(*new_args))
-        _, out_higher = loop.places(flags, 1, [k, m - k])
-        in_value, _ = loop.places(active, 1, [a, k, n - a - k])
-        found_cts = [out[out_higher[j][0]] if f else None for j, f in zip(outputs, ct_flags, strict=True)]
-        found: list[Value] = [None] * n
+        outputs = [j for j, g in enumerate(self.seeded) if g]
+        lifted, active, flags = loop.lift(programs, 1, tuple(i in along for i in range(n)), self.seeded)
+        new_args = [*args[:t], *loop.arrange_arguments(active, 1, args[t:], along)]
+        out = list(lifted(*new_args))
+        _, out_higher = loop.positions_of(flags, 1, [k, m - k])
+        in_value, _ = loop.positions_of(active, 1, [a, k, n - a - k])
+        ct_tangents = [out[out_higher[j][0]] if f else None for j, f in zip(outputs, ct_flags, strict=True)]
+        arg_cts: list[Value] = [None] * n
         if any(arg_flags[t:]):
-            places = [in_value[i] for i in range(n) if arg_flags[t + i]]
+            positions = [in_value[i] for i in range(n) if arg_flags[t + i]]
             seeds = {out_higher[j][0]: c for j, c in zip(outputs, cts, strict=True)}
             back = make_reverse(
-                made,
-                tuple(i in places for i in range(len(made.body.inputs))),
-                tuple(j in seeds for j in range(len(made.body.outputs))),
+                lifted,
+                tuple(i in positions for i in range(len(lifted.body.inputs))),
+                tuple(j in seeds for j in range(len(lifted.body.outputs))),
                 programs,
             )
-            store = out[len(made.body.outputs) :]
-            results = back(*store, *new_args, *[seeds[j] for j, g in enumerate(back.given) if g])
-            by_place = dict(zip([i for i, w in enumerate(back.wanted) if w], results, strict=True))
-            found = [by_place[in_value[i]] if f else None for i, f in enumerate(arg_flags[t:])]
-        return [None] * len(kept) + [None] * t + found + found_cts
+            store = out[len(lifted.body.outputs) :]
+            results = back(*store, *new_args, *[seeds[j] for j, g in enumerate(back.seeded) if g])
+            by_position = dict(zip([i for i, w in enumerate(back.wanted) if w], results, strict=True))
+            arg_cts = [by_position[in_value[i]] if f else None for i, f in enumerate(arg_flags[t:])]
+        return [None] * len(kept) + [None] * t + arg_cts + ct_tangents
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         programs, values = xs
         _, args, cts = self.parts(values)
         _, d_args, d_cts = self.parts(dxs)
         higher = {i: [d] for i, d in enumerate(d_args[self.loop.tests :]) if d is not None}
-        found = self._lifted(programs, 1, args, higher, None, [[c, d] for c, d in zip(cts, d_cts, strict=True)])
-        return [c[1] for c in found]
+        series = self._lift(programs, 1, args, higher, None, [[c, d] for c, d in zip(cts, d_cts, strict=True)])
+        return [c[1] for c in series]
 
 
-def _filled(given: Sequence[Value], value: Value, order: int) -> list[Value]:
-    return [zeros(value) if j >= len(given) or given[j] is None else given[j] for j in range(order)]
+def _filled(coefficients: Sequence[Value], value: Value, order: int) -> list[Value]:
+    return [
+        zeros(value) if j >= len(coefficients) or coefficients[j] is None else coefficients[j] for j in range(order)
+    ]
 
 
 def _first_outputs(program: Program, count: int) -> Program:
@@ -340,17 +348,17 @@ class _Results:
         self.rows = [np.zeros((iterations, *inner(types[i]).shape), types[i].dtype) for i in arrays]
         self.types = [types[i] for i in constants]
 
-    def take(self, row: int, found: Sequence[Value]) -> None:
+    def take(self, row: int, cts: Sequence[Value]) -> None:
         """What an iteration gives: cotangents of the constants, carry and arrays."""
         c, k = len(self.sums), len(self.carry)
-        for i, g in enumerate(found[:c]):
+        for i, g in enumerate(cts[:c]):
             old = self.sums[i]
             if isinstance(old, np.ndarray):
                 old += g
             else:
                 self.sums[i] = np.array(g) if old is None else np.array(old + g)
-        self.carry = list(found[c : c + k])
-        for stack, g in zip(self.rows, found[c + k :], strict=True):
+        self.carry = list(cts[c : c + k])
+        for stack, g in zip(self.rows, cts[c + k :], strict=True):
             stack[row] = g
 
     def finished(self) -> tuple[Value, ...]:

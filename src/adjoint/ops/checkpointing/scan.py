@@ -50,17 +50,17 @@ class CheckpointRecord:
         loop = self.loop
         outputs = ct[: len(loop.body.outputs)]
         back = make_reverse(loop, self.wanted, tuple(c is not None for c in outputs), self.programs)
-        found = back(*kept, *xs, *[c for c, g in zip(outputs, back.given, strict=True) if g])
-        by_place = dict(zip([i for i, w in enumerate(back.wanted) if w], found, strict=True))
-        return [None] * loop.tests + [by_place.get(i) if w else None for i, w in enumerate(self.wanted)]
+        cotangents = back(*kept, *xs, *[c for c, g in zip(outputs, back.seeded, strict=True) if g])
+        by_position = dict(zip([i for i, w in enumerate(back.wanted) if w], cotangents, strict=True))
+        return [None] * loop.tests + [by_position.get(i) if w else None for i, w in enumerate(self.wanted)]
 
     def push(self, dxs: Sequence[Value], xs: Sequence[Value], kept: Sequence[Value]) -> list[Value]:
         """Tangents of all results, what was kept among them: the loop runs again."""
         loop, t = self.loop, self.loop.tests
         active = tuple(dx is not None for dx in dxs[t:])
-        lifted, active, flags = loop.lifted(self.programs, 1, active, (False,) * len(loop.body.outputs))
-        results = lifted(*xs[:t], *loop.arranged(active, 1, xs[t:], {i: [dx] for i, dx in enumerate(dxs[t:])}))
-        return [None if d is None else d[0] for d in loop.separated(results, flags, 1)[1]]
+        lifted, active, flags = loop.lift(self.programs, 1, active, (False,) * len(loop.body.outputs))
+        results = lifted(*xs[:t], *loop.arrange_arguments(active, 1, xs[t:], {i: [dx] for i, dx in enumerate(dxs[t:])}))
+        return [None if d is None else d[0] for d in loop.separate_results(results, flags, 1)[1]]
 
 
 class CheckpointedLoop:
@@ -121,7 +121,7 @@ class CheckpointedScan(CheckpointedLoop, CountedLoop):
         constants, carry, arrays = self.split(xs)
         columns = Columns(self.body.output_types[self.carries :], self.length)
         slots = self.checkpoint.capacity(self.length)
-        row_of = {place: row for row, place in enumerate(self.checkpoint.stored(self.length))}
+        row_of = {position: row for row, position in enumerate(self.checkpoint.stored(self.length))}
         row_of.setdefault(self.length - 1, slots)
         rows = StateStacks(
             self.checkpoint, self.body.input_types[self.constants : self.constants + self.carries], slots + 1
@@ -174,22 +174,22 @@ class CheckpointedWhile(CheckpointedLoop, ConditionalLoop):
 
     def evaluate(self, *xs: Value) -> Value:
         test, constants, carry = self.parts(xs)
-        keeper = OnlineCheckpoints(self.slots)
+        checkpoints = OnlineCheckpoints(self.slots)
         rows = StateStacks(self.checkpoint, self.body.input_types[self.constants :], self.slots + 1)
         condition, body = Evaluator(self.condition), Evaluator(self.body)
         iterations = 0
         while bool(condition([*test, *carry])[0]):
-            rows.put(keeper.next(iterations), carry)
+            rows.put(checkpoints.next(iterations), carry)
             carry = body([*constants, *carry])
             iterations += 1
-        count = len(keeper.places)
-        free = [row for row in range(self.slots + 1) if row not in keeper.rows]
-        places = np.array([*keeper.places, *[0] * len(free)], WHOLE)
+        count = len(checkpoints.positions)
+        free = [row for row in range(self.slots + 1) if row not in checkpoints.rows]
+        positions = np.array([*checkpoints.positions, *[0] * len(free)], WHOLE)
         return (
             *carry,
             *rows.stacks,
-            places,
-            np.array([*keeper.rows, *free], WHOLE),
+            positions,
+            np.array([*checkpoints.rows, *free], WHOLE),
             np.int64(count),
             np.int64(iterations),
         )

@@ -90,19 +90,21 @@ class Plan:
 
     def stored(self, length: int) -> tuple[int, ...]:
         """The states that are kept while the loop runs forwards, s₀ first."""
-        places = [0]
-        while length - places[-1] > 1 and len(places) < self.capacity(length):
-            places.append(places[-1] + self.advance(length - places[-1], self.capacity(length) - len(places) + 1))
-        return tuple(places)
+        positions = [0]
+        while length - positions[-1] > 1 and len(positions) < self.capacity(length):
+            positions.append(
+                positions[-1] + self.advance(length - positions[-1], self.capacity(length) - len(positions) + 1)
+            )
+        return tuple(positions)
 
     def table(self, length: int) -> tuple[int, ...] | None:
         """The advances of the whole reversal in order, where no formula gives them."""
         return None
 
-    def reversal(self, length: int, places: Sequence[int] | None = None, slots: int | None = None) -> Iterator[Step]:
-        """The steps after the loop has run forwards, when `places` are kept and the last state is at hand."""
+    def reversal(self, length: int, positions: Sequence[int] | None = None, slots: int | None = None) -> Iterator[Step]:
+        """The steps after the loop has run forwards, when `positions` are kept and the last state is at hand."""
         size = self.capacity(length) if slots is None else slots
-        stack = list(self.stored(length) if places is None else places)
+        stack = list(self.stored(length) if positions is None else positions)
         stack += [length - 1] if stack[-1] != length - 1 else []
         table = self.table(length)
         rest = iter((table or ())[len(self.stored(length)) - 1 :])
@@ -201,10 +203,10 @@ class Revolve(Plan):
     def stored(self, length: int) -> tuple[int, ...]:
         if self.costs is None:
             return super().stored(length)
-        places, advances = [0], iter(self.table(length) or ())
-        while length - places[-1] > 1 and len(places) < self.capacity(length):
-            places.append(places[-1] + next(advances))
-        return tuple(places)
+        positions, advances = [0], iter(self.table(length) or ())
+        while length - positions[-1] > 1 and len(positions) < self.capacity(length):
+            positions.append(positions[-1] + next(advances))
+        return tuple(positions)
 
     def table(self, length: int) -> tuple[int, ...] | None:
         if self.costs is None:
@@ -240,10 +242,10 @@ class Online(Plan):
         return binomial_advance(k, s)
 
     def stored(self, length: int) -> tuple[int, ...]:
-        keeper = OnlineCheckpoints(self.count)
+        checkpoints = OnlineCheckpoints(self.count)
         for t in range(length):
-            keeper.next(t)
-        return tuple(keeper.places)
+            checkpoints.next(t)
+        return tuple(checkpoints.positions)
 
 
 class OnlineCheckpoints:
@@ -251,20 +253,20 @@ class OnlineCheckpoints:
 
     def __init__(self, count: int) -> None:
         self.size = count + 1
-        self.places: list[int] = []
+        self.positions: list[int] = []
         self.levels: list[int] = []
         self.rows: list[int] = []
 
     def next(self, iteration: int) -> int:
         """The row for the state before an iteration."""
-        if len(self.places) < self.size:
-            row, level = len(self.places), 0 if self.places else FIRST
+        if len(self.positions) < self.size:
+            row, level = len(self.positions), 0 if self.positions else FIRST
         else:
             gone = next((i for i in range(1, self.size) if self.levels[i] < max(self.levels[i:])), self.size - 1)
             level = self.levels[-1] + 1 if gone == self.size - 1 else 0
             row = self.rows.pop(gone)
-            del self.places[gone], self.levels[gone]
-        self.places.append(iteration)
+            del self.positions[gone], self.levels[gone]
+        self.positions.append(iteration)
         self.levels.append(level)
         self.rows.append(row)
         return row
@@ -360,15 +362,15 @@ def cheapest_advances(costs: tuple[float, ...], slots: int) -> tuple[int, ...]:
     """
     best = cheapest(costs, slots)
     length = len(costs)
-    found: list[int] = []
+    advances: list[int] = []
     waiting = [(0, length, slots)]
     while waiting:
         i, j, s = waiting.pop()
         if j - i > 1 and s > 1:
             m = best[s][1][i][j]
-            found.append(m - i)
+            advances.append(m - i)
             waiting += [(i, m, s), (m, j, s - 1)]  # the later part comes first
-    return tuple(found)
+    return tuple(advances)
 
 
 def cheapest(costs: Sequence[float], slots: int) -> list[tuple[list[list[float]], list[list[int]]]]:

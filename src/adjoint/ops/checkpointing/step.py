@@ -11,7 +11,7 @@ from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType, Value
 
 
-def closed_wanted(loop: CountedLoop, wanted: Flags, programs: Any) -> tuple[Any, Flags]:
+def close_wanted(loop: CountedLoop, wanted: Flags, programs: Any) -> tuple[Any, Flags]:
     """A carry is differentiated as soon as anything differentiated flows into it: (halves of the body, wanted)."""
     a, b = loop.constants, loop.constants + loop.carries
     while True:
@@ -23,13 +23,13 @@ def closed_wanted(loop: CountedLoop, wanted: Flags, programs: Any) -> tuple[Any,
         wanted = grown
 
 
-def backwards(loop: Any, wanted: Flags, given: Flags, programs: Any) -> tuple[Program, Flags, Flags]:
+def record_reverse_step(loop: Any, wanted: Flags, seeded: Flags, programs: Any) -> tuple[Program, Flags, Flags]:
     """One iteration taken backwards, and the arguments and results that it really is about.
 
-    (arguments of the body, cotangents of the wanted carries and given ys) → cotangents of the wanted arguments.
+    (arguments of the body, cotangents of the wanted carries and seeded ys) → cotangents of the wanted arguments.
     """
-    split, wanted = closed_wanted(loop, wanted, programs)
-    given = tuple(g and a for g, a in zip(given, split.active, strict=True))
+    split, wanted = close_wanted(loop, wanted, programs)
+    seeded = tuple(g and a for g, a in zip(seeded, split.active, strict=True))
     a, k, n, m = loop.constants, loop.carries, len(loop.body.inputs), len(loop.body.outputs)
 
     def reverse_step(*flat: Value) -> list[Value]:
@@ -38,25 +38,25 @@ def backwards(loop: Any, wanted: Flags, given: Flags, programs: Any) -> tuple[Pr
         seeds: list[Value] = []
         for j in range(m):
             if split.active[j]:
-                known = carried[j] if j < k else next(cts) if given[j] else None
+                known = carried[j] if j < k else next(cts) if seeded[j] else None
                 seeds.append(zeros(loop.body.output_types[j]) if known is None else known)
         out = interpret(split.forward, values)
         residuals = [values[at] if kind == "input" else out[m + at] for kind, at in split.sources]
         return interpret(split.backward(), [*residuals, *seeds])
 
     types = loop.body.input_types
-    ct_types = [strong(types[a + j]) for j in range(k) if wanted[a + j]]
-    ct_types += [strong(loop.body.output_types[j]) for j in range(k, m) if given[j]]
+    ct_types = [strong_type(types[a + j]) for j in range(k) if wanted[a + j]]
+    ct_types += [strong_type(loop.body.output_types[j]) for j in range(k, m) if seeded[j]]
     program, _ = record_program(reverse_step, [*types, *ct_types])
-    return pruned(program), wanted, given
+    return prune(program), wanted, seeded
 
 
-def strong(kind: ArrayType) -> ArrayType:
+def strong_type(kind: ArrayType) -> ArrayType:
     """The type of cotangents: never that of a Python number."""
     return ArrayType(kind.shape, kind.dtype)
 
 
-def pruned(program: Program) -> Program:
+def prune(program: Program) -> Program:
     """The program without equations that nobody reads."""
     live = {v for v in program.outputs if isinstance(v, Var)}
     kept: list[Any] = []

@@ -20,11 +20,11 @@ def prefixes(combine: Callable[..., list[Value]], xs: list[Value]) -> list[Value
     out: list[Value] = []
     for j, x in enumerate(xs):
         even = x[0:1] if even_tail is None else np.concatenate([x[0:1], even_tail[j]])
-        out.append(_interleaved(even, odd[j], n))
+        out.append(_interleave(even, odd[j], n))
     return out
 
 
-def _interleaved(even: Value, odd: Value, n: int) -> Value:
+def _interleave(even: Value, odd: Value, n: int) -> Value:
     """even[0], odd[0], even[1], odd[1], …"""
     order = np.argsort(np.concatenate([np.arange(0, n, 2), np.arange(1, n, 2)]), kind="stable")
     return np.take(np.concatenate([even, odd]), order, axis=0)

@@ -114,8 +114,8 @@ def stacked(rows: Sequence[Value], kind: ArrayType) -> Value:
             np.stack(rows) if rows else np.zeros((0, *[n if isinstance(n, int) else 0 for n in kind.shape]), kind.dtype)
         )
     out = np.zeros((len(rows), *np.max(shapes, axis=0)), kind.dtype)
-    for place, row, shape in zip(out, rows, shapes, strict=True):
-        place[tuple(map(slice, shape))] = row
+    for target, row, shape in zip(out, rows, shapes, strict=True):
+        target[tuple(map(slice, shape))] = row
     return out
 
 

@@ -60,21 +60,21 @@ class Call(Control):
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
         active = tuple(dx is not None for dx in dxs)
         n = len(self.program.outputs)
-        made, flags = trace.programs.jvp(self.program, active, (False,) * n)
-        out = Call(made)(*xs, *[dx for dx in dxs if dx is not None])
+        derived, flags = trace.programs.jvp(self.program, active, (False,) * n)
+        out = Call(derived)(*xs, *[dx for dx in dxs if dx is not None])
         tangents = iter(out[n:])
         return out[:n], [next(tangents) if f else None for f in flags]
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
-        made, flags = trace.programs.batched(
+        derived, flags = trace.programs.batched(
             self.program, tuple(mapped), trace.size, (False,) * len(self.program.outputs)
         )
-        return list(zip(Call(made)(*xs), flags, strict=True))
+        return list(zip(Call(derived)(*xs), flags, strict=True))
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
         active = active_series(series)
-        made, flags = trace.programs.jet(self.program, active, trace.order, (False,) * len(self.program.outputs))
-        return grouped_series(Call(made)(*flat_series(series, active)), flags, trace.order)
+        derived, flags = trace.programs.jet(self.program, active, trace.order, (False,) * len(self.program.outputs))
+        return grouped_series(Call(derived)(*flat_series(series, active)), flags, trace.order)
 
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
@@ -89,12 +89,12 @@ class Call(Control):
 
     def pull(self, ct: Value, xs: Sequence[Value], z: Value, wanted: Sequence[bool]) -> Sequence[Value]:
         split, residuals = xs
-        given = zip(ct, self.program.output_types, split.active, strict=True)
-        found = iter(Call(split.backward())(*residuals, *[zeros(t) if c is None else c for c, t, a in given if a]))
-        return [next(found) if w else None for w in split.wanted]
+        pairs = zip(ct, self.program.output_types, split.active, strict=True)
+        cotangents = iter(Call(split.backward())(*residuals, *[zeros(t) if c is None else c for c, t, a in pairs if a]))
+        return [next(cotangents) if w else None for w in split.wanted]
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         split, residuals = xs
-        given = zip(dxs, self.program.input_types, split.wanted, strict=True)
-        found = iter(Call(split.push())(*residuals, *[zeros(t) if d is None else d for d, t, w in given if w]))
-        return [next(found) if a else None for a in split.active]
+        pairs = zip(dxs, self.program.input_types, split.wanted, strict=True)
+        tangents = iter(Call(split.push())(*residuals, *[zeros(t) if d is None else d for d, t, w in pairs if w]))
+        return [next(tangents) if a else None for a in split.active]

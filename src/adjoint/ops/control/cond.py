@@ -61,11 +61,11 @@ class Cond(Control):
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
         active = tuple(dx is not None for dx in dxs[1:])
         forced = (False,) * len(self.branches[0].outputs)
-        made: list[tuple[Program, Flags]] = []
+        derived: list[tuple[Program, Flags]] = []
         for _ in range(2):  # first see which tangents any branch has, then give them to all
-            made = [trace.programs.jvp(p, active, forced) for p in self.branches]
-            forced = tuple(map(any, zip(*[flags for _, flags in made], strict=True)))
-        flat = Cond(tuple(p for p, _ in made))(*xs, *[dx for dx in dxs[1:] if dx is not None])
+            derived = [trace.programs.jvp(p, active, forced) for p in self.branches]
+            forced = tuple(map(any, zip(*[flags for _, flags in derived], strict=True)))
+        flat = Cond(tuple(p for p, _ in derived))(*xs, *[dx for dx in dxs[1:] if dx is not None])
         n = len(forced)
         higher = iter(flat[n:])
         return flat[:n], [next(higher) if f else None for f in forced]
@@ -77,34 +77,35 @@ class Cond(Control):
             stacked = self._by_groups if not isinstance(index, Tracer) else self._by_select
             return [(z, True) for z in stacked(index, operands, tuple(mapped[1:]), trace)]
         forced = (False,) * outputs
-        made: list[tuple[Program, Flags]] = []
+        derived: list[tuple[Program, Flags]] = []
         for _ in range(2):
-            made = [trace.programs.batched(p, tuple(mapped[1:]), trace.size, forced) for p in self.branches]
-            forced = tuple(map(any, zip(*[flags for _, flags in made], strict=True)))
-        return list(zip(Cond(tuple(p for p, _ in made))(*xs), forced, strict=True))
+            derived = [trace.programs.batched(p, tuple(mapped[1:]), trace.size, forced) for p in self.branches]
+            forced = tuple(map(any, zip(*[flags for _, flags in derived], strict=True)))
+        return list(zip(Cond(tuple(p for p, _ in derived))(*xs), forced, strict=True))
 
     def _by_groups(self, index: Value, operands: list[Value], mapped: Flags, trace: Any) -> list[Value]:
-        """Each branch runs on its own lanes alone; then the lanes are put back in order."""
+        """Each branch runs on its own batch elements alone; then these are put back in order."""
         which = np.clip(index, 0, len(self.branches) - 1)
         groups = [np.flatnonzero(which == i) for i in range(len(self.branches))]
         parts: list[list[Value]] = []
-        for program, lanes in zip(self.branches, groups, strict=True):
-            if len(lanes):
+        for program, members in zip(self.branches, groups, strict=True):
+            if len(members):
                 forced = (True,) * len(program.outputs)
-                made, _ = trace.programs.batched(program, mapped, len(lanes), forced)
+                derived, _ = trace.programs.batched(program, mapped, len(members), forced)
                 try:
                     parts.append(
                         interpret(
-                            made, [np.take(x, lanes, axis=0) if m else x for x, m in zip(operands, mapped, strict=True)]
+                            derived,
+                            [np.take(x, members, axis=0) if m else x for x, m in zip(operands, mapped, strict=True)],
                         )
                     )
                 except CheckError as problem:
-                    raise problem.among(lanes.tolist()) from None
+                    raise problem.among(members.tolist()) from None
         order = np.argsort(np.concatenate(groups), kind="stable")
         return [np.take(np.concatenate(column, axis=0), order, axis=0) for column in zip(*parts, strict=True)]
 
     def _by_select(self, index: Value, operands: list[Value], mapped: Flags, trace: Any) -> list[Value]:
-        """Every branch runs on all lanes; the results are selected, so nothing leaks out of the branches not taken."""
+        """Every branch runs on the whole batch; the results are selected, so nothing leaks from branches not taken."""
         forced = (True,) * len(self.branches[0].outputs)
         results: list[list[Value]] = []
         for i, p in enumerate(self.branches):
@@ -113,7 +114,7 @@ class Cond(Control):
                 last = len(self.branches) - 1
                 taken = np.equal(np.clip(index, 0, last), i)
                 mine, flags, values = guarded(p), (*mapped, True), [*operands, taken]
-            with np.errstate(all="ignore"):  # lanes of the other branches warn of nothing
+            with np.errstate(all="ignore"):  # batch elements of the other branches warn of nothing
                 results.append(interpret(trace.programs.batched(mine, flags, trace.size, forced)[0], values))
         out: list[Value] = list(results[-1])
         for i in reversed(range(len(results) - 1)):
@@ -127,11 +128,11 @@ class Cond(Control):
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
         active = active_series(series[1:])
         forced = (False,) * len(self.branches[0].outputs)
-        made: list[tuple[Program, Flags]] = []
+        derived: list[tuple[Program, Flags]] = []
         for _ in range(2):
-            made = [trace.programs.jet(p, active, trace.order, forced) for p in self.branches]
-            forced = tuple(map(any, zip(*[flags for _, flags in made], strict=True)))
-        flat = Cond(tuple(p for p, _ in made))(series[0][0], *flat_series(series[1:], active))
+            derived = [trace.programs.jet(p, active, trace.order, forced) for p in self.branches]
+            forced = tuple(map(any, zip(*[flags for _, flags in derived], strict=True)))
+        flat = Cond(tuple(p for p, _ in derived))(series[0][0], *flat_series(series[1:], active))
         return grouped_series(flat, forced, trace.order)
 
     def save(
@@ -177,7 +178,12 @@ class CondRecord:
         self.active = tuple(map(any, zip(*[s.active for s in splits], strict=True)))
 
     def run(
-        self, half: str, index: Value, operands: tuple[Value, ...], residuals: tuple[Value, ...], given: Sequence[Value]
+        self,
+        half: str,
+        index: Value,
+        operands: tuple[Value, ...],
+        residuals: tuple[Value, ...],
+        directions: Sequence[Value],
     ) -> list[Value]:
         """One half of the derivative, read from the record of the run.
 
@@ -187,7 +193,7 @@ class CondRecord:
         into, out_of = (self.active, self.wanted) if half == "backward" else (self.wanted, self.active)
         in_types = self.cond.branches[0].output_types if half == "backward" else self.cond.branches[0].input_types
         out_types = self.cond.branches[0].input_types if half == "backward" else self.cond.branches[0].output_types
-        movers = [zeros(t) if g is None else g for g, t, f in zip(given, in_types, into, strict=True) if f]
+        movers = [zeros(t) if g is None else g for g, t, f in zip(directions, in_types, into, strict=True) if f]
         n, r = len(operands), len(residuals)
         programs: list[Program] = []
         start = 0
@@ -200,13 +206,15 @@ class CondRecord:
                 kept = [
                     m for f, own in zip(into, mine_in, strict=True) if f and ((m := next(moving)) is not None) and own
                 ]
-                found = iter(interpret(s.backward() if half == "backward" else s.push(), [*values, *kept]))
+                results = iter(interpret(s.backward() if half == "backward" else s.push(), [*values, *kept]))
                 return [
-                    next(found) if own else zeros(t) for f, own, t in zip(out_of, mine_out, out_types, strict=True) if f
+                    next(results) if own else zeros(t)
+                    for f, own, t in zip(out_of, mine_out, out_types, strict=True)
+                    if f
                 ]
 
             types = [*map(type_of, operands), *map(type_of, residuals), *map(type_of, movers)]
             programs.append(record_program(one, types)[0])
             start += s.extra
-        found = iter(Cond(tuple(programs))(index, *operands, *residuals, *movers))
-        return [next(found) if f else None for f in out_of]
+        results = iter(Cond(tuple(programs))(index, *operands, *residuals, *movers))
+        return [next(results) if f else None for f in out_of]

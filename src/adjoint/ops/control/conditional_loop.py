@@ -48,7 +48,7 @@ class ConditionalLoop(CountedLoop):
         body = guard(self.body)
         n = len(body.inputs) - 1
         body = rearranged(body, [n, *range(n)], range(len(body.outputs)))
-        return self.made(body, self.constants + 1, self.carries), self.condition_constants
+        return self.with_body(body, self.constants + 1, self.carries), self.condition_constants
 
     def parts(self, values: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Constants of the condition, constants of the body, carry."""
@@ -60,7 +60,7 @@ class ConditionalLoop(CountedLoop):
         change: Any = dataclasses.replace
         return change(self, condition=condition, body=body, condition_constants=tests, body_constants=constants)
 
-    def made(self, body: Program, constants: int, carries: int) -> Any:
+    def with_body(self, body: Program, constants: int, carries: int) -> Any:
         condition = self.condition
         if carries != self.carries:  # it does not look at the derivatives in the carry
             extra = body.input_types[constants + self.carries : constants + carries]
@@ -72,16 +72,22 @@ class ConditionalLoop(CountedLoop):
 
     def batched(self, programs: Any, size: int, mapped: Flags, forced: Flags) -> tuple[Any, Flags, Flags]:
         a, b = self.condition_constants, self.body_constants
-        body, wanted, flags = self.closed(mapped[a:], forced, lambda m, f: programs.batched(self.body, m, size, f))
-        lanes_test = (*mapped[:a], *wanted[b:])
-        condition, (lanes_differ,) = programs.batched(self.condition, lanes_test, size, (False,))
-        if lanes_differ:
+        body, wanted, flags = self.close_over_carries(
+            mapped[a:], forced, lambda m, f: programs.batched(self.body, m, size, f)
+        )
+        test_flags = (*mapped[:a], *wanted[b:])
+        condition, (is_mapped,) = programs.batched(self.condition, test_flags, size, (False,))
+        if is_mapped:
             every = (True,) * self.carries
-            return self._masked(programs, size, mapped), (*mapped[: a + b], *every), (True,) * len(self.body.outputs)
+            return (
+                self._mask_finished(programs, size, mapped),
+                (*mapped[: a + b], *every),
+                (True,) * len(self.body.outputs),
+            )
         return self.with_condition(condition, body, a, b), (*mapped[:a], *wanted), flags
 
-    def _masked(self, programs: Any, size: int, mapped: Flags) -> Any:
-        """Lanes finish at different iterations: the loop runs while any goes on, and the others keep what they have.
+    def _mask_finished(self, programs: Any, size: int, mapped: Flags) -> Any:
+        """Batch elements finish at different iterations: the loop runs while any goes on, the others keep their carry.
 
         The body reads the condition too: its constants are those of the condition, then its own.
         """
@@ -105,7 +111,7 @@ class ConditionalLoop(CountedLoop):
             ]
 
         tests, carry = condition.input_types[:a], condition.input_types[a:]
-        any_lane, _ = record_program(lambda *flat: [np.any(interpret(condition, flat)[0])], [*tests, *carry])
-        with np.errstate(all="ignore"):  # lanes that have finished warn of nothing
+        any_going, _ = record_program(lambda *flat: [np.any(interpret(condition, flat)[0])], [*tests, *carry])
+        with np.errstate(all="ignore"):  # batch elements that have finished warn of nothing
             masked, _ = record_program(step, [*tests, *body.input_types[:b], *carry])
-        return self.with_condition(any_lane, masked, a, a + b)
+        return self.with_condition(any_going, masked, a, a + b)

@@ -18,7 +18,7 @@ from adjoint.program.program import Program
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 
-Higher = Mapping[int, Sequence[Value]]  # derivatives of arguments, by place
+Higher = Mapping[int, Sequence[Value]]  # derivatives of arguments, by position
 
 
 class CountedLoop(Control):
@@ -35,7 +35,7 @@ class CountedLoop(Control):
         body = guard(self.body)
         n = len(body.inputs) - 1
         body = rearranged(body, [n, *range(n)], range(len(body.outputs)))
-        return self.made(body, self.constants + 1, self.carries), 0
+        return self.with_body(body, self.constants + 1, self.carries), 0
 
     is_loop = True
     has_condition = False
@@ -45,7 +45,7 @@ class CountedLoop(Control):
         """How many arguments, before all others, only a condition reads."""
         return 0
 
-    def made(self, body: Program, constants: int, carries: int) -> Any:
+    def with_body(self, body: Program, constants: int, carries: int) -> Any:
         """The same kind of loop over another body; carries that are new stand behind the others."""
         return _replaced(self, body=body, constants=constants, carries=carries)
 
@@ -54,43 +54,43 @@ class CountedLoop(Control):
         a, b = self.constants, self.constants + self.carries
         return list(values[:a]), list(values[a:b]), list(values[b:])
 
-    def closed(self, active: Flags, forced: Flags, make: Derive) -> tuple[Program, Flags, Flags]:
+    def close_over_carries(self, active: Flags, forced: Flags, make: Derive) -> tuple[Program, Flags, Flags]:
         """Grow the active carries until the loop maps active to active: (body, active inputs, active outputs)."""
         a, b = self.constants, self.constants + self.carries
         forced = tuple(map(any, zip(active[a:b], forced[: self.carries], strict=True))) + forced[self.carries :]
         while True:
-            made, flags = make(active, forced)
+            derived, flags = make(active, forced)
             if flags[: self.carries] == active[a:b]:
-                return made, active, flags
+                return derived, active, flags
             active = active[:a] + flags[: self.carries] + active[b:]
             forced = flags[: self.carries] + forced[self.carries :]
 
-    def lifted(self, programs: Any, order: int, active: Flags, forced: Flags) -> tuple[Any, Flags, Flags]:
+    def lift(self, programs: Any, order: int, active: Flags, forced: Flags) -> tuple[Any, Flags, Flags]:
         """The loop that also computes derivatives up to an order; which arguments and results have some."""
 
         def make(a: Flags, f: Flags) -> tuple[Program, Flags]:
             return programs.jvp(self.body, a, f) if order == 1 else programs.jet(self.body, a, order, f)
 
-        body, active, flags = self.closed(active, forced, make)
+        body, active, flags = self.close_over_carries(active, forced, make)
         constants = self.constants + order * sum(active[: self.constants])
         carries = self.carries + order * sum(flags[: self.carries])
-        loop = self.made(self._interleaved(body, active, flags, order), constants, carries)
-        if hasattr(self.checkpoint, "lifted"):  # an inverse goes with the body
-            loop = _replaced(loop, checkpoint=self.checkpoint.lifted(self, programs, order, active, flags))
+        loop = self.with_body(self._interleave(body, active, flags, order), constants, carries)
+        if hasattr(self.checkpoint, "lift"):  # an inverse goes with the body
+            loop = _replaced(loop, checkpoint=self.checkpoint.lift(self, programs, order, active, flags))
         return loop, active, flags
 
-    def arranged(self, active: Flags, order: int, values: Sequence[Value], higher: Higher) -> list[Value]:
+    def arrange_arguments(self, active: Flags, order: int, values: Sequence[Value], higher: Higher) -> list[Value]:
         """The arguments of a lifted loop; derivatives that are missing are zeros."""
         out: list[Value] = []
         for positions in self.split(range(len(active))):
             out += [values[i] for i in positions]
             for i in positions:
                 if active[i]:
-                    given = higher.get(i, ())
-                    out += [zeros(values[i]) if k >= len(given) or given[k] is None else given[k] for k in range(order)]
+                    own = higher.get(i, ())
+                    out += [zeros(values[i]) if k >= len(own) or own[k] is None else own[k] for k in range(order)]
         return out
 
-    def places(self, flags: Flags, order: int, groups: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
+    def positions_of(self, flags: Flags, order: int, groups: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
         """Where values and derivatives stand when each group (sizes given) is followed by its derivatives."""
         at, start = 0, 0
         values: list[int] = []
@@ -105,72 +105,78 @@ class CountedLoop(Control):
             start += size
         return values, higher
 
-    def _interleaved(self, made: Program, active: Flags, flags: Flags, order: int) -> Program:
+    def _interleave(self, derived: Program, active: Flags, flags: Flags, order: int) -> Program:
         """The derived body with each group's derivatives right behind the group."""
         a, k = self.constants, self.carries
         groups = ((active, [a, k, len(active) - a - k]), (flags, [k, len(flags) - k]))
         orders: list[list[int]] = []
-        for given, sizes in groups:
-            values, higher = self.places(given, order, sizes)
-            order_of = [0] * (len(given) + order * sum(given))
-            for i, place in enumerate(values):
-                order_of[place] = i
+        for group_flags, sizes in groups:
+            values, higher = self.positions_of(group_flags, order, sizes)
+            order_of = [0] * (len(group_flags) + order * sum(group_flags))
+            for i, position in enumerate(values):
+                order_of[position] = i
             for number, i in enumerate(sorted(higher)):
-                for j, place in enumerate(higher[i]):
-                    order_of[place] = len(given) + number * order + j
+                for j, position in enumerate(higher[i]):
+                    order_of[position] = len(group_flags) + number * order + j
             orders.append(order_of)
-        return rearranged(made, *orders)
+        return rearranged(derived, *orders)
 
-    def separated(self, flat: Sequence[Value], flags: Flags, order: int) -> tuple[list[Value], list[Any]]:
+    def separate_results(self, flat: Sequence[Value], flags: Flags, order: int) -> tuple[list[Value], list[Any]]:
         """Values and derivatives (None: zero) of the results of a lifted loop."""
         k = self.carries
         groups, width = [k, len(flags) - k], len(flags) + order * sum(flags)
         if len(flat) > width:  # stacks of the carries follow, and numbers that have no derivative
             rest = len(flat) - width - k - order * sum(flags[:k])
             flags, groups = flags + flags[:k] + (False,) * rest, [*groups, k, rest]
-        values, higher = self.places(flags, order, groups)
-        found = [[flat[p] for p in higher[i]] if i in higher else None for i in range(len(flags))]
-        return [flat[i] for i in values], found
+        values, higher = self.positions_of(flags, order, groups)
+        derivatives = [[flat[p] for p in higher[i]] if i in higher else None for i in range(len(flags))]
+        return [flat[i] for i in values], derivatives
 
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
         t = self.tests
         active = tuple(dx is not None for dx in dxs[t:])
-        loop, active, flags = self.lifted(trace.programs, 1, active, (False,) * len(self.body.outputs))
-        found = loop(*xs[:t], *self.arranged(active, 1, xs[t:], {i: [dx] for i, dx in enumerate(dxs[t:])}))
-        values, tangents = self.separated(found, flags, 1)
+        loop, active, flags = self.lift(trace.programs, 1, active, (False,) * len(self.body.outputs))
+        results = loop(*xs[:t], *self.arrange_arguments(active, 1, xs[t:], {i: [dx] for i, dx in enumerate(dxs[t:])}))
+        values, tangents = self.separate_results(results, flags, 1)
         return values, [None if d is None else d[0] for d in tangents]
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
         order, t = trace.order, self.tests
         active = active_series(series[t:])
-        loop, active, flags = self.lifted(trace.programs, order, active, (False,) * len(self.body.outputs))
+        loop, active, flags = self.lift(trace.programs, order, active, (False,) * len(self.body.outputs))
         first = [s[0] for s in series]
         higher = {i: s[1:] for i, s in enumerate(series[t:])}
-        values, found = self.separated(loop(*first[:t], *self.arranged(active, order, first[t:], higher)), flags, order)
-        return [[v, *([None] * order if h is None else h)] for v, h in zip(values, found, strict=True)]
+        values, derivatives = self.separate_results(
+            loop(*first[:t], *self.arrange_arguments(active, order, first[t:], higher)), flags, order
+        )
+        return [[v, *([None] * order if h is None else h)] for v, h in zip(values, derivatives, strict=True)]
 
     def batched(self, programs: Any, size: int, mapped: Flags, forced: Flags) -> tuple[Any, Flags, Flags]:
-        """The loop over all lanes at once; which arguments and results are stacked."""
-        body, mapped, flags = self.closed(mapped, forced, lambda m, f: programs.batched(self.body, m, size, f))
-        loop = self.made(body, self.constants, self.carries)
+        """The loop over the whole batch at once; which arguments and results are stacked."""
+        body, mapped, flags = self.close_over_carries(
+            mapped, forced, lambda m, f: programs.batched(self.body, m, size, f)
+        )
+        loop = self.with_body(body, self.constants, self.carries)
         if hasattr(self.checkpoint, "batched"):
             loop = _replaced(loop, checkpoint=self.checkpoint.batched(self, programs, size, mapped, flags))
         return loop, mapped, flags
 
-    def stacked(self, loop: CountedLoop, xs: Sequence[Value], mapped: Flags, wanted: Flags, size: int) -> list[Value]:
-        """The arguments of a batched loop: lanes stand behind the axis that is walked along."""
+    def stack_arguments(
+        self, loop: CountedLoop, xs: Sequence[Value], mapped: Flags, wanted: Flags, size: int
+    ) -> list[Value]:
+        """The arguments of a batched loop: the batch axis stands behind the one that is scanned."""
         t = self.tests
         walked = t + self.constants + self.carries
         out = [
-            lanes(x, m, w, size, 1 if i >= walked else 0)
+            with_batch_axis(x, m, w, size, 1 if i >= walked else 0)
             for i, (x, m, w) in enumerate(zip(xs, mapped, wanted, strict=True))
         ]
         return out[:t] + out[: loop.constants - self.constants] + out[t:]
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
-        given = tuple(mapped)
-        loop, wanted, flags = self.batched(trace.programs, trace.size, given, (False,) * len(self.body.outputs))
-        out = loop(*self.stacked(loop, xs, given, wanted, trace.size))
+        inputs_mapped = tuple(mapped)
+        loop, wanted, flags = self.batched(trace.programs, trace.size, inputs_mapped, (False,) * len(self.body.outputs))
+        out = loop(*self.stack_arguments(loop, xs, inputs_mapped, wanted, trace.size))
         if len(out) > len(flags):
             flags += flags[: self.carries]
             flags += (False,) * (len(out) - len(flags))
@@ -209,13 +215,13 @@ def _replaced(loop: Any, **changes: Any) -> Any:
     return dataclasses.replace(loop, **changes)
 
 
-def lanes(x: Value, mapped: bool, wanted: bool, size: int, place: int) -> Value:
-    """A value with its lanes at axis `place`, if it is to have lanes."""
+def with_batch_axis(x: Value, mapped: bool, wanted: bool, size: int, position: int) -> Value:
+    """A value with its batch axis at `position`, if it is to have one."""
     if not wanted:
         return x
     if not mapped:
         x = np.broadcast_to(x if hasattr(x, "shape") else np.asarray(x), (size, *np.shape(x)))
-    return np.moveaxis(x, 0, place) if place else x
+    return np.moveaxis(x, 0, position) if position else x
 
 
 def inner(kind: ArrayType) -> ArrayType:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ControlFlowError
-from adjoint.ops.effects import Effect, Lanes, has_effects, silent_operation
+from adjoint.ops.effects import Batches, Effect, has_effects, silent_operation
 from adjoint.program.op import primitive
 from adjoint.program.program import Equation, Program, Var
 
@@ -42,10 +42,10 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 class Mismatch(ControlFlowError):
     """A guard has another answer for these arguments."""
 
-    def __init__(self, guard: Expect, given: Any = None) -> None:
+    def __init__(self, guard: Expect, answer: Any = None) -> None:
         super().__init__(
-            f"This program was traced for {guard.question}(…) = {guard.answer} at {guard.place}, and these arguments "
-            f"give {'another answer' if given is None else given}: they take another way through the function. Trace "
+            f"This program was traced for {guard.question}(…) = {guard.answer} at {guard.where}, and these arguments "
+            f"give {'another answer' if answer is None else answer}: they take another way through the function. Trace "
             "it again with them, or write the branch as ad.cond."
         )
         self.guard = guard
@@ -58,8 +58,8 @@ class Expect(Effect):
 
     question: str
     answer: Any
-    place: str = "unknown line"
-    lanes: Lanes = ()
+    where: str = "unknown line"
+    batches: Batches = ()
     guards: int = 0
     number: int = 0  # which question it was, in the order in which they were asked
 
@@ -67,8 +67,8 @@ class Expect(Effect):
     def label(self) -> str:
         return f"{self.question} is {self.answer}"
 
-    def act(self, found: Iterator[tuple[tuple[int, ...], list[Any]]]) -> None:
-        for _, (x,) in found:
+    def act(self, elements: Iterator[tuple[tuple[int, ...], list[Any]]]) -> None:
+        for _, (x,) in elements:
             if not self.met(x):
                 raise Mismatch(self, QUESTIONS[self.question](x))
 

@@ -52,21 +52,21 @@ class Checkpoint(Control):
     def jvp(self, xs: Sequence[Value], dxs: Sequence[Value], trace: Any) -> tuple[Sequence[Value], Sequence[Value]]:
         active = tuple(dx is not None for dx in dxs)
         n = len(self.program.outputs)
-        made, flags = trace.programs.jvp(self.program, active, (False,) * n)
-        out = Checkpoint(made, self.policy)(*xs, *[dx for dx in dxs if dx is not None])
+        derived, flags = trace.programs.jvp(self.program, active, (False,) * n)
+        out = Checkpoint(derived, self.policy)(*xs, *[dx for dx in dxs if dx is not None])
         tangents = iter(out[n:])
         return out[:n], [next(tangents) if f else None for f in flags]
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
-        made, flags = trace.programs.batched(
+        derived, flags = trace.programs.batched(
             self.program, tuple(mapped), trace.size, (False,) * len(self.program.outputs)
         )
-        return list(zip(Checkpoint(made, self.policy)(*xs), flags, strict=True))
+        return list(zip(Checkpoint(derived, self.policy)(*xs), flags, strict=True))
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
         active = active_series(series)
-        made, flags = trace.programs.jet(self.program, active, trace.order, (False,) * len(self.program.outputs))
-        return grouped_series(Checkpoint(made, self.policy)(*flat_series(series, active)), flags, trace.order)
+        derived, flags = trace.programs.jet(self.program, active, trace.order, (False,) * len(self.program.outputs))
+        return grouped_series(Checkpoint(derived, self.policy)(*flat_series(series, active)), flags, trace.order)
 
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
@@ -93,8 +93,8 @@ class Checkpoint(Control):
         values, programs = xs
         active = tuple(dx is not None for dx in dxs)
         n = len(self.program.outputs)
-        made, flags = programs.jvp(silent(self.program), active, (False,) * n)
-        tangents = iter(interpret(made, [*values, *[dx for dx in dxs if dx is not None]])[n:])
+        derived, flags = programs.jvp(silent(self.program), active, (False,) * n)
+        tangents = iter(interpret(derived, [*values, *[dx for dx in dxs if dx is not None]])[n:])
         return [next(tangents) if f else None for f in flags]
 
 
@@ -139,16 +139,16 @@ class PolicySplit:
         """Cotangents of all inputs."""
         split = self.split
         residuals = interpret(self.rest, [*values, *kept])
-        given = zip(ct, split.output_types, split.active, strict=True)
-        seeds = [zeros(t) if c is None else c for c, t, a in given if a]
-        found = iter(interpret(split.backward(), [*residuals, *seeds]))
-        return [next(found) if w else None for w in split.wanted]
+        pairs = zip(ct, split.output_types, split.active, strict=True)
+        seeds = [zeros(t) if c is None else c for c, t, a in pairs if a]
+        cotangents = iter(interpret(split.backward(), [*residuals, *seeds]))
+        return [next(cotangents) if w else None for w in split.wanted]
 
     def push(self, values: Sequence[Value], kept: Sequence[Value], dxs: Sequence[Value]) -> list[Value]:
         """Tangents of all outputs."""
         split = self.split
         residuals = interpret(self.rest, [*values, *kept])
-        given = zip(dxs, split.input_types, split.wanted, strict=True)
-        moving = [zeros(t) if d is None else d for d, t, w in given if w]
-        found = iter(interpret(split.push(), [*residuals, *moving]))
-        return [next(found) if a else None for a in split.active]
+        pairs = zip(dxs, split.input_types, split.wanted, strict=True)
+        moving = [zeros(t) if d is None else d for d, t, w in pairs if w]
+        tangents = iter(interpret(split.push(), [*residuals, *moving]))
+        return [next(tangents) if a else None for a in split.active]

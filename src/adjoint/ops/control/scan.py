@@ -168,25 +168,25 @@ class ScanRecord:
 
         def body(*flat: Value) -> list[Value]:
             carry, walk = flat[k : k + c], flat[k + c : k + c + w]
-            by_place = dict(zip(carry_in, carry, strict=False))
-            seeds = [by_place[a + j] for j in range(scan.carries) if split.active[j]] + list(flat[k + c + w :])
-            found = dict(
+            by_position = dict(zip(carry_in, carry, strict=False))
+            seeds = [by_position[a + j] for j in range(scan.carries) if split.active[j]] + list(flat[k + c + w :])
+            cotangents = dict(
                 zip(
                     [i for i, f in enumerate(wanted) if f],
                     interpret(split.backward(), [*self._residuals(flat[:k], walk), *seeds]),
                     strict=True,
                 )
             )
-            new = [found[i] for i in carry_in]
-            sums = [s + found[i] for s, i in zip(carry[len(carry_in) :], const_in, strict=True)]
-            return [*new, *sums, *[found[i] for i in range(b, len(wanted)) if wanted[i]]]
+            new = [cotangents[i] for i in carry_in]
+            sums = [s + cotangents[i] for s, i in zip(carry[len(carry_in) :], const_in, strict=True)]
+            return [*new, *sums, *[cotangents[i] for i in range(b, len(wanted)) if wanted[i]]]
 
         kinds = [*map(type_of, constant), *map(type_of, start), *[inner(type_of(x)) for x in (*walked, *ct_ys)]]
         program, _ = record_program(body, kinds)
         out = list(Scan(program, k, c, scan.length, not scan.reverse)(*constant, *start, *walked, *ct_ys))
         order = carry_in + const_in + [i for i in range(b, len(wanted)) if wanted[i]]
-        found = dict(zip(order, out, strict=True))
-        return [found.get(i) for i in range(len(wanted))]
+        cotangents = dict(zip(order, out, strict=True))
+        return [cotangents.get(i) for i in range(len(wanted))]
 
     def push(self, residuals: Any, types: Sequence[ArrayType], dxs: Sequence[Value]) -> list[Value]:
         """Tangents of all outputs: a scan the same way round."""
@@ -203,20 +203,22 @@ class ScanRecord:
         def body(*flat: Value) -> list[Value]:
             walk = flat[k + c : k + c + w]
             values = self._residuals(flat[: len(constant)], walk)
-            found = interpret(split.push(), [*values, *flat[len(constant) : k], *flat[k : k + c], *flat[k + c + w :]])
-            by_place = dict(zip([j for j, f in enumerate(split.active) if f], found, strict=True))
+            tangents = interpret(
+                split.push(), [*values, *flat[len(constant) : k], *flat[k : k + c], *flat[k + c + w :]]
+            )
+            by_position = dict(zip([j for j, f in enumerate(split.active) if f], tangents, strict=True))
             carry = [
-                by_place[j] if j in by_place else np.zeros_like(d)
+                by_position[j] if j in by_position else np.zeros_like(d)
                 for j, d in zip(carry_in, flat[k : k + c], strict=True)
             ]
-            return [*carry, *[by_place[j] for j in range(scan.carries, len(split.active)) if split.active[j]]]
+            return [*carry, *[by_position[j] for j in range(scan.carries, len(split.active)) if split.active[j]]]
 
         kinds = [*map(type_of, (*constant, *d_const, *d_carry)), *[inner(type_of(x)) for x in (*walked, *d_xs)]]
         program, _ = record_program(body, kinds)
         out = list(Scan(program, k, c, scan.length, scan.reverse)(*constant, *d_const, *d_carry, *walked, *d_xs))
-        places = carry_in + [j for j in range(scan.carries, len(split.active)) if split.active[j]]
-        found = dict(zip(places, out, strict=True))
-        return [found.get(j) for j in range(len(split.active))]
+        positions = carry_in + [j for j in range(scan.carries, len(split.active)) if split.active[j]]
+        tangents = dict(zip(positions, out, strict=True))
+        return [tangents.get(j) for j in range(len(split.active))]
 
 
 def zeros_beside(others: Sequence[Value], kind: ArrayType) -> Value:

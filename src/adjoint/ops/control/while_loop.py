@@ -74,8 +74,8 @@ class While(ConditionalLoop):
             return xs[0].pull(ct, *xs[1:])
         record, residuals, going, types, out_types = xs
         start = self.condition_constants
-        found = record.backward((residuals[0], (*residuals[1], going)), types[start:], out_types, ct)
-        return [None] * start + found
+        cotangents = record.backward((residuals[0], (*residuals[1], going)), types[start:], out_types, ct)
+        return [None] * start + cotangents
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         if self.checkpoint is not None:
@@ -127,15 +127,15 @@ class WhileRecord(ScanRecord):
         def body(*flat: Value) -> list[Value]:
             carry, walk = flat[k : k + c], flat[k + c : k + c + w]
             going = walk[-1]
-            by_place = dict(zip(carry_in, carry, strict=False))
-            seeds = [by_place[a + j] for j in range(scan.carries) if split.active[j]] + list(flat[k + c + w :])
+            by_position = dict(zip(carry_in, carry, strict=False))
+            seeds = [by_position[a + j] for j in range(scan.carries) if split.active[j]] + list(flat[k + c + w :])
             names = [i for i, f in enumerate(wanted) if f]
-            found = dict(
+            cotangents = dict(
                 zip(names, interpret(split.backward(), [*self._residuals(flat[:k], walk[:-1]), *seeds]), strict=True)
             )
-            new: list[Value] = [np.where(going, found[i], by_place[i]) for i in carry_in]
+            new: list[Value] = [np.where(going, cotangents[i], by_position[i]) for i in carry_in]
             sums = [
-                s + np.where(going, found[i], np.zeros((), found[i].dtype))
+                s + np.where(going, cotangents[i], np.zeros((), cotangents[i].dtype))
                 for s, i in zip(carry[len(carry_in) :], const_in, strict=True)
             ]
             return [*new, *sums]
@@ -143,8 +143,8 @@ class WhileRecord(ScanRecord):
         kinds = [*map(type_of, constant), *map(type_of, start), *[inner(type_of(x)) for x in (*walked, *ct_ys)]]
         program, _ = record_program(body, kinds)
         out = Scan(program, k, c, None, True)(*constant, *start, *walked, *ct_ys)
-        found = dict(zip(carry_in + const_in, out, strict=True))
-        return [found.get(i) for i in range(len(wanted))]
+        cotangents = dict(zip(carry_in + const_in, out, strict=True))
+        return [cotangents.get(i) for i in range(len(wanted))]
 
     def push(self, residuals: Any, types: Sequence[ArrayType], dxs: Sequence[Value]) -> list[Value]:
         """Iterations that a batch element did not take pass its tangents on unchanged."""
@@ -160,17 +160,17 @@ class WhileRecord(ScanRecord):
         def body(*flat: Value) -> list[Value]:
             walk, old = flat[k + c :], flat[k : k + c]
             values = self._residuals(flat[: len(constant)], walk[:-1])
-            found = interpret(split.push(), [*values, *flat[len(constant) : k], *old])
-            by_place = dict(zip([j for j, f in enumerate(split.active) if f], found, strict=True))
-            new = [by_place[j] if j in by_place else np.zeros_like(d) for j, d in zip(carry_in, old, strict=True)]
+            tangents = interpret(split.push(), [*values, *flat[len(constant) : k], *old])
+            by_position = dict(zip([j for j, f in enumerate(split.active) if f], tangents, strict=True))
+            new = [by_position[j] if j in by_position else np.zeros_like(d) for j, d in zip(carry_in, old, strict=True)]
             return [
                 *[np.where(walk[-1], n, o) for n, o in zip(new, old, strict=True)],
-                *[by_place[j] for j in by_place if j >= scan.carries],
+                *[by_position[j] for j in by_position if j >= scan.carries],
             ]
 
         kinds = [*map(type_of, (*constant, *d_const, *d_carry)), *[inner(type_of(x)) for x in walked]]
         program, _ = record_program(body, kinds)
         out = Scan(program, k, c, None)(*constant, *d_const, *d_carry, *walked)
-        places = carry_in + [j for j, f in enumerate(split.active) if f and j >= scan.carries]
-        found = dict(zip(places, out, strict=True))
-        return [found.get(j) for j in range(len(split.active))]
+        positions = carry_in + [j for j, f in enumerate(split.active) if f and j >= scan.carries]
+        tangents = dict(zip(positions, out, strict=True))
+        return [tangents.get(j) for j in range(len(split.active))]

@@ -1,7 +1,7 @@
 """Primitives that act element by element, as ufuncs do: they broadcast and promote inside.
 
 Each is a NumPy or SciPy ufunc and a *factor* for each input: the partial ∂z/∂xᵢ as an expression in inputs (x, y) and
-output (z). The parameter names of the expression say what must be kept for the way back; so `tanh` with the factor
+output (z). The parameter names of the expression say what must be kept for the backward pass; so `tanh` with the factor
 `lambda z: 1 - z * z` keeps z alone.
 """
 

@@ -3,8 +3,8 @@
 Arithmetic of Python's numbers gives Python's numbers: with `rate` a float, `(rate / 2) * x` has the dtype of x. NumPy's
 ufuncs, by which such arithmetic is recorded, give NumPy's scalars, so the record takes them back.
 
-A loop stacks such numbers, and lanes do: there they are arrays, and no longer give way. So `strengthened` writes the
-conversions out that they stand for.
+A loop stacks such numbers, and batch elements do: there they are arrays, and no longer give way. So `strengthened`
+writes the conversions out that they stand for.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def strengthened(program: Program) -> Program:
         outputs = tuple(_strong(v) if v.type.weak else v for v in eq.outputs)
         new.update({old: v for old, v in zip(eq.outputs, outputs, strict=True) if v is not old})
         if any(weak) and not _gives(eq, atoms):  # an operation with promotion of its own: its result is converted
-            types_of_results = eq.op.result_type(*[a.type for a in atoms])
-            inner = tuple(Var(t) for t in (types_of_results if eq.op.several else (types_of_results,)))
+            result_types = eq.op.result_type(*[a.type for a in atoms])
+            inner = tuple(Var(t) for t in (result_types if eq.op.several else (result_types,)))
             equations.append(_like(eq, eq.op, atoms, inner))
             for a, v in zip(inner, outputs, strict=True):
                 equations.append(_like(eq, Convert(v.type.dtype), (a,), (v,)))
@@ -116,6 +116,6 @@ def _like(eq: Equation, op: Any, inputs: tuple[Atom, ...], outputs: tuple[Var, .
 
 def _gives(eq: Equation, atoms: Sequence[Atom]) -> bool:
     """Whether an equation has the results that were recorded, with these inputs."""
-    types_of_results = eq.op.result_type(*[a.type for a in atoms])
-    types: Sequence[ArrayType] = types_of_results if eq.op.several else (types_of_results,)
+    result_types = eq.op.result_type(*[a.type for a in atoms])
+    types: Sequence[ArrayType] = result_types if eq.op.several else (result_types,)
     return all((t.shape, t.dtype) == (v.type.shape, v.type.dtype) for t, v in zip(types, eq.outputs, strict=True))

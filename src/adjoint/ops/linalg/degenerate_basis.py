@@ -35,7 +35,7 @@ def may_be_degenerate(w: Value, zeros: bool) -> bool:
     return bool(np.any(off_diagonal_mask(value)) or (zeros and np.any(is_zero_value(value))))
 
 
-def groups(together: Value) -> Iterator[slice]:
+def equal_runs(together: Value) -> Iterator[slice]:
     """Runs of at least two values, each equal to the next one. together[n, n]"""
     n, start = len(together), 0
     for i in range(1, n + 1):
@@ -57,7 +57,7 @@ class AdaptedEighBasis(OnStacks, Flat):
         v = v.copy()
         for at in np.ndindex(*w.shape[:-1]):
             if np.any(together[at]) and np.all(np.isfinite(da[at])) and np.all(np.isfinite(v[at])):
-                for block in groups(together[at]):
+                for block in equal_runs(together[at]):
                     part = v[at][:, block]
                     inner = np.matmul(adjoint_matrix(part), np.matmul(hermitian(da[at]), part))
                     v[at][:, block] = part @ np.linalg.eigh(hermitian(inner))[1]
@@ -90,7 +90,7 @@ class AdaptedSVDBasis(OnStacks, Flat):
     def rotate(self, together: Value, rank: int, u: Value, vh: Value, da: Value) -> tuple[Value, Value]:
         """The vectors of one matrix; those beyond the rank are chosen anew among all that there are."""
         u, v = u.copy(), adjoint_matrix(vh).copy()
-        for block in groups(together[:rank, :rank]):
+        for block in equal_runs(together[:rank, :rank]):
             inner = hermitian(adjoint_matrix(u[:, block]) @ (da @ v[:, block]))
             rotation = np.linalg.eigh(inner)[1][:, ::-1]
             u[:, block], v[:, block] = u[:, block] @ rotation, v[:, block] @ rotation

@@ -270,7 +270,7 @@ def _upper_bound(k: Value) -> int | None:
     while isinstance(k, Tracer):
         if isinstance(k, RecordTracer):  # a program must serve other values too
             return None
-        k = k._value  # (of a stack of lanes, the most in any of them)
+        k = k._value  # (of a stack of batch elements, the most in any of them)
     return int(np.max(k, initial=0))
 
 

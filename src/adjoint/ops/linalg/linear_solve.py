@@ -113,7 +113,7 @@ class LinearSolve(Control):
         return self.solver.output_types
 
     def _solve(self, theta: Sequence[Value], own: Sequence[Value], right: Sequence[Value]) -> list[Value]:
-        """x for another right side, from zero. The first report, where it is a whole number, is zero if all is well."""
+        """x for another right side, from zero. The first report, where it is an integer, is zero if all is well."""
         start = [zeros(t) for t in self.matrix.input_types[self.constants :]]
         out = self(*theta, *own, *right, *start)
         for code in out[self.unknowns : self.unknowns + 1]:

@@ -66,7 +66,7 @@ class Stacked(Op):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         x = xs[0]
-        check_matrix(self.title, ArrayType(x.shape[1:], x.dtype))  # or the lanes would pass for rows
+        check_matrix(self.title, ArrayType(x.shape[1:], x.dtype))  # or the batch elements would pass for rows
         return self(x)
 
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
@@ -204,7 +204,7 @@ def each_matrix(op: Op, call: Callable[..., Any], xs: Sequence[Value], *, or_nan
 
 
 def underlying(x: Value) -> Value:
-    """The plain array that a value holds, all lanes of it; None where a program is being written for other values."""
+    """The plain array that a value holds, with its batch axes; None where a program is being recorded."""
     while isinstance(x, Tracer):
         if isinstance(x, RecordTracer):
             return None
@@ -224,7 +224,7 @@ def is_counted(x: Value) -> bool:
 def answer(question: Callable[[Value], Value], x: Value) -> bool | None:
     """What a question about the value of x has as an answer; None where the value is not known yet.
 
-    Of lanes, whether any of them answers yes.
+    Of batch elements, whether any of them answers yes.
     """
     value = underlying(x)
     if value is not None:

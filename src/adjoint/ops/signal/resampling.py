@@ -64,7 +64,7 @@ class WeightedTaps(Linear):
         x, index, weight = xs
         if not (mapped[1] or mapped[2]):
             return WeightedTaps(self.axis + 1, self.n, self.transposed)(*xs)
-        # each lane has taps of its own: one long axis of all lanes
+        # each batch element has taps of its own: one long axis for all of them
         x = x if mapped[0] else np.broadcast_to(x, (size, *np.shape(x)))
         offsets = np.reshape(np.arange(size) * self.n, (size, 1, 1))
         index = np.broadcast_to(index, (size, *np.shape(index)[-2:])) + offsets

@@ -40,7 +40,7 @@ def _right_difference(a: Value, b: Value) -> Value:
 
 
 def _sine(x: Value) -> Value:
-    """sin(πx), exactly zero at whole numbers."""
+    """sin(πx), exactly zero at integers."""
     n = np.rint(x)
     return (1.0 - 2.0 * np.abs(np.remainder(n, 2.0))) * np.sin(math.pi * (x - n))
 

@@ -34,7 +34,7 @@ def _leibniz(f: Many, g: Many) -> Many:
 
 
 def _phase(n: int, v: Any, angle: float) -> Many:
-    """exp(i angle ν) and its derivatives; exact where the angle is a quarter turn and ν a whole number."""
+    """exp(i angle ν) and its derivatives; exact where the angle is a quarter turn and ν an integer."""
     s = v * (angle / pi)
     first = special._ufuncs._cospi(s) + 1j * special._ufuncs._sinpi(s)
     return [(1j * angle) ** k * first for k in range(n + 1)]

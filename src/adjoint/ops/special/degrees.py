@@ -1,4 +1,4 @@
-"""Orthogonal polynomials in their parameters, and in a degree that is not a whole number.
+"""Orthogonal polynomials in their parameters, and in a degree that is not an integer.
 
 For whole degrees the derivative in a parameter is a finite sum of polynomials of lower degree; otherwise it comes from
 the hypergeometric functions. Legendre's functions in the degree by the integral of Mehler and Dirichlet,

@@ -28,7 +28,7 @@ def read_check(op: Check, xs: Sequence[Variable | Literal]) -> Checked | None:
     """A check of an explanation; None when it is of constants, which are as they are."""
     if not any(isinstance(x, Variable) and x.kind != "constant" for x in xs[: op.guards + 1]):
         return None
-    return Checked(tuple(xs), op.guards, op.lanes, (*_message(op), f" (checked at {op.place})"))
+    return Checked(tuple(xs), op.guards, op.batches, (*_message(op), f" (checked at {op.where})"))
 
 
 def _message(op: Check) -> list[str | int]:
