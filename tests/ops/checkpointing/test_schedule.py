@@ -18,9 +18,9 @@ from adjoint.ops.checkpointing.schedule import (
     Recompute,
     Revolve,
     binomial_advance,
-    cheapest_advances,
     plan_of,
 )
+from adjoint.ops.checkpointing.unequal_costs import cheapest_advances
 
 
 @functools.cache

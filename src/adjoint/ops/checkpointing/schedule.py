@@ -21,7 +21,6 @@ iterations are computed in all. The state that is being worked on is not counted
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -29,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.ops.checkpointing.disk import Files
+from adjoint.ops.checkpointing.unequal_costs import cheapest_advances
 from adjoint.program.save import RECORDS
 
 _INTEGER: Any = np.integer
@@ -352,50 +352,6 @@ def plan_of(checkpoint: object, known: bool, title: str) -> Plan | None:
         f"{title}: {plan} needs a loop whose length is known beforehand. Give a number of slots: the states to keep "
         "are then chosen while the loop runs."
     )
-
-
-@functools.lru_cache(maxsize=64)
-def cheapest_advances(costs: tuple[float, ...], slots: int) -> tuple[int, ...]:
-    """The advances of the cheapest reversal when iterations cost differently, in the order in which they are taken.
-
-    C(i, j, s) = min over i < m < j of  cost(i … m) + C(m, j, s-1) + C(i, m, s)  for the iterations i … j-1.
-    """
-    best = cheapest(costs, slots)
-    length = len(costs)
-    advances: list[int] = []
-    waiting = [(0, length, slots)]
-    while waiting:
-        i, j, s = waiting.pop()
-        if j - i > 1 and s > 1:
-            m = best[s][1][i][j]
-            advances.append(m - i)
-            waiting += [(i, m, s), (m, j, s - 1)]  # the later part comes first
-    return tuple(advances)
-
-
-def cheapest(costs: Sequence[float], slots: int) -> list[tuple[list[list[float]], list[list[int]]]]:
-    """For each s: the tables C(i, j, s) and the best m."""
-    length = len(costs)
-    until = [0.0]
-    for c in costs:
-        until.append(until[-1] + c)
-    one = [[0.0] * (length + 1) for _ in range(length + 1)]
-    for i in range(length):
-        for j in range(i + 2, length + 1):
-            one[i][j] = one[i][j - 1] + until[j - 1] - until[i]  # s_{j-1} from s_i, and the rest
-    tables: list[tuple[list[list[float]], list[list[int]]]] = [([], []), (one, [])]
-    for _ in range(2, slots + 1):
-        fewer = tables[-1][0]
-        least = [[0.0] * (length + 1) for _ in range(length + 1)]
-        where = [[0] * (length + 1) for _ in range(length + 1)]
-        for size in range(2, length + 1):
-            for i in range(length - size + 1):
-                j = i + size
-                row, begun = least[i], until[i]
-                value, m = min((until[m] - begun + fewer[m][j] + row[m], m) for m in range(i + 1, j))
-                least[i][j], where[i][j] = value, m
-        tables.append((least, where))
-    return tables
 
 
 for _plan in (Recompute, Halving, CheckpointsAt, Revolve, Online, OnDisk, Files):
