@@ -221,7 +221,7 @@ def long_loop(count: int, marks: int = 100) -> tuple[float, list[tuple[float, fl
         curve.append((position, in_use() - start_memory))
 
     def marked(position: float) -> Callable[[Any], Any]:
-        """The identity, whose pullback notes the memory on the way back."""
+        """The identity, whose pullback notes the memory in the backward pass."""
 
         def pullback(ct: Any) -> Any:
             note(2.0 - position)

@@ -16,7 +16,9 @@ def test_the_lectures_table() -> None:
     assert (found.code, found.err) == (0, "")
     forward = "1.25 0.75 0.7772999 0.6791787 −0.7772999 0.3208213 0.6041951 0.1029263 0.7071214"
     reverse = "0.2691087 −0.1398107 1.5546 −0.6416426 −1.5546 0.6416426 1 1 1"
-    rows = [line.split() for line in found.out.splitlines() if "<statements>" in line]
+    rows = [
+        line.split() for line in found.out.splitlines() if "<statements" in line
+    ]  # the process may have compiled others
     assert len(rows) == 9
     assert "\nloss: value and adjoints, 13 operations\n" in found.out
     for row, value, adjoint in zip(rows, forward.split(), reverse.split(), strict=True):

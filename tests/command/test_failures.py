@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adjoint.command.failures import place_of, said_of
+from adjoint.command.failures import line_of, said_of
 from tests.command.commands import folder, refused
 
 
@@ -16,7 +16,7 @@ def read(text):
 def test_the_place_is_the_users_line_not_one_of_pythons_library():
     with pytest.raises(ValueError, match="property name") as caught:
         read("{")
-    place = place_of(caught.value)
+    place = line_of(caught.value)
     assert place.startswith("test_failures.py:")
     assert place.endswith("in read: return json.loads(text)  # raises in Python's own library")
     assert "at test_failures.py:" in said_of(caught.value, "read raised ")

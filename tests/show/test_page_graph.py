@@ -47,7 +47,11 @@ def test_places_are_those_of_python(opened, function, args):
             np.testing.assert_allclose([mine[k] for k in theirs], [theirs[k] for k in theirs], atol=0.2)
         for mine, theirs in zip(got["arrows"], expected["arrows"], strict=True):
             np.testing.assert_allclose(mine["points"], theirs["points"], atol=0.2)
-            assert (mine["text"], mine["head"], mine["moves"]) == (theirs["text"], theirs["head"], theirs["moves"])
+            assert (mine["text"], mine["head"], mine["active"]) == (
+                theirs["text"],
+                theirs["head"],
+                theirs["active"],
+            )
         np.testing.assert_allclose([got["width"], got["height"]], [expected["width"], expected["height"]], atol=0.2)
 
 

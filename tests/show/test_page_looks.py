@@ -263,7 +263,7 @@ def options(x, weights, name="a", *, flag=True):
 STRANGE = {
     "identity": (lambda x: x, (1.5,), {}),
     "constant": (lambda x: 3.0, (1.5,), {}),
-    "nothing moves": (lambda x, n: x * n, (np.float32(2.0), 3), {}),
+    "nothing active": (lambda x, n: x * n, (np.float32(2.0), 3), {}),
     "several results": (lambda x: (x * 2, {"a": x**2}), (1.5,), {"seed": (1.0, {"a": 2.0})}),
     "options": (options, (2.0, {"größe": np.array([1.0, 2.0])}), {"seed": np.ones(2)}),
     "empty": (lambda x: np.sum(x * 2), (np.zeros(0),), {}),

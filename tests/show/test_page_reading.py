@@ -336,7 +336,7 @@ def test_what_no_result_depends_on_adds_nothing(opened):
     explained = ad.explain(root)(2.0)
     page = opened(explained)
     for v in explained.model.variables:
-        if v.moves and v is not explained.model.outputs[0]:
+        if v.is_active and v is not explained.model.outputs[0]:
             expected = adjoint_formula(v)
             found = page.evaluate(f"explanation.state.adjointFormula({v.number}, 100)")
             assert found == ("0" if expected is None else text(expected))

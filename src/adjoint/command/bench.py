@@ -102,12 +102,12 @@ def measured(problem: Problem, seconds: float) -> Row:
     eager, compiled = grad(problem.function), jit(grad(problem.function))
     known = np.asarray(problem.by_hand(*problem.args))
     start = time.perf_counter()
-    found = [eager(*problem.args), compiled(*problem.args)]
+    gradients = [eager(*problem.args), compiled(*problem.args)]
     compiling = time.perf_counter() - start
     size = float(np.max(np.abs(known)))
-    error = max(float(np.max(np.abs(np.asarray(one) - known))) for one in found) / size
-    ways = (problem.function, problem.by_hand, eager, compiled)
-    value, by_hand, by_tape, by_machine = (best_time(way, problem.args, seconds) for way in ways)
+    error = max(float(np.max(np.abs(np.asarray(one) - known))) for one in gradients) / size
+    variants = (problem.function, problem.by_hand, eager, compiled)
+    value, by_hand, by_tape, by_machine = (best_time(variant, problem.args, seconds) for variant in variants)
     return Row(problem.name, value, by_hand, by_tape, by_machine, compiling, error)
 
 
@@ -143,12 +143,14 @@ def run(options: argparse.Namespace) -> Exit:
 def tell(rows: list[Row]) -> None:
     """The table: times, and in brackets how many times the gradient by hand."""
     columns = ("value", "gradient by hand", "ad.grad", "ad.jit(ad.grad)", "first calls", "error")
-    made = table("Gradients on this machine: best time of a call (and times the one by hand)", "", *columns)
+    printed = table("Gradients on this machine: best time of a call (and times the one by hand)", "", *columns)
     for row in rows:
-        ratios = [f"{shown(found)} ({found / row.by_hand:.2g}×)" for found in (row.eager, row.compiled)]
-        made.add_row(row.name, shown(row.value), shown(row.by_hand), *ratios, shown(row.compiling), f"{row.error:.0e}")
+        ratios = [f"{shown(duration)} ({duration / row.by_hand:.2g}×)" for duration in (row.eager, row.compiled)]
+        printed.add_row(
+            row.name, shown(row.value), shown(row.by_hand), *ratios, shown(row.compiling), f"{row.error:.0e}"
+        )
     out = console()
-    out.print(made)
+    out.print(printed)
     out.print("`make bench` in the project's folder compares with other libraries on larger problems.", markup=False)
 
 

@@ -90,8 +90,13 @@ def run(options: argparse.Namespace) -> Exit:
         raise CommandError(said_of(error, f"{chosen.title} cannot be differentiated: ")) from error
     failed = [row for row in rows if row.fault]
     if options.json:
-        told = {"function": chosen.title, "passed": not failed, "rows": [asdict(row) for row in rows], "kinks": remarks}
-        print(json.dumps(told))
+        report = {
+            "function": chosen.title,
+            "passed": not failed,
+            "rows": [asdict(row) for row in rows],
+            "kinks": remarks,
+        }
+        print(json.dumps(report))
     else:
         tell(chosen.title, value, rows, remarks, rtol)
     return Exit.NO if failed else Exit.WELL
@@ -149,8 +154,8 @@ def looked(check: Check, names: str, look: Callable[[], None], error: float) -> 
         look()
     except MismatchError as mismatch:
         fault = str(mismatch)
-    way = "f" if not check.derived_by else f"∂f by {', then '.join(check.derived_by)}"
-    return Row(len(check.derived_by) + 1, way, names, error if np.isfinite(error) else None, fault)
+    subject = "f" if not check.derived_by else f"∂f by {', then '.join(check.derived_by)}"
+    return Row(len(check.derived_by) + 1, subject, names, error if np.isfinite(error) else None, fault)
 
 
 _KINDS = {"kink": "has a kink", "jump": "jumps", "singular": "is singular"}
@@ -196,13 +201,13 @@ def reverse_error(backward: Leaves, u: Leaves, differences: Differences) -> floa
 def tell(title: str, value: Any, rows: list[Row], remarks: list[str], rtol: float) -> None:
     """The table and the verdict."""
     out = console()
-    made = table(f"Derivatives of {_short(title)}", "order", "function", "compared", "relative error", "", left=3)
+    printed = table(f"Derivatives of {_short(title)}", "order", "function", "compared", "relative error", "", left=3)
     for row in rows:
         error = "-" if row.error is None else f"{row.error:.1e}"
-        made.add_row(
+        printed.add_row(
             str(row.order), row.of, row.compared, error, "[red]differs[/]" if row.fault else "[green]agrees[/]"
         )
-    out.print(made)
+    out.print(printed)
     failed = [row for row in rows if row.fault]
     for row in failed:
         out.print(f"  {row.fault.removeprefix('check_grads: ')}", markup=False, soft_wrap=True)

@@ -62,11 +62,13 @@ def run(options: argparse.Namespace) -> Exit:
         return Exit.WELL
     missing = show_tour(stage, options.picture)
     stage.console.print()
-    told = f"All {stage.checks} checks passed in [bold]{time.perf_counter() - start:.1f} s[/]."
+    summary = f"All {stage.checks} checks passed in [bold]{time.perf_counter() - start:.1f} s[/]."
     if missing:
-        stage.panel(f"{told} Left out for want of {missing}:\n[bold]pip install 'adjoint\\[learn,plot]'[/]", "yellow")
+        stage.panel(
+            f"{summary} Left out for want of {missing}:\n[bold]pip install 'adjoint\\[learn,plot]'[/]", "yellow"
+        )
     else:
-        stage.panel(f"{told} The learning curve and the hardest digits: [bold]{options.picture}[/]", "green")
+        stage.panel(f"{summary} The learning curve and the hardest digits: [bold]{options.picture}[/]", "green")
     return Exit.NO if missing else Exit.WELL
 
 

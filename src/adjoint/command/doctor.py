@@ -61,12 +61,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Exit:
     """Look at everything, and tell."""
-    found = list(findings())
-    wrong = [finding for finding in found if finding.state == WRONG]
+    report = list(findings())
+    wrong = [finding for finding in report if finding.state == WRONG]
     if options.json:
-        print(json.dumps([asdict(finding) for finding in found]))
+        print(json.dumps([asdict(finding) for finding in report]))
     else:
-        tell(found)
+        tell(report)
     return Exit.NO if wrong else Exit.WELL
 
 
@@ -90,12 +90,12 @@ def installed(name: str) -> str | None:
 
 def numbers(text: str) -> tuple[int, ...]:
     """`2.1.3` as (2, 1, 3), as far as there are numbers."""
-    found: list[int] = []
+    digits: list[int] = []
     for part in text.split("."):
         if not part.isdigit():
             break
-        found.append(int(part))
-    return tuple(found)
+        digits.append(int(part))
+    return tuple(digits)
 
 
 def versions() -> Iterator[Finding]:
@@ -104,13 +104,13 @@ def versions() -> Iterator[Finding]:
     python = f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"
     yield Finding("versions", "Python", python)
     for name, lowest in _NEEDED.items():
-        found = installed(name)
-        if found is None:
+        version = installed(name)
+        if version is None:
             yield Finding("versions", name, "not installed", WRONG, f"pip install {name}")
-        elif lowest and numbers(found) < numbers(lowest):
-            yield Finding("versions", name, found, WRONG, f"pip install '{name}>={lowest}'")
+        elif lowest and numbers(version) < numbers(lowest):
+            yield Finding("versions", name, version, WRONG, f"pip install '{name}>={lowest}'")
         else:
-            yield Finding("versions", name, found)
+            yield Finding("versions", name, version)
     for name, purpose in _OPTIONAL.items():
         yield Finding("versions", name, installed(name) or f"not installed; for {purpose}")
 
@@ -149,8 +149,8 @@ def threads() -> Iterator[Finding]:
     cores = os.cpu_count() or 1
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else cores
     yield Finding("threads", "cores", f"{cores}" if usable == cores else f"{usable} of {cores} for this process")
-    given = [f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ]
-    yield Finding("threads", "variables", ", ".join(given) or "none set: NumPy takes all cores for large matrices")
+    settings = [f"{name}={os.environ[name]}" for name in _THREADS if name in os.environ]
+    yield Finding("threads", "variables", ", ".join(settings) or "none set: NumPy takes all cores for large matrices")
     yield Finding("threads", "BLAS", blas_name())
     for name in _THREADS:
         text = os.environ.get(name, "1")
@@ -162,30 +162,30 @@ def blas_name() -> str:
     """Which library multiplies NumPy's matrices."""
     try:
         built: Any = np.show_config(mode="dicts")
-        found = built["Build Dependencies"]["blas"]
-        return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
+        linked = built["Build Dependencies"]["blas"]
+        return f"{linked.get('name', 'unknown')} {linked.get('version', '')}".strip()
     except (KeyError, TypeError, AttributeError):
         return "unknown"
 
 
 def kept_code() -> Iterator[Finding]:
     """The folder of compiled code."""
-    found = cache.info()
-    if found.directory is None:
+    usage = cache.info()
+    if usage.directory is None:
         if not config.cache:
             yield Finding("cache", "folder", "switched off", REMARK, "config.cache = True, or ADJOINT_CACHE=1")
             return
         remedy = "Name a folder of your own: ADJOINT_CACHE_DIR=~/adjoint-cache; without one all is compiled anew"
-        yield Finding("cache", "folder", found.problem or "cannot be used", WRONG, remedy)
+        yield Finding("cache", "folder", usage.problem or "cannot be used", WRONG, remedy)
         return
     allowed = config.cache_size
-    yield Finding("cache", "folder", found.directory)
-    yield Finding("cache", "size", f"{found.files:,} entries, {found.bytes / 1e6:,.0f} MB of {allowed:,} MB")
-    free = shutil.disk_usage(found.directory).free
+    yield Finding("cache", "folder", usage.directory)
+    yield Finding("cache", "size", f"{usage.files:,} entries, {usage.bytes / 1e6:,.0f} MB of {allowed:,} MB")
+    free = shutil.disk_usage(usage.directory).free
     if free < 100e6:
         remedy = "Make room on the disk, or name another folder: ADJOINT_CACHE_DIR"
         yield Finding("cache", "disk", f"{free / 1e6:.0f} MB left", WRONG, remedy)
-    if not os.access(found.directory, os.W_OK):
+    if not os.access(usage.directory, os.W_OK):
         yield Finding("cache", "folder", "cannot be written to", WRONG, "Change its permissions, or ADJOINT_CACHE_DIR")
 
 
@@ -206,10 +206,10 @@ def settings() -> Iterator[Finding]:
 def gradients() -> Iterator[Finding]:
     """The proof: derivatives of sum(sin(x)²), which is sin(2x), both ways."""
     x = np.linspace(0.0, 3.0, 7)
-    for name, way in (("eager", grad), ("compiled", lambda f: jit(grad(f)))):
+    for name, transform in (("eager", grad), ("compiled", lambda f: jit(grad(f)))):
         try:
-            found = way(lambda x: np.sum(np.sin(x) ** 2))(x)
-            error = float(np.max(np.abs(found - np.sin(2 * x))))
+            gradient = transform(lambda x: np.sum(np.sin(x) ** 2))(x)
+            error = float(np.max(np.abs(gradient - np.sin(2 * x))))
         except Exception as problem:
             yield Finding(
                 "gradients", name, f"{type(problem).__name__}: {problem}", WRONG, "Reinstall adjoint and llvmlite"
@@ -219,24 +219,24 @@ def gradients() -> Iterator[Finding]:
         yield Finding("gradients", name, f"right to {error:.0e}", state, remedy)
 
 
-def tell(found: list[Finding]) -> None:
+def tell(report: list[Finding]) -> None:
     """One table for each part, then the problems with their remedies."""
     out = console()
-    made = table("", "", "", "", left=3)
-    made.show_header = False
+    rows = table("", "", "", "", left=3)
+    rows.show_header = False
     part = ""
     marks = {WELL: "", REMARK: "[yellow]![/] ", WRONG: "[red]✗[/] "}
     from rich.markup import escape
 
-    for finding in found:
+    for finding in report:
         if part and finding.part != part:
-            made.add_section()
+            rows.add_section()
         heading = finding.part if finding.part != part else ""
-        made.add_row(f"[bold]{heading}[/]", escape(finding.name), marks[finding.state] + escape(finding.value))
+        rows.add_row(f"[bold]{heading}[/]", escape(finding.name), marks[finding.state] + escape(finding.value))
         part = finding.part
-    out.print(made)
-    for finding in found:
+    out.print(rows)
+    for finding in report:
         if finding.remedy:
             out.print(f"{marks[finding.state]}{escape(f'{finding.name}: {finding.value}. {finding.remedy}.')}")
-    wrong = sum(finding.state == WRONG for finding in found)
+    wrong = sum(finding.state == WRONG for finding in report)
     out.print("[green]All is well.[/]" if not wrong else f"[red]{wrong} {'problem' if wrong == 1 else 'problems'}.[/]")

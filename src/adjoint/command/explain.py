@@ -142,8 +142,8 @@ def write(explanation: Any, options: argparse.Namespace) -> None:
     if options.open and not html:
         html = "explanation.html"
     if options.json:
-        found = explanation.json()
-        print(found if isinstance(found, str) else json.dumps(found))
+        text = explanation.json()
+        print(text if isinstance(text, str) else json.dumps(text))
     elif options.latex:
         print(explanation.latex())
     elif not (html or options.svg):

@@ -33,9 +33,9 @@ def _compile(
 ) -> FunctionType:
     """The steps as one Python function, each in its line: written from the steps, not from the user's text.
 
-    Steps without a name of the user's are items of a dictionary, so that whoever looks for names does not find any.
+    Steps without a user name are items of a dictionary, so that whoever looks for names does not find any.
     """
-    own = "_" * (1 + max(map(len, [*variables, *(step.label for step in steps)]), default=0))  # no name of the user's
+    own = "_" * (1 + max(map(len, [*variables, *(step.label for step in steps)]), default=0))  # no user name
     constants: list[Any] = []
 
     def write(argument: Any) -> str:
@@ -57,9 +57,9 @@ def _compile(
 
     body = [f"{own} = {{}}"]
     for k, step in enumerate(steps):
-        given = [write(argument) for argument in step.arguments]
-        given += [f"{name}={write(argument)}" for name, argument in step.keywords]
-        body.append(f"{name_of(k)} = {own}functions[{k}]({', '.join(given)})")
+        arguments = [write(argument) for argument in step.arguments]
+        arguments += [f"{name}={write(argument)}" for name, argument in step.keywords]
+        body.append(f"{name_of(k)} = {own}functions[{k}]({', '.join(arguments)})")
     module = ast.parse("\n ".join(["def f():", *body, f"return {write(result)}"]))
     function = module.body[0]
     assert isinstance(function, ast.FunctionDef)
@@ -177,7 +177,7 @@ def _reason(error: Exception) -> str:
 def value_of(text: str, *, floats: bool = True) -> Any:
     """A number or an array written as an expression without variables: `0.5`, `pi/2`, `[1, 2, 3]`, `ones(3)`.
 
-    Whole numbers become floats, since derivatives are taken in them, unless that is not wanted.
+    Integers become floats, since derivatives are taken in them, unless that is not wanted.
     """
     value, _ = Expression.parse(text).at()
     if isinstance(value, tuple | list):

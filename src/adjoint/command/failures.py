@@ -53,19 +53,19 @@ def pointed(text: str, column: int, width: int = 1, longest: int = 100) -> str:
 
 
 def said_of(error: BaseException, subject: str = "") -> str:
-    """An error of the user's function, or of the library, as one message: what, and at which line of the user's."""
+    """An error of a user function, or of the library, as one message: what, and at which line."""
     what = str(error).strip() or "no message"
     kind = "" if isinstance(error, AdjointError) else f"{type(error).__name__}: "
     if isinstance(error, RecursionError):
         kind, what = "RecursionError: ", "calls are nested too deeply"
     if isinstance(error, MemoryError):
         kind, what = "not enough memory: ", str(error).strip() or "an array is too large for this machine"
-    where = place_of(error)
+    where = line_of(error)
     return f"{subject}{kind}{what}" + (f"\n  at {where}" if where and where not in what else "")
 
 
-def place_of(error: BaseException) -> str:
-    """The innermost line of the user's own code that an error came through; empty when there is none."""
+def line_of(error: BaseException) -> str:
+    """The innermost line of user code that an error came through; empty when there is none."""
     if isinstance(error, SyntaxError) and error.filename:  # of a file that was read: it did not run
         written = (error.text or "").strip()
         return f"{_file(error.filename)}:{error.lineno}" + (f": {written}" if written else "")

@@ -29,8 +29,8 @@ def _shape_size(shape: Any) -> int:
     return math.prod(int(n) for n in np.ravel(np.asarray(shape, dtype=object)))
 
 
-def _argument(args: tuple[Any, ...], kwargs: Mapping[str, Any], place: int, name: str, default: Any) -> Any:
-    return kwargs.get(name, args[place] if len(args) > place else default)
+def _argument(args: tuple[Any, ...], kwargs: Mapping[str, Any], position: int, name: str, default: Any) -> Any:
+    return kwargs.get(name, args[position] if len(args) > position else default)
 
 
 def _shaped(position: int, name: str) -> Size:
@@ -108,7 +108,7 @@ _RESULT: dict[str, Size] = {
     **dict.fromkeys(("assoc_legendre_p_all", "sph_legendre_p_all", "sph_harm_y_all", "lqmn"), _orders),
 }
 
-# Functions whose whole numbers are lengths, and numbers of parts, bins and turns.
+# Functions whose integers are lengths, and numbers of parts, bins and turns.
 _COUNTS = frozenset(
     ["split", "array_split", "hsplit", "vsplit", "dsplit", "unstack", "histogram", "histogramdd", "histogram2d",
      "histogram_bin_edges", "diff", "polyder", "polyint", "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "bartlett",
@@ -124,7 +124,7 @@ def _broadcast(args: tuple[Any, ...]) -> int:
 
 
 def check_growth(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], largest: int, text: str) -> None:
-    """Refuse a step whose result, or one of whose whole numbers, would be enormous."""
+    """Refuse a step whose result, or one of whose integers, would be enormous."""
     _check_orders(step, (*args, *kwargs.values()), text)
     if step.elementwise:
         expected = _broadcast(args)

@@ -328,24 +328,24 @@ class Reader(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> Any:
         word = self._function(node.func)
-        args = [self._given(word, position, item) for position, item in enumerate(node.args)]
+        args = [self._argument_of(word, position, item) for position, item in enumerate(node.args)]
         keywords: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
                 self.refuse(keyword.value, REMEDIES["Starred"])
             if keyword.arg in ("out", "exact", "dtype", "like", "subok", "order"):
                 self.refuse(keyword.value, f"The argument {keyword.arg}= is not taken here.")
-            keywords[keyword.arg] = self._given(word, 1, keyword.value)
+            keywords[keyword.arg] = self._argument_of(word, 1, keyword.value)
         if word.name in ("max", "min") and isinstance(node.func, ast.Name) and len(args) > 1:
             self.refuse(node, f"{word.name} takes one array. Write {word.name}imum(a, b), or {word.name}(a, axis=0).")
         return self.step(node, word.name, word.function, args, **keywords)
 
-    def _given(self, word: vocabulary.Word, position: int, node: ast.expr) -> Any:
+    def _argument_of(self, word: vocabulary.Word, position: int, node: ast.expr) -> Any:
         """An argument: lists stay lists for functions that want them so, and as shapes and axes."""
         if isinstance(node, ast.List):
             is_plain = all(isinstance(item, ast.Constant) for item in node.elts)
             if is_plain if position else word.takes_list:
-                return [self._given(word, position, item) for item in node.elts]
+                return [self._argument_of(word, position, item) for item in node.elts]
         return self.visit(node)
 
     def _function(self, node: ast.expr) -> vocabulary.Word:

@@ -15,9 +15,9 @@ def console(width: int | None = None) -> Any:
 
     if width is None and not is_terminal() and not os.environ.get("COLUMNS"):
         width = _WIDTH
-    made = Console(file=sys.stdout, highlight=False, width=width)
-    made.on_broken_pipe = _broken_pipe
-    return made
+    terminal = Console(file=sys.stdout, highlight=False, width=width)
+    terminal.on_broken_pipe = _broken_pipe
+    return terminal
 
 
 def _broken_pipe() -> None:
@@ -35,12 +35,12 @@ def table(title: str, *columns: str, left: int = 1) -> Any:
     from rich import box
     from rich.table import Table
 
-    made = Table(
+    result = Table(
         box=box.SIMPLE_HEAD, header_style="bold", title=title or None, title_justify="left", title_style="bold"
     )
-    for place, column in enumerate(columns):
-        made.add_column(column, justify="left" if place < left else "right", overflow="fold")
-    return made
+    for number, column in enumerate(columns):
+        result.add_column(column, justify="left" if number < left else "right", overflow="fold")
+    return result
 
 
 def warn(command: str, message: str) -> None:

@@ -45,11 +45,11 @@ class Stage:
         from rich import box
         from rich.table import Table
 
-        made = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=True)
+        result = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=True)
         for column in columns:
-            made.add_column(column, justify="right")
-        made.columns[0].justify = "left"
-        return made
+            result.add_column(column, justify="right")
+        result.columns[0].justify = "left"
+        return result
 
     def verdict(self, text: str, error: float, tolerance: float) -> None:
         """Say how well two ways to a number agree; stop when they do not."""

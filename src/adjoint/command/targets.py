@@ -52,26 +52,26 @@ class Target:
 
 def target(text: str, pairs: Sequence[str], file: str | None) -> Target:
     """The target that a command line names."""
-    given = split_pairs(pairs)
+    texts = split_pairs(pairs)
     if named := _NAMED.fullmatch(text.strip()):
-        return _function_target(text.strip(), named["module"], named["function"], given, file)
-    return _expression_target(text, given, file)
+        return _function_target(text.strip(), named["module"], named["function"], texts, file)
+    return _expression_target(text, texts, file)
 
 
 def split_pairs(pairs: Sequence[str]) -> dict[str, str]:
     """`x=1.0` as a name and a text."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for pair in pairs:
         match = _PAIR.fullmatch(pair)
         if match is None:
             raise CommandError(f"{pair!r} gives no value to a variable; write x=1.0 or x=[1, 2, 3].")
         name = unicodedata.normalize("NFKC", match["name"])  # as Python reads names in code
-        if name in found:
-            raise CommandError(f"{name} has two values, {found[name]} and {match['value']}; give it one.")
+        if name in texts:
+            raise CommandError(f"{name} has two values, {texts[name]} and {match['value']}; give it one.")
         if not match["value"].strip():
             raise CommandError(f"{name}= gives no value; write {name}=1.0.")
-        found[name] = match["value"]
-    return found
+        texts[name] = match["value"]
+    return texts
 
 
 # Expressions
@@ -92,11 +92,11 @@ def _expression_target(text: str, pairs: dict[str, str], file: str | None) -> Ta
     return Target(expression.function, tuple(values.values()), {}, expression.text, expression, tuple(notes))
 
 
-# Functions of the user's
+# User functions
 
 
 def _function_target(title: str, module: str, name: str, pairs: dict[str, str], file: str | None) -> Target:
-    function = found_function(module, name)
+    function = find_function(module, name)
     values = variables_of(pairs, floats=False)
     if file is not None:
         for key, value in arrays_in(file).items():
@@ -107,19 +107,19 @@ def _function_target(title: str, module: str, name: str, pairs: dict[str, str], 
     return Target(function, args, kwargs, title)
 
 
-def found_function(module: str, name: str) -> Callable[..., Any]:
+def find_function(module: str, name: str) -> Callable[..., Any]:
     """The function of this name in a module, or in a file `….py`."""
-    found: Any = _imported(module)
+    target: Any = _imported(module)
     for part in name.split("."):
-        if not hasattr(found, part):
-            functions = [key for key, value in vars(found).items() if callable(value) and not key.startswith("_")]
+        if not hasattr(target, part):
+            functions = [key for key, value in vars(target).items() if callable(value) and not key.startswith("_")]
             near = did_you_mean(part, functions)
             near = near or f"It has {', '.join(functions[:8]) or 'no functions'}."
             raise CommandError(f"{module} has no function {name}. {near}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise CommandError(f"{module}:{name} is no function but {type(found).__name__}.")
-    return found
+        target = getattr(target, part)
+    if not callable(target):
+        raise CommandError(f"{module}:{name} is no function but {type(target).__name__}.")
+    return target
 
 
 def _imported(module: str) -> Any:
@@ -133,10 +133,10 @@ def _imported(module: str) -> Any:
             spec = importlib.util.spec_from_file_location(path.stem, path)
             if spec is None or spec.loader is None:
                 raise CommandError(f"{module} cannot be imported.")
-            made = importlib.util.module_from_spec(spec)
-            sys.modules[path.stem] = made
-            spec.loader.exec_module(made)
-            return made
+            loaded = importlib.util.module_from_spec(spec)
+            sys.modules[path.stem] = loaded
+            spec.loader.exec_module(loaded)
+            return loaded
         return importlib.import_module(module)
     except CommandError:
         raise
@@ -153,11 +153,11 @@ def _imported(module: str) -> Any:
 
 def bound(function: Callable[..., Any], title: str, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Values by name as the arguments of a function; `arr_0`, `arr_1` … (as np.savez names them) go by place."""
-    by_place = [values.pop(name) for name in [f"arr_{k}" for k in range(len(values))] if name in values]
+    by_position = [values.pop(name) for name in [f"arr_{k}" for k in range(len(values))] if name in values]
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # some functions written in C do not tell
-        return (*by_place, *values.values()), {}
+        return (*by_position, *values.values()), {}
     parameters = signature.parameters
     takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values())
     for name in values:
@@ -166,7 +166,7 @@ def bound(function: Callable[..., Any], title: str, values: dict[str, Any]) -> t
             raise CommandError(f"{title} has no argument {name}. {near}")
     first = list(parameters.values())
     positional = [p.name for p in first if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    args = list(by_place)
+    args = list(by_position)
     for name in positional[len(args) :]:
         if name not in values:
             break
@@ -174,8 +174,8 @@ def bound(function: Callable[..., Any], title: str, values: dict[str, Any]) -> t
     try:
         signature.bind(*args, **values)
     except TypeError as error:
-        given = f"{title}{signature}"
-        raise CommandError(f"{error} of {given}; give arguments as x=1.0 or with --args file.npz.") from error
+        shown = f"{title}{signature}"
+        raise CommandError(f"{error} of {shown}; give arguments as x=1.0 or with --args file.npz.") from error
     return tuple(args), values
 
 

@@ -80,16 +80,16 @@ w = w - np.linalg.solve(ad.hessian(loss)(w), ad.grad(loss)(w))
     def loss(w: Any) -> Any:
         return np.sum(np.logaddexp(0.0, -signs * (features @ w))) + np.sum(w[:-1] ** 2) / 2
 
-    value_and_slope, curvature = value_and_grad(loss), hessian(loss)
+    value_and_gradient, curvature = value_and_grad(loss), hessian(loss)
     shown = stage.table("step", "loss", "|gradient|", "accuracy")
     w = np.zeros(features.shape[1])
     for step in range(12):
-        value, slope = value_and_slope(w)
+        value, g = value_and_gradient(w)
         accuracy = np.mean((features @ w > 0) == target)
-        shown.add_row(str(step), f"{value:.9f}", f"{np.linalg.norm(slope):.1e}", f"{accuracy:.1%}")
-        if np.linalg.norm(slope) < 1e-10:
+        shown.add_row(str(step), f"{value:.9f}", f"{np.linalg.norm(g):.1e}", f"{accuracy:.1%}")
+        if np.linalg.norm(g) < 1e-10:
             break
-        w = w - np.linalg.solve(curvature(w), slope)
+        w = w - np.linalg.solve(curvature(w), g)
     stage.print(shown)
     reference = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000).fit(features[:, :-1], target)
     theirs = np.append(reference.coef_, reference.intercept_)
@@ -133,10 +133,10 @@ ad.grad(eccentric_anomaly, argnums=(0, 1))(e, M)
     shown = stage.table("orbit", "e", "E", "∂E/∂e (loop)", "(by hand)", "∂E/∂M (loop)", "(by hand)")
     worst = 0.0
     for orbit, e in {"Earth": 0.0167, "Mercury": 0.2056, "Pluto": 0.2488, "Halley": 0.9671}.items():
-        E, found = value_and_grad(eccentric_anomaly, argnums=(0, 1))(e, M)
+        E, partials = value_and_grad(eccentric_anomaly, argnums=(0, 1))(e, M)
         known = np.sin(E) / (1.0 - e * np.cos(E)), 1.0 / (1.0 - e * np.cos(E))
-        worst = max(worst, *(abs(a - b) for a, b in zip(found, known, strict=True)))
-        columns = [E, found[0], known[0], found[1], known[1]]
+        worst = max(worst, *(abs(a - b) for a, b in zip(partials, known, strict=True)))
+        columns = [E, partials[0], known[0], partials[1], known[1]]
         shown.add_row(orbit, f"{e:.4f}", *(f"{number:.10f}" for number in columns))
     stage.print(shown)
     stage.verdict("the loop differentiated against the implicit function theorem", worst, 1e-10)
@@ -171,17 +171,17 @@ def initial(rng: np.random.Generator, inputs: int, hidden: int, classes: int) ->
 
 def adam(
     params: dict[str, Any],
-    slopes: dict[str, Any],
+    gradients: dict[str, Any],
     state: dict[str, Any],
     step: int,
     rate: float = 3e-3,
     decay: tuple[float, float] = (0.9, 0.999),
 ) -> None:
     """One step of Adam; the state holds the running means of each slope and of its square."""
-    for name, slope in slopes.items():
+    for name, gradient in gradients.items():
         mean, square = state[name]
-        mean = decay[0] * mean + (1 - decay[0]) * slope
-        square = decay[1] * square + (1 - decay[1]) * slope**2
+        mean = decay[0] * mean + (1 - decay[0]) * gradient
+        square = decay[1] * square + (1 - decay[1]) * gradient**2
         state[name] = mean, square
         unbiased = mean / (1 - decay[0] ** step), square / (1 - decay[1] ** step)
         params[name] = params[name] - rate * unbiased[0] / (np.sqrt(unbiased[1]) + 1e-8)
@@ -203,15 +203,15 @@ def fit(
     rng = np.random.default_rng(0)
     params = initial(rng, train.shape[1], 64, 10)
     state = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in params.items()}
-    loss_and_slopes = value_and_grad(cross_entropy)
+    loss_and_gradients = value_and_grad(cross_entropy)
     losses, accuracies, step = [], [], 0
     for _ in progress(range(epochs), "Fitting 4,810 weights"):
         order, total = rng.permutation(len(train)), 0.0
         for start in range(0, len(train), batch):
             chosen = order[start : start + batch]
-            loss, slopes = loss_and_slopes(params, train[chosen], train_labels[chosen])
+            loss, gradients = loss_and_gradients(params, train[chosen], train_labels[chosen])
             step += 1
-            adam(params, slopes, state, step)
+            adam(params, gradients, state, step)
             total += loss * len(chosen)
         losses.append(total / len(train))
         accuracies.append(np.mean(scores(params, test).argmax(-1) == test_labels))
@@ -260,7 +260,7 @@ slopes = per_example(params, images, labels)           # slopes["W"].shape == (3
     one_by_one = [grad(cross_entropy)(params, image, label) for image, label in zip(test, test_labels, strict=True)]
     apart = time.perf_counter() - start
     worst = max(np.max(np.abs(stacked[name] - np.stack([g[name] for g in one_by_one]))) for name in params)
-    influence = np.sqrt(sum(np.sum(slope**2, axis=tuple(range(1, slope.ndim))) for slope in stacked.values()))
+    influence = np.sqrt(sum(np.sum(part**2, axis=tuple(range(1, part.ndim))) for part in stacked.values()))
     shown = stage.table("digit", "examples", "median |gradient|", "largest |gradient|")
     for digit in range(10):
         of_this = influence[test_labels == digit]

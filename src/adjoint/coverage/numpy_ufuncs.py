@@ -27,7 +27,7 @@ UFUNCS.differentiable("heaviside", "x2")
 # comparisons and truth
 UFUNCS.constant("equal not_equal less less_equal greater greater_equal")
 UFUNCS.constant("logical_and logical_or logical_xor logical_not isnan isinf isfinite signbit")
-# whole numbers
+# integers
 UFUNCS.constant("bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_invert invert bitwise_count gcd lcm")
 UFUNCS.constant("left_shift bitwise_left_shift right_shift bitwise_right_shift")
 

@@ -56,7 +56,7 @@ SPECIAL.refused(
 SPECIAL.refused("btdtr", "it left SciPy in version 1.15", "Use scipy.special.betainc", until="1.15")
 SPECIAL.refused("btdtri", "it left SciPy in version 1.15", "Use scipy.special.betaincinv", until="1.15")
 
-# of whole numbers
+# of integers
 SPECIAL.constant("ai_zeros bi_zeros bei_zeros beip_zeros ber_zeros berp_zeros kei_zeros keip_zeros ker_zeros", SIZES)
 SPECIAL.constant("kerp_zeros kelvin_zeros erf_zeros fresnel_zeros fresnelc_zeros fresnels_zeros", SIZES)
 SPECIAL.constant("jn_zeros jnp_zeros jnjnp_zeros jnyn_zeros yn_zeros ynp_zeros y0_zeros y1_zeros y1p_zeros", SIZES)

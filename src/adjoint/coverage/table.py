@@ -14,7 +14,7 @@ KINDS = (DIFFERENTIABLE, CONSTANT, REFUSED)
 # What the arguments of a constant function are looked at for.
 VALUES = "values"  # the result is piecewise constant: comparisons, places, counts
 TYPES = "types"  # only shapes and element types matter, so that any array of the type stands for the traced one
-SIZES = "sizes"  # the arguments are plain: whole numbers, sizes, names of files, settings
+SIZES = "sizes"  # the arguments are plain: integers, sizes, names of files, settings
 
 
 class Row(NamedTuple):

@@ -199,7 +199,7 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 def constant(value: Value) -> Value:
     """A new array inside a running transformation: a traced constant, so that traced values can be assigned into it.
 
-    Whole numbers have no derivative: they are traced only where values are stacked or recorded.
+    Integers have no derivative: they are traced only where values are stacked or recorded.
     """
     trace = live_trace()
     if value.dtype.kind not in "fc":

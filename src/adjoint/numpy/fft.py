@@ -27,7 +27,7 @@ def _frequencies(name: str, n: int, d: Any, device: Any, dtype: Any) -> Value:
     if dtype is not None and not _numpy.isdtype(_numpy.dtype(dtype), "real floating"):
         raise TypeError(f"adjoint.numpy.fft.{name} was asked for {_numpy.dtype(dtype)}: frequencies are real floats.")
     plain = getattr(_numpy.fft, name)
-    # for a traced distance: the whole numbers 0, 1, … times 1 / (n d)
+    # for a traced distance: the integers 0, 1, … times 1 / (n d)
     found = _numpy.rint(plain(n) * n) * (1.0 / (n * d)) if is_traced(d) else constant(plain(n, d))
     return found if dtype is None else found.astype(dtype)
 

@@ -88,7 +88,7 @@ WIDTHS: dict[str, Callable[[Value], Value]] = {
 
 
 def _number_of_bins(a: Value, name: str, ends: tuple[Value, Value], range: Any, weights: Any) -> int:
-    """How many bins an estimator asks for: a whole number, so Python must know it."""
+    """How many bins an estimator asks for: an integer, so Python must know it."""
     if name not in WIDTHS and name != "stone":
         raise ValueError(f"{name!r} is not a valid estimator for `bins`")
     if weights is not None:

@@ -192,7 +192,7 @@ def getitem(x: Value, index: Any) -> Value:
     z = _gathered(x, plan)
     if not isinstance(x, Tracer) or not all(map(_is_basic, whole)):
         return z
-    # whole numbers that are not known yet: NumPy, which knows them, makes a view
+    # integers that are not known yet: NumPy, which knows them, makes a view
     items = tuple(_slice_item(part) if isinstance(part, slice) else 0 if _is_number(part) else part for part in whole)
     return viewed(
         z,
@@ -219,7 +219,7 @@ class Where(NamedTuple):
 
 
 def _is_number(part: Any) -> bool:
-    """Whether a part of an index names one position: a whole number, also one that is not known yet."""
+    """Whether a part of an index names one position: an integer, also one that is not known yet."""
     if isinstance(part, bool):
         return False
     return isinstance(part, int | np.integer) or (

@@ -125,7 +125,7 @@ def partition(self: Tracer, kth: Any, axis: int = -1, kind: str = "introselect",
 
 
 def item(self: Any, *args: Any) -> Any:
-    """A whole number or truth value, by asking; a float keeps its derivative only as a traced value."""
+    """An integer or truth value, by asking; a float keeps its derivative only as a traced value."""
     if self.dtype.kind in "fc":
         known = self._trace.known(self)
         if known is not None:

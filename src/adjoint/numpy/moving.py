@@ -72,7 +72,7 @@ def roll(a: Value, shift: Any, axis: Any = None) -> Value:
 
 
 def _whole(shift: Any) -> Any:
-    """A shift that Python knows: a traced whole number is asked."""
+    """A shift that Python knows: a traced integer is asked."""
     return operator.index(shift) if isinstance(shift, Tracer) else shift  # pyright: ignore[reportArgumentType]
 
 

@@ -49,7 +49,7 @@ TAKES_LISTS = frozenset(
     )
 )
 
-# functions that call a function of the user's, which may bring traced values of its own
+# functions that call a user function, which may bring traced values of its own
 TAKES_FUNCTIONS = frozenset((np.apply_along_axis, np.apply_over_axes, np.piecewise))
 
 

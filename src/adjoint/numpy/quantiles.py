@@ -45,7 +45,7 @@ def given(value: Any) -> bool:
 
 
 def floating(a: Any) -> Value:
-    """An array of floats: whole numbers are converted."""
+    """An array of floats: integers are converted."""
     a = as_array(a)
     return convert(a, np.float64) if a.dtype.kind in "biu" else a
 

@@ -23,7 +23,7 @@ def is_traced(value: Any) -> bool:
 def passed(module: Any, name: str) -> Any:
     """What adjoint.<module>.<name> is when it is not defined there: SciPy's own.
 
-    A ufunc finds its rule, or its refusal, by itself. Of the others, constant ones take traced whole numbers by asking
+    A ufunc finds its rule, or its refusal, by itself. Of the others, constant ones take traced integers by asking
     for them.
     """
     try:
@@ -50,6 +50,6 @@ def passed(module: Any, name: str) -> Any:
 
 
 def _asked(value: Any) -> Any:
-    """A traced whole number as a plain one."""
+    """A traced integer as a plain one."""
     whole = isinstance(value, Tracer) and value.dtype.kind in "iu" and not value.shape
     return operator.index(value) if whole else value  # type: ignore[arg-type]

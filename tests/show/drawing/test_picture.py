@@ -190,7 +190,7 @@ def test_partials_are_those_of_differences(name, detail):
         step = 1e-6
         above, below = replayed(edge.target, edge.source, step), replayed(edge.target, edge.source, -step)
         assert_allclose(edge.partial, (above - below) / (2 * step), rtol=1e-6, atol=1e-7)
-    assert all(edge in numbers for edge in found if edge.moves and edge.source.shape == edge.target.shape == ())
+    assert all(edge in numbers for edge in found if edge.is_active and edge.source.shape == edge.target.shape == ())
 
 
 @pytest.mark.row("B4.1.e")
@@ -199,7 +199,7 @@ def test_adjoints_are_the_sums_of_partials_times_adjoints():
     for explained in (EXPLANATIONS["shared"](), EXPLANATIONS["loss"](detail="statements")):
         found = edges(explained.model, "reverse")
         for v in explained.model.variables:
-            flows = [edge.partial * edge.target.adjoint for edge in found if edge.source is v and edge.moves]
+            flows = [edge.partial * edge.target.adjoint for edge in found if edge.source is v and edge.is_active]
             if flows and v.shape == () and not v.hidden:
                 assert_allclose(sum(flows), v.adjoint, rtol=1e-12)
     forward = ad.explain(shared, mode="forward", direction=(1.0, 0.0))(1.0, 2.0)

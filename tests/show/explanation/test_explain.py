@@ -117,7 +117,7 @@ def test_adjoints_of_steps_are_what_a_change_of_the_step_does():
                 values[v.number] = value
         return values[model.outputs[0].number]
 
-    checked = [v for v in model.variables if v.moves and v.event is not None and v.uses][::3]
+    checked = [v for v in model.variables if v.is_active and v.event is not None and v.uses][::3]
     assert len(checked) > 10
     for v in checked:
         by = step * np.linspace(1, 2, np.size(v.value)).reshape(v.shape)
@@ -129,7 +129,7 @@ def test_what_an_operation_adds_to_an_adjoint_makes_up_the_whole():
     model = ad.explain(everything)(X, W).model
     for v in model.variables:
         parts = [e.contributions[i] for e, i in v.uses if e.contributions[i] is not None]
-        if v.moves and parts:
+        if v.is_active and parts:
             assert_allclose(sum(parts), v.adjoint, rtol=1e-12)
 
 
@@ -172,7 +172,7 @@ def test_long_loops_are_one_operation_and_it_says_so():
 
 def test_only_the_arguments_asked_for_are_differentiated():
     model = ad.explain(loss, argnums=1)(0.5, 1.5, -1.0).model
-    assert [v.moves for v in model.inputs] == [False, True, False]
+    assert [v.is_active for v in model.inputs] == [False, True, False]
     assert model.inputs[0].adjoint is None
 
 
@@ -331,7 +331,7 @@ def test_functions_that_ask_for_the_type_int():
 
     explained = ad.explain(power, argnums=(0, 2))(2.0, 3, 5.0)
     assert [(v.label, v.adjoint) for v in explained.model.inputs] == [("x", 60.0), ("y", 8.0)]
-    assert ad.explain(power, argnums=2)(2.0, 3, 5.0).model.inputs[0].moves is False
+    assert ad.explain(power, argnums=2)(2.0, 3, 5.0).model.inputs[0].is_active is False
     with pytest.raises(TypeError, match="n must be an int") as caught:
         ad.explain(power)(2.0, 3.0, 5)
     assert caught.value.__context__ is None
@@ -366,7 +366,7 @@ def test_arguments_are_chosen_by_name_too():
         return x * y**2 * a
 
     explained = ad.explain(f, argnums="y")(2.0, y=3.0, a=5.0)
-    assert [(v.label, v.adjoint) for v in explained.model.inputs if v.moves] == [("y", 60.0)]
+    assert [(v.label, v.adjoint) for v in explained.model.inputs if v.is_active] == [("y", 60.0)]
     assert explained.cost.name == "f"
     with pytest.raises(TypeError, match=r"explain: the function has no argument called 'z'; it has x, y, a"):
         ad.explain(f, argnums="z")(2.0, y=3.0, a=5.0)

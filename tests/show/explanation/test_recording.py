@@ -61,7 +61,7 @@ def test_tables_beside_numbers_are_the_functions_own():
     squares = ad.explain(lambda t: np.sum(t**2))(table[["a", "b"]]).model.inputs[0]  # nothing else to differentiate
     np.testing.assert_allclose(squares.adjoint, 2 * table[["a", "b"]].to_numpy())
     both = ad.explain(lambda w, t: np.sum(w * t), argnums=1)(w, table[["a", "b"]]).model.inputs
-    assert [v.moves for v in both] == [False, True]
+    assert [v.is_active for v in both] == [False, True]
 
 
 def test_what_nobody_reads_after_an_assignment_is_not_told():

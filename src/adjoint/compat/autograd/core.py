@@ -53,7 +53,7 @@ primitive_with_deprecation_warnings = primitive
 
 
 def floating(x: Any) -> Any:
-    """An array of whole numbers as floats, which have derivatives; anything else as it is."""
+    """An array of integers as floats, which have derivatives; anything else as it is."""
     return x.astype(float) if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else x
 
 

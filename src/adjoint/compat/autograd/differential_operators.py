@@ -75,7 +75,7 @@ def _one_number(fun: Function, name: str) -> Function:
 
 
 def _with_floats(args: tuple[Any, ...], argnum: int | tuple[int, ...]) -> list[Any]:
-    """The arguments, with whole numbers in the places of those to differentiate made floats."""
+    """The arguments, with integers in the places of those to differentiate made floats."""
     chosen = (argnum,) if isinstance(argnum, int) else argnum
     places = {i % len(args) for i in chosen} if args else ()
     return [floating(a) if i in places else a for i, a in enumerate(args)]
@@ -270,5 +270,5 @@ def multigrad_dict(fun: Function) -> Function:
 
 
 def checkpoint(fun: Function) -> Function:
-    """The same function, run again on the way back instead of keeping what it computed."""
+    """The same function, run again in the backward pass instead of keeping what it computed."""
     return ad_checkpoint(fun)

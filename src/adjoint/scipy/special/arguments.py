@@ -30,7 +30,7 @@ def constant(call: str, **values: Any) -> None:
 
 
 def whole(call: str, name: str, value: Any) -> int:
-    """A degree or an order: a plain whole number, not negative."""
+    """A degree or an order: a plain integer, not negative."""
     constant(call, **{name: value})
     number = int(value)
     if number != value or number < 0:

@@ -21,7 +21,7 @@ from adjoint.scipy.special.arguments import array, constant, traced, whole
 
 
 def diric(x: Any, n: Any) -> Any:
-    """sin(nx/2) / (n sin(x/2)) = Uₙ₋₁(cos(x/2))/n, NaN unless n is a whole number > 0."""
+    """sin(nx/2) / (n sin(x/2)) = Uₙ₋₁(cos(x/2))/n, NaN unless n is an integer > 0."""
     constant("diric", n=n)
     if not traced(x):
         return scipy.special.diric(x, n)

@@ -16,7 +16,7 @@ Neighbors = Sequence[Sequence[int]]
 
 
 def columns(
-    layers: Sequence[Sequence[int]], upper: Neighbors, lower: Neighbors, room: Sequence[float], boxes: int,
+    layers: Sequence[Sequence[int]], upper: Neighbors, lower: Neighbors, spacing: Sequence[float], boxes: int,
     shifts: Mapping[tuple[int, int], float] | None = None,
 ) -> list[float]:  # fmt: skip
     """The middle of each item, neighbors in a layer being (room + room) / 2 apart at least; the leftmost edge is 0.
@@ -25,12 +25,12 @@ def columns(
     does not join the middles of two items (above, below), `shifts` tells how far the lower middle should stand to the
     right of the upper one for it to be straight.
     """
-    items = len(room)
+    items = len(spacing)
     if not items:
         return []
     conflicts = _conflicts(layers, upper, boxes)
     shifts = shifts or {}
-    found: list[list[float]] = []
+    layouts: list[list[float]] = []
     weights = _weights(layers, upper, boxes), _weights(layers[::-1], lower, boxes)
     through = [a + b for a, b in zip(*weights, strict=True)]
     favorites = _favorites(lower, through), _favorites(upper, through)
@@ -43,13 +43,13 @@ def columns(
             side = -1.0 if mirrored else 1.0
             oriented = {(b, a) if turned else (a, b): side * (-d if turned else d) for (a, b), d in shifts.items()}
             root, shift = _blocks(seen, near, weight, favorite, conflicts, oriented)
-            x = _pushed(seen, root, shift, room)
-            found.append([-value for value in x] if mirrored else x)
-    return _middle(found, room)
+            x = _pushed(seen, root, shift, spacing)
+            layouts.append([-value for value in x] if mirrored else x)
+    return _middle(layouts, spacing)
 
 
 def _weights(layers: Sequence[Sequence[int]], near: Neighbors, boxes: int) -> list[int]:
-    """How many boxes stand on the longest way to each item: the longer a way, the straighter it should be."""
+    """How many boxes stand on the longest path to each item: the longer a path, the straighter it should be."""
     weight = [0] * sum(map(len, layers))
     for layer in layers:
         for item in layer:
@@ -58,7 +58,7 @@ def _weights(layers: Sequence[Sequence[int]], near: Neighbors, boxes: int) -> li
 
 
 def _favorites(far: Neighbors, through: Sequence[int]) -> list[int]:
-    """Of each item, the neighbor that the longest way goes on to; -1 when there are several."""
+    """Of each item, the neighbor that the longest path goes on to; -1 when there are several."""
     out: list[int] = []
     for neighbors in far:
         heaviest = max([through[n] for n in neighbors], default=0)
@@ -67,37 +67,37 @@ def _favorites(far: Neighbors, through: Sequence[int]) -> list[int]:
     return out
 
 
-def _middle(found: Sequence[list[float]], room: Sequence[float]) -> list[float]:
+def _middle(layouts: Sequence[list[float]], spacing: Sequence[float]) -> list[float]:
     """The mean of the two medians, after all were moved to the narrowest."""
-    lows = [min(x - r / 2 for x, r in zip(xs, room, strict=True)) for xs in found]
-    highs = [max(x + r / 2 for x, r in zip(xs, room, strict=True)) for xs in found]
+    lows = [min(x - r / 2 for x, r in zip(xs, spacing, strict=True)) for xs in layouts]
+    highs = [max(x + r / 2 for x, r in zip(xs, spacing, strict=True)) for xs in layouts]
     best = min(range(4), key=lambda k: highs[k] - lows[k])
     shifts = [highs[best] - highs[k] if k % 2 else lows[best] - lows[k] for k in range(4)]
     middle = [
         sum(sorted((a + shifts[0], b + shifts[1], c + shifts[2], d + shifts[3]))[1:3]) / 2
-        for a, b, c, d in zip(*found, strict=True)
+        for a, b, c, d in zip(*layouts, strict=True)
     ]
-    left = min(x - r / 2 for x, r in zip(middle, room, strict=True))
+    left = min(x - r / 2 for x, r in zip(middle, spacing, strict=True))
     return [x - left for x in middle]
 
 
 def _conflicts(layers: Sequence[Sequence[int]], upper: Neighbors, boxes: int) -> set[tuple[int, int]]:
     """Pieces of lines (above, below) that cross a piece inside a long line."""
-    found: set[tuple[int, int]] = set()
+    conflicts: set[tuple[int, int]] = set()
     for above, below in pairwise(layers):
-        place = {item: k for k, item in enumerate(above)}
+        position = {item: k for k, item in enumerate(above)}
         reached, start = 0, 0
         for at, item in enumerate(below):
             inner = next((u for u in upper[item] if u >= boxes), None) if item >= boxes else None
             if inner is None and at < len(below) - 1:
                 continue
-            bound = len(above) - 1 if inner is None else place[inner]
+            bound = len(above) - 1 if inner is None else position[inner]
             for other in below[start : at + 1]:
                 for u in upper[other]:
-                    if not reached <= place[u] <= bound and not (u >= boxes and other >= boxes):
-                        found.add((u, other))
+                    if not reached <= position[u] <= bound and not (u >= boxes and other >= boxes):
+                        conflicts.add((u, other))
             start, reached = at + 1, bound
-    return found
+    return conflicts
 
 
 def _blocks(
@@ -109,37 +109,37 @@ def _blocks(
     root = list(range(items))
     shift = [0.0] * items
     aligned = [False] * items  # whether the next layer has taken it
-    place = [0] * items
+    position = [0] * items
     for layer in layers:
         for k, item in enumerate(layer):
-            place[item] = k
+            position[item] = k
     for layer in layers[1:]:
         reached = -1
         for item in layer:
-            for other in _candidates(near[item], weight, place):
-                if aligned[other] or favorite[other] not in (-1, item) or reached >= place[other]:
+            for other in _candidates(near[item], weight, position):
+                if aligned[other] or favorite[other] not in (-1, item) or reached >= position[other]:
                     continue
                 if not conflicts or ((other, item) not in conflicts and (item, other) not in conflicts):
                     aligned[other] = True
                     root[item] = root[other]
                     shift[item] = shift[other] + (shifts.get((other, item), 0.0) if shifts else 0.0)
-                    reached = place[other]
+                    reached = position[other]
                     break
     return root, shift
 
 
-def _candidates(neighbors: Sequence[int], weight: Sequence[int], place: Sequence[int]) -> Sequence[int]:
-    """The neighbors to be aligned with, best first: the one on the longest way, else the medians."""
+def _candidates(neighbors: Sequence[int], weight: Sequence[int], position: Sequence[int]) -> Sequence[int]:
+    """The neighbors to be aligned with, best first: the one on the longest path, else the medians."""
     if len(neighbors) < 2:
         return neighbors
     heaviest = max([weight[n] for n in neighbors])
-    ends = sorted((n for n in neighbors if weight[n] == heaviest), key=place.__getitem__)
+    ends = sorted((n for n in neighbors if weight[n] == heaviest), key=position.__getitem__)
     middle = len(ends) - 1
     return ends[middle // 2 : (middle + 1) // 2 + 1]
 
 
 def _pushed(
-    layers: Sequence[Sequence[int]], root: Sequence[int], shift: Sequence[float], room: Sequence[float]
+    layers: Sequence[Sequence[int]], root: Sequence[int], shift: Sequence[float], spacing: Sequence[float]
 ) -> list[float]:
     """The blocks as far left as they go, then to the right where there is space."""
     distance: dict[int, dict[int, float]] = {r: {} for r in set(root)}
@@ -147,16 +147,16 @@ def _pushed(
     for layer in layers:
         for a, b in pairwise(layer):
             after, to = distance[root[a]], root[b]
-            apart = (room[a] + room[b]) / 2 + shift[a] - shift[b]
+            apart = (spacing[a] + spacing[b]) / 2 + shift[a] - shift[b]
             if to not in after:
                 waiting[to] += 1
                 after[to] = apart
             elif after[to] < apart:
                 after[to] = apart
     ready = sorted(r for r, count in waiting.items() if not count)
-    first: dict[int, float] = {r: room[r] / 2 for r in distance}  # so that nothing stands left of 0
+    first: dict[int, float] = {r: spacing[r] / 2 for r in distance}  # so that nothing stands left of 0
     for item, r in enumerate(root):
-        first[r] = max(first[r], room[item] / 2 - shift[item])
+        first[r] = max(first[r], spacing[item] / 2 - shift[item])
     x = first
     order: list[int] = []
     while ready:

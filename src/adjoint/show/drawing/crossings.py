@@ -33,22 +33,22 @@ def ordered(
     least = _faults(best, lower)
     lines = _lines(upper, lower, boxes) if items <= EXCHANGED else []
     for start in _starts(best, fixed, WORK // items // SWEEPS):
-        current, found, fewest = start, start, _faults(start, lower)
+        current, candidate, fewest = start, start, _faults(start, lower)
         position = [0] * items
         for sweep in range(max(1, min(SWEEPS, WORK // items))):
             current = [list(layer) for layer in current]
             _sweep(current, upper, lower, fixed, position, down=sweep % 2 == 0)
             faults = _faults(current, lower)
             if faults < fewest:
-                found, fewest = current, faults
+                candidate, fewest = current, faults
         if fewest[0] and items <= EXCHANGED:
-            found = [list(layer) for layer in found]
-            _exchange(found, upper, lower, fixed)
-            found = _aside(found, lower, fixed, lines)
-            _exchange(found, upper, lower, fixed)
-            fewest = _faults(found, lower)
+            candidate = [list(layer) for layer in candidate]
+            _exchange(candidate, upper, lower, fixed)
+            candidate = _aside(candidate, lower, fixed, lines)
+            _exchange(candidate, upper, lower, fixed)
+            fewest = _faults(candidate, lower)
         if fewest < least:
-            best, least = found, fewest
+            best, least = candidate, fewest
         if least[0] == 0:
             break
     return best
@@ -70,8 +70,8 @@ def _starts(met: list[list[int]], fixed: Mapping[int, Sequence[int]], count: int
 
 def _faults(layers: Sequence[Sequence[int]], lower: Neighbors) -> tuple[int, float]:
     """Crossings; and, among orders with as many, how far lines go aside."""
-    place = {item: k - len(layer) / 2 for layer in layers for k, item in enumerate(layer)}
-    aside = sum([abs(place[item] - place[t]) for layer in layers for item in layer for t in lower[item]])
+    position = {item: k - len(layer) / 2 for layer in layers for k, item in enumerate(layer)}
+    aside = sum([abs(position[item] - position[t]) for layer in layers for item in layer for t in lower[item]])
     return crossings(layers, lower), aside
 
 
@@ -81,10 +81,10 @@ def crossings(layers: Sequence[Sequence[int]], lower: Neighbors) -> int:
     for above, below in pairwise(layers):
         if len(above) < 2 or len(below) < 2:
             continue
-        place = {item: k for k, item in enumerate(below)}
+        position = {item: k for k, item in enumerate(below)}
         seen: list[int] = []
         for item in above:
-            ends = [place[t] for t in lower[item]]
+            ends = [position[t] for t in lower[item]]
             total += sum(len(seen) - bisect_right(seen, end) for end in ends)
             for end in ends:
                 insort(seen, end)

@@ -68,7 +68,7 @@ def _box(v: Variable, mode: str, result: bool) -> dict[str, Any]:
     on_it = lines(read)
     wide = max(line.width for line in on_it) + (34 if v.kind == "input" else 24)
     read |= {"w": _grained(wide), "h": LINE * len(on_it) + 12}
-    return read | {key: True for key, holds in (("result", result), ("still", not v.moves)) if holds}
+    return read | {key: True for key, holds in (("result", result), ("still", not v.is_active)) if holds}
 
 
 def _grained(width: float) -> float:
@@ -99,7 +99,7 @@ class _Drawing:
     def __init__(self, frames: list[Frame], variables: dict[int, dict[str, Any]]) -> None:
         self.frames, self.variables = frames, variables
         self.opened = _opened(frames)
-        self.found: dict[int, tuple[Arrangement, list[Any], list[Link]]] = {}
+        self.arrangements: dict[int, tuple[Arrangement, list[Any], list[Link]]] = {}
         self.groups: dict[int, dict[str, Any]] = {}
         self.open: dict[int, dict[str, Any]] = {}  # the insides of frames that are open at first
         self.layouts: list[dict[str, Any]] = []
@@ -148,17 +148,17 @@ class _Drawing:
             len(children), tuple(arrows), tuple(range(parts, parts + ports)),
             tuple(range(parts + ports, len(children))), tuple(floating),
         )  # fmt: skip
-        self.found[frame.number] = arrangement, children, links
-        place = {item: k for layer in arrangement.layers for k, item in enumerate(layer)}
+        self.arrangements[frame.number] = arrangement, children, links
+        position = {item: k for layer in arrangement.layers for k, item in enumerate(layer)}
         into: dict[int, dict[int, float]] = {}
         out: dict[int, dict[int, float]] = {}
         for link, route in zip(links, arrangement.routes, strict=True):
             n = link.variable.number
             if isinstance(link.target, Frame):
-                into.setdefault(link.target.number, {})[n] = place[route[-2]]
+                into.setdefault(link.target.number, {})[n] = position[route[-2]]
             if isinstance(link.source, Frame):
                 ends = out.setdefault(link.source.number, {})
-                ends[n] = min(ends.get(n, float("inf")), place[route[1]])
+                ends[n] = min(ends.get(n, float("inf")), position[route[1]])
         for part in frame.parts:
             if isinstance(part, Frame):
                 left, right = into.get(part.number, {}), out.get(part.number, {})
@@ -174,7 +174,7 @@ class _Drawing:
         return 0.0
 
     def group(self, frame: Frame) -> dict[str, Any]:
-        arrangement, children, links = self.found[frame.number]
+        arrangement, children, links = self.arrangements[frame.number]
         labels = [link.edge.label if link.edge is not None else "" for link in links]
         sizes = tuple(_grained(measured(label, LABEL) + 8) if label else 0.0 for label in labels)
         widths = tuple(self.width(child) for child in children)
@@ -196,14 +196,14 @@ class _Drawing:
         sparse = {
             "labels": {k: label for k, label in enumerate(labels) if label},
             "formulas": {k: formula for k, formula in long.items() if formula},
-            "still": [k for k, link in enumerate(links) if not link.moves], "also": frame.also,
+            "still": [k for k, link in enumerate(links) if not link.is_active], "also": frame.also,
         }  # fmt: skip
-        return out | {key: found for key, found in sparse.items() if found}
+        return out | {key: value for key, value in sparse.items() if value}
 
     def ports(self, link: Link) -> tuple[float, float]:
         """How far from the middle of an open frame an arrow leaves it, and enters one; 0 at other ends.
 
-        At the end of a way from frame to frame a line may bend: it is the frames that shall stand below one another.
+        At the end of a path from frame to frame a line may bend: it is the frames that shall stand below one another.
         """
         start = self.port(link.source, "out", link)
         return start, start if _joins_frames(link) else self.port(link.target, "in", link)
@@ -220,12 +220,12 @@ def _layout(
     closed = _ends(arrangement, kinds, widths)
     x = spread(arrangement, widths, labels, ports)
     width, space = item_widths(arrangement, widths, labels)
-    found = [arrangement.label(k) for k in range(len(arrangement.arrows))]
+    label_items = [arrangement.label(k) for k in range(len(arrangement.arrows))]
     return {
         "layers": len(arrangement.layers), "kinds": kinds, "routes": arrangement.routes,
         "items": [[round(a, 1), w, layer, s]
                   for a, w, layer, s in zip(x, width, arrangement.layer, space, strict=True)],
-        "at": [-1 if item is None else item for item in found], "ends": closed,
+        "at": [-1 if item is None else item for item in label_items], "ends": closed,
     }  # fmt: skip
 
 
@@ -252,7 +252,7 @@ def _number(child: Any) -> int:
 
 def _ends(arrangement: Arrangement, kinds: str, widths: tuple[float, ...]) -> list[tuple[float, float]]:
     """Where arrows touch their boxes, from the middle: those that arrive stand apart, in the order of their origins."""
-    place = {item: k for layer in arrangement.layers for k, item in enumerate(layer)}
+    position = {item: k for layer in arrangement.layers for k, item in enumerate(layer)}
     starts, ends = [0.0] * len(arrangement.arrows), [0.0] * len(arrangement.arrows)
     arriving: dict[int, dict[Any, list[int]]] = {}
     leaving: dict[int, dict[Any, list[int]]] = {}
@@ -261,9 +261,9 @@ def _ends(arrangement: Arrangement, kinds: str, widths: tuple[float, ...]) -> li
             arriving.setdefault(route[-1], {}).setdefault((route[-2], arrow.trunk), []).append(k)
         if kinds[route[0]] == "g":
             leaving.setdefault(route[0], {}).setdefault(arrow.trunk, []).append(k)
-    for found, near, offsets in ((arriving, -2, ends), (leaving, 1, starts)):
-        for box, together in found.items():
-            bundles = sorted(together.values(), key=lambda ks: min(place[arrangement.routes[k][near]] for k in ks))
+    for ends_of_boxes, near, offsets in ((arriving, -2, ends), (leaving, 1, starts)):
+        for box, together in ends_of_boxes.items():
+            bundles = sorted(together.values(), key=lambda ks: min(position[arrangement.routes[k][near]] for k in ks))
             for bundle, offset in zip(bundles, _offsets(len(bundles), widths[box]), strict=True):
                 for k in bundle:
                     offsets[k] = offset

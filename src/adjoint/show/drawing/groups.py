@@ -31,7 +31,7 @@ class Link:
     target: Variable | Frame | tuple[str, Variable]
     variable: Variable
     edge: Edge | None = None  # where it arrives at a variable
-    moves: bool = False
+    is_active: bool = False
 
 
 @dataclass(eq=False)
@@ -113,7 +113,7 @@ def _link(
     known = frame.links.get(key)
     if known is None:
         known = frame.links[key] = Link(source, target, edge.source, edge if arrives else None)
-    known.moves = known.moves or edge.moves
+    known.is_active = known.is_active or edge.is_active
 
 
 class _Nest:
@@ -176,9 +176,9 @@ class _Nest:
     def split(self, frame: Frame) -> None:
         """Put neighboring parts into frames of their own where there are many."""
         parts = frame.parts
-        turns = [k for k, p in enumerate(parts) if isinstance(p, Frame) and p.kind == "iteration"]
-        if len(turns) > FEW_TURNS:
-            first, last = turns[2], turns[-1]
+        iterations = [k for k, p in enumerate(parts) if isinstance(p, Frame) and p.kind == "iteration"]
+        if len(iterations) > FEW_TURNS:
+            first, last = iterations[2], iterations[-1]
             middle = self.more(frame, parts[first:last])
             frame.parts = parts = [*parts[:first], middle, *parts[last:]]
         if len(parts) > MOST_PARTS:

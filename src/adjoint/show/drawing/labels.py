@@ -72,14 +72,14 @@ def written(v: Variable, mode: str) -> dict[str, str]:
         out["formula"] = shortened(text(forward_formula(v.event)))
     if v.label:
         out["label"] = shortened(v.label, 20)
-    found: dict[str, Any] = {"value": v.value}
+    values: dict[str, Any] = {"value": v.value}
     if mode in ("forward", "second"):
-        found["tangent"] = v.tangent
+        values["tangent"] = v.tangent
     if mode in ("reverse", "second"):
-        found["adjoint"] = v.adjoint
+        values["adjoint"] = v.adjoint
     if mode == "second":
-        found["second"] = v.adjoint_tangent
-    return out | {key: summary(value, DIGITS, 8) for key, value in found.items() if value is not None}
+        values["second"] = v.adjoint_tangent
+    return out | {key: summary(value, DIGITS, 8) for key, value in values.items() if value is not None}
 
 
 def lines(read: Mapping[str, Any]) -> list[Line]:
@@ -94,9 +94,9 @@ def lines(read: Mapping[str, Any]) -> list[Line]:
     return out
 
 
-def _bars(told: str) -> tuple[str, str]:
+def _bars(text: str) -> tuple[str, str]:
     """A summary, and the line of bars at its end."""
-    if not told.startswith("["):
-        return told, ""
-    tail = told.rstrip(BARS + "×")
-    return (tail.rstrip(), told[len(tail) :]) if tail.endswith(" ") else (told, "")
+    if not text.startswith("["):
+        return text, ""
+    tail = text.rstrip(BARS + "×")
+    return (tail.rstrip(), text[len(tail) :]) if tail.endswith(" ") else (text, "")

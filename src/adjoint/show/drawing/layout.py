@@ -24,7 +24,7 @@ BETWEEN_BOXES, BETWEEN_LINES = 28.0, 12.0  # least horizontal distances
 
 @dataclass(frozen=True)
 class Arrow:
-    """From a box to another. Arrows with the same source and trunk share their way; a label stands above its target."""
+    """From a box to another. Arrows of one source and trunk share their path; a label stands above its target."""
 
     source: int
     target: int
@@ -62,9 +62,9 @@ def arranged(
     without predecessors that may leave the top and stand close to what they point to.
     """
     backwards = _against_the_current(boxes, arrows)
-    ways = [(a.target, a.source) if k in backwards else (a.source, a.target) for k, a in enumerate(arrows)]
+    directed = [(a.target, a.source) if k in backwards else (a.source, a.target) for k, a in enumerate(arrows)]
     step = 2 if any(a.labeled for a in arrows) else 1
-    layer = _ranks(boxes, ways, step, set(first), set(last), set(floating))
+    layer = _ranks(boxes, directed, step, set(first), set(last), set(floating))
     upper: list[list[int]] = [[] for _ in range(boxes)]
     lower: list[list[int]] = [[] for _ in range(boxes)]
     routes: list[list[int]] = [[] for _ in arrows]
@@ -81,8 +81,8 @@ def arranged(
             upper[below].append(above)
             lower[above].append(below)
 
-    for k in sorted(range(len(arrows)), key=lambda k: (ways[k][0], layer[ways[k][1]], k)):
-        (source, target), arrow = ways[k], arrows[k]
+    for k in sorted(range(len(arrows)), key=lambda k: (directed[k][0], layer[directed[k][1]], k)):
+        (source, target), arrow = directed[k], arrows[k]
         route = [source]
         for rank in range(layer[source] + 1, layer[target]):
             own = arrow.labeled and rank == (layer[source] + 1 if k in backwards else layer[target] - 1)
@@ -118,8 +118,8 @@ def spread(
             a, b = route[k], route[k + 1]
             down = arrangement.layer[a] < arrangement.layer[b]
             shifts[(a, b) if down else (b, a)] = offset if down else -offset
-    room = [w + s for w, s in zip(width, apart, strict=True)]
-    return columns(arrangement.layers, arrangement.upper, arrangement.lower, room, arrangement.boxes, shifts)
+    spacing = [w + s for w, s in zip(width, apart, strict=True)]
+    return columns(arrangement.layers, arrangement.upper, arrangement.lower, spacing, arrangement.boxes, shifts)
 
 
 def item_widths(
@@ -140,7 +140,7 @@ def _against_the_current(boxes: int, arrows: Sequence[Arrow]) -> frozenset[int]:
     for k, a in enumerate(arrows):
         out[a.source].append((a.target, k))
     state = [0] * boxes  # 1: being visited, 2: done
-    found: set[int] = set()
+    backwards: set[int] = set()
     for start in range(boxes):
         if state[start]:
             continue
@@ -150,7 +150,7 @@ def _against_the_current(boxes: int, arrows: Sequence[Arrow]) -> frozenset[int]:
             box, targets = stack[-1]
             for target, k in targets:
                 if state[target] == 1:
-                    found.add(k)
+                    backwards.add(k)
                 elif state[target] == 0:
                     state[target] = 1
                     stack.append((target, iter(out[target])))
@@ -158,16 +158,16 @@ def _against_the_current(boxes: int, arrows: Sequence[Arrow]) -> frozenset[int]:
             else:
                 state[box] = 2
                 stack.pop()
-    return frozenset(found)
+    return frozenset(backwards)
 
 
 def _ranks(
-    boxes: int, ways: Sequence[tuple[int, int]], step: int, first: set[int], last: set[int], floating: set[int]
+    boxes: int, directed: Sequence[tuple[int, int]], step: int, first: set[int], last: set[int], floating: set[int]
 ) -> list[int]:
     """Longest paths from the top, in steps; boxes without predecessors float down to what they point to."""
     out: list[list[int]] = [[] for _ in range(boxes)]
     into = [0] * boxes
-    for source, target in ways:
+    for source, target in directed:
         out[source].append(target)
         into[target] += 1
     top = step if first else 0

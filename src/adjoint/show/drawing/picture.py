@@ -84,7 +84,7 @@ def drawn(data: dict[str, Any], opened: Collection[int] | None = None) -> str:
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" class="graph {data["mode"]}" role="img" aria-labeledby="t d" '
         f'width="{_n(width)}" height="{_n(height)}" viewBox="0 0 {_n(width)} {_n(height)}">',
-        f'<title id="t">{name}</title>', f'<desc id="d">{escape(_told(data))}</desc>', f"<style>{STYLE}</style>",
+        f'<title id="t">{name}</title>', f'<desc id="d">{escape(_describe(data))}</desc>', f"<style>{STYLE}</style>",
         "<defs>", _marker("head", ""), _marker("head-pale", "pale"), "</defs>",
         f'<rect class="paper" width="{_n(width)}" height="{_n(height)}"/>', *body, "</svg>", "",
     ])  # fmt: skip
@@ -100,13 +100,13 @@ def _marker(name: str, kind: str) -> str:
             '<path d="M0.5 0.8 L7.5 4 L0.5 7.2 Z"/></marker>')  # fmt: skip
 
 
-def _told(data: dict[str, Any]) -> str:
+def _describe(data: dict[str, Any]) -> str:
     """The graph in words, for those who do not see it."""
-    found = list(data["variables"].values())
-    said = [f"{len(found)} variables"]
+    boxes = list(data["variables"].values())
+    said = [f"{len(boxes)} variables"]
     for kind in ("input", "constant"):
-        said.append(f"{sum(v['kind'] == kind for v in found)} {kind}s")
-    results = [" = ".join(v[key] for key in ("label", "value") if v.get(key)) for v in found if v.get("result")]
+        said.append(f"{sum(v['kind'] == kind for v in boxes)} {kind}s")
+    results = [" = ".join(v[key] for key in ("label", "value") if v.get(key)) for v in boxes if v.get("result")]
     if results:
         said.append("results: " + "; ".join(results[:6]))
     return ", ".join(said) + "."
@@ -144,7 +144,7 @@ def path(points: list[list[float]]) -> str:
 
 
 def _arrow(arrow: Any, data: Any, depth: Any) -> str:
-    still = "" if arrow["moves"] else " still"
+    still = "" if arrow["active"] else " still"
     marker = f' marker-end="url(#head{"-pale" if still else ""})"' if arrow["head"] else ""
     edge = f' data-edge="{arrow["edge"]}"' if arrow["edge"] else ""
     said = arrow["formula"] or arrow["text"]

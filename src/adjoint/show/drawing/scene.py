@@ -92,17 +92,17 @@ def _stretched(items: Any, width: list[float]) -> list[float]:
     ]
     cuts = sorted({edge for low, high, _ in ranges for edge in (low, high)})
     at = {cut: k for k, cut in enumerate(cuts)}
-    slope = [0.0] * len(cuts)
+    rate = [0.0] * len(cuts)
     for low, high, ratio in ranges:
         for k in range(at[low], at[high]):
-            slope[k] = max(slope[k], ratio)
-    places = [0.0]
+            rate[k] = max(rate[k], ratio)
+    offsets = [0.0]
     for k, (low, high) in enumerate(pairwise(cuts)):
-        places.append(places[k] + (high - low) * (slope[k] or 1.0))
+        offsets.append(offsets[k] + (high - low) * (rate[k] or 1.0))
     out: list[float] = []
     for x, _, _, _ in items:
         k = max(bisect_right(cuts, x) - 1, 0)
-        out.append(places[k] + (x - cuts[k]) * (slope[k] or 1.0))
+        out.append(offsets[k] + (x - cuts[k]) * (rate[k] or 1.0))
     return _from_left(out, width)
 
 
@@ -148,7 +148,7 @@ def _draw(
         scene["arrows"].append({
             "group": number, "variable": n, "edge": f"{n}-{group['children'][route[-1]]}" if arrives else "",
             "text": labels.get(k, ""), "formula": formulas.get(k, ""),
-            "moves": k not in still, "points": _points(xs, bands, edge[route[0]], edge[route[-1]]), "label": label,
+            "active": k not in still, "points": _points(xs, bands, edge[route[0]], edge[route[-1]]), "label": label,
             "head": arrives or (kinds[route[-1]] == "g" and route[-1] not in inner["inner"]),
         })  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""Which of the user's functions are running, and a record that notes it for every equation.
+"""Which user functions are running, and a record that notes it for every equation.
 
-Python does not say when a loop begins its next turn. For a loop around another one, with no operation between them,
-the names that it alone binds tell: when one of them stands for something else, it went round.
+Python does not say when a loop begins its next iteration. For a loop around another one, with no operation between
+them, the names that it alone binds tell: when one of them stands for something else, it went round.
 """
 
 # The slots of traced values are private to users, not to the engine.
@@ -23,21 +23,21 @@ from adjoint.show.explanation.python_loops import loops_around
 
 __all__ = ["Calls", "CallsRecord", "Frame", "Stack"]
 
-Stack = tuple[Location, ...]  # places in the user's functions that were running, outermost first
+Stack = tuple[Location, ...]  # places in user functions that were running, outermost first
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One call of a user's function: two calls of the same function are two frames."""
+    """One call of a user function: two calls of the same function are two frames."""
 
     name: str
     caller: Location | None  # where it was called
-    words: frozenset[str] = frozenset()  # the texts in its code: those of its scopes are among them
+    words: frozenset[str] = frozenset()  # the strings in its code: those of its scopes are among them
     rounds: tuple[int, ...] = ()  # of the caller, as those of Calls
 
 
 class Calls(NamedTuple):
-    """Which calls of the user's functions were running, outermost first, and what the innermost asked for.
+    """Which calls of user functions were running, outermost first, and what the innermost asked for.
 
     One call of a NumPy function may become several equations: they have the same number `request`. `rounds` counts for
     each loop around the innermost one how often it was seen to go round.
@@ -51,8 +51,8 @@ class Calls(NamedTuple):
     @property
     def stack(self) -> Stack:
         """Where each of the calls was, outermost first."""
-        places = (*(frame.caller for frame in self.frames[1:]), self.location)
-        return tuple(place for place in places if place is not None)
+        locations = (*(frame.caller for frame in self.frames[1:]), self.location)
+        return tuple(location for location in locations if location is not None)
 
 
 class _Rounds:
@@ -104,11 +104,11 @@ class _CallStack:
         for one in reversed(inner):
             name = one.f_code.co_qualname.rpartition("<locals>.")[2]
             words = frozenset(c for c in one.f_code.co_consts if isinstance(c, str))
-            caller, rounds = self._place(self._caller(one))
+            caller, rounds = self._locate(self._caller(one))
             known = self._frames[one] = (*known, Frame(name, caller, words, rounds))
-        return Calls(known, self._requests, *self._place(innermost))
+        return Calls(known, self._requests, *self._locate(innermost))
 
-    def _place(self, frame: FrameType | None) -> tuple[Location | None, tuple[int, ...]]:
+    def _locate(self, frame: FrameType | None) -> tuple[Location | None, tuple[int, ...]]:
         """Where a running function is, and how often its loops went round."""
         if frame is None:
             return None, ()
@@ -126,7 +126,7 @@ class _CallStack:
 
 
 class CallsRecord(Record):
-    """A record that also notes which calls of the user's functions an operation stands in."""
+    """A record that also notes which calls of user functions an operation stands in."""
 
     def __init__(self, purpose: str) -> None:
         super().__init__(concrete=True, purpose=purpose, runs_again=False)

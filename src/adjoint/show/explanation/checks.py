@@ -12,7 +12,7 @@ from adjoint.show.explanation.model import Checked, Literal, Variable
 __all__ = ["read_check"]
 
 
-class _Place:
+class _Placeholder:
     """Stands in a message where the value of an operand will be."""
 
     def __init__(self, number: int) -> None:
@@ -34,8 +34,8 @@ def read_check(op: Check, xs: Sequence[Variable | Literal]) -> Checked | None:
 def _message(op: Check) -> list[str | int]:
     """Texts, and numbers of the operands whose values stand between them."""
     count = op.arguments.structure.num_leaves - len(op.arguments.fixed)
-    places: list[Any] = [_Place(op.guards + 1 + k) for k in range(count)]
-    args, kwargs = op.arguments.put_back(places)
+    placeholders: list[Any] = [_Placeholder(op.guards + 1 + k) for k in range(count)]
+    args, kwargs = op.arguments.put_back(placeholders)
     try:
         text = op.message.format(*args, **kwargs) if args or kwargs else op.message
     except (AttributeError, TypeError, KeyError, IndexError, ValueError):  # a part of a value: {0[1]}, {x.shape}

@@ -3,7 +3,7 @@
 format, version, name, title, mode
 modes        for each of "reverse", "forward", "second": {"known": whether its numbers are here, "reason": if not}
 notes        what a reader should know
-variables    name, label, kind, shape, dtype, moves, hidden, event (-1: none), and value, adjoint, tangent, second:
+variables    name, label, kind, shape, dtype, active, hidden, event (-1: none), and value, adjoint, tangent, second:
              a number, or the elements in C order; NaN and infinities are "nan", "inf", "-inf"; null: not here;
              where statements are one step, chain (the formula of the adjoint) and loose (it depends on values)
 texts        for value, adjoint, tangent, second: {variable: summary} of arrays that are too long to be here
@@ -15,7 +15,7 @@ general      {event: [tangent, terms]} that hold for any values, where those of 
 ops, rules   primitives, and the programs of the chain rule (see adjoint.show.page.rules)
 groups       kind, name, parent (-1: none), line, parts (operations, or -g for group g), in order
 lines        place ("model.py:12") and text
-results      what the outputs are called: the function's name, and the way to each: f['loss'], f[1]
+results      what the outputs are called: the function's name, and the path to each: f['loss'], f[1]
 inputs, outputs, seeds, direction           variables (outputs: or -1-k for literal k), and their derivatives
 guards       what was asked of variables on the way: the explanation holds for the same answers; and, with the question
              "check", what ad.check looked at: operands (as of events), lanes, how many operands say whether it is made
@@ -91,14 +91,14 @@ def _data(explanation: Any, model: ExplanationModel, modes: dict[str, Any], note
         "ops": rules.ops, "rules": rules.programs,
         "groups": groups, "lines": lines.table, "inputs": [v.number for v in model.inputs], "outputs": outputs,
         "results": model.structure.paths(model.name),
-        "seeds": _given(lambda: derivatives.seeds_of(model, options.seed)),
-        "direction": _given(lambda: derivatives.directions_of(model, options.direction, told=False)),
+        "seeds": _encode_all(lambda: derivatives.seeds_of(model, options.seed)),
+        "direction": _encode_all(lambda: derivatives.directions_of(model, options.direction, noted=False)),
         "guards": [_guard(g, literals) for g in model.guards], "recompute": reason,
         "sections": sections(explanation),
     }  # fmt: skip
 
 
-def _given(make: Any) -> list[Any]:
+def _encode_all(make: Any) -> list[Any]:
     try:
         return [None if value is None else _typed(value) for value in make()]
     except (TypeError, ValueError):
@@ -107,8 +107,8 @@ def _given(make: Any) -> list[Any]:
 
 def _typed(value: Value) -> dict[str, Any]:
     """A seed or a direction; of a long one, its type alone: nothing is computed from it in a page."""
-    given = {"value": None} if np.size(value) > LONGEST_GIVEN else encoded(value)
-    return {"dtype": str(type_of(value).dtype), "shape": list(np.shape(value)), **given}
+    cell = {"value": None} if np.size(value) > LONGEST_GIVEN else encoded(value)
+    return {"dtype": str(type_of(value).dtype), "shape": list(np.shape(value)), **cell}
 
 
 def _guard(guard: Guard | Checked, literals: list[Any]) -> dict[str, Any]:
@@ -118,8 +118,8 @@ def _guard(guard: Guard | Checked, literals: list[Any]) -> dict[str, Any]:
             if not isinstance(a, Variable):
                 literals.append(_typed(a.value))
             operands.append(a.number if isinstance(a, Variable) else -len(literals))
-        told = {"operands": operands, "alive": guard.guards, "lanes": guard.lanes, "text": guard.message}
-        return {"question": "check"} | told
+        data = {"operands": operands, "alive": guard.guards, "lanes": guard.lanes, "text": guard.message}
+        return {"question": "check"} | data
     question, answer = guard.question, guard.answer
     if question not in QUESTIONS or question in ("hash", "float", "value"):
         question, answer = "content", np.ravel(guard.variable.value)
@@ -168,8 +168,8 @@ def _all_modes(explanation: Any) -> Iterator[dict[str, Any]]:
 
 
 def _dtype(v: Variable) -> np.dtype[Any]:
-    found = getattr(v.value, "dtype", None)
-    return v.dtype if found is None else found
+    own_dtype = getattr(v.value, "dtype", None)
+    return v.dtype if own_dtype is None else own_dtype
 
 
 def _elements(model: ExplanationModel) -> int:
@@ -217,7 +217,7 @@ def _variables(model: ExplanationModel, templates: Templates) -> dict[str, Any]:
     table = {
         "name": [v.name for v in variables], "label": [v.label for v in variables], "kind": [v.kind for v in variables],
         "shape": [list(v.shape) for v in variables], "dtype": [names[dtype] for dtype in dtypes],
-        "moves": [int(v.moves) for v in variables], "hidden": [int(v.hidden) for v in variables],
+        "active": [int(v.is_active) for v in variables], "hidden": [int(v.hidden) for v in variables],
         "event": [-1 if v.event is None else v.event.number for v in variables], **columns,
     }  # fmt: skip
     if templates.hides:
@@ -261,17 +261,17 @@ def _events(
 
 
 def _masked(model: ExplanationModel) -> list[bool]:
-    """For each operation whether structural zeros may come to it on the way back, as in `sweeps`."""
+    """For each operation whether structural zeros may come to it in the backward pass, as in `derivatives`."""
     flags, masked = [False] * len(model.events), False
     for event in reversed(model.events):
         flags[event.number] = masked
-        flows = any(v.moves for v in event.outputs) and any(event.moving)
+        flows = any(v.is_active for v in event.outputs) and any(event.moving)
         masked = masked or (flows and (event.op.masks or event.op.sparse))
     return flags
 
 
 class _Lines:
-    """The lines of the user's code that are mentioned, each once."""
+    """The lines of user code that are mentioned, each once."""
 
     def __init__(self) -> None:
         self.table: list[dict[str, str]] = []
@@ -284,11 +284,11 @@ class _Lines:
             return -1
         key = (id(location.code), location.lasti) if isinstance(location, Location) else location
         if key not in self._known:
-            place, written = short(location), ""
+            where, written = short(location), ""
             if isinstance(location, Location):
                 written = linecache.getline(location.code.co_filename, line(location)).strip()
-            if place not in self._rows:
-                self._rows[place] = len(self.table)
-                self.table.append({"place": place, "text": written})
-            self._known[key] = self._rows[place]
+            if where not in self._rows:
+                self._rows[where] = len(self.table)
+                self.table.append({"place": where, "text": written})
+            self._known[key] = self._rows[where]
         return self._known[key]

@@ -1,4 +1,4 @@
-"""The derivatives of an explanation, variable by variable: tangents on the way forward, adjoints on the way back.
+"""The derivatives of an explanation, variable by variable: tangents in the forward pass, adjoints in the backward pass.
 
     v̇_k = Σ_i ∂v_k/∂v_i v̇_i                  in the order of the computation
     v̄_i = Σ_k ∂v_k/∂v_i v̄_k                  against it, over all operations k that read v_i
@@ -62,12 +62,12 @@ def seeds_of(model: ExplanationModel, seed: Any) -> list[Value]:
 
 def backward(model: ExplanationModel, seed: Any = None) -> None:
     """Fill in every adjoint, and what each operation adds to those of its operands."""
-    given = model.seeds = seeds_of(model, seed)
+    seeds = model.seeds = seeds_of(model, seed)
     values = [v.value for v in model.variables]
-    adjoints, contributions = _pulled(model, values, given)
+    adjoints, contributions = _pulled(model, values, seeds)
     for variable, ct in zip(model.variables, adjoints, strict=True):
         variable.adjoint = None if ct is None else ct
-        if variable.moves and variable.adjoint is None:
+        if variable.is_active and variable.adjoint is None:
             variable.adjoint = np.zeros(variable.shape, variable.dtype)[()]
     for event, parts in zip(model.events, contributions, strict=True):
         event.contributions = parts
@@ -80,7 +80,7 @@ def _pulled(
     cts: list[Any] = [None] * len(values)
     terms: list[list[Value]] = [[None] * len(e.operands) for e in model.events]
     for out, seed in zip(model.outputs, seeds, strict=True):
-        if isinstance(out, Variable) and out.moves:
+        if isinstance(out, Variable) and out.is_active:
             cts[out.number] = seed if cts[out.number] is None else cts[out.number] + seed
     masked = False
     with np.errstate(all="ignore"):
@@ -90,7 +90,7 @@ def _pulled(
                 continue
             for i, part in enumerate(pulled(event, _read(event, values), ct, values, masked)):
                 operand = event.operands[i]
-                if part is None or not isinstance(operand, Variable) or not operand.moves:
+                if part is None or not isinstance(operand, Variable) or not operand.is_active:
                     continue
                 terms[event.number][i] = part
                 old = cts[operand.number]
@@ -128,21 +128,21 @@ def _array(value: Value) -> Value:
 
 
 def _by_vjp(op: Any, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool], event: Event) -> list[Value]:
-    """Of an operation that keeps a record of its own (a loop, a rule of the user's)."""
-    places = [i for i, w in enumerate(wanted) if w]
+    """Of an operation that keeps a record of its own (a loop, a user rule)."""
+    active = [i for i, w in enumerate(wanted) if w]
 
     def only(*moving: Value) -> Any:
         full = list(xs)
-        for i, x in zip(places, moving, strict=True):
+        for i, x in zip(active, moving, strict=True):
             full[i] = x
         z = op(*full)
         zs = z if op.several else (z,)
         return tuple(part for part, ct in zip(zs, cts, strict=True) if ct is not None)
 
-    _, back = vjp(only, *[xs[i] for i in places])
-    found = back(tuple(ct for ct in cts if ct is not None))
+    _, back = vjp(only, *[xs[i] for i in active])
+    pulled = back(tuple(ct for ct in cts if ct is not None))
     out: list[Value] = [None] * len(xs)
-    for i, part in zip(places, found, strict=True):
+    for i, part in zip(active, pulled, strict=True):
         out[i] = part
     return out
 
@@ -152,16 +152,16 @@ def forward(model: ExplanationModel, direction: Any = None) -> None:
     tangents = directions_of(model, direction)
     ds = _pushed(model, [v.value for v in model.variables], tangents)
     for variable, d in zip(model.variables, ds, strict=True):
-        if variable.moves:
+        if variable.is_active:
             variable.tangent = np.zeros(variable.shape, variable.dtype)[()] if d is None else d
 
 
-def directions_of(model: ExplanationModel, direction: Any, *, told: bool = True) -> list[Value]:
+def directions_of(model: ExplanationModel, direction: Any, *, noted: bool = True) -> list[Value]:
     """The tangent of each input: by default 1 for the first number (ones for a first array), 0 for the rest.
 
     The explanation's notes tell which, when it had to be chosen.
     """
-    moving = [v for v in model.inputs if v.moves]
+    moving = [v for v in model.inputs if v.is_active]
     if not moving:
         raise DtypeError(
             f"explain: {model.name} got no real or complex argument, so there is nothing to differentiate. Pass floats."
@@ -169,7 +169,7 @@ def directions_of(model: ExplanationModel, direction: Any, *, told: bool = True)
     if direction is None:
         tangents = [np.zeros(v.shape, v.dtype)[()] for v in moving]
         tangents[0] = np.ones(moving[0].shape, moving[0].dtype)[()]
-        if told and (len(moving) > 1 or moving[0].shape):
+        if noted and (len(moving) > 1 or moving[0].shape):
             what = "all ones in " if moving[0].shape else "1 in "
             rest = ", 0 in the others" if len(moving) > 1 else ""
             model.notes.append(f"the direction of the tangents is {what}{moving[0].label or moving[0].name}{rest}")
@@ -184,8 +184,8 @@ def directions_of(model: ExplanationModel, direction: Any, *, told: bool = True)
                 f"{', '.join(wanted)}. Give one array for each of them."
             )
         tangents = [np.asarray(t, v.dtype)[()] for t, v in zip(tangents, moving, strict=True)]
-    found = iter(tangents)
-    return [next(found) if v.moves else None for v in model.inputs]
+    remaining = iter(tangents)
+    return [next(remaining) if v.is_active else None for v in model.inputs]
 
 
 def _pushed(model: ExplanationModel, values: Sequence[Value], tangents: Sequence[Value]) -> list[Value]:
@@ -198,7 +198,7 @@ def _pushed(model: ExplanationModel, values: Sequence[Value], tangents: Sequence
             if event.op.flat or all(d is None for d in dxs):
                 continue
             for v, d in zip(event.outputs, pushed(event, _read(event, values), dxs, values), strict=True):
-                if v.moves:
+                if v.is_active:
                     ds[v.number] = d
     return ds
 
@@ -210,15 +210,15 @@ def pushed(event: Event, xs: Sequence[Value], dxs: Sequence[Value], values: Sequ
         z = tuple(values[v.number] for v in event.outputs) if op.several else values[event.outputs[0].number]
         d = op.push(xs, z, dxs)
         return list(d) if op.several else [d]
-    places = [i for i, d in enumerate(dxs) if d is not None]
+    active = [i for i, d in enumerate(dxs) if d is not None]
 
     def only(*moving: Value) -> Any:
         full = list(xs)
-        for i, x in zip(places, moving, strict=True):
+        for i, x in zip(active, moving, strict=True):
             full[i] = x
         return op(*full)
 
-    _, out = jvp(only, tuple(_array(xs[i]) for i in places), tuple(_array(dxs[i]) for i in places))
+    _, out = jvp(only, tuple(_array(xs[i]) for i in active), tuple(_array(dxs[i]) for i in active))
     return list(out) if op.several else [out]
 
 
@@ -226,18 +226,18 @@ def second(model: ExplanationModel, seed: Any = None, direction: Any = None) -> 
     """Adjoints, tangents, and the derivative of every adjoint along the direction: forward over reverse."""
     backward(model, seed)
     forward(model, direction)
-    given = seeds_of(model, seed)
-    moving = [v for v in model.variables if v.moves]
+    seeds = seeds_of(model, seed)
+    moving = [v for v in model.variables if v.is_active]
 
     def adjoints(*values: Value) -> tuple[Value, ...]:
         full: list[Any] = [v.value for v in model.variables]
         for v, x in zip(moving, values, strict=True):
             full[v.number] = x
-        cts, _ = _pulled(model, full, given)
+        cts, _ = _pulled(model, full, seeds)
         return tuple(np.zeros(v.shape, v.dtype) if cts[v.number] is None else cts[v.number] for v in moving)
 
     primals = tuple(_array(v.value) for v in moving)
     tangents = tuple(_array(v.tangent) for v in moving)
-    _, slopes = jvp(adjoints, primals, tangents)
-    for v, d in zip(moving, slopes, strict=True):
+    _, derivatives = jvp(adjoints, primals, tangents)
+    for v, d in zip(moving, derivatives, strict=True):
         v.adjoint_tangent = d

@@ -89,11 +89,11 @@ class Explanation(Written):
 
     @cached_property
     def cost(self) -> Profile:
-        """Operations, bytes, time forwards and backwards, memory kept for the way back: by line of the user's.
+        """Operations, bytes, time forwards and backwards, memory kept for the backward pass: by line of user code.
 
         What is timed are the operations as they were recorded: the function itself does not run again.
         """
-        moving = tuple(i for i, v in enumerate(self.model.inputs) if v.moves)
+        moving = tuple(i for i, v in enumerate(self.model.inputs) if v.is_active)
         with np.errstate(all="ignore"):
             return profile(self._run.again(), moving, compiled=False, seconds=COST_SECONDS)(*self._run.values)
 
@@ -125,9 +125,9 @@ class Explanation(Written):
         """What stands under a table: the arrays that it speaks of, and the notes."""
         spoken = set(re.findall("c[₀-₉]+", " ".join(" ".join(line) for line in lines)))
         held = [v for v in self.model.constants if subscripted(v.name) in spoken]
-        told = [f"{subscripted(v.name)} = {summary(v.value)}" for v in held[:MOST_CONSTANTS]]
-        told += ["…"] if len(held) > MOST_CONSTANTS else []
-        return [*([f"where {', '.join(told)}"] if told else []), *[f"note: {n}" for n in self.notes]]
+        constants = [f"{subscripted(v.name)} = {summary(v.value)}" for v in held[:MOST_CONSTANTS]]
+        constants += ["…"] if len(held) > MOST_CONSTANTS else []
+        return [*([f"where {', '.join(constants)}"] if constants else []), *[f"note: {n}" for n in self.notes]]
 
     def _lines(self, variables: Sequence[Variable]) -> Iterator[list[str]]:
         return divided(rows(self.model, self.mode, variables), self.mode)
@@ -213,8 +213,8 @@ def explain(
     `mode` is "reverse" (adjoints v̄), "forward" (tangents v̇ along `direction`) or "second" (both, and the derivative of
     the adjoints along the direction). `argnums` says which arguments are differentiated, by number or name: by default
     all of floats. `detail` is "primitives", or "statements": then each statement of the function is one step. `seed` is
-    the adjoint of the results, when they are more than one number. Loops are shown turn by turn up to `most` operations
-    in all.
+    the adjoint of the results, when they are more than one number. Loops are shown iteration by iteration, up
+    to `most` operations in all.
 
     ```python
     explained = ad.explain(lambda x: np.sin(x) * x)(1.0)
@@ -250,10 +250,10 @@ def _explained(function: Callable[..., Any], options: _ExplainOptions, args: Any
 
 def _without_derivative(model: ExplanationModel) -> list[str]:
     """What a reader wonders about when all derivatives are zero, or there are none."""
-    if not any(v.moves for v in model.inputs):
-        given = ", ".join(f"{v.label or v.name}: {type_of(v.value)}" for v in model.inputs) or "none"
-        return [f"no argument is differentiated (got {given}): pass floats, and name them in argnums if that is given"]
-    if not any(isinstance(v, Variable) and v.moves for v in model.outputs):
+    if not any(v.is_active for v in model.inputs):
+        types = ", ".join(f"{v.label or v.name}: {type_of(v.value)}" for v in model.inputs) or "none"
+        return [f"no argument is differentiated (got {types}): pass floats, and name them in argnums if that is given"]
+    if not any(isinstance(v, Variable) and v.is_active for v in model.outputs):
         values = ", ".join(summary(v.value) for v in model.outputs)
         return [f"the result, {values}, does not depend on the arguments: its derivatives are zero"]
     return []

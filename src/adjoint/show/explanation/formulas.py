@@ -62,7 +62,7 @@ def adjoint_formula(variable: Variable) -> Formula | None:
         if len(terms) == MOST_TERMS:
             terms.append(Symbol("…"))
             break
-        if not any(v.moves for v in event.outputs) or event.contributions[i] is None:
+        if not any(v.is_active for v in event.outputs) or event.contributions[i] is None:
             continue
         term = pulled_formula(event, i)
         if term is None:

@@ -1,6 +1,6 @@
-"""Which operations belong together: calls of the user's functions, named scopes, turns of Python's own loops.
+"""Which operations belong together: calls of user functions, named scopes, iterations of Python's own loops.
 
-Python does not say when a loop begins its next turn. But an operation that stands earlier in the code than the one
+Python does not say when a loop begins its next iteration. But an operation that stands earlier in the code than the one
 before it, in the same call, can only have been reached by going round the innermost loop that holds both, or one
 around it of which `Calls.rounds` tells that it went round.
 """
@@ -17,16 +17,16 @@ from adjoint.show.explanation.python_loops import Loop, loops_around
 __all__ = ["Grouping"]
 
 
-class _Turns:
+class _LoopPosition:
     """Where in its loops one call of a function is."""
 
     def __init__(self) -> None:
-        self.open: list[tuple[Loop, int, int]] = []  # loop, how often it was entered, turn
+        self.open: list[tuple[Loop, int, int]] = []  # loop, how often it was entered, iteration
         self.lasti, self.request, self.rounds = -1, -1, ()
         self.entered = 0
 
     def move(self, location: Location, request: int, rounds: tuple[int, ...]) -> tuple[tuple[Loop, int, int], ...]:
-        """The loops around an operation with the turn of each, when the one before it is known."""
+        """The loops around an operation with the iteration of each, when the one before it is known."""
         around = loops_around(location)
         common = [entry for entry in self.open if entry[0] in around]
         back = location.lasti < self.lasti or (location.lasti == self.lasti and request != self.request)
@@ -35,8 +35,8 @@ class _Turns:
         if (outer := next((k for k, (now, before, _) in enumerate(known) if now != before), -1)) >= 0:
             del common[outer + 1 :]
         if common and (back or outer >= 0):
-            loop, entered, turn = common[-1]
-            common[-1] = (loop, entered, turn + 1)
+            loop, entered, iteration = common[-1]
+            common[-1] = (loop, entered, iteration + 1)
         for loop in around[len(common) :]:
             self.entered += 1
             common.append((loop, self.entered, 0))
@@ -51,7 +51,7 @@ class Grouping:
         self.whole = Group(0, "all", "", None)
         self.groups: list[Group] = [self.whole]
         self._known: dict[Any, Group] = {}
-        self._turns: dict[Any, _Turns] = {}
+        self._positions: dict[Any, _LoopPosition] = {}
         self._scopes: tuple[tuple[str, ...], int] = ((), 0)
 
     def new(self, kind: str, name: str, parent: Group, location: Any = None) -> Group:
@@ -72,27 +72,25 @@ class Grouping:
             inner = frames[depth + 1].caller if depth + 1 < len(frames) else location
             request = id(frames[depth + 1]) if depth + 1 < len(frames) else calls.request
             rounds = frames[depth + 1].rounds if depth + 1 < len(frames) else calls.rounds
-            group = self._turned(group, frame, inner, request, rounds)
+            group = self._iteration_group(group, frame, inner, request, rounds)
             for name in opened[depth]:
                 group = self._once(group, (name,), "scope", name, location, consecutive=True)
         if not frames:
-            group = self._turned(group, base, location, calls.request, calls.rounds)
+            group = self._iteration_group(group, base, location, calls.request, calls.rounds)
             for name in scopes[around:]:
                 group = self._once(group, (name,), "scope", name, location, consecutive=True)
         return group
 
-    def _turned(
+    def _iteration_group(
         self, group: Group, frame: Any, location: Location | str | None, request: int, rounds: tuple[int, ...]
     ) -> Group:
-        """The group of the turns of Python's loops that `location` stands in."""
+        """The group of the iterations of Python loops that `location` stands in."""
         if not isinstance(location, Location):
             return group
-        turns = self._turns.setdefault(id(frame), _Turns())
-        for loop, entered, turn in turns.move(location, request, rounds):
+        position = self._positions.setdefault(id(frame), _LoopPosition())
+        for loop, entered, k in position.move(location, request, rounds):
             group = self._once(group, (id(frame), "loop", entered), "loop", loop.text, location)
-            group = self._once(
-                group, (id(frame), "iteration", entered, turn), "iteration", f"iteration {turn}", location
-            )
+            group = self._once(group, (id(frame), "iteration", entered, k), "iteration", f"iteration {k}", location)
         return group
 
     def _once(
@@ -103,8 +101,8 @@ class Grouping:
         known = self._known.get(full)
         if known is not None and not (consecutive and parent.parts[-1] is not known):
             return known
-        made = self._known[full] = self.new(kind, name, parent, location)
-        return made
+        created = self._known[full] = self.new(kind, name, parent, location)
+        return created
 
 
 def _opened(scopes: tuple[str, ...], calls: Calls) -> list[list[str]]:

@@ -120,11 +120,11 @@ def derivation(model: ExplanationModel, mode: str, digits: int = 5) -> str:
     shown = [v for v in model.variables if not v.hidden and v.kind != "constant"]
     parts = [_aligned("Forward trace", (_forward(v, digits) for v in shown))]
     if mode in ("forward", "second"):
-        parts.append(_aligned("Tangents", (_tangent(v, digits) for v in shown if v.moves)))
+        parts.append(_aligned("Tangents", (_tangent(v, digits) for v in shown if v.is_active)))
     if mode in ("reverse", "second"):
-        parts.append(_aligned("Adjoints", (_adjoint(v, model.seed(v), digits) for v in reversed(shown) if v.moves)))
+        parts.append(_aligned("Adjoints", (_adjoint(v, model.seed(v), digits) for v in reversed(shown) if v.is_active)))
     if mode == "second":
-        moving = [v for v in reversed(shown) if v.moves]
+        moving = [v for v in reversed(shown) if v.is_active]
         lines = (f"{named(v.name, 'bar dot')} &= {figure(v.adjoint_tangent, digits)}" for v in moving)
         parts.append(_aligned("Derivatives of the adjoints", lines))
     return "\n\n".join(parts) + "\n"
@@ -137,8 +137,8 @@ def _aligned(title: str, lines: Iterator[str]) -> str:
 
 def _forward(v: Variable, digits: int) -> str:
     meaning = rf"\text{{{escaped(v.label)}}}" if v.event is None else latex(forward_formula(v.event)) + part(v)
-    told = rf" && \text{{{escaped(v.label)}}}" if v.event is not None and v.label else ""
-    return f"{named(v.name)} &= {meaning} = {figure(v.value, digits)}{told}"
+    label = rf" && \text{{{escaped(v.label)}}}" if v.event is not None and v.label else ""
+    return f"{named(v.name)} &= {meaning} = {figure(v.value, digits)}{label}"
 
 
 def _tangent(v: Variable, digits: int) -> str:
@@ -157,12 +157,12 @@ def _chain_forward(v: Variable) -> str:
 
 def _visible(event: Event) -> list[Variable]:
     """The variables that a step depends on; through what is hidden, each once."""
-    found: dict[int, Variable] = {}
+    visible: dict[int, Variable] = {}
     for a in event.operands:
-        if isinstance(a, Variable) and a.moves:
+        if isinstance(a, Variable) and a.is_active:
             inner = _visible(a.event) if a.hidden and a.event is not None else [a]
-            found.update({one.number: one for one in inner})
-    return list(found.values())
+            visible.update({one.number: one for one in inner})
+    return list(visible.values())
 
 
 def _adjoint(v: Variable, start: Any, digits: int) -> str:
@@ -180,11 +180,11 @@ def _adjoint(v: Variable, start: Any, digits: int) -> str:
 
 
 def _readers(event: Event) -> list[Variable]:
-    found: list[Variable] = []
+    readers: list[Variable] = []
     for out in event.outputs:
         if not out.hidden:
-            found += [out] if out.moves else []
+            readers += [out] if out.is_active else []
             continue
         for later, _ in out.uses:
-            found += _readers(later)
-    return found
+            readers += _readers(later)
+    return readers

@@ -29,7 +29,7 @@ class Variable:
     value: Value
     label: str = ""  # what the user calls it
     hidden: bool = False  # a part of a statement that is shown as one step
-    moves: bool = False  # whether it depends on an input that is differentiated
+    is_active: bool = False  # whether it depends on an input that is differentiated
     event: Event | None = field(default=None, repr=False)  # what made it
     adjoint: Value = None  # v̄ = ∂y/∂v
     tangent: Value = None  # v̇, along the direction
@@ -55,7 +55,7 @@ class Literal:
 
 @dataclass(eq=False)
 class Group:
-    """Operations that belong together: a call of a function, a scope, a loop, one of its turns, a branch."""
+    """Operations that belong together: a call of a function, a scope, a loop, one of its iterations, a branch."""
 
     number: int
     kind: str  # "all", "function", "scope", "loop", "iteration", "branch", "checkpoint"
@@ -99,12 +99,12 @@ class Event:
     @property
     def moving(self) -> list[bool]:
         """Which operands depend on the inputs."""
-        return [isinstance(a, Variable) and a.moves for a in self.operands]
+        return [isinstance(a, Variable) and a.is_active for a in self.operands]
 
 
 @dataclass(frozen=True)
 class Guard:
-    """What was asked of a variable, and the answer that this explanation holds for: the way taken depends on it."""
+    """What was asked of a variable, and the answer that this explanation holds for: the path taken depends on it."""
 
     variable: Variable
     question: str  # as in adjoint.ops.control.guards
@@ -114,7 +114,7 @@ class Guard:
 
 @dataclass(frozen=True)
 class Checked:
-    """A check that was passed: truth values that say whether it is made, what must be true, and values to be told."""
+    """A check that was passed: whether it is made, what must be true, and values to be reported."""
 
     operands: tuple[Variable | Literal, ...]
     guards: int  # how many of the operands say whether it is made

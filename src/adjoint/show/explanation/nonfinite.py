@@ -36,13 +36,13 @@ class NonFinite:
             self.what, self.variable.tangent))  # fmt: skip
         if self.variable.event is None and self.what == "value":
             return f"{self.formula} ({accented(self.variable.name)}) is {shown}"
-        given = f" with {', '.join(self.operands)}" if self.operands else ""
+        operands = f" with {', '.join(self.operands)}" if self.operands else ""
         subject = accented(self.variable.name, name)
         if self.variable.hidden:  # it has no row in the table
             subject = f"the {self.what} of {_named(self.variable)}" if name else _named(self.variable)
         if subject == self.formula:
-            return f"{subject} is {shown}{given}, at {self.line}"
-        return f"{subject} = {self.formula} is {shown}{given}, at {self.line}"
+            return f"{subject} is {shown}{operands}, at {self.line}"
+        return f"{subject} = {self.formula} is {shown}{operands}, at {self.line}"
 
 
 def finite(value: Value) -> bool:
@@ -53,7 +53,7 @@ def finite(value: Value) -> bool:
 
 
 def origins(model: ExplanationModel) -> list[NonFinite]:
-    """Every operation that got finite numbers and gave others, forwards; then the same on the way back."""
+    """Every operation that got finite numbers and gave others, forwards; then the same in the backward pass."""
     return [*_forward(model), *_backward(model)]
 
 
@@ -64,12 +64,12 @@ def _forward(model: ExplanationModel) -> Iterable[NonFinite]:
     for event in model.events:
         for v in event.outputs:
             if not finite(v.value) and all(map(finite, event.values)):
-                yield NonFinite(v, "value", text(forward_formula(event)), _given(event), describe(event.location))
+                yield NonFinite(v, "value", text(forward_formula(event)), _operands(event), describe(event.location))
             elif finite(v.value) and not finite(v.tangent) and all(
                 finite(a.value) and finite(getattr(a, "tangent", None)) for a in event.operands
             ):  # fmt: skip
                 yield NonFinite(
-                    v, "tangent", f"d {text(forward_formula(event))}", _given(event), describe(event.location)
+                    v, "tangent", f"d {text(forward_formula(event))}", _operands(event), describe(event.location)
                 )
 
 
@@ -84,10 +84,10 @@ def _backward(model: ExplanationModel) -> Iterable[NonFinite]:
             operand = event.operands[i]
             if not finite(part) and isinstance(operand, Variable):
                 formula = pulled_formula(event, i)
-                told = event.op.title if formula is None else text(expand_formula(formula))
+                operation = event.op.title if formula is None else text(expand_formula(formula))
                 come_from = [f"{_named(v, 'bar')} = {summary(v.adjoint)}" for v in event.outputs]
-                given = (*_given(event), *come_from)
-                yield NonFinite(operand, "adjoint", told, given, describe(event.location))
+                operands = (*_operands(event), *come_from)
+                yield NonFinite(operand, "adjoint", operation, operands, describe(event.location))
 
 
 def _named(v: Variable, accent: str = "") -> str:
@@ -95,6 +95,6 @@ def _named(v: Variable, accent: str = "") -> str:
     return text(expand_formula(Symbol(v, accent)))
 
 
-def _given(event: Event) -> tuple[str, ...]:
+def _operands(event: Event) -> tuple[str, ...]:
     shown: dict[str, Any] = {_named(a): a.value for a in event.operands if isinstance(a, Variable)}
     return tuple(f"{name} = {summary(value)}" for name, value in shown.items())

@@ -71,14 +71,14 @@ def _head(mode: str) -> str:
 
 def _cells(row: Any, mode: str) -> list[str]:
     """The cells of a row, as in print, with their classes."""
-    label, formula, value, *rest, place = cells(row, mode)
+    label, formula, value, *rest, line = cells(row, mode)
     out = [f'<td class="adjoint-quiet"><i>{escape(label)}</i></td>', _formula(formula), _number(value, "")]
     kinds = {"reverse": ["reverse"], "forward": ["tangent"], "second": ["tangent", "reverse"]}[mode]
     for kind in kinds:
         written, number, *rest = rest
         out += [_formula(written), _number(number, f" adjoint-{kind}")]
     out += [_number(number, " adjoint-second") for number in rest]
-    return [*out, f'<td class="adjoint-quiet">{escape(place)}</td>']
+    return [*out, f'<td class="adjoint-quiet">{escape(line)}</td>']
 
 
 def _formula(text: str) -> str:

@@ -39,7 +39,7 @@ class Edge:
     target: Variable = field(repr=False)
     partial: Value  # a number, or None
     formula: str  # the whole formula, for arrays
-    moves: bool  # whether a derivative flows along it
+    is_active: bool  # whether a derivative flows along it
 
     @cached_property
     def label(self) -> str:
@@ -69,37 +69,37 @@ def edges(model: ExplanationModel, mode: str) -> list[Edge]:
 
 def _into(v: Variable, mode: str, values: Sequence[Value]) -> Iterator[Edge]:
     assert v.event is not None
-    found: dict[int, list[tuple[Variable, Value, Formula | None, tuple[Event, int] | None, bool]]] = {}
+    paths: dict[int, list[tuple[Variable, Value, Formula | None, tuple[Event, int] | None, bool]]] = {}
     stack = [_Path(v.event, v.event.outputs.index(v), 1.0, None, True)]
     while stack:
         path = stack.pop()
         for i, u in enumerate(path.event.operands):
             if not isinstance(u, Variable):
                 continue
-            moves = v.moves and u.moves
-            factor = _factor(path, i, values) if moves else None
+            is_active = v.is_active and u.is_active
+            factor = _factor(path, i, values) if is_active else None
             if u.hidden and u.event is not None:
-                formula = _product(path, i) if moves and factor is None else None
+                formula = _product(path, i) if is_active and factor is None else None
                 stack.append(_Path(u.event, u.event.outputs.index(u), factor, formula, False))
                 continue
-            formula = _product(path, i) if moves and factor is None else None
+            formula = _product(path, i) if is_active and factor is None else None
             last = (path.event, i) if path.direct or mode != "forward" else None
-            found.setdefault(u.number, []).append((u, factor, formula, last, moves))
-    for ways in found.values():
-        yield _edge(v, ways, mode, values)
+            paths.setdefault(u.number, []).append((u, factor, formula, last, is_active))
+    for same_source in paths.values():
+        yield _edge(v, same_source, mode, values)
 
 
-def _edge(v: Variable, ways: list[Any], mode: str, values: Sequence[Value]) -> Edge:
-    u, *_, moves = ways[0]
-    if not moves:
+def _edge(v: Variable, paths: list[Any], mode: str, values: Sequence[Value]) -> Edge:
+    u, *_, is_active = paths[0]
+    if not is_active:
         return Edge(u, v, None, "", False)
-    factors = [way[1] for way in ways]
+    factors = [path[1] for path in paths]
     if not np.ndim(u.value) and not np.ndim(v.value):
         total = _swept(u, v, values) if any(f is None for f in factors) else sum(factors[1:], factors[0])
         return Edge(u, v, total, "", True)
-    terms: list[Any] = [way[2] for way in ways]
+    terms: list[Any] = [path[2] for path in paths]
     if any(term is None for term in terms):
-        terms = [None if last is None else _term(last[0], last[1], mode) for *_, last, _ in ways]
+        terms = [None if last is None else _term(last[0], last[1], mode) for *_, last, _ in paths]
     if any(term is None for term in terms):
         return Edge(u, v, None, "", True)
     whole = functools.reduce(lambda a, b: Apply(ADD, (a, b)), terms)
@@ -112,7 +112,7 @@ def _factor(path: _Path, i: int, values: Sequence[Value]) -> Value:
     """The product of partials up to operand i, when all are numbers."""
     event: Any = path.event
     u, z = event.operands[i], event.outputs[path.output]
-    if path.factor is None or np.ndim(u.value) or np.ndim(z.value) or not z.moves:
+    if path.factor is None or np.ndim(u.value) or np.ndim(z.value) or not z.is_active:
         return None
     xs = event.values
     if event.op.pointwise and not any(map(np.ndim, xs)):

@@ -41,7 +41,7 @@ class Programs:
     @cached_property
     def derivative(self) -> Program:
         """Value and derivative of the mode: adjoints of the inputs, tangents of the results, or second order."""
-        moving = [i for i, v in enumerate(self._model.inputs) if v.moves]
+        moving = [i for i, v in enumerate(self._model.inputs) if v.is_active]
 
         def value(*some: Value) -> tuple[Value, ...]:
             full = list(values)
@@ -53,19 +53,19 @@ class Programs:
             out, back = vjp(value, *some)
             return (*out, *back(tuple(seeds)))
 
-        def rule(*given: Value) -> Sequence[Value]:
+        def rule(*inputs: Value) -> Sequence[Value]:
             nonlocal values
-            values = list(given)
+            values = list(inputs)
             some = tuple(values[i] for i in moving)
             if self._mode == "reverse":
                 return adjoints(*some)
-            out, slopes = jvp(value if self._mode == "forward" else adjoints, some, tuple(tangents))
-            return (*out, *slopes)
+            out, derivatives = jvp(value if self._mode == "forward" else adjoints, some, tuple(tangents))
+            return (*out, *derivatives)
 
         values: list[Value] = []
         seeds = seeds_of(self._model, self._seed) if self._mode != "forward" else []
-        found = directions_of(self._model, self._direction, told=False) if self._mode != "reverse" else []
-        tangents = [t for t in found if t is not None]
+        directions = directions_of(self._model, self._direction, noted=False) if self._mode != "reverse" else []
+        tangents = [t for t in directions if t is not None]
         program, _ = record_program(rule, [type_of(v) for v in self._run.values], purpose="the derivative")
         return program
 

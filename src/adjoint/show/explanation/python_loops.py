@@ -1,4 +1,4 @@
-"""The `for` and `while` loops of the user's code, read from its source."""
+"""The `for` and `while` loops of user code, read from its source."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 
 @dataclass(frozen=True)
 class Loop:
-    """A `for` or `while`: its lines, how it begins, and the names that its turns bind, outside of loops inside it."""
+    """A `for` or `while`: its lines, how it begins, and the names that its iterations bind, without loops inside it."""
 
     first: int
     last: int
@@ -34,14 +34,14 @@ _known: dict[tuple[int, int], tuple[CodeType, list[Loop]]] = {}
 def loops_around(location: Location) -> list[Loop]:
     """The loops that a place in the code stands in, outermost first."""
     key = id(location.code), location.lasti
-    found = _known.get(key)
-    if found is None:
+    known = _known.get(key)
+    if known is None:
         if len(_known) > 50_000:
             _known.clear()
         number = line(location)
         loops = [loop for loop in _loops(location.code) if loop.first <= number <= loop.last]
-        found = _known[key] = location.code, loops
-    return found[1]
+        known = _known[key] = location.code, loops
+    return known[1]
 
 
 @functools.lru_cache(maxsize=256)
@@ -53,17 +53,17 @@ def _loops(code: CodeType) -> tuple[Loop, ...]:
     except (OSError, TypeError, SyntaxError, ValueError):
         return ()
     first = 1 if code.co_name == "<module>" else max(start, 1)
-    found: list[Loop] = []
+    result: list[Loop] = []
     for node in ast.walk(parsed):
         if isinstance(node, ast.For | ast.While):
             text = ast.unparse(node).split(":\n")[0]
             body_end = node.body[-1].end_lineno or node.lineno
-            found.append(Loop(first + node.lineno - 1, first + body_end - 1, text, _bound(node)))
-    return tuple(sorted(found, key=lambda loop: (loop.first, -loop.last)))
+            result.append(Loop(first + node.lineno - 1, first + body_end - 1, text, _bound(node)))
+    return tuple(sorted(result, key=lambda loop: (loop.first, -loop.last)))
 
 
 def _bound(loop: ast.For | ast.While) -> tuple[str, ...]:
-    """The names that a turn binds, but those that loops inside it bind as well."""
+    """The names that an iteration binds, but those that loops inside it bind as well."""
     head = [loop.target] if isinstance(loop, ast.For) else [loop.test]
     own, inner = set[str](), set[str]()
     for part in (*head, *loop.body):

@@ -1,4 +1,4 @@
-"""A function run once on its arguments, written down with the calls of the user's functions around every operation."""
+"""A function run once on its arguments, written down with the calls of user functions around every operation."""
 
 # The slots of traced values are private to users, not to the engine.
 # pyright: reportPrivateUsage=false
@@ -45,7 +45,7 @@ class Recorded:
     def again(self, *, guarded: bool = False) -> Callable[..., Any]:
         """What the function did, as a function of the values. It does not run itself, nor print or write again.
 
-        When it is `guarded`, values for which Python would have gone another way are refused.
+        When it is `guarded`, values for which Python would have taken another path are refused.
         """
         quiet, guards = silent(self.program), zip(self.guards, self.asked, strict=True) if guarded else ()
         asked = [Equation(Expect(question, answer, at), (atom,), ()) for (atom, question, answer), at in guards]
@@ -72,7 +72,7 @@ def recorded(
 ) -> Recorded:
     """Run `function` on its arguments, and write down what it does for them.
 
-    Whole numbers of Python's are variables too; where a function does not take them so (it may ask for the type `int`),
+    Python ints are variables too; where a function does not take them so (it may ask for the type `int`),
     they are left as they are. So are tables (of pandas), beside numbers and arrays: a function may ask for columns.
     Leaves of the arguments that are `wanted` are variables in any case.
     """
@@ -94,8 +94,8 @@ def _recorded(
     name = _title(function)
     leaves, structure = tree.flatten((args, kwargs))
     paths = structure.paths()
-    given = [plain_value(leaves[i], f"explain: argument {paths[i]}") for i in moving]
-    values = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else primal(v) for v in given]
+    plain = [plain_value(leaves[i], f"explain: argument {paths[i]}") for i in moving]
+    values = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else primal(v) for v in plain]
     states("explain", (args, kwargs), structure)  # generators that are given twice are refused
     record = _ExplainedRecord("an explained function")
     inputs = [record.input(type_of(v), v) for v in values]
@@ -111,9 +111,9 @@ def _recorded(
 def _title(function: Callable[..., Any]) -> str:
     """What a function is called: f, or grad(f) for one that was made from f."""
     inner: Any = getattr(function, "function", None)
-    made_by: Any = getattr(getattr(function, "_run", None), "__name__", "")
-    if callable(inner) and made_by:
-        return f"{made_by.strip('_')}({_title(inner)})"
+    driver: Any = getattr(getattr(function, "_run", None), "__name__", "")
+    if callable(inner) and driver:
+        return f"{driver.strip('_')}({_title(inner)})"
     return getattr(function, "__name__", type(function).__name__)
 
 

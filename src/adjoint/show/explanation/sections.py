@@ -20,19 +20,19 @@ def sections(explanation: Any) -> list[dict[str, str]]:
     """Titles and texts, in the order of a page; what cannot be worked out says why."""
     model = explanation.model
     short = len(model.events) <= SHORT and sum(int(np.size(v.value)) for v in model.variables) <= SMALL
-    made: list[tuple[str, str, Callable[[], str]]] = []
+    parts: list[tuple[str, str, Callable[[], str]]] = []
     if short:
-        made += [
+        parts += [
             ("Program", "as it was recorded", lambda: str(explanation.programs.value)),
             ("Program, simplified", "the value alone", lambda: str(explanation.programs.simplified)),
             (
                 "Value and derivative", "simplified: this is what ad.jit compiles",
                 lambda: str(explanation.programs.derivative_simplified),
             ),
-            ("Cost", "operations and bytes, by line", lambda: _found(explanation, "cost")),
-            ("Kinks", "where the function is not smooth", lambda: _found(explanation, "kinks")),
+            ("Cost", "operations and bytes, by line", lambda: _shown(explanation, "cost")),
+            ("Kinks", "where the function is not smooth", lambda: _shown(explanation, "kinks")),
         ]  # fmt: skip
-    out = [{"title": title, "about": about, "text": text} for title, about, make in made if (text := _told(make))]
+    out = [{"title": title, "about": about, "text": text} for title, about, make in parts if (text := _text_of(make))]
     if not short:
         drawn = "" if len(model.events) <= MOST_DRAWN else f" The graph is left out from {MOST_DRAWN} operations on."
         out.append({
@@ -43,12 +43,12 @@ def sections(explanation: Any) -> list[dict[str, str]]:
     return out
 
 
-def _found(explanation: Any, name: str) -> str:
-    found = getattr(explanation, name, None)
-    return "" if found is None else str(found)
+def _shown(explanation: Any, name: str) -> str:
+    value = getattr(explanation, name, None)
+    return "" if value is None else str(value)
 
 
-def _told(make: Callable[[], str]) -> str:
+def _text_of(make: Callable[[], str]) -> str:
     try:
         text = make()
     except Exception as problem:  # a page is made also where one of its parts cannot be

@@ -33,15 +33,15 @@ def summary(value: Value, digits: int = 7, width: int = 12) -> str:
         return f"[{shape}] |·| {number(np.min(np.abs(array)), 3)} … {number(np.max(np.abs(array)), 3)}"
     with np.errstate(all="ignore"):
         low, high = np.min(array), np.max(array)
-        told = ""
+        remark = ""
         if not (np.isfinite(low) and np.isfinite(high)):
             finite = array[np.isfinite(array)]
-            told = f" {array.size - finite.size} not finite"
+            remark = f" {array.size - finite.size} not finite"
             if finite.size == 0:
-                return f"[{shape}]{told}"
+                return f"[{shape}]{remark}"
             low, high = np.min(finite), np.max(finite)
     span = _rounded(low) if low == high else f"{_rounded(low)} … {_rounded(high)}"
-    return f"[{shape}] {span}{told} {sparkline(array, width)}".rstrip()
+    return f"[{shape}] {span}{remark} {sparkline(array, width)}".rstrip()
 
 
 def _rounded(value: Any) -> str:

@@ -50,12 +50,12 @@ def rows(model: ExplanationModel, mode: str, variables: Iterable[Variable], *, d
         tangent = forward = back = ""
         if event is not None:
             forward = _short(text(forward_formula(event)) + part(v))
-            if mode in ("forward", "second") and v.moves:
-                found = tangent_formula(event)
-                tangent = "" if found is None else _short(text(found))
-        if mode in ("reverse", "second") and v.moves:
-            found = adjoint_formula(v)
-            terms = [seeds.get(v.number, ""), "" if found is None else text(found)]
+            if mode in ("forward", "second") and v.is_active:
+                formula = tangent_formula(event)
+                tangent = "" if formula is None else _short(text(formula))
+        if mode in ("reverse", "second") and v.is_active:
+            formula = adjoint_formula(v)
+            terms = [seeds.get(v.number, ""), "" if formula is None else text(formula)]
             back = _short(" + ".join(filter(None, terms)).replace("+ −", "− "))
             back = back or ("0" if not any(e.contributions[i] is not None for e, i in v.uses) else "")
         yield Row(
@@ -91,12 +91,12 @@ def cells(row: Row, mode: str) -> list[str]:
     out = [row.label, f"{row.name} = {row.formula}" if row.formula else row.name, row.value]
     if mode in ("forward", "second"):
         name = accented(v.name, "dot")
-        out += [f"{name} = {row.tangent_formula}" if row.tangent_formula else name if v.moves else "", row.tangent]
+        out += [f"{name} = {row.tangent_formula}" if row.tangent_formula else name if v.is_active else "", row.tangent]
     if mode in ("reverse", "second"):
         name = accented(v.name, "bar")
         tested = v.event is not None and row.adjoint_formula == "0"  # and read by tests alone
-        tested = tested and not any(one.moves for event, _ in v.uses for one in event.outputs)
-        formula = f"{name} = {row.adjoint_formula}" if row.adjoint_formula else name if v.moves else ""
+        tested = tested and not any(one.is_active for event, _ in v.uses for one in event.outputs)
+        formula = f"{name} = {row.adjoint_formula}" if row.adjoint_formula else name if v.is_active else ""
         out += ["", ""] if tested else [formula, row.adjoint]
     if mode == "second":
         out.append(row.adjoint_tangent)
@@ -104,7 +104,7 @@ def cells(row: Row, mode: str) -> list[str]:
 
 
 def divided(lines: Iterable[Row], mode: str) -> Iterator[list[str]]:
-    """The cells of rows; before those of another call, loop, turn or scope stands a line that names it."""
+    """The cells of rows; before those of another call, loop, iteration or scope stands a line that names it."""
     before: tuple[str, ...] = ()
     for row in lines:
         event = row.variable.event

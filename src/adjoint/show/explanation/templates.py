@@ -67,24 +67,24 @@ class Templates:
         return _filled(forward, names), *general, None
 
     def _alone(self, event: Event) -> tuple[str, str, list[str]]:
-        moves = any(v.moves for v in event.outputs)
-        tangent = tangent_formula(event) if moves else None
-        terms = [pulled_formula(event, i) if moves and m else None for i, m in enumerate(event.moving)]
+        is_active = any(v.is_active for v in event.outputs)
+        tangent = tangent_formula(event) if is_active else None
+        terms = [pulled_formula(event, i) if is_active and m else None for i, m in enumerate(event.moving)]
         return text(forward_formula(event)), _text(tangent), [_text(term) for term in terms]
 
     def loose(self, model: ExplanationModel) -> list[bool]:
         """For each variable, whether the formula of its adjoint depends on values, by way of hidden ones too."""
-        found = [False] * len(model.variables)
+        is_loose = [False] * len(model.variables)
         for event in reversed(model.events):
-            inner = event.number in self._loose or any(found[v.number] and v.hidden for v in event.outputs)
+            inner = event.number in self._loose or any(is_loose[v.number] and v.hidden for v in event.outputs)
             for a in event.operands if inner else ():
                 if isinstance(a, Variable):
-                    found[a.number] = True
-        return found
+                    is_loose[a.number] = True
+        return is_loose
 
     def adjoint(self, v: Variable) -> str:
         """The adjoint of a variable in an explanation with hidden ones, whose terms do not stand one by one."""
-        if not self.hides or not v.moves or len(v.uses) > MOST_TERMS:
+        if not self.hides or not v.is_active or len(v.uses) > MOST_TERMS:
             return ""
         return _text(adjoint_formula(v))
 
@@ -104,15 +104,15 @@ def _template(event: Event) -> Any:
     moving = event.moving
     tangent = None
     terms: list[Any] = [None] * count
-    if any(v.moves for v in event.outputs):
+    if any(v.is_active for v in event.outputs):
         program = push_program(event)
         if program is not None:
             dots = [Symbol(chr(PLACE + i), "dot") for i, m in enumerate(moving) if m]
             tangent = read(program, [*operands, *out, *dots])[0]
         program = pull_program(event)
         if program is not None:
-            found = iter(read(program, [Symbol(chr(PLACE + count), "bar"), *operands, *out]))
-            terms = [next(found) if m else None for m in moving]
+            pulled = iter(read(program, [Symbol(chr(PLACE + count), "bar"), *operands, *out]))
+            terms = [next(pulled) if m else None for m in moving]
     whole += [tangent, *terms]
     pieces = [None if formula is None else _pieces(text(formula)) for formula in whole]
     return pieces[0], pieces[1], pieces[2:], any(_depends(formula) for formula in whole[1:])

@@ -50,8 +50,8 @@ def unroll(
     inputs: list[Operand] = []
     p = len(run.values)
     for i, (value, name) in enumerate(zip(run.values, run.names, strict=True)):
-        moves = is_differentiable(value) and (wanted is None or wanted[i])
-        inputs.append(unroller.variable(f"v{i + 1 - p}", "input", value, name, moves))
+        is_active = is_differentiable(value) and (wanted is None or wanted[i])
+        inputs.append(unroller.variable(f"v{i + 1 - p}", "input", value, name, is_active))
     outputs = unroller.run(run.program, inputs, unroller.grouping.whole, list(run.calls))
     asked = [unroller.outermost.get(atom) for atom, _, _ in run.guards]
     if statements:
@@ -120,9 +120,9 @@ class Unroller:
         self.grouping = Grouping()
         self._arrays: dict[int, Variable] = {}  # constants by identity
 
-    def variable(self, name: str, kind: str, value: Value, label_: str = "", moves: bool = False) -> Variable:
+    def variable(self, name: str, kind: str, value: Value, label_: str = "", is_active: bool = False) -> Variable:
         """A new variable."""
-        variable = Variable(len(self.variables), name, kind, value, label_, moves=moves)
+        variable = Variable(len(self.variables), name, kind, value, label_, is_active=is_active)
         self.variables.append(variable)
         return variable
 
@@ -172,10 +172,10 @@ class Unroller:
         """Evaluate one operation and record it."""
         with np.errstate(all="ignore"):
             z = op.evaluate(*[x.value for x in xs])
-        moves = not op.flat and any(isinstance(x, Variable) and x.moves for x in xs)
+        is_active = not op.flat and any(isinstance(x, Variable) and x.is_active for x in xs)
         outputs: list[Variable] = []
         for value in list(z) if op.several else [z]:
-            outputs.append(self.variable("", "step", value, moves=moves and is_differentiable(value)))
+            outputs.append(self.variable("", "step", value, is_active=is_active and is_differentiable(value)))
         event = Event(len(self.events), op, tuple(xs), tuple(outputs), location, group)
         for v in outputs:
             v.event = event

@@ -25,7 +25,7 @@ def label(location: Location | str | None) -> str:
 @functools.lru_cache(maxsize=256)
 def _names(code: CodeType) -> dict[int, str]:
     """For each instruction whose result is stored next: the name."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     instructions = [i for i in dis.get_instructions(code) if i.opname not in _BETWEEN]
     for one, after in itertools.pairwise(instructions):
         if after.opname in _STORES:
@@ -35,5 +35,5 @@ def _names(code: CodeType) -> dict[int, str]:
         else:
             continue
         # while a Python function runs, its caller may stand anywhere behind the call, as far as the next instruction
-        found.update(dict.fromkeys(range(one.offset, after.offset, 2), name))
-    return found
+        names.update(dict.fromkeys(range(one.offset, after.offset, 2), name))
+    return names

@@ -66,8 +66,8 @@ def _graph(explanation: Any) -> Any:
         return None
     data = explanation.graph
     kept = ("kind", "w", "result", "still")
-    given = len(explanation.model.variables)
-    boxes = {n: {k: v[k] for k in kept if k in v} if n < given else v for n, v in data["variables"].items()}
+    count = len(explanation.model.variables)
+    boxes = {n: {k: v[k] for k in kept if k in v} if n < count else v for n, v in data["variables"].items()}
     return {**data, "variables": boxes}
 
 

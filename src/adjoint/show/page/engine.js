@@ -11,7 +11,7 @@ class Engine {
   constructor(data) {
     this.data = data;
     const { variables, literals } = data;
-    this.moves = variables.moves;
+    this.active = variables.active;
     this.literals = literals.map(decoded);
     this.rules = new Map();
     this.reasons = new Map();
@@ -38,7 +38,7 @@ class Engine {
     if (mode !== "reverse" && data.direction.length === 0) return data.modes.forward.reason || "there is no direction";
     for (const kind of { reverse: ["pull"], forward: ["push"], second: ["pull", "push", "second"] }[mode]) {
       for (let e = 0; e < events.op.length; e++) {
-        if (!events.outputs[e].some((v) => this.moves[v])) continue;
+        if (!events.outputs[e].some((v) => this.active[v])) continue;
         const op = data.ops[events.op[e]];
         const rule = events[kind][e];
         if (rule < 0) return `the rule of ${op.title} is not computed in the page`;
@@ -164,7 +164,7 @@ class Engine {
     const events = data.events;
     const total = value.map(() => null);
     data.outputs.forEach((v, k) => {
-      if (v < 0 || !this.moves[v]) return;
+      if (v < 0 || !this.active[v]) return;
       const seed = data.seeds[k];
       this.add(total, v, adjoint ? this.zeros(v) : decoded(seed));
     });
@@ -173,7 +173,7 @@ class Engine {
       const outs = events.outputs[e], operands = events.operands[e];
       const number = events[adjoint ? "second" : "pull"][e];
       if (number < 0 || outs.every((v) => (adjoint || total)[v] === null)) continue;
-      const moving = operands.filter((a) => a >= 0 && this.moves[a]);
+      const moving = operands.filter((a) => a >= 0 && this.active[a]);
       let xs = [...outs.map((v) => full(adjoint || total, v)), ...this.read(value, e), ...outs.map((v) => value[v])];
       if (adjoint) {
         const some = outs.filter((v) => smooth(data.variables.dtype[v])), dots = [...moving, ...some];
@@ -181,7 +181,7 @@ class Engine {
       }
       this.rule(number, xs).forEach((part, k) => this.add(total, moving[k], part));
     }
-    return total.map((x, v) => (this.moves[v] && x === null ? this.zeros(v) : x));
+    return total.map((x, v) => (this.active[v] && x === null ? this.zeros(v) : x));
   }
 
   // ∂target/∂source between numbers, through hidden variables: backwards, or forwards where one of them is complex
@@ -191,7 +191,7 @@ class Engine {
     const turn = (v) => arrays.scalar(v === source || v === target ? 1 : 0, variables.dtype[v]);
     const complex = [source, target].some((v) => arrays.complex(variables.dtype[v]));
     const rule = (v) => (variables.event[v] < 0 ? -1 : events[complex ? "push" : "pull"][variables.event[v]]);
-    const movingOf = (e) => events.operands[e].filter((a) => a >= 0 && this.moves[a]);
+    const movingOf = (e) => events.operands[e].filter((a) => a >= 0 && this.active[a]);
     const pulled = (z, ct) => {
       const e = variables.event[z], outs = events.outputs[e];
       if (rule(z) < 0) return NaN;
@@ -221,12 +221,12 @@ class Engine {
     for (let e = 0; e < events.op.length; e++) {
       const number = events.push[e];
       if (number < 0) continue;
-      const moving = events.operands[e].filter((a) => a >= 0 && this.moves[a]);
+      const moving = events.operands[e].filter((a) => a >= 0 && this.active[a]);
       const outs = events.outputs[e];
       const dots = moving.map((v) => total[v] || this.zeros(v));
       const ds = this.rule(number, [...this.read(value, e), ...outs.map((v) => value[v]), ...dots]);
-      outs.forEach((v, k) => { if (this.moves[v]) total[v] = ds[k]; });
+      outs.forEach((v, k) => { if (this.active[v]) total[v] = ds[k]; });
     }
-    return total.map((x, v) => (this.moves[v] && x === null ? this.zeros(v) : x));
+    return total.map((x, v) => (this.active[v] && x === null ? this.zeros(v) : x));
   }
 }

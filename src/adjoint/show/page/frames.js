@@ -17,9 +17,9 @@ class Frames {
     }
   }
 
-  // Neighboring turns that the graph holds in a frame of their own become a group of the table too: of a long loop one
-  // sees the first turns, the last, and a row for those between. Frames of neighboring variables are the graph's alone.
-  static foldTurns({ groups, variables }, graph) {
+  // Neighboring iterations that the graph holds in a frame of their own become a group of the table too: of a long loop one
+  // sees the first iterations, the last, and a row for those between. Frames of neighboring variables are the graph's alone.
+  static foldIterations({ groups, variables }, graph) {
     const parts = (id) => {
       const { children, layout } = graph.groups[id];
       return [...graph.layouts[layout].kinds].flatMap((kind, k) => {

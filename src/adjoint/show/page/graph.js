@@ -66,7 +66,7 @@ class Graph {
       { kind: "name", text: formula ? `${name} = ${cut(formula, 34)}` : name, bold: name },
       { kind: "value", text: label ? `${cut(label, 20)} = ${told("value")}` : told("value") },
     ];
-    if (variables.moves[n]) {
+    if (variables.active[n]) {
       for (const field of { reverse: ["adjoint"], forward: ["tangent"], second: ["tangent", "adjoint", "second"] }[state.mode]) {
         out.push({ kind: field, text: `${format.derivative(variables.name[n], field)} = ${told(field)}` });
       }
@@ -184,7 +184,7 @@ class Graph {
 
   arrow(arrow) {
     const { svg } = this;
-    const pale = arrow.moves ? "" : " still";
+    const pale = arrow.active ? "" : " still";
     return svg("g", { class: `arrow${pale}`, "data-source": arrow.variable, "data-target": arrow.target },
       svg("path", { d: scene.path(arrow.points), "marker-end": arrow.head ? `url(#head${pale ? "-pale" : ""})` : null }));
   }

@@ -3,7 +3,7 @@
 function start(data, graphData) {
   const { node } = format;
   const $ = (id) => document.getElementById(id);
-  if (graphData) Frames.foldTurns(data, graphData);
+  if (graphData) Frames.foldIterations(data, graphData);
   const state = new State(data, graphData && Frames.closedGroups(data, graphData));
   const trace = new Trace($("trace"), state);
   const graph = graphData ? new Graph($("graph"), state, graphData, trace) : null;
@@ -161,7 +161,7 @@ function start(data, graphData) {
       if (state.mode !== "reverse") pair("tangent", format.formula(format.accented(data.variables.name[v], "tangent")), known("tangent", v));
     });
     if (state.mode !== "forward") {
-      data.inputs.filter((v) => data.variables.moves[v]).slice(0, 8).forEach((v) => {
+      data.inputs.filter((v) => data.variables.active[v]).slice(0, 8).forEach((v) => {
         pair("adjoint", `∂/∂${called(v)}`, known("adjoint", v));
         if (state.mode === "second") pair("second", `d/dt ∂/∂${called(v)}`, known("second", v));
       });
@@ -220,7 +220,7 @@ function start(data, graphData) {
       const field = step.way === "up" ? "adjoint" : "value";
       out.append(node("span", { class: "lead" }, lead(row, v, step.way)));
       out.append(...sentence(v, field));
-      if (step.way === "down" && state.mode !== "reverse" && data.variables.moves[v]) out.append(" ,  ", ...sentence(v, "tangent"));
+      if (step.way === "down" && state.mode !== "reverse" && data.variables.active[v]) out.append(" ,  ", ...sentence(v, "tangent"));
       if (step.way === "up" && state.mode === "second") {
         out.append(" ,  ", format.formula(format.derivative(data.variables.name[v], "second")), " = ", node("b", {}, state.text("second", v) || "?"));
       }
@@ -273,7 +273,7 @@ function start(data, graphData) {
     const facts = node("dl");
     const fact = (head, ...body) => facts.append(node("dt", {}, head), node("dd", {}, ...body));
     fact("value", ...sentence(v, "value"));
-    if (variables.moves[v]) {
+    if (variables.active[v]) {
       if (state.mode !== "reverse") fact("tangent", ...sentence(v, "tangent"));
       if (state.mode !== "forward") fact("adjoint", ...sentence(v, "adjoint"));
       if (state.mode === "second") fact("its derivative", node("b", {}, state.text("second", v)));

@@ -97,15 +97,15 @@ class Rules:
             count = 2 * len(outs) + n
             primals, rest = list(values[:count]), iter(values[count:])
             smooth = [*whether, *moving, *whether]
-            places = [i for i, s in enumerate(smooth) if s]
+            active = [i for i, s in enumerate(smooth) if s]
 
             def only(*some: Value) -> Any:
                 full = list(primals)
-                for i, x in zip(places, some, strict=True):
+                for i, x in zip(active, some, strict=True):
                     full[i] = x
                 return tuple(pull(*full))
 
-            return jvp(only, tuple(primals[i] for i in places), tuple(rest))[1]
+            return jvp(only, tuple(primals[i] for i in active), tuple(rest))[1]
 
         floats = [t for t, smooth in zip(outs, whether, strict=True) if smooth]
         return (
@@ -130,9 +130,9 @@ def kind_of(event: Event) -> tuple[Any, ...]:
     """What the rules of an operation depend on beside itself."""
     parts: list[Any] = []
     for a in event.operands:
-        moves = isinstance(a, Variable) and a.moves
+        is_active = isinstance(a, Variable) and a.is_active
         value = a.value
-        parts += [getattr(value, "shape", ()), getattr(value, "dtype", type(value)), moves]
+        parts += [getattr(value, "shape", ()), getattr(value, "dtype", type(value)), is_active]
     return tuple(parts)
 
 

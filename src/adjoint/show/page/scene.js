@@ -109,7 +109,7 @@ const scene = (() => {
       const arrives = kinds[last] === "v";
       found.arrows.push({
         group: number, variable: n, target: arrives ? group.children[last] : -1, text: labels[k] || "",
-        formula: formulas[k] || "", moves: !still.includes(k), label,
+        formula: formulas[k] || "", active: !still.includes(k), label,
         points: points(xs, bands, edge[route[0]], edge[last]),
         head: arrives || (kinds[last] === "g" && !inner.inner.has(last)),
       });

@@ -20,7 +20,7 @@ class State {
     this.flows = variables.name.map((_, v) => this.results.has(v));
     for (let e = events.operands.length - 1; e >= 0; e--) {
       if (!this.leads(e)) continue;
-      for (const a of events.operands[e]) if (a >= 0 && variables.moves[a]) this.flows[a] = true;
+      for (const a of events.operands[e]) if (a >= 0 && variables.active[a]) this.flows[a] = true;
     }
     const size = (g) => (this.sizes[g] = groups.parts[g].reduce((sum, part) => sum + (part >= 0 ? 1 : size(-part)), 0));
     this.sizes = groups.parts.map(() => 0);
@@ -65,14 +65,14 @@ class State {
 
   tangentFormula(v) {
     const e = this.data.variables.event[v];
-    if (e < 0 || !this.data.variables.moves[v]) return "";
+    if (e < 0 || !this.data.variables.active[v]) return "";
     return this.computed && e in this.data.general ? this.data.general[e][0] : this.data.events.tangent[e];
   }
 
   // v̄ = Σ z̄ ∂z/∂v over the operations that read v; the last reader comes first, as on the way back.
   adjointFormula(v, most = 4) {
     const { variables, events } = this.data;
-    if (!variables.moves[v]) return "";
+    if (!variables.active[v]) return "";
     const terms = [];
     if (variables.chain) {
       if (variables.chain[v] && !(this.computed && variables.loose[v])) terms.push(variables.chain[v]);
@@ -96,7 +96,7 @@ class State {
 
   // Whether an adjoint comes back through an operation.
   leads(e) {
-    return this.data.events.outputs[e].some((v) => this.flows[v] && this.data.variables.moves[v]);
+    return this.data.events.outputs[e].some((v) => this.flows[v] && this.data.variables.active[v]);
   }
 
   line(v) {
@@ -193,7 +193,7 @@ class State {
       if (row.v < 0 && !row.closed) return;
       down.push({ row: r, way: "down" });
       const v = row.v >= 0 ? row.v : row.last;
-      if (v >= 0 && this.data.variables.moves[v]) up.unshift({ row: r, way: "up" });
+      if (v >= 0 && this.data.variables.active[v]) up.unshift({ row: r, way: "up" });
     });
     this.arrived = false;
     this.steps = this.mode === "forward" ? down : [...down, ...up];

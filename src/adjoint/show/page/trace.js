@@ -124,8 +124,8 @@ class Trace {
     if (row.closed && row.last >= 0) title.append(node("span", { class: "last" }, " → ", last("value")));
     if (row.closed) {
       this.columns().forEach((column, k) => {
-        const moves = row.last >= 0 && data.variables.moves[row.last];
-        if (k && column.kind !== "second") tr.append(node("td", { class: `formula ${column.kind}`, role: "gridcell" }, moves ? last(column.kind) : ""));
+        const active = row.last >= 0 && data.variables.active[row.last];
+        if (k && column.kind !== "second") tr.append(node("td", { class: `formula ${column.kind}`, role: "gridcell" }, active ? last(column.kind) : ""));
         tr.append(node("td", { class: `number ${column.kind}`, role: "gridcell", "data-field": column.kind }));
       });
     }
@@ -149,7 +149,7 @@ class Trace {
         const inner = node("span", { class: "clamp" });
         const cell = node("td", { class: `formula ${kind}`, role: "gridcell" });
         const right = { value: () => state.formula(v), tangent: () => state.tangentFormula(v), adjoint: () => state.adjointFormula(v) }[kind]();
-        if (kind === "value" || variables.moves[v]) {
+        if (kind === "value" || variables.active[v]) {
           cell.append(inner);
           inner.append(format.formula(format.accented(variables.name[v], kind)));
           if (right) inner.append(node("span", { class: "equals" }, " = "), format.formula(right));

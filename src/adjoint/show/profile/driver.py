@@ -1,4 +1,4 @@
-"""`ad.profile(f)(*args)`: where the time of a function and of its gradient goes, by line of the user's.
+"""`ad.profile(f)(*args)`: where the time of a function and of its gradient goes, by line of user code.
 
 Each primitive is timed alone, forwards and backwards, and the quickest of several runs counts. One call of the function
 as it is, and of its value and gradient, is timed as a whole. The difference is what Python and the record cost.
@@ -107,12 +107,12 @@ def _profile(function: Callable[..., Any], options: _ProfileOptions, args: Any, 
         run = recorded(whole, args, kwargs)
     timing = timed(run.program, run.values, budget, run.stacks, run.backward)
     saved = saved_by_line(lambda: whole(*args, **kwargs), (args, kwargs)) if subject.gradient else {}
-    made = None
+    machine = None
     if subject.compiled:
         value = jit(subject.function) if subject.jitted is None else subject.jitted
-        made = compiled_profile(value, jit(whole), args, kwargs, budget)
-        if made.how != "compiled":
-            notes.append(f"the compiled function is {made.how}")
+        machine = compiled_profile(value, jit(whole), args, kwargs, budget)
+        if machine.how != "compiled":
+            notes.append(f"the compiled function is {machine.how}")
     if not run.program.equations:
         notes.append("no primitive ran on the arguments: the function does nothing with them that NumPy sees")
     if sum(timing.seconds) > 1.1 * spent:
@@ -121,9 +121,9 @@ def _profile(function: Callable[..., Any], options: _ProfileOptions, args: Any, 
         notes.append("the machine was busy: whole runs take longer than the least times of their parts together")
     if timing.runs == 1:
         notes.append("primitives were timed once only; give more seconds= for the least of several runs")
-    lines = lines_of(timing.sites, saved, None if made is None else made.sites)
+    lines = lines_of(timing.sites, saved, None if machine is None else machine.sites)
     return Profile(
-        subject.name, lines, bool(subject.gradient), value_seconds, spent, sum(saved.values()), timing.runs, made,
+        subject.name, lines, bool(subject.gradient), value_seconds, spent, sum(saved.values()), timing.runs, machine,
         tuple(notes), timing=timing,
     )  # fmt: skip
 
@@ -138,11 +138,11 @@ def _has_gradient(result: Any, args: Sequence[Any], kwargs: Any, argnums: Any) -
         return False, f"forward only: the result is {what}, and gradients are those of one number; profile a sum of it"
     if np.asarray(result).dtype.kind != "f":
         return False, f"forward only: the result is of type {np.asarray(result).dtype}, which has no gradient"
-    places = [argnums] if isinstance(argnums, int | str) else list(argnums)
-    chosen = [args[i] for i in places if isinstance(i, int) and -len(args) <= i < len(args)]
+    numbers = [argnums] if isinstance(argnums, int | str) else list(argnums)
+    chosen = [args[i] for i in numbers if isinstance(i, int) and -len(args) <= i < len(args)]
     kinds = {np.asarray(leaf).dtype.kind for leaf in tree.leaves(chosen)}
     if chosen and not kinds & set("fc"):
-        return False, f"forward only: there is nothing of floating point in argument {', '.join(map(str, places))}"
+        return False, f"forward only: there is nothing of floating point in argument {', '.join(map(str, numbers))}"
     return True, ""
 
 

@@ -27,19 +27,19 @@ def write_json(path: str | os.PathLike[str], content: dict[str, Any]) -> None:
 
 def spells(timing: Timing) -> list[tuple[Site, float, int]]:
     """(site, seconds, calls) in the order in which things ran; when they are too many, joined by site."""
-    found: list[tuple[int, float, int]] = [(p, s, 1) for p, s in zip(timing.order, timing.seconds, strict=True)]
-    if len(found) > MOST_EVENTS:
+    events: list[tuple[int, float, int]] = [(p, s, 1) for p, s in zip(timing.order, timing.seconds, strict=True)]
+    if len(events) > MOST_EVENTS:
         sums: dict[int, tuple[int, float, int]] = {}
-        for place, seconds, _ in found:
-            _, before, calls = sums.get(place, (place, 0.0, 0))
-            sums[place] = (place, before + seconds, calls + 1)
-        found = list(sums.values())
-    listed = [(timing.sites[place], seconds, calls) for place, seconds, calls in found]
+        for number, seconds, _ in events:
+            _, before, calls = sums.get(number, (number, 0.0, 0))
+            sums[number] = (number, before + seconds, calls + 1)
+        events = list(sums.values())
+    listed = [(timing.sites[number], seconds, calls) for number, seconds, calls in events]
     return sorted(listed, key=lambda one: one[0].backward)  # stable: forwards first, each in its order
 
 
 def speedscope(name: str, timing: Timing, overhead: float, estimates: Sequence[Site] = ()) -> dict[str, Any]:
-    """speedscope's own format: one profile each for both ways, forward, backward; samples weigh seconds.
+    """speedscope's own format: one profile each for both passes, forward, backward; samples weigh seconds.
 
     `estimates` are the sites of a compiled function, which get a profile of their own.
     """
@@ -49,12 +49,12 @@ def speedscope(name: str, timing: Timing, overhead: float, estimates: Sequence[S
         return numbers.setdefault((text, file, at), len(numbers))
 
     def stack(site: Site) -> list[int]:
-        places: Sequence[Any] = site.stack or (site.location,)
-        found = [number(scope) for scope in site.equation.scope]
-        for place in places:
-            where = (place.code.co_filename, line(place)) if isinstance(place, Location) else (None, None)
-            found.append(number(describe(place), *where))
-        return [*found, number(site.name)]
+        locations: Sequence[Any] = site.stack or (site.location,)
+        frames = [number(scope) for scope in site.equation.scope]
+        for location in locations:
+            where = (location.code.co_filename, line(location)) if isinstance(location, Location) else (None, None)
+            frames.append(number(describe(location), *where))
+        return [*frames, number(site.name)]
 
     ran = spells(timing)
     stacks = {id(site): stack(site) for site in (*timing.sites, *estimates)}
@@ -93,7 +93,7 @@ def _sampled(name: str, weighed: Sequence[tuple[list[int], float]]) -> dict[str,
 
 
 def chrome_trace(name: str, timing: Timing, overhead: float) -> dict[str, Any]:
-    """Chrome's trace event format: a complete event for each primitive, and for each of the user's lines around it."""
+    """Chrome's trace event format: a complete event for each primitive, and for each user line around it."""
     events: list[dict[str, Any]] = [
         {"ph": "M", "pid": 1, "tid": 1, "ts": 0, "name": "process_name", "args": {"name": name}},
         {"ph": "M", "pid": 1, "tid": 1, "ts": 0, "name": "thread_name", "args": {"name": "primitives, end to end"}},
@@ -112,13 +112,13 @@ def chrome_trace(name: str, timing: Timing, overhead: float) -> dict[str, Any]:
 def _spans(ran: Sequence[tuple[Site, float, int]]) -> list[dict[str, Any]]:
     """Complete events, each before those that it encloses; one that encloses several neighbors spans all of them."""
     now = 0
-    found: list[tuple[int, int, dict[str, Any]]] = []  # begin, depth, event
+    timed_events: list[tuple[int, int, dict[str, Any]]] = []  # begin, depth, event
     open_: list[tuple[str, int]] = []
 
     def close(depth: int) -> None:
         while len(open_) > depth:
             text, begin = open_.pop()
-            found.append((begin, len(open_), _event(text, "line", begin, now - begin, {})))
+            timed_events.append((begin, len(open_), _event(text, "line", begin, now - begin, {})))
 
     for site, seconds, calls in ran:
         outer = [("backward" if site.backward else "forward"), *site.equation.scope, *frames(site)[:-1]]
@@ -129,10 +129,10 @@ def _spans(ran: Sequence[tuple[Site, float, int]]) -> list[dict[str, Any]]:
         open_ += [(text, now) for text in outer[same:]]
         details = {"calls": calls, "bytes": site.nbytes // max(site.calls, 1) * calls, "inside": list(site.inside)}
         lasts = max(round(seconds * 1e6 * TICKS), 1)
-        found.append((now, len(open_), _event(site.name, "primitive", now, lasts, details)))
+        timed_events.append((now, len(open_), _event(site.name, "primitive", now, lasts, details)))
         now += lasts
     close(0)
-    return [event for _, _, event in sorted(found, key=lambda one: one[:2])]
+    return [event for _, _, event in sorted(timed_events, key=lambda one: one[:2])]
 
 
 def _event(name: str, category: str, begin: int, lasts: int, args: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Times nested as the user's functions call each other, or as scopes enclose each other: what a flame graph shows."""
+"""Times nested as user functions call each other, or as scopes enclose each other: what a flame graph shows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Nest:
         return sorted(self.children.values(), key=lambda nest: -nest.seconds)
 
     def as_dict(self) -> dict[str, object]:
-        """Plain dicts, lists, texts and numbers."""
+        """Plain dicts, lists, strings and numbers."""
         children = [child.as_dict() for child in self.largest_first()]
         return {"name": self.name, "forward": self.forward, "backward": self.backward, "children": children}
 

@@ -1,6 +1,6 @@
-"""What a function and its gradient do for given arguments, operation by operation, with the user's calls around each.
+"""What a function and its gradient do for given arguments, operation by operation, with the user calls around each.
 
-The function runs once for real, under a record that carries values along. So Python's own control flow takes the way
+The function runs once for real, under a record that carries values along. So Python's own control flow takes the path
 that it takes for these arguments, and of the gradient the very operations are written down that reverse mode does.
 """
 
@@ -33,11 +33,11 @@ class Recorded:
     program: Program
     values: list[Value]
     stacks: list[Stack]
-    backward: list[bool]  # whether it is done on the way back: what is computed again there, too
+    backward: list[bool]  # whether it is done in the backward pass: what is computed again there, too
 
 
 class _ProfiledRecord(CallsRecord):
-    """A record that notes the calls around each equation; on the way back those of the way there."""
+    """A record that notes the calls around each equation; in the backward pass those of the forward pass."""
 
     title = "profile"
 
@@ -47,16 +47,16 @@ class _ProfiledRecord(CallsRecord):
         self.backward: list[bool] = []
 
     def stack(self) -> Stack:
-        """Where the user's functions are now."""
+        """Where user functions are now."""
         return self.running().stack
 
     def note(self, new: int) -> None:
-        entry, place = entry_read(), origin().location
+        entry, location = entry_read(), origin().location
         if entry is None or not entry.note:
             stack = self.stack()
-        else:  # what is computed again on the way back has a line of its own, inside that of the entry
+        else:  # what is computed again in the backward pass has a line of its own, inside that of the entry
             known: Stack = entry.note
-            stack = (*known, place) if isinstance(place, Location) and place not in known else known
+            stack = (*known, location) if isinstance(location, Location) and location not in known else known
         self.stacks += [stack] * new
         self.backward += [entry is not None] * new
 
@@ -113,27 +113,27 @@ def _plain(leaf: Any) -> Value:
 
 
 def saved_by_line(gradient: Callable[[], Any], given: Any) -> dict[Location | str | None, int]:
-    """Bytes that the record holds for the way back when it begins, by the line that keeps them.
+    """Bytes that the record holds for the backward pass when it begins, by the line that keeps them.
 
     An array counts once, for the first line that keeps it; those of the caller (`given`) do not count.
     """
-    found: dict[Location | str | None, int] = {}
+    sizes: dict[Location | str | None, int] = {}
     theirs = {id(_owner(leaf)) for leaf in tree.leaves(given) if isinstance(leaf, np.ndarray)}
 
     def look(tape: LinedTape) -> None:
-        if tape.outer is not None or found:
+        if tape.outer is not None or sizes:
             return
         known = set(theirs)
-        for entry, place in zip(tape.lines, tape.lines.places, strict=False):
+        for entry, line in zip(tape.lines, tape.lines.places, strict=False):
             for array in _arrays(entry):
                 owner = _owner(array)
                 if id(owner) not in known:
                     known.add(id(owner))
-                    found[place.location] = found.get(place.location, 0) + owner.nbytes
+                    sizes[line.location] = sizes.get(line.location, 0) + owner.nbytes
 
     with lined(Lining(reading=look)):
         gradient()
-    return found
+    return sizes
 
 
 def _arrays(part: Any) -> Iterator[np.ndarray[Any, Any]]:

@@ -1,4 +1,4 @@
-"""The profile of a function: a table by line of the user's, and what can be made of it."""
+"""The profile of a function: a table by line of user code, and what can be made of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_ROWS = 40
 
 @dataclasses.dataclass(frozen=True)
 class ProfileLine:
-    """What one line of the user's took. Seconds are those of its primitives, without Python and the record."""
+    """What one line of user code took. Seconds are those of its primitives, without Python and the record."""
 
     line: str  # "model.py:12, in loss: y = A @ x"
     file: str
@@ -54,10 +54,10 @@ class Profile:
 
     name: str
     lines: tuple[ProfileLine, ...]  # the dearest first
-    gradient: bool  # whether there is a way back
+    gradient: bool  # whether there is a backward pass
     value_seconds: float  # one call of the function, as it is
     seconds: float  # one call of its value_and_grad; without a gradient the same as value_seconds
-    saved: int  # bytes kept for the way back
+    saved: int  # bytes kept for the backward pass
     runs: int  # of which the quickest counts
     compiled: CompiledProfile | None = None
     notes: tuple[str, ...] = ()
@@ -88,22 +88,22 @@ class Profile:
         return max(self.seconds - max(self.timing.whole_run, self.kernels), 0.0)
 
     def nested(self, by: str = "calls") -> Nest:
-        """The times of primitives as the user's functions call each other, or (by="scope") as scopes enclose them."""
+        """The times of primitives as user functions call each other, or (by="scope") as scopes enclose them."""
         return nested(self.name, self.timing.sites, by)
 
     def by_primitive(self) -> dict[str, tuple[float, float, int]]:
         """(seconds forwards, seconds backwards, calls) of each primitive, the dearest first."""
-        found: dict[str, tuple[float, float, int]] = {}
+        totals: dict[str, tuple[float, float, int]] = {}
         for site in self.timing.sites:
-            f, b, n = found.get(site.name, (0.0, 0.0, 0))
+            f, b, n = totals.get(site.name, (0.0, 0.0, 0))
             spent = (f, b + site.seconds) if site.backward else (f + site.seconds, b)
-            found[site.name] = (*spent, n + site.calls)
-        ordered = sorted(found.items(), key=lambda item: -(item[1][0] + item[1][1]))
+            totals[site.name] = (*spent, n + site.calls)
+        ordered = sorted(totals.items(), key=lambda item: -(item[1][0] + item[1][1]))
         return {name: row for name, row in ordered if row[2]}
 
     def as_dict(self) -> dict[str, Any]:
-        """The profile as plain dicts, lists, texts and numbers."""
-        found: dict[str, Any] = {
+        """The profile as plain dicts, lists, strings and numbers."""
+        data: dict[str, Any] = {
             "name": self.name,
             "gradient": self.gradient,
             "value_seconds": self.value_seconds,
@@ -122,9 +122,9 @@ class Profile:
         }
         if self.compiled is not None:
             fields = ("value_seconds", "seconds", "first_call", "how", "measured")
-            found["compiled"] = {name: getattr(self.compiled, name) for name in fields}
-            found["compiled"] |= {"steps": list(self.compiled.steps), "callbacks": list(self.compiled.callbacks)}
-        return found
+            data["compiled"] = {name: getattr(self.compiled, name) for name in fields}
+            data["compiled"] |= {"steps": list(self.compiled.steps), "callbacks": list(self.compiled.callbacks)}
+        return data
 
     def speedscope(self, path: str | os.PathLike[str]) -> None:
         """Write a file for speedscope (www.speedscope.app, or `npx speedscope`)."""
@@ -162,7 +162,7 @@ class Profile:
         return ["forward", *back, "share", "calls", "flops", "bytes", *saved, *own, "line"]
 
     def _goes_back(self) -> bool:
-        """Whether there is a way back: that of the gradient, or of one that the function takes itself."""
+        """Whether there is a backward pass: that of the gradient, or of one that the function takes itself."""
         return self.gradient or any(site.backward for site in self.timing.sites)
 
     def _estimated(self) -> bool:
@@ -181,10 +181,10 @@ class Profile:
             yield [*row, one.line]
 
     def _notes(self) -> list[str]:
-        found = list(self.notes)
+        notes = list(self.notes)
         if self._estimated():
-            found.append(ESTIMATE)
-        return found
+            notes.append(ESTIMATE)
+        return notes
 
     def __str__(self) -> str:
         rows = [self._headings(), *self._rows(MOST_ROWS)]
@@ -229,12 +229,12 @@ def lines_of(
     sites: Iterable[Site], saved: dict[Location | str | None, int], compiled: Iterable[Site] | None
 ) -> tuple[ProfileLine, ...]:
     """Sites added up by line, the dearest first."""
-    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    rows: dict[tuple[str, str, int], dict[str, Any]] = {}
 
     def row(location: Location | str | None) -> dict[str, Any]:
         if not isinstance(location, Location):
-            return found.setdefault((describe(location), "", 0), {})
-        return found.setdefault((describe(location), location.code.co_filename, line(location)), {})
+            return rows.setdefault((describe(location), "", 0), {})
+        return rows.setdefault((describe(location), location.code.co_filename, line(location)), {})
 
     def add(to: dict[str, Any], **amounts: float) -> None:
         for name, amount in amounts.items():
@@ -249,5 +249,5 @@ def lines_of(
         add(row(location), saved=nbytes)
     for site in compiled or ():
         add(row(site.location), **{"compiled_backward" if site.backward else "compiled_forward": site.seconds})
-    lines = [ProfileLine(*key, **amounts) for key, amounts in found.items() if any(amounts.values())]
+    lines = [ProfileLine(*key, **amounts) for key, amounts in rows.items() if any(amounts.values())]
     return tuple(sorted(lines, key=lambda one: (-one.seconds, -one.saved, one.file, one.number)))

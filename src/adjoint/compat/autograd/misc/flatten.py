@@ -53,6 +53,6 @@ def _walk(value: Any, leaves: list[Any]) -> Callable[[Any], Any]:
 
 
 def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Callable[..., Any], Callable[[Any], Any], Any]:
-    """(a function of containers as one of vectors, the way back, the example as a vector)."""
+    """(a function of containers as one of vectors, the backward pass, the example as a vector)."""
     vector, unflatten = flatten(example)
     return lambda x, *args: flatten(func(unflatten(x), *args))[0], unflatten, vector

@@ -1,4 +1,4 @@
-"""Poisson's distribution of mean mu, on the whole numbers from loc on."""
+"""Poisson's distribution of mean mu, on the integers from loc on."""
 
 # pyright: basic
 
