@@ -18,33 +18,33 @@ def network(w, u, b, v, xs, ys):
     return 0.5 * np.mean((hs @ v - ys) ** 2)
 
 
-def network_arguments(turns=5, size=3, inputs=2):
+def network_arguments(iterations=5, size=3, inputs=2):
     return (
         0.4 * rng.standard_normal((size, size)),
         rng.standard_normal((size, inputs)),
         rng.standard_normal(size),
         rng.standard_normal(size),
-        rng.standard_normal((turns, inputs)),
-        rng.standard_normal(turns),
+        rng.standard_normal((iterations, inputs)),
+        rng.standard_normal(iterations),
     )
 
 
-def prey_and_predators(theta, start, target, turns=6, dt=0.05):
+def prey_and_predators(theta, start, target, iterations=6, dt=0.05):
     """Distance from the target after some steps of Runge and Kutta for x' = ax - bxy, y' = cxy - dy."""
     a, b, c, d = theta[0], theta[1], theta[2], theta[3]
 
-    def slope(x, y):
+    def rates(x, y):
         return a * x - b * x * y, c * x * y - d * y
 
     def step(s, _):
         x, y = s
-        k1, l1 = slope(x, y)
-        k2, l2 = slope(x + dt / 2 * k1, y + dt / 2 * l1)
-        k3, l3 = slope(x + dt / 2 * k2, y + dt / 2 * l2)
-        k4, l4 = slope(x + dt * k3, y + dt * l3)
+        k1, l1 = rates(x, y)
+        k2, l2 = rates(x + dt / 2 * k1, y + dt / 2 * l1)
+        k3, l3 = rates(x + dt / 2 * k2, y + dt / 2 * l2)
+        k4, l4 = rates(x + dt * k3, y + dt * l3)
         return (x + dt / 6 * (k1 + 2 * k2 + 2 * k3 + k4), y + dt / 6 * (l1 + 2 * l2 + 2 * l3 + l4)), None
 
-    (x, y), _ = ad.scan(step, (start[0], start[1]), None, length=turns)
+    (x, y), _ = ad.scan(step, (start[0], start[1]), None, length=iterations)
     return 0.5 * ((x - target[0]) ** 2 + (y - target[1]) ** 2)
 
 
@@ -64,5 +64,5 @@ def chain(scores, moves):
     return log_sum_exp(last)
 
 
-def chain_arguments(turns=6, labels=4):
-    return rng.standard_normal((turns, labels)), rng.standard_normal((labels, labels))
+def chain_arguments(iterations=6, labels=4):
+    return rng.standard_normal((iterations, labels)), rng.standard_normal((labels, labels))

@@ -65,7 +65,7 @@ def test_values_and_gradients_stay(program, seed) -> None:
 
 @hypothesis.settings(searching, max_examples=MANY or 20)
 @given(programs(most_steps=4))
-def test_second_derivatives_lanes_and_single_precision(program) -> None:
+def test_second_derivatives_batches_and_single_precision(program) -> None:
     x = program.inputs
     gradient = ad.grad(program, argnums=tuple(range(len(x))))
     second = lambda *xs: ad.jvp(gradient, xs, tuple(np.ones_like(a) for a in x))
@@ -161,10 +161,10 @@ def test_the_hessian_of_rosenbrock_times_a_vector() -> None:
 def test_work_grows_with_the_program() -> None:
     """Twice the equations, twice the function calls: nothing is looked for again and again."""
 
-    def work(turns: int) -> int:
+    def work(iterations: int) -> int:
         def f(x):
             h = x
-            for _ in range(turns):
+            for _ in range(iterations):
                 h = np.tanh(h * 1.01 + 0.1) * np.cos(h) + x
             return np.sum(h * h)
 

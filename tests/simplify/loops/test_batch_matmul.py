@@ -132,7 +132,7 @@ def test_nothing_to_do() -> None:
     assert batch_products(program) is program
 
 
-def test_a_stack_of_what_never_changes_has_a_row_for_every_turn() -> None:
+def test_a_stack_of_what_never_changes_has_a_row_for_every_iteration() -> None:
     f = lambda xs: ad.scan(lambda c, x: (c + x, np.pad(x[16:], 1)), xs[0], xs)
     program, arguments = program_of(f, XS)
     same_results(program, simplify(program), arguments)

@@ -28,11 +28,11 @@ def test_equal_branches_are_no_branches() -> None:
 
 def test_a_known_index_takes_its_branch() -> None:
     program, arguments = program_of(lambda x: ad.switch(np.argmax(x), [np.sin, np.cos, np.exp], x[1]), X)
-    (place,) = [i for i, eq in enumerate(program.equations) if eq.op.title == "cond"]
+    (position,) = [i for i, eq in enumerate(program.equations) if eq.op.title == "cond"]
     for index, name in ((-3, "sin"), (1, "cos"), (7, "exp")):
-        eq = program.equations[place]
+        eq = program.equations[position]
         known = type(eq)(eq.op, (Literal(index), *eq.inputs[1:]), eq.outputs)
-        equations = (*program.equations[:place], known, *program.equations[place + 1 :])
+        equations = (*program.equations[:position], known, *program.equations[position + 1 :])
         given = Program(program.inputs, equations, program.outputs, program.constants)
         after = check(simplify_branches(given))
         assert titles(after)[-1] == name

@@ -54,7 +54,7 @@ def test_while_loops(plan) -> None:
     assert not kernel_of(compiled).notes["callbacks"]
 
 
-def test_lanes_that_end_at_different_turns() -> None:
+def test_batch_elements_that_end_at_different_iterations() -> None:
     compiled = ad.jit(ad.vmap(ad.grad(repeated(3)), in_axes=(None, 0, None)))
     agree(compiled(W, STARTS, XS), np.stack([ad.grad(repeated(None))(W, h, XS) for h in STARTS]))
 
@@ -85,8 +85,8 @@ def test_memory_of_a_while_loop_is_that_of_the_slots() -> None:
 
     compiled = ad.jit(ad.grad(f))
     x = np.linspace(1.0, 2.0, n)
-    turns = int(np.ceil(np.log(100.0) / np.log(1.01)))
-    np.testing.assert_allclose(compiled(x), 2 * x * 1.01 ** (2 * turns), rtol=1e-10)
+    iterations = int(np.ceil(np.log(100.0) / np.log(1.01)))
+    np.testing.assert_allclose(compiled(x), 2 * x * 1.01 ** (2 * iterations), rtol=1e-10)
     assert kernel_of(compiled).workspace <= (6 + 8) * 8 * n
 
 

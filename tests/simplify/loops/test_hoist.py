@@ -47,7 +47,7 @@ def test_a_large_array_that_is_cheaply_made_stays_inside() -> None:
     assert "sin" not in titles(loop_of(dear).op.body)
 
 
-def test_what_may_fail_stays_in_a_loop_that_may_take_no_turn() -> None:
+def test_what_may_fail_stays_in_a_loop_that_may_take_no_iteration() -> None:
     def f(x, a):
         def body(s):
             return s[0], s[1] + np.sum(np.linalg.cholesky(s[0])), s[2] + np.sum(np.sin(s[0]))

@@ -129,7 +129,7 @@ def test_the_flags_of_a_while_loop_are_literals_in_the_loop_back() -> None:
     assert all(v.type.dtype != bool for v in back.op.body.inputs)
 
 
-def test_a_loop_that_counts_its_turns_by_its_arrays_keeps_one() -> None:
+def test_a_loop_that_counts_its_iterations_by_its_arrays_keeps_one() -> None:
     def f(x):
         return ad.while_loop(lambda s: s[1] < 3, lambda s: (s[0] + x[1], s[1] + 1), (x[0], 0))[0]
 
@@ -160,12 +160,12 @@ def test_carries_with_the_same_next_value_end_alike() -> None:
         (a, b, _), ys = ad.scan(body, (x[0], x[1], x[2]), x)
         return a, b, ys
 
-    def g(x, turns):
+    def g(x, iterations):
         def body(c, t):
             new = c[0] * t
             return (new, new, c[1]), c[2] + c[1]
 
-        return ad.scan(body, (x[0], x[1], x[2]), x[:turns])
+        return ad.scan(body, (x[0], x[1], x[2]), x[:iterations])
 
     tidied(f, X)
     program = tidied(lambda x: g(x, 3), X)

@@ -24,7 +24,7 @@ def test_stacks_that_nobody_reads() -> None:
     assert titles(eq.op.body) == ["multiply"]
 
 
-def test_a_carry_that_only_itself_needs_goes_and_one_that_is_needed_turns_later_stays() -> None:
+def test_a_carry_that_only_itself_needs_goes_and_one_that_is_needed_iterations_later_stays() -> None:
     def f(x):
         def body(c, t):
             _a, b, d, lonely = c

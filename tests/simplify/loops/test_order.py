@@ -32,7 +32,7 @@ TRANSFORMATIONS: dict[str, Callable[[Any], Any]] = {
     "jvp": lambda f: lambda x: ad.jvp(f, (x,), (x * x,)),
     "hessian, reverse over reverse": lambda f: ad.grad(lambda x: np.sum(ad.grad(f)(x) ** 2)),
     "hessian, forward over reverse": lambda f: lambda x: ad.jvp(ad.grad(f), (x,), (x,)),
-    "lanes of gradients": lambda f: lambda x: ad.vmap(ad.grad(f))(np.stack([x, 0.5 * x, 1.3 * x])),
+    "batched gradients": lambda f: lambda x: ad.vmap(ad.grad(f))(np.stack([x, 0.5 * x, 1.3 * x])),
 }
 
 
@@ -69,11 +69,11 @@ def test_effects_happen_as_often_and_in_the_same_order() -> None:
             ad.debug.callback(lambda v: seen.append(float(v)), c)
             return c * t, None
 
-        def turn(state):
+        def iteration(state):
             ad.debug.callback(lambda n: seen.append(float(n)), state[0])
             return state[0] + 1, state[1]
 
-        ad.while_loop(lambda s: s[0] < 3, turn, (0, x[0]))  # nobody reads its result
+        ad.while_loop(lambda s: s[0] < 3, iteration, (0, x[0]))  # nobody reads its result
         return ad.scan(body, x[0], x)[0]
 
     before, arguments = program_of(ad.value_and_grad(f), X)
@@ -164,10 +164,10 @@ ROWS = np.random.default_rng(6).standard_normal((9, WIDE))
 @st.composite
 def wide_loops(draw):
     """(instructions, the next vector, factors of the outer products, what is stacked, reverse)."""
-    places = st.integers(0, 20)
-    instructions = draw(st.lists(st.tuples(st.integers(0, 5), places, places), min_size=1, max_size=8))
-    products = draw(st.lists(st.tuples(places, places, st.booleans()), max_size=2))
-    return instructions, draw(places), products, draw(st.lists(places, max_size=3)), draw(st.booleans())
+    positions = st.integers(0, 20)
+    instructions = draw(st.lists(st.tuples(st.integers(0, 5), positions, positions), min_size=1, max_size=8))
+    products = draw(st.lists(st.tuples(positions, positions, st.booleans()), max_size=2))
+    return instructions, draw(positions), products, draw(st.lists(positions, max_size=3)), draw(st.booleans())
 
 
 def _wide_loop(description: Any) -> Callable[..., Any]:

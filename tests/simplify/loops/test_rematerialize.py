@@ -36,10 +36,11 @@ def stored(program: Program, carries: int) -> list[tuple[int, ...]]:
     return [v.type.shape[1:] for v in loops_of(program)[0].outputs[carries:]]
 
 
-def motion(turns: int) -> Program:
+def motion(iterations: int) -> Program:
     return simplify_loops(
         program_of(
-            ad.value_and_grad(lambda *a: prey_and_predators(*a, turns=turns), argnums=(0, 1)), *motion_arguments()
+            ad.value_and_grad(lambda *a: prey_and_predators(*a, iterations=iterations), argnums=(0, 1)),
+            *motion_arguments(),
         )[0]
     )
 

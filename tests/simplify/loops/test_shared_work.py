@@ -1,4 +1,4 @@
-"""What a loop on the backward pass computes again although the way there had it: stored where that is cheaper."""
+"""What a loop on the backward pass computes again although the forward pass had it: stored where that is cheaper."""
 
 import numpy as np
 
@@ -14,11 +14,11 @@ X = np.array([0.6, 0.9, 0.35, -0.2])
 A = np.array([[0.3, -0.2, 0.5], [0.1, 0.4, -0.6], [0.2, 0.2, 0.7]])
 
 
-def slope_anew(x):
+def derivative_anew(x):
     return np.exp(np.sin(x)), lambda ct: (ct * np.cos(x) * np.exp(np.sin(x)),)
 
 
-@ad.custom_rule(vjp=slope_anew)
+@ad.custom_rule(vjp=derivative_anew)
 def wave(x):
     return np.exp(np.sin(x))
 
@@ -62,7 +62,7 @@ def test_what_a_checkpoint_forgets_is_computed_again() -> None:
 
 
 def test_other_rows_are_not_the_same() -> None:
-    def f(x):  # the second loop reads the rows one place on
+    def f(x):  # the second loop reads the rows one position on
         c, states = ad.scan(lambda c, t: (np.sin(c * t), np.exp(c)), x[0], x)
         d, _ = ad.scan(lambda d, r: (np.sin(d * r[0]) + np.exp(r[1]), None), c, (states[1:], x[:-1]))
         return d

@@ -35,15 +35,15 @@ def instructions(draw, registers):
 def loops(draw):
     registers = draw(st.integers(1, 3))
     body = draw(instructions(registers))
-    turns = draw(st.one_of(st.integers(1, 20), st.just(13), st.just(24)))
-    odd = draw(st.one_of(st.none(), st.integers(0, turns - 1)))  # an iteration that is not like the others
+    iterations = draw(st.one_of(st.integers(1, 20), st.just(13), st.just(24)))
+    odd = draw(st.one_of(st.none(), st.integers(0, iterations - 1)))  # an iteration that is not like the others
     other = draw(instructions(registers)) if odd is not None else []
-    return registers, body, turns, odd, other
+    return registers, body, iterations, odd, other
 
 
 def written_out(plan):
     """The function of (x, y, z) that runs a loop."""
-    registers, body, turns, odd, other = plan
+    registers, body, iterations, odd, other = plan
 
     def run(x, y, z):
         values = [z * (i + 1.0) for i in range(registers)]
@@ -65,7 +65,7 @@ def written_out(plan):
                 return rest[0] * t
             return rest[0] if kind == "number" else z * x[rest[0]]
 
-        for t in range(turns):
+        for t in range(iterations):
             for target, operation, first, second in other if t == odd else body:
                 a, b = read(first, t), read(second, t)
                 if operation == "write":

@@ -63,7 +63,7 @@ def lengths(name, transform=lambda f, args: f):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_code_does_not_grow_with_the_number_of_turns(name):
+def test_the_code_does_not_grow_with_the_number_of_iterations(name):
     first, second = lengths(name)
     assert first == second < 30
 
@@ -73,14 +73,14 @@ def second_derivatives(f, args):
     return lambda *xs: ad.jvp(ad.grad(f, argnums=tuple(range(len(xs)))), xs, tangents)
 
 
-def lanes(f, args):
+def batched(f, args):
     return lambda *xs: ad.vmap(ad.grad(f))(*[np.stack([x, x * 0.5]) for x in xs])
 
 
 OTHERS = ["recurrent_network", "two_scalars", "second_order_filter", "windows", "loops_in_a_loop", "double_sum"]
 
 
-@pytest.mark.parametrize("transform", [second_derivatives, lanes])
+@pytest.mark.parametrize("transform", [second_derivatives, batched])
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_transformations_are_loops_too(name, transform):
     f, args = CASES[name](18)
@@ -91,12 +91,12 @@ def test_other_transformations_are_loops_too(name, transform):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_code_of_a_gradient_does_not_grow_with_the_number_of_turns(name):
+def test_the_code_of_a_gradient_does_not_grow_with_the_number_of_iterations(name):
     first, second = lengths(name, lambda f, args: ad.value_and_grad(f, argnums=tuple(range(len(args)))))
     assert first == second < 180
 
 
-def test_few_turns_stay_written_out():
+def test_few_iterations_stay_written_out():
     f, args = CASES["recurrent_network"](FEWEST - 1)
     program = traced(f, args)
     assert reroll(program) is program
@@ -113,7 +113,7 @@ def test_rows_written_one_by_one_are_the_stack_of_the_loop():
     assert eq.op.length == 50
 
 
-def test_the_way_back_is_a_loop_in_the_other_direction():
+def test_the_backward_pass_is_a_loop_in_the_other_direction():
     f, args = CASES["recurrent_network"](50)
     forward, back = scans(reroll(traced(ad.value_and_grad(f), args)))
     assert not forward.op.reverse
@@ -151,7 +151,7 @@ def test_effects_stay_in_order(capsys):
     assert lines[:12] == lines[12:]
 
 
-def test_a_check_that_fails_in_one_turn_fails_in_the_loop():
+def test_a_check_that_fails_in_one_iteration_fails_in_the_loop():
     def f(x):
         for i in range(20):
             x = x + 1.0
@@ -164,7 +164,7 @@ def test_a_check_that_fails_in_one_turn_fails_in_the_loop():
         interpret(rolled, [np.float64(0.5)])
 
 
-def test_an_effect_in_one_turn_only_keeps_its_place(capsys):
+def test_an_effect_in_one_iteration_only_keeps_its_position(capsys):
     def f(x):
         for i in range(40):
             x = np.sin(x) * 1.1 + x * 0.2
@@ -214,7 +214,7 @@ def test_numbers_that_no_dtype_holds_stay_written_out():
     same("", f32, reroll(f32), (np.float32(3.0),))
 
 
-def test_lines_are_those_of_the_first_turn():
+def test_lines_are_those_of_the_first_iteration():
     f, args = CASES["two_scalars"](50)
     program = traced(f, args)
     (eq,) = scans(reroll(program))

@@ -17,27 +17,27 @@ FLOAT = np.dtype(np.float64)
 
 
 @st.composite
-def items(draw, turns):
+def items(draw, iterations):
     """For each iteration the items of a slice of an array of shape SHAPE."""
     columns = []
     for n in SHAPE[: draw(st.integers(1, 3))]:
         kind = draw(st.sampled_from(["integer", "moving", "anywhere", "window", "block", "all", "new"]))
         if kind == "integer":
-            columns.append([draw(st.integers(-n, n - 1))] * turns)
+            columns.append([draw(st.integers(-n, n - 1))] * iterations)
         elif kind == "moving":
             down = draw(st.booleans())
-            columns.append([n - 1 - t if down else t for t in range(turns)])
+            columns.append([n - 1 - t if down else t for t in range(iterations)])
         elif kind == "anywhere":
-            columns.append(draw(st.lists(st.integers(0, n - 1), min_size=turns, max_size=turns)))
+            columns.append(draw(st.lists(st.integers(0, n - 1), min_size=iterations, max_size=iterations)))
         elif kind == "window":
-            columns.append([(t % (n - 1), t % (n - 1) + 2, 1) for t in range(turns)])
-        elif kind == "block" and 2 * turns <= n:
-            columns.append([(2 * t, 2 * t + 2, None) for t in range(turns)])
+            columns.append([(t % (n - 1), t % (n - 1) + 2, 1) for t in range(iterations)])
+        elif kind == "block" and 2 * iterations <= n:
+            columns.append([(2 * t, 2 * t + 2, None) for t in range(iterations)])
         elif kind == "new":
-            columns.append([None] * turns)
-            columns.append([(None, None, None)] * turns)
+            columns.append([None] * iterations)
+            columns.append([(None, None, None)] * iterations)
         else:
-            columns.append([(None, None, None)] * turns)
+            columns.append([(None, None, None)] * iterations)
     return [("slice", row) for row in zip(*columns, strict=True)]
 
 
@@ -69,7 +69,7 @@ def test_reads(keys):
 
 
 @given(KEYS)
-def test_reads_of_one_turn(keys):
+def test_reads_of_one_iteration(keys):
     x = values(*SHAPE)
     slices = MovingSlices.of(keys, SHAPE)
     assert slices is not None
@@ -100,12 +100,12 @@ def test_writes_to_distinct_positions(keys, broadcast):
     np.testing.assert_array_equal(evaluated(draft, [v, w], z, [x, new]), wanted)
 
 
-def test_places_that_meet_are_not_apart():
+def test_slices_that_meet_are_not_distinct():
     windows = MovingSlices.of([("slice", ((t, t + 3, 1),)) for t in range(5)], SHAPE)
     assert windows is not None
     assert not windows.distinct
 
 
 @pytest.mark.parametrize("key", [("gather", 1), ("slice", ((0, 2, 1),))])
-def test_keys_of_different_form_have_no_places(key):
+def test_keys_of_different_form_have_no_slices(key):
     assert MovingSlices.of([("slice", (0,)), key], SHAPE) is None

@@ -67,7 +67,7 @@ def test_a_whole_number_where_the_carry_is_none_stays_outside():
 
 
 @pytest.mark.parametrize("x", [np.linspace(-1.0, 1.0, T), np.zeros(T), -np.zeros(T)])
-def test_the_first_turn_of_a_way_back_has_nothing_to_add_to(x):
+def test_the_first_iteration_of_a_backward_pass_has_nothing_to_add_to(x):
     def f(a, b, x):
         h = x[0]
         for _ in range(T):
@@ -78,7 +78,7 @@ def test_the_first_turn_of_a_way_back_has_nothing_to_add_to(x):
     assert (forward.op.length, back.op.length) == (T, T)
 
 
-def test_a_first_turn_of_other_primitives_stays_outside():
+def test_a_first_iteration_of_other_primitives_stays_outside():
     def f(a, x):  # the backward pass masks its products after it has passed the first x[t]
         h = x[0]
         for t in range(T):
@@ -99,7 +99,7 @@ def test_complex_sums():
     assert (forward.op.length, back.op.length) == (T, T)
 
 
-def test_the_last_turn_of_a_way_back_need_not_go_on():
+def test_the_last_iteration_of_a_backward_pass_need_not_go_on():
     def f(W, A):
         h, hs = np.zeros(3), np.empty_like(A)
         for t in range(T):
@@ -113,7 +113,7 @@ def test_the_last_turn_of_a_way_back_need_not_go_on():
     assert len(new.equations) < 14
 
 
-def test_another_first_turn_stays_outside():
+def test_another_first_iteration_stays_outside():
     def f(x):
         s = np.cos(x[0]) * 3.0
         for t in range(T):

@@ -1,4 +1,4 @@
-"""Runs of tokens, against a search that tries every period at every place."""
+"""Repetitions of tokens, against a search that tries every period at every position."""
 
 import numpy as np
 from hypothesis import given

@@ -36,8 +36,8 @@ def numbered(shape):
     return np.arange(np.prod(shape, dtype=int)).reshape(shape)
 
 
-def read(x, place):
-    return x[subscript(("slice", place), ())] if place else x
+def read(x, items):
+    return x[subscript(("slice", items), ())] if items else x
 
 
 @searching
