@@ -24,9 +24,9 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 import adjoint as ad  # noqa: E402
-from adjoint.compile.expand import expanded  # noqa: E402
-from adjoint.compile.lower import Written  # noqa: E402
-from adjoint.compile.machine import compiled_object  # noqa: E402
+from adjoint.compile.expand import expand_program  # noqa: E402
+from adjoint.compile.lower import LoweredCode  # noqa: E402
+from adjoint.compile.machine import compile_object  # noqa: E402
 from adjoint.simplify import simplify  # noqa: E402
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks" / "straight_line.md"
@@ -63,9 +63,9 @@ def measured(f: Callable[[Any], Any]) -> tuple[int, dict[str, float]]:
     times.append(time.process_time())
     simple = simplify(program)
     times.append(time.process_time())
-    written = Written(expanded(simple))
+    code = LoweredCode(expand_program(simple))
     times.append(time.process_time())
-    compiled_object(written.text)
+    compile_object(code.text)
     times.append(time.process_time())
     return len(program.equations), dict(zip(STAGES, np.diff(times).tolist(), strict=True))
 

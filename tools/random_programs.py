@@ -32,11 +32,13 @@ def work(first: int, count: int) -> None:
     """The child: one line of JSON before and after every seed."""
     sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
     from tests.random_programs.agreement import Outcome, check_seed
+    from tests.random_programs.loops import check_loops
 
     for seed in range(first, first + count):
         print(json.dumps({"begin": seed}), flush=True)
         try:
             found = check_seed(seed)
+            found.failures += check_loops(seed)
         except Exception as problem:  # of the comparison itself
             found = Outcome()
             found.failures.append(f"seed {seed}: the comparison raises {type(problem).__name__}: {problem}")
@@ -180,8 +182,10 @@ def main() -> int:
     if arguments.show is not None:
         sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
         from tests.random_programs.functions import random_function
+        from tests.random_programs.loops import random_loops
 
         print(random_function(arguments.show))
+        print(random_loops(arguments.show).text)
         return 0
     if arguments.work:
         work(arguments.first, arguments.count)
