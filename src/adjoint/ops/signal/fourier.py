@@ -7,8 +7,6 @@ Z_{n-k} = conj Z_k: half of it is kept, m = n//2 + 1 terms, each of which stands
 even n the last) for one.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 import math

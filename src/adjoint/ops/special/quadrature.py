@@ -5,8 +5,6 @@ are those of the expression. Where the nodes should follow the parameters (a sad
 are placed by a primitive with derivative zero: the integral does not depend on them.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable
