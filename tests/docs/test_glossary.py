@@ -98,8 +98,8 @@ EXCEPTIONS = [
 
 # How many are left, while files are renamed: to be lowered, never raised.
 BUDGET = {
-    "slope": 175, "moves": 13, "whole numbers": 1, "lane": 40, "place": 331, "turn": 88, "kept state": 1, "rewind": 1,
-    "undoing": 1, "room": 12, "way": 15, "ways": 5, "surroundings": 1, "computed twice": 2, "telling": 18,
+    "slope": 42, "moves": 2, "whole numbers": 1, "lane": 14, "place": 124, "turn": 16, "rewind": 1, "undoing": 1,
+    "room": 1, "way": 2, "surroundings": 1, "computed twice": 1, "telling": 5,
 }  # fmt: skip
 
 
