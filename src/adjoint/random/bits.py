@@ -104,8 +104,8 @@ def random_bits(key: Key, offset: int | NDArray[np.integer[Any]], count: int, at
     width = max(1, CHUNK // max(1, len(flat_keys)))
     for begin in range(0, blocks, width):
         positions = first[:, None] + np.arange(begin, min(begin + width, blocks), dtype=np.uint64)
-        found = blocks_at(flat_keys[:, None, :], positions & np.uint64(2**63 - 1), attempt=attempt)
-        words[:, begin : begin + width] = found
+        block = blocks_at(flat_keys[:, None, :], positions & np.uint64(2**63 - 1), attempt=attempt)
+        words[:, begin : begin + width] = block
     stream = words.reshape(len(flat_keys), 2 * blocks)
     if not parity.any():
         stream = stream[:, :count]

@@ -18,12 +18,12 @@ LARGEST_RATE = 9.2e18  # of a Poisson number that fits into 64 bits
 
 
 class Discrete(Stream):
-    """Draws of whole numbers."""
+    """Draws of integers."""
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
     ) -> Value:
-        """Whole numbers from low to high - 1, or to high with `endpoint`; from 0 when only one end is given."""
+        """Integers from low to high - 1, or to high with `endpoint`; from 0 when only one end is given."""
         kind = np.dtype(dtype)
         if kind.kind not in "biu":
             raise TypeError(f"integers: unsupported dtype {kind.name}; choose an integer type or bool.")
@@ -108,7 +108,7 @@ class Discrete(Stream):
 
 
 def _ends(low: Any, high: Any) -> tuple[Value, Value]:
-    found: list[Value] = []
+    ends: list[Value] = []
     for name, x in (("low", low), ("high", high)):
         if isinstance(x, int) and not -(2**63) <= x <= 2**64:
             raise ValueError(f"integers: {name} = {x} is out of bounds for 64 bits.")
@@ -118,8 +118,8 @@ def _ends(low: Any, high: Any) -> tuple[Value, Value]:
                 x = x.astype(np.int64)
         if not isinstance(x, int) and type_of(x).dtype.kind not in "biu":
             raise DtypeError(f"integers: {name} must be an integer, not {type_of(x).dtype}.")
-        found.append(x)
-    return found[0], found[1]
+        ends.append(x)
+    return ends[0], ends[1]
 
 
 def _check_ends(low: Any, high: Any, kind: np.dtype[Any], endpoint: bool) -> None:
@@ -130,7 +130,9 @@ def _check_ends(low: Any, high: Any, kind: np.dtype[Any], endpoint: bool) -> Non
         raise ValueError(f"integers: low is out of bounds for {kind.name}; got {np.min(lows)}.")
     if np.size(highs) and np.max(highs) - (not endpoint) > largest:
         raise ValueError(f"integers: high is out of bounds for {kind.name}; got {np.max(highs)}.")
-    if lows.ndim and highs.ndim and lows.shape != highs.shape:  # lanes against an array: compare the extremes alone
+    if (
+        lows.ndim and highs.ndim and lows.shape != highs.shape
+    ):  # batch elements against an array: compare the extremes alone
         bad = lows.min() > highs.max() - (not endpoint)
     else:
         bad = np.any(lows > highs - (not endpoint))

@@ -64,8 +64,8 @@ class Draw(Flat):
 
     def words(self, key: Any, counter: Any, attempt: int = 0) -> Words:
         """The words of an attempt: shape (*streams, *shape)."""
-        found = random_bits(key, np.asarray(counter), math.prod(self.shape), attempt)
-        return found.reshape(found.shape[:-1] + self.shape)
+        bits = random_bits(key, np.asarray(counter), math.prod(self.shape), attempt)
+        return bits.reshape(bits.shape[:-1] + self.shape)
 
 
 @primitive

@@ -40,7 +40,7 @@ class Generator(Continuous, Ordering):
 
 
 def default_rng(seed: int | Sequence[int] | Generator | None = None) -> Generator:
-    """A generator from a whole number, or a sequence of them; from the operating system's entropy when there is none.
+    """A generator from an integer, or a sequence of them; from the operating system's entropy when there is none.
 
     A generator is returned as it is.
 

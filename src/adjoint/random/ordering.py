@@ -45,8 +45,8 @@ class RandomSubset(Draw):
             for j, word in zip(range(self.population - k, self.population), words[stream].tolist()):
                 t = word * (j + 1) >> 64
                 taken[j if t in taken else t] = None
-            found = np.fromiter(taken, np.int64, k)
-            result[stream] = found[np.argsort(order[stream], kind="stable")]
+            chosen = np.fromiter(taken, np.int64, k)
+            result[stream] = chosen[np.argsort(order[stream], kind="stable")]
         return result
 
 
@@ -56,7 +56,7 @@ class Ordering(Discrete):
     def choice(
         self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
     ) -> Value:
-        """Elements of `a` (or whole numbers below it), with probabilities `p`.
+        """Elements of `a` (or integers below it), with probabilities `p`.
 
         Without replacement and with probabilities, the elements with the smallest e / p are taken, e exponential: the
         same distribution as taking one after the other. `shuffle` is here for NumPy's sake: the order is always random.

@@ -18,10 +18,10 @@ DISCRETE = (
 )
 
 
-def numbers(call: str, **given: Any) -> list[Value]:
+def numbers(call: str, **parameters: Any) -> list[Value]:
     """Parameters as arrays or numbers; lists become arrays."""
     out: list[Value] = []
-    for name, x in given.items():
+    for name, x in parameters.items():
         if type(x) in (int, float):
             out.append(x)
             continue
@@ -45,7 +45,7 @@ def array(x: Any) -> Value:
 
 
 def known(x: Value) -> Any:
-    """The plain values of a parameter, those of all lanes together; None when they are not known yet."""
+    """The plain values of a parameter, those of all batch elements together; None when they are not known yet."""
     while isinstance(x, Tracer):
         x = x._value
     return x

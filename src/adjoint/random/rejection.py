@@ -34,15 +34,15 @@ FAR_ATTEMPT = 2**32 - 1
 ATTEMPTS = 10_000  # each is accepted with a probability above 0.6: never reached unless a parameter is not finite
 
 
-class Places(NamedTuple):
+class WordPositions(NamedTuple):
     """The key and the position of each element; one key stands for all when all have the same."""
 
     keys: Any
     positions: Any
 
-    def some(self, chosen: Any) -> Places:
+    def some(self, chosen: Any) -> WordPositions:
         """Those of some elements."""
-        return Places(self.keys if len(self.keys) == 1 else self.keys[chosen], self.positions[chosen])
+        return WordPositions(self.keys if len(self.keys) == 1 else self.keys[chosen], self.positions[chosen])
 
     def uniforms(self, attempt: int) -> Floats:
         """Uniform numbers in (0, 1) from an attempt."""
@@ -52,7 +52,7 @@ class Places(NamedTuple):
 class Rejection(Draw):
     """A draw that is repeated, element by element, until it is accepted."""
 
-    def places(self, key: Any, counter: Any, *parameters: Any) -> tuple[Places, list[Any]]:
+    def positions(self, key: Any, counter: Any, *parameters: Any) -> tuple[WordPositions, list[Any]]:
         """For each element of the result, in C order: where its words are, and parameters."""
         key, counter = np.asarray(key), np.asarray(counter, np.uint64)
         shape, ones = self.full_shape(key, counter, *parameters), (1,) * len(self.shape)
@@ -62,16 +62,16 @@ class Rejection(Draw):
         positions, *flat = (
             np.broadcast_to(p, shape).reshape(-1) for p in (counter.reshape(counter.shape + ones) + steps, *parameters)
         )
-        return Places(keys, positions), flat
+        return WordPositions(keys, positions), flat
 
-    def accepted(self, places: Places, propose: Propose, *parameters: Floats) -> Floats:
+    def accept(self, words: WordPositions, propose: Propose, *parameters: Floats) -> Floats:
         """The first candidate that is accepted, for each element."""
-        result = np.full(places.positions.shape, np.nan)
+        result = np.full(words.positions.shape, np.nan)
         left = np.flatnonzero(np.logical_and.reduce([np.isfinite(p) for p in parameters]))
         for attempt in range(ATTEMPTS):
             if not left.size:
                 break
-            there = places.some(left)
+            there = words.some(left)
             u, v = there.uniforms(2 * attempt), there.uniforms(2 * attempt + 1)
             candidate, good = propose(u, v, *[p[left] for p in parameters])
             result[left[good]] = candidate[good]
@@ -96,13 +96,13 @@ class RandomGamma(Rejection):
         return self.dtype
 
     def evaluate(self, *xs: Value) -> Value:
-        places, (a,) = self.places(*xs)
+        words, (a,) = self.positions(*xs)
         a = a.astype(np.float64)
         small = a < 1.0
-        result = np.log(self.accepted(places, self.propose, np.where(small, a + 1.0, a)))
+        result = np.log(self.accept(words, self.propose, np.where(small, a + 1.0, a)))
         if small.any():
             # attempts count up from 0: this word is not among theirs
-            u = places.some(small).uniforms(FAR_ATTEMPT)
+            u = words.some(small).uniforms(FAR_ATTEMPT)
             with np.errstate(divide="ignore"):
                 result[small] += np.log(u) / a[small]
         result = result if self.logarithm else np.exp(result)
@@ -135,15 +135,15 @@ class RandomPoisson(Rejection):
         return np.dtype(np.int64)
 
     def evaluate(self, *xs: Value) -> Value:
-        places, (rate,) = self.places(*xs)
+        words, (rate,) = self.positions(*xs)
         rate = rate.astype(np.float64)
         result = np.zeros(rate.shape)
         low = rate < INVERSION_BELOW
         if low.any():
-            result[low] = self.inverted(places.some(low).uniforms(0), rate[low])
+            result[low] = self.inverted(words.some(low).uniforms(0), rate[low])
         high = ~low
         if high.any():
-            result[high] = self.accepted(places.some(high), self.propose, rate[high])
+            result[high] = self.accept(words.some(high), self.propose, rate[high])
         return result.astype(np.int64).reshape(self.full_shape(*xs))[()]
 
     @staticmethod
@@ -191,17 +191,17 @@ class RandomBinomial(Rejection):
         return np.dtype(np.int64)
 
     def evaluate(self, *xs: Value) -> Value:
-        places, (n, p) = self.places(*xs)
+        words, (n, p) = self.positions(*xs)
         n, p = n.astype(np.float64), p.astype(np.float64)
         flipped = p > 0.5
         p = np.where(flipped, 1.0 - p, p)
         result = np.zeros(n.shape)
         low = n * p < INVERSION_BELOW
         if low.any():
-            result[low] = self.inverted(places.some(low).uniforms(0), n[low], p[low])
+            result[low] = self.inverted(words.some(low).uniforms(0), n[low], p[low])
         high = ~low
         if high.any():
-            result[high] = self.accepted(places.some(high), self.propose, n[high], p[high])
+            result[high] = self.accept(words.some(high), self.propose, n[high], p[high])
         result = np.where(flipped, n - result, result)
         return result.astype(np.int64).reshape(self.full_shape(*xs))[()]
 

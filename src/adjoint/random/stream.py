@@ -118,7 +118,7 @@ class Stream(Stateful):
         return self.split(size)
 
     def split(self: S, n: int) -> S:
-        """n independent generators as one object, stacked along a first axis: what `vmap` maps over, a lane each.
+        """n independent generators as one object, stacked along a first axis, for `vmap` to map over.
 
         Indexing and iterating give the single ones.
         """
@@ -132,7 +132,7 @@ class Stream(Stateful):
         return [type(self)(keys[i], np.uint64(0)) for i in range(n_children)]
 
     def at(self: S, step: Any) -> S:
-        """The generator that belongs to a whole number: always the same, however far this one has come.
+        """The generator that belongs to an integer: always the same, however far this one has come.
 
         It changes nothing, so a loop may close over the generator and call `rng.at(i)`, `i` traced or not.
         """

@@ -13,7 +13,7 @@ from adjoint.base.errors import ShapeError
 from adjoint.ops.signal.convolution import Convolution
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
-from adjoint.signal.geometry import as_values, paddings, per_axis, places
+from adjoint.signal.geometry import as_values, count_positions, paddings, per_axis
 
 
 def _channels_first(call: str, x: Value, kernel: Value, channels: str | None) -> tuple[Value, Value, tuple[int, ...]]:
@@ -57,12 +57,12 @@ def conv(
     channels: str | None = "first",
     flip: bool = False,
 ) -> Value:
-    """Slide a kernel over an array: at each place, the sum of products of the kernel and what lies under it.
+    """Slide a kernel over an array: at each position, the sum of products of the kernel and what lies under it.
 
-    `channels="first"`: x[…, c, *space] and kernel[o, c / groups, *size] give z[…, o, *places]; "last": x[…, *space, c]
-    and kernel[*size, c / groups, o]; None: x[…, *space] and kernel[*size]. Axes of x in front are many x's.
+    `channels="first"`: x[…, c, *space] and kernel[o, c / groups, *size] give z[…, o, *positions]; "last": x[…, *space,
+    c] and kernel[*size, c / groups, o]; None: x[…, *space] and kernel[*size]. Axes of x in front are many x's.
 
-    `padding`: zeros around x: "valid" (none), "same" (⌈length / stride⌉ places), "full" (every overlap), a whole
+    `padding`: zeros around x: "valid" (none), "same" (⌈length / stride⌉ positions), "full" (every overlap), a whole
     number, one for each axis, or a pair (before, after) for each axis; negative ones cut. `dilation` spaces the
     elements of the kernel, `input_dilation` those of x. With `groups`, channels are divided, and each group has kernels
     of its own. The kernel is not turned round, unless `flip` (then this is convolution in the sense of mathematics).
@@ -86,7 +86,7 @@ def conv(
     space = [s * (m - 1) + 1 if m else 0 for s, m in zip(spread, x.shape[2:])]
     span = [d * (k - 1) + 1 for d, k in zip(dilation, size)]
     pads = paddings("conv", padding, space, span, stride, "valid same full")
-    lengths = tuple(places("conv", m + sum(p), s, b) for m, p, s, b in zip(space, pads, span, stride))
+    lengths = tuple(count_positions("conv", m + sum(p), s, b) for m, p, s, b in zip(space, pads, span, stride))
     start = [-low for low, _ in pads]
     if flip:
         start = [e + s - 1 for e, s in zip(start, span)]
@@ -114,7 +114,7 @@ def conv_transpose(
     """The transpose of `conv` in x, with the same kernel, stride, padding and dilation: z ↦ x̄.
 
     The kernel is that of the convolution which is transposed: kernel[c, o / groups, *size] for x[…, c, *space] (with
-    channels last kernel[*size, o / groups, c]). The result has stride·(length - 1) + dilation·(size - 1) + 1 places,
+    channels last kernel[*size, o / groups, c]). The result has stride·(length - 1) + dilation·(size - 1) + 1 positions,
     less the padding, and `output_padding` more at the end; with padding="same" it has stride·length.
 
     ```python

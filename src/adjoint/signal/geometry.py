@@ -20,49 +20,49 @@ def as_values(x: Any) -> Value:
     return x if isinstance(x, Tracer) else np.asarray(x)
 
 
-def per_axis(call: str, name: str, given: Any, n: int, least: int = 1) -> tuple[int, ...]:
-    """One whole number for each of n axes."""
+def per_axis(call: str, name: str, value: Any, n: int, least: int = 1) -> tuple[int, ...]:
+    """One integer for each of n axes."""
     try:
-        several: Any = given if isinstance(given, list | tuple) or np.ndim(given) else [given] * n
+        several: Any = value if isinstance(value, list | tuple) or np.ndim(value) else [value] * n
         numbers = [operator.index(v) for v in several]
     except TypeError:
-        raise TypeError(f"{call}: {name} must be an integer or one for each axis, got {given!r}.") from None
+        raise TypeError(f"{call}: {name} must be an integer or one for each axis, got {value!r}.") from None
     if len(numbers) != n:
-        raise ShapeError(f"{call}: {name}={given!r} names {len(numbers)} axes, but there are {n} axes of space.")
+        raise ShapeError(f"{call}: {name}={value!r} names {len(numbers)} axes, but there are {n} axes of space.")
     if any(v < least for v in numbers):
-        raise ValueError(f"{call}: {name} must be at least {least}, got {given!r}.")
+        raise ValueError(f"{call}: {name} must be at least {least}, got {value!r}.")
     return tuple(numbers)
 
 
 def paddings(
-    call: str, given: Any, space: Sequence[int], span: Sequence[int], stride: Sequence[int], names: str
+    call: str, padding: Any, space: Sequence[int], span: Sequence[int], stride: Sequence[int], names: str
 ) -> Pairs:
     """How many zeros stand before and after x on each axis.
 
-    `span` is how many elements a window reaches over: dilation·(size - 1) + 1. "same" gives ⌈length / stride⌉ places,
-    with the odd zero behind.
+    `span` is how many elements a window reaches over: dilation·(size - 1) + 1. "same" gives ⌈length / stride⌉
+    positions, with the odd zero behind.
     """
     n = len(space)
-    if isinstance(given, str):
-        if given not in names.split():
+    if isinstance(padding, str):
+        if padding not in names.split():
             raise ValueError(
                 f"{call}: padding must be {', '.join(repr(v) for v in names.split())}, an integer, one for each "
-                f"axis, or a pair for each axis; got {given!r}."
+                f"axis, or a pair for each axis; got {padding!r}."
             )
-        if given == "valid":
+        if padding == "valid":
             return [(0, 0)] * n
-        if given == "full":
+        if padding == "full":
             return [(s - 1, s - 1) for s in span]
         need = [max(0, (-(-m // b) - 1) * b + s - m) for m, s, b in zip(space, span, stride)]
         return [(t // 2, t - t // 2) for t in need]
-    if isinstance(given, list | tuple | np.ndarray) and np.ndim(given) == 2:
-        if np.shape(given) != (n, 2):
-            raise ShapeError(f"{call}: padding={given!r}: {n} pairs (before, after) are needed.")
-        return [(operator.index(low), operator.index(high)) for low, high in given]
-    return [(v, v) for v in per_axis(call, "padding", given, n, least=-(1 << 62))]
+    if isinstance(padding, list | tuple | np.ndarray) and np.ndim(padding) == 2:
+        if np.shape(padding) != (n, 2):
+            raise ShapeError(f"{call}: padding={padding!r}: {n} pairs (before, after) are needed.")
+        return [(operator.index(low), operator.index(high)) for low, high in padding]
+    return [(v, v) for v in per_axis(call, "padding", padding, n, least=-(1 << 62))]
 
 
-def places(call: str, length: int, span: int, stride: int) -> int:
+def count_positions(call: str, length: int, span: int, stride: int) -> int:
     """How many windows lie in a padded axis."""
     if length < 0:
         raise ShapeError(f"{call}: the padding takes away more than the axis has.")

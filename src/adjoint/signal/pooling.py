@@ -15,10 +15,9 @@ import numpy as np
 from adjoint.base.errors import ShapeError
 from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.signal.windows import WindowArgExtremum, WindowExtremum, WindowSum
-from adjoint.program.op import Op
 from adjoint.program.trace import bind
 from adjoint.program.types import Value
-from adjoint.signal.geometry import as_values, paddings, per_axis, places
+from adjoint.signal.geometry import as_values, count_positions, paddings, per_axis
 
 Ints = tuple[int, ...]
 
@@ -51,7 +50,7 @@ def _geometry(
     pads = paddings(call, padding, space, span, stride, "valid same")
     lengths = []
     for m, (low, high), s, b in zip(space, pads, span, stride):
-        count = places(call, m + low + high, s, b)
+        count = count_positions(call, m + low + high, s, b)
         if ceil_mode and m + low + high >= s:  # a last window may hang over, if it does not begin in the padding
             count += (m + low + high - s) % b != 0 and count * b < m + low
         lengths.append(count)
@@ -71,7 +70,7 @@ def max_pool(
 ) -> Any:
     """The largest element of each window; equal ones share the derivative, as in np.max. `stride` is `size` by default.
 
-    `padding`: "valid", "same", a whole number, one for each axis or a pair for each axis. `ceil_mode`: a last window
+    `padding`: "valid", "same", an integer, one for each axis or a pair for each axis. `ceil_mode`: a last window
     that hangs over the end counts too. `return_indices`: also where the (first) largest element stands, counted
     through the axes of space, for `max_unpool`.
 
@@ -133,7 +132,7 @@ def _extremum(
 
 def _window_sum(
     call: str, x: Value, size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
-) -> tuple[Value, Op, list[tuple[int, int]]]:
+) -> tuple[Value, WindowSum, list[tuple[int, int]]]:
     n = _counted(size)
     *fields, pads = _geometry(call, x, size, stride, padding, dilation, ceil_mode)
     op = WindowSum(*fields, space=tuple(x.shape[x.ndim - n :]))  # pyright: ignore[reportArgumentType]
@@ -163,7 +162,6 @@ def avg_pool(
     total, op, pads = _window_sum("avg_pool", x, size, stride, padding, dilation, ceil_mode)
     if divisor is not None:
         return back(total / divisor)
-    assert isinstance(op, WindowSum)
     counts = []
     for j, (m, (low, high)) in enumerate(zip(op.space, pads)):
         first, last = (-low, m + high) if count_include_pad else (0, m)

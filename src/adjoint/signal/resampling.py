@@ -22,7 +22,7 @@ METHODS = ("nearest", "nearest-exact", "linear", "cubic", "area")
 
 
 def _cubic(t: Any, a: float) -> Any:
-    """Keys' piecewise cubic: 1 at 0, 0 at the other whole numbers."""
+    """Keys' piecewise cubic: 1 at 0, 0 at the other integers."""
     t = np.abs(t)
     near = ((a + 2) * t - (a + 3)) * t * t + 1
     far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
@@ -36,7 +36,7 @@ def _hat(t: Any, _: float) -> Any:
 def taps(
     length: int, out: int, method: str, align_corners: bool, antialias: bool, scale: float | None
 ) -> tuple[Any, Any]:
-    """index[p, t] and weight[p, t] of the samples that make up each of `out` places."""
+    """index[p, t] and weight[p, t] of the samples that make up each of `out` positions."""
     p = np.arange(out)
     ratio = 1.0 / scale if scale else length / max(out, 1)
     if method in ("nearest", "nearest-exact"):
@@ -53,7 +53,7 @@ def taps(
     else:
         position = (p + 0.5) * ratio - 0.5
     shape, reach = (_hat, 1) if method == "linear" else (_cubic, 2)
-    if antialias:  # the curve is stretched over all the samples that a place stands for
+    if antialias:  # the curve is stretched over all the samples that a position stands for
         wide = max(ratio, 1.0)
         count = 2 * int(np.ceil(reach * wide)) + 1
         index = (np.floor(position - reach * wide).astype(np.intp) + 1)[:, None] + np.arange(count)
@@ -80,8 +80,8 @@ def resize(
     """x with another number of samples along `axes` (by default the last ones, as many as `shape` has entries).
 
     `method`: "nearest" (the sample at ⌊p·ratio⌋), "nearest-exact" (the nearest centre), "linear", "cubic" (a = -0.75),
-    "area" (the mean of the samples that a place covers). `antialias`: going down, "linear" and "cubic" average over all
-    the samples that a place stands for (a = -0.5). `scale` replaces new length / old length in the positions.
+    "area" (the mean of the samples that a position covers). `antialias`: going down, "linear" and "cubic" average over
+    all the samples that a position stands for (a = -0.5). `scale` replaces new length / old length in the positions.
 
     ```python
     ad.signal.resize(np.array([0.0, 1.0]), 4)  # → [0.0, 0.25, 0.75, 1.0]
@@ -113,14 +113,14 @@ def resize(
 
 
 def _reflected(p: Value, low: float, high: float) -> Value:
-    """Positions turned back at both ends."""
+    """Positions reflected at both ends."""
     span = high - low
     if span == 0:
         return 0.0 * p
     away = np.abs(p - low)
-    turns = np.floor(away / span)
-    rest = away - turns * span
-    return np.where(turns % 2 == 0, rest + low, high - rest)
+    reflections = np.floor(away / span)
+    rest = away - reflections * span
+    return np.where(reflections % 2 == 0, rest + low, high - rest)
 
 
 def _cubic_weights(t: Value) -> list[Value]:
@@ -167,7 +167,7 @@ def grid_sample(
         p = inside(p, m)
         base = np.rint(p) if method == "nearest" else np.floor(p)
         choices.append([(base, 1.0)] if method == "nearest" else [(base, 1 - (p - base)), (base + 1, p - base)])
-    lanes = np.reshape(np.arange(x.shape[0]), (-1,) + (1,) * d)
+    batch = np.reshape(np.arange(x.shape[0]), (-1,) + (1,) * d)
     last = np.moveaxis(x, 1, -1)
     z: Value = 0.0
     for corner in itertools.product(*choices):
@@ -175,7 +175,7 @@ def grid_sample(
         for (sample, share), m in zip(corner, x.shape[2:]):
             weight = weight * share * ((sample >= 0) & (sample <= m - 1))
             index.append(np.clip(sample, 0, m - 1).astype(np.intp))
-        z = z + _read(last, (lanes, *index)) * np.expand_dims(weight, -1)
+        z = z + _read(last, (batch, *index)) * np.expand_dims(weight, -1)
     return np.moveaxis(z, -1, 1)
 
 

@@ -20,14 +20,14 @@ from adjoint.api.gradients import jvp, vjp
 from adjoint.base.errors import AdjointError
 from adjoint.base.source import user_facing
 from adjoint.testing.flat import Differences, Flat, Leaves, flat_function
-from adjoint.testing.linearity import place
+from adjoint.testing.linearity import describe_position
 from adjoint.testing.vectors import at_values, described, epsilon, inner, random_direction
 
 Mode = Literal["forward", "reverse"]
 
 
 class MismatchError(AdjointError, AssertionError):
-    """Two ways to compute one derivative disagree.
+    """Two methods to compute one derivative disagree.
 
     ```python
     wrong = ad.custom_rule(lambda x: x**2, vjp=lambda x: (x**2, lambda ct: (ct * x,)))
@@ -99,8 +99,8 @@ class Check:
 
     def title(self, mode: str) -> str:
         order = len(self.derived_by) + 1
-        way = f" (of the derivative by {', then '.join(self.derived_by)} mode)" if self.derived_by else ""
-        return f"check_grads: {mode} mode, order {order}{way}"
+        path = f" (of the derivative by {', then '.join(self.derived_by)} mode)" if self.derived_by else ""
+        return f"check_grads: {mode} mode, order {order}{path}"
 
     def tolerance(self, a: Any, b: Any) -> Any:
         return self.atol + self.rtol * np.maximum(np.abs(a), np.abs(b))
@@ -141,22 +141,22 @@ def derived(check: Check, mode: Mode, u: Leaves, v: Leaves) -> Check:
     return replace(check, flat=lower, derived_by=(*check.derived_by, mode))
 
 
-def only_leaf(v: Leaves, place: int) -> Leaves:
-    return tuple(leaf if i == place else np.zeros_like(leaf)[()] for i, leaf in enumerate(v))
+def only_leaf(v: Leaves, leaf_number: int) -> Leaves:
+    return tuple(leaf if i == leaf_number else np.zeros_like(leaf)[()] for i, leaf in enumerate(v))
 
 
 def compare_forward(check: Check, forward: Leaves, differences: Differences) -> None:
     """J v against differences, element by element."""
-    if (found := forward_gap(check, forward, differences)) is None:
+    if (mismatch := forward_gap(check, forward, differences)) is None:
         return
     where = ""
     for i, path in enumerate(check.flat.inputs):  # which argument is it?
         single = differences.along(only_leaf(differences.v, i))
         own = jvp(check.flat.call, check.flat.point, single.v)[1]
         if (narrower := forward_gap(check, own, single)) is not None:
-            found, where = narrower, f" along {path}"
+            mismatch, where = narrower, f" along {path}"
             break
-    element, ours, theirs, doubt = found
+    element, ours, theirs, doubt = mismatch
     raise MismatchError(
         f"{check.title('forward')}: derivative of {element}{where}: jvp gives {ours:.10g}, "
         f"differences give {theirs:.10g} (± {doubt:.1g}). {hint(ours, theirs, doubt)}"
@@ -165,39 +165,44 @@ def compare_forward(check: Check, forward: Leaves, differences: Differences) -> 
 
 def forward_gap(check: Check, forward: Leaves, differences: Differences) -> tuple[str, Any, Any, float] | None:
     """None where all agree; else the path of the worst element, both numbers, and the doubt about the second."""
-    found: tuple[str, Any, Any, float] | None = None
+    mismatch: tuple[str, Any, Any, float] | None = None
     for values, doubts in differences.attempts():
-        found = None
+        mismatch = None
         for path, ours, theirs, doubt in zip(check.flat.outputs, forward, values, doubts, strict=True):
             gap = np.abs(np.asarray(ours) - np.asarray(theirs))
             excess = np.asarray(gap - check.tolerance(ours, theirs) - doubt)
             if excess.size and not np.all(excess <= 0):
                 at = np.unravel_index(int(np.argmax(np.where(np.isnan(excess), np.inf, excess))), excess.shape)
-                found = place(path, at), np.asarray(ours)[at], np.asarray(theirs)[at], float(np.asarray(doubt)[at])
+                mismatch = (
+                    describe_position(path, at),
+                    np.asarray(ours)[at],
+                    np.asarray(theirs)[at],
+                    float(np.asarray(doubt)[at]),
+                )
                 break
-        if found is None:
+        if mismatch is None:
             return None
-    return found
+    return mismatch
 
 
 def compare_reverse(check: Check, backward: Leaves, u: Leaves, differences: Differences) -> None:
     """⟨Jᵀu, v⟩ against ⟨u, differences along v⟩."""
-    if (found := reverse_gap(check, backward, u, differences)) is None:
+    if (mismatch := reverse_gap(check, backward, u, differences)) is None:
         return
     where = "along a random direction"
     for i, path in enumerate(check.flat.inputs):
         single = differences.along(only_leaf(differences.v, i))
         if (narrower := reverse_gap(check, backward, u, single)) is not None:
-            found, where = narrower, f"along {path}"
+            mismatch, where = narrower, f"along {path}"
             for at in np.ndindex(np.shape(backward[i])) if np.size(backward[i]) <= 64 else ():
                 unit = np.zeros_like(np.asarray(differences.v[i]))
                 unit[at] = 1.0
                 alone = tuple(unit[()] if j == i else np.zeros_like(w)[()] for j, w in enumerate(differences.v))
                 if (narrower := reverse_gap(check, backward, u, differences.along(alone))) is not None:
-                    found, where = narrower, f"at {place(path, at)}"
+                    mismatch, where = narrower, f"at {describe_position(path, at)}"
                     break
             break
-    ours, theirs, doubt = found
+    ours, theirs, doubt = mismatch
     raise MismatchError(
         f"{check.title('reverse')}: cotangent {where}: vjp gives {ours:.10g}, differences give {theirs:.10g} "
         f"(± {doubt:.1g}). {hint(ours, theirs, doubt)}"
@@ -208,15 +213,15 @@ def reverse_gap(
     check: Check, backward: Leaves, u: Leaves, differences: Differences
 ) -> tuple[float, float, float] | None:
     """None where both inner products agree; else both, and the doubt about the second."""
-    found: tuple[float, float, float] | None = None
+    mismatch: tuple[float, float, float] | None = None
     for values, doubts in differences.attempts():
         ours, theirs = inner(backward, differences.v), inner(u, values)
         size = absolute_inner(backward, differences.v) + absolute_inner(u, values)
         doubt = absolute_inner(u, doubts)
         if abs(ours - theirs) <= check.atol + check.rtol * size + doubt:
             return None
-        found = ours, theirs, doubt
-    return found
+        mismatch = ours, theirs, doubt
+    return mismatch
 
 
 def compare_adjoint(
@@ -240,10 +245,10 @@ def absolute_inner(u: Leaves, v: Leaves) -> float:
     return sum(float(np.sum(np.abs(a) * np.abs(b))) for a, b in zip(u, v, strict=True))
 
 
-def check_value(check: Check, mode: Mode, found: Leaves, expected: Leaves) -> None:
+def check_value(check: Check, mode: Mode, values: Leaves, expected: Leaves) -> None:
     """The value that comes with a derivative is the value of f."""
-    check_types(check.title(mode), "differentiated value", found, expected, check.flat.outputs)
-    for ours, theirs, path in zip(found, expected, check.flat.outputs, strict=True):
+    check_types(check.title(mode), "differentiated value", values, expected, check.flat.outputs)
+    for ours, theirs, path in zip(values, expected, check.flat.outputs, strict=True):
         if not np.allclose(ours, theirs, rtol=check.rtol, atol=check.atol, equal_nan=True):
             raise MismatchError(
                 f"{check.title(mode)}: {path} is {np.asarray(ours)!s} where it is differentiated, but f alone gives "
@@ -251,9 +256,9 @@ def check_value(check: Check, mode: Mode, found: Leaves, expected: Leaves) -> No
             )
 
 
-def check_types(title: str, name: str, found: Leaves, expected: Leaves, paths: tuple[str, ...]) -> None:
+def check_types(title: str, name: str, values: Leaves, expected: Leaves, paths: tuple[str, ...]) -> None:
     """A tangent, or a cotangent, has the shape and the dtype of its primal."""
-    for ours, theirs, path in zip(found, expected, paths, strict=True):
+    for ours, theirs, path in zip(values, expected, paths, strict=True):
         a, b = np.asarray(ours), np.asarray(theirs)
         if a.shape != b.shape or a.dtype != b.dtype:
             raise MismatchError(

@@ -42,7 +42,7 @@ def complex_step(f: Callable[[Any], Tree], x: Tree, direction: Tree, *, step: fl
                 "step; use finite_difference, or take real and imaginary parts as inputs."
             )
     δ = tiny_step(x) if step is None else checked_step(step)
-    stepped = [stepped_leaf(leaf, slope, δ) for leaf, slope in moving_pairs(x, direction)]
+    stepped = [stepped_leaf(leaf, v, δ) for leaf, v in moving_pairs(x, direction)]
     outputs, shape_of_output = flatten(watched_call(f, unflatten(structure, stepped)))
     if any(np.asarray(y).dtype.kind == "f" for y in outputs):
         refuse_lost_steps(f, line(x, direction), outputs)
@@ -61,12 +61,12 @@ def complex_step_gradient(f: Callable[[Any], Any], x: Tree, *, step: float | Non
     leaves, structure = flatten(x)
     zeros = [np.zeros(np.shape(leaf)) if moves(leaf) else np.zeros_like(leaf) for leaf in leaves]
     gradients: list[Any] = []
-    for place, leaf in enumerate(leaves):
+    for number, leaf in enumerate(leaves):
         gradient = np.zeros(np.shape(leaf), np.asarray(leaf).dtype)
         for index in np.ndindex(np.shape(leaf)) if moves(leaf) else ():
             unit = np.zeros(np.shape(leaf))
             unit[index] = 1.0
-            direction = unflatten(structure, [*zeros[:place], unit, *zeros[place + 1 :]])
+            direction = unflatten(structure, [*zeros[:number], unit, *zeros[number + 1 :]])
             gradient[index] = real_scalar(complex_step(f, x, direction, step=step))
         gradients.append(gradient[()])
     return unflatten(structure, gradients)

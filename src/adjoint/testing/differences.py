@@ -67,19 +67,19 @@ def difference_gradient(
     ```
     """
     x = float(x) if type(x) is int else x
-    slopes = iter(partial_derivatives(f, x, chosen_stencil(kind, 1, points, accuracy), step))
+    partials = iter(partial_derivatives(f, x, chosen_stencil(kind, 1, points, accuracy), step))
     leaves, structure = flatten(x)
-    return unflatten(structure, [gradient_leaf(leaf, slopes) for leaf in leaves])
+    return unflatten(structure, [gradient_leaf(leaf, partials) for leaf in leaves])
 
 
-def gradient_leaf(leaf: Any, slopes: Iterator[Tree]) -> Any:
+def gradient_leaf(leaf: Any, partials: Iterator[Tree]) -> Any:
     x = np.asarray(leaf)
     gradient = np.zeros(x.shape, x.dtype)
     if moves(leaf):
         for index in np.ndindex(x.shape):
-            gradient[index] = real_scalar(next(slopes))
+            gradient[index] = real_scalar(next(partials))
             if x.dtype.kind == "c":
-                gradient[index] += 1j * real_scalar(next(slopes))
+                gradient[index] += 1j * real_scalar(next(partials))
     return gradient[()]
 
 
@@ -125,10 +125,10 @@ def difference_jacobian(
 
 def jacobian_leaf(leaf: Any, columns: Iterator[Array]) -> Array:
     shape = np.shape(leaf)
-    found = [next(columns) for _ in np.ndindex(shape)]
-    if not found:
+    pieces = [next(columns) for _ in np.ndindex(shape)]
+    if not pieces:
         return np.zeros(shape)
-    return np.stack(found, axis=-1).reshape(found[0].shape + shape)
+    return np.stack(pieces, axis=-1).reshape(pieces[0].shape + shape)
 
 
 def partial_derivatives(f: Callable[[Any], Tree], x: Tree, stencil: Stencil, step: float | None) -> Iterator[Tree]:
@@ -136,7 +136,7 @@ def partial_derivatives(f: Callable[[Any], Tree], x: Tree, stencil: Stencil, ste
     leaves, structure = flatten(x)
     offsets = active_offsets(stencil)
     middle = {0: f(x)} if 0 in offsets else {}
-    for place, leaf in enumerate(leaves):
+    for number, leaf in enumerate(leaves):
         if not moves(leaf):
             continue
         base = np.asarray(leaf)
@@ -148,7 +148,7 @@ def partial_derivatives(f: Callable[[Any], Tree], x: Tree, stencil: Stencil, ste
                     if i != 0:
                         moved = base.copy()
                         moved[index] += i * δ * unit
-                        values[i] = f(unflatten(structure, [*leaves[:place], moved[()], *leaves[place + 1 :]]))
+                        values[i] = f(unflatten(structure, [*leaves[:number], moved[()], *leaves[number + 1 :]]))
                 yield combined(stencil, δ, values)
 
 
@@ -188,9 +188,9 @@ def unit_step(x: Tree, direction: Tree) -> float:
     """The largest t for which t |vᵢ| <= max(1, |xᵢ|) in every coordinate; 1 for a direction that is zero."""
     fastest = 0.0
     leaves, structure = flatten(x)
-    for leaf, slope in zip(leaves, matching_leaves(direction, structure, "direction", "x"), strict=True):
+    for leaf, v in zip(leaves, matching_leaves(direction, structure, "direction", "x"), strict=True):
         if (moves(leaf) or type(leaf) is int) and np.size(leaf):
-            fastest = max(fastest, float(np.max(np.abs(slope) / np.maximum(1.0, np.abs(leaf)))))
+            fastest = max(fastest, float(np.max(np.abs(v) / np.maximum(1.0, np.abs(leaf)))))
     return 1.0 / fastest if 0.0 < fastest < np.inf else 1.0
 
 

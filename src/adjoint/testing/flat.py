@@ -39,13 +39,17 @@ def flat_function(f: Callable[..., Any], args: Sequence[Any], name: str) -> Flat
     leaves, structure = flatten(arguments)
     moving = [i for i, leaf in enumerate(leaves) if moves(leaf)]
     if not moving:
-        found = ", ".join(described(leaf) for leaf in leaves) or "nothing"
-        raise DtypeError(f"{name}: there are no real or complex floats in the arguments ({found}); make one a float.")
+        description = ", ".join(described(leaf) for leaf in leaves) or "nothing"
+        raise DtypeError(
+            f"{name}: there are no real or complex floats in the arguments ({description}); make one a float."
+        )
     results, result_structure = flatten(f(*arguments))
     kept = [i for i, leaf in enumerate(results) if moves(leaf)]
     if not kept:
-        found = ", ".join(described(leaf) for leaf in results) or "nothing"
-        raise DtypeError(f"{name}: f returns no real or complex floats ({found}), so it has no derivative to check.")
+        description = ", ".join(described(leaf) for leaf in results) or "nothing"
+        raise DtypeError(
+            f"{name}: f returns no real or complex floats ({description}), so it has no derivative to check."
+        )
 
     def call(*values: Any) -> Leaves:
         filled = list(leaves)
@@ -77,14 +81,14 @@ class Differences:
         along = line(self.flat.point, self.v)
         with np.errstate(all="ignore"):
             values = {i: self.flat.at(along(i * δ)) for i in active_offsets(STENCIL)}
-            found = combined(STENCIL, δ, values)
-            return found, self.capped(10.0, magnified_rounding(STENCIL, δ, values), found)
+            value = combined(STENCIL, δ, values)
+            return value, self.capped(10.0, magnified_rounding(STENCIL, δ, values), value)
 
     @cached_property
     def careful(self) -> tuple[Leaves, Leaves]:
         """Extrapolation, and four times the error it expects."""
-        found, error = richardson(self.flat.at, self.flat.point, self.v, step=self.step, ratio=4.0, levels=10)
-        return found, self.capped(4.0, error, found)
+        value, error = richardson(self.flat.at, self.flat.point, self.v, step=self.step, ratio=4.0, levels=10)
+        return value, self.capped(4.0, error, value)
 
     def capped(self, factor: float, errors: Leaves, values: Leaves) -> Leaves:
         floor = 1e4 * epsilon(self.flat.point)  # what cancels to nearly nothing is noise, and may be called so

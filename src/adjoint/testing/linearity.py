@@ -74,7 +74,7 @@ def compare_sum(
     atol: float,
     advice: str = "Take away what does not depend on the argument, and what bends.",
 ) -> None:
-    """Raise NotLinear unless joint = a first + b second, with the place and both numbers."""
+    """Raise NotLinear unless joint = a first + b second, with the position and both numbers."""
     leaves, structure = flatten(joint)
     (a, p), (b, q) = first, second
     firsts, seconds = (matching_leaves(part, structure, "f[v]", "f[u + v]") for part in (p, q))
@@ -83,18 +83,18 @@ def compare_sum(
         if not moves(leaf):
             continue
         parts = np.asarray(a * np.asarray(left)), np.asarray(b * np.asarray(right))
-        found, expected = np.asarray(leaf), parts[0] + parts[1]
-        size = max((float(np.max(np.abs(part), initial=0.0)) for part in (found, *parts)), default=0.0)
-        gap = np.abs(found - expected)
+        joint_value, expected = np.asarray(leaf), parts[0] + parts[1]
+        size = max((float(np.max(np.abs(part), initial=0.0)) for part in (joint_value, *parts)), default=0.0)
+        gap = np.abs(joint_value - expected)
         if not np.all(gap <= rtol * size + atol):
             worst = np.unravel_index(int(np.argmax(np.where(np.isnan(gap), np.inf, gap))), gap.shape)
             raise NotLinear(
-                f"{name} is not linear: at {place(path, worst)}, f[a u + b v] = {found[worst]:.6g} "
+                f"{name} is not linear: at {describe_position(path, worst)}, f[a u + b v] = {joint_value[worst]:.6g} "
                 f"but a f[u] + b f[v] = {expected[worst]:.6g}, with a = {a:.4g} and b = {b:.4g}. {advice}"
             )
 
 
-def place(path: str, index: tuple[Any, ...]) -> str:
+def describe_position(path: str, index: tuple[Any, ...]) -> str:
     """The path of an element: `output['w'][0, 2]`."""
     return path + (f"[{', '.join(str(int(i)) for i in index)}]" if index else "")
 
@@ -122,18 +122,18 @@ def check_frechet(
     ```
     """
     rng = np.random.default_rng(seed)
-    slope = derivative or (lambda v: richardson(f, x, v, step=radii[0]).value)
+    along = derivative or (lambda v: richardson(f, x, v, step=radii[0]).value)
     vectors = [random_direction(x, rng) for _ in range(directions)]
-    slopes = [slope(v) for v in vectors]
+    derivatives = [along(v) for v in vectors]
     tolerance = 10 * epsilon(x) ** 0.5
-    for (u, du), (v, dv) in zip(zip(vectors, slopes), zip(vectors[1:], slopes[1:])):
-        joint = slope(combination(1.0, u, 1.0, v))
+    for (u, du), (v, dv) in zip(zip(vectors, derivatives), zip(vectors[1:], derivatives[1:])):
+        joint = along(combination(1.0, u, 1.0, v))
         compare_sum("check_frechet: v ↦ ∂f(x)[v]", joint, (1, du), (1, dv), tolerance, 1e-12, ALONG_LINES_ONLY)
     middle = f(x)
     ratios: list[float] = []
     for radius in radii:
         worst = 0.0
-        for v, dv in zip(vectors, slopes, strict=True):
+        for v, dv in zip(vectors, derivatives, strict=True):
             change = combination(1.0, f(line(x, v)(radius)), -1.0, middle)
             worst = max(worst, norm(combination(1.0, change, -radius, dv)) / (radius * norm(v)))
         ratios.append(worst)

@@ -141,10 +141,10 @@ def _remaining(
     step = balanced_step(higher, x, direction)
     along = line(x, direction)
     values = {i: f(along(i * step)) for i in active_offsets(higher)}
-    found, structure = flatten(combined(higher, step, values))
+    derivatives, structure = flatten(combined(higher, step, values))
     noises = flatten(_rounding(higher, step, values, η))[0]
     size = max(_largest(value) for value in values.values())
-    seen = [np.maximum(np.abs(d), n) for d, n in zip(found, noises, strict=True)]
+    seen = [np.maximum(np.abs(d), n) for d, n in zip(derivatives, noises, strict=True)]
     return unflatten(structure, seen), max(size, np.finfo(float).tiny)
 
 

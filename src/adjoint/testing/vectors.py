@@ -1,7 +1,7 @@
 """Trees of arrays as vectors of a Euclidean space: moving along a line, inner products, random directions.
 
 The inner product of two trees is Re⟨u, v⟩ = Re Σ conj(u) v over all leaves, the one for which a `vjp` is the adjoint of
-a `jvp`. Leaves that are not real or complex floats (integers, flags, names) are constants: they do not move.
+a `jvp`. Leaves that are not real or complex floats (integers, booleans, names) are constants: they do not move.
 """
 
 import functools
@@ -57,16 +57,16 @@ def shifted(leaf: Any, t: float | complex, v: Array) -> Any:
 
 
 def moving_pairs(x: Tree, direction: Tree) -> list[tuple[Any, Array | None]]:
-    """The leaves of x with their slopes; None as the slope of one that stands still."""
+    """The leaves of x with their tangents; None as the tangent of one that stands still."""
     leaves, structure = flatten(x)
-    slopes = matching_leaves(direction, structure, "direction", "x")
+    tangents = matching_leaves(direction, structure, "direction", "x")
     paths = structure.paths("direction")
-    return [moving_pair(*triple) for triple in zip(leaves, slopes, paths, strict=True)]
+    return [moving_pair(*triple) for triple in zip(leaves, tangents, paths, strict=True)]
 
 
-def moving_pair(leaf: Any, slope: Any, path: str) -> tuple[Any, Array | None]:
-    """One leaf with its slope, checked to be of one kind and shape."""
-    v = np.asarray(slope)
+def moving_pair(leaf: Any, tangent: Any, path: str) -> tuple[Any, Array | None]:
+    """One leaf with its tangent, checked to be of one kind and shape."""
+    v = np.asarray(tangent)
     if type(leaf) is int and v.dtype.kind in "biuf" and np.any(v != 0):
         leaf = float(leaf)
     if not moves(leaf):
@@ -78,7 +78,7 @@ def moving_pair(leaf: Any, slope: Any, path: str) -> tuple[Any, Array | None]:
         return leaf, None
     x = np.asarray(leaf)
     if v.dtype.kind not in "biufc":
-        raise DtypeError(f"{path}: {described(leaf)} moves along numbers, not along {described(slope)}.")
+        raise DtypeError(f"{path}: {described(leaf)} moves along numbers, not along {described(tangent)}.")
     if v.shape != x.shape:
         raise ShapeError(f"{path}: {described(leaf)} needs a direction of shape {x.shape}, not {v.shape}.")
     if v.dtype.kind == "c" and x.dtype.kind != "c":
@@ -88,9 +88,9 @@ def moving_pair(leaf: Any, slope: Any, path: str) -> tuple[Any, Array | None]:
 
 def matching_leaves(tree: Tree, structure: Structure, name: str, other: str) -> list[Any]:
     """The leaves of a tree that must have a given structure."""
-    leaves, found = flatten(tree)
-    if found != structure:
-        check_same_structure(name, found, structure, name, other)
+    leaves, own_structure = flatten(tree)
+    if own_structure != structure:
+        check_same_structure(name, own_structure, structure, name, other)
     return list(leaves)
 
 
