@@ -86,11 +86,11 @@ def test_inside_other_transformations(mode):
 def test_forward_over_forward_in_several_strides(monkeypatch):
     """The directions are pushed a few at a time; the last stride is not full; compiled, the strides are a loop."""
     f, H = FUNCTIONS["network"], ad.hessian(FUNCTIONS["network"])(X)
-    monkeypatch.setattr(hessian_products, "LANES", 12)
+    monkeypatch.setattr(hessian_products, "BATCH", 12)
     for run in (lambda g: g, ad.jit):
         found = run(lambda x, v: ad.hvp(f, (x,), (v,), mode="forward-over-forward"))(X, V)
         np.testing.assert_allclose(found, H @ V, rtol=1e-12)
-    monkeypatch.setattr(hessian_products, "LANES", 1)
+    monkeypatch.setattr(hessian_products, "BATCH", 1)
     np.testing.assert_allclose(ad.hvp(f, (X,), (V,), mode="forward-over-forward"), H @ V, rtol=1e-12)
     assert ad.hvp(np.sum, (np.zeros(0),), (np.zeros(0),), mode="forward-over-forward").shape == (0,)
 

@@ -8,7 +8,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.config import config
-from adjoint.jit.report import shortened
+from adjoint.jit.report import shorten
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +100,8 @@ def test_before_the_first_call() -> None:
 
 
 def test_many_steps_are_counted() -> None:
-    assert shortened(["a", "b"], 3) == ["a", "b"]
-    assert shortened(list("abcde"), 3) == ["a", "b", "and 3 more"]
+    assert shorten(["a", "b"], 3) == ["a", "b"]
+    assert shorten(list("abcde"), 3) == ["a", "b", "and 3 more"]
 
 
 def test_equal_guards_stand_there_once_with_their_number():

@@ -24,7 +24,7 @@ from adjoint.program.trace import Tracer, bind, primal
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import plain_value
 from adjoint.transform.custom import ClosureRule, UserRule
-from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.drivers import check_leaf
 from adjoint.transform.generators import GeneratorArguments
 from adjoint.transform.record_function import record_function
 
@@ -152,7 +152,7 @@ def _custom_rule(function: Callable[..., Any], options: _RuleOptions, args: Any,
     elif program is None:
         y = _run(function, options, put_back, structure, stripped)
     outputs, result = tree.flatten(y)
-    outputs = [checked_leaf(leaf) for leaf in outputs]
+    outputs = [check_leaf(leaf) for leaf in outputs]
     outputs = [np.asarray(v)[()] if isinstance(v, bool | int | float | complex) else v for v in outputs]
     if program is None and any(isinstance(v, Tracer) and v.has_tangent() for v in outputs):
         raise RuleError(
@@ -168,7 +168,7 @@ def _custom_rule(function: Callable[..., Any], options: _RuleOptions, args: Any,
         rule.memo = (stripped, memo)
     if program is not None and captured:
         rule = ClosureRule(rule, program, len(values))
-    out = Attach(rule, len(outputs))(*outputs, *_frozen(nondiff, arrays, values), *captured)
+    out = Attach(rule, len(outputs))(*outputs, *_strip_nondiff(nondiff, arrays, values), *captured)
     return tree.unflatten(result, out)
 
 
@@ -198,7 +198,7 @@ def _record(
     return tree.unflatten(recorded.structure, recorded.values), recorded.program, recorded.captured
 
 
-def _frozen(nondiff: Sequence[bool], arrays: tuple[Any, ...], values: list[Value]) -> list[Value]:
+def _strip_nondiff(nondiff: Sequence[bool], arrays: tuple[Any, ...], values: list[Value]) -> list[Value]:
     """The inputs; those declared without derivative are stripped of it."""
     out: list[Value] = []
     rest = iter(values)

@@ -12,7 +12,7 @@ from adjoint import tree
 from adjoint.base.source import by_name, user_facing
 from adjoint.program import misfits  # noqa: F401  # pyright: ignore[reportUnusedImport]  (explains NumPy's errors)
 from adjoint.transform.arguments import check_argnums
-from adjoint.transform.nonfinite import settle_result, watching
+from adjoint.transform.nonfinite import active_watch, settle_result
 
 __all__ = ["Function", "Options", "Transformed", "transformation"]
 
@@ -28,7 +28,7 @@ def transformation(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         result = function(*args, **kwargs)
-        return result if watching() is None else settle_result(result, (args, kwargs))
+        return result if active_watch() is None else settle_result(result, (args, kwargs))
 
     return call
 
@@ -58,7 +58,7 @@ class Transformed:
     @user_facing
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = self._run(self._function, self._options, args, kwargs)
-        return result if watching() is None else settle_result(result, (args, kwargs))
+        return result if active_watch() is None else settle_result(result, (args, kwargs))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)

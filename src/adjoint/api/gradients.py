@@ -31,13 +31,13 @@ from adjoint.transform.arguments import (
 from adjoint.transform.batch_driver import run_batch
 from adjoint.transform.drivers import (
     Linearized,
+    apply_transpose,
     check_floating,
     gradient,
     outside,
     push_forward,
     split_aux,
     tangent_leaves,
-    transposed,
 )
 from adjoint.transform.generators import GeneratorArguments, leaves_of
 
@@ -222,7 +222,7 @@ def _linear_transpose(function: Function, options: _TransposeOptions, args: Any,
             args[0] if len(args) == 1 else args, structure, types, "linear_transpose cotangent", structure.paths()
         )
 
-    found = transposed(lambda active: chosen.call(chosen.completed(active)), chosen.values, cotangents)
+    found = apply_transpose(lambda active: chosen.call(chosen.completed(active)), chosen.values, cotangents)
     return chosen.result(with_zeros(chosen, found))
 
 
@@ -268,7 +268,7 @@ def _vmap(function: Function, options: _VmapOptions, args: Any, kwargs: Any) -> 
     leaves = generators.split(leaves, chosen, options.axis_size) if generators else leaves
     values, mapped, sizes = [], [], {}
 
-    def described(path: str) -> str:
+    def describe(path: str) -> str:
         return f"argument {leaf_name(parameter_names(function), [*range(n), *kwargs], path)}"
 
     for leaf, axis, name in zip(leaves, chosen, names, strict=True):
@@ -276,17 +276,17 @@ def _vmap(function: Function, options: _VmapOptions, args: Any, kwargs: Any) -> 
             values.append(leaf)
             mapped.append(False)
             continue
-        value = plain_value(leaf, lambda name=name: f"vmap: {described(name)}")
+        value = plain_value(leaf, lambda name=name: f"vmap: {describe(name)}")
         shape = np.shape(value)
         if not isinstance(axis, int | np.integer) or isinstance(axis, bool):
             raise TypeError(
-                f"vmap: in_axes has {axis!r} for {described(name)}; an axis is an integer, or None for an "
+                f"vmap: in_axes has {axis!r} for {describe(name)}; an axis is an integer, or None for an "
                 "argument that all "
                 "batch elements share."
             )
         if not shape or not -len(shape) <= axis < len(shape):
             raise ShapeError(
-                f"vmap: {described(name)} has shape {shape}, so it has no axis {axis} to map over. Give None in "
+                f"vmap: {describe(name)} has shape {shape}, so it has no axis {axis} to map over. Give None in "
                 "in_axes "
                 "to pass it to all batch elements."
             )
@@ -301,7 +301,7 @@ def _vmap(function: Function, options: _VmapOptions, args: Any, kwargs: Any) -> 
     asked = options.axis_size
     if any(found != size for found in sizes.values()) or asked not in (None, size):
         raise ShapeError(
-            f"vmap: the mapped axes have different sizes: {', '.join(f'{described(k)}: {v}' for k, v in sizes.items())}"
+            f"vmap: the mapped axes have different sizes: {', '.join(f'{describe(k)}: {v}' for k, v in sizes.items())}"
             f"{f', axis_size: {asked}' if asked is not None else ''}. Map axes of one "
             "size (in_axes), or give None in in_axes to what all batch elements share."
         )
@@ -320,13 +320,13 @@ def _vmap(function: Function, options: _VmapOptions, args: Any, kwargs: Any) -> 
         outputs, flags = outputs[:k], flags[:k]
     out_axes = tree.broadcast_prefix("vmap out_axes", options.out_axes, out_structure, "out_axes", "the result")
     placed = [
-        _placed(v, f, axis, size, path)
+        _move_batch_axis(v, f, axis, size, path)
         for v, f, axis, path in zip(outputs, flags, out_axes, out_structure.paths(), strict=True)
     ]
     return tree.unflatten(out_structure, fresh(placed, leaves))
 
 
-def _placed(value: Value, mapped: bool, axis: int | None, size: int, path: str) -> Value:
+def _move_batch_axis(value: Value, mapped: bool, axis: int | None, size: int, path: str) -> Value:
     """A result with its lanes along the axis asked for."""
     if axis is None:
         if mapped:

@@ -40,7 +40,7 @@ HVP_MODES = ("forward-over-reverse", "reverse-over-reverse", "reverse-over-forwa
 QUICK = HVP_MODES[:3]  # those whose cost is a small multiple of that of f
 
 CALL = 5000.0  # what one primitive costs before it does anything, when Python runs it: in units of `simplify.costs`
-LANES = 1 << 16  # elements: how many directions forward over forward pushes at once
+BATCH = 1 << 16  # elements: how many directions forward over forward pushes at once
 PATIENCE = 0.05  # seconds of timing for each mode
 RUNS = 20
 WORTH = 1.2  # how much cheaper than forward over reverse another mode must be predicted to be
@@ -72,7 +72,7 @@ def hvp(
     primals, tangents = tuple(primals), tuple(tangents)
     select(function, tuple(range(len(primals))), primals, {}, "hvp")  # names what has no derivative
     if mode in ("auto", "measure"):
-        mode = _chosen(function, primals, tangents, mode)
+        mode = _choose_mode(function, primals, tangents, mode)
     result = _product(mode, function, primals, tangents)
     return result if len(primals) > 1 else result[0]
 
@@ -115,23 +115,23 @@ def _forward_over_forward(function: Function, primals: tuple[Any, ...], tangents
             raise DtypeError(f"hvp needs a real output; the function returned {type_of(found)}. Take np.real of it.")
         return found
 
-    def gathered(stack: Value, start: int, t: ArrayType) -> Value:
+    def gather(stack: Value, start: int, t: ArrayType) -> Value:
         n = math.prod(t.shape)
         part = stack[start : start + n]
         if t.dtype.kind == "c":
             part = (part + 1j * stack[start + n : start + 2 * n]).astype(t.dtype)
         return np.reshape(part, t.shape)
 
-    lanes = min(max(LANES // max(size, 1), 1), size)
+    batch = min(max(BATCH // max(size, 1), 1), size)
     if size == 0:
         return tree.unflatten(structure, [t.zeros() for t in types])
-    many = vmap(second) if lanes > 1 else lambda i: np.reshape(second(i[0]), (1,))
-    places = np.arange(size + (-size) % lanes).reshape(-1, lanes)
-    if len(places) > 1 and any(map(is_symbolic, leaves)):
-        found = np.reshape(control_flow.map(many, places), (-1,))
+    many = vmap(second) if batch > 1 else lambda i: np.reshape(second(i[0]), (1,))
+    indices = np.arange(size + (-size) % batch).reshape(-1, batch)
+    if len(indices) > 1 and any(map(is_symbolic, leaves)):
+        found = np.reshape(control_flow.map(many, indices), (-1,))
     else:
-        found = np.concatenate([many(row) for row in places])
-    out = [gathered(found, start, t) for start, t in zip(ends[:-1], types, strict=True)]
+        found = np.concatenate([many(row) for row in indices])
+    out = [gather(found, start, t) for start, t in zip(ends[:-1], types, strict=True)]
     return tree.unflatten(structure, fresh(out))
 
 
@@ -227,7 +227,7 @@ def _key(primals: tuple[Any, ...]) -> Hashable:
     return structure, tuple(type_of(plain_value(leaf, "hvp: an argument")) for leaf in leaves)
 
 
-def _compiling() -> bool:
+def _is_compiling() -> bool:
     """Whether a program is being written, in which nothing is computed that is not needed."""
     trace = live_trace()
     while trace is not None:
@@ -237,15 +237,15 @@ def _compiling() -> bool:
     return False
 
 
-def _chosen(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], mode: str) -> str:
+def _choose_mode(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], mode: str) -> str:
     try:
         _key(primals)
     except (TypeError, ValueError):  # no arguments to differentiate: the product itself says why
         return HVP_MODES[0]
-    compiled = _compiling()
+    compiled = _is_compiling()
     if mode == "measure":
         values = not any(isinstance(leaf, Tracer) for leaf in tree.leaves((primals, tangents)))
-        make = (lambda: _timed(function, primals, tangents)) if values and not compiled else lambda: None
+        make = (lambda: _time_modes(function, primals, tangents)) if values and not compiled else lambda: None
         times = _timings.find(function, (_key(primals), compiled), make)
         if times is not None:
             return times.fastest
@@ -269,11 +269,11 @@ def predicted_hvp_costs(
     ```
     """
     primals = tuple(primals)
-    found = _predictions.find(function, (_key(primals), compiled), lambda: _predicted(function, primals, compiled))
+    found = _predictions.find(function, (_key(primals), compiled), lambda: _predict_costs(function, primals, compiled))
     return dict(found)
 
 
-def _predicted(function: Function, primals: tuple[Any, ...], compiled: bool) -> dict[str, float]:
+def _predict_costs(function: Function, primals: tuple[Any, ...], compiled: bool) -> dict[str, float]:
     leaves, structure = tree.flatten(primals)
     types = [type_of(plain_value(leaf, "hvp: an argument")) for leaf in leaves]
     types = [ArrayType(t.shape, t.dtype if t.differentiable else np.dtype(np.float64)) for t in types]
@@ -335,10 +335,10 @@ def hvp_times(
     key = (_key(primals), compiler is not None)
     if again:
         _timings.forget(function, key)
-    return _timings.find(function, key, lambda: _timed(function, primals, tangents, compiler))
+    return _timings.find(function, key, lambda: _time_modes(function, primals, tangents, compiler))
 
 
-def _timed(
+def _time_modes(
     function: Function,
     primals: tuple[Any, ...],
     tangents: tuple[Any, ...],
@@ -346,12 +346,12 @@ def _timed(
 ) -> HvpTimes:
     changes = Journal()
     with journal(changes):
-        found = _raced(function, primals, tangents, compiler)
+        found = _race(function, primals, tangents, compiler)
     changes.rewind(given_up=True)
     return found
 
 
-def _raced(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], compiler: Any) -> HvpTimes:
+def _race(function: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], compiler: Any) -> HvpTimes:
     made = (lambda f: f) if compiler is None else compiler
     alone = made(function)
     runs: dict[str, Callable[[], Any]] = {"f": lambda: alone(*primals)}

@@ -48,7 +48,7 @@ def jacfwd(
     ad.jacfwd(np.cumprod)(np.array([2.0, 3.0]))  # → [[1.0, 0.0], [3.0, 2.0]]
     ```
     """
-    return _transformed("forward", function, argnums, has_aux, holomorphic, chunk_size)
+    return _transform("forward", function, argnums, has_aux, holomorphic, chunk_size)
 
 
 @user_facing
@@ -66,7 +66,7 @@ def jacrev(
     ad.jacrev(np.cumprod)(np.array([2.0, 3.0]))  # → [[1.0, 0.0], [3.0, 2.0]]
     ```
     """
-    return _transformed("reverse", function, argnums, has_aux, holomorphic, chunk_size)
+    return _transform("reverse", function, argnums, has_aux, holomorphic, chunk_size)
 
 
 @user_facing
@@ -91,10 +91,10 @@ def jacobian(
     """
     if mode not in NAMES:
         raise ValueError(f'jacobian: mode={mode!r} is not known. Give "auto", "forward" or "reverse".')
-    return _transformed(mode, function, argnums, has_aux, holomorphic, chunk_size)
+    return _transform(mode, function, argnums, has_aux, holomorphic, chunk_size)
 
 
-def _transformed(
+def _transform(
     mode: str, function: Function, argnums: Argnums, has_aux: bool, holomorphic: bool, chunk_size: int | None
 ) -> Transformed:
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
@@ -205,7 +205,7 @@ def _basis(types: Sequence[Any], first: int, last: int) -> list[Value]:
     return stacks
 
 
-def _mapped(
+def _map_directions(
     function: Callable[[Sequence[Value]], Sequence[Value]],
     types: Sequence[Any],
     out_types: Sequence[Any],
@@ -229,7 +229,7 @@ def _mapped(
 
 def _columns(recorded: Linearized, chunk: int | None) -> list[list[Value]]:
     """blocks[output][input] from one pushed direction per input element."""
-    pushed = _mapped(recorded.push, recorded.input_types, recorded.output_types, chunk)
+    pushed = _map_directions(recorded.push, recorded.input_types, recorded.output_types, chunk)
     blocks: list[list[Value]] = []
     for column in pushed:
         row, start = [], 0
@@ -249,7 +249,7 @@ def _rows(recorded: Linearized, chunk: int | None, *, conjugate: bool) -> list[l
     """
 
     def pulled(unit: complex) -> list[Value]:
-        return _mapped(recorded.pull, recorded.output_types, recorded.input_types, chunk, unit)
+        return _map_directions(recorded.pull, recorded.output_types, recorded.input_types, chunk, unit)
 
     real = [t.dtype.kind != "c" for t in recorded.input_types]
     first = pulled(1)

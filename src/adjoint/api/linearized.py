@@ -13,8 +13,8 @@ from adjoint.base.source import user_facing
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import Selection, fresh
-from adjoint.transform.drivers import Linearized, checked_tangents, tangent_leaves
-from adjoint.transform.nonfinite import settled
+from adjoint.transform.drivers import Linearized, check_tangents, tangent_leaves
+from adjoint.transform.nonfinite import settle
 
 __all__ = ["Pullback", "Pushforward", "tangents_of", "with_zeros"]
 
@@ -28,7 +28,7 @@ class _Derivative:
     @user_facing
     def __call__(self, *args: Any) -> Any:
         result = self._apply(*args)
-        return settled(result) if self._recorded.watch is not None else result
+        return settle(result) if self._recorded.watch is not None else result
 
     def _apply(self, *args: Any) -> Any:
         raise NotImplementedError
@@ -86,7 +86,7 @@ def tangents_of(chosen: Selection, given: Any, what: str) -> list[Value]:
                 "zero or None."
             )
     types, names = [type_of(v) for v in chosen.values], chosen.names
-    return checked_tangents([leaves[i] for i in chosen.active], types, what, [names[i] for i in chosen.active])
+    return check_tangents([leaves[i] for i in chosen.active], types, what, [names[i] for i in chosen.active])
 
 
 def with_zeros(chosen: Selection, active: Sequence[Value]) -> list[Value]:

@@ -14,9 +14,9 @@ from adjoint.base.errors import ShapeError
 from adjoint.base.source import here
 from adjoint.program.trace import running
 from adjoint.program.types import Value, type_of
-from adjoint.transform.arguments import fresh, returned, run
-from adjoint.transform.drivers import checked_leaf
-from adjoint.transform.nonfinite import lifted, watching
+from adjoint.transform.arguments import fresh, leave_trace, run
+from adjoint.transform.drivers import check_leaf
+from adjoint.transform.nonfinite import active_watch, lift
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
 
 __all__ = ["jet"]
@@ -54,18 +54,18 @@ def jet(function: Function, primals: Sequence[tree.Tree], series: Sequence[tree.
                     [v, *[None if terms[k][i] is None else terms[k][i] / math.factorial(k + 1) for k in range(order)]]
                 ),
             )
-            for i, v in enumerate(lifted(chosen.values, watching()))
+            for i, v in enumerate(lift(chosen.values, active_watch()))
         ]
         y = run(trace, lambda: chosen.call(chosen.completed(inputs)))
         leaves, structure = tree.flatten(y)
-        leaves = [checked_leaf(leaf) for leaf in leaves]
+        leaves = [check_leaf(leaf) for leaf in leaves]
         found = [trace.coefficients(leaf._series) if _mine(leaf, trace) else [leaf] + [None] * order for leaf in leaves]
     values = [c[0] for c in found]
     out = [
         [type_of(v).zeros() if c[k] is None else c[k] * math.factorial(k) for v, c in zip(values, found, strict=True)]
         for k in range(1, order + 1)
     ]
-    result = tree.unflatten(structure, fresh([returned(v, trace, chosen.values) for v in values]))
+    result = tree.unflatten(structure, fresh([leave_trace(v, trace, chosen.values) for v in values]))
     return result, [tree.unflatten(structure, fresh(terms_k)) for terms_k in out]
 
 

@@ -83,7 +83,7 @@ class TracedProgram:
         sizes: dict[Size, int] = {}
         for number, (leaf, path) in enumerate(zip(leaves, structure.paths(), strict=True)):
             if number not in fixed:
-                values.append(_fitted(leaf, next(types), f"{self.name}: argument {path}", sizes))
+                values.append(_fit_argument(leaf, next(types), f"{self.name}: argument {path}", sizes))
             elif not _same(fixed[number], leaf):
                 raise TraceError(
                     f"{self.name}: argument {path} is part of the program, which was traced for "
@@ -249,7 +249,7 @@ def _with_guards(program: Program, guards: Sequence[Guard]) -> Program:
     return Program(program.inputs, tuple(equations), program.outputs, program.constants)
 
 
-def _fitted(leaf: Any, kind: ArrayType, name: str, sizes: dict[Size, int]) -> Value:
+def _fit_argument(leaf: Any, kind: ArrayType, name: str, sizes: dict[Size, int]) -> Value:
     """An argument in the type that the program is for; refused when it has another one."""
     value = plain_value(leaf, name)
     number = isinstance(value, bool | int | float | complex)

@@ -20,9 +20,9 @@ from adjoint.program.op import Op
 from adjoint.program.program import interpret
 from adjoint.program.trace import Trace, Tracer, running
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.transform.arguments import returned, run
+from adjoint.transform.arguments import leave_trace, run
 from adjoint.transform.capture import Captured
-from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.drivers import check_leaf
 
 __all__ = ["Graph", "Node", "recorded"]
 
@@ -133,9 +133,9 @@ def recorded(call: Callable[[Sequence[Value]], Any], values: Sequence[Value]) ->
         graph.started = here()
         inputs = [graph.variable(graph.captured.hold(v)) for v in values]
         leaves, graph.structure = tree.flatten(run(graph, call, [x.snapshot() for x in inputs]))
-        leaves = [checked_leaf(leaf) for leaf in leaves]
+        leaves = [check_leaf(leaf) for leaf in leaves]
         mine = [isinstance(leaf, GraphTracer) and leaf._trace is graph for leaf in leaves]
         graph.outputs = [leaf._index if m else -1 for leaf, m in zip(leaves, mine, strict=True)]
-        graph.values = [returned(leaf, graph) for leaf in leaves]
+        graph.values = [leave_trace(leaf, graph) for leaf in leaves]
         graph.captured.verify()
     return graph

@@ -87,10 +87,10 @@ def part_of(function: Any) -> Part:
         code = function.__code__
         attributes = _attributes(code)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            if name in _stored(code, "STORE_DEREF", "DELETE_DEREF"):
+            if name in _stored_names(code, "STORE_DEREF", "DELETE_DEREF"):
                 stored.add((id(cell), "cell"))
             reads.append(Capture(cell, "cell", name, name))
-        written, names = _stored(code, "STORE_GLOBAL", "DELETE_GLOBAL"), function.__globals__
+        written, names = _stored_names(code, "STORE_GLOBAL", "DELETE_GLOBAL"), function.__globals__
         stored |= {(id(names), name) for name in written}
         for name in _global_names(code):
             if name in names or not hasattr(builtins, name):
@@ -123,10 +123,10 @@ def module_captures(module: ModuleType, attributes: frozenset[str]) -> list[Capt
 
 
 @functools.lru_cache(maxsize=1024)
-def _stored(code: CodeType, *operations: str) -> frozenset[str]:
+def _stored_names(code: CodeType, *operations: str) -> frozenset[str]:
     """Names that a function, or one inside it, writes."""
     own = {i.argval for i in dis.get_instructions(code) if i.opname in operations}
-    return frozenset(own.union(*[_stored(inner, *operations) for inner in _inner(code)]))
+    return frozenset(own.union(*[_stored_names(inner, *operations) for inner in _inner(code)]))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -140,7 +140,7 @@ def _global_names(code: CodeType) -> tuple[str, ...]:
 def _attributes(code: CodeType) -> frozenset[str]:
     """Names that a function, or one inside it, may read as attributes: `m.name`, `getattr(m, "name")`."""
     own = {*code.co_names, *[text for text in code.co_consts if isinstance(text, str)]}
-    return frozenset(own.union(*map(_attributes, _inner(code)))) - _stored(code, "STORE_ATTR", "DELETE_ATTR")
+    return frozenset(own.union(*map(_attributes, _inner(code)))) - _stored_names(code, "STORE_ATTR", "DELETE_ATTR")
 
 
 def _inner(code: CodeType) -> list[CodeType]:

@@ -73,7 +73,7 @@ class Captures:
                     return names
         forms = zip(self._parts.values(), cast(Any, facts[-1]), strict=False)
         other = [part.function for part, form in forms if part.form != form]
-        return names or [f"the definition of {_named(function)}" for function in other[:1]]
+        return names or [f"the definition of {_function_name(function)}" for function in other[:1]]
 
     def rebuild(self, arrays: Sequence[Value]) -> list[Any]:
         """The function, and the functions that it is given, with other arrays in the places of those that are read."""
@@ -83,7 +83,7 @@ class Captures:
         return [rebuilder.of(root) for root in self._roots]
 
 
-def _named(function: Any) -> str:
+def _function_name(function: Any) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 

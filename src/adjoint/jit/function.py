@@ -28,7 +28,7 @@ from adjoint.program.types import Value
 from adjoint.transform import expansion, subprograms, tape_fast  # noqa: F401  (give others what they ask for)
 from adjoint.transform.batch_branches import TooManyPaths
 from adjoint.transform.guards import TooLarge, ValueRequested
-from adjoint.transform.nonfinite import watching
+from adjoint.transform.nonfinite import active_watch
 
 __all__ = ["Jitted"]
 
@@ -107,7 +107,7 @@ class Jitted(Entry):
     def __init__(self, function: Function, options: JitOptions) -> None:
         if not callable(function):
             raise TypeError(f"jit needs a function, not {type(function).__name__}. Write jit(f)(x), not jit(f(x)).")
-        super().__init__(_missed, _failed)
+        super().__init__(_on_miss, _on_failure)
         self.__name__ = type(function).__name__
         functools.update_wrapper(self, function, updated=())
         self.function, self._options = function, options
@@ -117,7 +117,7 @@ class Jitted(Entry):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that matches no specialization."""
-        if live_trace() is not None or watching() is not None:
+        if live_trace() is not None or active_watch() is not None:
             return self._call_inside(args, kwargs)
         return self._run(self.read_call(args, kwargs), args, kwargs, alone=True)
 
@@ -256,7 +256,7 @@ class Jitted(Entry):
         trace = live_trace()
         while trace is not None and not trace.records:
             trace = trace.outer
-        if trace is not None or watching() is not None:
+        if trace is not None or active_watch() is not None:
             return self.function(*args, **kwargs)
         call = self.read_call(args, kwargs)
         if not call.is_traced:
@@ -316,12 +316,12 @@ def _run_first(guarded: GuardedProgram, call: Call) -> list[Value]:
 
 
 @user_facing
-def _missed(entry: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _on_miss(entry: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return entry._call(args, kwargs)
 
 
 @user_facing
-def _failed(entry: Any, number: int, status: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _on_failure(entry: Any, number: int, status: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A kernel has left early: its guards are not met, or something went wrong in it."""
     kernel, _ = entry.specializations[number].keep
     problem = kernel.failure(status) if status < 0 else None

@@ -75,7 +75,7 @@ def match_calls(guarded: GuardedProgram, kernel: Kernel | None, call: Call) -> S
             inputs=len(call.values),
             positional=arguments.items,
             keywords=keywords.items,
-            captured=[*_captured(call.captures, len(call.inputs)), *_undisturbed(guarded.acts)],
+            captured=[*_capture_patterns(call.captures, len(call.inputs)), *_context_patterns(guarded.acts)],
             outputs=[OutputType(t.dtype, t.shape) for t in kernel.output_types],
             result=_recipe(guarded),
             constants=kernel.constants,
@@ -105,7 +105,7 @@ def _object(value: Any) -> Node:
     return Equal(value) if type(value) in COMPARED else Same(value)
 
 
-def _captured(captures: Captures, slot: int) -> Iterator[Captured]:
+def _capture_patterns(captures: Captures, slot: int) -> Iterator[Captured]:
     """Patterns for what the function reads beside its arguments; its arrays are the inputs from `slot` on."""
     slots = iter(range(slot, slot + len(captures.arrays)))
     named: dict[int, dict[str, Node]] = {id(function): {} for function in captures.functions}
@@ -143,7 +143,7 @@ def _node(value: Contents, slots: Iterator[int]) -> Node:
     return ListNode(nodes) if type(value.value) is list else TupleNode(nodes, type(value.value))
 
 
-def _undisturbed(acts: bool) -> Iterator[Captured]:
+def _context_patterns(acts: bool) -> Iterator[Captured]:
     """Nothing watches every operation; for a program with effects, nothing runs that wants to know of them."""
     yield Current(watch_variable(), Same(None))
     if acts:

@@ -92,11 +92,11 @@ class Report:
 def rows(one: SpecializationReport) -> Iterator[tuple[str, str]]:
     """What is said about a specialization, line by line."""
     yield "made for", one.why
-    for guard in shortened(count_repeats(one.guards)):
+    for guard in shorten(count_repeats(one.guards)):
         yield "holds when", guard
     yield "runs", one.how + {True: ", loaded from the cache", False: " in this process", None: ""}[one.cached]
     yield "equations", f"{one.equations[0]} traced, {one.equations[1]} after simplification"
-    for step in shortened(one.kernels):
+    for step in shorten(one.kernels):
         yield "kernel", step
     for call in one.callbacks:
         yield "NumPy", call
@@ -109,7 +109,7 @@ def count_repeats(lines: Sequence[str]) -> list[str]:
     return [line if n == 1 else f"{line} ({n} times)" for line, n in Counter(lines).items()]
 
 
-def shortened(steps: Sequence[str], most: int = 12) -> list[str]:
+def shorten(steps: Sequence[str], most: int = 12) -> list[str]:
     """The first steps, and how many there are besides."""
     return list(steps) if len(steps) <= most else [*steps[: most - 1], f"and {len(steps) - most + 1} more"]
 

@@ -137,7 +137,7 @@ class CallReader:
                 traced = True
             elif isinstance(leaf, _SCALAR) and leaf.dtype.char in NUMBERS:
                 kinds.append(leaf.dtype)
-            elif fixed := self._fixed(leaf, number, args, is_method, structure):
+            elif fixed := self._static_token(leaf, number, args, is_method, structure):
                 kinds.append(fixed)
                 named = leaf.value if cls is Fixed else leaf
                 if self.environment.follows(named):
@@ -157,7 +157,7 @@ class CallReader:
         signature = Signature(structure, tuple(kinds), captures.facts)
         return Call(signature, values, inputs, functions, leaves, (args, kwargs), traced, captures)
 
-    def _fixed(
+    def _static_token(
         self, leaf: Any, number: int, args: tuple[Any, ...], is_method: Callable[[Any], bool], structure: Any
     ) -> Any:
         """The token of a leaf that is part of the program by itself; None when it is not."""
@@ -166,7 +166,7 @@ class CallReader:
         if isinstance(leaf, bool | str | bytes | int):
             return token(leaf)
         if isinstance(leaf, STATIC_TYPES) or (callable(leaf) and not hasattr(leaf, "__array__")):
-            return _hashed(leaf)
+            return _static_key(leaf)
         if number == 0 and args and args[0] is leaf and is_method(leaf):
             return Same(leaf)
         return None
@@ -180,7 +180,7 @@ class CallReader:
                 f"jit: argument {self.name(structure, number)} is static, and a {type(value).__name__} cannot be: two "
                 "calls are compared by it, so it must be hashable. Pass a tuple instead of a list, for instance."
             ) from None
-        return "static", token(value) if type(value) in (float, complex, tuple) else _typed(value)
+        return "static", token(value) if type(value) in (float, complex, tuple) else _typed_key(value)
 
     def _plain(self, leaf: Any, number: int, structure: Any) -> Value:
         try:
@@ -240,15 +240,15 @@ class CallReader:
         return [*arguments, *arrays, *call.captures.numbers()]
 
 
-def _hashed(value: Any) -> Hashable:
+def _static_key(value: Any) -> Hashable:
     try:
         hash(value)
     except TypeError:
         return Same(value)
-    return "static", _typed(value)
+    return "static", _typed_key(value)
 
 
-def _typed(value: Any) -> Hashable:
+def _typed_key(value: Any) -> Hashable:
     cls = cast(Any, type(value))
     return cls, value
 

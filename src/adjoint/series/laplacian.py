@@ -30,7 +30,7 @@ from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Tracer, running
 from adjoint.program.types import Value, type_of
 from adjoint.series.derivatives import check_holomorphic, floating
-from adjoint.transform.arguments import fresh, returned, run
+from adjoint.transform.arguments import fresh, leave_trace, run
 from adjoint.transform.drivers import check_floating
 
 __all__ = ["laplacian"]
@@ -137,7 +137,7 @@ def laplacian(function: Function) -> Function:
             leaves, structure = tree.flatten(y)
             check_floating(list(map(type_of, leaves)), "laplacian")
             seconds = [_second(leaf, trace) for leaf in leaves]
-        return tree.unflatten(structure, fresh([returned(v, trace, values) for v in seconds]))
+        return tree.unflatten(structure, fresh([leave_trace(v, trace, values) for v in seconds]))
 
     at.__name__ = f"laplacian_of_{getattr(function, '__name__', 'function')}"
     return at

@@ -57,7 +57,7 @@ def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
             )
         array = np.array(leaf)
     elif isinstance(leaf, _ARRAY) or hasattr(leaf, "__array__") or hasattr(leaf, "__dlpack__"):
-        array = _converted(leaf, name)
+        array = _convert(leaf, name)
     else:
         raise DtypeError(
             f"{name} is a {kind.__name__}: only numbers, arrays and containers of them can be transformed. Convert it "
@@ -69,7 +69,7 @@ def plain_value(leaf: Any, name: str | Callable[[], str]) -> Value:
     return array
 
 
-def _converted(leaf: Any, name: str) -> Any:
+def _convert(leaf: Any, name: str) -> Any:
     if isinstance(leaf, np.matrix):
         raise DtypeError(f"{name} is a np.matrix, whose * means something else. Convert it with np.asarray first.")
     try:
@@ -141,7 +141,7 @@ def select(
     if not single:
         check_argnums(argnums, transformation)
     wanted = [argnums] if single else list(argnums)  # type: ignore[arg-type]
-    keys = [place(function, w, args, kwargs, transformation) for w in wanted]  # type: ignore[arg-type]
+    keys = [argument_key(function, w, args, kwargs, transformation) for w in wanted]  # type: ignore[arg-type]
     if len(set(keys)) != len(keys):
         raise TypeError(f"{transformation}: argnums={argnums} names an argument twice.")
     chosen = tuple(args[k] if isinstance(k, int) else kwargs[k] if k in kwargs else _default(function, k) for k in keys)
@@ -213,7 +213,7 @@ def _whole_arguments(chosen: tuple[Any, ...]) -> list[bool]:
     return flags
 
 
-def place(
+def argument_key(
     function: Callable[..., Any], which: int | str, args: tuple[Any, ...], kwargs: dict[str, Any], transformation: str
 ) -> int | str:
     """Where an argument stands: a position, or a keyword."""
@@ -302,7 +302,7 @@ def run(trace: Trace, call: Callable[..., Any], *args: Any) -> Any:
         ) from problem
 
 
-def returned(value: Value, trace: Trace, foreign: Sequence[Any] = ()) -> Value:
+def leave_trace(value: Value, trace: Trace, foreign: Sequence[Any] = ()) -> Value:
     """What a value of `trace` is outside of it: plain and new, never memory that the caller already has."""
     outer = True  # what the function returns without computing it may be anybody's
     if isinstance(value, _TRACED) and value._trace is trace:

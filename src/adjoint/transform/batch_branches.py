@@ -29,7 +29,7 @@ from adjoint.program.trace import Tracer, running
 from adjoint.program.types import Value, type_of
 from adjoint.transform.arguments import run
 from adjoint.transform.batch import Batch, BatchTracer
-from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.drivers import check_leaf
 
 MOST = 32  # paths
 FREE = 6  # so many questions on a path are followed both ways; then it is asked which ways are taken at all
@@ -155,7 +155,7 @@ class Paths:
             truth, answer, both = trace.questions[place]
             if both:
                 other = self.follow([*[q.answer for q in trace.questions[:place]], not answer])
-                outputs = self._merged(truth if answer else np.logical_not(truth), outputs, other)
+                outputs = self._merge(truth if answer else np.logical_not(truth), outputs, other)
         return outputs
 
     def _along(self, trace: PathBatch) -> list[Value] | None:
@@ -164,7 +164,7 @@ class Paths:
                 trace.started = here()
                 inputs = [BatchTracer(trace, v) if m else v for v, m in zip(self.values, self.mapped, strict=True)]
                 leaves, structure = tree.flatten(run(trace, self.call, inputs))
-                leaves = [checked_leaf(leaf) for leaf in leaves]
+                leaves = [check_leaf(leaf) for leaf in leaves]
         except Exception:
             self.changes.rewind()
             if trace.taken is not None and not bool(np.any(trace.taken)):
@@ -180,9 +180,9 @@ class Paths:
                 structure,
             )
         self.structure = structure
-        return [self._stacked(leaf, trace) for leaf in leaves]
+        return [self._stack(leaf, trace) for leaf in leaves]
 
-    def _stacked(self, leaf: Value, trace: PathBatch) -> Value:
+    def _stack(self, leaf: Value, trace: PathBatch) -> Value:
         mine = isinstance(leaf, BatchTracer) and leaf._trace is trace
         value = leaf._value if mine else leaf
         if mine and leaf._mapped:
@@ -190,7 +190,7 @@ class Paths:
         alike: Any = value if isinstance(value, Tracer) else np.asarray(value)
         return np.broadcast_to(alike, (self.size, *alike.shape))
 
-    def _merged(self, truth: Value, first: list[Value] | None, second: list[Value] | None) -> list[Value] | None:
+    def _merge(self, truth: Value, first: list[Value] | None, second: list[Value] | None) -> list[Value] | None:
         if first is None or second is None:
             return second if first is None else first
         out: list[Value] = []

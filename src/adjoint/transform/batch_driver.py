@@ -26,9 +26,9 @@ from adjoint.program.types import Value
 from adjoint.transform.arguments import run
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.batch_branches import OtherQuestion, Paths
-from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.drivers import check_leaf
 from adjoint.transform.guards import GuardingTrace
-from adjoint.transform.nonfinite import lifted, watching
+from adjoint.transform.nonfinite import active_watch, lift
 
 Function = Callable[[Sequence[Value]], Any]
 
@@ -145,14 +145,14 @@ def run_batch(
     """Outputs (stacked first where flagged), flags, and the structure of the result."""
     trace = LaneBatch(size)
     trace.by_paths = by_paths
-    values = lifted(values, watching())
+    values = lift(values, active_watch())
     changes = Journal()
     try:
         with running(trace), journal(changes):
             trace.started = here()
             inputs = [BatchTracer(trace, v, True) if m else v for v, m in zip(values, mapped, strict=True)]
             leaves, structure = tree.flatten(run(trace, call, inputs))
-            leaves = [checked_leaf(leaf) for leaf in leaves]
+            leaves = [check_leaf(leaf) for leaf in leaves]
         trace.perform()
         outputs = [leaf._value if _mine(leaf, trace) else leaf for leaf in leaves]
         return outputs, [_mine(leaf, trace) and leaf._mapped for leaf in leaves], structure

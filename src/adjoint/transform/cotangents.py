@@ -26,7 +26,7 @@ class Pending:
         self.parts: list[tuple[Any, Value, Sequence[Value]]] = []
         self.dense: Value = None
 
-    def assembled(self) -> Value:
+    def assemble(self) -> Value:
         cts = [ct for _, ct, _ in self.parts]
         keys = tuple(op.key() for op, _, _ in self.parts)
         indices = [i for _, _, xs in self.parts for i in xs[1:]]

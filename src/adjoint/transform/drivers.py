@@ -16,12 +16,12 @@ from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import here
 from adjoint.program.trace import Tracer, running
 from adjoint.program.types import Value, type_of
-from adjoint.transform.arguments import Side, describe_result, fresh, plain_value, returned, run
+from adjoint.transform.arguments import Side, describe_result, fresh, leave_trace, plain_value, run
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.linear import LinearTape
-from adjoint.transform.nonfinite import examined, lifted, new_tape, watching
-from adjoint.transform.one_sided import one_sided
-from adjoint.transform.reverse import replay, swept
+from adjoint.transform.nonfinite import active_watch, examine, lift, new_tape
+from adjoint.transform.one_sided import one_sided_gradient
+from adjoint.transform.reverse import replay, sweep_tape
 from adjoint.transform.tape import Tape, TapeTracer
 
 Function = Callable[[Sequence[Value]], Any]
@@ -37,27 +37,27 @@ class Linearized:
         self, call: Function, values: Sequence[Value], *, has_aux: bool = False, tape: Tape | None = None
     ) -> None:
         tape = new_tape(outlives_call=True) if tape is None else tape
-        self.watch = watching()
-        values = lifted(values, self.watch)
+        self.watch = active_watch()
+        values = lift(values, self.watch)
         with running(tape):
             tape.started = here()
             inputs = [tape.input(v) for v in values]
             result = run(tape, call, inputs)
             y, aux = split_aux(result, has_aux, tape)
             leaves, self.structure = tree.flatten(y)
-            leaves = [checked_leaf(leaf) for leaf in leaves]
+            leaves = [check_leaf(leaf) for leaf in leaves]
         self.tape, self.entries = tape, tape.entries
         self.input_types = [type_of(v) for v in values]
         self.places = [leaf._index if isinstance(leaf, TapeTracer) and leaf._trace is tape else -1 for leaf in leaves]
-        self.values = [_copied(returned(leaf, tape)) for leaf in leaves]
-        examined(self.values, tape, self.watch)
+        self.values = [_copy_array(leave_trace(leaf, tape)) for leaf in leaves]
+        examine(self.values, tape, self.watch)
         self.output_types = [type_of(v) for v in self.values]
-        self.aux = tree.map(_copied, aux)
+        self.aux = tree.map(_copy_array, aux)
 
     def push(self, tangents: Sequence[Value]) -> list[Value]:
         """Tangents of the outputs."""
         with self.tape.reading():
-            ds = replay(self.entries, lifted(tangents, self.watch))
+            ds = replay(self.entries, lift(tangents, self.watch))
         found = [ds[p] if p >= 0 else None for p in self.places]
         return [
             np.zeros(t.shape, t.dtype)[()] if d is None else d for d, t in zip(found, self.output_types, strict=True)
@@ -66,16 +66,16 @@ class Linearized:
     def pull(self, cotangents: Sequence[Value]) -> list[Value]:
         """Cotangents of the inputs."""
         seeds: dict[int, Value] = {}
-        for place, ct in zip(self.places, lifted(cotangents, self.watch), strict=True):
+        for place, ct in zip(self.places, lift(cotangents, self.watch), strict=True):
             if place >= 0 and ct is not None:
                 ct = self.tape.seed(ct)
                 seeds[place] = ct if place not in seeds else seeds[place] + ct
         with self.tape.reading():
-            found = swept(self.tape, self.entries, len(self.input_types), seeds, consume=False)
+            found = sweep_tape(self.tape, self.entries, len(self.input_types), seeds, consume=False)
         return [t.zeros() if ct is None else ct for ct, t in zip(found, self.input_types, strict=True)]
 
 
-def _copied(value: Value) -> Value:
+def _copy_array(value: Value) -> Value:
     """The record holds its own values: the caller may write to what it is given."""
     return value.copy() if isinstance(value, _ARRAY) else value
 
@@ -96,10 +96,10 @@ def split_aux(result: Any, has_aux: bool, trace: Any, foreign: Sequence[Any] = (
 def outside(value: Any, trace: Any, foreign: Sequence[Any] = ()) -> Any:
     """A tree of results of `trace` as the caller sees it."""
     leaves, structure = tree.flatten(value)
-    return tree.unflatten(structure, fresh([returned(leaf, trace, foreign) for leaf in leaves]))
+    return tree.unflatten(structure, fresh([leave_trace(leaf, trace, foreign) for leaf in leaves]))
 
 
-def checked_leaf(leaf: Any) -> Value:
+def check_leaf(leaf: Any) -> Value:
     """An output must be a number or an array."""
     return leaf if isinstance(leaf, Tracer) else plain_value(leaf, "the function's result")
 
@@ -120,35 +120,41 @@ def gradient(
     """
     if side is not None:
         both = partial(gradient, call, has_aux=has_aux, holomorphic=holomorphic, transformation=transformation)
-        return one_sided(both, values, side, transformation)
-    tape, watch = new_tape(), watching()
-    values = lifted(values, watch)
+        return one_sided_gradient(both, values, side, transformation)
+    tape, watch = new_tape(), active_watch()
+    values = lift(values, watch)
     with running(tape):
         tape.started = here()
         inputs = [tape.input(v) for v in values]
         y, aux = split_aux(run(tape, call, inputs), has_aux, tape)
         y = scalar_output(y, holomorphic, transformation)
-        value = returned(y, tape)
+        value = leave_trace(y, tape)
         cts: list[Value] = [None] * len(inputs)
         turned: list[Value] = cts
         twice = value.dtype.kind == "c" and any(type_of(v).dtype.kind != "c" for v in values)
         if isinstance(y, TapeTracer) and y._trace is tape and y._index >= 0:
             entries, tape.entries = tape.entries, []
-            examined([value], tape, watch)
-            (seed,) = lifted([tape.seed(np.ones((), value.dtype)[()])], watch)
+            examine([value], tape, watch)
+            (seed,) = lift([tape.seed(np.ones((), value.dtype)[()])], watch)
             with tape.reading():
                 if twice:
-                    turned = swept(tape, entries, len(inputs), {y._index: seed * value.dtype.type(1j)}, consume=False)
-                cts = swept(tape, entries, len(inputs), {y._index: seed}, consume=True)
+                    turned = sweep_tape(
+                        tape, entries, len(inputs), {y._index: seed * value.dtype.type(1j)}, consume=False
+                    )
+                cts = sweep_tape(tape, entries, len(inputs), {y._index: seed}, consume=True)
             tape.captured.verify()
     filled = [type_of(v).zeros() if ct is None else ct for ct, v in zip(cts, values, strict=True)]
     if twice:
         unit = value.dtype.type(1j)
-        return value, aux, fresh([_slope(*each, unit) for each in zip(filled, turned, values, strict=True)])
+        return (
+            value,
+            aux,
+            fresh([_complex_derivative(*each, unit) for each in zip(filled, turned, values, strict=True)]),
+        )
     return value, aux, fresh([np.conjugate(g) for g in filled] if holomorphic else filled)
 
 
-def _slope(ct: Value, turned: Value, x: Value, unit: Value) -> Value:
+def _complex_derivative(ct: Value, turned: Value, x: Value, unit: Value) -> Value:
     """∂f/∂x of a complex f, from the cotangents pulled from 1 and from i: conj(ct) when x is complex."""
     if type_of(x).dtype.kind == "c":
         return np.conjugate(ct)
@@ -167,7 +173,7 @@ def scalar_output(y: Any, holomorphic: bool | None, transformation: str) -> Valu
                 else "Return extra values with has_aux=True, or use jacobian or vjp for several outputs."
             )
         )
-    y = checked_leaf(y)
+    y = check_leaf(y)
     if np.shape(y) != ():
         raise ShapeError(
             f"{transformation} needs a scalar output; the function returned {type_of(y)}. Sum it, or use jacobian "
@@ -204,25 +210,25 @@ def push_forward(
     call: Function, values: Sequence[Value], tangents: Sequence[Value], *, has_aux: bool
 ) -> tuple[Any, Any, Any]:
     """(y, ẏ, aux), both trees."""
-    trace, watch = Forward(), watching()
-    values, tangents = lifted(values, watch), lifted(tangents, watch)
+    trace, watch = Forward(), active_watch()
+    values, tangents = lift(values, watch), lift(tangents, watch)
     with running(trace):
         trace.started = here()
         inputs = [ForwardTracer(trace, v, t) for v, t in zip(values, tangents, strict=True)]
         y, aux = split_aux(run(trace, call, inputs), has_aux, trace, values)
         leaves, structure = tree.flatten(y)
-        leaves = [checked_leaf(leaf) for leaf in leaves]
+        leaves = [check_leaf(leaf) for leaf in leaves]
         primals: list[Value] = []
-        slopes: list[Value] = []
+        output_tangents: list[Value] = []
         for leaf in leaves:
             mine = isinstance(leaf, ForwardTracer) and leaf._trace is trace
-            primals.append(returned(leaf, trace, values))
-            slope = leaf._tangent if mine else None
-            slopes.append(type_of(primals[-1]).zeros() if slope is None else slope)
-    return tree.unflatten(structure, fresh(primals)), tree.unflatten(structure, fresh(slopes, tangents)), aux
+            primals.append(leave_trace(leaf, trace, values))
+            tangent = leaf._tangent if mine else None
+            output_tangents.append(type_of(primals[-1]).zeros() if tangent is None else tangent)
+    return tree.unflatten(structure, fresh(primals)), tree.unflatten(structure, fresh(output_tangents, tangents)), aux
 
 
-def transposed(
+def apply_transpose(
     call: Function, values: Sequence[Value], cotangents: Callable[[Any, list[Any]], Sequence[Value]]
 ) -> list[Value]:
     """The transpose of a linear function applied to cotangents."""
@@ -233,10 +239,10 @@ def transposed(
 
 def tangent_leaves(given: Any, structure: Any, types: Sequence[Any], what: str, names: Sequence[str]) -> list[Value]:
     """The leaves of a tangent or cotangent tree, checked against what it belongs to."""
-    return checked_tangents(tree.leaves_like(what, structure, given), types, what, names)
+    return check_tangents(tree.leaves_like(what, structure, given), types, what, names)
 
 
-def checked_tangents(leaves: Sequence[Any], types: Sequence[Any], what: str, names: Sequence[str]) -> list[Value]:
+def check_tangents(leaves: Sequence[Any], types: Sequence[Any], what: str, names: Sequence[str]) -> list[Value]:
     """Tangents or cotangents in the types of what they belong to; None is zero."""
     out: list[Value] = []
     for leaf, kind, name in zip(leaves, types, names, strict=True):

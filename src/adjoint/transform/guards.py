@@ -120,7 +120,7 @@ class GuardingTrace(Record):
     def ask(self, x: RecordTracer, question: str, answer: Callable[[Value], Any]) -> Any:
         key = (x._var, question)
         if key not in self._asked:
-            self._asked[key] = self._answered(x._var, question, answer)
+            self._asked[key] = self._answer(x._var, question, answer)
         return self._asked[key]
 
     def common(self, x: RecordTracer) -> Value:
@@ -149,10 +149,10 @@ class GuardingTrace(Record):
         count: Any = np.sum(cast(Any, mask), dtype=np.int64)
         return self.apply(Nonzero(self.ask(count, "index", int)), (mask,))
 
-    def _answered(self, var: Var, question: str, answer: Callable[[Value], Any]) -> Any:
+    def _answer(self, var: Var, question: str, answer: Callable[[Value], Any]) -> Any:
         if not self.answers:
             raise ValueRequested
-        value = self._evaluated(var)
+        value = self._evaluate(var)
         found = answer(value)
         if var not in self._fixed:
             place = here()
@@ -162,7 +162,7 @@ class GuardingTrace(Record):
             self.equations.append(Equation(guard, (var,), (), place))
         return found
 
-    def _evaluated(self, var: Var) -> Value:
+    def _evaluate(self, var: Var) -> Value:
         """The value of a variable in this call."""
         self._look_up()
         waiting = [var]

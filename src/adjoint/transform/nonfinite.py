@@ -95,10 +95,10 @@ class Watch(Trace):
             z = op.evaluate(*values)
         inputs = [a._node if isinstance(a, WatchTracer) else a for a in args]
         if op.several:
-            return tuple(self._remembered(part, op, inputs, j) for j, part in enumerate(z))
-        return self._remembered(z, op, inputs, None)
+            return tuple(self._remember(part, op, inputs, j) for j, part in enumerate(z))
+        return self._remember(z, op, inputs, None)
 
-    def _remembered(self, z: Value, op: Op, inputs: list[Any], position: int | None) -> Value:
+    def _remember(self, z: Value, op: Op, inputs: list[Any], position: int | None) -> Value:
         if type(z) is bool or z.dtype.kind not in "fc":
             return z
         return WatchTracer(self, Node(z, op, inputs, position))
@@ -141,7 +141,7 @@ class LocatedTape(Tape):
         wanted = [i >= 0 for i in indices]
         if op.flat or not any(wanted):
             z = op(*values)
-            return tuple(map(self._settled, z)) if op.several else self._settled(z)
+            return tuple(map(self._settle, z)) if op.several else self._settle(z)
         located: Any = Located(op)
         z, kept_z, kept = self._evaluate(op, values, mine, wanted)
         if kept_z is None and op.pointwise:
@@ -157,12 +157,12 @@ def watch_variable() -> ContextVar[Watch | None]:
     return _watch
 
 
-def watching() -> Watch | None:
+def active_watch() -> Watch | None:
     """What watches for non-finite values now."""
     return _watch.get()
 
 
-def locating() -> bool:
+def is_locating() -> bool:
     """Whether new tapes know the lines that they pull for."""
     return _locating.get() or _watch.get() is not None
 
@@ -179,13 +179,13 @@ def located() -> Generator[None]:
 
 def new_tape(*, outlives_call: bool = False) -> Tape:
     """A tape; one that knows lines while that is asked for."""
-    if locating():
+    if is_locating():
         return LocatedTape(outlives_call=outlives_call)
     wanted = lining()
     return Tape(outlives_call=outlives_call) if wanted is None else LinedTape(wanted, outlives_call=outlives_call)
 
 
-def lifted(values: Sequence[Value], watch: Watch | None) -> Sequence[Value]:
+def lift(values: Sequence[Value], watch: Watch | None) -> Sequence[Value]:
     """Plain arguments, tangents or cotangents, with a history from here on while non-finite values are watched for."""
     if watch is None:
         return values
@@ -196,11 +196,11 @@ def _has_derivatives(value: Any) -> bool:
     return isinstance(value, np.ndarray | np.inexact) and value.dtype.kind in "fc"  # type: ignore[reportUnknownMemberType]
 
 
-def examined(values: Sequence[Value], trace: Trace, watch: Watch | None) -> None:
+def examine(values: Sequence[Value], trace: Trace, watch: Watch | None) -> None:
     """Judge the values of a function whose derivative `trace` is about to compute, if nothing runs around it."""
     for value in values if watch is not None and trace.outer is watch.base else ():
         if isinstance(value, WatchTracer):
-            _judged(value)
+            _judge(value)
 
 
 def settle_result(result: Any, arguments: Any) -> Any:
@@ -211,18 +211,18 @@ def settle_result(result: Any, arguments: Any) -> Any:
     watch = _watch.get()
     if watch is None or live_trace() is not watch.base:
         return result
-    return result if any(isinstance(leaf, WatchTracer) for leaf in tree.leaves(arguments)) else settled(result)
+    return result if any(isinstance(leaf, WatchTracer) for leaf in tree.leaves(arguments)) else settle(result)
 
 
-def settled(result: Any) -> Any:
+def settle(result: Any) -> Any:
     """A tree of results without histories; raises when one of them is not finite."""
     leaves, structure = tree.flatten(result)
-    return tree.unflatten(structure, [_judged(leaf) if isinstance(leaf, WatchTracer) else leaf for leaf in leaves])
+    return tree.unflatten(structure, [_judge(leaf) if isinstance(leaf, WatchTracer) else leaf for leaf in leaves])
 
 
-def _judged(leaf: WatchTracer) -> Value:
+def _judge(leaf: WatchTracer) -> Value:
     if not _finite(leaf._value):
-        raise NonFiniteError(_told(_first(leaf._node)))
+        raise NonFiniteError(_explain(_first(leaf._node)))
     return np.array(leaf._value)[()]
 
 
@@ -274,10 +274,10 @@ def _culprits(node: Node, where: Any) -> list[tuple[Any, Any]]:
     guilty = {i: bad for i, bad in suspects.items() if helps({i: bad})}
     if not guilty and helps(suspects):
         guilty = suspects
-    return [(node.inputs[i], _narrowed(bad, lambda part, i=i: helps({i: part}))) for i, bad in guilty.items()]
+    return [(node.inputs[i], _narrow(bad, lambda part, i=i: helps({i: part}))) for i, bad in guilty.items()]
 
 
-def _narrowed(bad: Any, helps: Callable[[Any], bool]) -> Any:
+def _narrow(bad: Any, helps: Callable[[Any], bool]) -> Any:
     """The elements that matter, if there are few to try."""
     if bad.ndim == 0 or np.count_nonzero(bad) > MOST_TRIED:
         return bad
@@ -287,7 +287,7 @@ def _narrowed(bad: Any, helps: Callable[[Any], bool]) -> Any:
     return np.any(matter, axis=0) if matter else bad
 
 
-def _told(node: Node) -> str:
+def _explain(node: Node) -> str:
     what = "NaN" if np.any(np.isnan(node.value)) else "inf"
     where = describe(node.origin.location)
     if node.op is None:

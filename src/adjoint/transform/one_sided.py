@@ -25,9 +25,9 @@ from adjoint.program.op import Op
 from adjoint.program.program import interpret
 from adjoint.program.trace import Trace, Tracer, running
 from adjoint.program.types import Value, type_of
-from adjoint.transform.arguments import returned, run
+from adjoint.transform.arguments import leave_trace, run
 
-__all__ = ["Pair", "Sided", "one_sided"]
+__all__ = ["Pair", "Sided", "one_sided_gradient"]
 
 Gradients = Callable[[Sequence[Value]], tuple[Value, Any, list[Value]]]
 
@@ -70,10 +70,10 @@ class Sided(Trace):
             z = op(*xs)
             s = op(*[a._beside if m else a for a, m in zip(args, mine, strict=True)])
             if op.several:
-                return tuple(self._joined(op, xs, *both) for both in zip(z, s, strict=True))
-            return self._joined(op, xs, z, s)
+                return tuple(self._join(op, xs, *both) for both in zip(z, s, strict=True))
+            return self._join(op, xs, z, s)
 
-    def _joined(self, op: Op, xs: Sequence[Value], z: Value, s: Value) -> Value:
+    def _join(self, op: Op, xs: Sequence[Value], z: Value, s: Value) -> Value:
         steps = op.kinks.steps if op.kinks is not None else ""
         if steps == "tie":
             return _either(np.equal(xs[0], xs[1]), s, z)
@@ -84,7 +84,7 @@ class Sided(Trace):
         return Pair(self, z, s) if type_of(z).dtype.kind in "fc" else z
 
 
-def one_sided(
+def one_sided_gradient(
     gradients: Gradients, values: Sequence[Value], side: str, transformation: str
 ) -> tuple[Value, Any, list[Value]]:
     """(value, aux, gradient from a side) of what gives (value, aux, gradient): all numbers approached from there."""
@@ -96,15 +96,15 @@ def one_sided(
     trace = Sided()
     with running(trace):
         trace.started = here()
-        pairs = [Pair(trace, x, _moved(x, side, 0.75)) for x in values]
+        pairs = [Pair(trace, x, _move(x, side, 0.75)) for x in values]
         value, aux, found = run(trace, gradients, pairs)
         mine = [isinstance(g, Pair) and g._trace is trace for g in found]
-        slopes = [returned(g, trace) for g in found]
+        slopes = [leave_trace(g, trace) for g in found]
         beside = [g._beside if m else g for g, m in zip(found, mine, strict=True)]
         height: Any = value._beside if isinstance(value, Pair) and value._trace is trace else value
-        value = returned(value, trace)
+        value = leave_trace(value, trace)
         leaves, structure = tree.flatten(aux)
-        aux = tree.unflatten(structure, [returned(leaf, trace) for leaf in leaves])
+        aux = tree.unflatten(structure, [leave_trace(leaf, trace) for leaf in leaves])
     known = not any(isinstance(v, Tracer) for v in (*slopes, *beside, value, height))
     if known and np.isnan(height) and not np.isnan(value):
         raise NonFiniteError(
@@ -114,7 +114,7 @@ def one_sided(
     if known and all(np.allclose(v, g, 1e-6, 1e-6) for v, g in zip(slopes, beside, strict=True)):
         return value, aux, slopes
     with np.errstate(all="ignore"):
-        farther = gradients([_moved(x, side, 0.375) for x in values])[2]
+        farther = gradients([_move(x, side, 0.375) for x in values])[2]
         limits = [_limit(v, g, f) for v, g, f in zip(slopes, beside, farther, strict=True)]
         if not known:  # a program cannot raise: NaN where there is no side
             absent = np.isnan(height) & ~np.isnan(value)
@@ -122,7 +122,7 @@ def one_sided(
         return value, aux, limits
 
 
-def _moved(x: Value, side: str, power: float) -> Value:
+def _move(x: Value, side: str, power: float) -> Value:
     """x ± h, with h = ε^power max(1, |x|)."""
     kind = type_of(x).dtype
     h = kind.type(float(np.finfo(kind).eps) ** power) * np.maximum(kind.type(1), np.abs(x))

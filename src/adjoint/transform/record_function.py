@@ -23,7 +23,7 @@ from adjoint.program.record import Record, RecordTracer
 from adjoint.program.trace import Tracer, primal, running
 from adjoint.program.types import Value
 from adjoint.transform.arguments import run
-from adjoint.transform.drivers import checked_leaf
+from adjoint.transform.drivers import check_leaf
 from adjoint.transform.generators import GeneratorArguments, leaves_of
 
 __all__ = ["NO_GENERATORS", "RecordedFunction", "bind_leaves", "record_function"]
@@ -102,7 +102,7 @@ def record_function(
         leaves, structure = tree.flatten(result)
         constants = {i: leaf for i, leaf in enumerate(leaves) if is_output is not None and not is_output(leaf)}
         computed = [leaf for i, leaf in enumerate(leaves) if i not in constants]
-        outputs = [checked_leaf(leaf) for leaf in (*computed, *leaves_of(copies[carried:]))]
+        outputs = [check_leaf(leaf) for leaf in (*computed, *leaves_of(copies[carried:]))]
         program, captured = record.program(inputs, outputs)
     return RecordedFunction(
         program,

@@ -26,7 +26,7 @@ from adjoint.transform.tape import Tape
 SMALL_RECORD = 20_000  # entries
 
 
-def swept(tape: Tape, entries: list[Entry], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
+def sweep_tape(tape: Tape, entries: list[Entry], inputs: int, seeds: dict[int, Value], *, consume: bool) -> list[Value]:
     """`sweep`, first without looking after singular partials: if the results are finite, none of them mattered."""
     if (
         tape.level == 1
@@ -115,7 +115,7 @@ def sweep(entries: list[Entry], inputs: int, seeds: dict[int, Value], *, consume
             if ct is None:
                 continue
             if type(ct) is Pending:
-                ct, masked = ct.assembled(), True
+                ct, masked = ct.assemble(), True
             if type(op) is not HEAD:
                 masked = _pull_general(cts, op, ix, iy, x, z, ct, owned) or masked
                 continue
@@ -135,7 +135,7 @@ def sweep(entries: list[Entry], inputs: int, seeds: dict[int, Value], *, consume
                     else:
                         g = ct * factor(x, y, z)
                     accumulate(cts, place, g, owned)
-    return [ct.assembled() if type(ct) is Pending else ct for ct in cts]
+    return [ct.assemble() if type(ct) is Pending else ct for ct in cts]
 
 
 def _pull_general(cts: list[Any], op: Any, ix: Any, iy: Any, x: Any, z: Value, ct: Value, owned: set[int]) -> bool:

@@ -24,7 +24,7 @@ from adjoint.program.types import ArrayType, Value
 from adjoint.transform.batch import Batch, BatchTracer
 from adjoint.transform.forward import Forward, ForwardTracer
 from adjoint.transform.lines import LinedTape, lining, pins_restored
-from adjoint.transform.nonfinite import locating, new_tape
+from adjoint.transform.nonfinite import is_locating, new_tape
 from adjoint.transform.reverse import replay, sweep
 from adjoint.transform.tape import TapeTracer
 from adjoint.transform.taylor import Known, Taylor, TaylorTracer
@@ -33,7 +33,7 @@ Flags = tuple[bool, ...]
 R = TypeVar("R")
 
 
-def remembered(program: Program, key: Any, make: Callable[[], R]) -> R:
+def remember(program: Program, key: Any, make: Callable[[], R]) -> R:
     """Compute once for each program and key."""
     store = program.__dict__.setdefault("_derived", {})
     if key not in store:
@@ -68,7 +68,7 @@ def jvp_program(program: Program, active: Flags, forced: Flags) -> tuple[Program
         made, _ = record_program(both, [*program.input_types, *tangent_types])
         return made, tuple(flags)
 
-    return remembered(program, ("jvp", active, forced), make)
+    return remember(program, ("jvp", active, forced), make)
 
 
 def strong(kind: ArrayType) -> ArrayType:
@@ -105,7 +105,7 @@ def batched_program(program: Program, mapped: Flags, size: int, forced: Flags) -
         made, _ = record_program(lanes, types)
         return made, tuple(flags)
 
-    return remembered(program, ("batch", mapped, size, forced), make)
+    return remember(program, ("batch", mapped, size, forced), make)
 
 
 def _traced_array(value: Value) -> Value:
@@ -144,7 +144,7 @@ def jet_program(program: Program, active: Flags, order: int, forced: Flags) -> t
         made, _ = record_program(series, [*program.input_types, *higher_types])
         return made, tuple(flags)
 
-    return remembered(program, ("jet", active, order, forced), make)
+    return remember(program, ("jet", active, order, forced), make)
 
 
 class Slot:
@@ -193,7 +193,7 @@ class Split:
                         extra.append(value)
                 return found
 
-            self.entries = [(e[0], *substituted(e[1:], RecordTracer, slot)) for e in tape.entries]
+            self.entries = [(e[0], *substitute(e[1:], RecordTracer, slot)) for e in tape.entries]
             self._lines = tape.lines if isinstance(tape, LinedTape) else None
             self.forward, _ = record.program(inputs, [*values, *extra])
         self.input_types = program.input_types
@@ -219,7 +219,7 @@ class Split:
                         ct = next(cts)
                         seeds[place] = ct if place not in seeds else seeds[place] + ct
                 with pins_restored():
-                    found = sweep(self._filled(flat), sum(self.wanted), seeds, consume=True)
+                    found = sweep(self._fill(flat), sum(self.wanted), seeds, consume=True)
                 types = [t for t, w in zip(self.input_types, self.wanted, strict=True) if w]
                 return [zeros_beside(flat, t) if ct is None else ct for ct, t in zip(found, types, strict=True)]
 
@@ -234,7 +234,7 @@ class Split:
             count = len(self.residual_types)
 
             def pushed(*flat: Value) -> list[Value]:
-                ds = replay(self._filled(flat), flat[count:])
+                ds = replay(self._fill(flat), flat[count:])
                 types = self.output_types
                 return [
                     zeros_beside(flat, t) if ds[p] is None else ds[p]
@@ -247,19 +247,19 @@ class Split:
             self._push[key] = made, self.active
         return self._push[key][0]
 
-    def _filled(self, residuals: Sequence[Value]) -> list[Any]:
-        filled = [(e[0], *substituted(e[1:], Slot, lambda s: residuals[s.number])) for e in self.entries]
+    def _fill(self, residuals: Sequence[Value]) -> list[Any]:
+        filled = [(e[0], *substitute(e[1:], Slot, lambda s: residuals[s.number])) for e in self.entries]
         return filled if self._lines is None else self._lines.like(filled)
 
 
-def substituted(entry: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
+def substitute(entry: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
     """An entry of a record with all objects of a kind replaced, inside tuples and lists too."""
     if isinstance(entry, kind):
         return replace(entry)
     if type(entry) is tuple:
-        return tuple(substituted(e, kind, replace) for e in entry)  # pyright: ignore[reportUnknownVariableType]
+        return tuple(substitute(e, kind, replace) for e in entry)  # pyright: ignore[reportUnknownVariableType]
     if type(entry) is list:
-        return [substituted(e, kind, replace) for e in entry]  # pyright: ignore[reportUnknownVariableType]
+        return [substitute(e, kind, replace) for e in entry]  # pyright: ignore[reportUnknownVariableType]
     return entry
 
 
@@ -273,8 +273,8 @@ def halves_of(thing: Any) -> list[Program]:
 
 def split_program(program: Program, wanted: Flags) -> Split:
     """The forward and backward halves of a program, for cotangents of the wanted inputs."""
-    kind = ("split", wanted, locating(), lining() is not None)
-    return remembered(program, kind, lambda: Split(program, wanted))
+    kind = ("split", wanted, is_locating(), lining() is not None)
+    return remember(program, kind, lambda: Split(program, wanted))
 
 
 def split_fixed(program: Program, wanted: Flags) -> Split:
@@ -290,7 +290,7 @@ def split_fixed(program: Program, wanted: Flags) -> Split:
     def forgetful() -> Program:
         return record_program(lambda *xs: list(Checkpoint(program)(*xs)), program.input_types)[0]
 
-    return split_program(remembered(program, "forgetful", forgetful), wanted)
+    return split_program(remember(program, "forgetful", forgetful), wanted)
 
 
 def pulled(program: Program, xs: Sequence[Value], wanted: Sequence[bool], cts: Sequence[Value]) -> list[Value]:

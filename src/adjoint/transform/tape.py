@@ -112,7 +112,7 @@ class Tape(Trace):
         xv, ix = x._value, x._index
         z = op(xv) if isinstance(xv, Tracer) else op.evaluate(xv)
         if ix < 0 or z.dtype.kind not in "fc":
-            return self._settled(z)
+            return self._settle(z)
         return self._new(z, (op, (ix,), None, (type_of(xv),), None, None, None))  # as general_entry, without the call
 
     def apply_two(self, op: Any, x: Value, y: Value) -> Value:
@@ -129,7 +129,7 @@ class Tape(Trace):
         else:
             yv, iy = y, -1
         if not op.pointwise:
-            return self._settled(op(xv, yv)) if op.flat else self._apply_product(op, xv, yv, ix, iy)
+            return self._settle(op(xv, yv)) if op.flat else self._apply_product(op, xv, yv, ix, iy)
         z = op.function(xv, yv)
         extent = z.shape if z.dtype is FLOAT64 else None
         if iy < 0:
@@ -152,7 +152,7 @@ class Tape(Trace):
         """A product of two arguments: each is kept for the other."""
         z = op(xv, yv)
         if ix < 0 and iy < 0:
-            return self._settled(z)
+            return self._settle(z)
         x = (xv if ix >= 0 else self.captured.hold(xv)) if iy >= 0 else type_of(xv)
         y = (yv if iy >= 0 else self.captured.hold(yv)) if ix >= 0 else type_of(yv)
         return self._new(z, (op, (ix, iy), None, (x, y), None, None, None))  # as general_entry, without the call
@@ -181,7 +181,7 @@ class Tape(Trace):
                 mine.append(False)
         if op.flat or not tracked:
             z = op(*values)
-            return tuple(map(self._settled, z)) if op.several else self._settled(z)
+            return tuple(map(self._settle, z)) if op.several else self._settle(z)
         z, kept_z, xs = self._evaluate(op, values, mine, [i >= 0 for i in places])
         return self._record(op, tuple(places), xs, z, kept_z)
 
@@ -226,7 +226,7 @@ class Tape(Trace):
             x._extent = x._value.shape if x._value.dtype is FLOAT64 else None
         return True
 
-    def _settled(self, z: Value) -> Value:
+    def _settle(self, z: Value) -> Value:
         """A result without derivative: plain if it is an integer or a truth value, else a constant to assign to."""
         return TapeTracer(self, z, -1) if type(z) is not bool and z.dtype.kind in "fc" else z
 

@@ -35,7 +35,7 @@ class Known:
         return self.coefficients[k] if k < len(self.coefficients) else None
 
 
-class Slope:
+class DerivativeSeries:
     """The series of ẋ: its k-th coefficient is (k+1) xₖ₊₁."""
 
     __slots__ = ("of",)
@@ -128,10 +128,10 @@ class Taylor(Trace):
             self.wrong_thread()
         if "jet" in op.stated:  # control flow maps Taylor mode over its own programs
             found = op.jet([self.coefficients(self._series_of(a)) for a in args], self)
-            return tuple(map(self._settled_series, found))
+            return tuple(map(self._settle_series, found))
         if op.flat:
             z = op(*[self._series_of(a).get(0) for a in args])
-            return tuple(map(self._settled, z)) if op.several else self._settled(z)
+            return tuple(map(self._settle, z)) if op.several else self._settle(z)
         if self._shared is not None:
             return self._lazily(op, [self._series_of(a) for a in args])
         self._shared = {}
@@ -143,8 +143,8 @@ class Taylor(Trace):
         finally:
             self._shared = None
         if not op.several:
-            return self._settled_series(parts)
-        return tuple(self._settled_series([None if c is None else c[j] for c in parts]) for j in range(len(parts[0])))
+            return self._settle_series(parts)
+        return tuple(self._settle_series([None if c is None else c[j] for c in parts]) for j in range(len(parts[0])))
 
     def _series_of(self, value: Value) -> Any:
         """The series of an argument; equal constants share one while a rule is being built."""
@@ -179,7 +179,9 @@ class Taylor(Trace):
             if several
             else TaylorTracer(self, node)
         )
-        slopes = [None if f or x.dtype.kind not in "fc" else self._slope(x) for x, f in zip(xs, fixed, strict=True)]
+        slopes = [
+            None if f or x.dtype.kind not in "fc" else self._differentiate(x) for x, f in zip(xs, fixed, strict=True)
+        ]
         if all(slope is None for slope in slopes):  # rules may count on a tangent that is there
             return [None] * (len(z) if several else 1)  # pyright: ignore[reportArgumentType]
         with np.errstate(all="ignore"):
@@ -191,8 +193,8 @@ class Taylor(Trace):
         number = isinstance(series, Known) and type(series.coefficients[0]) in (bool, int, float, complex)
         return series.get(0) if number else TaylorTracer(self, series)
 
-    def _slope(self, x: TaylorTracer) -> Value:
-        slope = Slope(x._series)
+    def _differentiate(self, x: TaylorTracer) -> Value:
+        slope = DerivativeSeries(x._series)
         if slope.get(0) is None:  # a tracer needs a constant term
             return TaylorTracer(self, _Padded(slope, np.zeros(x.shape, x.dtype)))
         return TaylorTracer(self, slope)
@@ -202,10 +204,10 @@ class Taylor(Trace):
             return None
         return d._series if isinstance(d, TaylorTracer) and d._trace is self else Known([d])
 
-    def _settled(self, z: Value) -> Value:
+    def _settle(self, z: Value) -> Value:
         return TaylorTracer(self, Known([z])) if type(z) is not bool and z.dtype.kind in "fc" else z
 
-    def _settled_series(self, coefficients: list[Value]) -> Value:
+    def _settle_series(self, coefficients: list[Value]) -> Value:
         z = coefficients[0]
         return TaylorTracer(self, Known(coefficients)) if type(z) is not bool and z.dtype.kind in "fc" else z
 
@@ -227,7 +229,7 @@ class _Padded:
 
     __slots__ = ("of", "zero")
 
-    def __init__(self, of: Slope, zero: Value) -> None:
+    def __init__(self, of: DerivativeSeries, zero: Value) -> None:
         self.of, self.zero = of, zero
 
     def get(self, k: int) -> Value:

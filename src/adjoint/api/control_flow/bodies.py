@@ -83,7 +83,7 @@ def check_functions(name: str, call: str, **functions: Any) -> None:
             raise TypeError(f"{name}: {role} must be a function, not a {type(function).__name__}. Write {call}.")
 
 
-def flattened(value: Any, what: str) -> tuple[list[Value], Any]:
+def flatten_values(value: Any, what: str) -> tuple[list[Value], Any]:
     """Leaves as arrays: Python numbers become NumPy scalars of the usual types."""
     leaves, structure = tree.flatten(value)
     names = structure.paths()
@@ -106,11 +106,11 @@ def check_carry(name: str, before: Any, types: Sequence[ArrayType], after: Any, 
         if (a.shape, a.dtype) != (b.shape, b.dtype):
             raise ShapeError(
                 f"{name}: carry{path} enters the body as {a} and leaves it as {b}. The carry must keep its type: "
-                f"start with a value of type {b} (e.g. {_suggested(b)}), or convert in the body."
+                f"start with a value of type {b} (e.g. {_suggest(b)}), or convert in the body."
             )
 
 
-def _suggested(kind: ArrayType) -> str:
+def _suggest(kind: ArrayType) -> str:
     return (
         f"np.zeros({kind.shape}, {kind.dtype})"
         if kind.shape
@@ -127,7 +127,7 @@ def captured_first(program: Program, own: int, captured: int) -> Program:
     )
 
 
-def carried(generators: GeneratorArguments, own: int, traced: Body, last: Any) -> Any:
+def write_back_carry(generators: GeneratorArguments, own: int, traced: Body, last: Any) -> Any:
     """The last carry, where the random generators that the body passed on are the caller's own, moved on."""
     kept = traced.links[: len(generators.copies(last))]
     for copy, link in zip(generators.copies(last), kept):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.control_flow.bodies import Body, check_functions, flattened, types_of
+from adjoint.api.control_flow.bodies import Body, check_functions, flatten_values, types_of
 from adjoint.base.errors import DtypeError, ShapeError, TreeError
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import user_facing
@@ -84,7 +84,7 @@ def switch(index: tree.Tree, branches: Sequence[Callable[..., tree.Tree]], *oper
 
 @with_lines_of_users
 def _choose(name: str, index: Value, branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
-    values, structure = flattened(operands, f"{name}: operand")
+    values, structure = flatten_values(operands, f"{name}: operand")
     types = types_of(values)
     generators = GeneratorArguments(name, operands, structure)
     traced = [Body(b, structure, types, f"a branch of {name}", generators) for b in branches]

@@ -13,11 +13,11 @@ from adjoint.api.control_flow.bodies import (
     Body,
     call_checked,
     captured_first,
-    carried,
     check_carry,
     check_functions,
-    flattened,
+    flatten_values,
     types_of,
+    write_back_carry,
 )
 from adjoint.base.errors import ShapeError, TraceError, TreeError
 from adjoint.base.numpy_warnings import with_lines_of_users
@@ -71,8 +71,8 @@ def _scan(
     name: str, body: Callable[..., Any], init: Any, xs: Any, length: int | None, reverse: bool, checkpoint: Any,
     progress: bool | str,
 ) -> tuple[Any, Any]:  # fmt: skip
-    carry, carry_structure = flattened(init, f"{name}: init")
-    arrays, xs_structure = flattened(xs, f"{name}: xs")
+    carry, carry_structure = flatten_values(init, f"{name}: init")
+    arrays, xs_structure = flatten_values(xs, f"{name}: xs")
     sizes: set[Any] = {np.shape(a)[0] if np.ndim(a) else None for a in arrays}
     if None in sizes:
         raise ShapeError(
@@ -87,10 +87,10 @@ def _scan(
         )
     if length is None and not sizes:
         raise ShapeError("scan: without xs, give length=… (the number of iterations).")
-    turns = length if length is not None else sizes.pop()
+    iterations = length if length is not None else sizes.pop()
     if progress:
         rest = (init, xs, length, reverse, checkpoint, False)
-        return report_progress(progress, turns, body, lambda step: _scan(name, step, *rest))
+        return report_progress(progress, iterations, body, lambda step: _scan(name, step, *rest))
     structure = tree.structure((tree.unflatten(carry_structure, carry), tree.unflatten(xs_structure, arrays)))
     types, kinds = types_of(carry), [inner(t) for t in types_of(arrays)]
     generators, own = GeneratorArguments(name, (init, xs)), len(GeneratorArguments(name, init).positions)
@@ -119,11 +119,13 @@ def _scan(
         program, plan = attach_inverse(program, n, len(arrays), None if inverse is None else inverse.program)
     else:
         plan = plan_of(checkpoint, True, name)
-    out = Scan(program, len(constants), n, turns, reverse, plan)(*constants, *carry, *arrays)
+    out = Scan(program, len(constants), n, iterations, reverse, plan)(*constants, *carry, *arrays)
     out = fresh(out, [*carry, *arrays])
     m = n + out_ys.num_leaves
     generators.write_back(out[m:], range(own, len(generators.positions)))
-    return carried(generators, own, traced, tree.unflatten(carry_structure, out[:n])), tree.unflatten(out_ys, out[n:m])
+    return write_back_carry(generators, own, traced, tree.unflatten(carry_structure, out[:n])), tree.unflatten(
+        out_ys, out[n:m]
+    )
 
 
 def _pair_structure(structure: Any) -> tuple[Any, Any]:
@@ -166,7 +168,7 @@ def _while(
         return report_progress(
             progress, None, body, lambda step: _while(name, condition, step, init, checkpoint, False)
         )
-    carry, structure = flattened(init, f"{name}: init")
+    carry, structure = flatten_values(init, f"{name}: init")
     types = types_of(carry)
     single = tree.structure((tree.unflatten(structure, carry),))
     generators = GeneratorArguments(name, init, structure)
@@ -175,23 +177,23 @@ def _while(
         raise TraceError(
             f"{name}: the condition drew random numbers. Draw them in the body, and carry what the condition needs."
         )
-    turn = Body(body, single, types, f"the body of {name}", generators, len(generators.positions))
+    step = Body(body, single, types, f"the body of {name}", generators, len(generators.positions))
     if len(test.program.outputs) != 1 or test.program.output_types[0].shape != ():
         raise ShapeError(
             f"{name}: the condition must return one truth value; it returned "
             f"{', '.join(str(t) for t in test.program.output_types) or 'nothing'}. Use np.any or np.all of an array."
         )
-    check_carry(name, structure, types, turn.result, turn.program.output_types)
+    check_carry(name, structure, types, step.result, step.program.output_types)
     n = len(carry)
     loop = While(
         captured_first(test.program, n, len(test.captured)),
-        captured_first(turn.program, n, len(turn.captured)),
+        captured_first(step.program, n, len(step.captured)),
         len(test.captured),
-        len(turn.captured),
+        len(step.captured),
         plan_of(checkpoint, False, name),
     )
-    last = tree.unflatten(structure, fresh(loop(*test.captured, *turn.captured, *carry), carry))
-    return carried(generators, len(generators.positions), turn, last)
+    last = tree.unflatten(structure, fresh(loop(*test.captured, *step.captured, *carry), carry))
+    return write_back_carry(generators, len(generators.positions), step, last)
 
 
 @user_facing
@@ -216,25 +218,25 @@ def fori_loop(
     """
     name = "fori_loop"
     check_functions(name, "fori_loop(lower, upper, body, init)", body=body)
-    carry, structure = flattened(init, f"{name}: init")
+    carry, structure = flatten_values(init, f"{name}: init")
     types = types_of(carry)
 
-    def turn(i: Value, value: Any) -> Any:
+    def run_body(i: Value, value: Any) -> Any:
         new = call_checked("body(i, value)", f"the body of {name}", body, Weaken()(i), value)
-        result, after = flattened(new, f"{name}: the body's result")
+        result, after = flatten_values(new, f"{name}: the body's result")
         check_carry(name, structure, types, after, types_of(result))
         return new  # itself: random generators in it are those that were handed in
 
     if not isinstance(lower, Tracer) and not isinstance(upper, Tracer):
         start, stop = _bound("lower", lower), _bound("upper", upper)
         if stop - start > MOST_LISTED and not isinstance(checkpoint, Invertible):  # whose inverse knows no counter
-            count = lambda state, _: ((state[0] + 1, turn(*state)), None)
+            count = lambda state, _: ((state[0] + 1, run_body(*state)), None)
             state = (np.int64(start), init)
             return _scan(name, count, state, None, stop - start, False, checkpoint, progress)[0][1]
-        turns = np.arange(start, max(start, stop))
-        return _scan(name, lambda c, i: (turn(i, c), None), init, turns, None, False, checkpoint, progress)[0]
+        iterations = np.arange(start, max(start, stop))
+        return _scan(name, lambda c, i: (run_body(i, c), None), init, iterations, None, False, checkpoint, progress)[0]
     first = lower if isinstance(lower, Tracer) else np.int64(lower)
-    goes_on, step = lambda state: state[0] < upper, lambda state: (state[0] + 1, turn(*state))
+    goes_on, step = lambda state: state[0] < upper, lambda state: (state[0] + 1, run_body(*state))
     return _while(name, goes_on, step, (first, init), checkpoint, progress)[1]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.control_flow.bodies import flattened
+from adjoint.api.control_flow.bodies import flatten_values
 from adjoint.api.control_flow.loops import scan
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
@@ -39,7 +39,7 @@ def associative_scan(
     ad.associative_scan(np.multiply, np.array([1.0, 2.0, 3.0, 4.0]))  # → [1.0, 2.0, 6.0, 24.0]
     ```
     """
-    leaves, structure = flattened(elems, "associative_scan: elems")
+    leaves, structure = flatten_values(elems, "associative_scan: elems")
     if any(not np.ndim(x) for x in leaves):
         raise ShapeError("associative_scan: every element needs an axis to scan along; one of them is a number.")
     sizes = {np.shape(x)[axis] for x in leaves}

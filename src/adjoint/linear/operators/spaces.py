@@ -16,7 +16,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import DtypeError
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.transform.drivers import checked_tangents
+from adjoint.transform.drivers import check_tangents
 
 __all__ = ["Space"]
 
@@ -110,7 +110,7 @@ class Space:
         if isinstance(x, list) and self.is_array:
             x = np.asarray(x)
         leaves = tree.leaves_like(what, self.structure, x)
-        values = checked_tangents(leaves, self.types, what, self.structure.paths())
+        values = check_tangents(leaves, self.types, what, self.structure.paths())
         return tree.unflatten(
             self.structure, [t.zeros() if v is None else v for v, t in zip(values, self.types, strict=True)]
         )

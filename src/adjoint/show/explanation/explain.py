@@ -36,7 +36,7 @@ from adjoint.show.explanation.table import Row, divided, headings, rows, shown
 from adjoint.show.explanation.unroll import MOST_EVENTS, unroll
 from adjoint.show.profile.driver import profile
 from adjoint.show.profile.result import Profile
-from adjoint.transform.arguments import Argnums, place
+from adjoint.transform.arguments import Argnums, argument_key
 
 __all__ = ["MODES", "Explanation", "explain"]
 
@@ -264,7 +264,7 @@ def _wanted(function: Callable[..., Any], argnums: Argnums | None, args: Any, kw
     if argnums is None:
         return None
     named = (argnums,) if isinstance(argnums, int | str) else argnums
-    chosen = {place(function, one, args, kwargs, "explain") for one in named}
+    chosen = {argument_key(function, one, args, kwargs, "explain") for one in named}
     if missing := [key for key in chosen if isinstance(key, str) and key not in kwargs]:
         raise TypeError(f"explain: argnums names {missing[0]}, which was not given. Call it with {missing[0]}=...")
     marks = lambda key, value: [key in chosen] * len(tree.leaves(value))

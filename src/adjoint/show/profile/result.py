@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from adjoint.base.source import Location, describe, line
-from adjoint.jit.report import shortened
+from adjoint.jit.report import shorten
 from adjoint.memory.report import shown
 from adjoint.show.profile.compiled import CompiledProfile
 from adjoint.show.profile.export import chrome_trace, speedscope, write_json
@@ -151,9 +151,9 @@ class Profile:
             one = self.compiled
             both = f", value and gradient {shown_time(one.seconds)}" if self.gradient else ""
             yield f"  compiled: value {shown_time(one.value_seconds)}{both}; first call {shown_time(one.first_call)}"
-            steps = f"  machine code: {'; '.join(shortened(one.steps, 6))}"
+            steps = f"  machine code: {'; '.join(shorten(one.steps, 6))}"
             yield from [steps] if one.steps else []
-            yield from [f"  calls of NumPy: {'; '.join(shortened(one.callbacks, 6))}"] if one.callbacks else []
+            yield from [f"  calls of NumPy: {'; '.join(shorten(one.callbacks, 6))}"] if one.callbacks else []
 
     def _headings(self) -> list[str]:
         back = ["backward"] if self._goes_back() else []
