@@ -185,7 +185,7 @@ def _into_first(v: Fact, count: int, shape: Any) -> Reach:
 def scattered(walk: Walk, op: ScatterSum, facts: Sequence[Fact], results: Sequence[Fact]) -> list[Reach]:
     """out[key] += part."""
     n, size = len(op.keys), results[0].size or 0
-    targets = op._places(facts[n:])  # type: ignore[arg-type]  # pyright: ignore[reportPrivateUsage]
+    targets = op.split_indices(facts[n:])  # type: ignore[arg-type]
     parts: list[Reach] = []
     for part, (key, indices) in zip(facts[:n], targets, strict=True):
         if part.reach is None:

@@ -168,7 +168,8 @@ class ScatterSum(Linear):
     def parameters(self) -> int:
         return sum(map(arity, self.keys))
 
-    def _split_indices(self, indices: Sequence[Value]) -> list[tuple[Key, Sequence[Value]]]:
+    def split_indices(self, indices: Sequence[Value]) -> list[tuple[Key, Sequence[Value]]]:
+        """Of each key the indices that belong to it."""
         pairs: list[tuple[Key, Sequence[Value]]] = []
         start = 0
         for key in self.keys:
@@ -179,7 +180,7 @@ class ScatterSum(Linear):
     def evaluate(self, *xs: Value) -> Value:
         n = len(self.keys)
         out = np.zeros(self.shape, self.dtype)
-        for part, (key, indices) in zip(xs[:n], self._split_indices(xs[n:]), strict=True):
+        for part, (key, indices) in zip(xs[:n], self.split_indices(xs[n:]), strict=True):
             if key[0] == "slice":
                 out[subscript(key, ())] += part
             else:
@@ -196,16 +197,16 @@ class ScatterSum(Linear):
         n = len(self.keys)
         return [
             fit(reader(key)(ct, *indices), part)
-            for part, (key, indices) in zip(xs[:n], self._split_indices(xs[n:]), strict=True)
+            for part, (key, indices) in zip(xs[:n], self.split_indices(xs[n:]), strict=True)
         ]
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         n = len(self.keys)
         parts = [x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs[:n], mapped[:n], strict=True)]
-        flags = self._split_indices(mapped[n:])
+        flags = self.split_indices(mapped[n:])
         moved = [
             stacked(key, indices, flag, size)
-            for (key, indices), (_, flag) in zip(self._split_indices(xs[n:]), flags, strict=True)
+            for (key, indices), (_, flag) in zip(self.split_indices(xs[n:]), flags, strict=True)
         ]
         out = ScatterSum((size, *self.shape), self.dtype, tuple(key for key, _ in moved))
         return out(*parts, *[i for _, indices in moved for i in indices])
