@@ -30,7 +30,9 @@ class Elementwise(Pointwise, Differential):
 
     def _dtype(self, types: Sequence[ArrayType]) -> np.dtype[Any]:
         tokens = [promotion_token(t) for t in types]
-        ones = [t(1) if isinstance(t, type) and t in (int, float, complex) else np.ones(1, t) for t in tokens]
+        ones: list[Any] = [
+            t(1) if isinstance(t, type) and t in (int, float, complex) else np.ones(1, t) for t in tokens
+        ]
         return np.asarray(self.evaluate(*ones)).dtype
 
     def expand(self, *args: Any, **kwargs: Any) -> Any:
