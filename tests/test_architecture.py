@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -326,6 +327,16 @@ def test_files_are_named_by_subject() -> None:
             and not NAMED_BY_OTHERS & set(path.parts)
         ),
         "A name says the subject, not the habit; find the subject of these:",
+    )
+
+
+def test_strict_folders_are_strict() -> None:
+    """What pyproject.toml promises of a folder holds for each of its files."""
+    folders = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pyright"]["strict"]
+    paths = [path for folder in folders for path in python_files(ROOT / folder)]
+    refuse(
+        (shown(path) for path in paths if re.search(r"^# pyright: basic", path.read_text(encoding="utf-8"), re.M)),
+        "Files of a strict folder that pyright checks loosely; give types at the borders of their functions:",
     )
 
 

@@ -1,8 +1,8 @@
 """Where primitives are not smooth: the kind of the point, what happens there, and how far arguments are from it."""
 
 # Distances are computed on plain arrays.
-# pyright: basic
 
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,6 @@
 """log Σ exp(x) as a primitive: stable for any x, and its derivative, the softmax, also where x is infinite."""
 
-# pyright: basic
-
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 from __future__ import annotations
 
 from collections.abc import Sequence

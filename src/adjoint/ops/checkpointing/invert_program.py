@@ -8,6 +8,7 @@ invertible operations is inverted, and coupling layers too, where each half is c
 `INVERSES` holds the rules by class of primitive.
 """
 
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence

@@ -5,8 +5,8 @@ wants, it says itself (`lwork`). SciPy's routines that call many others have a n
 """
 
 # LAPACK's routines have no types.
-# pyright: basic
 
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportMissingTypeStubs=false
 from __future__ import annotations
 
 from collections.abc import Sequence

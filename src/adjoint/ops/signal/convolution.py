@@ -12,11 +12,9 @@ What lies outside of x counts as zero. All three factors may be negative: then o
 backwards.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,7 +73,7 @@ class Convolution(Multilinear):
 
     def adjoint(self, i: int, ct: Value, xs: Sequence[Value]) -> Value:
         x, w = xs
-        negative = lambda values: tuple(-v for v in values)
+        negative: Callable[[tuple[int, ...]], tuple[int, ...]] = lambda values: tuple(-v for v in values)
         if i == 0:
             back = Convolution(self.spread, negative(self.dilation), self.stride, negative(self.start), x.shape[3:])
             return fit(back(ct, conjugated(np.swapaxes(w, 1, 2))), x)

@@ -13,8 +13,7 @@ The letters are those of `adjoint.ops.signal.convolution`. All ways compute
 | Fourier | long kernels | three transforms |
 """
 
-# pyright: basic
-
+# pyright: reportMissingTypeStubs=false
 from __future__ import annotations
 
 import itertools

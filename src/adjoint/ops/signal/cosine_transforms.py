@@ -9,8 +9,7 @@ The matrices of type IV and DST-I are symmetric. In the others one or two terms 
 (sines: 1 … 1, ½) III = IIᵀ D, and with E = diag(1, 2 … 2, 1) DCT-I = K E, where K is symmetric.
 """  # noqa: E501
 
-# pyright: basic
-
+# pyright: reportMissingTypeStubs=false
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,7 +1,6 @@
 """Recursive filters: what a sequence must be so that a filter of its own values gives another one."""
 
-# pyright: basic
-
+# pyright: reportUnknownVariableType=false, reportMissingTypeStubs=false
 from __future__ import annotations
 
 from collections.abc import Sequence

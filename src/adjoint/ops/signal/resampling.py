@@ -1,7 +1,6 @@
 """Each place of an axis as a weighted sum of few elements: interpolation between samples on a grid."""
 
-# pyright: basic
-
+# pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
 from __future__ import annotations
 
 from collections.abc import Sequence

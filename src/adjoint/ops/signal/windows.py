@@ -4,13 +4,12 @@ Place p of the result looks at the elements i = stride·p + dilation·k + start,
 axes; those outside of x do not count. A window is a product of ranges, so sums and extrema go axis by axis.
 """
 
-# pyright: basic
-
+# pyright: reportUnknownArgumentType=false
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -194,7 +193,7 @@ class WindowShare(Windowed, Linear):
         space = x.shape[x.ndim - len(self.size) :]
         broken = z != z
         nans = bool(np.any(broken))  # a NaN is equal to nothing: all of its window has the derivative NaN
-        equal = lambda p, i: (x[i] == z[p]) | broken[p] if nans else x[i] == z[p]
+        equal: Callable[[Any, Any], Any] = lambda p, i: (x[i] == z[p]) | broken[p] if nans else x[i] == z[p]
         ties: Any = np.zeros(z.shape, d.dtype)
         sums = d if self.transposed else np.zeros(z.shape, d.dtype)
         for positions, seen in self.all_taps(space):

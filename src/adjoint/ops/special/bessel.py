@@ -4,7 +4,6 @@ The recurrences that stay regular at zero are preferred: 2 J′ᵥ = Jᵥ₋₁ 
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
@@ -13,13 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special
-from scipy.special import _ufuncs
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.special.complex_orders import COMPLEX_KERNELS
 from adjoint.ops.special.declare import named, removable, several, unary
 from adjoint.ops.special.large_arguments import scaled_derivative
+from adjoint.ops.special.library import special, ufuncs, where
 from adjoint.ops.special.orders import bessel_pair, modified_pair
 from adjoint.ops.special.parameters import Orders, ParameterDerivative, family
 from adjoint.program.types import Value
@@ -37,7 +35,7 @@ def _real(name: str, x: Value) -> Value:
 
 def _of_order(
     f: Any,
-    kernel: Any,
+    kernel: Callable[[Orders, Any, Any], Any],
     below: float,
     above: float,
     scale: Callable[[Value], Value] | None = None,
@@ -67,7 +65,7 @@ def _of_order(
     if scale is None:
         named(f, "v x", **partials, x=lambda v, x: derivative(f, v, x, lambda: None))
     else:
-        near = lambda v, x, z: derivative(f, v, x, lambda: z)
+        near: Callable[[Value, Value, Value], Value] = lambda v, x, z: derivative(f, v, x, lambda: z)
         named(f, "v x", **partials, x=lambda v, x, z: scaled_derivative(phase, v, x, z, lambda u: near(v, u, z)))
 
 
@@ -79,7 +77,7 @@ def _kernel_y(orders: Orders, v: Any, x: Any) -> Any:
     return bessel_pair(orders[0], v, x, "Y")[1]
 
 
-def _kernel_h(sign: float, scaled: bool) -> Callable[..., Any]:
+def _kernel_h(sign: float, scaled: bool) -> Callable[[Orders, Any, Any], Any]:
     def kernel(orders: Orders, v: Any, x: Any) -> Any:
         j, y = bessel_pair(orders[0], v, x, "JY")
         return (j + sign * 1j * y) * (np.exp(-sign * 1j * x) if scaled else 1.0)
@@ -139,18 +137,18 @@ def _spherical(f: Any, below: float, above: float) -> Callable[..., Value]:
     return derivative
 
 
-named(_ufuncs._spherical_jn, "n x", whole="n", x=_spherical(_ufuncs._spherical_jn, 1.0, -1.0))
-named(_ufuncs._spherical_yn, "n x", whole="n", x=_spherical(_ufuncs._spherical_yn, 1.0, -1.0))
-named(_ufuncs._spherical_in, "n x", whole="n", x=_spherical(_ufuncs._spherical_in, 1.0, 1.0))
-named(_ufuncs._spherical_kn, "n x", whole="n", x=_spherical(_ufuncs._spherical_kn, -1.0, -1.0))
+named(ufuncs._spherical_jn, "n x", whole="n", x=_spherical(ufuncs._spherical_jn, 1.0, -1.0))
+named(ufuncs._spherical_yn, "n x", whole="n", x=_spherical(ufuncs._spherical_yn, 1.0, -1.0))
+named(ufuncs._spherical_in, "n x", whole="n", x=_spherical(ufuncs._spherical_in, 1.0, 1.0))
+named(ufuncs._spherical_kn, "n x", whole="n", x=_spherical(ufuncs._spherical_kn, -1.0, -1.0))
 
 several(special.airy, "x", x=lambda x, z: (z[1], x * z[0], z[3], x * z[2]))
 
 
 def _scaled_airy(x: Value, z: Value) -> tuple[Value, ...]:
     """Right of 0, Ai and Ai′ are scaled by exp(⅔ x √x), Bi and Bi′ by its inverse; left of it only Bi is real."""
-    rate = np.sqrt(np.where(_real("airye", x) > 0, x, 0.0))
-    left = np.where(x < 0, np.nan, 0.0)
+    rate = np.sqrt(where(_real("airye", x) > 0, x, 0.0))
+    left = where(x < 0, np.nan, 0.0)
     ai, aip, bi, bip = z
     return aip + rate * ai + left, x * ai + rate * aip + left, bip - rate * bi, x * bi - rate * bip
 

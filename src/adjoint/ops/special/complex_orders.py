@@ -9,8 +9,6 @@ goes right to the height -arg z and left to arg z, that of I up to π - arg z an
 and arg z near -π/2 two saddles count for I; there πi I(z) = exp(-πiν) K(z) - K(z exp(πi)).
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,8 +16,8 @@ from math import comb, pi
 from typing import Any
 
 import numpy as np
-from scipy import special
 
+from adjoint.ops.special.library import special, ufuncs, where
 from adjoint.ops.special.orders import along, bent, column, exponent, width_of
 from adjoint.ops.special.parameters import Orders, bell, polygammas
 
@@ -36,7 +34,7 @@ def _leibniz(f: Many, g: Many) -> Many:
 def _phase(n: int, v: Any, angle: float) -> Many:
     """exp(i angle ν) and its derivatives; exact where the angle is a quarter turn and ν an integer."""
     s = v * (angle / pi)
-    first = special._ufuncs._cospi(s) + 1j * special._ufuncs._sinpi(s)
+    first = ufuncs._cospi(s) + 1j * ufuncs._sinpi(s)
     return [(1j * angle) ** k * first for k in range(n + 1)]
 
 
@@ -45,7 +43,7 @@ def _fallen(path: Callable[[Any], tuple[Any, Any]], real: Callable[[Any], Any]) 
     t, _ = path(_GRID)
     high = np.nan_to_num(real(t), nan=-np.inf) > -FALL
     last = _GRID.size - np.argmax(high[:, ::-1], axis=1)  # the first place after the last that is high
-    last = np.where(np.any(high, axis=1), last, 0)
+    last = where(np.any(high, axis=1), last, 0)
     return _GRID[np.minimum(last, _GRID.size - 1)]
 
 
@@ -53,7 +51,7 @@ def _saddle(v: Any, z: Any) -> tuple[Any, Any]:
     """p = √(z²+ν²), which is like z for large z, and t₀."""
     far = np.abs(z) > v
     r = v / z
-    p = np.where(far, z * np.sqrt(1.0 + r * r), np.sqrt(z + 1j * v) * np.sqrt(z - 1j * v))
+    p = where(far, z * np.sqrt(1.0 + r * r), np.sqrt(z + 1j * v) * np.sqrt(z - 1j * v))
     return p, np.log((v + p) / z)
 
 
@@ -62,7 +60,7 @@ def _second_below(n: int, v: Any, z: Any) -> Many:
     p, saddle = _saddle(v, z)
     angle = -np.angle(z)
     pc, vc, t0 = column(p, v, saddle)
-    fall = lambda t: -exponent(pc, vc, t)
+    fall: Callable[[Any], Any] = lambda t: -exponent(pc, vc, t)
     width = width_of(p, v)
     right = bent(np.tan(0.35 * angle / (0.5 * pi)), np.maximum(angle - saddle.imag, 1e-30), width)
     sink = bent(np.tan(0.91 * angle / (0.5 * pi)), np.maximum(angle + saddle.imag, 1e-30), width)
@@ -75,7 +73,7 @@ def _second_below(n: int, v: Any, z: Any) -> Many:
         t, derivative = sink(s)
         return -level - t, derivative
 
-    within = _fallen(straight, lambda t: np.where(-t.real < level, fall(t).real, -np.inf))
+    within = _fallen(straight, lambda t: where(-t.real < level, fall(t).real, -np.inf))
     pieces = [
         (right, _fallen(right, lambda t: fall(t).real)),
         (straight, np.minimum(level[:, 0], within)),
@@ -100,7 +98,7 @@ def _first_saddle(n: int, v: Any, z: Any) -> Many:
         t, derivative = mirror(s)
         return np.conj(t), np.conj(derivative)
 
-    rise = lambda t: exponent(pc, vc, t)
+    rise: Callable[[Any], Any] = lambda t: exponent(pc, vc, t)
     reaches = [(sign, path, _fallen(path, lambda t: rise(t).real)) for sign, path in ((1.0, up), (-1.0, down))]
     scale = np.exp(p - v * saddle) / (2j * pi)
     return [
@@ -144,8 +142,8 @@ def _first_below(n: int, v: Any, z: Any) -> Many:
 def _mirrored(function: Callable[..., Many], n: int, v: Any, z: Any) -> Many:
     """A function that is real on the real axis, from its values below it."""
     above = z.imag > 0
-    values = function(n, v, np.where(above, np.conj(z), z))
-    return [np.where(above, np.conj(f), f) for f in values]
+    values = function(n, v, where(above, np.conj(z), z))
+    return [where(above, np.conj(f), f) for f in values]
 
 
 def _right_half(n: int, v: Any, z: Any) -> tuple[Many, Many]:
@@ -157,19 +155,19 @@ def modified(n: int, v: Any, z: Any) -> tuple[Many, Many]:
     """I and K of complex z and real order, with their derivatives in the order."""
     u = np.abs(v)
     left = z.real < 0
-    first, second = _right_half(n, u, np.where(left, -z, z))
+    first, second = _right_half(n, u, where(left, -z, z))
     sines = [np.imag(t) for t in _phase(n, u, pi)]
     # I = (even in ν) - sin(πν)/π K: at ν = 0 the odd derivatives are those of the small second part alone
     odd = _leibniz(sines, second)
-    first = [np.where((u == 0) & (k % 2 == 1), -odd[k] / pi, f) for k, f in enumerate(first)]
-    half = np.where(z.imag >= 0, 1.0, -1.0)  # z = w exp(±πi)
-    phase = [np.where(half > 0, t, np.conj(t)) for t in _phase(n, u, pi)]
+    first = [where((u == 0) & (k % 2 == 1), -odd[k] / pi, f) for k, f in enumerate(first)]
+    half = where(z.imag >= 0, 1.0, -1.0)  # z = w exp(±πi)
+    phase = [where(half > 0, t, np.conj(t)) for t in _phase(n, u, pi)]
     over = [a - half * 1j * pi * b for a, b in zip(_leibniz([np.conj(t) for t in phase], second), first, strict=True)]
-    second = [np.where(left, a, b) for a, b in zip(over, second, strict=True)]
-    first = [np.where(left, a, b) for a, b in zip(_leibniz(phase, first), first, strict=True)]
+    second = [where(left, a, b) for a, b in zip(over, second, strict=True)]
+    first = [where(left, a, b) for a, b in zip(_leibniz(phase, first), first, strict=True)]
     reflected = [a + 2.0 / pi * b for a, b in zip(first, _leibniz(sines, second), strict=True)]
-    sign = np.where(v < 0, -1.0, 1.0)
-    first = [np.where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(reflected, first, strict=True))]
+    sign = where(v < 0, -1.0, 1.0)
+    first = [where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(reflected, first, strict=True))]
     return first, [sign**k * b for k, b in enumerate(second)]
 
 
@@ -185,17 +183,17 @@ def cylinder(n: int, v: Any, z: Any) -> tuple[Many, Many]:
     """J and Y of complex z and real order, with their derivatives in the order."""
     u = np.abs(v)
     below = z.imag < 0
-    j, h = _upper(n, u, np.where(below, np.conj(z), z))
+    j, h = _upper(n, u, where(below, np.conj(z), z))
     y = [-1j * (a - b) for a, b in zip(h, j, strict=True)]
-    j, y = ([np.where(below, np.conj(f), f) for f in part] for part in (j, y))
+    j, y = ([where(below, np.conj(f), f) for f in part] for part in (j, y))
     phases = _phase(n, u, pi)
     cosine, sine = [np.real(t) for t in phases], [np.imag(t) for t in phases]
     reflected_j = [a - b for a, b in zip(_leibniz(cosine, j), _leibniz(sine, y), strict=True)]
     reflected_y = [a + b for a, b in zip(_leibniz(sine, j), _leibniz(cosine, y), strict=True)]
-    sign = np.where(v < 0, -1.0, 1.0)
+    sign = where(v < 0, -1.0, 1.0)
     return (
-        [np.where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(reflected_j, j, strict=True))],
-        [np.where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(reflected_y, y, strict=True))],
+        [where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(reflected_j, j, strict=True))],
+        [where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(reflected_y, y, strict=True))],
     )
 
 
@@ -203,18 +201,16 @@ def third(n: int, v: Any, z: Any, kind: int) -> Many:
     """H¹ or H² of complex z and real order: where it is the smaller of the two directly, elsewhere as J ± iY."""
     u = np.abs(v)
     own = z.imag >= 0 if kind == 1 else (z.imag < 0) | ((z.imag == 0) & (z.real > 0))  # left of 0, as from above
-    w = np.where(z.imag < 0, np.conj(z), z)
+    w = where(z.imag < 0, np.conj(z), z)
     j, h = _upper(n, u, w)
     small = h
     large = [2.0 * a - b for a, b in zip(j, h, strict=True)]
-    values = [np.where(own, a, np.conj(b)) for a, b in zip(small, large, strict=True)]
+    values = [where(own, a, np.conj(b)) for a, b in zip(small, large, strict=True)]
     if kind == 2:
-        values = [np.where(own, np.conj(a), b) for a, b in zip(small, large, strict=True)]
+        values = [where(own, np.conj(a), b) for a, b in zip(small, large, strict=True)]
     phase = _phase(n, u, pi if kind == 1 else -pi)
-    sign = np.where(v < 0, -1.0, 1.0)
-    return [
-        np.where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(_leibniz(phase, values), values, strict=True))
-    ]
+    sign = where(v < 0, -1.0, 1.0)
+    return [where(v < 0, sign**k * a, b) for k, (a, b) in enumerate(zip(_leibniz(phase, values), values, strict=True))]
 
 
 def _kernel(which: Callable[[int, Any, Any], Any], scale: Callable[[Any], Any] | None = None) -> Callable[..., Any]:

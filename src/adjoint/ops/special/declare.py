@@ -3,21 +3,32 @@
 The instances are interned; their names are those of SciPy, with `special.` before a name that NumPy has too.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from adjoint.ops.elementwise.nary_ufuncs import NamedUfunc, SeveralUfunc
-from adjoint.ops.elementwise.pointwise import BY_NAME, UFUNCS, Factor, FlatUfunc, Pointwise, SmoothUfunc
+from adjoint.ops.elementwise.pointwise import BY_NAME, UFUNCS, FlatUfunc, Pointwise, SmoothUfunc
+from adjoint.ops.special.library import where
 from adjoint.program.types import Value
 
 RULES: dict[str, Pointwise] = {}  # name -> primitive
+
+# Partial derivatives as expressions in the arguments that they name, by how many they are: so lambdas are typed.
+V: TypeAlias = Value
+Expression: TypeAlias = (
+    Callable[[], V]
+    | Callable[[V], V]
+    | Callable[[V, V], V]
+    | Callable[[V, V, V], V]
+    | Callable[[V, V, V, V], V]
+    | Callable[[V, V, V, V, V], V]
+    | Callable[[V, V, V, V, V, V], V]
+)
 
 SQRT_PI = math.sqrt(math.pi)
 SQRT_2 = math.sqrt(2.0)
@@ -63,19 +74,19 @@ def _free(function: Any) -> str:
     return f"special.{name}" if name in BY_NAME else name
 
 
-def unary(function: Any, derivative: Factor, *, singular: bool = True) -> None:
+def unary(function: Any, derivative: Expression, *, singular: bool = True) -> None:
     """Declare z = f(x) by its derivative, an expression in x and z."""
     op = SpecialUfunc(bare(function), [derivative], name=_free(function), singular=singular)
     RULES[op.name] = op
 
 
-def named(function: Any, arguments: str, *, whole: str = "", **partials: Callable[..., Value]) -> None:
+def named(function: Any, arguments: str, *, whole: str = "", **partials: Expression) -> None:
     """Declare z = f(a, b, …) by its partials, expressions in the arguments and z; `whole` arguments count."""
     op = SpecialNamed(bare(function), arguments, partials, name=_free(function), whole=whole)
     RULES[op.name] = op
 
 
-def several(function: Any, arguments: str, *, whole: str = "", **partials: Callable[..., Sequence[Value]]) -> None:
+def several(function: Any, arguments: str, *, whole: str = "", **partials: Expression) -> None:
     """Declare a ufunc with several results z by tuples of partials."""
     op = SpecialSeveral(bare(function), arguments, partials, name=_free(function), whole=whole)
     RULES[op.name] = op
@@ -107,5 +118,5 @@ def polynomial(coefficients: Sequence[float], u: Value) -> Value:
 def removable(u: Value, coefficients: Sequence[float], formula: Callable[[Value], Value], radius: float) -> Value:
     """An analytic function whose formula is 0/0 at u = 0: its power series for |u| < radius, the formula elsewhere."""
     near: Value = np.abs(u) < radius
-    series, rest = polynomial(coefficients, np.where(near, u, 0.0)), formula(np.where(near, 2.0 * radius, u))
-    return np.where(near, series, rest)
+    series, rest = polynomial(coefficients, where(near, u, 0.0)), formula(where(near, 2.0 * radius, u))
+    return where(near, series, rest)

@@ -6,17 +6,15 @@ the hypergeometric functions. Legendre's functions in the degree by the integral
     P_v⁻ᵐ(cos θ) = √(2/π) sin⁻ᵐθ / Γ(m+½) ∫ cos((v+½) φ) (cos φ - cos θ)^(m-½) dφ  from 0 to θ.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 import math
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from adjoint.ops.special.declare import partial_of
+from adjoint.ops.special.library import special, where
 from adjoint.ops.special.quadrature import spread_out, tanh_sinh
 from adjoint.program.types import Value
 
@@ -35,7 +33,7 @@ def _lower(n: Any) -> tuple[Any, Any, Any]:
     """The degrees k below n along a last axis, n beside them, and where k < n."""
     k, n = np.arange(max(int(np.max(n)), 1)), np.expand_dims(n, -1)
     below = k < n
-    return np.where(below, k, 0), n, below
+    return where(below, k, 0), n, below
 
 
 # ---------------------------------------------------------------- Jacobi
@@ -46,17 +44,17 @@ def _jacobi_sum(n: Any, alpha: Value, beta: Value, x: Value, first: bool) -> Val
     k, n, below = _lower(n)
     alpha, beta, x = spread_out(alpha, beta, x)
     s, other = alpha + beta, beta if first else alpha
-    gap = np.where(below, n - k, 1)
-    sign = 1.0 if first else np.where(gap % 2 == 0, 1.0, -1.0)
+    gap = where(below, n - k, 1)
+    sign = 1.0 if first else where(gap % 2 == 0, 1.0, -1.0)
     above = special.gammaln(other + n + 1.0) - special.gammaln(other + k + 1.0)
-    raised = np.where(k == 0, 1, k)  # the factor s + 1 of k = 0 is taken out of both
+    raised = where(k == 0, 1, k)  # the factor s + 1 of k = 0 is taken out of both
     under = special.gammaln(s + n + 1.0) - special.gammaln(s + raised + 1.0)
-    factor = np.where(k == 0, 1.0, 2.0 * k + 1.0 + s)
+    factor = where(k == 0, 1.0, 2.0 * k + 1.0 + s)
     ratio = sign * factor / gap * np.exp(above - under)
     terms = (special.eval_jacobi(n, alpha, beta, x) + ratio * special.eval_jacobi(k, alpha, beta, x)) / (
         n + k + 1.0 + s
     )
-    return np.sum(np.where(below, terms, 0.0), axis=-1)
+    return np.sum(where(below, terms, 0.0), axis=-1)
 
 
 def _jacobi_parts(n: Value, alpha: Value, beta: Value, x: Value) -> tuple[Value, ...]:
@@ -101,16 +99,16 @@ def _gegenbauer_parts(n: Value, alpha: Value, x: Value) -> tuple[Value, ...]:
 def _gegenbauer_sum(n: Any, alpha: Value, x: Value, z: Value) -> Value:
     """Σ 2 (1+(-1)ⁿ⁻ᵏ) (k+α)/((k+n+2α)(n-k)) Cₖ + (2(k+1)/((k+2α)(2k+2α+1)) + 2/(k+n+2α)) Cₙ; 2/n Tₙ at α = 0."""
     flat = np.equal(alpha, 0)
-    base, degree = np.where(flat, 1.0, alpha), n
+    base, degree = where(flat, 1.0, alpha), n
     k, n, below = _lower(n)
     a, t, value = spread_out(base, x, z)
-    gap = np.where(below, n - k, 1)
-    even = np.where(gap % 2 == 0, 4.0, 0.0)
+    gap = where(below, n - k, 1)
+    even = where(gap % 2 == 0, 4.0, 0.0)
     lower = even * (k + a) / ((k + n + 2.0 * a) * gap) * special.eval_gegenbauer(k, a, t)
     own = 2.0 * (k + 1.0) / ((k + 2.0 * a) * (2.0 * k + 2.0 * a + 1.0)) + 2.0 / (k + n + 2.0 * a)
-    total = np.sum(np.where(below, lower + own * value, 0.0), axis=-1)
-    limit = np.where(degree == 0, 0.0, 2.0 / np.where(degree == 0, 1, degree) * special.eval_chebyt(degree, x))
-    return np.where(flat, limit, total)
+    total = np.sum(where(below, lower + own * value, 0.0), axis=-1)
+    limit = where(degree == 0, 0.0, 2.0 / where(degree == 0, 1, degree) * special.eval_chebyt(degree, x))
+    return where(flat, limit, total)
 
 
 def gegenbauer_alpha(n: Value, alpha: Value, x: Value, z: Value) -> Value:
@@ -136,8 +134,8 @@ def laguerre_alpha(n: Value, alpha: Value, x: Value, z: Value) -> Value:
     degree = whole_degree(n)
     if degree is not None:
         k, rows, below = _lower(degree)
-        terms = special.eval_genlaguerre(k, *spread_out(alpha, x)) / np.where(below, rows - k, 1)
-        return np.sum(np.where(below, terms, 0.0), axis=-1)
+        terms = special.eval_genlaguerre(k, *spread_out(alpha, x)) / where(below, rows - k, 1)
+        return np.sum(where(below, terms, 0.0), axis=-1)
     derivative = partial_of(special.hyp1f1, "b", -n, alpha + 1.0, x)
     rate = special.psi(n + alpha + 1.0) - special.psi(alpha + 1.0)
     return z * rate + special.binom(n + alpha, n) * derivative
@@ -157,22 +155,22 @@ def _angles(x: Value) -> tuple[Value, Value, Value, Value]:
     """Whether |x| ≤ 1, θ = arccos x there, η = arcosh x right of it; NaN left of it, where the degree must be whole."""
     inside = np.abs(x) <= 1.0
     outside = x > 1.0
-    eta = np.where(outside, np.arccosh(np.where(outside, x, 2.0)), np.where(inside, 1.0, np.nan))
-    return inside, np.arccos(np.where(inside, x, 0.5)), eta, outside
+    eta = where(outside, np.arccosh(where(outside, x, 2.0)), where(inside, 1.0, np.nan))
+    return inside, np.arccos(where(inside, x, 0.5)), eta, outside
 
 
 def chebyshev_first_degree(n: Value, x: Value) -> Value:
     """∂/∂n cos(nθ) = -θ sin(nθ), and η sinh(nη) right of 1."""
     inside, theta, eta, _ = _angles(x)
-    return np.where(inside, -theta * np.sin(n * theta), eta * np.sinh(n * eta))
+    return where(inside, -theta * np.sin(n * theta), eta * np.sinh(n * eta))
 
 
 def chebyshev_second_degree(n: Value, x: Value) -> Value:
     """∂/∂n sin((n+1)θ)/sin θ = θ/sin θ cos((n+1)θ), and η/sinh η cosh((n+1)η) right of 1."""
     inside, theta, eta, _ = _angles(x)
     small = theta < 1e-8
-    ratio = np.where(small, 1.0, theta / np.where(small, 1.0, np.sin(theta)))
-    return np.where(inside, ratio * np.cos((n + 1.0) * theta), eta / np.sinh(eta) * np.cosh((n + 1.0) * eta))
+    ratio = where(small, 1.0, theta / where(small, 1.0, np.sin(theta)))
+    return where(inside, ratio * np.cos((n + 1.0) * theta), eta / np.sinh(eta) * np.cosh((n + 1.0) * eta))
 
 
 # ---------------------------------------------------------------- Legendre
@@ -207,6 +205,6 @@ def legendre_degree(n: Value, x: Value) -> Value:
     """∂P_n(x)/∂n; -∞ for x = -1, where P has a logarithm unless n is whole."""
     inside, theta, eta, _ = _angles(x)
     end = theta < 1e-7
-    derivative = ferrers_values(0.0, n, np.where(end, 0.5, theta))[1]
-    near = np.where(end, -0.25 * (2.0 * n + 1.0) * theta * theta, derivative)
-    return np.where(inside, near, _hyperbolic_derivative(n, eta))
+    derivative = ferrers_values(0.0, n, where(end, 0.5, theta))[1]
+    near = where(end, -0.25 * (2.0 * n + 1.0) * theta * theta, derivative)
+    return where(inside, near, _hyperbolic_derivative(n, eta))

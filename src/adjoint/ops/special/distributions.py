@@ -5,17 +5,16 @@ An inverse z with F(a, …, z) = p has ∂z/∂p = 1/F_z and ∂z/∂a = -F_a/F_
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
 
 from adjoint.ops.special.declare import SQRT_2PI, named, partial_of
 from adjoint.ops.special.gamma import beta_density, gamma_density
 from adjoint.ops.special.information import exprel_derivative
 from adjoint.ops.special.laplace import ratio_second
+from adjoint.ops.special.library import special, where
 from adjoint.ops.special.noncentral import student_shape
 from adjoint.program.types import Value
 
@@ -210,7 +209,7 @@ def _fisher(d: Value, e: Value, x: Value) -> Value:
 def _fisher_first(d: Value, e: Value, x: Value) -> Value:
     """As P(F ≤ x) is P(1/F > 1/x), and 1/F has its degrees of freedom in the other order."""
     positive = x > 0
-    return np.where(positive, -ratio_second(e, d, 0.0, 1.0 / np.where(positive, x, 1.0)), 0.0)
+    return where(positive, -ratio_second(e, d, 0.0, 1.0 / where(positive, x, 1.0)), 0.0)
 
 
 def _fisher_second(d: Value, e: Value, x: Value) -> Value:
@@ -299,15 +298,15 @@ def _tukey_derivative(lam: Value, z: Value) -> Value:
 def _tukey_parameter(lam: Value, z: Value) -> Value:
     """-Q_λ/Q′, where ∂/∂λ (uᵏ - 1)/k = log²u exprel′(λ log u)."""
     inside = (z > 0) & (z < 1)
-    u = np.where(inside, z, 0.5)
+    u = where(inside, z, 0.5)
     a, b = np.log(u), np.log1p(-u)
     derivative = _tukey_derivative(lam, u)
-    return np.where(inside, (b * b * exprel_derivative(lam * b) - a * a * exprel_derivative(lam * a)) * derivative, 0.0)
+    return where(inside, (b * b * exprel_derivative(lam * b) - a * a * exprel_derivative(lam * a)) * derivative, 0.0)
 
 
 def _tukey_density(lam: Value, z: Value) -> Value:
     inside = (z > 0) & (z < 1)
-    return np.where(inside, _tukey_derivative(lam, np.where(inside, z, 0.5)), 0.0)
+    return where(inside, _tukey_derivative(lam, where(inside, z, 0.5)), 0.0)
 
 
 named(

@@ -1,17 +1,16 @@
 """Elliptic integrals, Jacobi's functions, the arithmetic-geometric mean. m is the parameter k²."""
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from scipy import special
 
 from adjoint.ops.special.carlson import second_kind_derivative, second_kind_last, third_kind_derivative, third_kind_last
 from adjoint.ops.special.declare import named, polynomial, several, unary
+from adjoint.ops.special.library import special, where
 from adjoint.program.types import Value
 
 _SQUARES = [(math.comb(2 * n, n) / 4.0**n) ** 2 for n in range(32)]  # K = π/2 Σ sₙ mⁿ, E = -π/2 Σ sₙ mⁿ/(2n-1)
@@ -23,17 +22,17 @@ NEAR = 0.15
 def k_derivative(p: Value) -> Value:
     """dK/dm = (E - p K) / (2 m p) with p = 1 - m; its series near m = 0."""
     near = np.abs(1.0 - p) < NEAR
-    q = np.where(near, 0.5, p)
+    q = where(near, 0.5, p)
     formula = 0.5 * ((special.ellipe(1.0 - q) - q * special.ellipkm1(q)) / q) / (1.0 - q)  # q² may overflow
-    return np.where(near, polynomial(_K_SLOPE, np.where(near, 1.0 - p, 0.0)), formula)
+    return where(near, polynomial(_K_SLOPE, where(near, 1.0 - p, 0.0)), formula)
 
 
 def e_derivative(m: Value) -> Value:
     """dE/dm = (E - K) / (2m); its series near m = 0."""
     near = np.abs(m) < NEAR
-    q = np.where(near, 0.5, m)
+    q = where(near, 0.5, m)
     formula = 0.5 * ((special.ellipe(q) - special.ellipk(q)) / q)
-    return np.where(near, polynomial(_E_SLOPE, np.where(near, m, 0.0)), formula)
+    return where(near, polynomial(_E_SLOPE, where(near, m, 0.0)), formula)
 
 
 unary(special.ellipk, lambda x: k_derivative(1.0 - x))
@@ -108,16 +107,16 @@ _ARCTAN_SLOPE = [(-1.0) ** n * n / (2.0 * n + 1.0) for n in range(1, 30)]
 def _c_last(x: Value, y: Value, z: Value) -> Value:
     """∂R_C/∂y = (√x/y - R_C) / (2 (y - x)); A′(u)/x√x near y = x."""
     near = np.abs(y - x) < 0.2 * np.abs(x)
-    base = np.where(near, x, 1.0)
-    series = polynomial(_ARCTAN_SLOPE, np.where(near, y - x, 0.0) / base) / (base * np.sqrt(base))
-    return np.where(near, series, (np.sqrt(x) / y - z) / (2.0 * np.where(near, 1.0, y - x)))
+    base = where(near, x, 1.0)
+    series = polynomial(_ARCTAN_SLOPE, where(near, y - x, 0.0) / base) / (base * np.sqrt(base))
+    return where(near, series, (np.sqrt(x) / y - z) / (2.0 * where(near, 1.0, y - x)))
 
 
 def _c_first(x: Value, y: Value, z: Value) -> Value:
     """∂R_C/∂x = (R_C - 1/√x) / (2 (y - x)); near y = x from homogeneity of degree -½: x ∂x + y ∂y = -½ R_C."""
     near = np.abs(y - x) < 0.2 * np.abs(x)
-    close = (-0.5 * z - y * _c_last(x, y, z)) / np.where(near, x, 1.0)
-    return np.where(near, close, (z - 1.0 / np.sqrt(x)) / (2.0 * np.where(near, 1.0, y - x)))
+    close = (-0.5 * z - y * _c_last(x, y, z)) / where(near, x, 1.0)
+    return where(near, close, (z - 1.0 / np.sqrt(x)) / (2.0 * where(near, 1.0, y - x)))
 
 
 named(special.elliprc, "x y", x=_c_first, y=_c_last)

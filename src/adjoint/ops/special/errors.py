@@ -5,16 +5,15 @@ asymptotic series takes over.
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from scipy import special
 
 from adjoint.ops.special.declare import SQRT_2, SQRT_2PI, SQRT_PI, named, polynomial, unary
+from adjoint.ops.special.library import special, where
 from adjoint.program.types import Value
 
 FAR = 12.0  # beyond it the series below are exact to rounding
@@ -40,13 +39,11 @@ def erfcx_derivative(x: Value, z: Value) -> Value:
     """
     far = np.abs(x) > FAR
     left = np.real(x) < 0
-    y = np.where(far, np.where(left, -x, x), FAR)
+    y = where(far, where(left, -x, x), FAR)
     r = 1.0 / (y * y)
     right_derivative = -r * polynomial(_ALTERNATING, r) / SQRT_PI
-    reflected = np.where(far & left, x, 0.0)
-    return np.where(
-        far, right_derivative + 4.0 * reflected * np.exp(reflected * reflected), 2.0 * x * z - 2.0 / SQRT_PI
-    )
+    reflected = where(far & left, x, 0.0)
+    return where(far, right_derivative + 4.0 * reflected * np.exp(reflected * reflected), 2.0 * x * z - 2.0 / SQRT_PI)
 
 
 def dawsn_derivative(x: Value, z: Value) -> Value:
@@ -54,16 +51,16 @@ def dawsn_derivative(x: Value, z: Value) -> Value:
     if x.dtype.kind == "c":
         return 1.0 - 2.0 * x * z
     far = np.abs(x) > FAR
-    y = np.where(far, x, FAR)
+    y = where(far, x, FAR)
     r = 1.0 / (y * y)
-    return np.where(far, -0.5 * r * polynomial(_ODD, r), 1.0 - 2.0 * x * z)
+    return where(far, -0.5 * r * polynomial(_ODD, r), 1.0 - 2.0 * x * z)
 
 
 def hazard(x: Value) -> Value:
     """φ(x) / Φ(x) = √(2/π) / erfcx(-x/√2), log Φ differentiated; by its definition for x > 0, where erfcx overflows."""
     right = np.real(x) > 0
-    low, high = np.where(right, 0.0, x), np.where(right, x, 0.0)
-    return np.where(
+    low, high = where(right, 0.0, x), where(right, x, 0.0)
+    return where(
         right, normal_density(high) / special.ndtr(high), math.sqrt(2.0 / math.pi) / special.erfcx(-low / SQRT_2)
     )
 

@@ -1,7 +1,6 @@
 """The gamma function and its relatives: log Γ, 1/Γ, polygamma, the densities of the gamma and the beta distribution."""
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
@@ -10,14 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
-from scipy.special import _ufuncs
 
 from adjoint.ops.calculus import Differential
 from adjoint.ops.elementwise.nary_ufuncs import adjoint_product, product
 from adjoint.ops.elementwise.pointwise import Pointwise
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.special.declare import SQRT_2PI, bare, flat, polynomial, unary
+from adjoint.ops.special.library import real, special, ufuncs, where
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -55,7 +53,7 @@ class Polygamma(Pointwise, Differential):
         if x.dtype.kind == "c":
             return _complex_polygamma(self.n, x)
         x = x.astype(self._dtype([type_of(x)]))
-        return (-1.0) ** (self.n + 1) * math.factorial(self.n) * _ufuncs._zeta(self.n + 1.0, x)
+        return (-1.0) ** (self.n + 1) * math.factorial(self.n) * ufuncs._zeta(self.n + 1.0, x)
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         return None if dxs[0] is None else product(dxs[0], Polygamma(self.n + 1)(xs[0]))
@@ -75,7 +73,7 @@ def _complex_polygamma(n: int, z: Value) -> Value:
     kind = z.dtype
     z = np.asarray(z, np.complex128)
     left = z.real < 0.5
-    w = np.where(left, 1.0 - z, z)
+    w = where(left, 1.0 - z, z)
     steps = 15 + n
     sign = (-1.0) ** (n + 1)
     total = sum(1.0 / (w + k) ** (n + 1) for k in range(steps)) * math.factorial(n)
@@ -84,9 +82,9 @@ def _complex_polygamma(n: int, z: Value) -> Value:
     for k, b in enumerate(_BERNOULLI, 1):
         total = total + b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) / v ** (2 * k + n)
     right = sign * total
-    return np.where(
-        left, (-1.0) ** n * right - np.pi * _cotangent_derivative(n, np.where(left, z, 0.25)), right
-    ).astype(kind)[()]
+    return where(left, (-1.0) ** n * right - np.pi * _cotangent_derivative(n, where(left, z, 0.25)), right).astype(
+        kind
+    )[()]
 
 
 def _cotangent_derivative(n: int, z: Value) -> Value:
@@ -95,29 +93,29 @@ def _cotangent_derivative(n: int, z: Value) -> Value:
     Above it from cot(πz) = -i (1 + 2 Σ exp(2πikz)), below it from the conjugate.
     """
     near = np.abs(z.imag) < 0.5
-    c = 1.0 / np.tan(np.pi * np.where(near, z, 0.25))
+    c = 1.0 / np.tan(np.pi * where(near, z, 0.25))
     p = np.polynomial.Polynomial([0.0, 1.0])
     for _ in range(n):
         p = p.deriv() * np.polynomial.Polynomial([-np.pi, 0.0, -np.pi])
-    upper = np.where(near, 1j, np.where(z.imag < 0, np.conj(z), z))
+    upper = where(near, 1j, where(z.imag < 0, np.conj(z), z))
     waves = -2j * sum((2j * np.pi * k) ** n * np.exp(2j * np.pi * k * upper) for k in range(1, 24))
-    return np.where(near, p(c), np.where(z.imag < 0, np.conj(waves), waves))
+    return where(near, p(c), where(z.imag < 0, np.conj(waves), waves))
 
 
 def reciprocal_derivative(x: Value, z: Value) -> Value:
     """d(1/Γ)/dx = -ψ(x)/Γ(x); left of ½ by 1/Γ(x) = Γ(1-x) sin(πx)/π, which is smooth at the poles of Γ."""
-    left = np.real(x) < 0.5
-    low, high = np.where(left, x, 0.0), np.where(left, 1.0, x)
-    n = np.rint(np.real(low))
+    left = real(x) < 0.5
+    low, high = where(left, x, 0.0), where(left, 1.0, x)
+    n = np.rint(real(low))
     angle = math.pi * (low - n)
     parity = 1.0 - 2.0 * np.abs(np.remainder(n, 2.0))
     rate = special.psi(1.0 - low) / math.pi
     # Γ(1 - x) overflows: at a pole of Γ(x) it must not meet the zero derivative of the cosine, nor the zero of the sine
     huge = np.logical_and(np.equal(angle, 0), n < -170.0)
-    inside = np.where(huge, 0.5, angle)
-    wave = np.where(huge, 1.0 - angle * StopGradient()(rate), np.cos(inside) - np.sin(inside) * rate)
+    inside = where(huge, 0.5, angle)
+    wave = where(huge, 1.0 - angle * StopGradient()(rate), np.cos(inside) - np.sin(inside) * rate)
     mirrored = special.gamma(1.0 - low) * parity * wave
-    return np.where(left, mirrored, -special.psi(high) * np.where(left, 1.0, z))
+    return where(left, mirrored, -special.psi(high) * where(left, 1.0, z))
 
 
 unary(special.gamma, lambda x, z: z * special.psi(x))
@@ -142,15 +140,15 @@ def gamma_density(a: Value, x: Value) -> Value:
     """xᵃ⁻¹ e⁻ˣ / Γ(a) for x ≥ 0; for large b = a-1 as exp(b (log(x/b) - x/b + 1) - …)/√(2πb): nothing large cancels."""
     b = a - 1.0
     large = b > 10.0
-    wide, narrow = np.where(large, b, 10.0), np.where(large, 0.0, b)
+    wide, narrow = where(large, b, 10.0), where(large, 0.0, b)
     inside = x > 0
-    gap = (np.where(inside, x, 1.0) - wide) / wide
+    gap = (where(inside, x, 1.0) - wide) / wide
     inverse = 1.0 / wide
     correction = inverse * polynomial(_STIRLING, inverse * inverse)
     saddle = np.exp(wide * (np.log1p(gap) - gap) - correction) / np.sqrt(wide) / SQRT_2PI
-    near = np.where(x > 800.0, 800.0, x)  # beyond, the density is zero, and the power would overflow
+    near = where(x > 800.0, 800.0, x)  # beyond, the density is zero, and the power would overflow
     direct = np.power(near, narrow) * np.exp(-near) * special.rgamma(narrow + 1.0)
-    return np.where(large, np.where(inside, saddle, 0.0), direct)
+    return where(large, where(inside, saddle, 0.0), direct)
 
 
 def _stirling(x: Value) -> Value:
@@ -167,15 +165,15 @@ def beta_density(a: Value, b: Value, x: Value) -> Value:
     inside = (x > 0) & (x < 1)
     peaked = (np.minimum(a, b) > 10.0) & inside
     logarithmic = (np.maximum(a, b) > 20.0) & inside & ~peaked
-    p, q, u = np.where(peaked, a, 11.0), np.where(peaked, b, 11.0), np.where(peaked, x, 0.5)
+    p, q, u = where(peaked, a, 11.0), where(peaked, b, 11.0), where(peaked, x, 0.5)
     s = p + q
     g = u - p / s
     h, k = g * s / p, -g * s / q
     exponent = p * (np.log1p(h) - h) + q * (np.log1p(k) - k) + _stirling(s) - _stirling(p) - _stirling(q)
     large = np.exp(exponent) * np.sqrt(p * q / s) / (SQRT_2PI * u * (1.0 - u))
-    c, d, v = np.where(logarithmic, a, 1.0), np.where(logarithmic, b, 1.0), np.where(logarithmic, x, 0.5)
+    c, d, v = where(logarithmic, a, 1.0), where(logarithmic, b, 1.0), where(logarithmic, x, 0.5)
     middle = np.exp((c - 1.0) * np.log(v) + (d - 1.0) * np.log1p(-v) - special.betaln(c, d))
     other = peaked | logarithmic
-    e, f, w = np.where(other, 1.0, a), np.where(other, 1.0, b), np.where(other, 0.5, x)
+    e, f, w = where(other, 1.0, a), where(other, 1.0, b), where(other, 0.5, x)
     small = np.power(w, e - 1.0) * np.power(1.0 - w, f - 1.0) / special.beta(e, f)
-    return np.where(peaked, large, np.where(logarithmic, middle, small))
+    return where(peaked, large, where(logarithmic, middle, small))

@@ -1,14 +1,12 @@
 """Hypergeometric functions in all arguments: derivatives in x raise each parameter by one."""
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
-from scipy import special
-
 from adjoint.ops.special.declare import named
 from adjoint.ops.special.hypergeometric_kernels import hyp0f1_kernel, hyp1f1_kernel, hyp2f1_kernel
+from adjoint.ops.special.library import special
 from adjoint.ops.special.parameters import family
 from adjoint.ops.special.tricomi import hyperu_kernel
 

@@ -5,8 +5,6 @@ differential equation by Taylor's series, each step halving the distance to 1, s
 exception.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,7 +12,6 @@ from math import comb, factorial, prod
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from adjoint.ops.special.jets import (
     Form,
@@ -29,6 +26,7 @@ from adjoint.ops.special.jets import (
     series,
     times,
 )
+from adjoint.ops.special.library import special, where
 from adjoint.ops.special.orders import bessel_pair, modified_pair
 from adjoint.ops.special.parameters import Orders, bell, polygammas
 
@@ -59,7 +57,7 @@ def _bessel_jet(n: int, b: Any, x: Any) -> Jet:
     y = np.sqrt(np.abs(x))
     rates = polygammas(n, b)
     rates = [rates[0] - np.log(y), *rates[1:]] if n else []
-    sums = []
+    sums: list[Any] = []
     for k in range(n + 1):
         values = np.empty_like(y)
         right = x > 0
@@ -67,7 +65,7 @@ def _bessel_jet(n: int, b: Any, x: Any) -> Jet:
         values[~right] = bessel_pair(k, b[~right] - 1.0, 2.0 * y[~right], "J")[0]
         sums.append(values)
     logarithmic = np.exp(special.gammaln(b) + (1.0 - b) * np.log(y))
-    scale = np.where(b > 100.0, logarithmic, special.gamma(b) * y ** (1.0 - b))
+    scale = where(b > 100.0, logarithmic, special.gamma(b) * y ** (1.0 - b))
     return np.stack(
         [
             scale * sum(comb(k, j) * bell(j, rates) * sums[k - j] for j in range(k + 1)) / factorial(k)
@@ -86,16 +84,17 @@ def hyp1f1_kernel(orders: Orders, a: Any, b: Any, x: Any) -> Any:
     far = (np.abs(x) > 50.0 + 2.0 * (np.abs(a) + np.abs(a - b))) & (np.abs(b) < 150.0)
     left = x < -1.0
     moderate = (np.abs(b) < 200.0) & (np.abs(a) < 1e4) & (np.abs(x) < 1e4)
-    waves = ~far & moderate & np.where(left, a > b + 3.0, (x > 1.0) & (a < -3.0))
+    waves = ~far & moderate & where(left, a > b + 3.0, (x > 1.0) & (a < -3.0))
     rest = ~far & ~waves
-    for here, method in (
+    methods: list[tuple[Any, Callable[[Orders, Form, Form, Any], Jet]]] = [
         (far & left, _kummer_left),
         (far & ~left, _kummer_right),
         (waves & left, _kummer_steps),
         (waves & ~left, lambda o, a, b, x: np.exp(x) * _kummer_steps(o, b - a, b, -x)),
         (rest & left, _kummer_turned),
         (rest & ~left, _kummer_series),
-    ):
+    ]
+    for here, method in methods:
         if np.any(here):
             jet[..., here] = method(inner, (p + m).chosen(here), (q + m).chosen(here), x[here])
     for k in range(m):
@@ -125,7 +124,7 @@ def _kummer_steps(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
         value[..., going], derivative[..., going] = _kummer_step(
             *parts, value[..., going], derivative[..., going], here[going], there[going]
         )
-        here = np.where(going, there, here)
+        here = where(going, there, here)
     return value
 
 
@@ -169,7 +168,7 @@ def _asymptotic(orders: Orders, upper: list[Form], x: Any) -> Jet:
         term = term * (x / (k + 1.0))
         size = np.max(np.abs(term), axis=tuple(range(len(orders))))
         going &= (size <= last) | (k < 4)
-        total += np.where(going, term, 0.0)
+        total += where(going, term, 0.0)
         last = size
     return total
 
@@ -183,7 +182,7 @@ def hyp2f1_kernel(orders: Orders, a: Any, b: Any, c: Any, x: Any) -> Any:
     small = np.abs(x) <= 0.6
     left = x < -0.6
     over_b = left & (b <= a)
-    methods: list[tuple[Any, Callable[..., Jet]]] = [
+    methods: list[tuple[Any, Callable[[Orders, Form, Form, Form, Any], Jet]]] = [
         (small | ((x > 0.6) & (x < 0.75)), _gauss_series),
         (over_b, _pfaff),
         (left & ~over_b, lambda o, a, b, c, x: _pfaff(o, b, a, c, x)),
@@ -191,9 +190,10 @@ def hyp2f1_kernel(orders: Orders, a: Any, b: Any, c: Any, x: Any) -> Any:
         (x == 1.0, _gauss_at_one),
     ]
     moderate = (np.abs(a) < 1e4) & (np.abs(b) < 1e4) & (np.abs(c) < 1e4)  # elsewhere NaN
-    for where, method in methods:
-        if np.any(here := where & moderate):
-            jet[..., here] = method(inner, *[(f + m).chosen(here) for f in (p, q, r)], x[here])
+    for region, method in methods:
+        if np.any(here := region & moderate):
+            a, b, c = [(f + m).chosen(here) for f in (p, q, r)]
+            jet[..., here] = method(inner, a, b, c, x[here])
     for k in range(m):
         jet = over(times(times(jet, p + k), q + k), r + k)
     return _derivative(jet, inner)
@@ -248,12 +248,12 @@ def _gauss_steps(orders: Orders, a: Form, b: Form, c: Form, away: Any) -> Jet:
         if not np.any(going):
             break
         last = away > 0.45 * here
-        there = np.where(last, away, 0.5 * here)
+        there = where(last, away, 0.5 * here)
         chosen = a.chosen(going), b.chosen(going), c.chosen(going)
         value[..., going], derivative[..., going] = _step(
             *chosen, value[..., going], derivative[..., going], here[going], there[going]
         )
-        here = np.where(going, there, here)
+        here = where(going, there, here)
     return value
 
 
@@ -282,4 +282,4 @@ def _gauss_at_one(orders: Orders, a: Form, b: Form, c: Form, x: Any) -> Jet:
     rest = c - a - b
     upper = multiplied(gamma(c, orders), gamma(rest, orders), 3)
     lower = multiplied(reciprocal_gamma(c - a, orders), reciprocal_gamma(c - b, orders), 3)
-    return np.where(rest.value > 0, multiplied(upper, lower, 3), np.nan)
+    return where(rest.value > 0, multiplied(upper, lower, 3), np.nan)

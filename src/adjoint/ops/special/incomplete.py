@@ -5,20 +5,17 @@ either side of x, and on the side chosen here w has one sign (order one): nothin
 (log t/(1-t) for beta) has a concave exponent, which is followed until it has fallen by 40, with Gauss's nodes.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from math import comb
 from typing import Any
 
 import numpy as np
-from scipy import special
-from scipy.special import _ufuncs
 
 from adjoint.ops.special.beta import digamma_difference
 from adjoint.ops.special.declare import named, polynomial
 from adjoint.ops.special.gamma import beta_density, gamma_density, polygamma
+from adjoint.ops.special.library import special, ufuncs, where
 from adjoint.ops.special.parameters import Orders, bell, family, gauss, polygammas
 from adjoint.program.types import Value
 
@@ -31,14 +28,14 @@ def _bowl(u: Any, sign: Any) -> Any:
     """e^(∓u) - 1 ± u."""
     near = np.abs(u) < 0.5
     v = sign * u
-    return np.where(near, v * v * polynomial(_BOWL, np.where(near, v, 0.0)), np.expm1(-v) + v)
+    return where(near, v * v * polynomial(_BOWL, where(near, v, 0.0)), np.expm1(-v) + v)
 
 
 def _digamma_gap(a: Any) -> Any:
     """log a - ψ(a)."""
     wide = np.maximum(a, 12.0)
     r = 1.0 / (wide * wide)
-    return np.where(a > 12.0, 0.5 / wide + r * polynomial(_DIGAMMA, r), np.log(a) - special.psi(a))
+    return where(a > 12.0, 0.5 / wide + r * polynomial(_DIGAMMA, r), np.log(a) - special.psi(a))
 
 
 def _gamma_series(n: int, a: Any, x: Any) -> Any:
@@ -49,25 +46,25 @@ def _gamma_series(n: int, a: Any, x: Any) -> Any:
     logarithm = np.log(y)
     rates = [logarithm - rates[0], *[-r for r in rates[1:]]]
     term = np.exp(s * logarithm - y - special.gammaln(s + 1.0))
-    return np.sum(np.where(term > 0, term * bell(n, rates), 0.0), axis=1)
+    return np.sum(where(term > 0, term * bell(n, rates), 0.0), axis=1)
 
 
 def _gamma_integral(n: int, a: Any, x: Any) -> Any:
     """∫ over t < x, or minus that over t > x, of the density times the weight; t = x e^(∓u)."""
     gap = np.log1p((x - a) / a) + _digamma_gap(a)  # log x - ψ(a)
     lower = gap < 0
-    side = np.where(lower, 1.0, -1.0)
+    side = where(lower, 1.0, -1.0)
     derivative = side * (a - x)
-    reach = np.where(
+    reach = where(
         lower,
-        np.minimum((FALL + x) / a, np.where(x > 120.0, np.sqrt(120.0 / x), np.inf)),
+        np.minimum((FALL + x) / a, where(x > 120.0, np.sqrt(120.0 / x), np.inf)),
         (0.5 + np.sqrt(0.25 + 2.0 * FALL * x)) / x,
     )
-    reach = np.where(lower | (x > 50.0), reach, np.minimum(reach, np.log1p((FALL + 5.0 * a + 5.0) / x)))
+    reach = where(lower | (x > 50.0), reach, np.minimum(reach, np.log1p((FALL + 5.0 * a + 5.0) / x)))
     for _ in range(8):  # Newton's steps, from the right
         fall = derivative * reach + x * _bowl(reach, side) - FALL
         rate = derivative + x * side * -np.expm1(-side * reach)
-        reach = np.where((fall > 0) & (rate > 0), reach - fall / rate, reach)
+        reach = where((fall > 0) & (rate > 0), reach - fall / rate, reach)
     v, weights = gauss(40)
     u = reach[:, None] * v
     side, x, a = side[:, None], x[:, None], a[:, None]
@@ -82,14 +79,14 @@ def _gamma_factor(a: Any, x: Any) -> Any:
     wide = np.maximum(a, 10.0)
     r = 1.0 / (wide * wide)
     stirling = 1 / 12 + r * (-1 / 360 + r * (1 / 1260 + r * (-1 / 1680 + r / 1188)))
-    large = np.exp(wide * _ufuncs._log1pmx((x - wide) / wide) - stirling / wide) * np.sqrt(wide / (2.0 * np.pi))
-    return np.where(a > 10.0, large, np.exp(a * np.log(x) - x) * special.rgamma(a))
+    large = np.exp(wide * ufuncs._log1pmx((x - wide) / wide) - stirling / wide) * np.sqrt(wide / (2.0 * np.pi))
+    return where(a > 10.0, large, np.exp(a * np.log(x) - x) * special.rgamma(a))
 
 
 def gamma_kernel(orders: Orders, a: Any, x: Any) -> Any:
     """∂ⁿP(a, x)/∂aⁿ, n ≥ 1."""
     n = orders[0]
-    z = np.where((x == 0) | np.isposinf(x), 0.0, np.nan)
+    z = where((x == 0) | np.isposinf(x), 0.0, np.nan)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     small = inside & (x <= 1.0)
     large = inside & (x > 1.0)
@@ -139,7 +136,7 @@ def _beta_side(a: Any, b: Any, x: Any, y: Any, fx: Any, fy: Any, i: int, j: int,
     for _ in range(30):
         fall = a * reach + (a + b) * np.log1p(x * np.expm1(-reach)) - FALL
         rate = a - (a + b) * x / (x + y * np.exp(np.minimum(reach, 700.0)))
-        step = np.where((fall > 0) & (rate > 0), fall / rate, 0.0)
+        step = where((fall > 0) & (rate > 0), fall / rate, 0.0)
         reach = reach - step
         if np.all(step <= 0.05 * reach):
             break
@@ -153,8 +150,8 @@ def _beta_side(a: Any, b: Any, x: Any, y: Any, fx: Any, fy: Any, i: int, j: int,
         s = w * t
         v = middle[:, None] + sign * 2.0 * np.sinh(s)
         jacobian = 2.0 * np.cosh(s) * w * weights
-        shift = np.where(v < 1.0, np.log1p(x * np.expm1(-v)), np.log(y + x * np.exp(-v)))  # log (1-x)/(1-t)
-        drop = np.where(v < 30.0, np.log1p(y * np.expm1(np.minimum(v, 30.0))), v + shift)  # log x/t
+        shift = where(v < 1.0, np.log1p(x * np.expm1(-v)), np.log(y + x * np.exp(-v)))  # log (1-x)/(1-t)
+        drop = where(v < 30.0, np.log1p(y * np.expm1(np.minimum(v, 30.0))), v + shift)  # log x/t
         term = np.exp(-a * v - (a + b) * shift) * beta_weight(i, j, fx - drop, fy - shift, rates)
         total = total + np.sum(term * jacobian, axis=1)
     return total
@@ -163,7 +160,7 @@ def _beta_side(a: Any, b: Any, x: Any, y: Any, fx: Any, fy: Any, i: int, j: int,
 def beta_kernel(orders: Orders, a: Any, b: Any, x: Any) -> Any:
     """∂ⁱ∂ʲ I_x(a, b)/∂aⁱ∂bʲ, i + j ≥ 1."""
     i, j, _ = orders
-    z = np.where((x == 0) | (x == 1), 0.0, np.nan)
+    z = where((x == 0) | (x == 1), 0.0, np.nan)
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
     if not np.any(inside):
         return z
@@ -190,7 +187,7 @@ def beta_factor(a: Any, b: Any, x: Any) -> Any:
     p, q = a / s, b / s
     large = np.minimum(a, b) > 10.0
     gap = x - p
-    exponent = a * _ufuncs._log1pmx(gap / p) + b * _ufuncs._log1pmx(-gap / q)
+    exponent = a * ufuncs._log1pmx(gap / p) + b * ufuncs._log1pmx(-gap / q)
     correction = sum(
         sign * c / value ** (2 * k + 1)
         for sign, value in ((-1.0, a), (-1.0, b), (1.0, s))
@@ -200,7 +197,7 @@ def beta_factor(a: Any, b: Any, x: Any) -> Any:
     direct = np.power(x, a) * np.power(1.0 - x, b) / special.beta(a, b)
     safe = (direct > 1e-280) & np.isfinite(direct)
     logarithmic = np.exp(a * np.log(x) + b * np.log1p(-x) - special.betaln(a, b))
-    return np.where(large, wide, np.where(safe, direct, logarithmic))
+    return where(large, wide, where(safe, direct, logarithmic))
 
 
 # ---------------------------------------------------------------- rules
@@ -210,23 +207,23 @@ def _gamma_derivative(orders: Orders, a: Value, x: Value) -> Value:
     """∂/∂x ∂ⁿP/∂aⁿ: the n-th derivative of the density in a."""
     n = orders[0]
     inside = x > 0
-    rates = [np.log(np.where(inside, x, 1.0)) - special.psi(a), *[-polygamma(k, a) for k in range(1, n)]]
-    return np.where(inside, gamma_density(a, np.where(inside, x, 1.0)) * bell(n, rates), 0.0)
+    rates = [np.log(where(inside, x, 1.0)) - special.psi(a), *[-polygamma(k, a) for k in range(1, n)]]
+    return where(inside, gamma_density(a, where(inside, x, 1.0)) * bell(n, rates), 0.0)
 
 
 def _beta_derivative(orders: Orders, a: Value, b: Value, x: Value) -> Value:
     """∂/∂x ∂ⁱ∂ʲI/∂aⁱ∂bʲ: the derivative of the density in a and b."""
     i, j, _ = orders
     inside = (x > 0) & (x < 1)
-    t = np.where(inside, x, 0.5)
+    t = where(inside, x, 0.5)
     first, second = np.log(t) + digamma_difference(a, b), np.log1p(-t) + digamma_difference(b, a)
     weight = beta_weight(i, j, first, second, _beta_rates(i, j, a, b))
-    return np.where(inside, beta_density(a, b, t) * weight, 0.0)
+    return where(inside, beta_density(a, b, t) * weight, 0.0)
 
 
 def _minus_quotient(p: Value, q: Value, moves: Value) -> Value:
     """-p/q, and 0 where the quantile does not move."""
-    return np.where(moves, -p / np.where(moves, q, 1.0), 0.0)
+    return where(moves, -p / where(moves, q, 1.0), 0.0)
 
 
 _gamma = family(special.gammainc, "a x", gamma_kernel, "a", most=5, derivatives={"x": _gamma_derivative})["a"]

@@ -1,16 +1,15 @@
 """Logistic functions, entropies and divergences, Box-Cox, Huber's losses, and SciPy's own elementary functions."""
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from scipy import special
 
 from adjoint.ops.special.declare import flat, named, removable, unary
+from adjoint.ops.special.library import real, special, where
 from adjoint.program.types import Value
 
 LOG_2, LOG_10, DEGREE = math.log(2.0), math.log(10.0), math.pi / 180.0
@@ -40,8 +39,8 @@ named(
 named(
     special.powm1,
     "x y",
-    x=lambda x, y: np.where(np.equal(y, 0), 0.0, y * np.power(x, np.where(np.equal(y, 0), 1.0, y) - 1.0)),
-    y=lambda x, y: np.power(x, y) * np.log(np.where(np.equal(x, 0), 1.0, x)),
+    x=lambda x, y: where(np.equal(y, 0), 0.0, y * np.power(x, where(np.equal(y, 0), 1.0, y) - 1.0)),
+    y=lambda x, y: np.power(x, y) * np.log(where(np.equal(x, 0), 1.0, x)),
 )
 
 _EXPREL_SLOPE = [(n + 1.0) / math.factorial(n + 2) for n in range(24)]
@@ -49,10 +48,10 @@ _EXPREL_SLOPE = [(n + 1.0) / math.factorial(n + 2) for n in range(24)]
 
 def exprel_derivative(x: Value) -> Value:
     """d/dx (eˣ - 1)/x = (eˣ - exprel x)/x; for x > 1, where eˣ overflows before it, exprel x (1 - 1/x) + 1/x."""
-    above = np.real(x) > 1.0
-    low, high = np.where(above, -2.0, x), np.where(above, x, 2.0)
+    above = real(x) > 1.0
+    low, high = where(above, -2.0, x), where(above, x, 2.0)
     below = removable(low, _EXPREL_SLOPE, lambda u: (np.exp(u) - special.exprel(u)) / u, 1.0)
-    return np.where(above, special.exprel(high) * (1.0 - 1.0 / high) + 1.0 / high, below)
+    return where(above, special.exprel(high) * (1.0 - 1.0 / high) + 1.0 / high, below)
 
 
 unary(special.exprel, exprel_derivative)
@@ -60,25 +59,25 @@ unary(special.exprel, exprel_derivative)
 
 def _void(x: Value, y: Value) -> Value:
     """Where x log y is 0 by decree, although log y does not exist: x = 0 and y ≤ 0."""
-    return np.equal(x, 0) & (np.equal(y, 0) | np.less(np.real(y), 0))
+    return np.equal(x, 0) & (np.equal(y, 0) | np.less(real(y), 0))
 
 
 def _ratio(x: Value, y: Value) -> Value:
     """x / y, and 0 at 0/0."""
     void = _void(x, y)
-    return np.where(void, 0.0, x / np.where(void, 1.0, y))
+    return where(void, 0.0, x / where(void, 1.0, y))
 
 
 def _logarithm(x: Value, y: Value) -> Value:
     """log y, the partial of x log y in x."""
     void = _void(x, y)
-    return np.where(void, 0.0, np.log(np.where(void, 1.0, y)))
+    return where(void, 0.0, np.log(where(void, 1.0, y)))
 
 
 def _logarithm1p(x: Value, y: Value) -> Value:
     """log(1 + y), the partial of x log(1 + y) in x."""
     void = _void(x, 1.0 + y)
-    return np.where(void, 0.0, np.log1p(np.where(void, 0.0, y)))
+    return where(void, 0.0, np.log1p(where(void, 0.0, y)))
 
 
 named(special.xlogy, "x y", x=_logarithm, y=_ratio)
@@ -120,7 +119,7 @@ named(
     special.huber,
     "delta r",
     delta=lambda delta, r: np.maximum(np.abs(r) - delta, 0.0),
-    r=lambda delta, r: np.where(np.abs(r) <= delta, r, np.sign(r) * delta),
+    r=lambda delta, r: where(np.abs(r) <= delta, r, np.sign(r) * delta),
 )
 
 

@@ -1,7 +1,6 @@
 """Integrals: exponential, sine, Fresnel's, the dilogarithm, those of Bessel and Airy functions; Lambert's W."""
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
@@ -9,10 +8,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import special
-from scipy.special import _ufuncs
 
 from adjoint.ops.special.declare import SQRT_PI, named, polynomial, removable, several, unary
+from adjoint.ops.special.library import special, ufuncs, where
 from adjoint.program.types import Value
 
 _SINC = [0.0 if n % 2 else (-1.0) ** (n // 2) / math.factorial(n + 1) for n in range(24)]
@@ -59,7 +57,7 @@ unary(special.exp1, lambda x: -np.exp(-x) / x)
 def _expn_derivative(n: Value, x: Value, z: Value) -> Value:
     """Eₙ′ = -Eₙ₋₁, and E₀ = e⁻ˣ/x."""
     first = np.equal(n, 0)
-    return np.where(first, -z * (1.0 + 1.0 / x), -special.expn(np.where(first, 1, n) - 1, x))
+    return where(first, -z * (1.0 + 1.0 / x), -special.expn(where(first, 1, n) - 1, x))
 
 
 named(special.expn, "n x", whole="n", x=_expn_derivative)
@@ -68,13 +66,13 @@ named(special.expn, "n x", whole="n", x=_expn_derivative)
 def _spence_derivative(x: Value) -> Value:
     """-log x / (x - 1), by its series near 1. (x is not 1 + (x - 1) where it is small.)"""
     near = np.abs(x - 1.0) < 0.3
-    u, far = np.where(near, x - 1.0, 0.0), np.where(near, 2.0, x)
-    return -np.where(near, polynomial(_LOG_QUOTIENT, u), np.log(far) / (far - 1.0))
+    u, far = where(near, x - 1.0, 0.0), where(near, 2.0, x)
+    return -where(near, polynomial(_LOG_QUOTIENT, u), np.log(far) / (far - 1.0))
 
 
 unary(special.spence, _spence_derivative)
 
-named(_ufuncs._lambertw, "x k tol", whole="k tol", x=lambda z: np.exp(-z) / (1.0 + z))
+named(ufuncs._lambertw, "x k tol", whole="k tol", x=lambda z: np.exp(-z) / (1.0 + z))
 unary(special.wrightomega, lambda z: z / (1.0 + z))
 
 several(special.itj0y0, "x", x=lambda x: (special.j0(x), special.y0(x)))

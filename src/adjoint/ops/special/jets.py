@@ -4,8 +4,6 @@ J[i, j, …] is the coefficient of the i-th power of the first letter, the j-th 
 the last axis. A parameter, or a sum of them, enters as a linear form: its value and a coefficient for each letter.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from itertools import product
@@ -13,8 +11,8 @@ from math import comb, factorial, pi, prod
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
 
+from adjoint.ops.special.library import special, ufuncs, where
 from adjoint.ops.special.parameters import bell, polygammas
 
 Jet = Any
@@ -106,14 +104,14 @@ def reciprocal_gamma(form: Form, orders: tuple[int, ...]) -> Jet:
     """1/Γ(form); left of ½ as Γ(1-s) sin(πs)/π."""
     s, n = form.value, sum(orders)
     left = s < 0.5
-    right = np.where(left, 1.0 - s, s)
+    right = where(left, 1.0 - s, s)
     rates = polygammas(n, right)
     above = [bell(k, rates) * special.gamma(right) for k in range(n + 1)]  # derivatives of Γ
     below = [bell(k, [-r for r in rates]) * special.rgamma(right) for k in range(n + 1)]
-    sine, cosine = special._ufuncs._sinpi(s), special._ufuncs._cospi(s)
+    sine, cosine = ufuncs._sinpi(s), ufuncs._cospi(s)
     turned = [pi ** (k - 1) * (sine, cosine, -sine, -cosine)[k % 4] for k in range(n + 1)]
     mirrored = [sum(comb(k, j) * (-1.0) ** j * above[j] * turned[k - j] for j in range(k + 1)) for k in range(n + 1)]
-    return composed([np.where(left, m, b) for m, b in zip(mirrored, below, strict=True)], form, orders)
+    return composed([where(left, m, b) for m, b in zip(mirrored, below, strict=True)], form, orders)
 
 
 def gamma(form: Form, orders: tuple[int, ...]) -> Jet:
@@ -142,4 +140,4 @@ def series(orders: tuple[int, ...], upper: list[Form], lower: list[Form], x: Any
         if k % 8 == 7 and not np.any(size > 1e-18 * np.abs(total) + 1e-300):
             break
     lost = (1e-10 * peak > np.abs(total)) | (np.abs(term) > 1e-12 * peak)
-    return np.where(lost, np.nan, total)
+    return where(lost, np.nan, total)

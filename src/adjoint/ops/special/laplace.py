@@ -9,16 +9,16 @@ integrand by p, -½L, -R …, which takes the pole at p = 0 away; so one path th
 relative error is near that of rounding everywhere.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from adjoint.ops.special.declare import removable
+from adjoint.ops.special.library import imag, real, where
 from adjoint.ops.special.quadrature import half_line, placed, spread_out
 from adjoint.program.types import Value
 
@@ -36,10 +36,10 @@ def _chi_square_width(x: Value, df: Value, nc: Value) -> Value:
     return np.minimum(1.5 / np.sqrt(2.0 * x * sigma + df + 1.5 * nc / sigma + 1e-3), 1.0)
 
 
-def chi_square_integral(x: Value, df: Value, nc: Value, factor: Callable[..., Value]) -> Value:
+def chi_square_integral(x: Value, df: Value, nc: Value, factor: Callable[[Value, Value, Value], Value]) -> Value:
     """1/(2πi) ∫ exp(p x - ½ν L - δ R) factor(p, L, R) dp on a parabola around the cut p ≤ -½."""
     inside = x > 0
-    x = np.where(inside, x, 1.0)
+    x = where(inside, x, 1.0)
     x, df, nc, sigma, width = spread_out(x, df, nc, _chi_square_saddle(x, df, nc), _chi_square_width(x, df, nc))
     t, weights = half_line(90, 5.6)
     stretched = width * np.sinh(t)
@@ -49,20 +49,20 @@ def chi_square_integral(x: Value, df: Value, nc: Value, factor: Callable[..., Va
     fraction = 0.5 - 0.25 / (sigma * root * root)
     logarithm = np.log(2.0 * sigma) + 2.0 * np.log(root)
     terms = np.exp(p * x - 0.5 * df * logarithm - nc * fraction) * factor(p, logarithm, fraction) * step
-    return np.where(inside, np.sum(np.imag(terms), axis=-1) / math.pi, 0.0)
+    return where(inside, np.sum(imag(terms), axis=-1) / math.pi, 0.0)
 
 
 def log_quotient(p: Value, logarithm: Value) -> Value:
     """log(1 + …)/p, where p = 0 may be a node."""
     zero = np.abs(p) < 1e-7
-    return np.where(zero, 2.0 - 2.0 * p, logarithm / np.where(zero, 1.0, p))
+    return where(zero, 2.0 - 2.0 * p, logarithm / where(zero, 1.0, p))
 
 
 def _ratio_peak(dfn: Value, dfd: Value, nc: Value, r: Value) -> Value:
     """a = 1 + 2p where the exponent is stationary: r (ν₁+ν₂) a² + (δ r - ν₁ (1+r)) a - δ (1+r) = 0."""
     square, linear, last = r * (dfn + dfd), nc * r - dfn * (1.0 + r), -nc * (1.0 + r)
     root = np.sqrt(linear * linear - 4.0 * square * last)
-    return np.where(linear < 0, (root - linear) / (2.0 * square), -2.0 * last / (root + linear))
+    return where(linear < 0, (root - linear) / (2.0 * square), -2.0 * last / (root + linear))
 
 
 @placed
@@ -75,7 +75,7 @@ def _ratio_saddle(dfn: Value, dfd: Value, nc: Value, r: Value) -> Value:
 def _ratio_left(dfn: Value, dfd: Value, nc: Value, r: Value) -> Value:
     """1 where the saddle is nearer to the branch point -½ than to 1/(2r), else 0."""
     a = _ratio_peak(dfn, dfd, nc, r)
-    return np.where(r * a <= 1.0 + r - r * a, 1.0, 0.0)
+    return where(r * a <= 1.0 + r - r * a, 1.0, 0.0)
 
 
 @placed
@@ -90,16 +90,20 @@ def _ratio_width(dfn: Value, dfd: Value, nc: Value, r: Value) -> Value:
 def _logarithm(direct: Value, p: Value) -> Value:
     """log(1 + 2p), given it for large p; near p = 0 from the same p that it is divided by."""
     near = np.abs(p) < 0.25
-    return np.where(near, np.log(1.0 + 2.0 * np.where(near, p, 0.0)), direct)
+    return where(near, np.log(1.0 + 2.0 * where(near, p, 0.0)), direct)
 
 
-def ratio_integral(dfn: Value, dfd: Value, nc: Value, r: Value, factor: Callable[..., Value]) -> Value:
+# Of p, log a, log b, R and r.
+RatioFactor: TypeAlias = Callable[[Value, Value, Value, Value, Value], Value]
+
+
+def ratio_integral(dfn: Value, dfd: Value, nc: Value, r: Value, factor: RatioFactor) -> Value:
     """1/(2πi) ∫ a^(-ν₁/2) b^(-ν₂/2) e^(-δ R) factor(p, …) dp, a = 1 + 2p, b = 1 - 2rp.
 
     The path is a parabola through the saddle around the nearer cut, a = a₀ (1+iu)² or b = b₀ (1-iu)².
     """
     inside = (r > 0) & (r < np.inf)
-    r = np.where(inside, r, 1.0)
+    r = where(inside, r, 1.0)
     left, saddle, width = (f(dfn, dfd, nc, r) for f in (_ratio_left, _ratio_saddle, _ratio_width))
     dfn, dfd, nc, r, left, saddle, width = spread_out(dfn, dfd, nc, r, left, saddle, width)
     t, weights = half_line(160, 5.2)
@@ -107,18 +111,18 @@ def ratio_integral(dfn: Value, dfd: Value, nc: Value, r: Value, factor: Callable
     u = width * np.sinh(far)
     step = width * np.cosh(far) * 0.5 * math.pi * np.cosh(t) * weights
     left, whole = left > 0, 1.0 + r
-    root = np.where(left, 1.0 + 1j * u, 1.0 - 1j * u)
-    start = np.where(left, saddle, whole - r * saddle)  # a₀ or b₀
+    root = where(left, 1.0 + 1j * u, 1.0 - 1j * u)
+    start = where(left, saddle, whole - r * saddle)  # a₀ or b₀
     own = start * root * root
-    other = np.where(left, whole - r * own, (whole - own) / r)
+    other = where(left, whole - r * own, (whole - own) / r)
     log_own, log_other = np.log(start) + 2.0 * np.log(root), np.log(other)
-    p = np.where(left, 0.5 * (own - 1.0), 0.5 * (1.0 - own) / r)
-    first = _logarithm(np.where(left, log_own, log_other), p)
-    second = _logarithm(np.where(left, log_other, log_own), -r * p)
-    step = step * start * root / np.where(left, 1.0, r)
-    fraction = 0.5 - 0.5 / np.where(left, own, other)
+    p = where(left, 0.5 * (own - 1.0), 0.5 * (1.0 - own) / r)
+    first = _logarithm(where(left, log_own, log_other), p)
+    second = _logarithm(where(left, log_other, log_own), -r * p)
+    step = step * start * root / where(left, 1.0, r)
+    fraction = 0.5 - 0.5 / where(left, own, other)
     terms = np.exp(-0.5 * (dfn * first + dfd * second) - nc * fraction) * factor(p, first, second, fraction, r) * step
-    return np.where(inside, np.sum(np.real(terms), axis=-1) / math.pi, 0.0)
+    return where(inside, np.sum(real(terms), axis=-1) / math.pi, 0.0)
 
 
 _SECOND = [-(2.0**n) * n / (n + 1.0) for n in range(16)]
@@ -127,7 +131,7 @@ _SECOND = [-(2.0**n) * n / (n + 1.0) for n in range(16)]
 def ratio_first(dfn: Value, dfd: Value, nc: Value, f: Value) -> Value:
     """∂P(F ≤ f)/∂ν₁: by the exponent of a, and by r = f ν₁/ν₂."""
     (ratio,) = spread_out(dfd / dfn)
-    factor = lambda p, log_a, log_b, R, r: -0.5 * log_quotient(p, log_a) + r * ratio / (1.0 - 2.0 * r * p)
+    factor: RatioFactor = lambda p, log_a, log_b, R, r: -0.5 * log_quotient(p, log_a) + r * ratio / (1.0 - 2.0 * r * p)
     return ratio_integral(dfn, dfd, nc, dfn * f / dfd, factor)
 
 

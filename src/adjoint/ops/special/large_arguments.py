@@ -4,14 +4,13 @@ e⁻ˣ I, eˣ K and e^(∓ix) H are x^(-½) S(w) up to a constant, S(w) = Σ a�
 w = -1/x, 1/x, ±i/x. So the derivative is -z/x (½ + w S′/S), which loses nothing.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
 
+from adjoint.ops.special.library import where
 from adjoint.program.types import Value
 
 _TERMS = 18
@@ -32,6 +31,6 @@ def scaled_derivative(phase: complex, v: Value, x: Value, z: Value, derivative: 
     """The derivative of z: by the asymptotic series for w = turn/|x| small beside 1/ν², by `derivative` elsewhere."""
     size = np.abs(x)
     far = (size > 30.0 + v * v) & (np.real(x) > 0 if x.dtype.kind == "c" else True)
-    distant = np.where(far, x if x.dtype.kind == "c" else size, 1e6)
-    large = -(0.5 + _growth(np.where(far, v, 0.0), phase / distant)) * z / np.where(far, x, 1.0)
-    return np.where(far, large, derivative(np.where(far, 1.0, x)))
+    distant = where(far, x if x.dtype.kind == "c" else size, 1e6)
+    large = -(0.5 + _growth(where(far, v, 0.0), phase / distant)) * z / where(far, x, 1.0)
+    return where(far, large, derivative(where(far, 1.0, x)))

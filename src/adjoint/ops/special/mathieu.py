@@ -6,21 +6,20 @@ modified functions are series of products of Bessel functions with the same coef
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy import special
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.special.declare import named, several
 from adjoint.ops.special.degrees import whole_degree
 from adjoint.ops.special.eigenvectors import TridiagonalEigh
+from adjoint.ops.special.library import special, where
 from adjoint.ops.special.quadrature import placed, spread_out
 from adjoint.program.types import Value
 
@@ -47,11 +46,11 @@ def _series(odd: bool, m: Value) -> Series:
         raise UnsupportedError(
             f"mathieu functions: the order m must be a plain integer where q is differentiated, got {m!r}."
         )
-    m = np.where(orders < int(odd), int(odd), orders)[..., None]  # SciPy gives NaN there
+    m = where(orders < int(odd), int(odd), orders)[..., None]  # SciPy gives NaN there
     size = SIZE + int(np.max(m, initial=0)) // 2
     k = np.arange(size)
     half = m % 2 == 1
-    lowest = np.where(half, 1, 2 if odd else 0)
+    lowest = where(half, 1, 2 if odd else 0)
     frequency = (2 * k + lowest).astype(float)
     coupling = np.zeros((*m.shape[:-1], size, size))
     coupling[..., k[:-1], k[1:]] = coupling[..., k[1:], k[:-1]] = 1.0
@@ -59,11 +58,11 @@ def _series(odd: bool, m: Value) -> Series:
     coupling[constant, 0, 1] = coupling[constant, 1, 0] = math.sqrt(2.0)
     coupling[half[..., 0], 0, 0] = -1.0 if odd else 1.0
     index = (m - lowest) // 2
-    weight = np.where((lowest == 0) & (k == 0), math.sqrt(0.5), 1.0)
-    sign = np.where(k % 2 == 0, 1.0, -1.0)  # cos or sin of h 90°, or the derivative, up to a common sign
-    at_middle = np.where(half == odd, 1.0, frequency) * sign
+    weight = where((lowest == 0) & (k == 0), math.sqrt(0.5), 1.0)
+    sign = where(k % 2 == 0, 1.0, -1.0)  # cos or sin of h 90°, or the derivative, up to a common sign
+    at_middle = where(half == odd, 1.0, frequency) * sign
     at_zero = (frequency if odd else 1.0) * weight
-    at_middle = at_middle * weight * np.where(index % 2 == 0, 1.0, -1.0)
+    at_middle = at_middle * weight * where(index % 2 == 0, 1.0, -1.0)
     own_order = (k == index) * 1.0
     return Series(frequency, coupling, own_order, weight, at_zero, at_middle, index[..., 0], lowest[..., 0])
 
@@ -71,7 +70,7 @@ def _series(odd: bool, m: Value) -> Series:
 @placed
 def _side(q: Value, at_zero: Value, at_middle: Value) -> Value:
     """The sign that the eigenvector needs: where q ≥ 0 the function is large at 90°, elsewhere at 0."""
-    return np.where(q >= 0, np.sign(at_middle), np.sign(at_zero))
+    return where(q >= 0, np.sign(at_middle), np.sign(at_zero))
 
 
 def _eigen(series: Series, q: Value) -> tuple[Value, Value, Value]:
@@ -100,10 +99,10 @@ def _coefficients(series: Series, q: Value) -> tuple[Value, Value]:
     """The coefficients of the Fourier series and their derivatives in q."""
     values, vectors, v = _eigen(series, q)
     own = np.expand_dims(np.sum(values * series.own_order, axis=-1), -1)
-    gap = np.where(series.own_order > 0, 1.0, own - values)
+    gap = where(series.own_order > 0, 1.0, own - values)
     coupled = np.einsum("...ij,...j->...i", np.broadcast_to(series.coupling, (*v.shape, v.shape[-1])), v)
     turned = np.einsum("...ij,...i->...j", vectors, coupled)
-    derivative = np.einsum("...ij,...j->...i", vectors, np.where(series.own_order > 0, 0.0, turned / gap))
+    derivative = np.einsum("...ij,...j->...i", vectors, where(series.own_order > 0, 0.0, turned / gap))
     return v * series.weight, derivative * series.weight
 
 
@@ -118,7 +117,11 @@ def _in_q(odd: bool) -> Callable[..., tuple[Value, Value]]:
     return derivatives
 
 
-def _in_x(value: Any) -> Callable[..., tuple[Value, Value]]:
+# Of m, q, x and (y, y′).
+Slopes: TypeAlias = Callable[[Value, Value, Value, Value], tuple[Value, Value]]
+
+
+def _in_x(value: Any) -> Slopes:
     """y″ = (2q cos 2x - a) y, x in degrees but not in y′."""
 
     def derivatives(m: Value, q: Value, x: Value, z: Value) -> tuple[Value, Value]:
@@ -128,7 +131,7 @@ def _in_x(value: Any) -> Callable[..., tuple[Value, Value]]:
     return derivatives
 
 
-def _modified_in_x(value: Any) -> Callable[..., tuple[Value, Value]]:
+def _modified_in_x(value: Any) -> Slopes:
     """y″ = (a - 2q cosh 2x) y."""
     return lambda m, q, x, z: (z[1], (value(m, q) - 2.0 * q * np.cosh(2.0 * x)) * z[0])
 
@@ -156,13 +159,13 @@ def _modified_in_q(odd: bool, second: Any) -> Callable[..., tuple[Value, Value]]
         l = np.arange(float(c.shape[-1]))
         strongest = np.expand_dims(_strongest(*[c[..., i] for i in range(c.shape[-1])]), -1)
         chosen = np.equal(l, strongest)
-        top, top_rate = (np.expand_dims(np.sum(np.where(chosen, f, 0.0), axis=-1), -1) for f in (c, rate))
+        top, top_rate = (np.expand_dims(np.sum(where(chosen, f, 0.0), axis=-1), -1) for f in (c, rate))
         ratio, ratio_rate = c / top, (rate - c / top * top_rate) / top
         kept = np.abs(ratio) > 1e-24
-        first, last = np.where(kept, l - strongest, 0.0), np.where(kept, l + strongest + series.gap[..., None], 0.0)
-        sign = np.where((l + series.index[..., None]) % 2 == 0, 1.0, -1.0)
-        halved = np.where(np.equal(strongest, 0.0) & (series.weight[..., :1] < 1.0), 0.5, 1.0)
-        scale = np.where(kept, sign * halved, 0.0)
+        first, last = where(kept, l - strongest, 0.0), where(kept, l + strongest + series.gap[..., None], 0.0)
+        sign = where((l + series.index[..., None]) % 2 == 0, 1.0, -1.0)
+        halved = where(np.equal(strongest, 0.0) & (series.weight[..., :1] < 1.0), 0.5, 1.0)
+        scale = where(kept, sign * halved, 0.0)
         root, q, x = *spread_out(np.sqrt(q)), *spread_out(q, x)
         low, high = root * np.exp(-x), root * np.exp(x)
         value, derivative = 0.0, 0.0
@@ -170,8 +173,8 @@ def _modified_in_q(odd: bool, second: Any) -> Callable[..., tuple[Value, Value]]
             (j, dj), (b, db) = _bessel(special.jv, n, low), _bessel(second, k, high)
             product, in_q, in_x = j * b, (dj * b + j * db) / (2.0 * q), j * db - dj * b
             both = ((k * k - high * high) - (n * n - low * low)) * product / (2.0 * q)
-            value = value + factor * np.where(kept, ratio_rate * product + ratio * in_q, 0.0)
-            derivative = derivative + factor * np.where(kept, ratio_rate * in_x + ratio * both, 0.0)
+            value = value + factor * where(kept, ratio_rate * product + ratio * in_q, 0.0)
+            derivative = derivative + factor * where(kept, ratio_rate * in_x + ratio * both, 0.0)
         return np.sum(scale * value, axis=-1), np.sum(scale * derivative, axis=-1)
 
     return derivatives

@@ -5,7 +5,6 @@
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
@@ -14,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from adjoint.ops.special.declare import named, polynomial
 from adjoint.ops.special.errors import normal_density
 from adjoint.ops.special.laplace import chi_square_integral, log_quotient, ratio_first, ratio_integral, ratio_second
+from adjoint.ops.special.library import special, where
 from adjoint.ops.special.quadrature import line, placed, spread_out
 from adjoint.program.types import Value
 
@@ -92,7 +91,12 @@ def _implicit(
     return partial
 
 
-def _f_inverse(solved: str, argument: str) -> Any:
+def _inverses(inverse: Callable[[str, str], Any], solved: str, arguments: str) -> dict[str, Any]:
+    """The partials of the z = `solved` that gives F the value p, in each argument."""
+    return {argument: inverse(solved, argument) for argument in arguments.split()}
+
+
+def _f_inverse(solved: str, argument: str) -> Callable[[Value, Value, Value, Value], Value]:
     partial = _implicit(_FISHER, "dfn dfd nc f", solved, argument)
     if solved == "f":
         return lambda dfn, dfd, nc, z: partial({"dfn": dfn, "dfd": dfd, "nc": nc, "f": z})
@@ -104,10 +108,10 @@ def _f_inverse(solved: str, argument: str) -> Any:
 
 
 named(special.ncfdtr, "dfn dfd nc f", **_FISHER)
-named(special.ncfdtri, "dfn dfd nc p", **{a: _f_inverse("f", a) for a in ("dfn", "dfd", "nc", "p")})
-named(special.ncfdtridfn, "p dfd nc f", **{a: _f_inverse("dfn", a) for a in ("p", "dfd", "nc", "f")})
-named(special.ncfdtridfd, "dfn p nc f", **{a: _f_inverse("dfd", a) for a in ("dfn", "p", "nc", "f")})
-named(special.ncfdtrinc, "dfn dfd p f", **{a: _f_inverse("nc", a) for a in ("dfn", "dfd", "p", "f")})
+named(special.ncfdtri, "dfn dfd nc p", **_inverses(_f_inverse, "f", "dfn dfd nc p"))
+named(special.ncfdtridfn, "p dfd nc f", **_inverses(_f_inverse, "dfn", "p dfd nc f"))
+named(special.ncfdtridfd, "dfn p nc f", **_inverses(_f_inverse, "dfd", "dfn p nc f"))
+named(special.ncfdtrinc, "dfn dfd p f", **_inverses(_f_inverse, "nc", "dfn dfd p f"))
 
 # ---------------------------------------------------------------- Student's t
 
@@ -121,9 +125,9 @@ _DIGAMMA = [1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760]
 def digamma_gap(a: Value) -> Value:
     """log a - ψ(a), without cancellation for large a."""
     large = a > 12.0
-    wide, narrow = np.where(large, a, 12.0), np.where(large, 1.0, a)
+    wide, narrow = where(large, a, 12.0), where(large, 1.0, a)
     r = 1.0 / (wide * wide)
-    return np.where(large, 0.5 / wide + r * polynomial(_DIGAMMA, r), np.log(narrow) - special.psi(narrow))
+    return where(large, 0.5 / wide + r * polynomial(_DIGAMMA, r), np.log(narrow) - special.psi(narrow))
 
 
 def _peak_of(df: Value, nc: Value, t: Value, side: Value) -> Value:
@@ -133,9 +137,9 @@ def _peak_of(df: Value, nc: Value, t: Value, side: Value) -> Value:
         y = 0.5 * (low + high)
         s = np.exp(y)
         q = t * s - nc
-        q = np.where((side == 0) | (q * side < 0), q, 0.0)
+        q = where((side == 0) | (q * side < 0), q, 0.0)
         rising = df * (1.0 - s * s) - q * t * s > 0
-        low, high = np.where(rising, y, low), np.where(rising, high, y)
+        low, high = where(rising, y, low), where(rising, high, y)
     return 0.5 * (low + high)
 
 
@@ -157,7 +161,7 @@ def _tail_peak(df: Value, nc: Value, t: Value, side: Value) -> Value:
 
 @placed
 def _tail_side(df: Value, nc: Value, t: Value) -> Value:
-    return np.where(t < nc, 1.0, -1.0)
+    return where(t < nc, 1.0, -1.0)
 
 
 def _scale_nodes(df: Value, peak: Value, width: Value) -> tuple[Value, Value, Value]:
@@ -170,17 +174,17 @@ def _scale_nodes(df: Value, peak: Value, width: Value) -> tuple[Value, Value, Va
 def _bowl(y: Value) -> Value:
     """(e^(2y) - 1 - 2y)/2."""
     near = np.abs(y) < 0.5
-    small, large = np.where(near, y, 0.0), np.where(near, 1.0, y)
-    return np.where(near, small * small * polynomial(_SCALE, small), 0.5 * (np.expm1(2.0 * large) - 2.0 * large))
+    small, large = where(near, y, 0.0), where(near, 1.0, y)
+    return where(near, small * small * polynomial(_SCALE, small), 0.5 * (np.expm1(2.0 * large) - 2.0 * large))
 
 
 def _normalizer(a: Value) -> Value:
     """a log a - a - log Γ(a), without cancellation for large a."""
     large = a > 12.0
-    wide, narrow = np.where(large, a, 12.0), np.where(large, 1.0, a)
+    wide, narrow = where(large, a, 12.0), where(large, 1.0, a)
     r = 1.0 / wide
     far = 0.5 * (np.log(wide) - math.log(2.0 * math.pi)) - r * polynomial(_STIRLING, r * r)
-    return np.where(large, far, narrow * (np.log(narrow) - 1.0) - special.gammaln(narrow))
+    return where(large, far, narrow * (np.log(narrow) - 1.0) - special.gammaln(narrow))
 
 
 def _student_integral(df: Value, nc: Value, t: Value, power: int) -> Value:
@@ -202,14 +206,18 @@ def student_shape(df: Value, nc: Value, t: Value) -> Value:
     return np.sum(side * special.ndtr(side * (t * np.exp(y) - nc)) * density * rate * weights, axis=-1)
 
 
-_STUDENT: dict[str, Any] = {
-    "df": student_shape,
-    "nc": lambda df, nc, t: -_student_integral(df, nc, t, 0),
-    "t": lambda df, nc, t: _student_integral(df, nc, t, 1),
-}
+def _nctdtr_nc(df: Value, nc: Value, t: Value) -> Value:
+    return -_student_integral(df, nc, t, 0)
 
 
-def _t_inverse(solved: str, argument: str) -> Any:
+def _nctdtr_t(df: Value, nc: Value, t: Value) -> Value:
+    return _student_integral(df, nc, t, 1)
+
+
+_STUDENT: dict[str, Any] = {"df": student_shape, "nc": _nctdtr_nc, "t": _nctdtr_t}
+
+
+def _t_inverse(solved: str, argument: str) -> Callable[[Value, Value, Value], Value]:
     partial = _implicit(_STUDENT, "df nc t", solved, argument)
     if solved == "t":
         return lambda df, nc, z: partial({"df": df, "nc": nc, "t": z})
@@ -219,6 +227,6 @@ def _t_inverse(solved: str, argument: str) -> Any:
 
 
 named(special.nctdtr, "df nc t", **_STUDENT)
-named(special.nctdtrit, "df nc p", **{a: _t_inverse("t", a) for a in ("df", "nc", "p")})
-named(special.nctdtridf, "p nc t", **{a: _t_inverse("df", a) for a in ("p", "nc", "t")})
-named(special.nctdtrinc, "df p t", **{a: _t_inverse("nc", a) for a in ("df", "p", "t")})
+named(special.nctdtrit, "df nc p", **_inverses(_t_inverse, "t", "df nc p"))
+named(special.nctdtridf, "p nc t", **_inverses(_t_inverse, "df", "p nc t"))
+named(special.nctdtrinc, "df p t", **_inverses(_t_inverse, "nc", "df p t"))

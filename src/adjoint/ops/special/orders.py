@@ -9,8 +9,6 @@ From the saddle t₀, with t = t₀ + τ, each exponent is E = p (cosh τ - 1) +
 i √(x²-ν²) for H, √(x²+ν²) for I; that loses no digits for large ν and x. Where x is small, power series.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -18,8 +16,8 @@ from math import comb, pi
 from typing import Any
 
 import numpy as np
-from scipy import special
 
+from adjoint.ops.special.library import special, ufuncs, where
 from adjoint.ops.special.parameters import bell, gauss, polygammas
 
 FALL = 40.0
@@ -85,7 +83,7 @@ def _powers(n: int, v: Any, x: Any, sign: float) -> Any:
     rates = polygammas(n, order)
     rates = [logarithm - rates[0], *[-r for r in rates[1:]]] if n else []
     term = sign**k * np.exp((2.0 * k + v) * logarithm - special.gammaln(k + 1.0) - special.gammaln(order))
-    return np.sum(np.where(term == 0, 0.0, term * bell(n, rates)), axis=1)
+    return np.sum(where(term == 0, 0.0, term * bell(n, rates)), axis=1)
 
 
 def _first_kind_far(n: int, v: Any, x: Any) -> Any:
@@ -105,9 +103,9 @@ def _second_kind_far(n: int, v: Any, x: Any) -> Any:
     low = np.exp(2.0 * (p - v * saddle))  # the height at t₀ over that at -t₀
     pc, vc, t0 = column(p, v, saddle)
     upwards = along(_reach(p, v, 0.8, 0.66), bent(UP, pi), lambda t: (-t0 - t) ** n * np.exp(exponent(pc, vc, t)))
-    straight = lambda s: (s, 1.0)
-    back = lambda s: (-s, 1.0)
-    mountain = lambda t: (t0 - t) ** n * np.exp(exponent(-pc, vc, t))
+    straight: Callable[[Any], tuple[Any, Any]] = lambda s: (s, 1.0)
+    back: Callable[[Any], tuple[Any, Any]] = lambda s: (-s, 1.0)
+    mountain: Callable[[Any], Any] = lambda t: (t0 - t) ** n * np.exp(exponent(-pc, vc, t))
     left = along(_reach(p, v, 1.05, 1.05), back, mountain)
     right = along(np.minimum(2.0 * saddle, 4.0 * FALL / v + 6.0 * np.sqrt(2.0 * FALL / p)), straight, mountain)
     return -np.exp(v * saddle - p) * (left + right + low * upwards.real) / pi
@@ -118,7 +116,7 @@ def _third_kind_near(n: int, v: Any, x: Any) -> tuple[Any, Any]:
     p = np.sqrt((x - v) * (x + v))
     angle = np.arctan2(p, v)
     pc, vc, angles = column(1j * p, v, angle)
-    integrand = lambda t: (-1j * angles - t) ** n * np.exp(exponent(pc, vc, t))
+    integrand: Callable[[Any], Any] = lambda t: (-1j * angles - t) ** n * np.exp(exponent(pc, vc, t))
     right = along(_reach(p, v, 0.84, 0.82), bent(1.3, pi - angle, width_of(p, v)), integrand)
     down = bent(LEFT, angle, width_of(p, v))
 
@@ -142,7 +140,7 @@ def _third_kind(n: int, v: Any, x: Any, kinds: str = "JY") -> tuple[Any, Any]:
     if np.any(near):
         h, phase = _third_kind_near(n, v[near], x[near])
         h = h * np.exp(1j * phase)
-        first[near], second[near] = np.where(small[near], first[near], h.real), h.imag
+        first[near], second[near] = where(small[near], first[near], h.real), h.imag
     return first, second
 
 
@@ -152,14 +150,14 @@ def _powers_of_j(n: int, v: Any, x: Any) -> Any:
 
 def _turned(n: int, v: Any) -> tuple[list[Any], list[Any]]:
     """cos(πν), sin(πν) and their derivatives to order n, exact at whole and half numbers."""
-    c, s = special._ufuncs._cospi(v), special._ufuncs._sinpi(v)
+    c, s = ufuncs._cospi(v), ufuncs._sinpi(v)
     around = [(c, s), (-s, c), (-c, -s), (s, -c)]
     return [pi**k * around[k % 4][0] for k in range(n + 1)], [pi**k * around[k % 4][1] for k in range(n + 1)]
 
 
 def bessel_pair(n: int, v: Any, x: Any, kinds: str) -> tuple[Any, Any]:
     """dⁿJ/dνⁿ, dⁿY/dνⁿ of any real order, x > 0; for ν < 0 by reflection, all derivatives of the product."""
-    z = np.where((x == 0) & (v > n), 0.0, np.nan), np.full_like(x, np.nan)
+    z = where((x == 0) & (v > n), 0.0, np.nan), np.full_like(x, np.nan)
     inside = (x > 0) & np.isfinite(x) & np.isfinite(v)
     left, right = inside & (v < 0), inside & (v >= 0)
     if np.any(right):
@@ -177,7 +175,7 @@ def bessel_pair(n: int, v: Any, x: Any, kinds: str) -> tuple[Any, Any]:
 
 def _times(a: Any, b: Any) -> Any:
     """a b, and zero where a is, even when b has overflowed."""
-    return np.where(a == 0, 0.0, a * b)
+    return where(a == 0, 0.0, a * b)
 
 
 def _modified_second(n: int, v: Any, x: Any) -> Any:
@@ -186,7 +184,7 @@ def _modified_second(n: int, v: Any, x: Any) -> Any:
     The integrand is even, so the rule converges as on the whole line. In t = t₀ + τ, sinh t₀ = ν/x, the exponent
     νt - x cosh t is at most its value at τ = 0.
     """
-    sign = np.where((v < 0) & (n % 2 == 1), -1.0, 1.0)
+    sign = where((v < 0) & (n % 2 == 1), -1.0, 1.0)
     v = np.abs(v)
     p = np.hypot(x, v)
     saddle = np.arcsinh(v / x)
@@ -195,7 +193,7 @@ def _modified_second(n: int, v: Any, x: Any) -> Any:
     count = 140
     step = (high - low) / count
     t = low[:, None] + step[:, None] * np.arange(count + 1.0)
-    weights = np.where(np.arange(count + 1) % count == 0, 0.5, 1.0)
+    weights = where(np.arange(count + 1) % count == 0, 0.5, 1.0)
     vc, pc, t0 = column(v, p, saddle)
     both = -np.expm1(-2.0 * vc * t) if n % 2 else 1.0 + np.exp(-2.0 * vc * t)
     integrand = 0.5 * t**n * np.exp(-exponent(pc, vc, t - t0)) * both
@@ -233,7 +231,8 @@ def _modified_first_near(n: int, v: Any, x: Any) -> Any:
     (vc, xc) = column(v, x)
     angle = np.minimum(pi, pi * np.sqrt(0.5 * FALL / x))
     theta = angle[:, None] * nodes
-    turned = (np.cos, lambda u: -np.sin(u), lambda u: -np.cos(u), np.sin)[n % 4]
+    derivatives: list[Callable[[Any], Any]] = [np.cos, lambda u: -np.sin(u), lambda u: -np.cos(u), np.sin]
+    turned = derivatives[n % 4]
     around = np.exp(-2.0 * xc * np.sin(0.5 * theta) ** 2) * theta**n * turned(vc * theta)
     total = angle * np.sum(around * weights, axis=1)
     reach = np.arccosh(1.0 + FALL / x)
@@ -246,7 +245,7 @@ def _modified_first_near(n: int, v: Any, x: Any) -> Any:
 
 def modified_pair(n: int, v: Any, x: Any, kinds: str) -> tuple[Any, Any]:
     """e⁻ˣ dⁿI/dνⁿ, eˣ dⁿK/dνⁿ of any real order, x > 0."""
-    z = np.where((x == 0) & (v > n), 0.0, np.nan), np.full_like(x, np.nan)
+    z = where((x == 0) & (v > n), 0.0, np.nan), np.full_like(x, np.nan)
     inside = (x > 0) & np.isfinite(x) & np.isfinite(v)
     v, x = v[inside], x[inside]
     if "K" in kinds:

@@ -7,17 +7,16 @@ t - z + v/t = 0, or between the two conjugate ones. V_v(x) = √(2/π) Re(exp(i�
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from scipy import special
 
-from adjoint.ops.elementwise.pointwise import UFUNCS
-from adjoint.ops.special.declare import SQRT_2PI, bare, several
+from adjoint.ops.special.declare import SQRT_2PI, several
+from adjoint.ops.special.gamma import reciprocal_derivative
+from adjoint.ops.special.library import real, special, where
 from adjoint.ops.special.quadrature import placed, spread_out
 from adjoint.program.types import Value
 
@@ -54,13 +53,13 @@ def _d_values(v: Value, x: Value) -> tuple[Value, ...]:
     """D_v(x), its derivative in x, and the derivatives of both in v; x ≥ 0."""
     v, x, c, height = spread_out(v, x, _line_of_d(v, x), _height_of_d(v, x))
     unit = np.arange(float(NODES)) / NODES
-    weights = np.where(unit == 0, 1.0, 2.0) / NODES
+    weights = where(unit == 0, 1.0, 2.0) / NODES
     t = c + 1j * (height * unit)
     log_t = np.log(t)
     # z²/4 - z t + t²/2 = (t - z)²/2 - z²/4
     term = np.exp(0.5 * (t - x) * (t - x) - 0.25 * x * x + v * log_t) * (height * weights / SQRT_2PI)
     factors = (1.0, 0.5 * x - t, log_t, log_t * (0.5 * x - t))
-    return tuple(np.sum(np.real(term * f), axis=-1) for f in factors)
+    return tuple(np.sum(real(term * f), axis=-1) for f in factors)
 
 
 def _v_values(v: Value, x: Value) -> tuple[Value, ...]:
@@ -75,7 +74,7 @@ def _v_values(v: Value, x: Value) -> tuple[Value, ...]:
     phase = np.exp(0.5j * math.pi * (v + 1.0)) * (math.sqrt(2.0 / math.pi) / (SQRT_2PI * NODES))
     term = np.exp(0.5 * (t - z) * (t - z) - 0.25 * z * z + power * log_t) * (phase * reach)
     derivative, rate = 1j * (0.5 * z - t), 0.5j * math.pi - log_t
-    return tuple(np.sum(np.real(term * f), axis=-1) for f in (1.0, derivative, rate, rate * derivative))
+    return tuple(np.sum(real(term * f), axis=-1) for f in (1.0, derivative, rate, rate * derivative))
 
 
 def _order_of_d(v: Value, x: Value) -> tuple[Value, Value]:
@@ -85,10 +84,10 @@ def _order_of_d(v: Value, x: Value) -> tuple[Value, Value]:
     w, wx, wv, wvx = _v_values(v, np.abs(x))
     cosine, sine = np.cos(math.pi * v), math.pi * np.sin(math.pi * v)
     inverse = math.pi * special.rgamma(-v)
-    derivative = -math.pi * UFUNCS[bare(special.rgamma)].factor(0, (-v,), special.rgamma(-v))  # type: ignore[attr-defined]
+    derivative = -math.pi * reciprocal_derivative(-v, special.rgamma(-v))
     value = cosine * dv - sine * d + inverse * wv + derivative * w
     rate = cosine * dvx - sine * dx + inverse * wvx + derivative * wx
-    return np.where(left, value, dv), np.where(left, -rate, dvx)
+    return where(left, value, dv), where(left, -rate, dvx)
 
 
 def _order_of_v(v: Value, x: Value) -> tuple[Value, Value]:
@@ -98,10 +97,10 @@ def _order_of_v(v: Value, x: Value) -> tuple[Value, Value]:
     w, wx, wv, wvx = _v_values(v, np.abs(x))
     cosine, sine = np.cos(math.pi * v), np.sin(math.pi * v)
     inverse = special.rgamma(v + 1.0)
-    derivative = -math.pi * cosine * inverse - sine * UFUNCS[bare(special.rgamma)].factor(0, (v + 1.0,), inverse)  # type: ignore[attr-defined]
+    derivative = -math.pi * cosine * inverse - sine * reciprocal_derivative(v + 1.0, inverse)
     value = derivative * d - sine * inverse * dv + math.pi * sine * w - cosine * wv
     rate = derivative * dx - sine * inverse * dvx + math.pi * sine * wx - cosine * wvx
-    return np.where(left, value, wv), np.where(left, -rate, wvx)
+    return where(left, value, wv), where(left, -rate, wvx)
 
 
 several(special.pbdv, "v x", v=_order_of_d, x=lambda v, x, z: (z[1], (0.25 * x * x - v - 0.5) * z[0]))
@@ -133,7 +132,7 @@ def _power_series(a: Value, x: Value, first: int) -> tuple[Value, Value, Value, 
 def _order_of_w(a: Value, x: Value) -> tuple[Value, Value]:
     """W = 2^(-3/4) (g y₁ - √2/g y₂), g = |Γ(¼ + ia/2)/Γ(¾ + ia/2)|^½; ∂ log g/∂a = ¼ Im(ψ(¾ + ia/2) - ψ(¼ + ia/2))."""
     low, high = 0.25 + 0.5j * a, 0.75 + 0.5j * a
-    g = np.exp(0.5 * np.real(special.loggamma(low) - special.loggamma(high)))
+    g = np.exp(0.5 * real(special.loggamma(low) - special.loggamma(high)))
     rate = 0.25 * np.imag(special.psi(high) - special.psi(low))
     y, yx, ya, yax = _power_series(a, x, 0)
     u, ux, ua, uax = _power_series(a, x, 1)

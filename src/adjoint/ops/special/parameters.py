@@ -4,8 +4,6 @@
 computed by a kernel: a series, or an integral in a fixed number of nodes, on plain arrays.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 import inspect
@@ -16,13 +14,13 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.calculus import Differential, fit, total
 from adjoint.ops.elementwise.nary_ufuncs import adjoint_product, product
 from adjoint.ops.elementwise.pointwise import Pointwise, spread
 from adjoint.ops.special.declare import bare
+from adjoint.ops.special.library import special
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -46,7 +44,7 @@ class Family:
     arguments: tuple[str, ...]
     kernel: Kernel
     most: int
-    derivatives: Mapping[str, Callable[..., Value]] = field(default_factory=dict)
+    derivatives: Mapping[str, Callable[..., Value]] = field(default_factory=dict[str, Callable[..., Value]])
     counted: tuple[str, ...] = ()  # the arguments whose derivatives count for `most`
     complex_kernel: Kernel | None = None
 

@@ -5,14 +5,12 @@ In the argument Gegenbauer's, Jacobi's and Laguerre's polynomials are closed und
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.special.declare import named
@@ -30,13 +28,14 @@ from adjoint.ops.special.degrees import (
     legendre_degree,
     whole_degree,
 )
+from adjoint.ops.special.library import special, where
 from adjoint.program.types import Value
 
 
 def _lower(f: Any, n: Value, *rest: Value) -> Value:
     """f of degree n-1, and 0 for n = 0."""
     constant = np.equal(n, 0)
-    return np.where(constant, 0.0, f(np.where(constant, 1, n) - 1, *rest))
+    return where(constant, 0.0, f(where(constant, 1, n) - 1, *rest))
 
 
 def _gegenbauer(n: Value, alpha: Value, x: Value) -> Value:
@@ -135,18 +134,16 @@ named(special.eval_hermitenorm, "n x", whole="n", x=lambda n, x: n * _lower(spec
 def _ferrers_derivative(m: Value, v: Value, x: Value) -> Value:
     """dP_v^m/dx = ((v+m)(v-m+1) P_v^(m-1) - P_v^(m+1)) / (2√(1-x²)), and its limits at the ends."""
     end = np.abs(x) >= 1.0
-    y = np.where(end, 0.5, x)
+    y = where(end, 0.5, x)
     root = np.sqrt((1.0 - y) * (1.0 + y))
     derivative = (v + m) * (v - m + 1.0) * special.lpmv(m - 1.0, v, y) - special.lpmv(m + 1.0, v, y)
     product = v * (v + 1.0)
-    right = np.where(
-        np.equal(m, 0), 0.5 * product, np.where(np.equal(m, 2), -0.25 * (v + 2.0) * (v - 1.0) * product, 0.0)
-    )
-    right = np.where(np.equal(np.abs(m), 1), np.inf, right)
+    right = where(np.equal(m, 0), 0.5 * product, where(np.equal(m, 2), -0.25 * (v + 2.0) * (v - 1.0) * product, 0.0))
+    right = where(np.equal(np.abs(m), 1), np.inf, right)
     whole = np.equal(v, np.floor(v))
     odd = np.equal(np.remainder(v + m, 2.0), 1.0)
-    limit = np.where(x > 0, right, np.where(whole, np.where(odd, right, -right), np.nan))
-    return np.where(end, limit, derivative / (2.0 * root))
+    limit = where(x > 0, right, where(whole, where(odd, right, -right), np.nan))
+    return where(end, limit, derivative / (2.0 * root))
 
 
 def _ferrers_degree(m: Value, v: Value, x: Value) -> Value:
@@ -158,15 +155,15 @@ def _ferrers_degree(m: Value, v: Value, x: Value) -> Value:
             "(ad.stop_gradient), or m plain."
         )
     inside = np.abs(x) < 1.0
-    value, derivative = ferrers_values(order, v, np.arccos(np.where(inside, x, 0.5)))
+    value, derivative = ferrers_values(order, v, np.arccos(where(inside, x, 0.5)))
     product, rate = 1.0, 0.0
     for j in range(int(np.max(order, initial=0))):
         used = (j < order) & np.greater(m, 0)
         factor, step = -(v - j) * (v + j + 1.0), -(2.0 * v + 1.0)
-        rate = np.where(used, rate * factor + product * step, rate)
-        product = np.where(used, product * factor, product)
+        rate = where(used, rate * factor + product * step, rate)
+        product = where(used, product * factor, product)
     value_rate = product * derivative + rate * value
-    return np.where(inside, value_rate, np.where(x > 0, 0.0, np.nan))
+    return where(inside, value_rate, where(x > 0, 0.0, np.nan))
 
 
 named(special.lpmv, "m v x", whole="m", v=_ferrers_degree, x=_ferrers_derivative)

@@ -3,19 +3,17 @@
 Each y in the sequence solves y″ = p(x) y′ + q(x) y, so the pair (y, y′) is closed under differentiation.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from adjoint.ops.calculus import Differential, fit, total
 from adjoint.ops.elementwise.nary_ufuncs import adjoint_product, product
 from adjoint.ops.elementwise.pointwise import spread
+from adjoint.ops.special.library import special
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
@@ -26,7 +24,8 @@ def _legendre(fixed: tuple[Any, ...], x: Value) -> tuple[Value, Value]:
     n = _column(np.arange(fixed[-1] + 1.0), x)
     if len(fixed) == 1:
         return 2.0 * x / s, -n * (n + 1.0) / s
-    m = np.reshape(np.arange(fixed[0] + 1.0), (-1, 1, *[1] * x.ndim))
+    orders: Any = np.arange(float(fixed[0] + 1))
+    m = orders.reshape((-1, 1, *[1] * x.ndim))
     return 2.0 * x / s, (m * m / s - n * (n + 1.0)) / s
 
 

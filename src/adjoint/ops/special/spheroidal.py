@@ -7,7 +7,6 @@ sums of spherical Bessel functions of cx.
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
@@ -16,13 +15,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
-from scipy.special import _ufuncs
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.ops.special.declare import named, several
 from adjoint.ops.special.degrees import whole_degree
 from adjoint.ops.special.eigenvectors import TridiagonalEigh
+from adjoint.ops.special.library import special, ufuncs, where
 from adjoint.ops.special.quadrature import spread_out
 from adjoint.program.types import Value
 
@@ -51,12 +49,13 @@ def _expansion(m: Value, n: Value) -> Expansion:
     m, n = orders[..., None], np.maximum(degrees, orders)[..., None]
     r = 2 * np.arange(size) + (n - m) % 2
     l = m + r
-    step = lambda d: np.sqrt((d * d - m * m) / (4.0 * d * d - 1.0))  # x P_(l-1) has this much of P_l, and back
-    below = np.where(l == m, 0.0, step(np.where(l == m, m + 1, l)))
+    # x P_(l-1) has this much of P_l, and back
+    step: Callable[[Any], Any] = lambda d: np.sqrt((d * d - m * m) / (4.0 * d * d - 1.0))
+    below = where(l == m, 0.0, step(where(l == m, m + 1, l)))
     square = _placed_on(below**2 + step(l + 1) ** 2, 0)
     beside = (step(l + 1) * step(l + 2))[..., :-1]
     square = square + _placed_on(beside, 1) + _placed_on(beside, -1)
-    return Expansion(m, r, l, square, (l == n) * 1.0, np.where((l - n) // 2 % 2 == 0, 1.0, -1.0))
+    return Expansion(m, r, l, square, (l == n) * 1.0, where((l - n) // 2 % 2 == 0, 1.0, -1.0))
 
 
 def _placed_on(values: Any, offset: int) -> Any:
@@ -68,7 +67,7 @@ def _placed_on(values: Any, offset: int) -> Any:
 def _shifted(values: Any, offset: int) -> Any:
     size = values.shape[-1] + 1
     matrix = np.zeros((*values.shape[:-1], size, size))
-    k = np.arange(size - 1)
+    k = np.arange(int(size) - 1)
     matrix[..., k + (offset < 0), k + (offset > 0)] = values
     return matrix
 
@@ -97,9 +96,9 @@ def _coefficients(e: Expansion, c: Value, sign: float) -> tuple[Value, Value]:
     """v and ∂v/∂c, with either sign of both."""
     values, vectors, v = _eigen(e, c, sign)
     own = np.expand_dims(np.sum(values * e.own_order, axis=-1), -1)
-    gap = np.where(e.own_order > 0, 1.0, own - values)
+    gap = where(e.own_order > 0, 1.0, own - values)
     turned = np.einsum("...ij,...i->...j", vectors, _applied(e, v))
-    derivative = np.einsum("...ij,...j->...i", vectors, np.where(e.own_order > 0, 0.0, turned / gap))
+    derivative = np.einsum("...ij,...j->...i", vectors, where(e.own_order > 0, 0.0, turned / gap))
     return v, 2.0 * sign * np.expand_dims(c, -1) * derivative
 
 
@@ -112,8 +111,8 @@ def _legendre(e: Expansion, x: Value) -> tuple[Value, Value]:
         + special.gammaln(a)
         + m * math.log(2.0)
     )
-    lower = np.where(r == 0, 0, r - 1)
-    derivative = np.where(r == 0, 0.0, 2.0 * a * special.eval_gegenbauer(lower, a + 1.0, x))
+    lower = where(r == 0, 0, r - 1)
+    derivative = where(r == 0, 0.0, 2.0 * a * special.eval_gegenbauer(lower, a + 1.0, x))
     return norm * special.eval_gegenbauer(r, a, x), norm * derivative
 
 
@@ -122,7 +121,7 @@ def _angular_in_c(sign: float) -> Callable[..., tuple[Value, Value]]:
         e = _expansion(m, n)
         v, rate = _coefficients(e, c, sign)
         odd = e.r[..., :1] % 2 == 1
-        at_zero = np.where(odd, _legendre(e, 0.0)[1], _legendre(e, 0.0)[0])  # the derivative, where the value is 0
+        at_zero = where(odd, _legendre(e, 0.0)[1], _legendre(e, 0.0)[0])  # the derivative, where the value is 0
         target = np.sum(at_zero * e.own_order, axis=-1) / np.sum(_norm_of_degree(e), axis=-1)
         (t,) = spread_out(x)
         value, derivative = _legendre(e, t)
@@ -133,7 +132,7 @@ def _angular_in_c(sign: float) -> Callable[..., tuple[Value, Value]]:
         order = e.m[..., 0]
         root = (1.0 - x) * (1.0 + x)
         power = np.power(root, 0.5 * order)
-        falling = np.where(order == 0, 0.0, -order * x * np.power(root, np.where(order == 0, 0.0, 0.5 * order - 1.0)))
+        falling = where(order == 0, 0.0, -order * x * np.power(root, where(order == 0, 0.0, 0.5 * order - 1.0)))
         scale = target / here
         return scale * power * inner, scale * (power * inner_x + falling * inner)
 
@@ -149,7 +148,7 @@ def _norm_of_degree(e: Expansion) -> Any:
 
 def _spherical(l: Any, y: Value) -> tuple[Value, Value, Value]:
     """j_l, its first and its second derivative."""
-    j, below, above = (_ufuncs._spherical_jn(k, y) for k in (l, np.abs(l - 1), l + 1))
+    j, below, above = (ufuncs._spherical_jn(k, y) for k in (l, np.abs(l - 1), l + 1))
     derivative = (l * below - (l + 1) * above) / (2 * l + 1)
     return j, derivative, -2.0 / y * derivative - (1.0 - l * (l + 1) / (y * y)) * j
 
@@ -172,13 +171,13 @@ def _radial_in_c(sign: float) -> Callable[..., tuple[Value, Value]]:
         order = e.m[..., 0]
         base = 1.0 - sign / (x * x)
         power = np.power(base, 0.5 * order)
-        grown = sign * order * np.power(base, np.where(order == 0, 0.0, 0.5 * order - 1.0)) / (x * x * x)
+        grown = sign * order * np.power(base, where(order == 0, 0.0, 0.5 * order - 1.0)) / (x * x * x)
         return power * inner, power * inner_x + grown * inner
 
     return derivatives
 
 
-Curve = Callable[..., tuple[Value, Value]]
+Curve = Callable[[Value, Value, Value, Value, Value], tuple[Value, Value]]
 
 
 def _angular_curve(sign: float) -> Curve:

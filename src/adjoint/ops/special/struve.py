@@ -6,17 +6,16 @@ In the order: the power series near 0 and for L; for larger x, H_v = Y_v + K_v w
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from scipy import special
 
 from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.ops.special.declare import SQRT_PI, named, partial_of, unary
+from adjoint.ops.special.library import special, where
 from adjoint.ops.special.quadrature import exp_sinh, placed, spread_out, tanh_sinh
 from adjoint.program.types import Value
 
@@ -40,7 +39,7 @@ def _small_series(v: Value, x: Value) -> Value:
     k = np.arange(40.0)
     h = 0.5 * x
     y = k + v + 1.5
-    scale = np.where(k % 2 == 0, 1.0, -1.0) * np.power(h, 2.0 * k + v + 1.0) * special.rgamma(k + 1.5)
+    scale = where(k % 2 == 0, 1.0, -1.0) * np.power(h, 2.0 * k + v + 1.0) * special.rgamma(k + 1.5)
     return np.sum(scale * (np.log(h) * special.rgamma(y) + _reciprocal_derivative(y)), axis=-1)
 
 
@@ -48,7 +47,7 @@ def _small_series(v: Value, x: Value) -> Value:
 def _first_term(v: Value, x: Value) -> Value:
     """The window of the series of L, whose greatest term is near k = x/2 - v/2."""
     top = np.maximum(0.25 * (np.sqrt(v * v + x * x) - v), 0.0) * 2.0
-    top = np.where(np.isfinite(top), top, 0.0)
+    top = where(np.isfinite(top), top, 0.0)
     return np.floor(np.maximum(top - 0.5 * TERMS, 0.0))
 
 
@@ -59,11 +58,11 @@ def _modified_series(v: Value, x: Value) -> Value:
     y = k + v + 1.5
     power = (2.0 * k + v + 1.0) * np.log(0.5 * x) - special.gammaln(k + 1.5)
     positive = y > 0.5
-    far, near = np.where(positive, y, 1.0), np.where(positive, 1.0, y)
+    far, near = where(positive, y, 1.0), where(positive, 1.0, y)
     large = np.exp(power - special.gammaln(far)) * (np.log(0.5 * x) - special.psi(far))
-    low = np.where(positive, 0.0, power)
+    low = where(positive, 0.0, power)
     small = np.exp(low) * (np.log(0.5 * x) * special.rgamma(near) + _reciprocal_derivative(near))
-    return np.sum(np.where(positive, large, small), axis=-1)
+    return np.sum(where(positive, large, small), axis=-1)
 
 
 @placed
@@ -91,7 +90,7 @@ def _right_of_zero(f: Callable[..., Value]) -> Callable[..., Value]:
 
     def derivative(v: Value, x: Value) -> Value:
         right = x > 0
-        return np.where(right, f(v, np.where(right, x, 1.0)), np.where(np.equal(x, 0) & (v > -1.0), 0.0, np.nan))
+        return where(right, f(v, where(right, x, 1.0)), where(np.equal(x, 0) & (v > -1.0), 0.0, np.nan))
 
     return derivative
 
@@ -99,8 +98,8 @@ def _right_of_zero(f: Callable[..., Value]) -> Callable[..., Value]:
 @_right_of_zero
 def _order_of_h(v: Value, x: Value) -> Value:
     near = x < NEAR
-    inner, outer = np.where(near, x, 1.0), np.where(near, 2.0 * NEAR, x)
-    return np.where(near, _small_series(v, inner), partial_of(special.yv, "v", v, outer) + _order_of_k(v, outer))
+    inner, outer = where(near, x, 1.0), where(near, 2.0 * NEAR, x)
+    return where(near, _small_series(v, inner), partial_of(special.yv, "v", v, outer) + _order_of_k(v, outer))
 
 
 named(

@@ -6,10 +6,9 @@ and where neither first parameter is positive, a recurrence in a, or in b where 
 has one peak; it is followed to both sides until it has fallen by e^-40.
 """
 
-# pyright: basic
-
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from math import factorial, prod
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.special.jets import Form, Jet, forms, multiplied, one, power, reciprocal_gamma, times
+from adjoint.ops.special.library import where
 from adjoint.ops.special.parameters import Orders, gauss
 
 FALL = 40.0
@@ -72,7 +72,7 @@ def _downwards(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
         here = top - float(k)
         next_one = times(lower, here + here - b + x) - times(times(upper, here), here - b + 1.0)
         going = k < steps
-        upper, lower = np.where(going, lower, upper), np.where(going, next_one, lower)
+        upper, lower = where(going, lower, upper), where(going, next_one, lower)
     return lower
 
 
@@ -85,7 +85,7 @@ def _upwards(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
         here = bottom + float(k)
         next_one = (times(upper, here + (x - 1.0)) - times(lower, here - a - 1.0)) / x
         going = k < steps
-        lower, upper = np.where(going, upper, lower), np.where(going, next_one, upper)
+        lower, upper = where(going, upper, lower), where(going, next_one, upper)
     return upper
 
 
@@ -93,11 +93,14 @@ def _integral(orders: Orders, a: Form, b: Form, x: Any) -> Jet:
     """The integral, with the logarithms of t and 1 + t that the derivatives bring."""
     n = b.value - 1.0 - x
     root = np.sqrt(n * n + 4.0 * a.value * x)
-    peak = np.log(np.where(n > 0, (n + root) / (2.0 * x), 2.0 * a.value / (root - n)))
+    peak = np.log(where(n > 0, (n + root) / (2.0 * x), 2.0 * a.value / (root - n)))
     rest = b - a - 1.0
-    exponent = lambda u: a.value[:, None] * u - x[:, None] * np.exp(u) + rest.value[:, None] * np.logaddexp(0.0, u)
+
+    def exponent(u: Any) -> Any:
+        return a.value[:, None] * u - x[:, None] * np.exp(u) + rest.value[:, None] * np.logaddexp(0.0, u)
+
     top = exponent(peak[:, None])
-    fallen = lambda u: exponent(u) - top
+    fallen: Callable[[Any], Any] = lambda u: exponent(u) - top
     low, high = peak - _reach(fallen, peak, -1.0), peak + _reach(fallen, peak, 1.0)
     corner = np.clip(0.0, low, high)  # where 1 + t bends
     first, second = np.minimum(corner, peak), np.maximum(corner, peak)
@@ -118,7 +121,7 @@ def _reach(fallen: Any, peak: Any, side: float) -> Any:
     for _ in range(24):
         middle = 0.5 * (low + high)
         short = fallen((peak + side * np.exp(middle))[:, None])[:, 0] > -FALL
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
+        low, high = where(short, middle, low), where(short, high, middle)
     return np.exp(high)
 
 

@@ -5,14 +5,13 @@ the series the terms are a smooth hill: a window around the top is enough, and o
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
 
 from adjoint.ops.special.declare import named
+from adjoint.ops.special.library import special, where
 from adjoint.ops.special.quadrature import placed, spread_out
 from adjoint.program.types import Value
 
@@ -25,7 +24,7 @@ def _top(a: Value, b: Value, x: Value) -> Value:
     for _ in range(60):
         k = 0.5 * (low + high)
         rising = np.log(np.maximum(x, 1e-300)) > special.psi(k + 1.0) + a * special.psi(a * k + b + 1.0)
-        low, high = np.where(rising, k, low), np.where(rising, high, k)
+        low, high = where(rising, k, low), where(rising, high, k)
     return 0.5 * (low + high)
 
 
@@ -43,7 +42,7 @@ def _stride(a: Value, b: Value, x: Value) -> Value:
 def _start(a: Value, b: Value, x: Value) -> Value:
     top, width = _hill(a, b, x)
     stride = np.maximum(1.0, np.floor(width / 18.0))
-    return np.where(top < 150.0, 0.0, np.floor(np.maximum(top - 0.5 * TERMS * stride, 0.0)))
+    return where(top < 150.0, 0.0, np.floor(np.maximum(top - 0.5 * TERMS * stride, 0.0)))
 
 
 def _moment(a: Value, b: Value, x: Value, level: Value, in_a: bool) -> Value:
@@ -51,7 +50,7 @@ def _moment(a: Value, b: Value, x: Value, level: Value, in_a: bool) -> Value:
     a, b, x, level, start, stride = spread_out(a, b, x, level, _start(a, b, x), _stride(a, b, x))
     k = start + stride * np.arange(float(TERMS))
     positive = x > 0
-    logarithm = np.where(positive, np.log(np.where(positive, x, 1.0)), -1e4)
+    logarithm = where(positive, np.log(where(positive, x, 1.0)), -1e4)
     y = a * k + b
     term = np.exp(k * logarithm - special.gammaln(k + 1.0) - special.gammaln(y + 1.0) - level)
     return np.sum(stride * term * (1.0 - y * special.psi(y + 1.0)) * (k if in_a else 1.0), axis=-1)

@@ -5,17 +5,15 @@ left of -½ by the functional equation.
 """
 
 # The rules are a table of lambdas, whose letters have no types.
-# pyright: basic
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from scipy import special
-from scipy.special import _ufuncs
 
 from adjoint.ops.special.declare import named, unary
+from adjoint.ops.special.library import special, ufuncs, where
 from adjoint.ops.special.quadrature import spread_out
 from adjoint.program.types import Value
 
@@ -46,31 +44,31 @@ def zeta_derivative(s: Value, q: Value) -> Value:
 def riemann_derivative(s: Value) -> Value:
     """ζ′(s); left of -½ from ζ(s) = 2ˢ πˢ⁻¹ sin(πs/2) Γ(t) ζ(t), t = 1 - s."""
     left = np.real(s) < -0.5
-    right = _right_derivative(np.where(left, 2.0, s))
-    low = np.where(left, s, -1.0)
+    right = _right_derivative(where(left, 2.0, s))
+    low = where(left, s, -1.0)
     t = 1.0 - low
     quarter = low - 4.0 * np.rint(0.25 * np.real(low))  # exact, where the sine would round π s/2
     sine, cosine = np.sin(0.5 * math.pi * quarter), np.cos(0.5 * math.pi * quarter)
-    value, rate = _ufuncs._riemann_zeta(t), math.log(2.0 * math.pi) - special.psi(t)
+    value, rate = ufuncs._riemann_zeta(t), math.log(2.0 * math.pi) - special.psi(t)
     mirrored = _scale(low, t) * ((rate * sine + 0.5 * math.pi * cosine) * value - sine * _right_derivative(t))
-    return np.where(left, mirrored, right)
+    return where(left, mirrored, right)
 
 
 def _right_derivative(s: Value) -> Value:
     """ζ′(s) for Re s > -½: beyond 100 the first term is all there is."""
     far = np.real(s) > 100.0
-    near = zeta_derivative(np.where(far, 2.0, s), 1.0)
-    return np.where(far, -LOG_2 * np.exp(-LOG_2 * np.where(far, s, 101.0)), near)
+    near = zeta_derivative(where(far, 2.0, s), 1.0)
+    return where(far, -LOG_2 * np.exp(-LOG_2 * where(far, s, 101.0)), near)
 
 
 def _scale(s: Value, t: Value) -> Value:
     """2ˢ πˢ⁻¹ Γ(t), which overflows later than Γ."""
     large = np.real(t) > 160.0
-    logarithm = np.where(large, s, -1.0) * LOG_2_PI + special.loggamma(np.where(large, t, 2.0))
-    direct = np.exp(np.where(large, -1.0, s) * LOG_2_PI) * special.gamma(np.where(large, 2.0, t))
-    return np.where(large, np.exp(logarithm), direct) / math.pi
+    logarithm = where(large, s, -1.0) * LOG_2_PI + special.loggamma(where(large, t, 2.0))
+    direct = np.exp(where(large, -1.0, s) * LOG_2_PI) * special.gamma(where(large, 2.0, t))
+    return where(large, np.exp(logarithm), direct) / math.pi
 
 
-unary(_ufuncs._riemann_zeta, lambda x: riemann_derivative(x))
+unary(ufuncs._riemann_zeta, lambda x: riemann_derivative(x))
 unary(special.zetac, lambda x: riemann_derivative(x))
-named(_ufuncs._zeta, "s q", s=zeta_derivative, q=lambda s, q: -s * _ufuncs._zeta(s + 1.0, q))
+named(ufuncs._zeta, "s q", s=zeta_derivative, q=lambda s, q: -s * ufuncs._zeta(s + 1.0, q))
