@@ -13,6 +13,8 @@ import adjoint.api.gradients  # noqa: F401  (tests of single files, too, find tr
 from tests.opinfo.place import PRESENT
 from tests.support import browsers
 
+os.environ.pop("COLUMNS", None)  # workers of pytest-xdist set it, and what is printed would depend on it
+
 os.environ["MPLBACKEND"] = "Agg"
 if "ADJOINT_CACHE_DIR" not in os.environ:  # machine code made by tests does not go into the user's cache
     os.environ["ADJOINT_CACHE_DIR"] = tempfile.mkdtemp(prefix="adjoint-tests-")

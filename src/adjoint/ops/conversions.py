@@ -131,8 +131,11 @@ def _refuse_array(self: Tracer, dtype: Any = None, **kwargs: Any) -> Any:
     asking = asking_function() or numpys_word()
     if asking is not None:
         refuse_conversion(self, *asking)
-    if dtype is not None:
-        remedy = f"Convert it with x.astype(np.{dtype}); an array of the same dtype is taken as it is."
+    if dtype is not None and dtype != self.dtype:
+        remedy = (
+            f"Convert it with x.astype(np.{dtype}). An array that is to take it, or to be read by it, is made with "
+            "adjoint.numpy.zeros or adjoint.numpy.array."
+        )
     elif self.dtype.kind in "biu":
         remedy = (
             "Read a plain array at traced places with adjoint.numpy.take(plain, x), or adjoint.numpy.array(plain)[x]."

@@ -122,7 +122,7 @@ def test_what_is_wrong_raises_as_in_numpy() -> None:
         "integration must": lambda c: p.polyint(c, -1),
         "Too many": lambda c: p.polyint(c, 1, [1, 2]),
         "one shape": lambda c: p.polyval2d(c, c[:2], M),
-        "whole numbers": lambda c: p.polyfit(c, c, -1),
+        "integers": lambda c: p.polyfit(c, c, -1),
         "as many y's": lambda c: p.polyfit(c, c[1:], 1),
         "at least 1": lambda c: p.polycompanion(c[:1]),
         "by the series 0": lambda c: p.polydiv(c, 0 * c),
