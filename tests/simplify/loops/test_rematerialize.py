@@ -201,3 +201,20 @@ def test_a_loop_inside_is_run_again_when_memory_is_dear() -> None:
     assert (4,) in stored(after, 1)  # what each of its iterations needs
     program, _ = program_of(ad.value_and_grad(lambda x: steps_of_steps(x, 50_000, 100)), X)
     assert stored(simplify(program), 1) == [()]  # the carry around it
+
+
+def test_rows_that_were_not_read_before_are_stored_when_shared_work_reads_them() -> None:
+    """The second loop computes what the first one stacks, though it did not read that stack."""
+
+    def k(u, b):
+        z = u * 1.0
+        for i in range(12):
+            b = np.sin(np.sum(z[1:][:i]))
+            z[1:] = np.tanh(np.sin(b)) + 0.3
+        return np.sum(z) + b
+
+    gradient = ad.grad(k, argnums=(0, 1))
+    f = lambda u, b: ad.jvp(gradient, (u, b), (u, b))[1]
+    u = np.array([0.1, 0.5, 0.9])
+    for a, b in zip(ad.jit(f)(u, 0.3), f(u, 0.3), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12)

@@ -134,6 +134,7 @@ class _Pair:
                 renaming[v] = _pair_up(backward.scanned, self._rows(self.stack_of[w], second), w.type)
         self.shares = bool(renaming)
         backward.substitute(renaming)
+        read = reads_of(backward)  # rows that nobody read may be what is read now
         scans = {whole_of.get(a): v for v, a in backward.scanned}
         return {
             a for stack, others in self.residual_stacks.items() for a in [self.atom_of[stack]]
