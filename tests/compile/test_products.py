@@ -1,16 +1,19 @@
 """Products of matrices that stand in memory at any strides."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import adjoint as ad
+from tests.support.sweeps import sampled
+
+TYPES = [np.float32, np.float64, np.complex64, np.complex128]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
-@pytest.mark.parametrize("n", [3, 20, 70])
-def test_products_of_strided_matrices(dtype: Any, n: int) -> None:
+@pytest.mark.parametrize("n, dtype", sampled(product([3, 20, 70], TYPES), every=3))
+def test_products_of_strided_matrices(n: int, dtype: Any) -> None:
     rng = np.random.default_rng(n)
     x = rng.normal(size=(2 * n, 2 * n, 3)).astype(dtype)
     x = x + 1j * x[::-1] if x.dtype.kind == "c" else x

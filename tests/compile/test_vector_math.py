@@ -1,5 +1,7 @@
 """What holds for every function: the width does not matter, NaN stays NaN, use inside one kernel shares work."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -8,10 +10,10 @@ from adjoint.compile.ir import Function, Module, Value, Writer
 from adjoint.compile.vector_math import NAMES, call
 from adjoint.compile.vector_math.arrays import loop_text
 from tests.compile.vector_math.reference import DTYPES, assert_same, both_signs, compiled, every_size, special_values
+from tests.support.sweeps import sampled
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name, dtype", sampled(product(NAMES, DTYPES), every=3))
 def test_width_does_not_matter(name: str, dtype: str) -> None:
     rng = np.random.default_rng(8)
     points = [both_signs(every_size(dtype, 150)), rng.uniform(-4, 4, 300).astype(dtype), special_values(dtype)]

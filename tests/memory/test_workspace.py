@@ -124,6 +124,7 @@ def print_predicted_and_resident() -> None:
 
 if sys.platform == "linux":
 
+    @pytest.mark.sweep
     def test_within_a_fifth_of_the_resident_size() -> None:
         code = "from tests.memory.test_workspace import *; print_predicted_and_resident()"
         command = [sys.executable, "-c", code]

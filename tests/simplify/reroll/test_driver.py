@@ -1,5 +1,7 @@
 """Loops that a trace wrote out, written as loops again: the same numbers, in any length of code that is not longer."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from adjoint.program.program import interpret
 from adjoint.simplify.dead_code import drop_dead_code
 from adjoint.simplify.reroll.driver import FEWEST, reroll
 from tests.simplify.loop_cases import CASES
+from tests.support.sweeps import sampled
 
 # A stack that is transposed is laid out otherwise in memory, and np.sum adds in the order of memory.
 ROUNDED = {"stacked_last"}
@@ -38,16 +41,14 @@ def same(name, program, rolled, args):
         assert bits(ours) == bits(theirs)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("T", [1, 2, 7, 8, 9, 13, 40])
+@pytest.mark.parametrize("name, T", sampled(product(CASES, [1, 2, 7, 8, 9, 13, 40]), every=3))
 def test_values_are_the_same_in_every_bit(name, T):
     f, args = CASES[name](T)
     program = traced(f, args)
     same(name, program, reroll(program, least=8), args)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("T", [2, 9, 20])
+@pytest.mark.parametrize("name, T", sampled(product(CASES, [2, 9, 20]), every=2))
 def test_gradients_are_the_same_in_every_bit(name, T):
     f, args = CASES[name](T)
     program = traced(ad.value_and_grad(f, argnums=tuple(range(len(args)))), args)
@@ -62,7 +63,7 @@ def lengths(name, transform=lambda f, args: f):
     return found
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, every=3))
 def test_the_code_does_not_grow_with_the_number_of_iterations(name):
     first, second = lengths(name)
     assert first == second < 30
@@ -90,7 +91,7 @@ def test_other_transformations_are_loops_too(name, transform):
     assert len(rolled.equations) < len(program.equations) / 3
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, every=3))
 def test_the_code_of_a_gradient_does_not_grow_with_the_number_of_iterations(name):
     first, second = lengths(name, lambda f, args: ad.value_and_grad(f, argnums=tuple(range(len(args)))))
     assert first == second < 180
