@@ -34,7 +34,7 @@ def checkpoint(*, policy: Choice = None) -> Callable[[Callable[..., tree.Tree]],
 def checkpoint(
     function: Callable[..., tree.Tree] | None = None, *, policy: Choice = None
 ) -> Transformed | Callable[[Callable[..., tree.Tree]], Transformed]:
-    """The same function, whose intermediate values reverse mode does not keep: it is run again on the way back.
+    """The same function, whose intermediate values reverse mode does not keep: the backward pass runs it again.
 
     Costs one more evaluation, saves the memory of everything between its arguments and its results. `policy` says what
     may be kept all the same: "nothing" (as None), "everything", "products" (results of matrix products and

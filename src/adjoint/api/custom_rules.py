@@ -49,7 +49,7 @@ def custom_rule(
     arguments without derivative. The rules are given all arguments in their usual places (in `primals` those by keyword
     too, in order); the tangents of static and nondiff ones are None, and the pullback gives no cotangents for static
     ones. `batch(*stacked_args)` maps the function itself over a first axis of all array arguments at once; without it
-    lanes are mapped as usual, or one by one if the function is a black box.
+    it is batched as usual, or run element by element if the function is a black box.
 
     The function may call anything that takes arrays: SciPy, C, Fortran, numba. What it closes over is differentiated as
     usual.
