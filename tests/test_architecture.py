@@ -97,6 +97,7 @@ TEST_FOLDERS_OF_THEIR_OWN = {
     "arguments",
     "benchmarks",
     "book",
+    "corpus",
     "docs",
     "examples",
     "golden",
