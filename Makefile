@@ -14,7 +14,8 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 WORKERS ?= 2
 TESTS ?= tests
 # What runs after every save.
-QUICK := tests/test_tiny.py tests/test_init.py tests/test_architecture.py tests/golden tests/tree tests/api/test_gradients.py
+QUICK := tests/test_tiny.py tests/test_init.py tests/test_architecture.py tests/test_file_layout.py \
+         tests/golden tests/tree tests/api/test_gradients.py
 # Without byte code each worker, and each process that a test starts, would compile every file anew.
 unexport PYTHONDONTWRITEBYTECODE
 # Workers begin at the two ends of the list, so that tests of one file share what it compiles.
