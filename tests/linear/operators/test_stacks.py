@@ -72,9 +72,9 @@ def test_a_stack_is_no_map(name, use):
 
 def test_stacks_say_what_they_are():
     stack = ad.vmap(MAPS["matrix"])(XS)
-    assert stack.lanes == (3,)
+    assert stack.batch_shape == (3,)
     assert repr(stack) == "<3 stacked: Matrix 3×3>"
-    assert pickle.loads(pickle.dumps(ad.vmap(linear.diagonal)(XS))).lanes == (3,)
-    assert linear.diagonal(XS).lanes == ()  # one map, on arrays of this shape
-    assert ad.jit(linear.diagonal)(XS).lanes == ()
-    assert ad.vmap(ad.vmap(linear.diagonal))(XS[None]).lanes == (1, 3)
+    assert pickle.loads(pickle.dumps(ad.vmap(linear.diagonal)(XS))).batch_shape == (3,)
+    assert linear.diagonal(XS).batch_shape == ()  # one map, on arrays of this shape
+    assert ad.jit(linear.diagonal)(XS).batch_shape == ()
+    assert ad.vmap(ad.vmap(linear.diagonal))(XS[None]).batch_shape == (1, 3)

@@ -121,7 +121,7 @@ def bartlett_diagonal(loss: Loss, w: Any, samples: Any) -> Estimate:
     count = _count(samples, "bartlett_diagonal")
     space = Space.of(w)
     w = space.checked(w, "bartlett_diagonal: w")
-    slope = space.ravel(grad(lambda w: np.mean(vmap(loss, in_axes=(None, 0))(w, samples)))(w))
-    value = count * np.abs(slope) ** 2
+    gradient = space.ravel(grad(lambda w: np.mean(vmap(loss, in_axes=(None, 0))(w, samples)))(w))
+    value = count * np.abs(gradient) ** 2
     error = np.sqrt(2.0) * stop_gradient(value)
     return Estimate(space.unravel(value), space.unravel(error), 1, "bartlett, averaged loss")

@@ -46,15 +46,15 @@ def forward_gradient(
         if not -len(args) <= argnums < len(args):
             raise ShapeError(f"forward_gradient: argnums={argnums} does not fit a call with {len(args)} arguments "
                              "after the generator.")  # fmt: skip
-        place = argnums % len(args)
-        space = Space.of(args[place])
+        position = argnums % len(args)
+        space = Space.of(args[position])
         if any(t.dtype.kind == "c" for t in space.types):
             raise DtypeError("forward_gradient: the argument is complex. Write f as a function of real and imaginary "
                              "parts, or use grad.")  # fmt: skip
-        point = space.checked(args[place], "forward_gradient: the argument")
+        point = space.checked(args[position], "forward_gradient: the argument")
 
-        def slope(direction: Any) -> Value:
-            inner = lambda x: function(*args[:place], x, *args[place + 1 :], **kwargs)
+        def derivative(direction: Any) -> Value:
+            inner = lambda x: function(*args[:position], x, *args[position + 1 :], **kwargs)
             value, rate = jvp(inner, (point,), (direction,))
             made = type_of(value)
             if made.shape != () or made.dtype.kind != "f":
@@ -62,8 +62,8 @@ def forward_gradient(
             return rate
 
         z = draw(rng, space, samples, probes, "forward_gradient")
-        slopes = vmap(slope)(space.unravel_columns(z))
-        found = averaged(slopes[:, None] * np.transpose(z), samples, "forward gradient")
+        derivatives = vmap(derivative)(space.unravel_columns(z))
+        found = averaged(derivatives[:, None] * np.transpose(z), samples, "forward gradient")
         return Estimate(space.unravel(found.value), space.unravel(found.error), samples, found.method)
 
     return estimated

@@ -65,7 +65,7 @@ def averaged(samples: Value, products: int, method: str) -> Estimate:
 
 
 def standard_error(samples: Value, mean: Value) -> Value:
-    """Of the mean over the first axis; NaN for one sample. It is no function to differentiate: √ has no slope at 0."""
+    """Of the mean over the first axis; NaN for one sample. Not to be differentiated: √ has no derivative at 0."""
     count = samples.shape[0]
     spread = stop_gradient(samples - mean)
     if count == 1:

@@ -89,8 +89,8 @@ class Block(LinearMap):
 
     def _solve(self, b: Any) -> Any:
         """By substitution block by block; with two rows and an easy first block by the Schur complement D - C A⁻¹ B."""
-        if way := self._triangular():
-            return self._substituted(list(b), range(len(b)) if way == "lower" else range(len(b) - 1, -1, -1))
+        if order := self._triangular():
+            return self._substituted(list(b), range(len(b)) if order == "lower" else range(len(b) - 1, -1, -1))
         if self._by_schur():
             (a, bb), (c, _) = self.rows
             first = a._solve(b[0])
@@ -306,21 +306,21 @@ def block_diagonal(maps: Any) -> LinearMap:
     ```
     """
     held: list[LinearMap] = []
-    places = _places(maps, held)
-    return BlockDiagonal(tuple(held), tree.structure(places))
+    numbers = _numbered(maps, held)
+    return BlockDiagonal(tuple(held), tree.structure(numbers))
 
 
-def _places(maps: Any, held: list[LinearMap]) -> Any:
-    """The container with a number in each place; the maps in the order in which trees are read."""
+def _numbered(maps: Any, held: list[LinearMap]) -> Any:
+    """The container with a number in each position; the maps in the order in which trees are read."""
     if isinstance(maps, LinearMap) or getattr(maps, "ndim", 0) == 2:
         held.append(_map(maps, "block_diagonal"))
         return 0.0
     if isinstance(maps, Mapping):
         order = tree.leaves({key: key for key in maps})
-        made = {key: _places(maps[key], held) for key in order}
+        made = {key: _numbered(maps[key], held) for key in order}
         return {key: made[key] for key in maps}
     if isinstance(maps, tuple | list):
-        parts = [_places(part, held) for part in maps]
+        parts = [_numbered(part, held) for part in maps]
         return type(maps)(*parts) if hasattr(maps, "_fields") else type(maps)(parts)
     raise TypeError(
         f"block_diagonal: expected a LinearMap or a list, tuple or dict of them; got {type(maps).__name__}."

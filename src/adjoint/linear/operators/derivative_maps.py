@@ -47,14 +47,14 @@ class _Gradient:
     """∇f, equal to another one of the same function."""
 
     function: Callable[..., Any]
-    places: int | tuple[int, ...]
+    positions: int | tuple[int, ...]
 
     @property
     def __name__(self) -> str:
         return f"the gradient of {getattr(self.function, '__name__', 'a function')}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return grad(self.function, self.places)(*args, **kwargs)
+        return grad(self.function, self.positions)(*args, **kwargs)
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,18 @@ class _EachSample:
 
 
 def _derivative(function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, *facts: str) -> Derivative:
-    places = argnums if isinstance(argnums, int) else tuple(argnums)
-    chosen = (places,) if isinstance(places, int) else places
-    wanted = [place % len(args) if -len(args) <= place < len(args) else None for place in chosen] if args else [None]
+    positions = argnums if isinstance(argnums, int) else tuple(argnums)
+    chosen = (positions,) if isinstance(positions, int) else positions
+    wanted = [i % len(args) if -len(args) <= i < len(args) else None for i in chosen] if args else [None]
     if None in wanted:
         raise ShapeError(f"argnums={argnums} does not fit a call with {len(args)} arguments.")
-    places = wanted[0] if isinstance(places, int) else tuple(place for place in wanted if place is not None)
-    point = tuple(tree.map(_inexact, args[place]) for place in wanted if place is not None)
+    positions = wanted[0] if isinstance(positions, int) else tuple(i for i in wanted if i is not None)
+    point = tuple(tree.map(_inexact, args[i]) for i in wanted if i is not None)
     others = tuple(arg for i, arg in enumerate(args) if i not in wanted)
     return Derivative(
         function,
         point[0] if isinstance(argnums, int) else point,
-        places if places is not None else 0,
+        positions if positions is not None else 0,
         others,
         dict(kwargs),
         claims=frozenset(facts),
@@ -109,10 +109,10 @@ def hessian(function: Callable[..., Any], argnums: Argnums = 0, *facts: str) -> 
     H.has("symmetric"), H.to_dense()  # → (True, [[12.0, 0.0], [0.0, 48.0]])
     ```
     """
-    places = argnums if isinstance(argnums, int) else tuple(argnums)
+    positions = argnums if isinstance(argnums, int) else tuple(argnums)
 
     def make(*args: Any, **kwargs: Any) -> LinearMap:
-        positive = places if not isinstance(places, int) else places % max(len(args), 1)
+        positive = positions if not isinstance(positions, int) else positions % max(len(args), 1)
         return _derivative(_Gradient(function, positive), argnums, args, kwargs, "symmetric", *facts)
 
     return At("hessian", make, function)

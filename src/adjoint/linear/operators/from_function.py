@@ -104,12 +104,12 @@ def from_function(
 class Derivative(LinearMap):
     """∂f(x): pushes tangents, and its adjoint pulls cotangents. The function is run once, and the record kept.
 
-    x are the arguments at `places` (one, or a tuple of them); `others` are the rest, which stay as they are.
+    x are the arguments at `positions` (one, or a tuple of them); `others` are the rest, which stay as they are.
     """
 
     function: Callable[..., Any] = field(metadata=STATIC)
     point: Any
-    places: int | tuple[int, ...] = field(default=0, metadata=STATIC)
+    positions: int | tuple[int, ...] = field(default=0, metadata=STATIC)
     others: tuple[Any, ...] = ()
     keywords: dict[str, Any] = field(default_factory=dict)
     axes: tuple[int, ...] = field(default=(), metadata=STATIC)
@@ -119,12 +119,12 @@ class Derivative(LinearMap):
         object.__setattr__(self, "axes", self.axes or axes_of(self.point))
 
     def _at(self, point: Any) -> Any:
-        """f, with x in its places."""
+        """f, with x in its positions."""
         arguments = list(self.others)
-        places = (self.places,) if isinstance(self.places, int) else self.places
-        for place, x in sorted(zip(places, (point,) if isinstance(self.places, int) else point, strict=True),
+        positions = (self.positions,) if isinstance(self.positions, int) else self.positions
+        for position, x in sorted(zip(positions, (point,) if isinstance(self.positions, int) else point, strict=True),
                                key=lambda pair: pair[0]):  # fmt: skip
-            arguments.insert(place, x)
+            arguments.insert(position, x)
         return self.function(*arguments, **self.keywords)
 
     @functools.cached_property

@@ -29,7 +29,7 @@ from adjoint.linear.operators import facts as known
 from adjoint.linear.operators.dense import method_for, solve_dense
 from adjoint.linear.operators.facts import Facts
 from adjoint.linear.operators.spaces import Space
-from adjoint.linear.operators.stacks import check_single, lanes_of
+from adjoint.linear.operators.stacks import batch_shape_of, check_single
 from adjoint.linear.operators.text import described, html
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.trace import Tracer
@@ -100,9 +100,9 @@ class LinearMap(ABC):
         return ()
 
     @functools.cached_property
-    def lanes(self) -> tuple[int, ...]:
+    def batch_shape(self) -> tuple[int, ...]:
         """How many maps are stacked here, as vmap returns them; () for a single one."""
-        return lanes_of(self)
+        return batch_shape_of(self)
 
     @functools.cached_property
     def facts(self) -> Facts:

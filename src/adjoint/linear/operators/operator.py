@@ -205,12 +205,12 @@ def _sparse(A: Any, dtype: np.dtype[Any]) -> Operator:
 
 def _sparse_product(csr: Any) -> Callable[[Value], Value]:
     entries = csr.tocoo()
-    places, from_, values = np.asarray(entries.row), np.asarray(entries.col), np.asarray(entries.data)
+    positions, from_, values = np.asarray(entries.row), np.asarray(entries.col), np.asarray(entries.data)
 
     def product(v: Any) -> Value:
         if not is_traced(v):
             return csr @ v
-        return gathered(values * v[from_], places, csr.shape[0])
+        return gathered(values * v[from_], positions, csr.shape[0])
 
     return product
 

@@ -68,7 +68,7 @@ class Space:
 
     @staticmethod
     def product(spaces: Any) -> Space:
-        """The space whose elements are containers of elements: `spaces` is a tree with a Space at each place."""
+        """The space whose elements are containers of elements: `spaces` is a tree with a Space at each position."""
         parts, outer = tree.flatten(spaces)
         combined = tree.unflatten(outer, [tree.unflatten(s.structure, s.types) for s in parts])
         return Space.of(combined) if not _is_shape(combined) else Space(*_flat(combined))

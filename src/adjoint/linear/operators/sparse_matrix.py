@@ -27,7 +27,7 @@ __all__ = ["SparseMatrix", "as_map", "gathered", "sparse"]
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseMatrix(LinearMap):
-    """x ↦ A x, from the entries of A and their places: y[rows] += entries · x[columns]."""
+    """x ↦ A x, from the entries of A and their positions: y[rows] += entries · x[columns]."""
 
     _axes = (("entries", 1), ("rows", 1), ("columns", 1))
     entries: Value
@@ -80,12 +80,12 @@ class SparseMatrix(LinearMap):
         return np.reshape(gathered(self.entries, self.rows * n + self.columns, m * n), (m, n))
 
 
-def gathered(values: Value, places: Value, size: int) -> Value:
-    """The sums of the values that belong to each place."""
+def gathered(values: Value, indices: Value, size: int) -> Value:
+    """The sums of the values that belong to each position."""
     if values.dtype.kind == "c":
-        parts = [np.bincount(places, weights=part, minlength=size) for part in (np.real(values), np.imag(values))]
+        parts = [np.bincount(indices, weights=part, minlength=size) for part in (np.real(values), np.imag(values))]
         return (parts[0] + 1j * parts[1]).astype(values.dtype)
-    return np.bincount(places, weights=values, minlength=size).astype(values.dtype)
+    return np.bincount(indices, weights=values, minlength=size).astype(values.dtype)
 
 
 def sparse(entries: Any, rows: Any, columns: Any, shape: tuple[int, int], *facts: str) -> LinearMap:
@@ -97,11 +97,11 @@ def sparse(entries: Any, rows: Any, columns: Any, shape: tuple[int, int], *facts
     ```
     """
     entries = plain_value(entries if hasattr(entries, "dtype") else np.asarray(entries, float), "sparse: the entries")
-    rows, columns = (np.asarray(places, np.intp) for places in (rows, columns))
+    rows, columns = (np.asarray(indices, np.intp) for indices in (rows, columns))
     if not entries.shape == rows.shape == columns.shape:
         raise ShapeError(f"sparse: {entries.shape} entries at {rows.shape} rows and {columns.shape} columns.")
-    for places, n, what in ((rows, shape[0], "row"), (columns, shape[1], "column")):
-        if places.size and not (places.min() >= 0 and places.max() < n):
+    for indices, n, what in ((rows, shape[0], "row"), (columns, shape[1], "column")):
+        if indices.size and not (indices.min() >= 0 and indices.max() < n):
             raise ShapeError(f"sparse: a {what} lies outside 0 … {n - 1}.")
     return SparseMatrix(entries, rows, columns, (int(shape[0]), int(shape[1])), claims=read(facts))
 

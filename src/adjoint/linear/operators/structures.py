@@ -184,15 +184,15 @@ class Permutation(LinearMap):
         return frozenset({"permutation"})
 
     @functools.cached_property
-    def _places(self) -> Any:
+    def _positions(self) -> Any:
         return np.array(self.order, dtype=np.intp)
 
     @functools.cached_property
     def _back(self) -> Any:
-        return np.argsort(self._places)
+        return np.argsort(self._positions)
 
     def _apply(self, x: Any) -> Any:
-        return x[self._places]
+        return x[self._positions]
 
     def _apply_columns(self, columns: Value) -> Value:
         return self._apply(columns)
@@ -332,10 +332,10 @@ def permutation(order: Sequence[int], dtype: Any = float) -> LinearMap:
     ad.linear.permutation([2, 0, 1]) @ np.array([1.0, 2.0, 3.0])  # → [3.0, 1.0, 2.0]
     ```
     """
-    places = tuple(int(i) for i in order)
-    if sorted(places) != list(range(len(places))):
-        raise ValueError(f"permutation: {places} does not name each of 0 … {len(places) - 1} once.")
-    return Permutation(places, np.dtype(dtype))
+    positions = tuple(int(i) for i in order)
+    if sorted(positions) != list(range(len(positions))):
+        raise ValueError(f"permutation: {positions} does not name each of 0 … {len(positions) - 1} once.")
+    return Permutation(positions, np.dtype(dtype))
 
 
 def identity(space: Any) -> LinearMap:

@@ -21,7 +21,7 @@ _WEAKER = {
 _MOST_LINES = 40
 
 
-def told(facts: frozenset[str], square: bool) -> list[str]:
+def describe_facts(facts: frozenset[str], square: bool) -> list[str]:
     """The facts that imply all the others, in order."""
     hidden: set[str] = {"orthonormal rows"} if square and "orthonormal" in facts else set()
     for fact in facts:
@@ -33,7 +33,7 @@ def told(facts: frozenset[str], square: bool) -> list[str]:
 
 def _line(a: Any) -> str:
     rows, columns = a.shape
-    facts = told(a.facts, a.is_square)
+    facts = describe_facts(a.facts, a.is_square)
     return f"{a._label()} {rows}×{columns}" + (f", {', '.join(facts)}" if facts else "")
 
 
@@ -56,7 +56,7 @@ def described(a: Any) -> str:
     """One line for the map, and one for each part."""
     (_, first), *rest = outline(a)
     spaces = _spaces(a)
-    stack = f"{'×'.join(map(str, a.lanes))} stacked: " if a.lanes else ""
+    stack = f"{'×'.join(map(str, a.batch_shape))} stacked: " if a.batch_shape else ""
     head = f"<{stack}{first}{f': {spaces}' if spaces else ''}>"
     return "\n".join([head, *["  " * depth + line for depth, line in rest]])
 

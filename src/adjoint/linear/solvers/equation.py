@@ -29,7 +29,7 @@ __all__ = ["HISTORY", "NUMBER", "REMEMBERED", "Method", "Programs", "is_plain", 
 
 NUMBER = ArrayType((), np.dtype(float))
 REMEMBERED = 64  # programs of solvers: an optimization calls the same one again and again
-HISTORY = Outcome._fields.index("history") - 1  # its place among the reports
+HISTORY = Outcome._fields.index("history") - 1  # its position among the reports
 Method = Callable[[Flat, Flat | None, Value, Value, Limits], Outcome]  # (A, M, b, x₀, limits) on vectors
 
 

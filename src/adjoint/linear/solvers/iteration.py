@@ -113,7 +113,7 @@ def iterate(
     limits: Limits,
     trouble: Any = RUNNING,
 ) -> tuple[Any, Any, Any, Value, Value | None]:
-    """Repeat (state, residual, trouble, turns) = step(state) until the residual is small or something is wrong.
+    """Repeat (state, residual, trouble, count) = step(state) until the residual is small or something is wrong.
 
     `start` is the first residual, `size` the norm of the right side, `trouble` what is wrong from the beginning. Gives
     (state, code, iterations, target, history).
@@ -128,23 +128,23 @@ def iterate(
         _, code, done, _ = now
         return both(code == RUNNING, done < limits.iterations)
 
-    def turn(now: Any) -> Any:
+    def advance(now: Any) -> Any:
         state, _, done, history = now
-        state, residual, trouble, turns = step(state)
+        state, residual, trouble, count = step(state)
         code = either(residual <= target, CONVERGED, either(np.isfinite(residual), trouble, NOT_FINITE))
-        done = done + turns
+        done = done + count
         if history is not None:
             history = with_entry(history, done, residual)
         if limits.monitor is not None:
             call_back(limits.monitor, done, residual)
         return state, code, done, history
 
-    state, code, done, history = loop(goes_on, turn, (state, code, 0, history))
+    state, code, done, history = loop(goes_on, advance, (state, code, 0, history))
     return state, either(code == RUNNING, MAX_ITERATIONS, code), done, target, history
 
 
 def empty_history(limits: Limits, like: Value) -> Value:
-    """A place for the residual after each iteration."""
+    """Space for the residual after each iteration."""
     return filled((limits.iterations + 1,), like.dtype, np.nan, like)
 
 
@@ -155,10 +155,10 @@ def filled(shape: tuple[int, ...], dtype: Any, value: float, like: Value) -> Val
     return np.full(shape, value, dtype)
 
 
-def with_entry(array: Value, place: Any, value: Value) -> Value:
-    """array[place] = value, in the array itself when it is plain."""
+def with_entry(array: Value, index: Any, value: Value) -> Value:
+    """array[index] = value, in the array itself when it is plain."""
     array = array.copy() if isinstance(array, TRACED) else array
-    array[place] = value
+    array[index] = value
     return array
 
 

@@ -113,7 +113,7 @@ def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limit
         delta = c * delta_bar + s * alpha
         gamma_bar = s * delta_bar - c * alpha
         epsilon, delta_bar = s * following, -c * following
-        slope = phi_bar * np.hypot(gamma_bar, delta_bar)  # ‖A r‖ before this step
+        normal_residual = phi_bar * np.hypot(gamma_bar, delta_bar)  # ‖A r‖ before this step
         gamma = np.hypot(gamma_bar, following)
         flat = gamma <= eps * np.sqrt(size_A)
         divisor = either(flat, 1, gamma)
@@ -124,7 +124,7 @@ def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limit
         r = (s * s) * r - (phi_bar * c / either(ends, 1, following)) * w
         indefinite = square < -eps * real_inner(w, w)
         found = either(indefinite, residual, norm(r))
-        exhausted = either(slope <= eps**0.75 * np.sqrt(size_A) * residual, SINGULAR, RUNNING)
+        exhausted = either(normal_residual <= eps**0.75 * np.sqrt(size_A) * residual, SINGULAR, RUNNING)
         trouble = either(indefinite, INDEFINITE, either(ends, SINGULAR, exhausted))
         beta0 = either(beta > 0, beta, 1 + 0 * beta)
         state = (x, r, v1, w, z, d1, d, beta0, following, c, s, delta_bar, epsilon, phi_bar, size_A, found, last)

@@ -58,7 +58,7 @@ def generalized_minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, l
             _, _, _, j, residual, ends, _ = now
             return both(both(residual > target, no(ends)), j < most)
 
-        def turn(now: Any) -> Any:
+        def advance(now: Any) -> Any:
             basis, columns, omega, j, _, _, history = now
             v = basis[j]
             basis, columns, omega, ends, lost = _arnoldi(A(v if M is None else M(v)), basis, columns, omega, j)
@@ -71,7 +71,7 @@ def generalized_minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, l
             return basis, columns, omega, j + 1, residual, ends, history
 
         begun = (basis, columns, omega, 0, start, start < 0, history)
-        basis, columns, omega, j, _, ends, history = loop(goes_on, turn, begun)
+        basis, columns, omega, j, _, ends, history = loop(goes_on, advance, begun)
         change = np.matmul(_small_least_squares(columns, start, j), basis[:m])
         x = x + (change if M is None else M(change))
         r = b - A(x)
@@ -168,15 +168,15 @@ def stabilized_biconjugate_gradients(A: Flat, M: Flat | None, b: Value, x: Value
         x, r, p, rho = state
         p_hat = p if M is None else M(p)
         v = A(p_hat)
-        slope = inner(shadow, v)
-        lost = np.abs(slope) <= least * norm(shadow) * norm(v)
-        alpha = either(lost, 0 * slope, rho / either(lost, 1, slope))
+        overlap = inner(shadow, v)
+        lost = np.abs(overlap) <= least * norm(shadow) * norm(v)
+        alpha = either(lost, 0 * overlap, rho / either(lost, 1, overlap))
         s = r - alpha * v
         s_hat = s if M is None else M(s)
         t = A(s_hat)
         square = np.real(inner(t, t))
         some = square > 0
-        omega = either(some, inner(t, s) / either(some, square, 1), 0 * slope)
+        omega = either(some, inner(t, s) / either(some, square, 1), 0 * overlap)
         x = x + alpha * p_hat + omega * s_hat
         r = s - omega * t
         rho_next = inner(shadow, r)

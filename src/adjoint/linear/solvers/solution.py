@@ -47,7 +47,7 @@ ASYMMETRIC = 16.0  # times the root of the machine's precision: rounding stays f
 class Solution:
     """x with A x = b as far as it was found: a tree, so it goes through jit, vmap and grad.
 
-    `value` alone has derivatives. Under vmap there is one code, one count and one residual for each lane.
+    `value` alone has derivatives. Under vmap there is one code, one count and one residual for each batch element.
 
     ```python
     solution = ad.linear.cg(np.diag([1.0, 2.0]), np.ones(2))
@@ -66,7 +66,7 @@ class Solution:
 
     @property
     def converged(self) -> Any:
-        """Whether the residual is as small as was asked for (a truth value for each lane)."""
+        """Whether the residual is as small as was asked for (a truth value for each batch element)."""
         return self.code == CONVERGED
 
     @property
@@ -82,10 +82,10 @@ class Solution:
         """What to do, in words; empty when it converged."""
         if isinstance(self.code, Tracer):
             return ""
-        codes, lanes = np.atleast_1d(np.asarray(self.code)), np.atleast_1d(_known(self.asymmetry))
-        line = ASYMMETRIC * float(np.finfo(lanes.dtype).eps) ** 0.5
+        codes, asymmetries = np.atleast_1d(np.asarray(self.code)), np.atleast_1d(_known(self.asymmetry))
+        line = ASYMMETRIC * float(np.finfo(asymmetries.dtype).eps) ** 0.5
         found: list[str] = []
-        for code, asymmetry in zip(codes.ravel(), np.broadcast_to(lanes, codes.shape).ravel(), strict=True):
+        for code, asymmetry in zip(codes.ravel(), np.broadcast_to(asymmetries, codes.shape).ravel(), strict=True):
             words = advice_for(int(code), self.method, bool(asymmetry > line))
             if words and words not in found:
                 found.append(words)
@@ -103,13 +103,13 @@ class Solution:
             return self
         if np.all(np.asarray(self.code) == CONVERGED):
             return self
-        raise SolveError(f"{self.method}: {self._told()}. {self.advice}")
+        raise SolveError(f"{self.method}: {self._summarize()}. {self.advice}")
 
-    def _told(self) -> str:
+    def _summarize(self) -> str:
         codes = np.asarray(self.code)
         if codes.ndim:
             failed = np.argwhere(codes != CONVERGED)
-            where = ", ".join(str(tuple(map(int, place)) if place.size > 1 else int(place[0])) for place in failed[:5])
+            where = ", ".join(str(tuple(map(int, index)) if index.size > 1 else int(index[0])) for index in failed[:5])
             words = ", ".join(sorted({STATUSES[int(c)] for c in codes.ravel() if c != CONVERGED}))
             return f"{len(failed)} of {codes.size} equations were not solved ({words}; first batch elements: {where})"
         return (
@@ -122,12 +122,12 @@ class Solution:
             return f"Solution({self.method}, traced)"
         if np.ndim(self.code):
             done = int(np.sum(np.asarray(self.code) == CONVERGED))
-            told = f"{done} of {np.size(self.code)} converged"
+            summary = f"{done} of {np.size(self.code)} converged"
         else:
             count = int(np.asarray(self.iterations))
-            told = f"{self.status} after {count} iterations, residual {float(_known(self.residual)):.3g}"
+            summary = f"{self.status} after {count} iterations, residual {float(_known(self.residual)):.3g}"
         advice = self.advice
-        return f"Solution({self.method}: {told}{f'. {advice}' if advice else ''})"
+        return f"Solution({self.method}: {summary}{f'. {advice}' if advice else ''})"
 
 
 def _known(value: Value) -> Any:
