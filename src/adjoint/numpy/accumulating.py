@@ -146,15 +146,15 @@ def reduceat(ufunc: Any, array: Any, indices: Any, axis: Any = 0, dtype: Any = N
     """ufunc.reduceat: the reduction of x[iₖ : iₖ₊₁], or x[iₖ] itself when the next index is not larger."""
     array = as_array(array)
     axis = normal_axis(axis, array.ndim)
-    places = [int(i) for i in as_array(indices)]
+    positions = [int(i) for i in as_array(indices)]
     n = array.shape[axis]
-    for place in places:
-        if not 0 <= place < n:
-            raise IndexError(f"index {place} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
+    for position in positions:
+        if not 0 <= position < n:
+            raise IndexError(f"index {position} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     x = np.moveaxis(array, axis, 0)
     parts = [
         reduce(ufunc, x[start : stop if stop > start else start + 1], 0, dtype)
-        for start, stop in zip(places, [*places[1:], n], strict=True)
+        for start, stop in zip(positions, [*positions[1:], n], strict=True)
     ]
     return np.stack(parts, axis=axis)
 
@@ -163,31 +163,33 @@ def at(ufunc: Any, a: Any, indices: Any, *operands: Any) -> None:
     """ufunc.at: in place, and right where an index occurs several times."""
     if not isinstance(a, Tracer):
         refuse_plain_target(f"np.{ufunc.__name__}.at", type(a).__name__)
-    places = getitem(np.reshape(np.arange(a.type.size), a.shape), indices)  # of the elements in C order
-    values = [np.reshape(np.broadcast_to(as_array(v), places.shape), (-1,)) for v in operands]
-    flat, places = reshaped_copy(a, (-1,)), np.reshape(places, (-1,))
+    positions = getitem(np.reshape(np.arange(a.type.size), a.shape), indices)  # of the elements in C order
+    values = [np.reshape(np.broadcast_to(as_array(v), positions.shape), (-1,)) for v in operands]
+    flat, positions = reshaped_copy(a, (-1,)), np.reshape(positions, (-1,))
     if ufunc in (np.add, np.subtract):
-        total = ScatterSum(flat.shape, np.result_type(flat.dtype, values[0].dtype), (("gather", 1),))(values[0], places)
+        dtype = np.result_type(flat.dtype, values[0].dtype)
+        total = ScatterSum(flat.shape, dtype, (("gather", 1),))(values[0], positions)
         new = ufunc(flat, total)
-    elif isinstance(places, Tracer):  # which places are equal is not known: one after another
+    elif isinstance(positions, Tracer):  # which positions are equal is not known: one after another
         new = flat
-        for k in range(places.shape[0]):
-            new = updated(new, (places[k : k + 1],), ufunc(new[places[k : k + 1]], *[v[k : k + 1] for v in values]))
+        for k in range(positions.shape[0]):
+            one = positions[k : k + 1]
+            new = updated(new, (one,), ufunc(new[one], *[v[k : k + 1] for v in values]))
     else:
         new = flat
-        for turn in _turns(places):
-            new = updated(new, (places[turn],), ufunc(new[places[turn]], *[v[turn] for v in values]))
+        for chosen in _rounds(positions):
+            new = updated(new, (positions[chosen],), ufunc(new[positions[chosen]], *[v[chosen] for v in values]))
     if not np.can_cast(new.dtype, a.dtype, "same_kind"):
         raise TypeError(f"np.{ufunc.__name__}.at: cannot cast {new.dtype} to the array's {a.dtype}")
     settle(a, convert(np.reshape(new, a.shape), a.dtype))
 
 
-def _turns(places: Value) -> list[Value]:
-    """Groups of elements in which no place occurs twice, in the order of occurrence."""
-    order = np.argsort(places, kind="stable")
-    ordered = places[order]
+def _rounds(positions: Value) -> list[Value]:
+    """Groups of elements in which no position occurs twice, in the order of occurrence."""
+    order = np.argsort(positions, kind="stable")
+    ordered = positions[order]
     new = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, bool)
     first = np.maximum.accumulate(np.where(new, np.arange(len(ordered)), 0))
-    occurrence = np.empty(len(places), int)
+    occurrence = np.empty(len(positions), int)
     occurrence[order] = np.arange(len(ordered)) - first
     return [np.flatnonzero(occurrence == k) for k in range(int(occurrence.max(initial=-1)) + 1)]

@@ -70,15 +70,15 @@ def clip(
     max: Any = NO_VALUE,
     **kwargs: Any,
 ) -> Value:
-    """np.clip; the bounds are a_min and a_max, or min and max, by place or by name."""
+    """np.clip; the bounds are a_min and a_max, or min and max, by position or by name."""
     low, high = _one_of("min", a_min, min), _one_of("max", a_max, max)
     return np.clip(as_array(a), low, high, out=out, **kwargs)
 
 
-def _one_of(name: str, by_place: Any, by_name: Any) -> Any:
-    if by_place is not NO_VALUE and by_name is not NO_VALUE:
+def _one_of(name: str, by_position: Any, by_name: Any) -> Any:
+    if by_position is not NO_VALUE and by_name is not NO_VALUE:
         raise ValueError(f"adjoint.numpy.clip was given a_{name} and {name}, which are the same bound. Give one.")
-    bound = by_name if by_place is NO_VALUE else by_place
+    bound = by_name if by_position is NO_VALUE else by_position
     return None if bound is NO_VALUE else bound
 
 
@@ -125,7 +125,7 @@ class Info:
         """What plain arrays can do.
 
         A mask as an index, and functions whose result has a size that depends on values, ask a traced value for what it
-        holds: inside ad.vmap, where lanes may differ, they raise.
+        holds: inside ad.vmap, where batch elements may differ, they raise.
         """
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 

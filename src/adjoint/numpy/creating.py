@@ -98,8 +98,8 @@ def linspace(
     start, stop = convert(start, wide), convert(stop, wide)
     parts = num - 1 if endpoint else num
     ndim = np.broadcast(np.empty(start.shape), np.empty(stop.shape)).ndim
-    turns = np.reshape(np.arange(num).astype(wide), (-1,) + (1,) * ndim)
-    z = turns * ((stop - start) / wide.type(max(parts, 1))) + start  # in NumPy's order, so that no bit differs
+    counts = np.reshape(np.arange(num).astype(wide), (-1,) + (1,) * ndim)
+    z = counts * ((stop - start) / wide.type(max(parts, 1))) + start  # in NumPy's order, so that no bit differs
     if endpoint and num > 1:
         z = np.concatenate([z[:-1], np.broadcast_to(stop, (1, *z.shape[1:]))])
     if axis not in (0, -ndim - 1):
@@ -146,7 +146,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
 
 def kaiser(M: int, beta: Any) -> Value:  # noqa: N803
-    """np.kaiser, also of a traced beta: I₀(β √(1 - t²)) / I₀(β) at M places t from -1 to 1."""
+    """np.kaiser, also of a traced beta: I₀(β √(1 - t²)) / I₀(β) at M positions t from -1 to 1."""
     if not is_traced(beta):
         return constant(np.kaiser(M, beta))
     if M == 1:

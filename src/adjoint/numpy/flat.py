@@ -34,11 +34,11 @@ class Flat:
 
     def __setitem__(self, index: Any, values: Any) -> None:
         """Too few values are repeated, as NumPy does."""
-        new, places = self.copy(), getitem(np.arange(len(self)), index)
+        new, positions = self.copy(), getitem(np.arange(len(self)), index)
         values = np.ravel(as_array(values))
-        if np.size(places) and not values.shape[0]:
+        if np.size(positions) and not values.shape[0]:
             raise ValueError("x.flat[…] = values: no values were given")
-        setitem(new, index, np.resize(values, np.shape(places)))
+        setitem(new, index, np.resize(values, np.shape(positions)))
         self.base[...] = np.reshape(new, self.base.shape)  # type: ignore[index]
 
     def __len__(self) -> int:

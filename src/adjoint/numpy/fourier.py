@@ -185,8 +185,8 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None,
 def _shifted(x: Any, axes: Any, *, back: bool) -> Value:
     x = as_array(x)
     chosen = range(x.ndim) if axes is None else [axes] if isinstance(axes, int | np.integer) else axes
-    places = tuple(normal_axis(axis, x.ndim) for axis in chosen)
-    return np.roll(x, tuple(-(x.shape[a] // 2) if back else x.shape[a] // 2 for a in places), axis=places)
+    positions = tuple(normal_axis(axis, x.ndim) for axis in chosen)
+    return np.roll(x, tuple(-(x.shape[a] // 2) if back else x.shape[a] // 2 for a in positions), axis=positions)
 
 
 @implements(np.fft.fftshift)

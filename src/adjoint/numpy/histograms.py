@@ -132,15 +132,15 @@ def _edges(a: Value, bins: Any, range: Any, weights: Any = None) -> Value:
 
 def _bins(a: Value, edges: Value) -> Value:
     """The number of the bin of each element, from 1; 0 and n + 1 are outside."""
-    places = np.searchsorted(edges, a, side="right")
-    return places - np.equal(a, edges[-1]).astype(np.intp)
+    positions = np.searchsorted(edges, a, side="right")
+    return positions - np.equal(a, edges[-1]).astype(np.intp)
 
 
-def _summed(places: Value, weights: Any, count: int) -> Value:
-    """Σ of the weights of each place; the number of elements when there are none."""
+def _summed(positions: Value, weights: Any, count: int) -> Value:
+    """Σ of the weights of each position; the number of elements when there are none."""
     if weights is None:
-        weights = np.ones(places.shape[0], np.intp)
-    return ScatterSum((count,), weights.dtype, (("gather", 1),))(weights, places)
+        weights = np.ones(positions.shape[0], np.intp)
+    return ScatterSum((count,), weights.dtype, (("gather", 1),))(weights, positions)
 
 
 @implements(np.histogram_bin_edges)
@@ -196,11 +196,11 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
         raise ValueError("range argument must have one entry per dimension")
     edges = [_edges(x, b, r) for x, b, r in zip(columns, bins, ranges, strict=True)]
     shape = tuple(e.shape[0] + 1 for e in edges)
-    places: Value = 0
+    positions: Value = 0
     for x, e, n in zip(columns, edges, shape, strict=True):
-        places = places * n + _bins(x, e)
+        positions = positions * n + _bins(x, e)
     weights = None if weights is None else convert(as_array(weights), np.float64)
-    whole = np.reshape(_summed(places, weights, math.prod(shape)), shape)
+    whole = np.reshape(_summed(positions, weights, math.prod(shape)), shape)
     counts = convert(whole[(slice(1, -1),) * ndim], np.float64)
     if density:
         total = np.sum(counts)

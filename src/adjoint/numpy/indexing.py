@@ -36,7 +36,7 @@ class Plan(NamedTuple):
 class Added(NamedTuple):
     """An index into an axis of length one that the index itself adds: what a single truth value is."""
 
-    places: Value
+    positions: Value
 
 
 def _slice_item(s: slice) -> tuple[Any, ...]:
@@ -85,7 +85,7 @@ def plain_mask(mask: Value, call: str) -> Value:
     value: Value = mask
     while isinstance(value, Tracer):
         trace: Any = value._trace
-        if hasattr(trace, "common"):  # lanes whose masks differ are run in groups
+        if hasattr(trace, "common"):  # batch elements whose masks differ are run in groups
             value = trace.common(value)
         elif hasattr(trace, "ask"):
             raise ControlFlowError(
@@ -98,13 +98,13 @@ def plain_mask(mask: Value, call: str) -> Value:
     return value
 
 
-def places_of(mask: Value, call: str) -> tuple[Value, ...]:
-    """np.nonzero(mask). While a function is compiled, the program is for the number of places; else they are known."""
+def positions_of(mask: Value, call: str) -> tuple[Value, ...]:
+    """np.nonzero(mask). While a function is compiled, the program is for their number; else they are known."""
     value: Value = mask
     while isinstance(value, Tracer) and not hasattr(value._trace, "ask"):
         value = value._value
     trace: Any = value._trace if isinstance(value, Tracer) else None
-    return trace.places(value) if hasattr(trace, "places") else np.nonzero(plain_mask(mask, call))
+    return trace.positions(value) if hasattr(trace, "positions") else np.nonzero(plain_mask(mask, call))
 
 
 def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
@@ -119,10 +119,10 @@ def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
         array = _index_array(part)
         if array.dtype.kind == "b":
             if array.ndim == 0:  # a single truth value adds an axis of length 0 or 1
-                parts.append(Added(places_of(np.reshape(array, (1,)), "x[mask]")[0]))
+                parts.append(Added(positions_of(np.reshape(array, (1,)), "x[mask]")[0]))
             else:
                 _check_mask(array, x_shape, parts)
-                parts += list(places_of(array, "x[mask]"))
+                parts += list(positions_of(array, "x[mask]"))
         else:
             parts.append(array)
     used = sum(part is not None and part is not Ellipsis and not isinstance(part, Added) for part in parts)
@@ -149,7 +149,7 @@ def plan_of(x_shape: Sequence[Any], index: tuple[Any, ...]) -> Plan:
         arrays[0] < g <= arrays[-1] for g in gap
     )
     rest = [i for i in range(len(parts)) if i not in arrays]
-    indices = tuple(part.places if isinstance(part, Added) else part for part in (parts[i] for i in arrays))
+    indices = tuple(part.positions if isinstance(part, Added) else part for part in (parts[i] for i in arrays))
     shapes = [np.shape(i) for i in indices]
     try:
         width = len(np.broadcast_shapes(*shapes))
@@ -248,7 +248,7 @@ def setitem(x: Tracer, index: Any, v: Value) -> None:
 
 
 def _already_there(x: Tracer, index: Any, v: Value) -> bool:
-    """`x[i] += v` reads a view, changes it (and so x), and assigns it to its own place."""
+    """`x[i] += v` reads a view, changes it (and so x), and assigns it to its own position."""
     view = getattr(v, "_base", None) if isinstance(v, Tracer) else None
     if view is None or view[0] is not x or view[1].key is None:
         return False
@@ -302,7 +302,7 @@ def _type(value: Value) -> Any:
 
 
 def _fitted(v: Value, shape: tuple[Any, ...], x: Value) -> Value:
-    """What is assigned, in the shape of the place and the dtype of the array."""
+    """What is assigned, in the shape of the position and the dtype of the array."""
     v = v if isinstance(v, Tracer) else np.asarray(v)
     if v.dtype != x.dtype:
         if v.dtype.kind == "c" and x.dtype.kind != "c":

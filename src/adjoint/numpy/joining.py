@@ -172,7 +172,7 @@ def _check_sizes(sizes: Any) -> None:
 def static(call: str, name: str, value: Any) -> np.ndarray[Any, Any]:
     """An argument that decides a shape: it must be plain."""
     while isinstance(value, Tracer) and hasattr(value._trace, "common"):
-        # while compiling: the program is for it; in lanes: each group of lanes that have the same
+        # while compiling: the program is for it; under vmap: each group of batch elements that have the same
         value = value._trace.common(value)  # type: ignore[attr-defined]
     if is_traced(value):
         raise UnsupportedError(
@@ -202,18 +202,18 @@ def _removed(obj: Any, n: int) -> np.ndarray[Any, Any]:
     if isinstance(obj, slice):
         mask[obj] = True
         return mask
-    places = static("np.delete", "index", obj)
-    if places.dtype.kind == "b":
-        if places.shape != (n,):
+    positions = static("np.delete", "index", obj)
+    if positions.dtype.kind == "b":
+        if positions.shape != (n,):
             raise ValueError(
                 f"boolean array argument obj to delete must be one dimensional and match the axis length of {n}"
             )
-        return places
-    if places.size == 0:
-        places = places.astype(np.intp)
-    if np.any((places < -n) | (places >= n)):
+        return positions
+    if positions.size == 0:
+        positions = positions.astype(np.intp)
+    if np.any((positions < -n) | (positions >= n)):
         raise IndexError(f"index {obj} is out of bounds for axis with size {n}")
-    mask[places] = True
+    mask[positions] = True
     return mask
 
 
@@ -234,16 +234,16 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Value:
         arr, axis = np.ravel(arr), 0
     axis = normal_axis(axis, arr.ndim)
     n = arr.shape[axis]
-    places = np.arange(n)[obj] if isinstance(obj, slice) else static("np.insert", "index", obj)
-    if places.dtype.kind == "b":
-        places = np.flatnonzero(places)
-    single = places.ndim == 0
-    places = np.atleast_1d(places)
-    if places.size == 0:
-        places = places.astype(np.intp)
-    if np.any((places < -n) | (places > n)):
+    positions = np.arange(n)[obj] if isinstance(obj, slice) else static("np.insert", "index", obj)
+    if positions.dtype.kind == "b":
+        positions = np.flatnonzero(positions)
+    single = positions.ndim == 0
+    positions = np.atleast_1d(positions)
+    if positions.size == 0:
+        positions = positions.astype(np.intp)
+    if np.any((positions < -n) | (positions > n)):
         raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
-    places = np.where(places < 0, places + n, places)
+    positions = np.where(positions < 0, positions + n, positions)
     values = as_array(values)
     values = values if values.dtype == arr.dtype else values.astype(arr.dtype)
     if single and axis == 0 and values.ndim == arr.ndim:
@@ -253,17 +253,17 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Value:
         values = np.moveaxis(values, 0, axis)
         count = values.shape[axis]
     else:
-        count = len(places)
-    if len(places) == 1:
-        places = np.repeat(places, count)
-    wide = np.broadcast_to(values, (*arr.shape[:axis], len(places), *arr.shape[axis + 1 :]))
-    order = np.argsort(places, kind="stable")
-    final = places.copy()
-    final[order] += np.arange(len(places))
-    new = np.zeros(n + len(places), bool)
+        count = len(positions)
+    if len(positions) == 1:
+        positions = np.repeat(positions, count)
+    wide = np.broadcast_to(values, (*arr.shape[:axis], len(positions), *arr.shape[axis + 1 :]))
+    order = np.argsort(positions, kind="stable")
+    final = positions.copy()
+    final[order] += np.arange(len(positions))
+    new = np.zeros(n + len(positions), bool)
     new[final] = True
-    source = np.empty(n + len(places), np.intp)
-    source[final] = n + np.arange(len(places))
+    source = np.empty(n + len(positions), np.intp)
+    source[final] = n + np.arange(len(positions))
     source[~new] = np.arange(n)
     return laid_out(np.take(concatenate([arr, wide], axis), source, axis=axis), arr if is_fortran(arr) else None)
 

@@ -14,13 +14,13 @@ import numpy as np
 from adjoint.numpy.dispatch import NO_VALUE, as_array, implements, into, is_traced, refuse_keywords, refuse_truth
 from adjoint.numpy.quantiles import (
     CHOOSING,
+    bracket,
     by_weights,
     checked_q,
     checked_weights,
     floating,
     given,
     kept_axes,
-    places,
     to_front,
 )
 from adjoint.numpy.reducing import reduced_axes
@@ -121,7 +121,7 @@ def nanmin(
     return into(out, _extremum(np.min, np.inf, a, axis, keepdims, initial, where))
 
 
-def _place(of: Callable[..., Value], worst: float, a: Any, axis: Any, keepdims: Any) -> Value:
+def _position(of: Callable[..., Value], worst: float, a: Any, axis: Any, keepdims: Any) -> Value:
     empty = np.logical_not(np.any(_present(a), axis=axis))
     if not is_traced(empty) and np.any(empty):
         raise ValueError("All-NaN slice encountered")
@@ -130,12 +130,12 @@ def _place(of: Callable[..., Value], worst: float, a: Any, axis: Any, keepdims: 
 
 @implements(np.nanargmax)
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Value:
-    return into(out, _place(np.argmax, -np.inf, a, axis, keepdims))
+    return into(out, _position(np.argmax, -np.inf, a, axis, keepdims))
 
 
 @implements(np.nanargmin)
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Value:
-    return into(out, _place(np.argmin, np.inf, a, axis, keepdims))
+    return into(out, _position(np.argmin, np.inf, a, axis, keepdims))
 
 
 @implements(np.nanvar)
@@ -225,7 +225,7 @@ def _quantile(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, w
     if x.shape[0] == 0:
         return into(out, kept_axes(np.full((*q.shape, *x.shape[1:]), np.nan, mixed), q, a, axes, keepdims))
     ordered = np.sort(x, axis=0)  # NaN stands last
-    first, second, share = places(
+    first, second, share = bracket(
         np.maximum(count, 1), np.reshape(q, (math.prod(q.shape),) + (1,) * count.ndim), method
     )
     shape = (*q.shape, *x.shape[1:])

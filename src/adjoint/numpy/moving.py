@@ -60,14 +60,16 @@ def roll(a: Value, shift: Any, axis: Any = None) -> Value:
     shifts, axes = np.broadcast_arrays(np.atleast_1d(_whole(shift)), np.atleast_1d(axis))
     total: dict[int, int] = {}
     for s, i in zip(shifts.tolist(), axes.tolist(), strict=True):
-        place = normal_axis(i, a.ndim)
-        total[place] = total.get(place, 0) + s
+        position = normal_axis(i, a.ndim)
+        total[position] = total.get(position, 0) + s
     like = a
-    for place, s in total.items():
-        n = a.shape[place]
+    for position, s in total.items():
+        n = a.shape[position]
         if n and s % n:
-            before = (slice(None),) * place
-            a = np.concatenate([a[(*before, slice(n - s % n, None))], a[(*before, slice(None, n - s % n))]], axis=place)
+            before = (slice(None),) * position
+            a = np.concatenate(
+                [a[(*before, slice(n - s % n, None))], a[(*before, slice(None, n - s % n))]], axis=position
+            )
     return +a if not total or not isinstance(a, Tracer) else laid_out(a if a is not like else a.copy(), like)  # type: ignore[attr-defined]
 
 
@@ -98,8 +100,8 @@ def diagonal(a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value
 def _on_diagonal(v: Value, k: int) -> Value:
     """The square matrix with a vector on a diagonal."""
     n = v.shape[0] + abs(k)
-    places = np.arange(v.shape[0])
-    return ScatterSum((n, n), v.dtype, (("gather", 2),))(v, places - min(k, 0), places + max(k, 0))
+    positions = np.arange(v.shape[0])
+    return ScatterSum((n, n), v.dtype, (("gather", 2),))(v, positions - min(k, 0), positions + max(k, 0))
 
 
 @implements(np.diag)
@@ -179,6 +181,6 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Value:
     elif not isinstance(a, Tracer) and (np.any(a < 0) or np.any(a >= n)):
         raise ValueError("invalid entry in choice array")
     flat = np.reshape(table, (n, math.prod(shape)))
-    places = np.ravel(np.broadcast_to(a, shape))  # pyright: ignore[reportArgumentType, reportCallIssue]
-    picked = flat[places, np.arange(math.prod(shape))]
+    positions = np.ravel(np.broadcast_to(a, shape))  # pyright: ignore[reportArgumentType, reportCallIssue]
+    picked = flat[positions, np.arange(math.prod(shape))]
     return into(out, np.reshape(picked, shape))

@@ -1,4 +1,4 @@
-"""np.pad: zeros by a primitive; edges, reflections and periods by reading the array at mirrored or repeated places."""
+"""np.pad: zeros by a primitive; edges, reflections and periods by reading at mirrored or repeated positions."""
 
 from __future__ import annotations
 
@@ -112,13 +112,13 @@ def _by_function(padded: Value, widths: tuple[tuple[int, int], ...], function: A
     """The user's function on each vector along each axis: it writes into the ends of the vector."""
     for axis, width in enumerate(widths):
         view = np.moveaxis(padded, axis, -1)
-        for place in np.ndindex(*view.shape[:-1]):
-            function(view[place] if place else view, width, axis, options)
+        for position in np.ndindex(*view.shape[:-1]):
+            function(view[position] if position else view, width, axis, options)
     return padded
 
 
 def _even(x: Value, mode: str, axis: int, width: tuple[int, int]) -> Value:
-    return np.take(x, _places(mode, x.shape[axis], width), axis=axis)
+    return np.take(x, _positions(mode, x.shape[axis], width), axis=axis)
 
 
 def _odd(x: Value, mode: str, axis: int, width: tuple[int, int]) -> Value:
@@ -129,13 +129,13 @@ def _odd(x: Value, mode: str, axis: int, width: tuple[int, int]) -> Value:
     n = x.shape[axis]
     period = 2 * n - 2 if mode == "reflect" else 2 * n
     i = np.arange(-width[0], n + width[1])
-    turn, mirrored = i // period, i % period >= n
+    period_number, mirrored = i // period, i % period >= n
     shape = (1,) * axis + (-1,) + (1,) * (x.ndim - axis - 1)
     first, last = np.take(x, [0], axis=axis), np.take(x, [n - 1], axis=axis)
     number = x.dtype.type
     sign = np.reshape(np.where(mirrored, number(-1), number(1)), shape)
     twice = np.reshape(np.where(mirrored, number(2), number(0)), shape)
-    rise = np.reshape((2 * turn).astype(x.dtype), shape)
+    rise = np.reshape((2 * period_number).astype(x.dtype), shape)
     return sign * _even(x, mode, axis, width) + twice * last + rise * (last - first)
 
 
@@ -153,7 +153,7 @@ def _constant(x: Value, widths: tuple[tuple[int, int], ...], values: Any) -> Val
     return x
 
 
-def _places(mode: str, n: int, width: tuple[int, int]) -> np.ndarray[Any, Any]:
+def _positions(mode: str, n: int, width: tuple[int, int]) -> np.ndarray[Any, Any]:
     """Where each element of a padded axis of length n is read."""
     i = np.arange(-width[0], n + width[1])
     if mode == "edge":

@@ -169,8 +169,8 @@ def _relabeled(letters: str, output: str, x: Value) -> Value:
 
     def put(base: Value, view: Value) -> Value:
         ndim = len(output)
-        places = [np.reshape(np.arange(n), (1,) * k + (n,) + (1,) * (ndim - k - 1)) for k, n in enumerate(view.shape)]
-        return updated(base, tuple(places[output.index(c)] for c in letters), view)
+        at = [np.reshape(np.arange(n), (1,) * k + (n,) + (1,) * (ndim - k - 1)) for k, n in enumerate(view.shape)]
+        return updated(base, tuple(at[output.index(c)] for c in letters), view)
 
     def along(kind: ArrayType, strides: Strides) -> Strides:
         return tuple(sum(s for c, s in zip(letters, strides, strict=True) if c == wanted) for wanted in output)

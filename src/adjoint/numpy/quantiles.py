@@ -24,7 +24,7 @@ from adjoint.numpy.indexing import take
 from adjoint.numpy.shaping import convert
 from adjoint.program.types import Value
 
-# (alpha, beta) of Hyndman and Fan's continuous quantiles: the q-quantile stands at place n q + alpha + q (1 - alpha
+# (alpha, beta) of Hyndman and Fan's continuous quantiles: the q-quantile stands at position n q + alpha + q (1 - alpha
 # - beta) - 1
 CONTINUOUS = {
     "interpolated_inverted_cdf": (0.0, 1.0),
@@ -36,7 +36,7 @@ CONTINUOUS = {
 }
 CHOOSING = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")  # one element, never a mixture
 STEPS = (*CHOOSING, "midpoint", "averaged_inverted_cdf")
-SMALL = 256  # so many elements are sorted; more are only parted at the places that are read
+SMALL = 256  # so many elements are sorted; more are only parted at the positions that are read
 
 
 def given(value: Any) -> bool:
@@ -64,12 +64,12 @@ def nan_if(condition: Value, z: Value) -> Value:
     return np.where(condition, z.dtype.type(np.nan), z) if z.dtype.kind in "fc" else z
 
 
-def ordered(x: Value, *places: Value) -> Value:
-    """x sorted along the first axis, or at least right at the places that will be read and at the last one."""
+def ordered(x: Value, *positions: Value) -> Value:
+    """x sorted along the first axis, or at least right at the positions that will be read and at the last one."""
     n = x.shape[0]
-    if n <= SMALL or is_traced(places):
+    if n <= SMALL or is_traced(positions):
         return np.sort(x, axis=0)
-    return np.partition(x, np.unique(np.concatenate([*map(np.ravel, places), [n - 1]])), axis=0)
+    return np.partition(x, np.unique(np.concatenate([*map(np.ravel, positions), [n - 1]])), axis=0)
 
 
 @implements(np.median)
@@ -87,8 +87,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     return into(out, np.expand_dims(z, axes) if given(keepdims) else z)
 
 
-def places(n: Value, q: Value, method: str) -> tuple[Value, Value, Value]:
-    """The two places in a sorted vector of n elements between which the q-quantile stands, and the share of the
+def bracket(n: Value, q: Value, method: str) -> tuple[Value, Value, Value]:
+    """The two positions in a sorted vector of n elements between which the q-quantile stands, and the share of the
     second.
     """
     if method in CONTINUOUS:
@@ -165,8 +165,8 @@ def by_weights(x: Value, weights: Value, q: Value, count: Value) -> Value:
         raise ValueError("Weights included NaN, inf or were all zero.")
     flat = np.reshape(q, (q.size,) + (1,) * x.ndim)
     before = np.logical_or(np.less(reached, flat), np.equal(reached, 0))  # weights of zero in front do not count
-    place = np.minimum(np.sum(before, axis=1), count - 1)
-    z = np.take_along_axis(np.take_along_axis(x, order, 0), place, 0)
+    position = np.minimum(np.sum(before, axis=1), count - 1)
+    z = np.take_along_axis(np.take_along_axis(x, order, 0), position, 0)
     return np.reshape(z, (*q.shape, *x.shape[1:]))
 
 
@@ -187,7 +187,7 @@ def _quantile(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, w
         z = by_weights(x, checked_weights(a, axis, weights, method), q, x.shape[0])
         last = np.max(x, axis=0)  # NaN if any element is
     else:
-        first, second, share = places(x.shape[0], q, method)
+        first, second, share = bracket(x.shape[0], q, method)
         if method in CHOOSING:
             one = np.where(np.equal(share, 1), second, first)
             parts = ordered(x, one)

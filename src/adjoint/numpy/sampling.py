@@ -78,11 +78,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise ValueError("'edge_order' greater than 2 not supported")
     real = np.finfo(f.dtype).dtype  # in which Python's numbers are taken
     steps = [np.asarray(h, real) if type(h) in (int, float) else as_array(h) for h in spacings]
-    slopes = tuple(laid_out(_slope(f, i, h, edge_order), f) for i, h in zip(axes, steps, strict=True))
-    return slopes[0] if len(slopes) == 1 else slopes
+    derivatives = tuple(laid_out(_difference(f, i, h, edge_order), f) for i, h in zip(axes, steps, strict=True))
+    return derivatives[0] if len(derivatives) == 1 else derivatives
 
 
-def _slope(f: Value, axis: int, h: Value, edge_order: int) -> Value:
+def _difference(f: Value, axis: int, h: Value, edge_order: int) -> Value:
     """Second order inside, `edge_order` at the ends: f′(x) from f(x - a), f(x), f(x + b) with steps a and b."""
     n = f.shape[axis]
     if n < edge_order + 1:
@@ -179,7 +179,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Value:
 
 
 def _small(a: Value, v: Value) -> Value:
-    """As a product with the matrix whose row k holds what meets the kernel at place k."""
+    """As a product with the matrix whose row k holds what meets the kernel at position k."""
     n, m = a.shape[0], v.shape[0]
     wide = np.pad(a, m - 1) if m > 1 else a
     return np.matmul(wide[np.arange(n + m - 1)[:, None] + np.arange(m)], np.flip(v))

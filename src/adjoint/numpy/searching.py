@@ -1,4 +1,4 @@
-"""Where elements are: nonzero, searchsorted, partitions, bins, places in flat arrays."""
+"""Where elements are: nonzero, searchsorted, partitions, bins, positions in flat arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, is_traced, normal_axes, normal_axis, refuse_keywords
-from adjoint.numpy.indexing import places_of, take
+from adjoint.numpy.indexing import positions_of, take
 from adjoint.numpy.inplace import laid_out
 from adjoint.numpy.joining import static
 from adjoint.numpy.shaping import convert
@@ -24,7 +24,7 @@ FEW = 64  # so many elements are sorted as quickly as parted
 def nonzero(a: Value) -> Any:
     if a.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
-    return places_of(np.not_equal(a, 0), "np.nonzero")
+    return positions_of(np.not_equal(a, 0), "np.nonzero")
 
 
 @implements(np.flatnonzero)
@@ -34,8 +34,8 @@ def flatnonzero(a: Value) -> Any:
 
 @implements(np.argwhere)
 def argwhere(a: Value) -> Any:
-    places = np.not_equal(a, 0)
-    return np.stack(places_of(places, "np.argwhere"), axis=-1) if a.ndim else np.argwhere(bool(places))
+    mask = np.not_equal(a, 0)
+    return np.stack(positions_of(mask, "np.argwhere"), axis=-1) if a.ndim else np.argwhere(bool(mask))
 
 
 @implements(np.searchsorted)
@@ -85,17 +85,17 @@ def _along(a: Any, axis: Any) -> tuple[Value, int]:
 
 
 def _parted(a: Value, kth: Any, axis: int) -> Value:
-    """The order of a partition. Few elements are sorted, which is one at every place."""
+    """The order of a partition. Few elements are sorted, which is one at every position."""
     n = a.shape[axis]
-    places = np.ravel(static("np.partition", "kth", kth))
-    if places.dtype.kind not in "iu":
-        raise TypeError(f"np.partition: partition index must be integer, not {places.dtype}")
-    for k in places if n else ():
+    positions = np.ravel(static("np.partition", "kth", kth))
+    if positions.dtype.kind not in "iu":
+        raise TypeError(f"np.partition: partition index must be integer, not {positions.dtype}")
+    for k in positions if n else ():
         if not -n <= k < n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
     if n <= FEW:
         return np.argsort(a, axis=axis)
-    return bind(ArgPartition(tuple(sorted({int(k) % n for k in places})), axis), a)
+    return bind(ArgPartition(tuple(sorted({int(k) % n for k in positions})), axis), a)
 
 
 @implements(np.lexsort)
@@ -120,32 +120,32 @@ def sort_complex(a: Any) -> Value:
 
 @implements(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Value:
-    """Σ of the weights of each place. Python knows the length: from `minlength`, or by asking for the largest place."""
-    places, n = as_array(x), operator.index(minlength)
-    if places.ndim != 1 or places.dtype.kind not in "biu":
+    """Σ of the weights of each index. Python knows the length: from `minlength`, or by asking for the largest one."""
+    positions, n = as_array(x), operator.index(minlength)
+    if positions.ndim != 1 or positions.dtype.kind not in "biu":
         raise TypeError(
-            f"np.bincount: the places are {places.ndim}-dimensional {places.dtype}, not a vector of integers"
+            f"np.bincount: the indices are {positions.ndim}-dimensional {positions.dtype}, not a vector of integers"
         )
-    if places.shape[0] and not bool(np.all(np.logical_and(np.greater_equal(places, 0), np.less(places, n)))):
-        if bool(np.less(np.min(places), 0)):
+    if positions.shape[0] and not bool(np.all(np.logical_and(np.greater_equal(positions, 0), np.less(positions, n)))):
+        if bool(np.less(np.min(positions), 0)):
             raise ValueError("'list' argument must have no negative elements")
-        n = max(n, operator.index(np.max(places)) + 1)
-    if weights is None or not places.shape[0]:
-        counted = np.ones(places.shape[0], np.intp)
+        n = max(n, operator.index(np.max(positions)) + 1)
+    if weights is None or not positions.shape[0]:
+        counted = np.ones(positions.shape[0], np.intp)
     elif as_array(weights).dtype.kind == "c":
         raise TypeError("np.bincount: the weights must be real; sum both parts of complex ones")
     else:
         counted = convert(as_array(weights), np.float64)
-    if counted.shape != places.shape:
+    if counted.shape != positions.shape:
         raise ValueError("The weights and list don't have the same length.")
-    return ScatterSum((n,), counted.dtype, (("gather", 1),))(counted, places)
+    return ScatterSum((n,), counted.dtype, (("gather", 1),))(counted, positions)
 
 
 @implements(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    """The place in each axis, from the place in the flat array."""
+    """The index in each axis, from that in the flat array."""
     sizes = _sizes(shape)
-    rest, parts = _as_places(indices, "np.unravel_index"), []
+    rest, parts = _as_indices(indices, "np.unravel_index"), []
     for n in sizes if order == "F" else reversed(sizes):
         parts.append(rest % n)
         rest = rest // n
@@ -154,10 +154,10 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
 
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Value:
-    """The place in the flat array, from that in each axis. Tracer places must lie inside, or `mode` says what else."""
+    """The index in the flat array, from that in each axis. Traced indices must lie inside, or `mode` says what else."""
     sizes = _sizes(dims)
     modes = [mode] * len(sizes) if isinstance(mode, str) else list(mode)
-    parts = [_as_places(i, "np.ravel_multi_index") for i in multi_index]
+    parts = [_as_indices(i, "np.ravel_multi_index") for i in multi_index]
     if len(parts) != len(sizes):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
     flat: Value = 0
@@ -169,7 +169,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return flat
 
 
-def _as_places(indices: Any, title: str) -> Value:
+def _as_indices(indices: Any, title: str) -> Value:
     indices = as_array(indices)
     if indices.dtype.kind not in "biu":
         raise TypeError(f"{title}: only int indices permitted, not {indices.dtype}; convert them with .astype(int)")
@@ -227,7 +227,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Value:
     kept = np.not_equal(filt, 0)
     index = [slice(None)] * filt.ndim
     for i in axes:
-        found = places_of(np.any(kept, axis=tuple(k for k in range(filt.ndim) if k != i)), "np.trim_zeros")[0]
+        found = positions_of(np.any(kept, axis=tuple(k for k in range(filt.ndim) if k != i)), "np.trim_zeros")[0]
         if len(found) == 0:
             index[i] = slice(0, 0)
             continue

@@ -41,9 +41,9 @@ def clip(
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Value:
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
-    for place, condition in enumerate(condlist):
+    for position, condition in enumerate(condlist):
         if as_array(condition).dtype.kind != "b":
-            raise TypeError(f"np.select: invalid entry {place} in condlist: should be boolean ndarray, as x != 0 is")
+            raise TypeError(f"np.select: invalid entry {position} in condlist: should be boolean ndarray, as x != 0 is")
     result = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = np.where(condition, choice, result)

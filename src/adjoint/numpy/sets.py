@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.base.errors import ControlFlowError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import as_array, implements, normal_axis
-from adjoint.numpy.indexing import getitem, places_of
+from adjoint.numpy.indexing import getitem, positions_of
 from adjoint.numpy.searching import lexsort
 from adjoint.program.types import Value
 
@@ -43,7 +43,7 @@ class UniqueInverse(NamedTuple):
 def _groups(rows: Value, order: Any, equal_nan: bool) -> Unique:
     """The distinct ones of the first axis, from the order in which equal ones are neighbors."""
     trace = getattr(order, "_trace", None)
-    if trace is not None and not (hasattr(trace, "places") or hasattr(trace, "common")):
+    if trace is not None and not (hasattr(trace, "positions") or hasattr(trace, "common")):
         raise ControlFlowError(
             f"np.unique of a traced {rows.type}, at {describe(here())}: how many elements differ is not known here. "
             "Use np.sort, and keep the shape."
@@ -57,7 +57,7 @@ def _groups(rows: Value, order: Any, equal_nan: bool) -> Unique:
         differs = np.any(differs, axis=tuple(range(1, rows.ndim)))
     new = np.concatenate([np.ones(min(1, n), bool), differs])
     inverse = getitem(np.cumsum(new) - 1, np.argsort(order))
-    (firsts,) = places_of(new, "np.unique")
+    (firsts,) = positions_of(new, "np.unique")
     indices = getitem(order, firsts)
     return Unique(getitem(rows, indices), indices, inverse, np.diff(np.append(firsts, n)))
 
@@ -132,8 +132,8 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     if not assume_unique:
         (first, left), (second, right) = _unique(first)[:2], _unique(second)[:2]
     both, order, ordered = _together(first, second)
-    (places,) = places_of(np.equal(ordered[1:], ordered[:-1]), "np.intersect1d")
-    chosen, partner = getitem(order[:-1], places), getitem(order[1:], places)
+    (positions,) = positions_of(np.equal(ordered[1:], ordered[:-1]), "np.intersect1d")
+    chosen, partner = getitem(order[:-1], positions), getitem(order[1:], positions)
     values = getitem(both, chosen)
     if not return_indices:
         return values
@@ -154,8 +154,8 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Value:
         return np.concatenate([first, second])
     _, _, ordered = _together(first, second)
     edge = np.concatenate([[True], np.not_equal(ordered[1:], ordered[:-1]), [True]])
-    (places,) = places_of(np.logical_and(edge[1:], edge[:-1]), "np.setxor1d")
-    return getitem(ordered, places)
+    (positions,) = positions_of(np.logical_and(edge[1:], edge[:-1]), "np.setxor1d")
+    return getitem(ordered, positions)
 
 
 @implements(np.isin)
@@ -168,13 +168,13 @@ def isin(
         found = np.any(np.equal(np.expand_dims(element, -1), test), axis=-1)
     else:
         ordered = np.sort(test)
-        place = np.minimum(np.searchsorted(ordered, element), n - 1)
-        found = np.equal(getitem(ordered, place), element)
+        position = np.minimum(np.searchsorted(ordered, element), n - 1)
+        found = np.equal(getitem(ordered, position), element)
     return np.logical_not(found) if invert else found
 
 
 @implements(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Value:
     first = np.ravel(as_array(ar1)) if assume_unique else _unique(ar1).values
-    (places,) = places_of(isin(first, ar2, invert=True), "np.setdiff1d")
-    return getitem(first, places)
+    (positions,) = positions_of(isin(first, ar2, invert=True), "np.setdiff1d")
+    return getitem(first, positions)

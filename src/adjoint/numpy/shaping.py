@@ -188,9 +188,9 @@ def rollaxis(a: Value, axis: int, start: int = 0) -> Value:
 def expand_dims(a: Value, axis: Any) -> Value:
     axes = axis if isinstance(axis, tuple | list) else (axis,)
     ndim = a.ndim + len(axes)
-    places = normal_axes(tuple(axes), ndim)
+    positions = normal_axes(tuple(axes), ndim)
     sizes = iter(a.shape)
-    return reshape(a, tuple(1 if i in places else next(sizes) for i in range(ndim)))
+    return reshape(a, tuple(1 if i in positions else next(sizes) for i in range(ndim)))
 
 
 @implements(np.squeeze)

@@ -61,18 +61,18 @@ class vectorize:  # noqa: N801
             return vectorize(args[0], **self._options)
         if live_trace() is None and not any(is_traced(v) for v in (*args, *kwargs.values())):
             return self._plain(*args, **kwargs)
-        places: list[Any] = [i for i in range(len(args)) if i not in self.excluded]
-        places += [name for name in kwargs if name not in self.excluded]
-        arrays = [as_array(kwargs[p] if isinstance(p, str) else args[p]) for p in places]
+        positions: list[Any] = [i for i in range(len(args)) if i not in self.excluded]
+        positions += [name for name in kwargs if name not in self.excluded]
+        arrays = [as_array(kwargs[p] if isinstance(p, str) else args[p]) for p in positions]
 
         def call(*values: Any) -> Any:
             given: list[Any] = list(args)
             named = dict(kwargs)
-            for place, v in zip(places, values, strict=True):
-                if isinstance(place, str):
-                    named[place] = v
+            for position, v in zip(positions, values, strict=True):
+                if isinstance(position, str):
+                    named[position] = v
                 else:
-                    given[place] = v
+                    given[position] = v
             return self.pyfunc(*given, **named)
 
         return self._mapped(call, arrays)

@@ -1,4 +1,4 @@
-"""Sliding windows, read from the array at overlapping places."""
+"""Sliding windows, read from the array at overlapping positions."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.numpy.dispatch import as_array, implements, normal_axis, refuse_plain_target
-from adjoint.numpy.indexing import along, places_of, setitem, updated
+from adjoint.numpy.indexing import along, positions_of, setitem, updated
 from adjoint.numpy.inplace import overwrite, settle
 from adjoint.numpy.shaping import convert, reshaped_copy
 from adjoint.program.trace import Tracer
@@ -35,26 +35,26 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 @implements(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     a = _target("np.put", a)
-    places, values, n = np.ravel(as_array(ind)), np.ravel(as_array(v)), a.type.size
-    if places.shape[0] == 0:
+    positions, values, n = np.ravel(as_array(ind)), np.ravel(as_array(v)), a.type.size
+    if positions.shape[0] == 0:
         return
     if mode == "wrap":
-        places = places % n
+        positions = positions % n
     elif mode == "clip":
-        places = np.clip(places, 0, n - 1)
-    new = updated(reshaped_copy(a, (-1,)), (places,), np.resize(values, places.shape))
+        positions = np.clip(positions, 0, n - 1)
+    new = updated(reshaped_copy(a, (-1,)), (positions,), np.resize(values, positions.shape))
     settle(a, np.reshape(new, a.shape))
 
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     arr = _target("np.place", arr)
-    (places,) = places_of(np.ravel(as_array(mask)) != 0, "np.place")
+    (positions,) = positions_of(np.ravel(as_array(mask)) != 0, "np.place")
     values = np.ravel(as_array(vals))
-    if len(places):
+    if len(positions):
         if values.shape[0] == 0:
             raise ValueError("Cannot insert from an empty array!")
-        put(arr, places, np.resize(values, places.shape))
+        put(arr, positions, np.resize(values, positions.shape))
 
 
 @implements(np.putmask)

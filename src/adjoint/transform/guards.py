@@ -144,8 +144,8 @@ class GuardingTrace(Record):
                 return None
         return self.common(x)
 
-    def places(self, mask: RecordTracer) -> tuple[Value, ...]:
-        """np.nonzero(mask); the program is for this number of places."""
+    def positions(self, mask: RecordTracer) -> tuple[Value, ...]:
+        """np.nonzero(mask); the program is for this number of positions."""
         count: Any = np.sum(cast(Any, mask), dtype=np.int64)
         return self.apply(Nonzero(self.ask(count, "index", int)), (mask,))
 
@@ -155,11 +155,11 @@ class GuardingTrace(Record):
         value = self._evaluate(var)
         found = answer(value)
         if var not in self._fixed:
-            place = here()
+            line = here()
             question, noted = ("value", np.asarray(value).item()) if question == "hash" else (question, found)
-            guard = Expect(question, noted, describe(place), number=len(self.expected))
+            guard = Expect(question, noted, describe(line), number=len(self.expected))
             self.expected.append(guard)
-            self.equations.append(Equation(guard, (var,), (), place))
+            self.equations.append(Equation(guard, (var,), (), line))
         return found
 
     def _evaluate(self, var: Var) -> Value:

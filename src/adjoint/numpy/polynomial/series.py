@@ -266,9 +266,9 @@ def fit(rule: Recurrence, x: Any, y: Any, deg: Any, rcond: Any = None, full: boo
     c, residuals, rank, s = np.linalg.lstsq(matrix / scale, right, rcond)
     c = np.transpose(np.transpose(c) / scale)
     if np.ndim(deg):
-        places = np.full(degrees[-1] + 1, len(chosen))
-        places[chosen] = np.arange(len(chosen))
-        c = np.take(np.concatenate([c, np.zeros_like(c[:1])]), places, axis=0)
+        positions = np.full(degrees[-1] + 1, len(chosen))
+        positions[chosen] = np.arange(len(chosen))
+        c = np.take(np.concatenate([c, np.zeros_like(c[:1])]), positions, axis=0)
     return (c, [residuals, rank, s, rcond]) if full else c
 
 

@@ -49,13 +49,13 @@ def lu(
     """(P, L, U) with a = P L U; (P L, U) if `permute_l`; P as row numbers, a = L[P] U, if `p_indices`."""
     packed, _, order = bind(LU(), matrix(a, "lu"))
     low, high = _factors(packed)
-    places = np.argsort(order, axis=-1)
+    positions = np.argsort(order, axis=-1)
     if permute_l:
-        return np.take_along_axis(low, np.expand_dims(places, -1), axis=-2), high
+        return np.take_along_axis(low, np.expand_dims(positions, -1), axis=-2), high
     if p_indices:
-        return places, low, high
+        return positions, low, high
     m = packed.shape[-2]
-    return np.equal(np.expand_dims(places, -1), np.arange(m)).astype(np.finfo(packed.dtype).dtype), low, high
+    return np.equal(np.expand_dims(positions, -1), np.arange(m)).astype(np.finfo(packed.dtype).dtype), low, high
 
 
 def ldl(

@@ -45,10 +45,10 @@ def expm_frechet(
     a, e = (np.broadcast_to(x.astype(dtype), stack) for x in (a, e))
     n = a.shape[-1]
     both = bind(MatrixExponential(), toeplitz([a, e]))
-    value, slope = both[..., :n, :n], both[..., :n, n:]
+    value, derivative = both[..., :n, :n], both[..., :n, n:]
     if not compute_expm:
-        return slope
-    return (np.real(value) if real and dtype.kind == "c" else value), slope
+        return derivative
+    return (np.real(value) if real and dtype.kind == "c" else value), derivative
 
 
 def expm_cond(A: Any, check_finite: bool = True) -> Value:  # noqa: N803
@@ -56,8 +56,8 @@ def expm_cond(A: Any, check_finite: bool = True) -> Value:  # noqa: N803
     a = inexact(square(A, "expm_cond"))
     n = a.shape[-1]
     directions = np.reshape(np.eye(n * n, dtype=a.dtype), (n * n, *(1,) * (a.ndim - 2), n, n))
-    slopes = expm_frechet(a, directions, compute_expm=False)
-    table = np.moveaxis(np.reshape(slopes, (n * n, *a.shape[:-2], n * n)), 0, -1)
+    derivatives = expm_frechet(a, directions, compute_expm=False)
+    table = np.moveaxis(np.reshape(derivatives, (n * n, *a.shape[:-2], n * n)), 0, -1)
     size = lambda x: np.linalg.norm(x, axis=(-2, -1))
     return np.linalg.norm(table, 2, axis=(-2, -1)) * size(a) / size(expm(a))
 

@@ -66,7 +66,7 @@ def eigh(
     return chosen_pairs(w, v, subset_by_index, subset_by_value, "eigh")
 
 
-def _places(w: Value, index: Any, value: Any, call: str) -> Any:
+def _chosen(w: Value, index: Any, value: Any, call: str) -> Any:
     """Which eigenvalues are asked for: by their numbers, first and last, or by the interval (low, high]."""
     if index is not None and value is not None:
         raise ValueError("Either index or value subset can be requested.")
@@ -90,13 +90,13 @@ def _places(w: Value, index: Any, value: Any, call: str) -> Any:
 
 def chosen_values(w: Value, index: Any, value: Any, call: str) -> Value:
     """The eigenvalues that are asked for."""
-    return w[..., _places(w, index, value, call)]
+    return w[..., _chosen(w, index, value, call)]
 
 
 def chosen_pairs(w: Value, v: Value, index: Any, value: Any, call: str) -> tuple[Value, Value]:
     """The eigenvalues that are asked for, and their vectors."""
-    places = _places(w, index, value, call)
-    return w[..., places], v[..., places]
+    chosen = _chosen(w, index, value, call)
+    return w[..., chosen], v[..., chosen]
 
 
 def eigvalsh(

@@ -98,14 +98,14 @@ def fiedler_companion(a: Any) -> Value:
     if n == 1:
         return np.expand_dims(-a[..., 1:], -1)
     # which coefficient stands where: 0 for none, and a one where the pattern has ones
-    places, ones = np.zeros((n, n), int), np.zeros((n, n))
+    positions, ones = np.zeros((n, n), int), np.zeros((n, n))
     ones[range(3, n, 2), range(1, n - 2, 2)] = 1
     ones[range(0, n - 2, 2), range(2, n, 2)] = 1
     ones[1, 0] = 1
-    places[range(2, n, 2), range(1, n - 1, 2)] = range(3, n + 1, 2)
-    places[range(0, n - 1, 2), range(1, n, 2)] = range(2, n + 1, 2)
-    places[0, 0] = 1
-    return ones.astype(a.dtype) - np.where(places > 0, a[..., places], a.dtype.type(0))
+    positions[range(2, n, 2), range(1, n - 1, 2)] = range(3, n + 1, 2)
+    positions[range(0, n - 1, 2), range(1, n, 2)] = range(2, n + 1, 2)
+    positions[0, 0] = 1
+    return ones.astype(a.dtype) - np.where(positions > 0, a[..., positions], a.dtype.type(0))
 
 
 def leslie(f: Any, s: Any) -> Value:
@@ -137,9 +137,9 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Value:
         raise ValueError("'mode' argument must be one of ('full', 'valid', 'same')")
     shorter = min(n, m) - 1
     first, last = {"full": (0, 0), "valid": (shorter, shorter), "same": (shorter // 2, shorter - shorter // 2)}[mode]
-    places = np.arange(first, n + m - 1 - last)[:, None] - np.arange(n)
-    inside = (places >= 0) & (places < m)
-    return np.where(inside, a[..., np.where(inside, places, 0)], a.dtype.type(0))
+    positions = np.arange(first, n + m - 1 - last)[:, None] - np.arange(n)
+    inside = (positions >= 0) & (positions < m)
+    return np.where(inside, a[..., np.where(inside, positions, 0)], a.dtype.type(0))
 
 
 def khatri_rao(a: Any, b: Any) -> Value:

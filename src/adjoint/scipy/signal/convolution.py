@@ -32,15 +32,15 @@ def _in_order(call: str, a: Value, b: Value, mode: str) -> tuple[Value, Value]:
 
 
 def _extent(n: int, m: int, mode: str) -> tuple[int, int]:
-    """First place and number of places of a convolution of lengths n and m."""
+    """First position and length of a convolution of lengths n and m."""
     return {"full": (0, n + m - 1), "same": ((m - 1) // 2, n), "valid": (m - 1, n - m + 1)}[mode]
 
 
 def _convolved(x: Value, w: Value, mode: str) -> Value:
     """x[n, g, …] and w[g, …]: z = Σ x[n, g, i] w[g, k] over i = p - k."""
-    places = [_extent(n, m, mode) for n, m in zip(x.shape[2:], w.shape[1:], strict=True)]
-    ones = (1,) * len(places)
-    op = Convolution(ones, tuple(-1 for _ in ones), ones, tuple(p for p, _ in places), tuple(n for _, n in places))
+    extents = [_extent(n, m, mode) for n, m in zip(x.shape[2:], w.shape[1:], strict=True)]
+    ones = (1,) * len(extents)
+    op = Convolution(ones, tuple(-1 for _ in ones), ones, tuple(p for p, _ in extents), tuple(n for _, n in extents))
     return np.squeeze(bind(op, np.expand_dims(x, 2), np.expand_dims(w, (1, 2))), 2)
 
 
@@ -163,7 +163,7 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
 
 
 def upsampled_length(taps: int, n: int, up: int, down: int) -> int:
-    """How many places `upfirdn` gives."""
+    """How many positions `upfirdn` gives."""
     return ((n - 1) * up + taps - 1) // down + 1
 
 

@@ -24,26 +24,26 @@ def _known(call: str, x: Value) -> Any:
     return np.asarray(value)
 
 
-def _places(call: str, function: str, data: Any, *args: Any, **options: Any) -> Any:
+def _find(call: str, function: str, data: Any, *args: Any, **options: Any) -> Any:
     return getattr(scipy.signal, function)(_known(call, array(data)), *args, **options)
 
 
 @for_traced
 def argrelextrema(data: Any, comparator: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> Any:
     """Places where an element compares with all of its neighbors."""
-    return _places("argrelextrema", "argrelextrema", data, comparator, axis, order, mode)
+    return _find("argrelextrema", "argrelextrema", data, comparator, axis, order, mode)
 
 
 @for_traced
 def argrelmax(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> Any:
     """Places that are larger than their neighbors."""
-    return _places("argrelmax", "argrelmax", data, axis, order, mode)
+    return _find("argrelmax", "argrelmax", data, axis, order, mode)
 
 
 @for_traced
 def argrelmin(data: Any, axis: int = 0, order: int = 1, mode: str = "clip") -> Any:
     """Places that are smaller than their neighbors."""
-    return _places("argrelmin", "argrelmin", data, axis, order, mode)
+    return _find("argrelmin", "argrelmin", data, axis, order, mode)
 
 
 @for_traced

@@ -161,7 +161,7 @@ def resample_poly(
     padtype: str | None = "constant",
     cval: Any = None,
 ) -> Value:
-    """x at up / down times its rate, by a filter between zeros put in and places left out."""
+    """x at up / down times its rate, by a filter between zeros put in and positions left out."""
     x = floating(x)
     up, down = operator.index(up), operator.index(down)
     if up < 1 or down < 1:

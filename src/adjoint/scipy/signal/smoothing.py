@@ -66,7 +66,7 @@ def savgol_filter(
         raise ValueError("savgol_filter: if mode is 'interp', window_length must not exceed the size of x.")
     inner = filtered(x, h, axis, n, start=half)
     at = np.arange(window_length)
-    # the polynomial of the first (last) window, read at its first (last) places: a matrix
+    # the polynomial of the first (last) window, read at its first (last) positions: a matrix
     basis = np.polynomial.polynomial.polyvander(at, polyorder)
     fit = np.linalg.pinv(basis)
     read = np.stack(

@@ -37,7 +37,7 @@ def _window(call: str, window: Any, nperseg: int | None, n: int) -> tuple[Value,
 
 
 def _pieces(x: Value, size: int, step: int) -> Value:
-    """[…, piece, place in it] of the last axis."""
+    """[…, piece, position in it] of the last axis."""
     n = x.shape[-1]
     count = max(0, (n - size) // step + 1)
     if step == size:
@@ -48,7 +48,7 @@ def _pieces(x: Value, size: int, step: int) -> Value:
 
 
 def _put_together(pieces: Value, step: int) -> Value:
-    """The sum of overlapping pieces […, piece, place in it]: the transpose of `_pieces`."""
+    """The sum of overlapping pieces […, piece, position in it]: the transpose of `_pieces`."""
     count, size = pieces.shape[-2:]
     index = np.reshape(np.arange(count)[:, None] * step + np.arange(size), (-1, 1))
     flat = np.reshape(pieces, (*pieces.shape[:-2], count * size))

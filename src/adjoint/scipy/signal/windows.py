@@ -39,7 +39,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *scipy.signal.windows.__all__})
 
 
-def _places(M: int, sym: bool) -> Any:  # noqa: N803
+def _sample_points(M: int, sym: bool) -> Any:  # noqa: N803
     """0 … M-1, and the length of the symmetric window that they belong to."""
     return np.arange(M), M if sym else M + 1
 
@@ -47,14 +47,14 @@ def _places(M: int, sym: bool) -> Any:  # noqa: N803
 @of_windows
 def gaussian(M: int, std: Any, sym: bool = True, **_: Any) -> Value:  # noqa: N803
     """exp(-n² / 2 std²)."""
-    n, length = _places(M, sym)
+    n, length = _sample_points(M, sym)
     return np.exp(-0.5 * ((n - (length - 1) / 2) / array(std)) ** 2)
 
 
 @of_windows
 def general_gaussian(M: int, p: Any, sig: Any, sym: bool = True, **_: Any) -> Value:  # noqa: N803
     """exp(-½ |n / sig|²ᵖ)."""
-    n, length = _places(M, sym)
+    n, length = _sample_points(M, sym)
     return np.exp(-0.5 * np.abs((n - (length - 1) / 2) / array(sig)) ** (2 * p))
 
 
@@ -63,14 +63,14 @@ def exponential(M: int, center: Any = None, tau: Any = 1.0, sym: bool = True, **
     """exp(-|n - center| / tau)."""
     if sym and center is not None:
         raise ValueError("exponential: if sym is True, center must be None.")
-    n, length = _places(M, sym)
+    n, length = _sample_points(M, sym)
     return np.exp(-np.abs(n - ((length - 1) / 2 if center is None else array(center))) / array(tau))
 
 
 @of_windows
 def kaiser(M: int, beta: Any, sym: bool = True, **_: Any) -> Value:  # noqa: N803
     """I₀(beta √(1 - (n / middle)²)) / I₀(beta)."""
-    n, length = _places(M, sym)
+    n, length = _sample_points(M, sym)
     if length == 1:
         return np.ones(M) + 0.0 * array(beta)
     middle = (length - 1) / 2
@@ -81,7 +81,7 @@ def kaiser(M: int, beta: Any, sym: bool = True, **_: Any) -> Value:  # noqa: N80
 @of_windows
 def general_cosine(M: int, a: Any, sym: bool = True, **_: Any) -> Value:  # noqa: N803
     """Σ a[k] cos(k φ), φ from -π to π."""
-    n, length = _places(M, sym)
+    n, length = _sample_points(M, sym)
     a = array(a)
     angle = -np.pi + 2 * np.pi * n / max(length - 1, 1)
     return np.matmul(np.cos(angle[:, None] * np.arange(a.shape[0])), a)
@@ -97,7 +97,7 @@ def general_hamming(M: int, alpha: Any, sym: bool = True, **_: Any) -> Value:  #
 @of_windows
 def tukey(M: int, alpha: Any = 0.5, sym: bool = True, **_: Any) -> Value:  # noqa: N803
     """Ones with half a cosine at both ends, over a part alpha of the length."""
-    n, length = _places(M, sym)
+    n, length = _sample_points(M, sym)
     alpha = array(alpha)
     near = np.minimum(n, length - 1 - n) / (length - 1)  # the distance to the nearer end
     inside = near >= alpha / 2

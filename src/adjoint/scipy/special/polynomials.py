@@ -108,9 +108,9 @@ def _constant_factor(n: Any, m: Any, norm: float | None) -> Any:
 
 
 def _derivatives(
-    f: Callable[[int], Value], power: Any, base: Value, slope: Value, curve: Value, rows: int
+    f: Callable[[int], Value], power: Any, base: Value, base_first: Value, base_second: Value, rows: int
 ) -> list[Value]:
-    """baseᵖ f and its first derivatives; f(k) is the k-th derivative of f, slope and curve those of base."""
+    """baseᵖ f and its first derivatives; f(k) is the k-th derivative of f, base_first and base_second those of base."""
 
     def raised(less: int) -> Value:
         """p (p-1) … baseᵖ⁻ˡᵉˢˢ, and 0 where the factor is."""
@@ -119,10 +119,10 @@ def _derivatives(
 
     found = [raised(0) * f(0)]
     if rows > 1:
-        found.append(raised(1) * slope * f(0) + raised(0) * f(1))
+        found.append(raised(1) * base_first * f(0) + raised(0) * f(1))
     if rows > 2:
-        bent = raised(2) * slope * slope + raised(1) * curve
-        found.append(bent * f(0) + 2.0 * raised(1) * slope * f(1) + raised(0) * f(2))
+        bent = raised(2) * base_first * base_first + raised(1) * base_second
+        found.append(bent * f(0) + 2.0 * raised(1) * base_first * f(1) + raised(0) * f(2))
     return found
 
 
@@ -145,9 +145,9 @@ def assoc_legendre_p(n: Any, m: Any, z: Any, *, branch_cut: Any = 2, norm: bool 
         ratio = np.exp(_odd_factorial(size + k) - _odd_factorial(size))
         return factor * ratio * _polynomial(n, size + k, z)
 
-    slope = -z / base if rows > 1 else 0.0
-    curve = -1.0 / (base * base * base) if rows > 2 else 0.0
-    return np.stack(_derivatives(part, size, base, slope, curve, rows)).astype(z.dtype)
+    base_first = -z / base if rows > 1 else 0.0
+    base_second = -1.0 / (base * base * base) if rows > 2 else 0.0
+    return np.stack(_derivatives(part, size, base, base_first, base_second, rows)).astype(z.dtype)
 
 
 def _all_orders(call: str, n: Any, m: Any, z: Value) -> tuple[Any, Any]:
