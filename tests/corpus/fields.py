@@ -16,12 +16,13 @@ def explicit_heat(initial, diffusivity, steps=40, dt=0.2):
     """Temperatures of a rod with fixed ends, by the explicit scheme."""
     u = initial.copy()
     n = len(u)
+    kappa = np.full(n, diffusivity) if np.isscalar(diffusivity) else diffusivity
     for _ in range(steps):
         new = np.zeros(n)
         new[0] = u[0]
         new[-1] = u[-1]
         for i in range(1, n - 1):
-            new[i] = u[i] + dt * diffusivity * (u[i - 1] - 2 * u[i] + u[i + 1])
+            new[i] = u[i] + dt * kappa[i] * (u[i - 1] - 2 * u[i] + u[i + 1])
         u = new
     return u
 
