@@ -203,6 +203,24 @@ def excitable_medium(threshold, coupling):
     return np.array(grid)
 
 
+def combined_dose_effect(doses, half_effect, hill=1.8):
+    """Effect of several doses: Hill's curve for each, averaged with a calibration curve of the instrument."""
+
+    def response(dose):
+        if isinstance(dose, np.ndarray):
+            return np.array([response(d) for d in dose])
+        if dose <= 0:
+            return 0.0
+        return dose**hill / (half_effect**hill + dose**hill)
+
+    if np.isscalar(doses):
+        doses = np.array([doses])
+    effects = response(doses)
+    calibrated = np.interp(effects, [0.0, 0.3, 0.6, 1.0], [0.0, 0.35, 0.55, 1.0])
+    labeled = {f"dose {k}": (e + c) / 2 for k, (e, c) in enumerate(zip(effects, calibrated))}
+    return sum(labeled.values()) / len(labeled) + labeled["dose 0"]
+
+
 PROGRAMS = [
     Program(epidemic_peak, (0.45, 0.12)),
     Program(predator_prey, (1.1, 0.4, np.array([3.0, 2.0]))),
@@ -214,4 +232,5 @@ PROGRAMS = [
     Program(tree_likelihood, (np.array([0.1, 0.2, 0.15, 0.3, 0.25, 0.12]), 2.5)),
     Program(soft_alignment, (1.0, 0.6)),
     Program(excitable_medium, (0.8, 1.1)),
+    Program(combined_dose_effect, (np.array([0.3, 1.0, 2.4, 5.0]), 1.4)),
 ]

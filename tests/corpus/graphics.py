@@ -6,6 +6,7 @@ from functools import reduce
 
 import numpy as np
 from scipy import ndimage
+from scipy.interpolate import CubicSpline
 
 from tests.corpus.programs import Program
 
@@ -216,6 +217,18 @@ def gradient_noise(x, y, octaves=3):
     return sum(0.5**k * noise(2**k * x, 2**k * y) for k in range(octaves))
 
 
+def camera_path_bend(waypoints):
+    """Bending of a smooth camera path through waypoints, from the derivatives of a spline."""
+    times = np.arange(len(waypoints), dtype=float)
+    path = CubicSpline(times, waypoints, bc_type="natural")
+    fine = np.linspace(times[0], times[-1], 41)
+    velocity, acceleration = path(fine, 1), path(fine, 2)
+    speed = np.sqrt((velocity**2).sum(axis=1))
+    cross = velocity[:, 0] * acceleration[:, 1] - velocity[:, 1] * acceleration[:, 0]
+    curvature = cross / speed**3
+    return np.trapezoid(curvature**2 * speed, fine)
+
+
 PROGRAMS = [
     Program(bezier_length, (np.array([[0.0, 0.0], [0.4, 1.2], [1.3, -0.8], [2.0, 0.5]]),)),
     Program(rotate_about_axis, (np.array([1.0, 0.5, -0.3]), np.array([0.2, 1.0, 0.4]), 0.8)),
@@ -238,4 +251,5 @@ PROGRAMS = [
     ),
     Program(unsharp_mask, (np.array([[0.2, 0.4, 0.9, 0.3], [0.5, 0.8, 0.6, 0.1], [0.7, 0.3, 0.4, 0.6]]), 0.7)),
     Program(gradient_noise, (1.37, 2.21)),
+    Program(camera_path_bend, (np.array([[0.0, 0.0], [1.0, 0.4], [1.8, 1.5], [3.1, 1.2], [4.0, 2.0]]),)),
 ]

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
 
 from tests.corpus.programs import Program
 
@@ -210,6 +212,26 @@ def blackbody_fraction(temperature, filter_center):
     return np.trapezoid(planck * window, wavelengths) / np.trapezoid(planck, wavelengths)
 
 
+def membrane_deflection(load, tension):
+    """Largest deflection of a square membrane under a load at each node: sparse five-point stencil."""
+    n = load.shape[0]
+    h = 1.0 / (n + 1)
+    rows, cols, entries = [], [], []
+    for i in range(n):
+        for j in range(n):
+            k = i * n + j
+            rows.append(k)
+            cols.append(k)
+            entries.append(4.0 * tension / h**2)
+            for p, q in ((i - 1, j), (i + 1, j), (i, j - 1), (i, j + 1)):
+                if 0 <= p < n and 0 <= q < n:
+                    rows.append(k)
+                    cols.append(p * n + q)
+                    entries.append(-tension / h**2)
+    A = scipy.sparse.coo_matrix((entries, (rows, cols)), shape=(n * n, n * n)).tocsc()
+    return scipy.sparse.linalg.spsolve(A, load.ravel()).max()
+
+
 PROGRAMS = [
     Program(pendulum_angle, (0.9, 1.3)),
     Program(projectile_range, (22.0, 0.7)),
@@ -226,4 +248,5 @@ PROGRAMS = [
     Program(orbit_position, (1.2, 0.4)),
     Program(string_energy, (1.1, np.array([0.0, 0.2, 0.5, 0.8, 0.6, 0.3, 0.15, 0.05, 0.0]))),
     Program(blackbody_fraction, (900.0, 3.5)),
+    Program(membrane_deflection, (np.array([[1.0, 0.5, 0.2], [0.8, 1.4, 0.3], [0.1, 0.6, 0.9]]), 2.0)),
 ]
