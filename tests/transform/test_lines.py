@@ -63,7 +63,7 @@ def test_the_way_back_through_a_loop_knows_the_lines_of_its_body() -> None:
 
 def test_notes_go_with_the_lines_and_readers_are_told() -> None:
     seen = []
-    with lined(Lining(note=lambda: "here", reading=lambda tape: seen.extend(tape.lines.places))):
+    with lined(Lining(note=lambda: "here", reading=lambda tape: seen.extend(tape.lines.origins))):
         ad.grad(smooth)(np.ones(40_000))
     assert [place.note for place in seen] == ["here"] * len(seen)
     assert [place.pulled for place in seen] == ["input", "sin", "multiply", "sum"]

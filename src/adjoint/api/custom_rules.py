@@ -46,10 +46,10 @@ def custom_rule(
     `jvp(primals, tangents)` returns (y, dy); `vjp(*args)` returns (y, pullback), and `pullback(ct)` a cotangent (or
     None) for each argument. One of them is enough: the other is derived by transposition. Neither: the derivative comes
     from differences, with a warning. `static` names arguments that are any Python objects, `nondiff` names array
-    arguments without derivative. The rules are given all arguments in their usual places (in `primals` those by keyword
-    too, in order); the tangents of static and nondiff ones are None, and the pullback gives no cotangents for static
-    ones. `batch(*stacked_args)` maps the function itself over a first axis of all array arguments at once; without it
-    it is batched as usual, or run element by element if the function is a black box.
+    arguments without derivative. The rules are given all arguments in their usual positions (in `primals` those by
+    keyword too, in order); the tangents of static and nondiff ones are None, and the pullback gives no cotangents for
+    static ones. `batch(*stacked_args)` maps the function itself over a first axis of all array arguments at once;
+    without it it is batched as usual, or run element by element if the function is a black box.
 
     The function may call anything that takes arrays: SciPy, C, Fortran, numba. What it closes over is differentiated as
     usual.
@@ -72,7 +72,7 @@ def custom_rule(
 
 
 class _PutBack:
-    """Calls a function of all arguments with the static ones put back in their places."""
+    """Calls a function of all arguments with the static ones put back in their positions."""
 
     def __init__(self, names: Sequence[str], static: dict[str, Any], keyword: Sequence[str]) -> None:
         self.names, self.static, self.keyword = names, static, frozenset(keyword)
@@ -216,7 +216,7 @@ def _is_static(value: Any) -> bool:
 def _run(
     function: Callable[..., Any], options: _RuleOptions, put_back: _PutBack, structure: Any, values: list[Value]
 ) -> Any:
-    """The function on values without derivatives: under what remains (lanes, recorded variables), or as a black box."""
+    """The function on values without derivatives: under what remains (vmap, a recording), or as a black box."""
     batch = options.batch
     try:
         if batch is None:

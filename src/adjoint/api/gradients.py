@@ -235,12 +235,12 @@ def _example(leaf: Any) -> Value:
 def vmap(
     function: Function, in_axes: tree.Tree = 0, out_axes: tree.Tree = 0, *, axis_size: int | None = None
 ) -> Transformed:
-    """Map a function over an axis of its arguments, all lanes at once.
+    """Map a function over an axis of its arguments, all batch elements at once.
 
     `in_axes` is one axis for all arguments, or a tuple with an axis, None (not mapped) or a tree of these for each.
-    Python's own `if` and `while` on mapped values work: lanes that go different ways are run in groups. A random
-    generator that is mapped gives every lane a stream of its own; one that is not mapped gives all lanes the same
-    numbers.
+    Python's own `if` and `while` on mapped values work: batch elements that go different ways are run in groups. A
+    random generator that is mapped gives every batch element a stream of its own; one that is not mapped gives all
+    batch elements the same numbers.
 
     ```python
     ad.vmap(ad.grad(np.sin))(np.array([0.0, np.pi]))  # → [1.0, -1.0]
@@ -327,7 +327,7 @@ def _vmap(function: Function, options: _VmapOptions, args: Any, kwargs: Any) -> 
 
 
 def _move_batch_axis(value: Value, mapped: bool, axis: int | None, size: int, path: str) -> Value:
-    """A result with its lanes along the axis asked for."""
+    """A result with its batch elements along the axis asked for."""
     if axis is None:
         if mapped:
             raise ShapeError(

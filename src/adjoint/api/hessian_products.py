@@ -67,7 +67,7 @@ def hvp(
         raise ValueError(f"hvp: mode {mode!r} is none of auto, measure, {', '.join(HVP_MODES)}.")
     for given, name in ((primals, "primals"), (tangents, "tangents")):
         if not isinstance(given, tuple | list):
-            raise TypeError(f"hvp: {name} must be a tuple, with a place for each argument of the function; got "
+            raise TypeError(f"hvp: {name} must be a tuple, with an entry for each argument of the function; got "
                             f"{type(given).__name__}. For one argument: hvp(f, (x,), (v,)).")  # fmt: skip
     primals, tangents = tuple(primals), tuple(tangents)
     select(function, tuple(range(len(primals))), primals, {}, "hvp")  # names what has no derivative
@@ -141,7 +141,7 @@ def _forward_over_forward(function: Function, primals: tuple[Any, ...], tangents
 @final
 @dataclass(frozen=True)
 class HvpTimes:
-    """How long f and its Hessian-vector products took, in seconds: the least of several runs, taken in turns.
+    """How long f and its Hessian-vector products took, in seconds: the least of several runs, alternating.
 
     ```python
     times = ad.curvature.hvp_times(np.sin, (1.0,), (1.0,))
@@ -184,15 +184,15 @@ class _Memory:
                 store = self._known.setdefault(owner, {})
         except TypeError:  # it cannot be referred to weakly
             return make()
-        place = (more, key)
-        if place not in store:
+        full_key = (more, key)
+        if full_key not in store:
             found = make()
             if found is None:
                 return None
             if len(store) >= 256:
                 store.clear()
-            store[place] = found
-        return store[place]
+            store[full_key] = found
+        return store[full_key]
 
     def forget(self, function: Any, key: Hashable) -> None:
         owner, more = _identity(function)

@@ -142,8 +142,8 @@ def _check_holomorphic(recorded: Linearized, name: str) -> None:
     """A real result that moves with complex arguments is not holomorphic: the two modes would not agree on it."""
     if all(t.dtype.kind != "c" for t in recorded.input_types):
         return
-    for t, place in zip(recorded.output_types, recorded.places, strict=True):
-        if t.dtype.kind != "c" and place >= 0:
+    for t, position in zip(recorded.output_types, recorded.positions, strict=True):
+        if t.dtype.kind != "c" and position >= 0:
             raise DtypeError(
                 f"{name}(holomorphic=True) needs complex results; the function returned {t}, and a real function of "
                 "complex numbers is not holomorphic. Use grad or vjp, or return it with has_aux=True."
@@ -221,7 +221,7 @@ def _map_directions(
     for first in range(0, size, chunk):
         last = min(first + chunk, size)
         stacks = [s * s.dtype.type(unit) if s.dtype.kind == "c" else s for s in _basis(types, first, last)]
-        out, flags, _ = run_batch(lambda lanes: list(function(lanes)), stacks, [True] * len(stacks), last - first)
+        out, flags, _ = run_batch(lambda stack: list(function(stack)), stacks, [True] * len(stacks), last - first)
         full = [z if f else np.broadcast_to(z, (last - first, *np.shape(z))) for z, f in zip(out, flags, strict=True)]
         parts.append(full)
     return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]

@@ -235,7 +235,7 @@ def _sorted_items(kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _with_guards(program: Program, guards: Sequence[Guard]) -> Program:
-    """The program with each question that Python asked as an equation at its place."""
+    """The program with each question that Python asked as an equation at its position."""
     if not guards:
         return program
     equations: list[Equation] = []

@@ -79,7 +79,7 @@ def _convert(leaf: Any, name: str) -> Any:
 
 
 class Selection(NamedTuple):
-    """The leaves that a transformation is about, and how to call the function with others in their places."""
+    """The leaves that a transformation is about, and how to call the function with others in their positions."""
 
     leaves: list[Value]  # of all selected arguments
     active: list[int]  # which of them are differentiated; the others are integers and stay constant

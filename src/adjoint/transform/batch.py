@@ -1,4 +1,4 @@
-"""Batching: a value that stands for a stack of lanes; the stack is always the first axis of what it holds."""
+"""Batching: a value that stands for a stack of batch elements; the stack is always the first axis of what it holds."""
 
 # The slots of traced values are private to users, not to the engine.
 # pyright: reportPrivateUsage=false
@@ -18,9 +18,9 @@ from adjoint.program.types import ArrayType, Value
 
 
 class BatchTracer(Tracer):
-    """One lane of a stack, as the mapped function sees it.
+    """One batch element of a stack, as the mapped function sees it.
 
-    `_mapped` is False for a value that is the same in all lanes.
+    `_mapped` is False for a value that is the same in all batch elements.
     """
 
     __slots__ = ("_mapped",)
@@ -60,7 +60,7 @@ class BatchTracer(Tracer):
 
 
 class Batch(Trace):
-    """Applies each primitive to all lanes at once."""
+    """Applies each primitive to all batch elements at once."""
 
     title = "vmap"
 

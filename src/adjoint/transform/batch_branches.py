@@ -1,12 +1,12 @@
-"""Python's own `if` under vmap while a program is written: every path on all lanes, merged by select.
+"""Python's own `if` under vmap while a program is written: every path on all batch elements, merged by select.
 
-Lanes whose values are not known cannot be asked. So the function is run once for each path through it: a question is
-answered with true, and the rest of the path followed; then with false. Where the paths meet again, at the results,
-
+Batch elements whose values are not known cannot be asked. So the function is run once for each path through it: a
+question is answered with true, and the rest of the path followed; then with false. Where the paths meet again, at the
+results,
     result[i] = (result of the path on which it was true)[i] if question[i] else (result of the other one)[i]
 
-Effects on a path happen for those lanes alone that take it, and once: what was done before a path branched off is not
-done again. A path that raises is left out if no lane takes it.
+Effects on a path happen for those batch elements alone that take it, and once: what was done before a path branched off
+is not done again. A path that raises is left out if no batch element takes it.
 """
 
 # The slots of traced values are private to users, not to the engine.
@@ -36,7 +36,7 @@ FREE = 6  # so many questions on a path are followed both ways; then it is asked
 
 
 class TooManyPaths(ControlFlowError):
-    """The lanes of a mapped function may go more ways than can be followed."""
+    """The batch elements of a mapped function may go more ways than can be followed."""
 
 
 class OtherQuestion(BaseException):
@@ -46,13 +46,13 @@ class OtherQuestion(BaseException):
 class Question(NamedTuple):
     """Something that Python asked on a path."""
 
-    truth: Value  # of each lane
+    truth: Value  # of each batch element
     answer: bool
     open: bool  # the other answer has to be followed too
 
 
 class PathBatch(Batch):
-    """All lanes along one path: the first questions are answered as `script` says."""
+    """All batch elements along one path: the first questions are answered as `script` says."""
 
     defers = True
 
@@ -60,7 +60,7 @@ class PathBatch(Batch):
         super().__init__(size)
         self.script = script
         self.questions: list[Question] = []
-        self.taken: Value = None  # which lanes take this path so far; None for all
+        self.taken: Value = None  # which batch elements take this path so far; None for all
         self.waiting: list[tuple[Op, list[Value]]] = []
         self._known: dict[Any, bool] = {}
 
@@ -91,9 +91,9 @@ class PathBatch(Batch):
             return self._known[key]
         truth = cast(Any, np.reshape(cast(Any, value), (self.size,)))
         truth = truth if truth.dtype.kind == "b" else np.not_equal(truth, 0)
-        place = len(self.questions)
-        if place < len(self.script):
-            chosen, both = self.script[place], False
+        position = len(self.questions)
+        if position < len(self.script):
+            chosen, both = self.script[position], False
         else:
             chosen, both = self._choose(truth)
         self.questions.append(Question(truth, chosen, both))
@@ -140,7 +140,7 @@ class Paths:
         return outputs, [True] * len(outputs), self.structure
 
     def follow(self, script: list[bool]) -> list[Value] | None:
-        """The results of all paths that begin with these answers, merged; None when no lane takes any of them."""
+        """The results of all paths that begin with these answers, merged; None when no element takes any of them."""
         self.followed += 1
         if self.followed > MOST:
             raise TooManyPaths(
@@ -151,10 +151,10 @@ class Paths:
             )
         trace = PathBatch(self.size, script)
         outputs = self._along(trace)
-        for place in reversed(range(len(script), len(trace.questions))):
-            truth, answer, both = trace.questions[place]
+        for position in reversed(range(len(script), len(trace.questions))):
+            truth, answer, both = trace.questions[position]
             if both:
-                other = self.follow([*[q.answer for q in trace.questions[:place]], not answer])
+                other = self.follow([*[q.answer for q in trace.questions[:position]], not answer])
                 outputs = self._merge(truth if answer else np.logical_not(truth), outputs, other)
         return outputs
 

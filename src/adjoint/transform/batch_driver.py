@@ -1,8 +1,8 @@
-"""vmap over leaves, and Python's own `if` under it: lanes that disagree are run again, each group along its own path.
+"""vmap over leaves, and Python's own `if` under it: elements that disagree run again, each group along its path.
 
-When Python asks a stacked value for its truth and the lanes disagree, the run is given up and the function is run again
-for each group of lanes that agree. Lanes are gathered and put back together by primitives, so outer transformations see
-them.
+When Python asks a stacked value for its truth and the batch elements disagree, the run is given up and the function is
+run again for each group of batch elements that agree. Batch elements are gathered and put back together by primitives,
+so outer transformations see them.
 """
 
 # The slots of traced values are private to users, not to the engine.
@@ -34,20 +34,20 @@ Function = Callable[[Sequence[Value]], Any]
 
 
 class Disagreement(BaseException):
-    """Lanes answer a question differently. Not an Exception: the user's `except` must not catch it."""
+    """Batch elements answer a question differently. Not an Exception: the user's `except` must not catch it."""
 
-    def __init__(self, trace: LaneBatch, groups: list[Any]) -> None:
+    def __init__(self, trace: SplittingBatch, groups: list[Any]) -> None:
         self.trace, self.groups = trace, groups
 
 
 class Unknown(BaseException):
-    """A question to lanes whose values are not known while a program is written."""
+    """A question to batch elements whose values are not known while a program is written."""
 
-    def __init__(self, trace: LaneBatch) -> None:
+    def __init__(self, trace: SplittingBatch) -> None:
         self.trace = trace
 
 
-class LaneBatch(Batch):
+class SplittingBatch(Batch):
     """A batch that can split by what Python asks."""
 
     defers = True
@@ -71,7 +71,7 @@ class LaneBatch(Batch):
             Batch.apply(self, op, args)
 
     def ask(self, x: BatchTracer, question: str, answer: Callable[[Value], Any]) -> Any:
-        """The common answer of all lanes, or a split into groups of lanes that agree."""
+        """The common answer of all batch elements, or a split into groups of batch elements that agree."""
         value = x._value
         if not x._mapped:
             return _ask_below(value, question, answer)
@@ -88,13 +88,13 @@ class LaneBatch(Batch):
         raise Disagreement(self, [np.flatnonzero([a == d for a in answers]) for d in distinct])
 
     def common(self, x: BatchTracer) -> Value:
-        """The array that all lanes have in common, or a split into groups of lanes that have the same."""
+        """The array that all batch elements have in common, or a split into groups that have the same."""
         if not x._mapped:
             return x._value
         plain = x._value
         while isinstance(plain, Tracer) and not hasattr(plain._trace, "ask"):
             plain = plain._value
-        if isinstance(plain, Tracer):  # lanes of lanes: each is asked for by itself
+        if isinstance(plain, Tracer):  # nested batches: each is asked for by itself
             groups = [np.array([i]) for i in range(self.size)]
         else:
             rows = np.ascontiguousarray(plain)
@@ -120,7 +120,7 @@ def _ask_below(value: Value, question: str, answer: Callable[[Value], Any]) -> A
 
 
 def _answers(value: Value, size: int, question: str, answer: Callable[[Value], Any]) -> list[Any]:
-    """Each lane's answer; a value that is itself traced below is asked lane by lane."""
+    """Each batch element's answer; a value that is itself traced below is asked one batch element at a time."""
     flat = np.reshape(value, (size,))
     while isinstance(flat, Tracer) and not hasattr(flat._trace, "ask"):
         flat = flat._trace.asked(flat)
@@ -143,7 +143,7 @@ def run_batch(
     call: Function, values: Sequence[Value], mapped: Sequence[bool], size: int, *, by_paths: bool = True
 ) -> tuple[list[Value], list[bool], Any]:
     """Outputs (stacked first where flagged), flags, and the structure of the result."""
-    trace = LaneBatch(size)
+    trace = SplittingBatch(size)
     trace.by_paths = by_paths
     values = lift(values, active_watch())
     changes = Journal()
@@ -167,7 +167,7 @@ def run_batch(
     if not groups:
         try:
             return Paths(call, values, mapped, size).run()
-        except OtherQuestion:  # the program is for what these very lanes answer
+        except OtherQuestion:  # the program is for what these very batch elements answer
             return run_batch(call, values, mapped, size, by_paths=False)
     return _run_groups(call, values, mapped, size, groups, by_paths)
 
@@ -184,12 +184,12 @@ def _run_groups(
     # random generators that the function closes over begin in the same state for each group
     changes = Journal()
     with journal(changes):
-        for lanes in groups:
-            gathered = [np.take(v, lanes, axis=0) if m else v for v, m in zip(values, mapped, strict=True)]
+        for members in groups:
+            gathered = [np.take(v, members, axis=0) if m else v for v, m in zip(values, mapped, strict=True)]
             try:
-                outputs, flags, found = run_batch(call, gathered, mapped, len(lanes), by_paths=by_paths)
+                outputs, flags, found = run_batch(call, gathered, mapped, len(members), by_paths=by_paths)
             except CheckError as problem:
-                raise problem.among(lanes) from None
+                raise problem.among(members) from None
             if structure is not None:
                 tree.check_same_structure(
                     "vmap: the batch elements took different branches, and these returned different trees",
@@ -199,7 +199,7 @@ def _run_groups(
             structure = found
             parts.append(
                 [
-                    o if f else np.broadcast_to(o, (len(lanes), *np.shape(o)))
+                    o if f else np.broadcast_to(o, (len(members), *np.shape(o)))
                     for o, f in zip(outputs, flags, strict=True)
                 ]
             )

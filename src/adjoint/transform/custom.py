@@ -59,10 +59,10 @@ class UserRule:
             return [ct if w else None for ct, w in zip(found, wanted, strict=True)]
         moving = [i for i, w in enumerate(wanted) if w]
 
-        def pushed(slopes: Sequence[Value]) -> Sequence[Value]:
+        def pushed(tangents: Sequence[Value]) -> Sequence[Value]:
             dxs: list[Value] = [None] * len(xs)
-            for i, slope in zip(moving, slopes, strict=True):
-                dxs[i] = slope
+            for i, tangent in zip(moving, tangents, strict=True):
+                dxs[i] = tangent
             return self.push(xs, dxs)
 
         found = iter(_transposed(pushed, [type_of(xs[i]) for i in moving], cts, None))
@@ -201,7 +201,7 @@ def _checked(title: str, what: str, given: Value, target: Value) -> Value:
                 raise RuleError(
                     f"custom_rule of {title}: {what} is complex, but belongs to a real value of type {kind}."
                 )
-            given = np.real(given)  # the adjoint of the real numbers' place among the complex ones
+            given = np.real(given)  # the adjoint of the real numbers' position among the complex ones
         given = given.astype(kind.dtype)
     return given
 
@@ -255,8 +255,8 @@ class ClosureRule:
             mine = self.inner.push(xs[:n], dxs[:n])
         active = (False,) * n + tuple(dx is not None for dx in dxs[n:])
         made, flags = jvp_program(self.program, active, (False,) * m)
-        slopes = iter(interpret(made, [*xs, *[dx for dx in dxs[n:] if dx is not None]])[m:])
-        return [total(a, next(slopes) if f else None) for a, f in zip(mine, flags, strict=True)]
+        tangents = iter(interpret(made, [*xs, *[dx for dx in dxs[n:] if dx is not None]])[m:])
+        return [total(a, next(tangents) if f else None) for a, f in zip(mine, flags, strict=True)]
 
     def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
         n = self.count
@@ -268,7 +268,7 @@ class ClosureRule:
 
 
 class BatchedRule:
-    """A rule on stacked inputs: each lane has its own derivative."""
+    """A rule on stacked inputs: each batch element has its own derivative."""
 
     def __init__(self, inner: Any, mapped: tuple[bool, ...], size: int) -> None:
         self.inner, self.mapped, self.size = inner, mapped, size
@@ -279,13 +279,13 @@ class BatchedRule:
         n = len(xs)
 
         def one(flat: Sequence[Value]) -> list[Value]:
-            slopes: list[Value] = [None] * n
+            tangents: list[Value] = [None] * n
             for i, d in zip(moving, flat[n:], strict=True):
-                slopes[i] = d
-            return list(self.inner.push(flat[:n], slopes))
+                tangents[i] = d
+            return list(self.inner.push(flat[:n], tangents))
 
         flags = [*self.mapped, *[self.mapped[i] for i in moving]]
-        return self._lanes(one, [*xs, *[dxs[i] for i in moving]], flags)
+        return self._map_rule(one, [*xs, *[dxs[i] for i in moving]], flags)
 
     def pull(self, xs: Sequence[Value], cts: Sequence[Value], wanted: Sequence[bool]) -> Sequence[Value]:
         n = len(xs)
@@ -294,7 +294,7 @@ class BatchedRule:
             found = self.inner.pull(flat[:n], flat[n:], wanted)
             return [_zero(x) if ct is None else ct for x, ct, w in zip(flat[:n], found, wanted, strict=True) if w]
 
-        found = iter(self._lanes(one, [*xs, *cts], [*self.mapped, *[True] * len(cts)]))
+        found = iter(self._map_rule(one, [*xs, *cts], [*self.mapped, *[True] * len(cts)]))
         out: list[Value] = []
         for m, w in zip(self.mapped, wanted, strict=True):
             ct = next(found) if w else None
@@ -304,12 +304,12 @@ class BatchedRule:
     def batched(self, mapped: Sequence[bool], size: int) -> BatchedRule:
         return BatchedRule(self, tuple(mapped), size)
 
-    def _lanes(
+    def _map_rule(
         self, one: Callable[[Sequence[Value]], list[Value]], values: list[Value], flags: list[bool]
     ) -> list[Value]:
         try:
             out, stacked, _ = run_batch(one, values, flags, self.size)
-        except TraceError:  # a black box inside: lane by lane
+        except TraceError:  # a black box inside: one batch element at a time
             rows = [one([v[i] if f else v for v, f in zip(values, flags, strict=True)]) for i in range(self.size)]
             return [np.stack(column) for column in zip(*rows, strict=True)]
         return [z if s else np.broadcast_to(z, (self.size, *np.shape(z))) for z, s in zip(out, stacked, strict=True)]

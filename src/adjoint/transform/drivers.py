@@ -48,7 +48,9 @@ class Linearized:
             leaves = [check_leaf(leaf) for leaf in leaves]
         self.tape, self.entries = tape, tape.entries
         self.input_types = [type_of(v) for v in values]
-        self.places = [leaf._index if isinstance(leaf, TapeTracer) and leaf._trace is tape else -1 for leaf in leaves]
+        self.positions = [
+            leaf._index if isinstance(leaf, TapeTracer) and leaf._trace is tape else -1 for leaf in leaves
+        ]
         self.values = [_copy_array(leave_trace(leaf, tape)) for leaf in leaves]
         examine(self.values, tape, self.watch)
         self.output_types = [type_of(v) for v in self.values]
@@ -58,7 +60,7 @@ class Linearized:
         """Tangents of the outputs."""
         with self.tape.reading():
             ds = replay(self.entries, lift(tangents, self.watch))
-        found = [ds[p] if p >= 0 else None for p in self.places]
+        found = [ds[p] if p >= 0 else None for p in self.positions]
         return [
             np.zeros(t.shape, t.dtype)[()] if d is None else d for d, t in zip(found, self.output_types, strict=True)
         ]
@@ -66,10 +68,10 @@ class Linearized:
     def pull(self, cotangents: Sequence[Value]) -> list[Value]:
         """Cotangents of the inputs."""
         seeds: dict[int, Value] = {}
-        for place, ct in zip(self.places, lift(cotangents, self.watch), strict=True):
-            if place >= 0 and ct is not None:
+        for position, ct in zip(self.positions, lift(cotangents, self.watch), strict=True):
+            if position >= 0 and ct is not None:
                 ct = self.tape.seed(ct)
-                seeds[place] = ct if place not in seeds else seeds[place] + ct
+                seeds[position] = ct if position not in seeds else seeds[position] + ct
         with self.tape.reading():
             found = sweep_tape(self.tape, self.entries, len(self.input_types), seeds, consume=False)
         return [t.zeros() if ct is None else ct for ct, t in zip(found, self.input_types, strict=True)]
@@ -113,7 +115,7 @@ def gradient(
     transformation: str,
     side: Side = None,
 ) -> tuple[Value, Any, list[Value]]:
-    """(value, aux, gradient) of a scalar function; the record is taken apart on the way back.
+    """(value, aux, gradient) of a scalar function; the record is taken apart in the backward pass.
 
     holomorphic: of a real function (False) or of a complex one (True); None: of either, for real arguments. That of a
     complex function f by a real argument is ∂ Re f + i ∂ Im f, from two readings of the record.

@@ -72,10 +72,10 @@ class Forward(Trace):
         if get_ident() != self.thread:
             self.wrong_thread()
         mine = isinstance(v, ForwardTracer) and v._trace is self
-        new, slope = (v._value, v._tangent) if mine else (v, None)
-        if not exclusive(x) or any(isinstance(i, Tracer) for i in (new, slope, x._tangent, *indices)):
+        new, new_tangent = (v._value, v._tangent) if mine else (v, None)
+        if not exclusive(x) or any(isinstance(i, Tracer) for i in (new, new_tangent, x._tangent, *indices)):
             return False
-        if x._tangent is not None or slope is not None:
+        if x._tangent is not None or new_tangent is not None:
             x._tangent = (
                 np.zeros(x.shape, x.dtype)
                 if x._tangent is None
@@ -86,7 +86,7 @@ class Forward(Trace):
             tangent = x._tangent
             if sys.getrefcount(tangent) > 3:
                 tangent = x._tangent = tangent.copy()
-            tangent[op.subscript(indices)] = 0 if slope is None else slope
+            tangent[op.subscript(indices)] = 0 if new_tangent is None else new_tangent
         x._value[op.subscript(indices)] = new
         return True
 

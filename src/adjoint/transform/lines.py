@@ -65,9 +65,9 @@ def entry_read() -> NotedOrigin | None:
     return _entry.get()
 
 
-def _read(place: NotedOrigin) -> None:
-    pin(place)
-    _entry.set(place)
+def _read(line: NotedOrigin) -> None:
+    pin(line)
+    _entry.set(line)
 
 
 @contextmanager
@@ -82,36 +82,36 @@ def pins_restored() -> Generator[None]:
 
 
 class Lines(list[Any]):
-    """The entries of a record; whoever takes one on the way back works for its line from then on."""
+    """The entries of a record; whoever takes one in the backward pass works for its line from then on."""
 
-    def __init__(self, entries: Iterable[Any] = (), places: Iterable[NotedOrigin] = (), wanted: Any = None) -> None:
+    def __init__(self, entries: Iterable[Any] = (), origins: Iterable[NotedOrigin] = (), wanted: Any = None) -> None:
         super().__init__(entries)
-        self.places = list(places)
+        self.origins = list(origins)
         self.wanted: Lining = Lining() if wanted is None else wanted
 
     def append(self, entry: Any) -> None:
-        place, op = origin(), op_of(entry)
-        noted = NotedOrigin(place.location, place.scope, op.title)
-        noted.note = getattr(place, "note", None) or self.wanted.note()
-        self.places.append(noted)
+        line, op = origin(), op_of(entry)
+        noted = NotedOrigin(line.location, line.scope, op.title)
+        noted.note = getattr(line, "note", None) or self.wanted.note()
+        self.origins.append(noted)
         super().append(entry)
 
     def like(self, entries: Iterable[Any]) -> Lines:
         """Other entries of the same lines."""
-        return Lines(entries, self.places, self.wanted)
+        return Lines(entries, self.origins, self.wanted)
 
     def pop(self, index: Any = -1) -> Any:
-        _read(self.places.pop(index))
+        _read(self.origins.pop(index))
         return super().pop(index)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, int):
-            _read(self.places[index])
+            _read(self.origins[index])
         return super().__getitem__(index)
 
     def __reversed__(self) -> Iterator[Any]:
-        for entry, place in zip(super().__reversed__(), reversed(self.places), strict=True):
-            _read(place)
+        for entry, line in zip(super().__reversed__(), reversed(self.origins), strict=True):
+            _read(line)
             yield entry
 
 

@@ -1,9 +1,9 @@
 """Where a NaN or an infinity came from: a trace below all others that remembers how each value was computed.
 
 While it watches, the arguments of transformations are lifted into it, so that every primitive that runs, forwards or
-on the way back, leaves a node behind. Nothing is judged until a result is handed to the caller. If it is not finite,
-the nodes are walked back to where the first such value arose; what a select, a cond or a mask has discarded is not on
-the way.
+in the backward pass, leaves a node behind. Nothing is judged until a result is handed to the caller. If it is not
+finite, the nodes are walked back to where the first such value arose; what a select, a cond or a mask has discarded is
+not on the way.
 """
 
 # The slots of traced values are private to users, not to the engine.
@@ -169,7 +169,7 @@ def is_locating() -> bool:
 
 @contextmanager
 def located() -> Generator[None]:
-    """While active, what is done on the way back is done for the line of the user's that it belongs to."""
+    """While active, what is done in the backward pass is done for the user line that it belongs to."""
     token = _locating.set(True)
     try:
         yield
@@ -310,7 +310,7 @@ def _short(value: Value) -> str:
 @contextmanager
 def nans() -> Generator[None]:
     """While active, a transformation whose result has a NaN or an infinity raises NonFiniteError instead: it names the
-    primitive and the line of the user's where the first one arose, forwards or on the way back, and shows the
+    primitive and the user line where the first one arose, forwards or in the backward pass, and shows the
     operands.
 
     Values that do not reach a result (the branch not taken of `np.where` or `ad.cond`) raise nothing. Costs time and

@@ -1,8 +1,8 @@
 """Derivatives from one side: x and a point beside it run together, and where a value sits at a kink the other decides.
 
 A pair (x, s) stands for x, approached from s = x ± h. Primitives act on both. A comparison at equality, a sign of zero,
-a place where steps jump is answered by s; so partials, which are written with them, are those of that side: |x|' at 0
-is sign(0±) = ±1. Nothing is divided by h.
+a position where steps jump is answered by s; so partials, which are written with them, are those of that side: |x|' at
+0 is sign(0±) = ±1. Nothing is divided by h.
 
 The derivative that comes out is itself a pair (v, g): at the point along the branches of the side, and beside it. Where
 rules meet 0 · ∞ they give 0 or NaN, and g tells the limit: v is kept if g comes closer to it as h falls, else g is it.
@@ -99,23 +99,23 @@ def one_sided_gradient(
         pairs = [Pair(trace, x, _move(x, side, 0.75)) for x in values]
         value, aux, found = run(trace, gradients, pairs)
         mine = [isinstance(g, Pair) and g._trace is trace for g in found]
-        slopes = [leave_trace(g, trace) for g in found]
+        at_point = [leave_trace(g, trace) for g in found]
         beside = [g._beside if m else g for g, m in zip(found, mine, strict=True)]
         height: Any = value._beside if isinstance(value, Pair) and value._trace is trace else value
         value = leave_trace(value, trace)
         leaves, structure = tree.flatten(aux)
         aux = tree.unflatten(structure, [leave_trace(leaf, trace) for leaf in leaves])
-    known = not any(isinstance(v, Tracer) for v in (*slopes, *beside, value, height))
+    known = not any(isinstance(v, Tracer) for v in (*at_point, *beside, value, height))
     if known and np.isnan(height) and not np.isnan(value):
         raise NonFiniteError(
             f"{transformation}(side={side!r}): the function is not defined on the {side} of its arguments (it is NaN "
             "there), so that it has no derivative from this side. Take the other side."
         )
-    if known and all(np.allclose(v, g, 1e-6, 1e-6) for v, g in zip(slopes, beside, strict=True)):
-        return value, aux, slopes
+    if known and all(np.allclose(v, g, 1e-6, 1e-6) for v, g in zip(at_point, beside, strict=True)):
+        return value, aux, at_point
     with np.errstate(all="ignore"):
         farther = gradients([_move(x, side, 0.375) for x in values])[2]
-        limits = [_limit(v, g, f) for v, g, f in zip(slopes, beside, farther, strict=True)]
+        limits = [_limit(v, g, f) for v, g, f in zip(at_point, beside, farther, strict=True)]
         if not known:  # a program cannot raise: NaN where there is no side
             absent = np.isnan(height) & ~np.isnan(value)
             limits = [_either(absent, type_of(v).dtype.type(np.nan), v) for v in limits]

@@ -124,8 +124,8 @@ def sweep(entries: list[Entry], inputs: int, seeds: dict[int, Value], *, consume
                 _pull_fitted(cts, op, (ix, iy), (x, y), z, types, ct, masked, owned)
                 continue
             guarded = guarded or masked
-            for place, factor in ((ix, first), (iy, second)):
-                if place >= 0:
+            for position, factor in ((ix, first), (iy, second)):
+                if position >= 0:
                     if factor is None:
                         g = ct
                     elif factor is negated:
@@ -134,7 +134,7 @@ def sweep(entries: list[Entry], inputs: int, seeds: dict[int, Value], *, consume
                         g = masked_multiply(ct, factor(x, y, z))
                     else:
                         g = ct * factor(x, y, z)
-                    accumulate(cts, place, g, owned)
+                    accumulate(cts, position, g, owned)
     return [ct.assemble() if type(ct) is Pending else ct for ct in cts]
 
 
@@ -167,7 +167,7 @@ def _pull_general(cts: list[Any], op: Any, ix: Any, iy: Any, x: Any, z: Value, c
 def _pull_fitted(
     cts: list[Any],
     op: Any,
-    places: tuple[int, int],
+    positions: tuple[int, int],
     xy: tuple[Value, Value],
     z: Value,
     types: Any,
@@ -177,11 +177,11 @@ def _pull_fitted(
 ) -> None:
     """The general pull of a pointwise primitive: arguments were broadcast or promoted, or are complex."""
     arity = op.arity
-    wanted = [place >= 0 for place in places[:arity]]
+    wanted = [position >= 0 for position in positions[:arity]]
     xs = [types[i] if v is None else v for i, v in enumerate(xy[:arity])]
-    for place, kind, g in zip(places, types, op.pull(ct, xs, z, wanted, masked), strict=False):
-        if place >= 0 and g is not None:
-            accumulate(cts, place, fit(g, kind), owned)
+    for position, kind, g in zip(positions, types, op.pull(ct, xs, z, wanted, masked), strict=False):
+        if position >= 0 and g is not None:
+            accumulate(cts, position, fit(g, kind), owned)
 
 
 def replay(entries: list[Entry], tangents: Sequence[Value]) -> list[Value]:

@@ -52,10 +52,10 @@ def jvp_program(program: Program, active: Flags, forced: Flags) -> tuple[Program
         flags: list[bool] = []
 
         def both(*flat: Value) -> list[Value]:
-            slopes = iter(flat[n:])
+            tangents = iter(flat[n:])
             with running(Forward()) as trace:
                 inputs = [
-                    ForwardTracer(trace, x, next(slopes)) if a else x for x, a in zip(flat[:n], active, strict=True)
+                    ForwardTracer(trace, x, next(tangents)) if a else x for x, a in zip(flat[:n], active, strict=True)
                 ]
                 results = interpret(program, inputs)
             mine = [isinstance(z, ForwardTracer) and z._trace is trace for z in results]
@@ -85,7 +85,7 @@ def batched_program(program: Program, mapped: Flags, size: int, forced: Flags) -
     def make() -> tuple[Program, Flags]:
         flags: list[bool] = []
 
-        def lanes(*flat: Value) -> list[Value]:
+        def run_batched(*flat: Value) -> list[Value]:
             with running(Batch(size)) as trace:
                 inputs = [BatchTracer(trace, x) if m else x for x, m in zip(flat, mapped, strict=True)]
                 results = interpret(program, inputs)
@@ -102,7 +102,7 @@ def batched_program(program: Program, mapped: Flags, size: int, forced: Flags) -
         types = [
             ArrayType((size, *t.shape), t.dtype) if m else t for t, m in zip(program.input_types, mapped, strict=True)
         ]
-        made, _ = record_program(lanes, types)
+        made, _ = record_program(run_batched, types)
         return made, tuple(flags)
 
     return remember(program, ("batch", mapped, size, forced), make)
@@ -170,12 +170,12 @@ class Split:
         with running(Record(purpose="the body of a loop or branch")) as record:
             inputs = [record.input(t) for t in program.input_types]
             with running(new_tape(outlives_call=True)) as tape:
-                places = [tape.input(x) if w else x for x, w in zip(inputs, wanted, strict=True)]
-                results = interpret(program, places)
+                positions = [tape.input(x) if w else x for x, w in zip(inputs, wanted, strict=True)]
+                results = interpret(program, positions)
             mine = [isinstance(z, TapeTracer) and z._trace is tape for z in results]
             values = [z._value if m else z for z, m in zip(results, mine, strict=True)]
-            self.places = [z._index if m else -1 for z, m in zip(results, mine, strict=True)]
-            self.active: Flags = tuple(p >= 0 for p in self.places)
+            self.positions = [z._index if m else -1 for z, m in zip(results, mine, strict=True)]
+            self.active: Flags = tuple(p >= 0 for p in self.positions)
             self.sources: list[tuple[str, int]] = []
             self.residual_types: list[ArrayType] = []
             extra: list[Value] = []
@@ -214,10 +214,10 @@ class Split:
             def pulled(*flat: Value) -> list[Value]:
                 cts = iter(flat[count:])
                 seeds: dict[int, Value] = {}
-                for place in self.places:
-                    if place >= 0:
+                for position in self.positions:
+                    if position >= 0:
                         ct = next(cts)
-                        seeds[place] = ct if place not in seeds else seeds[place] + ct
+                        seeds[position] = ct if position not in seeds else seeds[position] + ct
                 with pins_restored():
                     found = sweep(self._fill(flat), sum(self.wanted), seeds, consume=True)
                 types = [t for t, w in zip(self.input_types, self.wanted, strict=True) if w]
@@ -238,7 +238,7 @@ class Split:
                 types = self.output_types
                 return [
                     zeros_beside(flat, t) if ds[p] is None else ds[p]
-                    for p, t in zip(self.places, types, strict=True)
+                    for p, t in zip(self.positions, types, strict=True)
                     if p >= 0
                 ]
 
@@ -280,8 +280,8 @@ def split_program(program: Program, wanted: Flags) -> Split:
 def split_fixed(program: Program, wanted: Flags) -> Split:
     """The halves of a program, with residuals whose sizes are known beforehand.
 
-    Where a loop inside finds its number of turns while it runs, the program keeps its inputs alone and is run again on
-    the way back.
+    Where a loop inside finds its number of iterations while it runs, the program keeps its inputs alone and is run
+    again in the backward pass.
     """
     split = split_program(program, wanted)
     if all(isinstance(n, int) for t in split.residual_types for n in t.shape):

@@ -1,4 +1,4 @@
-"""The tape: a record of what was computed, with the values that the way back will read.
+"""The tape: a record of what was computed, with the values that the backward pass will read.
 
 The record of one run is a list with one entry for each variable, in the order in which they were computed, which is
 topological by construction. `adjoint.transform.entries` has the layout of entries; `adjoint.transform.reverse` reads
@@ -28,7 +28,7 @@ SMALL = 1 << 15  # bytes
 
 
 class TapeTracer(Tracer):
-    """A value on a tape: its place in the record, or -1 for one that depends on no input."""
+    """A value on a tape: its position in the record, or -1 for one that depends on no input."""
 
     __slots__ = ("_extent", "_index")
     _index: int
@@ -166,24 +166,24 @@ class Tape(Trace):
             whole = op.without_checkpoints()
             op = whole
         values: list[Value] = []
-        places: list[int] = []
+        positions: list[int] = []
         mine: list[bool] = []
         tracked = False
         for a in args:
             if type(a) is TapeTracer and a._trace is self:
                 values.append(a._value)
-                places.append(a._index)
+                positions.append(a._index)
                 mine.append(True)
                 tracked = tracked or a._index >= 0
             else:
                 values.append(a)
-                places.append(-1)
+                positions.append(-1)
                 mine.append(False)
         if op.flat or not tracked:
             z = op(*values)
             return tuple(map(self._settle, z)) if op.several else self._settle(z)
-        z, kept_z, xs = self._evaluate(op, values, mine, [i >= 0 for i in places])
-        return self._record(op, tuple(places), xs, z, kept_z)
+        z, kept_z, xs = self._evaluate(op, values, mine, [i >= 0 for i in positions])
+        return self._record(op, tuple(positions), xs, z, kept_z)
 
     def _evaluate(
         self, op: Op, values: list[Value], mine: list[bool], wanted: list[bool]

@@ -1,4 +1,4 @@
-"""The short way onto the tape: for each pointwise primitive a function that records it, all that is fixed prepared.
+"""The tape fast path: for each pointwise primitive a function that records it, all that is fixed prepared.
 
 Small-array code spends its time between the NumPy calls. These functions do what `Tape.apply_one` and `apply_two` do
 for the common case (float64, shapes that agree, the tape in its own thread and recording); for everything else they

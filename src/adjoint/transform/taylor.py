@@ -179,13 +179,13 @@ class Taylor(Trace):
             if several
             else TaylorTracer(self, node)
         )
-        slopes = [
+        derivatives = [
             None if f or x.dtype.kind not in "fc" else self._differentiate(x) for x, f in zip(xs, fixed, strict=True)
         ]
-        if all(slope is None for slope in slopes):  # rules may count on a tangent that is there
+        if all(derivative is None for derivative in derivatives):  # rules may count on a tangent that is there
             return [None] * (len(z) if several else 1)  # pyright: ignore[reportArgumentType]
         with np.errstate(all="ignore"):
-            dz = node.op.series_push(xs, z, slopes)
+            dz = node.op.series_push(xs, z, derivatives)
         return [self._rate_series(d) for d in (dz if several else (dz,))]
 
     def _operand(self, series: Any) -> Value:
@@ -194,10 +194,10 @@ class Taylor(Trace):
         return series.get(0) if number else TaylorTracer(self, series)
 
     def _differentiate(self, x: TaylorTracer) -> Value:
-        slope = DerivativeSeries(x._series)
-        if slope.get(0) is None:  # a tracer needs a constant term
-            return TaylorTracer(self, _Padded(slope, np.zeros(x.shape, x.dtype)))
-        return TaylorTracer(self, slope)
+        derivative = DerivativeSeries(x._series)
+        if derivative.get(0) is None:  # a tracer needs a constant term
+            return TaylorTracer(self, _Padded(derivative, np.zeros(x.shape, x.dtype)))
+        return TaylorTracer(self, derivative)
 
     def _rate_series(self, d: Value) -> Any:
         if d is None:

@@ -33,8 +33,8 @@ def cond(
 ) -> tree.Tree:
     """true_branch(*operands) if predicate else false_branch(*operands).
 
-    With a plain predicate only the chosen branch runs. With a traced one both are traced; under `vmap` each lane takes
-    its own branch.
+    With a plain predicate only the chosen branch runs. With a traced one both are traced; under `vmap` each batch
+    element takes its own branch.
 
     ```python
     relu_like = lambda x: ad.cond(x > 0, lambda x: x**2, lambda x: -x, x)

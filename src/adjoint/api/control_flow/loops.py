@@ -54,7 +54,8 @@ def scan(
 
     Both are trees. `xs` may be None when `length` is given. With `reverse` the loop runs from the last x to the first.
     `checkpoint` says what reverse mode keeps: None all that it will read; a number S so many carries at once, and turns
-    run again, as few as possible; "full", "halving", or a plan of `ad.memory`. `progress`, a text, shows the turns.
+    run again, as few as possible; "full", "halving", or a plan of `ad.memory`. `progress`, a text, shows the
+    iterations.
 
     ```python
     total = lambda x: ad.scan(lambda s, x: (s + x**2, s), 0.0, x)
@@ -148,7 +149,8 @@ def while_loop(
     """value = init; while condition(value): value = body(value); return value.
 
     Differentiable in both modes, to any order. `checkpoint` says what reverse mode keeps: None all that it will read; a
-    number S (or "online") so many values at once, chosen on the way; "full" the first. `progress`, a text, shows turns.
+    number S (or "online") so many values at once, chosen on the way; "full" the first. `progress`, a text, shows
+    iterations.
 
     ```python
     halve = lambda x: ad.while_loop(lambda y: y > 1.0, lambda y: y / 2, x)

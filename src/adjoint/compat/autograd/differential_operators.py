@@ -77,8 +77,8 @@ def _one_number(fun: Function, name: str) -> Function:
 def _with_floats(args: tuple[Any, ...], argnum: int | tuple[int, ...]) -> list[Any]:
     """The arguments, with integers in the places of those to differentiate made floats."""
     chosen = (argnum,) if isinstance(argnum, int) else argnum
-    places = {i % len(args) for i in chosen} if args else ()
-    return [floating(a) if i in places else a for i, a in enumerate(args)]
+    positions = {i % len(args) for i in chosen} if args else ()
+    return [floating(a) if i in positions else a for i, a in enumerate(args)]
 
 
 def _plain(g: Any) -> Any:

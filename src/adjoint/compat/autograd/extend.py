@@ -104,7 +104,7 @@ class Primitive:
             )
         rules = {"vjp": _vjp if self.vjp_maker else None, "jvp": _jvp if self.jvp_maker else None}
         call = _Call(self, args, kwargs, moving)
-        return custom_rule(self._value, static=("call",), batch=_lane_by_lane, **rules)(
+        return custom_rule(self._value, static=("call",), batch=_one_at_a_time, **rules)(
             call, *[args[i] for i in moving]
         )
 
@@ -180,11 +180,11 @@ def _value(call: Any, *given: Any) -> Any:
     return call(*given)
 
 
-def _lane_by_lane(call: Any, *stacked: Any) -> Any:
-    """The function knows plain arrays only: under vmap it is called for each lane, compiled code calls back to it."""
+def _one_at_a_time(call: Any, *stacked: Any) -> Any:
+    """The function knows plain arrays only: vmap calls it for each element, compiled code calls back to it."""
     size = len(tree.leaves(stacked)[0])
-    lanes = [call(*tree.map(lambda leaf, i=i: leaf[i], stacked)) for i in range(size)]
-    return tree.map(lambda *leaves: np.stack(leaves), *lanes)
+    results = [call(*tree.map(lambda leaf, i=i: leaf[i], stacked)) for i in range(size)]
+    return tree.map(lambda *leaves: np.stack(leaves), *results)
 
 
 def _vjp(call: Any, *given: Any) -> tuple[Any, Callable[[Any], Any]]:
@@ -311,6 +311,6 @@ def __getattr__(name: str) -> Any:
     if name in ("SparseObject", "Node"):
         raise AttributeError(
             f"autograd.extend.{name} belongs to the inside of autograd. A rule returns arrays; "
-            "np.add.at on adjoint.numpy.zeros adds into a few places."
+            "np.add.at on adjoint.numpy.zeros adds at a few positions."
         )
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

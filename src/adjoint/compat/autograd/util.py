@@ -14,7 +14,7 @@ __all__ = ["func", "quick_grad_check", "subval", "subvals"]
 
 
 def subvals(x: Iterable[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
-    """x as a tuple, with other values in some places."""
+    """x as a tuple, with other values in some positions."""
     changed = list(x)
     for i, v in ivs:
         changed[i] = v

@@ -98,9 +98,9 @@ class ArrayVSpace(VSpace):
         return np.asarray(np.random.randn(*self.shape)).astype(self.dtype)  # noqa: NPY002  (users seed this one)
 
     def standard_basis(self) -> Iterator[Any]:
-        for place in np.ndindex(*self.shape):
+        for index in np.ndindex(*self.shape):
             unit = self.zeros()
-            unit[place] = 1
+            unit[index] = 1
             yield unit
 
     def inner_prod(self, x: Any, y: Any) -> Any:

@@ -46,7 +46,7 @@ def wrap_nary_f(fun: Any, op: Any, argnum: Argnum) -> Callable[[Any], Any]:
 def checked(argnum: Any) -> int | tuple[int, ...]:
     """Which argument, or which ones."""
     if isinstance(argnum, bool) or not isinstance(argnum, int | tuple | list):
-        raise TypeError(f"argnum is the place of an argument, or a tuple of places; got {argnum!r}.")
+        raise TypeError(f"argnum is the position of an argument, or a tuple of positions; got {argnum!r}.")
     return argnum if isinstance(argnum, int) else tuple(argnum)
 
 

@@ -124,7 +124,7 @@ def saved_by_line(gradient: Callable[[], Any], given: Any) -> dict[Location | st
         if tape.outer is not None or sizes:
             return
         known = set(theirs)
-        for entry, line in zip(tape.lines, tape.lines.places, strict=False):
+        for entry, line in zip(tape.lines, tape.lines.origins, strict=False):
             for array in _arrays(entry):
                 owner = _owner(array)
                 if id(owner) not in known:

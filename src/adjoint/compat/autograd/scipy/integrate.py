@@ -107,9 +107,9 @@ def _pull(problem: _Problem, y0: Any, t: Any, p: Sequence[Any]) -> tuple[Any, Ca
 
     def adjoint(state: Any, t: Any, p: Any) -> Any:
         """(y, w, p̄) backwards: the integrand of p̄ does not need p̄."""
-        slope, pullback = vjp(lambda y, *p: problem(y, t, p), state[:n], *p)
+        velocity, pullback = vjp(lambda y, *p: problem(y, t, p), state[:n], *p)
         found = pullback(-state[n : 2 * n])
-        return np.concatenate([slope, *[np.reshape(v, (-1,)) for v in found]])
+        return np.concatenate([velocity, *[np.reshape(v, (-1,)) for v in found]])
 
     def pulled(ct: Any) -> tuple[Any, ...]:
         last = t.shape[0] - 1

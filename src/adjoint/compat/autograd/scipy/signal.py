@@ -44,23 +44,23 @@ def convolve(A: Any, B: Any, axes: Any = None, dot_axes: Any = ((), ()), mode: s
     left = _others(np.ndim(long), long_axes, dots)
     short_left = _others(np.ndim(short), short_axes, short_dots)
     names = iter(range(100))
-    places, short_places = [0] * np.ndim(windows), [0] * np.ndim(short)
+    axes_of_windows, axes_of_short = [0] * np.ndim(windows), [0] * np.ndim(short)
     out_left, out_short, positions = [], [], []
     for i in left:
         out_left.append(next(names))
-        places[i] = out_left[-1]
+        axes_of_windows[i] = out_left[-1]
     for j in short_left:
         out_short.append(next(names))
-        short_places[j] = out_short[-1]
+        axes_of_short[j] = out_short[-1]
     for i, j in zip(dots, short_dots, strict=True):
-        places[i] = short_places[j] = next(names)
+        axes_of_windows[i] = axes_of_short[j] = next(names)
     for n, (i, j) in enumerate(zip(long_axes, short_axes, strict=True)):
         positions.append(next(names))
-        places[i] = positions[-1]
-        places[np.ndim(long) + n] = short_places[j] = next(names)
+        axes_of_windows[i] = positions[-1]
+        axes_of_windows[np.ndim(long) + n] = axes_of_short[j] = next(names)
     turned = np.flip(short, tuple(short_axes))
     first, second = (out_left, out_short) if slides_b else (out_short, out_left)
-    z = np.einsum(windows, places, turned, short_places, [*first, *second, *positions])
+    z = np.einsum(windows, axes_of_windows, turned, axes_of_short, [*first, *second, *positions])
     return z if mode != "same" else _middle(z, len(first) + len(second), sizes)
 
 

@@ -22,7 +22,7 @@ def log_density(
 ) -> Any:
     """formula(z, …) where z is inside, -∞ outside, nan where the parameters are not allowed.
 
-    Where it does not count the formula is evaluated at a harmless place, so that no derivative there is nan.
+    Where it does not count the formula is evaluated at a harmless position, so that no derivative there is nan.
     """
     safe = [np.where(allowed, p, 1.0) for p in parameters]
     value = formula(np.where(inside & allowed, z, harmless), *safe)
