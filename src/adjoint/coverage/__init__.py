@@ -31,6 +31,8 @@ _WHERE = {
     "scipy.linalg": ("scipy_linalg", "SCIPY_LINALG"),
     "scipy.fft": ("scipy_fft", "SCIPY_FFT"),
     "scipy.signal": ("signal", "SIGNAL"),
+    "scipy.integrate": ("scipy_integrate", "SCIPY_INTEGRATE"),
+    "scipy.spatial.distance": ("scipy_distance", "SCIPY_DISTANCE"),
 }
 
 

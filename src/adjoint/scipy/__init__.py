@@ -6,7 +6,7 @@ Its parts are loaded, and SciPy with them, when they are first asked for.
 import importlib
 from typing import Any
 
-__all__ = ["fft", "linalg", "signal", "special"]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = ["fft", "integrate", "linalg", "signal", "spatial", "special"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

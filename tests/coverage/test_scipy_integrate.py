@@ -1,0 +1,54 @@
+"""The rows of scipy.integrate are complete and true."""
+
+import numpy as np
+import pytest
+
+from adjoint.coverage import CONSTANT, DIFFERENTIABLE, REFUSED
+from adjoint.scipy import integrate
+from tests.coverage.agreement import Example, at, fault, fault_of_compiled, faults_of_names, of, rows_of
+
+Y, X = np.array([1.0, 0.3, 2.0, 1.4, -0.5]), np.array([0.0, 0.7, 1.0, 2.2, 2.5])
+decay = lambda t, y: -y
+EXAMPLES: dict[str, Example] = {
+    "trapezoid": at(Y, X),
+    "cumulative_trapezoid": at(Y, X),
+    "simpson": at(Y, X),
+    "cumulative_simpson": of(lambda f, y, x: f(y, x=x), Y, X),
+    "romb": at(Y, 0.3),
+    "fixed_quad": of(lambda f, a, b: f(np.sin, a, b)[0], 0.2, 1.1),
+    "newton_cotes": of(lambda f: f(3)[0]),
+    "lebedev_rule": of(lambda f: f(3)[1]),
+    "quad": of(lambda f, b: f(np.sin, 0.0, b)[0], 1.1),
+    "quad_vec": of(lambda f, b: f(np.sin, 0.0, b)[0], 1.1),
+    "dblquad": of(lambda f, b: f(lambda y, x: x * y, 0.0, b, 0.0, 1.0)[0], 1.1),
+    "tplquad": of(lambda f, b: f(lambda z, y, x: x * y, 0.0, b, 0.0, 1.0, 0.0, 1.0)[0], 1.1),
+    "nquad": of(lambda f, b: f(np.sin, [[0.0, b]])[0], 1.1),
+    "qmc_quad": of(lambda f, b: f(np.sin, 0.0, b)[0], 1.1),
+    "tanhsinh": of(lambda f, b: f(np.sin, 0.0, b).integral, 1.1),
+    "cubature": of(lambda f, b: f(lambda x: np.sin(x[:, 0]), [0.0], [b]).estimate, 1.1),
+    "nsum": of(lambda f, b: f(lambda k: 1.0 / k**2, 1.0, b).sum, 9.0),
+    "odeint": of(lambda f, y: f(lambda y, t: -y, y, [0.0, 1.0]), [1.0]),
+    "solve_ivp": of(lambda f, y: f(decay, (0.0, 1.0), y).y, [1.0]),
+    "solve_bvp": of(lambda f, y: f(lambda x, y: -y, lambda a, b: a - 1.0, [0.0, 1.0], y).y, [[1.0, 1.0]]),
+}
+
+
+def test_every_function_has_a_row_and_every_row_a_function():
+    assert not faults_of_names("scipy.integrate")
+
+
+@pytest.mark.parametrize("row", rows_of("scipy.integrate", DIFFERENTIABLE), ids=lambda row: row.name)
+def test_differentiable(row):
+    assert fault(row, EXAMPLES[row.name]) is None
+    assert fault_of_compiled(row, EXAMPLES[row.name]) is None
+
+
+@pytest.mark.parametrize(
+    "row", [*rows_of("scipy.integrate", CONSTANT), *rows_of("scipy.integrate", REFUSED)], ids=lambda row: row.name
+)
+def test_constant_and_refused(row):
+    assert fault(row, EXAMPLES[row.name]) is None
+
+
+def test_functions_of_ours_have_rows():
+    assert set(integrate.__all__) == {row.name for row in rows_of("scipy.integrate", DIFFERENTIABLE)}
