@@ -32,7 +32,7 @@ def print(text: str, *args: tree.Tree, **kwargs: tree.Tree) -> None:  # noqa: A0
     """
     if not isinstance(text, str):
         raise TypeError(
-            f"debug.print needs a text with places for the values; got {type(text).__name__}. "
+            f"debug.print needs a format string for the values; got {type(text).__name__}. "
             "Write debug.print('{}', x)."
         )
     arguments, operands = Arguments.of(args, kwargs)

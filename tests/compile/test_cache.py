@@ -57,7 +57,7 @@ def test_other_text_is_another_object() -> None:
 @pytest.mark.parametrize("what", ["host", "llvmlite"])
 def test_another_machine_or_llvm_is_another_object(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.object_for(text(3))
-    cache._surroundings.cache_clear()
+    cache._environment.cache_clear()
     try:
         if what == "host":
             monkeypatch.setattr(machine, "host", lambda: ("another-cpu", "+feature"))
@@ -66,7 +66,7 @@ def test_another_machine_or_llvm_is_another_object(what: str, monkeypatch: pytes
         monkeypatch.setattr(machine, "compile_object", lambda *_: b"other")
         assert cache.object_for(text(3)) == (b"other", False)
     finally:
-        cache._surroundings.cache_clear()
+        cache._environment.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_a_traced_program_expects_the_answers_that_it_was_traced_for() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(TypeError, match="text"):
+    with pytest.raises(TypeError, match="format string"):
         ad.debug.print(1.0)
     with pytest.raises(TypeError, match="function"):
         ad.debug.callback(1.0)

@@ -23,14 +23,14 @@ def test_runs_begin_where_the_first_one_began():
     changes = Journal()
     with journal(changes):
         one.move(2)
-        changes.rewind(given_up=True)
+        changes.restore(given_up=True)
         assert one.state == 0
         for steps in (3, 7, 4):
             assert (one.state, other.state) == (0, 5)
             one.move(steps)
             if steps == 4:
                 other.move(1)
-            changes.rewind()
+            changes.restore()
         changes.settle()
     assert (one.state, other.state) == (7, 6)
 
@@ -40,7 +40,7 @@ def test_what_is_made_inside_is_left_alone():
     with journal(changes):
         inside = Counter()
         inside.move(2)
-        changes.rewind()
+        changes.restore()
         changes.settle()
     assert inside.state == 2
 
@@ -53,11 +53,11 @@ def test_journals_nest():
         inner = Journal()
         with journal(inner):
             counter.move(2)
-            inner.rewind()
+            inner.restore()
             assert counter.state == 1
             inner.settle()
         assert counter.state == 3
-        outer.rewind(given_up=True)
+        outer.restore(given_up=True)
     assert counter.state == 0
     counter.move(1)  # nobody watches
     assert counter.state == 1

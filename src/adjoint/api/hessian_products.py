@@ -292,7 +292,7 @@ def _predict_costs(function: Function, primals: tuple[Any, ...], compiled: bool)
     except Exception:  # Python asks for values, or something that only hvp itself can explain: it will
         return {}
     finally:
-        changes.rewind(given_up=True)
+        changes.restore(given_up=True)
     return costs
 
 
@@ -347,7 +347,7 @@ def _time_modes(
     changes = Journal()
     with journal(changes):
         found = _race(function, primals, tangents, compiler)
-    changes.rewind(given_up=True)
+    changes.restore(given_up=True)
     return found
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.command.parsing import Step
 
 LARGEST = 10_000_000  # numbers in one array, unless the given arrays are large themselves
-_MOST_TURNS = 1_000_000  # of loops, parts, bins
+_MOST_ITERATIONS = 1_000_000  # of loops, parts, bins
 _MOST_WORK = 10_000_000_000  # products of numbers, where work grows faster than the result
 
 
@@ -108,7 +108,7 @@ _RESULT: dict[str, Size] = {
     **dict.fromkeys(("assoc_legendre_p_all", "sph_legendre_p_all", "sph_harm_y_all", "lqmn"), _orders),
 }
 
-# Functions whose integers are lengths, and numbers of parts, bins and turns.
+# Functions whose integers are lengths, and numbers of parts, bins and iterations.
 _COUNTS = frozenset(
     ["split", "array_split", "hsplit", "vsplit", "dsplit", "unstack", "histogram", "histogramdd", "histogram2d",
      "histogram_bin_edges", "diff", "polyder", "polyint", "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "bartlett",
@@ -132,8 +132,10 @@ def check_growth(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], l
         if step.name in _COUNTS:
             for argument in (*args, *kwargs.values()):
                 for part in argument if isinstance(argument, tuple | list) else (argument,):
-                    if isinstance(part, int | np.integer) and abs(int(part)) > _MOST_TURNS:
-                        raise step.refused(f"has the argument {_shown(part)}; at most {_MOST_TURNS:,} is taken", text)
+                    if isinstance(part, int | np.integer) and abs(int(part)) > _MOST_ITERATIONS:
+                        raise step.refused(
+                            f"has the argument {_shown(part)}; at most {_MOST_ITERATIONS:,} is taken", text
+                        )
             if step.name in ("convolve", "correlate") and math.prod(map(size_of, args[:2])) > _MOST_WORK:
                 raise step.refused(f"takes more than {_MOST_WORK:,} products", text)
         rule = _RESULT.get(step.name)

@@ -99,7 +99,7 @@ def _own_source() -> str:
 
 
 @cache
-def _surroundings() -> str:
+def _environment() -> str:
     """What machine code depends on besides the text: the machine, LLVM, and how it is called."""
     called = Path(str(machine.__file__))
     how = hashlib.sha256(called.read_bytes()).hexdigest() if called.is_file() else os.urandom(16).hex()
@@ -125,7 +125,7 @@ def _hash(*parts: str | bytes) -> str:
 
 def key(*parts: str | bytes) -> str:
     """A key for what depends on these parts, on this machine, and on the library's files that make machine code."""
-    return _hash("program", _surroundings(), _own_source(), *parts)
+    return _hash("program", _environment(), _own_source(), *parts)
 
 
 # Files
@@ -259,7 +259,7 @@ def object_for(text: str) -> tuple[bytes, bool]:
     """LLVM's text as an object file, and whether it was found on disk."""
     if not config.cache:
         return machine.compile_object(text), False
-    name = _hash("text", _surroundings(), text)
+    name = _hash("text", _environment(), text)
     entry = lookup(name)
     if entry is not None:
         return entry[0], True

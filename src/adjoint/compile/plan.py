@@ -21,7 +21,7 @@ from adjoint.program.rule_table import RuleTable
 
 DEEPEST = 60  # operations expanded into one expression: beyond, the result is kept
 WORTH_KEEPING = 10  # additions: computing again what costs more is dearer than memory
-WORTH_ONE_PLACE = 6  # additions: what costs more is not computed again for every element it is broadcast to
+WORTH_SHARING = 6  # additions: what costs more is not computed again for every element it is broadcast to
 LARGEST_NEST = 24  # results of one nest
 
 
@@ -296,7 +296,7 @@ class Plan:
             for var in step.graph.visits:
                 if var in self.kept or not var.type.shape or self.definitions[var].op in VIEWS:
                     continue
-                if 2 * math.prod(var.type.shape) <= math.prod(step.domain) and self._cost(var) >= WORTH_ONE_PLACE:
+                if 2 * math.prod(var.type.shape) <= math.prod(step.domain) and self._cost(var) >= WORTH_SHARING:
                     broadcast.add(var)
         # those alone that are broadcast themselves, not what they are computed from
         return {

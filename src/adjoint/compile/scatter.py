@@ -54,7 +54,7 @@ def write_scatter_set(emitter: Emitter, op: ScatterSet, eq: Equation) -> None:
     def put(position: Value, value: Any) -> None:
         vectors.store(emitter.f, out.dtype, value, target, position, 1, 1)
 
-    _each(emitter, eq, op.place, emitter.view(v), [emitter.view(i) for i in indices], out, put)
+    _each(emitter, eq, op.index, emitter.view(v), [emitter.view(i) for i in indices], out, put)
     emitter.shared.steps.append(f"assignment into {out}")
 
 

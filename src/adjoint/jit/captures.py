@@ -24,7 +24,7 @@ class Capture(NamedTuple):
     name: str
 
     @property
-    def place(self) -> tuple[Any, ...]:
+    def location(self) -> tuple[Any, ...]:
         """Where it stands: the same for all functions of a module, and for all that share a cell."""
         if self.kind in ("global", "attribute"):
             return id(self.names), self.key

@@ -110,7 +110,7 @@ class Environment:
             reads = list(part.reads)
             for read in reads:  # it grows
                 one = contents(read.value(), self.follows)
-                found.setdefault(read.place, (read, one))
+                found.setdefault(read.location, (read, one))
                 for _, leaf in one.leaves():
                     if isinstance(leaf, ModuleType):
                         if id(leaf) not in modules and self.is_user_module(leaf):
@@ -119,7 +119,7 @@ class Environment:
                     elif self.follows(leaf):
                         waiting.append(leaf)
         stored = frozenset[Any]().union(*[part.stored for part in parts.values()])
-        kept = [pair for place, pair in found.items() if place[:2] not in stored]
+        kept = [pair for location, pair in found.items() if location[:2] not in stored]
         return Captures(roots, [read for read, _ in kept], [one for _, one in kept], parts, self.is_user_module)
 
     def follows(self, value: Any) -> bool:

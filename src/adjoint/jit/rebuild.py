@@ -19,8 +19,8 @@ class FunctionRebuilder:
         self, reads: Sequence[Capture], read: Sequence[Contents], arrays: Sequence[Value], parts: Mapping[int, Part]
     ) -> None:
         rest = iter(arrays)
-        self._contents = {r.place: c for r, c in zip(reads, read, strict=True)}
-        self._new = {place: [next(rest) for _ in c.arrays()] for place, c in self._contents.items()}
+        self._contents = {r.location: c for r, c in zip(reads, read, strict=True)}
+        self._new = {location: [next(rest) for _ in c.arrays()] for location, c in self._contents.items()}
         self._parts = parts
         self._attributes: dict[int, list[Capture]] = {}  # that are read, by module
         for r in reads:
@@ -47,18 +47,18 @@ class FunctionRebuilder:
         return any(map(self._is_new, part.reads)) or any(id(f) in self._reaching for f in part.inside)
 
     def _is_new(self, read: Capture) -> bool:
-        found = self._contents.get(read.place)
+        found = self._contents.get(read.location)
         return found is not None and (
-            bool(self._new[read.place]) or any(id(leaf) in self._reaching for _, leaf in found.leaves())
+            bool(self._new[read.location]) or any(id(leaf) in self._reaching for _, leaf in found.leaves())
         )
 
     def _value(self, read: Capture) -> Any:
-        value = self._contents[read.place]
+        value = self._contents[read.location]
         if value.children is None:
-            return self._new[read.place][0] if self._new[read.place] else self.of(value.value)
+            return self._new[read.location][0] if self._new[read.location] else self.of(value.value)
         me = id(value.value)
         if me not in self._made:  # two names of one container are two names of its copy
-            self._made[me] = value.rebuild(iter(self._new[read.place]), self.of)
+            self._made[me] = value.rebuild(iter(self._new[read.location]), self.of)
         return self._made[me]
 
     def of(self, function: Any) -> Any:

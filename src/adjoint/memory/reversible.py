@@ -168,9 +168,9 @@ class _Layer:
             self.parameters: list[Value] = [*values, *captured]
             return
         outputs = [ArrayType(t.shape, t.dtype) for t in program.output_types]
-        undoing = record_layer(inverse, self.result, outputs)
-        undone, closed = undoing.program, undoing.captured
-        if undoing.structure != structure or [(t.shape, t.dtype) for t in undone.output_types] != [
+        inverse_record = record_layer(inverse, self.result, outputs)
+        undone, closed = inverse_record.program, inverse_record.captured
+        if inverse_record.structure != structure or [(t.shape, t.dtype) for t in undone.output_types] != [
             (t.shape, t.dtype) for t in types
         ]:
             raise ShapeError(

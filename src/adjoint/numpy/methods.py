@@ -189,7 +189,7 @@ def _set_flat(self: Tracer, value: Any) -> None:
     overwrite(self, np.resize(values, self.shape), "x.flat = …")
 
 
-class Places:
+class IndexUpdater:
     """x.at: updates that give a new array and leave x as it is."""
 
     __slots__ = ("_x",)
@@ -197,11 +197,11 @@ class Places:
     def __init__(self, x: Tracer) -> None:
         self._x = x
 
-    def __getitem__(self, index: Any) -> Place:
-        return Place(self._x, index)
+    def __getitem__(self, index: Any) -> IndexUpdate:
+        return IndexUpdate(self._x, index)
 
 
-class Place:
+class IndexUpdate:
     """x.at[index]: what is to be changed in a copy of x."""
 
     __slots__ = ("_index", "_x")
@@ -351,7 +351,7 @@ def install(namespace: Callable[[], Any]) -> None:
         "itemsize": property(lambda self: self.dtype.itemsize),
         "nbytes": property(lambda self: _size(self) * self.dtype.itemsize),
         "device": property(lambda self: "cpu"),
-        "at": property(Places),
+        "at": property(IndexUpdater),
         "__array_namespace__": array_namespace,
         "__round__": lambda self, ndigits=None: np.round(self, ndigits or 0),
     }

@@ -39,7 +39,7 @@ class Journal:
         if holder.born < self._begun:
             self._first.setdefault(id(holder), (holder, holder.state))
 
-    def rewind(self, *, given_up: bool = False) -> None:
+    def restore(self, *, given_up: bool = False) -> None:
         """Put everything back; where a run ended counts unless it was given up."""
         for key, (holder, state) in self._first.items():
             if not given_up:

@@ -78,8 +78,8 @@ class Partials:
     def __getitem__(self, index: int | Sequence[int]) -> Any:
         wanted = tuple(map(operator.index, (index,) if isinstance(index, int | np.integer) else index))
         if len(wanted) != self.space.size or min(wanted, default=0) < 0 or sum(wanted) > self.order:
-            raise IndexError(f"partials: {index} names no derivative; a multi-index has {self.space.size} whole "
-                             f"numbers that are not negative and add up to at most {self.order}.")  # fmt: skip
+            raise IndexError(f"partials: {index} names no derivative; a multi-index has {self.space.size} nonnegative "
+                             f"integers that add up to at most {self.order}.")  # fmt: skip
         self.check_single("Partials")
         position = self._position(wanted)
         return tree.map(lambda leaf: leaf[position], self.values)

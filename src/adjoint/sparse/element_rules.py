@@ -152,7 +152,7 @@ def _any_element(op: Gather, facts: Sequence[Fact], z: Fact) -> Reach:
 
 @ANY_CHOICE.rule(ScatterSet)
 def _any_position(op: ScatterSet, facts: Sequence[Fact], z: Fact) -> Reach:
-    if op.place[0] != "gather":
+    if op.index[0] != "gather":
         raise Unanswered
     return union([facts[0].reach, _into_first(facts[1], len(facts) - 2, z.shape)], z.size)
 

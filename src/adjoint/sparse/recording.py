@@ -111,7 +111,7 @@ def record_derivative(
                 function, bind_leaves(body, leaves, structure, moving), record, inputs, may_draw=True
             )
         finally:
-            changes.rewind(given_up=True)
+            changes.restore(given_up=True)
     extra = [concrete(x) for x in result.captured] if with_values else []
     selected = (*[_is_mark(leaves[i]) for i in moving], *[False] * len(result.captured))
     return Recorded(result.program, selected, None if values is None else (*values, *extra))

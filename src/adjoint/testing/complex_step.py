@@ -20,7 +20,7 @@ import numpy as np
 
 from adjoint.base.errors import DtypeError, UnsupportedError
 from adjoint.testing.differences import checked_step, real_scalar
-from adjoint.testing.vectors import Array, at_values, described, epsilon, line, moves, moving_pairs
+from adjoint.testing.vectors import Array, at_values, described, epsilon, has_tangent, line, moving_pairs
 from adjoint.tree import Tree, flatten, unflatten
 
 
@@ -36,7 +36,7 @@ def complex_step(f: Callable[[Any], Tree], x: Tree, direction: Tree, *, step: fl
     """
     leaves, structure = flatten(x)
     for leaf in leaves:
-        if moves(leaf) and np.iscomplexobj(leaf):
+        if has_tangent(leaf) and np.iscomplexobj(leaf):
             raise DtypeError(
                 f"complex_step: x holds complex numbers ({described(leaf)}), and the imaginary part is needed for the "
                 "step; use finite_difference, or take real and imaginary parts as inputs."
@@ -46,7 +46,7 @@ def complex_step(f: Callable[[Any], Tree], x: Tree, direction: Tree, *, step: fl
     outputs, shape_of_output = flatten(watched_call(f, unflatten(structure, stepped)))
     if any(np.asarray(y).dtype.kind == "f" for y in outputs):
         refuse_lost_steps(f, line(x, direction), outputs)
-    return unflatten(shape_of_output, [slope_of(y, δ) for y in outputs])
+    return unflatten(shape_of_output, [derivative_along(y, δ) for y in outputs])
 
 
 @at_values
@@ -59,11 +59,11 @@ def complex_step_gradient(f: Callable[[Any], Any], x: Tree, *, step: float | Non
     """
     x = float(x) if type(x) is int else x
     leaves, structure = flatten(x)
-    zeros = [np.zeros(np.shape(leaf)) if moves(leaf) else np.zeros_like(leaf) for leaf in leaves]
+    zeros = [np.zeros(np.shape(leaf)) if has_tangent(leaf) else np.zeros_like(leaf) for leaf in leaves]
     gradients: list[Any] = []
     for number, leaf in enumerate(leaves):
         gradient = np.zeros(np.shape(leaf), np.asarray(leaf).dtype)
-        for index in np.ndindex(np.shape(leaf)) if moves(leaf) else ():
+        for index in np.ndindex(np.shape(leaf)) if has_tangent(leaf) else ():
             unit = np.zeros(np.shape(leaf))
             unit[index] = 1.0
             direction = unflatten(structure, [*zeros[:number], unit, *zeros[number + 1 :]])
@@ -88,7 +88,7 @@ def stepped_leaf(leaf: Any, v: Array | None, δ: float) -> Any:
     return stepped.view(Watched)
 
 
-def slope_of(y: Any, δ: float) -> Any:
+def derivative_along(y: Any, δ: float) -> Any:
     """Im y / δ; zero for an output that is not complex (it was found to be constant)."""
     value: Any = np.asarray(y).view(np.ndarray)
     return (value.imag / δ)[()]

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.testing.stencils import Kind, Stencil, coefficients, points_for_accuracy
-from adjoint.testing.vectors import Array, at_values, described, epsilon, line, matching_leaves, moves
+from adjoint.testing.vectors import Array, at_values, described, epsilon, has_tangent, line, matching_leaves
 from adjoint.tree import Tree, flatten, unflatten
 
 
@@ -75,7 +75,7 @@ def difference_gradient(
 def gradient_leaf(leaf: Any, partials: Iterator[Tree]) -> Any:
     x = np.asarray(leaf)
     gradient = np.zeros(x.shape, x.dtype)
-    if moves(leaf):
+    if has_tangent(leaf):
         for index in np.ndindex(x.shape):
             gradient[index] = real_scalar(next(partials))
             if x.dtype.kind == "c":
@@ -104,7 +104,7 @@ def difference_jacobian(
     x = float(x) if type(x) is int else x
     leaves, structure = flatten(x)
     for leaf in leaves:
-        if not moves(leaf):
+        if not has_tangent(leaf):
             raise DtypeError(
                 f"difference_jacobian: {described(leaf)} is constant; leave it out of x or make it a float."
             )
@@ -137,7 +137,7 @@ def partial_derivatives(f: Callable[[Any], Tree], x: Tree, stencil: Stencil, ste
     offsets = active_offsets(stencil)
     middle = {0: f(x)} if 0 in offsets else {}
     for number, leaf in enumerate(leaves):
-        if not moves(leaf):
+        if not has_tangent(leaf):
             continue
         base = np.asarray(leaf)
         for index in np.ndindex(base.shape):
@@ -189,7 +189,7 @@ def unit_step(x: Tree, direction: Tree) -> float:
     fastest = 0.0
     leaves, structure = flatten(x)
     for leaf, v in zip(leaves, matching_leaves(direction, structure, "direction", "x"), strict=True):
-        if (moves(leaf) or type(leaf) is int) and np.size(leaf):
+        if (has_tangent(leaf) or type(leaf) is int) and np.size(leaf):
             fastest = max(fastest, float(np.max(np.abs(v) / np.maximum(1.0, np.abs(leaf)))))
     return 1.0 / fastest if 0.0 < fastest < np.inf else 1.0
 

@@ -11,7 +11,7 @@ from adjoint.base.errors import DtypeError
 from adjoint.testing.differences import active_offsets, balanced_step, combined
 from adjoint.testing.extrapolation import magnified_rounding, richardson
 from adjoint.testing.stencils import coefficients
-from adjoint.testing.vectors import described, epsilon, line, moves
+from adjoint.testing.vectors import described, epsilon, has_tangent, line
 from adjoint.tree import flatten, unflatten
 
 Leaves: TypeAlias = tuple[Any, ...]
@@ -37,14 +37,14 @@ def flat_function(f: Callable[..., Any], args: Sequence[Any], name: str) -> Flat
     """f at args in its floats: a Python int given as an argument is promoted, all other constants are held fixed."""
     arguments = tuple(float(a) if type(a) is int else a for a in (args if isinstance(args, tuple) else (args,)))
     leaves, structure = flatten(arguments)
-    moving = [i for i, leaf in enumerate(leaves) if moves(leaf)]
+    moving = [i for i, leaf in enumerate(leaves) if has_tangent(leaf)]
     if not moving:
         description = ", ".join(described(leaf) for leaf in leaves) or "nothing"
         raise DtypeError(
             f"{name}: there are no real or complex floats in the arguments ({description}); make one a float."
         )
     results, result_structure = flatten(f(*arguments))
-    kept = [i for i, leaf in enumerate(results) if moves(leaf)]
+    kept = [i for i, leaf in enumerate(results) if has_tangent(leaf)]
     if not kept:
         description = ", ".join(described(leaf) for leaf in results) or "nothing"
         raise DtypeError(

@@ -34,7 +34,7 @@ def at_values(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def moves(leaf: object) -> bool:
+def has_tangent(leaf: object) -> bool:
     """Whether a leaf can vary continuously: real and complex floats do, all else is constant."""
     return isinstance(leaf, (float, complex)) or getattr(leaf, "dtype", np.dtype(object)).kind in "fc"
 
@@ -69,7 +69,7 @@ def moving_pair(leaf: Any, tangent: Any, path: str) -> tuple[Any, Array | None]:
     v = np.asarray(tangent)
     if type(leaf) is int and v.dtype.kind in "biuf" and np.any(v != 0):
         leaf = float(leaf)
-    if not moves(leaf):
+    if not has_tangent(leaf):
         if v.dtype.kind in "biufc" and np.any(v != 0):
             raise DtypeError(
                 f"{path}: what is of type {described(leaf)} is constant and cannot be moved; "
@@ -103,7 +103,7 @@ def described(leaf: object) -> str:
 
 def epsilon(x: Tree) -> float:
     """The coarsest relative spacing of the floats in a tree."""
-    spacings = [float(np.finfo(np.asarray(leaf).dtype).eps) for leaf in flatten(x)[0] if moves(leaf)]
+    spacings = [float(np.finfo(np.asarray(leaf).dtype).eps) for leaf in flatten(x)[0] if has_tangent(leaf)]
     return max(spacings, default=float(np.finfo(np.float64).eps))
 
 
@@ -112,7 +112,8 @@ def inner(u: Tree, v: Tree) -> float:
     left, structure = flatten(u)
     right = matching_leaves(v, structure, "v", "u")
     return sum(
-        (float(np.real(np.vdot(a, b))) for a, b in zip(left, right, strict=True) if moves(a) and moves(b)), start=0.0
+        (float(np.real(np.vdot(a, b))) for a, b in zip(left, right, strict=True) if has_tangent(a) and has_tangent(b)),
+        start=0.0,
     )
 
 
@@ -129,7 +130,7 @@ def combination(a: float, u: Tree, b: float, v: Tree) -> Tree:
 
 
 def sum_of(a: float, p: Any, b: float, q: Any) -> Any:
-    return np.asarray(a * np.asarray(p) + b * np.asarray(q)).astype(np.asarray(p).dtype)[()] if moves(p) else p
+    return np.asarray(a * np.asarray(p) + b * np.asarray(q)).astype(np.asarray(p).dtype)[()] if has_tangent(p) else p
 
 
 def random_direction(x: Tree, rng: np.random.Generator) -> Tree:
@@ -140,7 +141,7 @@ def random_direction(x: Tree, rng: np.random.Generator) -> Tree:
 
 def random_leaf(leaf: Any, rng: np.random.Generator) -> Any:
     x = np.asarray(leaf)
-    if not moves(leaf):
+    if not has_tangent(leaf):
         return np.zeros(x.shape, x.dtype)[()] if x.dtype.kind in "biu" else leaf
     entries = rng.standard_normal(x.shape)
     if x.dtype.kind == "c":

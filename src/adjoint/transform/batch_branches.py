@@ -166,12 +166,12 @@ class Paths:
                 leaves, structure = tree.flatten(run(trace, self.call, inputs))
                 leaves = [check_leaf(leaf) for leaf in leaves]
         except Exception:
-            self.changes.rewind()
+            self.changes.restore()
             if trace.taken is not None and not bool(np.any(trace.taken)):
                 return None
             trace.perform()  # what was to be printed before an error helps to find it
             raise
-        self.changes.rewind()
+        self.changes.restore()
         trace.perform()
         if self.structure is not None:
             tree.check_same_structure(

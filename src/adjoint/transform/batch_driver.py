@@ -160,7 +160,7 @@ def run_batch(
         if split.trace is not trace:
             raise
         groups = split.groups if isinstance(split, Disagreement) else []
-        changes.rewind(given_up=True)
+        changes.restore(given_up=True)
     except Exception:
         trace.perform()  # what was to be printed before an error helps to find it
         raise
@@ -203,7 +203,7 @@ def _run_groups(
                     for o, f in zip(outputs, flags, strict=True)
                 ]
             )
-            changes.rewind()
+            changes.restore()
         changes.settle()
     for path, column in zip(structure.paths(), zip(*parts, strict=True), strict=True):
         shapes = {np.shape(part)[1:] for part in column}

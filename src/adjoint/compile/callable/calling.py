@@ -24,7 +24,7 @@ from adjoint.compile.callable.writing import (
 )
 from adjoint.compile.ir import Function, Module, Value
 
-ROOM = 3584  # bytes of a frame that find buffer on the stack
+STACK_BYTES = 3584  # bytes of the largest frame that is on the stack
 TAKEN, OTHER, FAILED = (Value(str(n), "i64") for n in range(3))  # what became of a call that was offered
 CALL, GET = "adjoint_entry_call", "adjoint_entry_get"  # the functions that CPython calls
 
@@ -162,9 +162,9 @@ def write_attempt(module: Module) -> None:
     leave_unless(f, f.icmp("eq", keywords, word(f, spec, SPECIALIZATION, "keywords")), OTHER)
     size = word(f, spec, SPECIALIZATION, "frame_bytes")
     small, large = f.new_block("small"), f.new_block("large")
-    f.branch(f.icmp("sle", size, Value(str(ROOM), "i64")), small, large)
+    f.branch(f.icmp("sle", size, Value(str(STACK_BYTES), "i64")), small, large)
     f.begin(small)
-    frame = f.allocate("i8", ROOM, 16)
+    frame = f.allocate("i8", STACK_BYTES, 16)
     f.ret(f.call("run", "i64", spec, args, positional, kwnames, frame, result))
     f.begin(large)
     memory = outer(f, "PyMem_RawMalloc", size)

@@ -11,7 +11,7 @@ import math
 from adjoint.compile.vector_math.exponential import EXP_RANGE, LN2, exp_polynomial, reduce_argument, scale
 from adjoint.compile.vector_math.logarithm import log, log_of_sum, normal, series, split
 from adjoint.compile.vector_math.power import log_in_two_parts
-from adjoint.compile.vector_math.trigonometric import sine_and_cosine_of_turns
+from adjoint.compile.vector_math.trigonometric import sine_and_cosine_of_pi_times
 from adjoint.compile.vector_math.vectors import (
     Lanes,
     at_least,
@@ -113,7 +113,7 @@ def log_gamma(x: Lanes) -> Lanes:
     positive = where(v.equals(0.0), v.of(math.inf), where(large, far, near))
 
     def reflect() -> Lanes:
-        sine, _ = sine_and_cosine_of_turns(x)
+        sine, _ = sine_and_cosine_of_pi_times(x)
         result = log(math.pi / (v * abs(sine))) - positive
         result = where(sine.equals(0.0), x.of(math.inf), result)  # where both terms are infinite
         return where(v < math.inf, result, x.of(-math.inf))  # at -∞ as SciPy
@@ -149,7 +149,7 @@ def gamma_or_inverse(x: Lanes, inverse: bool) -> Lanes:
     result = where(v >= STIRLING_FROM, far, near)
 
     def reflect() -> Lanes:
-        sine, _ = sine_and_cosine_of_turns(x)
+        sine, _ = sine_and_cosine_of_pi_times(x)
         factor = x * sine * (-1 / math.pi)
         if inverse:
             return where(v < math.inf, where(sine.equals(0.0), x.of(0.0), result * factor), 0.0)
@@ -179,7 +179,7 @@ def psi(x: Lanes) -> Lanes:
     positive = where(large, where(v < math.inf, far, v), near)
 
     def reflect() -> Lanes:
-        sine, cosine = sine_and_cosine_of_turns(x)
+        sine, cosine = sine_and_cosine_of_pi_times(x)
         result = positive - math.pi * cosine / sine
         return where(sine.equals(0.0) | ~(v < math.inf), x.of(math.nan), result)
 

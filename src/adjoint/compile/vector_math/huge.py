@@ -67,8 +67,8 @@ def exactly(kernel: Kernel, x: Lanes) -> Lanes:
     top = f.add(f.mul(high, mantissa), f.cast("trunc", f.binary("lshr", second, big), "i64"))
     below = f.cast("trunc", second, "i64")
     # x · 2/π mod 4, in units of 2^-126
-    turns = f.binary("or", f.binary("shl", wide(top), big), wide(below))
-    fraction = f.binary("shl", turns, number("i128", 2))  # as a signed number: in [-1/2, 1/2) · 2^128
+    quadrants = f.binary("or", f.binary("shl", wide(top), big), wide(below))
+    fraction = f.binary("shl", quadrants, number("i128", 2))  # as a signed number: in [-1/2, 1/2) · 2^128
     upper = f.cast("trunc", f.binary("lshr", fraction, number("i128", 127)), "i64")
     n = Lanes(f, f.add(f.binary("lshr", top, number("i64", 62)), upper))
 

@@ -40,7 +40,7 @@ FIRST = (
     -63.316394084010305,
 )  # fmt: skip
 
-SLOPE = 2 / math.sqrt(math.pi)  # -erfc′(0)
+ERFC_DERIVATIVE = 2 / math.sqrt(math.pi)  # -erfc′(0)
 
 
 def inverse(a: Lanes, q: Lanes) -> Lanes:
@@ -70,8 +70,8 @@ def refine(y: Lanes, q: Lanes) -> Lanes:
     inverse_e = 1.0 / e
     difference = g - e
     eta = difference * inverse_e
-    delta = difference * (1 / SLOPE) * fma(eta, fma(eta, fma(eta, -0.25, 1 / 3), -0.5), 1.0)
-    return y - fma(delta * delta, fma(inverse_e, 0.5 * SLOPE, -y), delta)
+    delta = difference * (1 / ERFC_DERIVATIVE) * fma(eta, fma(eta, fma(eta, -0.25, 1 / 3), -0.5), 1.0)
+    return y - fma(delta * delta, fma(inverse_e, 0.5 * ERFC_DERIVATIVE, -y), delta)
 
 
 def inverse_error_function(x: Lanes) -> Lanes:

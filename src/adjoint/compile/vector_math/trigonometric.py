@@ -134,7 +134,7 @@ def tan(x: Lanes) -> Lanes:
     return with_sign(y, sign_bit(x))
 
 
-def sine_and_cosine_of_turns(x: Lanes) -> tuple[Lanes, Lanes]:
+def sine_and_cosine_of_pi_times(x: Lanes) -> tuple[Lanes, Lanes]:
     """sin πx and cos πx: x = n + r, r in [-½, ½] exact; beyond ¼ the other function of ½ - |r|."""
     form = x.format
     t = round_even(x)

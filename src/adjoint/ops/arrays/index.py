@@ -153,7 +153,7 @@ def add_at(buffer: Value, indices: Sequence[Value], ct: Value) -> None:
 
 @primitive
 class ScatterSum(Linear):
-    """Zeros of a type, with each part added at the place that its key names.
+    """Zeros of a type, with each part added where its key says.
 
     The arguments are the parts, then all index arrays.
     """
@@ -232,26 +232,26 @@ class ScatterSet(Linear):
 
     is_movement = True
     is_selection = True
-    size_fields = ("place",)
+    size_fields = ("index",)
 
-    place: Key
+    index: Key
     masks = True
     overwrites = True
 
     def subscript(self, indices: Sequence[Value]) -> tuple[Any, ...]:
-        """The NumPy index of the place."""
-        return subscript(self.place, indices)
+        """The NumPy index of what is written."""
+        return subscript(self.index, indices)
 
     @property
     def parameters(self) -> int:
-        return arity(self.place)
+        return arity(self.index)
 
     def key(self) -> Key:
-        return self.place
+        return self.index
 
     def evaluate(self, *xs: Value) -> Value:
         out = np.array(xs[0])
-        out[subscript(self.place, xs[2:])] = xs[1]
+        out[subscript(self.index, xs[2:])] = xs[1]
         return out
 
     def result_type(self, *types: ArrayType) -> Any:
@@ -264,8 +264,8 @@ class ScatterSet(Linear):
 
     def read(self, ct: Value, x: Any, indices: Sequence[Value]) -> Value:
         """The cotangent of what was written: zero for values that a later one with the same index replaced."""
-        part = reader(self.place)(ct, *indices)
-        if self.place[0] == "slice" or all(np.size(i) <= 1 for i in indices):
+        part = reader(self.index)(ct, *indices)
+        if self.index[0] == "slice" or all(np.size(i) <= 1 for i in indices):
             return part
         last = LastWrite(tuple(x.shape[: len(indices)]))(*indices)
         lasts = np.reshape(last, last.shape + (1,) * (part.ndim - last.ndim))
@@ -276,13 +276,13 @@ class ScatterSet(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         x, v = (a if m else np.broadcast_to(a, (size, *np.shape(a))) for a, m in zip(xs[:2], mapped[:2], strict=True))
-        key, indices = stacked(self.place, xs[2:], mapped[2:], size)
+        key, indices = stacked(self.index, xs[2:], mapped[2:], size)
         return ScatterSet(key)(x, v, *indices)
 
 
 @primitive
 class LastWrite(Flat):
-    """Which elements of an index are the last to name their place, in an array of this shape."""
+    """Which elements of an index are the last to name their element, in an array of this shape."""
 
     is_movement = True
 

@@ -141,14 +141,14 @@ class Offloaded(Policy):
     """What another policy keeps, in files (where values are known: compiled programs keep it in memory)."""
 
     policy: Policy
-    place: Files
+    storage: Files
 
     def saves(self, eq: Equation) -> bool:
         return self.policy.saves(eq)
 
     @property
     def files(self) -> Files | None:
-        return self.place
+        return self.storage
 
 
 for _policy in (Everything, Products, Named, AllBut, Chosen, Offloaded):

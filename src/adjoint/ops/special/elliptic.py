@@ -14,8 +14,8 @@ from adjoint.ops.special.library import special, where
 from adjoint.program.types import Value
 
 _SQUARES = [(math.comb(2 * n, n) / 4.0**n) ** 2 for n in range(32)]  # K = π/2 Σ sₙ mⁿ, E = -π/2 Σ sₙ mⁿ/(2n-1)
-_K_SLOPE = [0.5 * math.pi * n * s for n, s in enumerate(_SQUARES)][1:]
-_E_SLOPE = [-0.5 * math.pi * n * s / (2 * n - 1) for n, s in enumerate(_SQUARES)][1:]
+_K_DERIVATIVE = [0.5 * math.pi * n * s for n, s in enumerate(_SQUARES)][1:]
+_E_DERIVATIVE = [-0.5 * math.pi * n * s / (2 * n - 1) for n, s in enumerate(_SQUARES)][1:]
 NEAR = 0.15
 
 
@@ -24,7 +24,7 @@ def k_derivative(p: Value) -> Value:
     near = np.abs(1.0 - p) < NEAR
     q = where(near, 0.5, p)
     formula = 0.5 * ((special.ellipe(1.0 - q) - q * special.ellipkm1(q)) / q) / (1.0 - q)  # q² may overflow
-    return where(near, polynomial(_K_SLOPE, where(near, 1.0 - p, 0.0)), formula)
+    return where(near, polynomial(_K_DERIVATIVE, where(near, 1.0 - p, 0.0)), formula)
 
 
 def e_derivative(m: Value) -> Value:
@@ -32,7 +32,7 @@ def e_derivative(m: Value) -> Value:
     near = np.abs(m) < NEAR
     q = where(near, 0.5, m)
     formula = 0.5 * ((special.ellipe(q) - special.ellipk(q)) / q)
-    return where(near, polynomial(_E_SLOPE, where(near, m, 0.0)), formula)
+    return where(near, polynomial(_E_DERIVATIVE, where(near, m, 0.0)), formula)
 
 
 unary(special.ellipk, lambda x: k_derivative(1.0 - x))
@@ -101,14 +101,14 @@ named(
     w=lambda x, y, w: -special.elliprd(x, y, w) / 6.0,
 )
 # R_C(x, y) = A(u)/√x with u = y/x - 1, A(u) = arctan(√u)/√u = Σ (-u)ⁿ/(2n+1)
-_ARCTAN_SLOPE = [(-1.0) ** n * n / (2.0 * n + 1.0) for n in range(1, 30)]
+_ARCTAN_DERIVATIVE = [(-1.0) ** n * n / (2.0 * n + 1.0) for n in range(1, 30)]
 
 
 def _c_last(x: Value, y: Value, z: Value) -> Value:
     """∂R_C/∂y = (√x/y - R_C) / (2 (y - x)); A′(u)/x√x near y = x."""
     near = np.abs(y - x) < 0.2 * np.abs(x)
     base = where(near, x, 1.0)
-    series = polynomial(_ARCTAN_SLOPE, where(near, y - x, 0.0) / base) / (base * np.sqrt(base))
+    series = polynomial(_ARCTAN_DERIVATIVE, where(near, y - x, 0.0) / base) / (base * np.sqrt(base))
     return where(near, series, (np.sqrt(x) / y - z) / (2.0 * where(near, 1.0, y - x)))
 
 

@@ -221,9 +221,9 @@ def _beta_derivative(orders: Orders, a: Value, b: Value, x: Value) -> Value:
     return where(inside, beta_density(a, b, t) * weight, 0.0)
 
 
-def _minus_quotient(p: Value, q: Value, moves: Value) -> Value:
-    """-p/q, and 0 where the quantile does not move."""
-    return where(moves, -p / where(moves, q, 1.0), 0.0)
+def _minus_quotient(p: Value, q: Value, is_varying: Value) -> Value:
+    """-p/q, and 0 where the quantile is constant."""
+    return where(is_varying, -p / where(is_varying, q, 1.0), 0.0)
 
 
 _gamma = family(special.gammainc, "a x", gamma_kernel, "a", most=5, derivatives={"x": _gamma_derivative})["a"]

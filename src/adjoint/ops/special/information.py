@@ -43,14 +43,14 @@ named(
     y=lambda x, y: np.power(x, y) * np.log(where(np.equal(x, 0), 1.0, x)),
 )
 
-_EXPREL_SLOPE = [(n + 1.0) / math.factorial(n + 2) for n in range(24)]
+_EXPREL_DERIVATIVE = [(n + 1.0) / math.factorial(n + 2) for n in range(24)]
 
 
 def exprel_derivative(x: Value) -> Value:
     """d/dx (eˣ - 1)/x = (eˣ - exprel x)/x; for x > 1, where eˣ overflows before it, exprel x (1 - 1/x) + 1/x."""
     above = real(x) > 1.0
     low, high = where(above, -2.0, x), where(above, x, 2.0)
-    below = removable(low, _EXPREL_SLOPE, lambda u: (np.exp(u) - special.exprel(u)) / u, 1.0)
+    below = removable(low, _EXPREL_DERIVATIVE, lambda u: (np.exp(u) - special.exprel(u)) / u, 1.0)
     return where(above, special.exprel(high) * (1.0 - 1.0 / high) + 1.0 / high, below)
 
 

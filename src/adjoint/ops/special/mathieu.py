@@ -118,10 +118,10 @@ def _in_q(odd: bool) -> Callable[..., tuple[Value, Value]]:
 
 
 # Of m, q, x and (y, y′).
-Slopes: TypeAlias = Callable[[Value, Value, Value, Value], tuple[Value, Value]]
+Equation: TypeAlias = Callable[[Value, Value, Value, Value], tuple[Value, Value]]
 
 
-def _in_x(value: Any) -> Slopes:
+def _in_x(value: Any) -> Equation:
     """y″ = (2q cos 2x - a) y, x in degrees but not in y′."""
 
     def derivatives(m: Value, q: Value, x: Value, z: Value) -> tuple[Value, Value]:
@@ -131,7 +131,7 @@ def _in_x(value: Any) -> Slopes:
     return derivatives
 
 
-def _modified_in_x(value: Any) -> Slopes:
+def _modified_in_x(value: Any) -> Equation:
     """y″ = (a - 2q cosh 2x) y."""
     return lambda m, q, x, z: (z[1], (value(m, q) - 2.0 * q * np.cosh(2.0 * x)) * z[0])
 

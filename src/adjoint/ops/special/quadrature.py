@@ -1,4 +1,4 @@
-"""Sums and integrals that stand for a derivative in a parameter: nodes, weights, and places that are held fixed.
+"""Sums and integrals that stand for a derivative in a parameter: nodes, weights, and positions that are held fixed.
 
 An integral ∫ f(t; a) dt with nodes that do not move is a NumPy expression in a, so that its derivatives of every order
 are those of the expression. Where the nodes should follow the parameters (a saddle, a peak, a window of a series), they
@@ -18,7 +18,7 @@ from adjoint.ops.elementwise.pointwise import Pointwise, broadcast_shapes
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value
 
-PLACES: dict[str, Callable[..., Any]] = {}
+HELD_FIXED: dict[str, Callable[..., Any]] = {}
 
 
 @primitive
@@ -38,7 +38,7 @@ class Placed(Pointwise, Flat):
     def evaluate(self, *xs: Value) -> Value:
         arrays = np.broadcast_arrays(*[np.asarray(x) for x in xs])
         with np.errstate(all="ignore"):
-            z = PLACES[self.rule](*[a.astype(np.float64) for a in arrays])
+            z = HELD_FIXED[self.rule](*[a.astype(np.float64) for a in arrays])
         return np.asarray(z, np.float64)[()]
 
     def result_type(self, *types: ArrayType) -> Any:
@@ -48,7 +48,7 @@ class Placed(Pointwise, Flat):
 def placed(function: Callable[..., Any]) -> Callable[..., Value]:
     """Make a function of plain float64 arrays, of one shape, into one of traced values that has derivative zero."""
     name = f"{function.__module__.rpartition('.')[2]}.{function.__name__.strip('_')}"
-    PLACES[name] = function
+    HELD_FIXED[name] = function
     op = Placed(name)
     return lambda *xs: op(*xs)
 

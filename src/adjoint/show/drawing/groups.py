@@ -17,7 +17,7 @@ from adjoint.show.explanation.partials import Edge
 
 __all__ = ["Frame", "Link", "nested"]
 
-MOST_PARTS, FEW_TURNS, CHUNKS = 48, 8, 12
+MOST_PARTS, FEW_ITERATIONS, CHUNKS = 48, 8, 12
 
 
 @dataclass(eq=False)
@@ -177,7 +177,7 @@ class _Nest:
         """Put neighboring parts into frames of their own where there are many."""
         parts = frame.parts
         iterations = [k for k, p in enumerate(parts) if isinstance(p, Frame) and p.kind == "iteration"]
-        if len(iterations) > FEW_TURNS:
+        if len(iterations) > FEW_ITERATIONS:
             first, last = iterations[2], iterations[-1]
             middle = self.more(frame, parts[first:last])
             frame.parts = parts = [*parts[:first], middle, *parts[last:]]
@@ -198,7 +198,7 @@ class _Nest:
         return frame
 
     def chunked(self, parent: Frame, parts: list[Variable | Frame]) -> list[Variable | Frame]:
-        most = FEW_TURNS if any(isinstance(p, Frame) for p in parts) else MOST_PARTS
+        most = FEW_ITERATIONS if any(isinstance(p, Frame) for p in parts) else MOST_PARTS
         if len(parts) <= max(most, CHUNKS):
             return parts
         size = 10

@@ -20,7 +20,7 @@ from typing import Any
 __all__ = ["TITLE", "inside", "placed"]
 
 PAD, TITLE, LABEL_HEIGHT = 14.0, 26.0, 15.0
-GAP, SLOPE, MOST_GAP = 18.0, 0.1, 54.0  # between layers: more where lines go far to the side
+GAP, GAP_GROWTH, MOST_GAP = 18.0, 0.1, 54.0  # between layers: more where lines go far to the side
 
 
 def placed(data: dict[str, Any], opened: Collection[int] | None = None) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def inside(
             aside[low] = max(aside[low], abs(x[a] - x[b]))
     top = [TITLE]
     for k, wide in enumerate(aside):
-        top.append(top[k] + depth[k] + min(GAP + SLOPE * wide, MOST_GAP))
+        top.append(top[k] + depth[k] + min(GAP + GAP_GROWTH * wide, MOST_GAP))
     right = max((at + wide / 2 for at, wide in zip(x, width, strict=True)), default=0.0)
     whole = max(right + 2 * PAD, group["w"])
     left = (whole - right) / 2  # more than the padding where the title is wider than the content

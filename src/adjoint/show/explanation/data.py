@@ -18,7 +18,7 @@ lines        place ("model.py:12") and text
 results      what the outputs are called: the function's name, and the path to each: f['loss'], f[1]
 inputs, outputs, seeds, direction           variables (outputs: or -1-k for literal k), and their derivatives
 guards       what was asked of variables on the way: the explanation holds for the same answers; and, with the question
-             "check", what ad.check looked at: operands (as of events), lanes, how many operands say whether it is made
+             "check", what ad.check saw: operands (as of events), batches, how many operands say whether it is made
              (alive), and the message: texts, and numbers of operands
 recompute    "" or why other inputs cannot be tried in the page
 sections     program texts, costs, kinks: {"title", "text"}
@@ -118,7 +118,7 @@ def _guard(guard: Guard | Checked, literals: list[Any]) -> dict[str, Any]:
             if not isinstance(a, Variable):
                 literals.append(_typed(a.value))
             operands.append(a.number if isinstance(a, Variable) else -len(literals))
-        data = {"operands": operands, "alive": guard.guards, "lanes": guard.lanes, "text": guard.message}
+        data = {"operands": operands, "alive": guard.guards, "batches": guard.batches, "text": guard.message}
         return {"question": "check"} | data
     question, answer = guard.question, guard.answer
     if question not in QUESTIONS or question in ("hash", "float", "value"):

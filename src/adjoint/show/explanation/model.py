@@ -118,7 +118,7 @@ class Checked:
 
     operands: tuple[Variable | Literal, ...]
     guards: int  # how many of the operands say whether it is made
-    lanes: Any  # as in adjoint.ops.effects
+    batches: Any  # as in adjoint.ops.effects
     message: tuple[str | int, ...]  # texts, and numbers of operands
 
 

@@ -169,7 +169,7 @@ def _scatter_sum(notation: Notation, op: ScatterSum, formula: Apply) -> tuple[st
 @WRITTEN.rule(ScatterSet)
 def _scatter_set(notation: Notation, op: ScatterSet, formula: Apply) -> tuple[str, int]:
     x, value, *indices = formula.parts
-    target = notation.write(x) + notation.index(op.place, indices)
+    target = notation.write(x) + notation.index(op.index, indices)
     return notation.call("set", formula.parts, [target, notation.write(value)])
 
 

@@ -28,9 +28,9 @@ from adjoint.show.explanation.tidy import covers
 
 __all__ = ["Templates"]
 
-PLACE = 0xE000  # private letters stand for variables
+FIRST_LETTER = 0xE000  # private letters stand for variables
 MOST_TERMS = 12  # of a sum over everything that reads a variable
-_PLACES = re.compile("([\ue000-\uf8ff][\u0304\u0307]*)")
+_LETTERS = re.compile("([\ue000-\uf8ff][\u0304\u0307]*)")
 _ACCENTS = {"": "", "\u0304": "bar", "\u0307": "dot"}
 Pieces = list[Any]  # texts, and (number of the variable in the operation, accent)
 General = tuple[str, list[str]] | None
@@ -96,9 +96,10 @@ def _text(formula: Formula | None) -> str:
 def _template(event: Event) -> Any:
     count = len(event.operands)
     operands = [
-        Symbol(chr(PLACE + i)) if isinstance(a, Variable) else Number(a.value) for i, a in enumerate(event.operands)
+        Symbol(chr(FIRST_LETTER + i)) if isinstance(a, Variable) else Number(a.value)
+        for i, a in enumerate(event.operands)
     ]
-    out = [Symbol(chr(PLACE + count))]
+    out = [Symbol(chr(FIRST_LETTER + count))]
     types = [type_of(a.value) for a in event.operands]
     whole: list[Any] = [Apply(event.op, tuple(operands), covers(event.op, types))]
     moving = event.moving
@@ -107,11 +108,11 @@ def _template(event: Event) -> Any:
     if any(v.is_active for v in event.outputs):
         program = push_program(event)
         if program is not None:
-            dots = [Symbol(chr(PLACE + i), "dot") for i, m in enumerate(moving) if m]
+            dots = [Symbol(chr(FIRST_LETTER + i), "dot") for i, m in enumerate(moving) if m]
             tangent = read(program, [*operands, *out, *dots])[0]
         program = pull_program(event)
         if program is not None:
-            pulled = iter(read(program, [Symbol(chr(PLACE + count), "bar"), *operands, *out]))
+            pulled = iter(read(program, [Symbol(chr(FIRST_LETTER + count), "bar"), *operands, *out]))
             terms = [next(pulled) if m else None for m in moving]
     whole += [tangent, *terms]
     pieces = [None if formula is None else _pieces(text(formula)) for formula in whole]
@@ -124,8 +125,8 @@ def _depends(formula: Any) -> bool:
 
 def _pieces(written: str) -> Pieces:
     return [
-        (ord(piece[0]) - PLACE, _ACCENTS.get(piece[1:], "bar dot")) if k % 2 else piece
-        for k, piece in enumerate(_PLACES.split(written))
+        (ord(piece[0]) - FIRST_LETTER, _ACCENTS.get(piece[1:], "bar dot")) if k % 2 else piece
+        for k, piece in enumerate(_LETTERS.split(written))
     ]
 
 

@@ -118,24 +118,24 @@ class Engine {
       }
     }
     const checks = guards.filter((guard) => !asked(guard)); // on the way that was taken
-    for (const { operands, alive, lanes, text } of checks) {
+    for (const { operands, alive, batches, text } of checks) {
       const xs = operands.map((a) => (a >= 0 ? value[a] : this.literals[-1 - a]));
       const holds = (x) => x.data.every((a, i) => a !== 0 || (x.imaginary && x.imaginary[i] !== 0));
       const fails = (ys) => ys.slice(0, alive).every(holds) && !holds(ys[alive]);
-      const failed = this.laneArguments(lanes, xs).find(fails);
+      const failed = this.batchArguments(batches, xs).find(fails);
       const told = (part) => (typeof part === "string" ? part : format.summary(failed[part]));
       if (failed) throw new Error(`the check fails: ${text.map(told).join("")}`);
     }
   }
 
-  // The arguments of an effect, lane by lane; for each stack of lanes: which of them have it, and its size.
-  laneArguments(lanes, xs) {
-    if (!lanes.length) return [xs];
-    const [[flags, size], ...inner] = lanes;
+  // The arguments of an effect, one batch element at a time; for each batch: which of them have it, and its size.
+  batchArguments(batches, xs) {
+    if (!batches.length) return [xs];
+    const [[flags, size], ...inner] = batches;
     const cut = (data, i) => data && data.slice((i * data.length) / size, ((i + 1) * data.length) / size);
     const row = (x, i) => ({ ...x, shape: x.shape.slice(1), data: cut(x.data, i), imaginary: cut(x.imaginary, i) });
-    const lane = (i) => this.laneArguments(inner, xs.map((x, k) => (flags[k] ? row(x, i) : x)));
-    return Array.from({ length: size }, (_, i) => lane(i)).flat();
+    const element = (i) => this.batchArguments(inner, xs.map((x, k) => (flags[k] ? row(x, i) : x)));
+    return Array.from({ length: size }, (_, i) => element(i)).flat();
   }
 
   rule(number, xs) {

@@ -88,7 +88,7 @@ class _Pair:
     def improve(self, first: int, second: int) -> Program | None:
         """The program with the cheapest choice; None if it is that already."""
         before = {a for a in map(self.atom_of.__getitem__, self.residual_stacks) if isinstance(a, Var)}
-        unread = self._store_what_is_computed_twice(second)
+        unread = self._store_common_work(second)
         residuals = [
             a for a in map(self.atom_of.__getitem__, self.residual_stacks) if isinstance(a, Var) and a not in unread
         ]
@@ -114,7 +114,7 @@ class _Pair:
                 equations.append(loops.get(position, eq))
         return Program(self.program.inputs, tuple(equations), self.program.outputs, self.values)
 
-    def _store_what_is_computed_twice(self, second: int) -> set[Var]:
+    def _store_common_work(self, second: int) -> set[Var]:
         """Let the second loop read what it computes and the first one has; the residuals that it then needs no more."""
         forward, backward = self.forward, self.backward
         inside = {array: v for v, array in forward.scanned} | {v: a for a, v in forward.ys if isinstance(a, Var)}

@@ -97,7 +97,7 @@ class _Forwarding:
     def write(self, eq: Equation, op: ScatterSet) -> None:
         """x[row] = v."""
         x, v = eq.inputs[:2]
-        row = _row(op.place, x.type)
+        row = _row(op.index, x.type)
         if row is not None and isinstance(x, Var):
             chain = self._advance(x, eq.outputs[0], len(row))
             chain.events.setdefault(row, []).append((chain.version, False, _fit(v, chain.row_type)))

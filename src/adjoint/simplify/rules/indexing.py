@@ -136,9 +136,9 @@ def slice_of_set(r: Any, op: Slice, inputs: tuple[Atom, ...], kind: ArrayType) -
         return None
     for _ in range(FARTHEST):
         eq = r.defined_by(x, ScatterSet)
-        if eq is None or eq.op.place[0] != "slice":
+        if eq is None or eq.op.index[0] != "slice":
             break
-        written_items = normal(eq.op.place[1], shape)
+        written_items = normal(eq.op.index[1], shape)
         if written_items is None:
             break
         if written_items == items:
@@ -162,14 +162,14 @@ def _in_dtype(r: Any, x: Atom, kind: ArrayType) -> Atom | None:
 @rule("x[:] = v is v", ScatterSet)
 def set_all(r: Any, op: ScatterSet, inputs: tuple[Atom, ...], kind: ArrayType) -> Atom | None:
     x, v = inputs[:2]
-    if op.place[0] != "slice":
+    if op.index[0] != "slice":
         return None
-    items = normal(op.place[1], kind.shape)
+    items = normal(op.index[1], kind.shape)
     if items == () and (value := _in_dtype(r, v, kind)) is not None:
         return value
     if items is not None and 0 in shape_of(items, kind.shape):
         return x if isinstance(x, Var) else None
-    if items is None or items == op.place[1]:
+    if items is None or items == op.index[1]:
         return _set_again(r, op, x, v, kind)
     return r.apply(ScatterSet(("slice", items)), inputs, kind)
 
@@ -177,7 +177,7 @@ def set_all(r: Any, op: ScatterSet, inputs: tuple[Atom, ...], kind: ArrayType) -
 def _set_again(r: Any, op: ScatterSet, x: Atom, v: Atom, kind: ArrayType) -> Atom | None:
     """What is written over is not written."""
     eq = r.defined_by(x, ScatterSet)
-    return r.apply(op, (eq.inputs[0], v), kind) if eq is not None and eq.op == op and op.place[0] == "slice" else None
+    return r.apply(op, (eq.inputs[0], v), kind) if eq is not None and eq.op == op and op.index[0] == "slice" else None
 
 
 @rule("parts that fill an array one after another are a concatenation; zeros are not added", ScatterSum)
