@@ -6,6 +6,7 @@ import pytest
 import adjoint as ad
 from adjoint import extend
 from adjoint.ops.elementwise.select import StopGradient
+from adjoint.ops.implicit_solve import ImplicitSolve
 from adjoint.ops.linalg.linear_solve import LinearSolve
 
 
@@ -62,7 +63,7 @@ def step_by_step(trace, op, args):
     return tuple(op.unroll(args, extend.interpret))
 
 
-RULES.update({LinearSolve: together})  # its results depend on all that its equation holds
+RULES.update({LinearSolve: together, ImplicitSolve: together})  # results depend on all that their equation holds
 
 
 def labels_of(function, **arguments):

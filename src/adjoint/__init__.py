@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         curvature,
         debug,
         extend,
+        implicit,
         linear,
         memory,
         numpy,
@@ -136,6 +137,8 @@ __all__ = [  # noqa: RUF022  (by subject)
     "testing",
     # linear maps
     "linear",
+    # solutions
+    "implicit",
     # second order
     "curvature",
     # sparse derivatives
@@ -167,7 +170,7 @@ __all__ = [  # noqa: RUF022  (by subject)
 
 # Everything is loaded when it is first used: the module that defines each name, and the modules that are names.
 _HOMES = {
-    "adjoint": "audit curvature debug extend linear memory numpy random scipy signal sparse testing tree",
+    "adjoint": "audit curvature debug extend implicit linear memory numpy random scipy signal sparse testing tree",
     "adjoint.api.taylor": "jet",
     "adjoint.api.gradients": "grad jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
     "adjoint.audit": "cost kinks",

@@ -11,6 +11,8 @@ OWN = (
     "adjoint.curvature",
     "adjoint.debug",
     "adjoint.extend",
+    "adjoint.implicit",
+    "adjoint.implicit.conditions",
     "adjoint.linear",
     "adjoint.memory",
     "adjoint.random",

@@ -169,6 +169,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "Expect": "ops/control/test_guards.py",
     "Call": "ops/control/test_call.py",
     "LinearSolve": "ops/linalg/test_linear_solve.py",
+    "ImplicitSolve": "ops/test_implicit_solve.py",
     "Weaken": "ops/elementwise/test_weak_types.py",
     "Nonzero": "ops/arrays/test_search.py",
     "Cofactors": "ops/linalg/test_determinant.py",

@@ -87,6 +87,7 @@ class OpaqueCall(Flat):
 
     function: Callable[..., Sequence[Value]]
     batched_function: Callable[..., Sequence[Value]] | None = None
+    types: tuple[ArrayType, ...] | None = None  # of its results, where they are known
     several = True
     opaque = True
 
@@ -101,15 +102,20 @@ class OpaqueCall(Flat):
         return tuple(self.function(*xs))
 
     def result_type(self, *types: ArrayType) -> Any:
+        if self.types is not None:
+            return self.types
         # nothing is known of a black box but what it does: it is asked with ones
         return tuple(type_of(z) for z in self.function(*[np.ones(t.shape, t.dtype)[()] for t in types]))
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         if self.batched_function is not None:
-            return OpaqueCall(self.batched_function)(
+            return OpaqueCall(self.batched_function, types=self._stacked_types(size))(
                 *[x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)]
             )
-        return OpaqueCall(_Batched(self.function, tuple(mapped), size))(*xs)
+        return OpaqueCall(_Batched(self.function, tuple(mapped), size), types=self._stacked_types(size))(*xs)
+
+    def _stacked_types(self, size: int) -> tuple[ArrayType, ...] | None:
+        return None if self.types is None else tuple(ArrayType((size, *t.shape), t.dtype) for t in self.types)
 
 
 class _Batched:

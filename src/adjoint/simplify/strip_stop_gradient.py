@@ -1,8 +1,8 @@
 """Marks for derivatives that a finished program needs no more: `stop_gradient`, and rules attached to results.
 
-So is the equation that a solver solves: the solver's own equations replace a `LinearSolve`; and log Σ exp(x), a
-primitive for the sake of its derivatives. To be applied when no transformation follows: afterwards the derivative of
-the program is another one.
+So is the equation that a solver solves: the solver's own equations replace a `LinearSolve` or an `ImplicitSolve`; and
+log Σ exp(x), a primitive for the sake of its derivatives. To be applied when no transformation follows: afterwards the
+derivative of the program is another one.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.ops.arrays.logsumexp import LogSumExp, written_out
+from adjoint.ops.implicit_solve import ImplicitSolve
 from adjoint.ops.linalg.linear_solve import LinearSolve
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.record import record_program
@@ -79,8 +80,8 @@ def write_out(program: Program) -> Program:
     return Program(program.inputs, tuple(kept), tuple(map(read, program.outputs)), constants)
 
 
-@PARTS.rule(LinearSolve)
-def solver_steps(op: LinearSolve, eq: Equation) -> Program:
+@PARTS.rule(LinearSolve, ImplicitSolve)
+def solver_steps(op: LinearSolve | ImplicitSolve, eq: Equation) -> Program:
     return write_out(op.solver)
 
 

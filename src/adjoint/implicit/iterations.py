@@ -1,0 +1,142 @@
+"""The solvers that stand in where the user gives none: Newton's method with a line search, Picard's iteration.
+
+They are written once, on vectors, with `while_loop`: so they run at once on plain arrays and are part of compiled and
+batched programs. `adjoint.optimize` has better ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api.control_flow import while_loop
+from adjoint.api.gradients import grad
+from adjoint.api.jacobians import jacfwd
+from adjoint.base.errors import ShapeError
+from adjoint.implicit.vectors import to_arrays, to_vector
+from adjoint.linear.operators.derivative_maps import jacobian
+from adjoint.linear.solvers.methods import gmres
+from adjoint.program.types import Value, type_of
+
+__all__ = ["newton_descent", "newton_root", "picard"]
+
+MATRIX = 200  # unknowns up to which ∂F is a matrix
+STEPS, HALVINGS = 200, 40
+
+
+def newton_root(F: Callable[..., Any]) -> Callable[..., Any]:
+    """Newton's method on F, each step shortened until ‖F‖ falls."""
+
+    def solver(x0: Any, *args: Any, **kwargs: Any) -> Any:
+        start, back = _raveled(x0)
+        flat = lambda v: _vector(F(back(v), *args, **kwargs))
+
+        def step(v: Value) -> Value:
+            if len(start) <= MATRIX:
+                return np.linalg.pinv(jacfwd(flat)(v)) @ flat(v)  # the shortest step, where several solve it
+            return gmres(jacobian(flat)(v), flat(v)).value
+
+        return back(_searched(lambda v: _norm(flat(v)), step, start, lambda v, size: size))
+
+    return solver
+
+
+def newton_descent(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Newton's method on ∇f, with the absolute values of the eigenvalues of the Hessian: it goes downhill only."""
+
+    def solver(x0: Any, *args: Any, **kwargs: Any) -> Any:
+        start, back = _raveled(x0)
+        if len(start) > MATRIX:
+            raise ShapeError(f"implicit.argmin: x has {len(start)} numbers, and the solver that stands in is for "
+                             f"{MATRIX} at most. Give a solver, e.g. one of adjoint.optimize or SciPy.")  # fmt: skip
+        flat = lambda v: np.real(f(back(v), *args, **kwargs))
+        gradient = grad(flat)
+
+        def step(v: Value) -> Value:
+            values, vectors = np.linalg.eigh(jacfwd(gradient)(v))
+            sizes = np.abs(values)
+            floor = np.finfo(start.dtype).eps * np.max(sizes)
+            return vectors @ ((vectors.T @ gradient(v)) / np.where(sizes > floor, sizes, np.inf))
+
+        return back(_searched(flat, step, start, lambda v, _: _norm(gradient(v))))
+
+    return solver
+
+
+def picard(T: Callable[..., Any]) -> Callable[..., Any]:
+    """x ← T(x) until it stays, which it does where T contracts."""
+
+    def solver(x0: Any, *args: Any, **kwargs: Any) -> Any:
+        start, back = _raveled(x0)
+        flat = lambda v: _vector(T(back(v), *args, **kwargs))
+        eps = float(np.finfo(start.dtype).eps)
+
+        def goes_on(state: Any) -> Any:
+            v, moved, before, count = state
+            scale = 1.0 + _norm(v)
+            # the last digits may go round for ever: below the root of the rounding it ends where it falls no more
+            small = (moved <= 4 * eps * scale) | ((moved <= eps**0.5 * scale) & (moved >= before))
+            return np.logical_not(small) & (count < 10000) & np.isfinite(moved)
+
+        def body(state: Any) -> Any:
+            v, moved, _, count = state
+            new = flat(v)
+            return new, _norm(new - v), moved, count + 1
+
+        first = flat(start)
+        moved = _norm(first - start)
+        return back(while_loop(goes_on, body, (first, moved, moved * 2 + 1, 0))[0])
+
+    return solver
+
+
+def _searched(merit: Callable[[Value], Value], step: Callable[[Value], Value], start: Value, size: Any) -> Value:
+    """v ← v - α step(v), with α = 1, ½, ¼ … until the merit falls; it ends when no step makes it smaller."""
+    eps = float(np.finfo(start.dtype).eps)
+
+    def goes_on(state: Any) -> Any:
+        _, best, moved, count = state
+        return (moved > 0) & (count < STEPS) & np.isfinite(best)
+
+    def body(state: Any) -> Any:
+        v, best, _, count = state
+        direction = step(v)
+
+        def shorten(search: Any) -> Any:
+            alpha, _, tries = search
+            return alpha / 2, merit(v - alpha / 2 * direction), tries + 1
+
+        def too_long(search: Any) -> Any:
+            _, value, tries = search
+            return np.logical_not(value < best) & (tries < HALVINGS)
+
+        alpha, value, _ = while_loop(too_long, shorten, (np.ones((), start.dtype), merit(v - direction), 0))
+        better = value < best
+        # where rounding hides the fall of the merit, a whole step that makes the residual smaller is taken all the same
+        whole = v - direction
+        at_whole = merit(whole)
+        level = np.abs(at_whole - best) <= 8 * eps * np.abs(best)
+        polished = np.logical_not(better) & level & (size(whole, at_whole) < size(v, best))
+        chosen = np.where(better, v - alpha * direction, np.where(polished, whole, v))
+        kept = np.where(better, value, np.where(polished, at_whole, best))
+        return chosen, kept, np.where(better | polished, 1, 0), count + 1
+
+    return while_loop(goes_on, body, (start, merit(start), 1, 0))[0]
+
+
+def _raveled(x0: Any) -> tuple[Value, Callable[[Value], Any]]:
+    leaves, structure = tree.flatten(x0)
+    types = [type_of(v) for v in leaves]
+    return to_vector(leaves, types), lambda v: tree.unflatten(structure, to_arrays(v, types))
+
+
+def _vector(value: Any) -> Value:
+    leaves = tree.leaves(value)
+    return to_vector(leaves, [type_of(v) for v in leaves])
+
+
+def _norm(v: Value) -> Value:
+    return np.sqrt(np.sum(np.square(v)))
