@@ -219,6 +219,12 @@ def test_tables_fit_a_terminal_and_leave_zeros_out():
     assert "broadcast" not in str(ad.cost(square_sum)(np.ones(3)))
 
 
+def test_the_names_above_narrow_columns_are_whole():
+    moved = str(ad.audit.cost(lambda x: np.concatenate([x, x])[::2])(np.ones(3)))
+    assert moved.splitlines()[1].split("  ")[-1].strip() == "value and gradient"
+    assert "value  " in str(ad.audit.cost(lambda x: np.sum(x * x))(np.ones(3))).splitlines()[1]
+
+
 def test_without_model_it_is_said():
     assert "not counted" in str(ad.cost(lambda a: np.sum(np.linalg.pinv(a)))(np.eye(2)))
 

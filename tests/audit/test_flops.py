@@ -97,4 +97,8 @@ def test_names_of_arithmetic_are_names_of_primitives():
 def test_fourier_transforms_by_the_usual_count():
     for n in (8, 64):
         assert flops(np.fft.fft, np.ones(n) + 1j) == 5 * n * np.log2(n)
+        assert flops(np.fft.rfft, np.ones(n)) == 2.5 * n * np.log2(n)
+        assert flops(np.fft.irfft, np.ones(n // 2 + 1) + 1j) >= 2.5 * n * np.log2(n)
     assert flops(lambda z: np.fft.fft2(z), np.ones((4, 8)) + 1j) == 5 * 32 * 5
+    assert flops(lambda x: np.fft.rfft(x, axis=0), np.ones((4, 8))) == 2.5 * 32 * 2
+    assert flops(lambda x: np.fft.rfft2(x), np.ones((4, 8))) == 2.5 * 32 * 3 + 5 * 20 * 2

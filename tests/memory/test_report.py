@@ -244,6 +244,28 @@ def tiny(x):
     return np.sin(x) * x
 
 
+def reshaped_transpose(x):
+    y = 2.0 * np.reshape(x, (2, -1))
+    return np.sum(np.sin(np.reshape(y.T, (-1,))))
+
+
+def fortran_order(x):
+    y = np.sin(np.reshape(x, (2, -1)).T)  # lies as its argument does
+    return np.sum(np.exp(np.reshape(y, (-1,))))
+
+
+def moved_axis(x):
+    y = np.moveaxis(np.reshape(2.0 * x, (2, 2, -1)), 0, -1)
+    return np.sum(np.exp(np.reshape(y, (2, -1))))
+
+
+def raveled_step(x):
+    return np.sum(np.sin(np.ravel((2.0 * x)[::2])))
+
+
+COPIES = [reshaped_transpose, fortran_order, moved_axis, raveled_step]  # no view has these elements in C order
+
+
 OBJECTS = [  # what they take is Python's objects
     (numbers, np.float64(0.3)),
     (list_of_vectors, np.linspace(0.1, 1, 8)),
@@ -268,7 +290,7 @@ def measured(f, x):
 
 @pytest.mark.parametrize(
     "f, x",
-    [*[(f, X) for f in PROGRAMS], (network, WEIGHTS), (small_pieces, X[:90]), *OBJECTS],
+    [*[(f, X) for f in PROGRAMS], *[(f, X) for f in COPIES], (network, WEIGHTS), (small_pieces, X[:90]), *OBJECTS],
     ids=lambda v: getattr(v, "__name__", ""),
 )
 def test_within_a_fifth(f, x) -> None:

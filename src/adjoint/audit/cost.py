@@ -110,6 +110,9 @@ class Cost:
     def __str__(self) -> str:
         headings, rows = self._table()
         widths = [max(len(heading), *(len(row[k]) for row in rows)) for k, (_, heading) in enumerate(headings, 1)]
+        for group in dict(headings):  # a name that is longer than its columns gets a wider first one
+            columns = [k for k, (name, _) in enumerate(headings) if name == group]
+            widths[columns[0]] += max(len(group) - sum(widths[k] + 2 for k in columns) + 2, 0)
         first = min(max(len(row[0]) for row in rows), max(_WIDTH - sum(widths) - 2 * len(widths), 24))
         lines = [self._groups(headings, first, widths)]
         for name, *cells in [("", *(heading for _, heading in headings)), *rows]:

@@ -23,6 +23,7 @@ from adjoint.jit.pipeline import build_executable
 from adjoint.memory.sizes import CALL, array_object
 from adjoint.memory.workspace import IN_FILES, OVERHEAD, workspace
 from adjoint.ops.arrays.index import ScatterSum
+from adjoint.ops.arrays.rearrange import Reshape
 from adjoint.ops.checkpointing.chain import Reversible
 from adjoint.ops.checkpointing.reverse import CheckpointedReverse
 from adjoint.ops.checkpointing.scan import CheckpointedWhile
@@ -30,7 +31,7 @@ from adjoint.ops.control.call import Call
 from adjoint.ops.control.conditional_loop import ConditionalLoop
 from adjoint.ops.control.while_loop import While
 from adjoint.ops.elementwise.arithmetic import add, divide, multiply, negative, subtract
-from adjoint.program.layout import Strides, compact, is_sized
+from adjoint.program.layout import Strides, compact, is_sized, memory_order, reshape_strides
 from adjoint.program.op import Op
 from adjoint.program.program import Var
 from adjoint.program.record import Record, RecordTracer
@@ -65,6 +66,7 @@ class BufferVar(Var):
         ledger.take(line, self._size, array_object(kind))
 
     def __del__(self) -> None:
+        self._ledger.strides.pop(id(self), None)
         self._ledger.give(self._line, self._size, array_object(self.type))
 
 
@@ -79,6 +81,7 @@ class ViewVar(Var):
         ledger.take(OBJECTS, array_object(kind))
 
     def __del__(self) -> None:
+        self._ledger.strides.pop(id(self), None)
         self._ledger.give(OBJECTS, array_object(self.type))
 
 
@@ -104,7 +107,12 @@ class LedgerTracer(RecordTracer):
         """Records hold copies of arrays, unless they are very large."""
         trace: Any = self._trace
         kind, shared = self._var.type, isinstance(self._var, ViewVar | BorrowedVar)
-        return trace.own(kind) if kind.shape and (shared or kind.nbytes <= COPY_BELOW) else self.snapshot()
+        if not kind.shape or not (shared or kind.nbytes <= COPY_BELOW):
+            return self.snapshot()
+        strides, copy = trace.layout(self._var), trace.own(kind)
+        if strides is not None:
+            trace.lay_out(copy._var, memory_order(kind, strides))
+        return copy
 
 
 class Ledger(Record):
@@ -128,6 +136,7 @@ class Ledger(Record):
         self.iterations = iter(seen.iterations if seen else ())
         self.plain = deque(seen.plain if seen else ())
         self._watched: dict[int, Any] = {}  # arrays that are real here too, by identity
+        self.strides: dict[int, Strides | None] = {}  # of arrays that are not in C order, by identity of the variable
         self.sizes: dict[Size, int] = {}  # iterations of while loops
         self.counted: dict[int, int] = {}  # those of checkpointed loops, by the identity of the result that holds them
         self.open_sizes = False  # one of them was not known
@@ -158,7 +167,10 @@ class Ledger(Record):
     def input(self, kind: ArrayType, value: Value = None) -> RecordTracer:
         """An argument of the caller: its memory is there already."""
         borrowed = isinstance(value, np.ndarray) and must_be_copied(value)
-        return LedgerTracer(self, (BorrowedVar if borrowed else Var)(kind))
+        tracer = LedgerTracer(self, (BorrowedVar if borrowed else Var)(kind))
+        if isinstance(value, np.ndarray):
+            self.strides[id(tracer._var)] = value.strides
+        return tracer
 
     def own(self, kind: ArrayType, is_sum: bool = False) -> RecordTracer:
         """An array that is allocated here."""
@@ -168,11 +180,13 @@ class Ledger(Record):
         return self.own(type_of(value))
 
     def layout(self, var: Var) -> Strides | None:
-        """Nothing is recorded that would say it: arrays are taken to lie in C order."""
-        return compact(var.type) if is_sized(var.type) else None
+        """By the primitives that made it; what nothing is known of lies in C order."""
+        known = self.strides.get(id(var), ())
+        return known or (compact(var.type) if known == () and is_sized(var.type) else None)
 
     def lay_out(self, var: Var, order: Sequence[int]) -> None:
-        """What is held here would not be counted as free."""
+        if isinstance(var, BufferVar | ViewVar):  # which forget it when they are gone
+            self.strides[id(var)] = compact(var.type, order)
 
     def scattered(self, buffer: Value, op: Any, ct: Value, xs: Sequence[Value]) -> RecordTracer:
         """A buffer of zeros like xs[0], or the one that there is, to which a cotangent is added where `op` reads."""
@@ -191,8 +205,13 @@ class Ledger(Record):
     def traced(self, value: Value) -> RecordTracer:
         return value if isinstance(value, RecordTracer) else self.constant(value)
 
-    def count(self, op: Op, args: Sequence[Value], iterations: int | None = None, kept: int = 0) -> Value:
-        """The results of a primitive, by their types; `kept` bytes of its workspace are counted already."""
+    def count(
+        self, op: Op, args: Sequence[Value], iterations: int | None = None, kept: int = 0, copies: bool = False
+    ) -> Value:
+        """The results of a primitive, by their types; `kept` bytes of its workspace are counted already.
+
+        `copies`: what is a view of most arrays is a new array of this one.
+        """
         types = [a._var.type if isinstance(a, RecordTracer) else type_of(a) for a in args]
         results: Any = op.result_type(*types)
         kinds: list[ArrayType] = [self._sized(t, iterations) for t in results] if op.several else [results]
@@ -201,10 +220,11 @@ class Ledger(Record):
         for program in op.programs().values():
             for constant in program.constants.values():
                 self.watch(constant)
-        if op.is_view:
+        strides = [self.layout(a._var) if isinstance(a, RecordTracer) else getattr(a, "strides", ()) for a in args]
+        if op.is_view and not copies:
             self.settle()
             bases = [a._var for a in args if isinstance(a, RecordTracer)]
-            return LedgerTracer(self, ViewVar(kinds[0], self, bases))
+            return self._note_layout(LedgerTracer(self, ViewVar(kinds[0], self, bases)), op, types, strides)
         line = self.line()
         extra = workspace(op, types, kinds, iterations) - kept
         objects = OVERHEAD[op](op)
@@ -218,7 +238,21 @@ class Ledger(Record):
         if extra or objects:
             self.take(line, extra, objects)
             self.give(line, extra, objects)
+        for z in zs:
+            self._note_layout(z, op, types, strides)
         return tuple(zs) if op.several else zs[0]
+
+    def _note_layout(
+        self, z: LedgerTracer, op: Op, types: Sequence[ArrayType], strides: Sequence[Strides | None]
+    ) -> LedgerTracer:
+        """Write down how a result lies, by how the arguments do."""
+        var = z._var
+        if isinstance(var, BufferVar | ViewVar) and var.type.shape and is_sized(var.type):
+            known: Any = None if None in strides else strides
+            found = None if known is None else op.layout(types, known, var.type)
+            if found != compact(var.type):
+                self.strides[id(var)] = found
+        return z
 
     def hand_out(self, gradients: Sequence[Value]) -> None:
         """Results that share memory are copied for the caller."""
@@ -281,6 +315,15 @@ def _count_by_types(ledger: Ledger, op: Op, args: Sequence[Value]) -> Value:
         return op.evaluate(*map(ledger.traced, args))
     iterations = ITERATIONS.get(op)
     return ledger.count(op, args, None if iterations is None else iterations(ledger, op, args))
+
+
+@COUNTED.rule(Reshape)
+def _count_reshape(ledger: Ledger, op: Reshape, args: Sequence[Value]) -> Value:
+    """A view, unless the elements do not lie so that there is one."""
+    (x,) = map(ledger.traced, args)
+    strides = ledger.layout(x._var)
+    copies = strides is not None and reshape_strides(x._var.type, strides, op.shape) is None
+    return ledger.count(op, (x,), copies=copies)
 
 
 @COUNTED.rule(Reversible)

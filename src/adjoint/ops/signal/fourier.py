@@ -82,11 +82,14 @@ class Fourier(Linear):
         return max(rows, default=0) + (results[0].nbytes if len(self.axes) > 1 else 0)
 
 
+def real_transform_flops(size: int, n: int) -> float:
+    """Of real signals of length n, `size` numbers in all: half of what the transform of complex ones takes."""
+    return 2.5 * size * math.log2(max(n, 1))
+
+
 @primitive
 class HalfSpectrum(Linear):
     """Half the spectrum of a real array along an axis, exponent -. Its adjoint is Re Σ_k z̄_k exp(2πi jk/n)."""
-
-    is_movement = True
 
     axis: int
 
@@ -104,6 +107,9 @@ class HalfSpectrum(Linear):
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return HalfSpectrum(self.axis + 1)(xs[0])
 
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return real_transform_flops(np.size(xs[0]), np.shape(xs[0])[self.axis]), 0
+
     def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
         return transform_length(types[0].shape[self.axis]) * results[0].dtype.itemsize
 
@@ -111,8 +117,6 @@ class HalfSpectrum(Linear):
 @primitive
 class FromHalfSpectrum(Linear):
     """The real array of length n with half the spectrum x, times n: z_j = Re Σ_k w_k x_k exp(2πi jk/n)."""
-
-    is_movement = True
 
     axis: int
     n: int
@@ -130,6 +134,9 @@ class FromHalfSpectrum(Linear):
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
         return FromHalfSpectrum(self.axis + 1, self.n)(xs[0])
+
+    def flops(self, xs: Sequence[Any], zs: Sequence[Any]) -> tuple[float, float] | None:
+        return real_transform_flops(np.size(zs[0]), self.n), 0
 
     def workspace(self, types: Sequence[ArrayType], results: Sequence[ArrayType]) -> float:
         return transform_length(self.n) * types[0].dtype.itemsize
