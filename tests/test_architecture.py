@@ -52,6 +52,7 @@ KNOTS = {
 # Against the order of the layers: what a lower part leaves to an upper one, which hands it over when it is imported.
 # Functions, by the name that the upper part calls, and tables that it fills. Fewer are better.
 HOOKS = {
+    "base.source.equation_lines": "program: frames that evaluate an equation stand for the line where it was recorded",
     "base.source.explainers": "program.misfits says in better words why shapes and dtypes do not fit",
     "tree.registry.register": "random.generator: generators are containers, whose class is above",
     "tree.registry.register_leaf": "program.types: a type stands for an array in a tree",

@@ -49,22 +49,53 @@ def test_the_line_is_the_users(name: str) -> None:
     assert {filename for _, filename, _ in found} == {__file__}
 
 
-LOOPS: dict[str, Callable[[Any], Any]] = {
-    "scan": lambda x: ad.scan(lambda c, t: (c + np.log(t), None), 0.0, x)[0],
-    "many iterations": lambda x: ad.fori_loop(0, 20, lambda i, c: c + np.log(x[0]), 0.0),
-    "while_loop": lambda x: ad.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, np.log(s[1])), (0, x)),
-    "cond": lambda x: ad.cond(True, lambda x: np.log(x), lambda x: x, x),
-    "a traced program": lambda x: ad.trace(logarithm)(X)(x),
-    "a program": lambda x: ad.trace(logarithm)(X).program(x),
-    "grad of scan": ad.grad(lambda x: ad.scan(lambda c, t: (c + np.log(t), None), 0.0, x)[0]),
+def body(c: Any, t: Any) -> Any:
+    c = c + 0.0 * t
+    return c + np.log(t), None
+
+
+def halved(s: Any) -> Any:
+    n, x = s
+    return n + 1, np.log(x)
+
+
+def negative_branch(x: Any) -> Any:
+    x = 1.0 * x
+    return np.log(x)
+
+
+def scanned(x: Any) -> Any:
+    z, _ = ad.scan(body, 0.0, x)
+    return z
+
+
+LOOPS: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {
+    "scan": (scanned, body),
+    "many iterations": (lambda x: scanned(np.tile(x, 20)), body),
+    "grad of scan": (ad.grad(scanned), body),
+    "vmap of scan": (twice(ad.vmap(scanned)), body),
+    "scan in scan": (lambda x: ad.scan(lambda c, _: (c + scanned(x), None), 0.0, np.ones(2))[0], body),
+    "while_loop": (lambda x: ad.while_loop(lambda s: s[0] < 2, halved, (0, x)), halved),
+    "cond": (lambda x: ad.cond(True, negative_branch, lambda x: x, x), negative_branch),
+    "a traced program": (lambda x: ad.trace(negative_branch)(X)(x), negative_branch),
+    "a program": (lambda x: ad.trace(negative_branch)(X).program(x), negative_branch),
 }
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_bodies_that_are_evaluated_stand_at_the_call(name: str) -> None:
-    found = seen(LOOPS[name])
+def test_bodies_that_are_evaluated_warn_at_their_own_lines(name: str) -> None:
+    f, written = LOOPS[name]
+    found = seen(f)
     assert found
-    assert {filename for _, filename, _ in found} == {__file__}
+    assert {(filename, line) for _, filename, line in found} == {(__file__, inspect.getsourcelines(written)[1] + 2)}
+
+
+def test_lines_of_bodies_warn_once_by_default() -> None:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            scanned(X)
+    assert len(found) == 1
 
 
 def test_each_line_warns_once_by_default() -> None:

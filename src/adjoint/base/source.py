@@ -20,8 +20,8 @@ from adjoint.base.config import config
 from adjoint.base.suggestions import explain_call
 
 __all__ = [
-    "Location", "by_name", "clean_traceback", "describe", "explainers", "here", "is_library", "line", "short",
-    "user_facing", "user_frame", "warn_user",
+    "Location", "by_name", "clean_traceback", "describe", "equation_lines", "explainers", "here", "is_library", "line",
+    "short", "user_facing", "user_frame", "warn_user",
 ]  # fmt: skip
 
 P = ParamSpec("P")
@@ -90,9 +90,19 @@ def user_frame(skip: int = 0) -> FrameType | None:
     return frame
 
 
+# Frames that run equations of a program stand for the lines at which these were recorded: by the file of the frame's
+# code, how the line is found.
+equation_lines: dict[str, Callable[[FrameType], Location | str | None]] = {}
+
+
 def warn_user(message: str | Warning, category: type[Warning] = RuntimeWarning) -> None:
-    """Warn of something at the line of the user's code that is running now."""
-    frame = user_frame(1)
+    """Warn at the line of the user's code that is running now, or that the program which runs was recorded from."""
+    frame: FrameType | None = _frame(1)
+    while frame is not None and _is_library[filename := frame.f_code.co_filename]:
+        if (find := equation_lines.get(filename)) is not None and isinstance(found := find(frame), Location):
+            _warn_at(found, message, category)
+            return
+        frame = frame.f_back
     if frame is None:
         warnings.warn_explicit(message, category, "adjoint", 0)
         return
@@ -100,6 +110,14 @@ def warn_user(message: str | Warning, category: type[Warning] = RuntimeWarning) 
     registry = module.setdefault("__warningregistry__", {})
     name = module.get("__name__", "<unknown>")
     warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, name, registry)
+
+
+def _warn_at(location: Location, message: str | Warning, category: type[Warning]) -> None:
+    filename = location.code.co_filename
+    files = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
+    module: dict[str, Any] = vars(files[filename]) if filename in files else {}
+    name, registry = module.get("__name__"), module.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, filename, line(location), name, registry)
 
 
 def here() -> Location | None:

@@ -1,8 +1,8 @@
 """Programs evaluated many times on plain values: as one Python function, written out equation by equation.
 
-Reading a program costs a few microseconds for each equation beside the NumPy call. A loop pays them at every turn, so
-after some turns its body is written out as Python text, `c = add(a, b)`, and compiled by Python. It computes the same
-in the same order.
+Reading a program costs a few microseconds for each equation beside the NumPy call. A loop pays them in every iteration,
+so after some of them its body is written out as Python text, `c = add(a, b)`, and compiled by Python. It computes the
+same in the same order.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import FrameType
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from adjoint.base.source import Location, equation_lines
 from adjoint.program.program import Atom, Program, Var, interpret, last_uses
 from adjoint.program.types import Value
 
 RUNS_BEFORE = 8  # that many times a program is read before it is written out
+FILE = "<program>"  # as frames show it
 LONGEST = 2000  # equations: longer ones gain little, and their text takes long to compile
 
 
@@ -59,14 +62,24 @@ class Evaluator:
 
 def written(program: Program) -> Callable[..., list[Value]]:
     """The program as a Python function."""
-    names: dict[str, Any] = {"errstate": np.errstate}
-    source = "\n".join(_lines(program, names))
-    exec(compile(source, "<program>", "exec"), names)  # the text holds names and numbers of ours alone
+    locations: list[Any] = []  # of the line with this number
+    names: dict[str, Any] = {"errstate": np.errstate, "locations": locations}
+    source = "\n".join(_lines(program, names, locations))
+    exec(compile(source, FILE, "exec"), names)  # the text holds names and numbers of ours alone
     return names["run"]
 
 
-def _lines(program: Program, names: dict[str, Any]) -> Iterator[str]:
-    """The text; what it refers to is put into `names`."""
+def _written_line(frame: FrameType) -> Location | str | None:
+    """Where the equation was recorded that this frame evaluates."""
+    locations, number = frame.f_globals["locations"], frame.f_lineno
+    return locations[number] if number < len(locations) else None
+
+
+equation_lines[FILE] = _written_line
+
+
+def _lines(program: Program, names: dict[str, Any], locations: list[Any]) -> Iterator[str]:
+    """The text; what it refers to is put into `names`, and where the user wrote what a line does into `locations`."""
     local: dict[Var, str] = {}
 
     def read(atom: Atom) -> str:
@@ -82,11 +95,13 @@ def _lines(program: Program, names: dict[str, Any]) -> Iterator[str]:
     for v in program.inputs:
         local[v] = f"v{len(local)}"
     yield f"def run({', '.join(local[v] for v in program.inputs)}):"
+    locations += [None, None]  # lines are counted from one
     last = last_uses(program)
     quiet = False
     for position, eq in enumerate(program.equations):
         if eq.quiet and not quiet:
             yield "  with errstate(all='ignore'):"
+            locations.append(eq.location)
         quiet = eq.quiet
         indent = "    " if quiet else "  "
         arguments = ", ".join(read(a) for a in eq.inputs)
@@ -100,7 +115,9 @@ def _lines(program: Program, names: dict[str, Any]) -> Iterator[str]:
         targets = ", ".join(local[v] for v in eq.outputs)
         assign = "" if not eq.outputs else f"{targets}, = " if eq.op.several else f"{targets} = "
         yield f"{indent}{assign}{call}({arguments})"
+        locations.append(eq.location)
         dropped = [local[v] for v in last.get(position, ()) if v not in program.constants]
         if dropped:
             yield f"{indent}del {', '.join(dropped)}"
+            locations.append(eq.location)
     yield f"  return [{', '.join(read(a) for a in program.outputs)}]"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.origins import Origin, pin, unpin
-from adjoint.base.source import Location
+from adjoint.base.source import Location, equation_lines
 from adjoint.program.op import Op
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
@@ -172,6 +173,15 @@ def interpret(program: Program, args: Sequence[Value]) -> list[Value]:
         if quiet is not None:
             _quieted(quiet)
     return [env[a] if isinstance(a, Var) else a.value for a in program.outputs]
+
+
+def _interpreted_line(frame: FrameType) -> Location | str | None:
+    """Where the equation was recorded that `interpret` reads in this frame."""
+    eq = frame.f_locals.get("eq") if frame.f_code is interpret.__code__ else None
+    return None if eq is None else eq.location
+
+
+equation_lines[interpret.__code__.co_filename] = _interpreted_line
 
 
 def _quieted(state: Any) -> Any:
