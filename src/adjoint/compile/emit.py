@@ -20,13 +20,13 @@ from adjoint.compile.moves import Moves, Operand
 from adjoint.compile.nest import Nest, Output, Root, neutral
 from adjoint.compile.order import collapse_axes, loop_order, vector_axis, vector_width
 from adjoint.compile.plan import Fused, Plan, Single, View, draw_graph
-from adjoint.compile.symbolic_sizes import SizeError, Sym, plain
+from adjoint.compile.symbolic_sizes import SizeError, Sym, Unsupported, expected, is_found_later, plain
 from adjoint.compile.views import Index, identity, linear, strides_of
 from adjoint.program.op import Op
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.rule_table import RuleTable
-from adjoint.program.types import Size
 
+NO_MEMORY = -4  # the status of a kernel whose memory did not suffice
 BOUNDS = -2  # the number of the call that tells Python of an index out of bounds
 ON_THE_STACK = 256  # bytes: smaller temporaries are registers, or next to them
 
@@ -60,10 +60,6 @@ def _is_strided(op: Op) -> bool:
     return lowering is not None and lowering.strided
 
 
-class Unsupported(Exception):
-    """The program has something that machine code cannot do (yet), also not by calling NumPy."""
-
-
 class Shared:
     """What all emitters of a kernel have in common."""
 
@@ -82,8 +78,7 @@ class Shared:
         self.steps: list[str] = []  # descriptions, for reports
         self.releases: list[Value] = []  # where pointers stand to memory that is freed at the end
         self.symbols: dict[str, int] = {}
-        self.size_arguments: dict[str, Value] = {}  # sizes of the arguments, when the code is for many
-        self.sizes: dict[Size, Value] = {}  # lengths that are known when the kernel runs
+        self.sizes: dict[str, Value] = {}  # by name: those of the arguments, when the code is for many, and those found
         self.constants: dict[Var, Value] = {}  # of the program and of all programs inside it
         self.arena = Arena()
         self.workspace = Value("", "ptr")
@@ -104,10 +99,11 @@ class Emitter(Moves):
         self.pointers: dict[Var, Value] = {}
         self.until_done: list[Value] = []  # buffers that are free again after the step being emitted
         self.packed: dict[tuple[Equation, int], Operand] = {}  # operands laid out anew before a loop
-        for eq in program.equations:
-            for kind in {a.type for a in (*eq.inputs, *eq.outputs)}:
-                if any(isinstance(n, Size) for n in kind.shape[1 if eq.op.is_control else 0 :]):
-                    raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
+        # of stacks of rows of different lengths (see `histories`): where counts and offsets of the rows stand, where a
+        # loop around wants them to go, and which part of that they have become
+        self.levels: dict[Var, list[tuple[Value, Value]]] = {}
+        self.given: dict[Var, Any] = {}
+        self.extents: dict[Var, tuple[Value, Value]] = {}
         self.plan = Plan(program, _is_strided)
         self.ends: dict[int, list[Var]] = {}  # after which step nothing reads a variable any more
         for var, position in self._last_reads().items():
@@ -130,38 +126,42 @@ class Emitter(Moves):
         return {var: position for var, position in last.items() if var not in self.plan.arguments}
 
     def nbytes(self, kind: Any) -> Any:
-        if any(isinstance(n, Size) for n in kind.shape):
-            raise Unsupported(f"{kind}: its size is known only when the program runs")
         return math.prod(kind.shape) * kind.dtype.itemsize
 
     def pointer(self, var: Var) -> Value:
         """Where a variable stands in memory; a buffer is allocated when it is first asked for."""
         known = self.pointers.get(var)
         if known is None:
-            open_size = any(isinstance(n, Size) for n in var.type.shape)
-            known = self._heap(var.type) if open_size else self.allocate(self.nbytes(var.type))
-            self.pointers[var] = known
+            known = self.pointers[var] = self.allocate(self.nbytes(var.type))
         return known
 
-    def _heap(self, kind: Any) -> Value:
+    def heap(self, nbytes: Value) -> Value:
         """Memory of a size that is known when the kernel runs; the next iteration of a loop around takes it again."""
         f = self.f
-        slot = f.allocate("ptr", align=8)
+        slot, capacity = f.allocate("ptr", align=8), f.allocate("i64", align=8)
         f.initialize(Value("null", "ptr"), slot)
+        f.initialize(f.index(0), capacity)
         self.shared.releases.append(slot)
-        nbytes = f.index(max(kind.dtype.itemsize, 1))
-        for n in kind.shape:
-            nbytes = f.mul(nbytes, self.number(n))
-        nbytes = f.intrinsic("smax", nbytes, f.index(1))
-        pointer = f.call("realloc", "ptr", f.load("ptr", slot, 8), nbytes, declared=True)
-        self.leave_if(f.icmp("eq", pointer, Value("null", "ptr")), -4)
-        f.store(pointer, slot)
-        return pointer
+        with f.when(f.icmp("sgt", nbytes, f.load("i64", capacity, 8))):
+            self.leave_if(f.icmp("sgt", nbytes, self.most_bytes()), NO_MEMORY)
+            pointer = f.call("realloc", "ptr", f.load("ptr", slot, 8), nbytes, declared=True)
+            self.leave_if(f.icmp("eq", pointer, Value("null", "ptr")), NO_MEMORY)
+            f.store(pointer, slot)
+            f.store(nbytes, capacity)
+        return f.load("ptr", slot, 8)
+
+    def most_bytes(self) -> Value:
+        """How large a piece of memory may become."""
+        context = self.shared.context
+        assert context is not None
+        return self.f.load("i64", self.f.element(context, self.f.index(1), "i64"), 8)
 
     def allocate(self, nbytes: Any) -> Value:
         """Memory for a while: on the stack when it is little, else in the arena (until `free`)."""
         if self.is_small(nbytes):
             return self.f.allocate("i8", max(nbytes, 1), align=64)
+        if is_found_later(nbytes):
+            return self.heap(self.number(nbytes))
         shared = self.shared
         offset = shared.arena.allocate(nbytes)
         pointer = self.f.element(shared.workspace, self.number(offset), "i8")
@@ -174,19 +174,13 @@ class Emitter(Moves):
         """A size as a value of the function."""
         if type(n) is int:
             return self.f.index(n)
-        if not isinstance(n, Size):
-            return self._formula(n)
-        if n not in self.shared.sizes:
-            raise Unsupported(f"the size {n} is known only when the program runs, and not yet where it is asked for")
-        return self.shared.sizes[n]
-
-    def _formula(self, n: Sym) -> Value:
-        """The value of a polynomial in the sizes of the arguments."""
         f, total = self.f, None
-        for names, coefficient in n.polynomial:
+        for names, coefficient in n.polynomial:  # in sizes of the arguments, and those found on the way
             term = f.index(coefficient)
             for name in names:
-                term = f.mul(term, self.shared.size_arguments[name])
+                if name not in self.shared.sizes:
+                    raise Unsupported("a size is found while the program runs, and not yet where it is asked for")
+                term = f.mul(term, self.shared.sizes[name])
             total = term if total is None else f.add(total, term)
         assert total is not None
         return total
@@ -283,7 +277,7 @@ class Emitter(Moves):
         graph = step.graph
         assert graph is not None
         elements = math.prod(step.domain)
-        self.shared.work += self.times * elements * (1 + sum(1 for n in graph.nodes if n.kind == "point"))
+        self.shared.work += self.times * expected(elements) * (1 + sum(1 for n in graph.nodes if n.kind == "point"))
         shown = "×".join(str(plain(n)) for n in step.domain) or "scalar"
         results, nodes = _count(len(step.roots), "result"), _count(len(graph.nodes), "node")
         self.shared.steps.append(f"{shown}: {results}, {nodes}")

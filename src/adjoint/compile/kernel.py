@@ -19,13 +19,15 @@ from adjoint.base.source import describe
 from adjoint.compile import cache
 from adjoint.compile.cache import object_for
 from adjoint.compile.callbacks import Calls
-from adjoint.compile.emit import Unsupported
+from adjoint.compile.emit import NO_MEMORY, Unsupported
 from adjoint.compile.expand import expand_program
 from adjoint.compile.lapack import INDEFINITE, SINGULAR
 from adjoint.compile.lower import ENTRY, CachedCode, Code, LoweredCode
 from adjoint.compile.machine import Loaded, compile_object
+from adjoint.compile.memory import most_bytes
+from adjoint.compile.runtime_sizes import name_sizes
 from adjoint.compile.size_generic import Formulas, Reading, Rewriting, describe_reading
-from adjoint.compile.symbolic_sizes import Fact, collect, hold, stop, value_of
+from adjoint.compile.symbolic_sizes import Fact, SizeError, collect, hold, is_of_found_sizes, stop, value_of
 from adjoint.program.program import Program
 
 HEAVY = 50_000.0  # additions: about 20 microseconds, worth releasing the interpreter for
@@ -57,7 +59,8 @@ class Kernel:
         self._code = code
         self.address = code.address(ENTRY)
         self._calls = Calls(lowered.callbacks)
-        self._context = ctypes.c_int64(self._calls.address)  # all that a kernel knows of Python
+        # all that a kernel knows of Python, and how much memory it may take for what it finds the size of
+        self._context = (ctypes.c_int64 * 2)(self._calls.address, most_bytes())
         self.context = ctypes.addressof(self._context)
         self._function = SIGNATURE(self.address)
 
@@ -91,8 +94,11 @@ class Kernel:
             eq = self._errors[number]
             there = f", at {describe(eq.location)}" if eq.location is not None else ""
             return IndexError(f"index {index} is out of bounds for an axis of size {size}, in {eq.op.title}{there}")
-        if status == -4:
-            return MemoryError("no memory for the rows that reverse mode keeps of a while loop")
+        if status == NO_MEMORY:
+            return MemoryError(
+                "no memory for what reverse mode keeps of the iterations of a while loop. Does the loop end? If it "
+                'does, checkpoint="online" keeps a few states alone, and bounds the memory.'
+            )
         if status in (SINGULAR, INDEFINITE):
             singular = status == SINGULAR
             return np.linalg.LinAlgError("Singular matrix" if singular else "Matrix is not positive definite")
@@ -139,7 +145,7 @@ class SizeGenericCode:
             self._lowered = LoweredCode(rewriting.program, list(self.formulas.names))
         finally:
             stop(token)
-        self._facts = list(dict.fromkeys(self._facts))
+        self._facts = [fact for fact in dict.fromkeys(self._facts) if not is_of_found_sizes(fact.difference)]
         position = {v: k for k, v in enumerate(self._lowered.constants)}
         self._literals = [position[v] for v in rewriting.constants]
         content, self._hit = object_for(self._lowered.text)
@@ -179,7 +185,7 @@ def compile_program(program: Program, name: str | None = None) -> Kernel:
     The name under which its code is on disk need not be found again if it is known.
     """
     begun = time.perf_counter()
-    plain_program = expand_program(program)
+    plain_program = name_sizes(expand_program(program))
     try:
         reading = Reading(plain_program)
         hash(reading.skeleton)
@@ -211,7 +217,10 @@ def _compile_alone(program: Program, reading: Reading | None, name: str | None, 
         lowered: Code = CachedCode(program, facts)
         written = time.perf_counter()
     else:
-        lowered = LoweredCode(program)
+        try:
+            lowered = LoweredCode(program)
+        except SizeError as problem:
+            raise Unsupported(str(problem)) from problem
         written = time.perf_counter()
         content, _ = object_for(lowered.text) if name is None else (compile_object(lowered.text), False)
         if name is not None:

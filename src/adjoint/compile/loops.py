@@ -12,10 +12,12 @@ from typing import Any
 from adjoint.compile import vectors
 from adjoint.compile.callbacks import Watch
 from adjoint.compile.emit import Emitter, Operand, lowers
+from adjoint.compile.histories import Stacks, walk
 from adjoint.compile.ir import Value
 from adjoint.compile.plan import Single
 from adjoint.compile.products import wants_packing
-from adjoint.compile.symbolic_sizes import plain
+from adjoint.compile.runtime_sizes import open_axes
+from adjoint.compile.symbolic_sizes import expected, plain
 from adjoint.compile.views import identity, linear, strides_of
 from adjoint.ops.arrays.index import ScatterSet
 from adjoint.ops.control.cond import Cond
@@ -24,7 +26,6 @@ from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.program.program import Atom, Equation, Program, Var
 from adjoint.program.rule_table import RuleTable
-from adjoint.program.types import Size
 
 UNKNOWN = 1e12  # iterations of a loop whose number is not known
 
@@ -32,8 +33,6 @@ UNKNOWN = 1e12  # iterations of a loop whose number is not known
 def _in_registers(emitter: Emitter, atom: Atom, kind: Any) -> Value:
     """Where a loop reads something that does not change: few numbers are copied beside the loop."""
     source = emitter.view(atom).pointer
-    if any(isinstance(n, Size) for n in kind.shape):
-        return source
     nbytes = emitter.nbytes(kind)
     if not emitter.is_small(2 * nbytes):
         return source
@@ -173,43 +172,45 @@ def write_scan(emitter: Emitter, op: Scan, eq: Equation) -> None:
     a, b = op.constants, op.constants + op.carries
     atoms = eq.inputs
     length = op.length if op.length is not None else atoms[b].type.shape[0]
-    iterations = plain(length) if isinstance(length, int) else UNKNOWN
-    body = Emitter(
-        emitter.shared,
-        body_program,
-        emitter.times * max(min(iterations, 1000) if iterations == UNKNOWN else iterations, 1),
-    )
+    body = Emitter(emitter.shared, body_program, emitter.times * max(expected(length), 1))
     inputs = body_program.inputs
     constants = {v: _in_registers(emitter, x, v.type) for v, x in zip(inputs[:a], atoms[:a], strict=True)}
     carries = [Carry(emitter, body, a + k, k, atoms[a + k], eq.outputs[k]) for k in range(op.carries)]
     buffers = _pack(emitter, body, constants)
-    arrays = [emitter.view(x).pointer for x in atoms[b:]]
-    stacks = [emitter.pointer(v) for v in eq.outputs[op.carries :]]
+    arrays = list(zip(inputs[b:], [(x, emitter.view(x).pointer) for x in atoms[b:]], strict=True))
     stop = emitter.number(length)
+    stacks = Stacks(emitter, eq, body, op.carries, stop)
+    _hand_levels(emitter, body, inputs[:b], atoms[:b])
+    known = dict(emitter.shared.sizes)
     with f.loop(f.index(0), stop) as i:
         row = f.sub(f.sub(stop, i), f.index(1)) if op.reverse else i
-        pointers = dict(constants)
-        targets: dict[int, Value] = {}
+        pointers = {**constants, **walk(emitter, body, arrays, row)}
+        targets = stacks.enter(i, row)
         states = [c.enter() for c in carries]
         for k, (now, then) in enumerate(states):
             pointers[inputs[a + k]] = now
             if not carries[k].unchanged:
                 targets[k] = then
-        for v, base in zip(inputs[b:], arrays, strict=True):
-            pointers[v] = f.element(base, f.mul(row, emitter.number(emitter.nbytes(v.type))), "i8")
-        for j, base in enumerate(stacks):
-            kind = body_program.outputs[op.carries + j].type
-            targets[op.carries + j] = f.element(base, f.mul(row, emitter.number(emitter.nbytes(kind))), "i8")
         watch = Watch(emitter, body.times)
         body.emit(pointers, targets)
         for carry, (now, then) in zip(carries, states, strict=True):
             carry.advance(now, then)
+        stacks.advance()
         watch.write(length if type(length) is int else UNKNOWN)
+    emitter.shared.sizes = known
     for carry in carries:
         carry.leave()
+    stacks.leave(stop)
     for buffer in buffers:
         emitter.free(buffer)
     emitter.shared.steps.append(f"loop of {plain(length)} iterations")
+
+
+def _hand_levels(emitter: Emitter, inner: Emitter, names: Sequence[Var], atoms: Sequence[Atom]) -> None:
+    """What is known of rows of different lengths, inside too."""
+    for v, x in zip(names, atoms, strict=True):
+        if x in emitter.levels:
+            inner.levels[v] = emitter.levels[x]  # type: ignore[index]
 
 
 def _pack(emitter: Emitter, body: Emitter, constants: dict[Var, Value]) -> list[Value]:
@@ -252,7 +253,10 @@ def write_while(emitter: Emitter, op: While, eq: Equation) -> None:
     carries = [
         Carry(emitter, body, op.body_constants + k, k, eq.inputs[b + k], eq.outputs[k]) for k in range(op.carries)
     ]
-    rows = Rows(emitter, op.body.outputs[op.carries :], eq.outputs[op.carries :])
+    stacks = Stacks(emitter, eq, body, op.carries, None)
+    _hand_levels(emitter, condition, op.condition.inputs[:a], eq.inputs[:a])
+    _hand_levels(emitter, body, op.body.inputs[: op.body_constants], eq.inputs[a:b])
+    known = dict(emitter.shared.sizes)
     answer = emitter.allocate(1)
     number = f.allocate("i64", align=8)
     f.store(f.index(0), number)
@@ -265,65 +269,23 @@ def write_while(emitter: Emitter, op: While, eq: Equation) -> None:
     f.branch(vectors.load(f, op.condition.outputs[0].type.dtype, answer, f.index(0), 1, 1), iteration, done)
     f.begin(iteration)
     now = {v: s[0] for v, s in zip(op.body.inputs[op.body_constants :], states, strict=True)}
-    targets = {k: s[1] for k, s in enumerate(states) if not carries[k].unchanged}
     count = f.load("i64", number, 8)
-    targets.update((op.carries + j, buffer) for j, buffer in enumerate(rows.next(count)))
+    targets = stacks.enter(count, count)
+    targets.update((k, s[1]) for k, s in enumerate(states) if not carries[k].unchanged)
     watch = Watch(emitter, body.times)
     body.emit({**constants, **now}, targets)
     for carry, (old, new) in zip(carries, states, strict=True):
         carry.advance(old, new)
+    stacks.advance()
     watch.write(UNKNOWN)
     f.store(f.add(count, f.index(1)), number)
     f.jump(head)
     f.begin(done)
+    emitter.shared.sizes = known
     for carry in carries:
         carry.leave()
-    rows.finish(f.load("i64", number, 8))
+    stacks.leave(f.load("i64", number, 8))
     emitter.shared.steps.append("while loop")
-
-
-class Rows:
-    """Rows that a while loop stacks up, however many there are: memory that doubles when it is full."""
-
-    def __init__(self, emitter: Emitter, inner: Sequence[Atom], results: Sequence[Var]) -> None:
-        self.emitter, self.results = emitter, results
-        self.sizes = [emitter.nbytes(a.type) for a in inner]
-        if not results:
-            return
-        f = emitter.f
-        self.slots = [f.allocate("ptr", align=8) for _ in results]
-        self.capacity = f.allocate("i64", align=8)
-        for slot in self.slots:
-            f.initialize(Value("null", "ptr"), slot)
-        f.initialize(f.index(0), self.capacity)
-        emitter.shared.releases += self.slots
-
-    def next(self, count: Value) -> list[Value]:
-        """Where the next rows go."""
-        if not self.results:
-            return []
-        emitter, f = self.emitter, self.emitter.f
-        capacity = f.load("i64", self.capacity, 8)
-        with f.when(f.icmp("sge", count, capacity)):
-            larger = f.intrinsic("smax", f.binary("mul", capacity, f.index(2)), f.index(64))
-            for slot, size in zip(self.slots, self.sizes, strict=True):
-                old = f.load("ptr", slot, 8)
-                nbytes = f.binary("mul", larger, f.index(max(size, 1)))
-                new = f.call("realloc", "ptr", old, nbytes, declared=True)
-                emitter.leave_if(f.icmp("eq", new, Value("null", "ptr")), -4)
-                f.store(new, slot)
-            f.store(larger, self.capacity)
-        return [
-            f.element(f.load("ptr", slot, 8), f.mul(count, emitter.number(size)), "i8")
-            for slot, size in zip(self.slots, self.sizes, strict=True)
-        ]
-
-    def finish(self, count: Value) -> None:
-        """The loop is over: the number of rows is known."""
-        f = self.emitter.f
-        for var, slot in zip(self.results, self.slots if self.results else (), strict=True):
-            self.emitter.pointers[var] = f.load("ptr", slot, 8)
-            self.emitter.shared.sizes[var.type.shape[0]] = count
 
 
 @lowers(Cond, any_size=True)
@@ -333,9 +295,12 @@ def write_cond(emitter: Emitter, op: Cond, eq: Equation) -> None:
     chosen = emitter.view(eq.inputs[0])
     index = vectors.load(f, chosen.dtype, chosen.pointer, f.index(0), 1, 1)
     index = f.cast("zext" if chosen.dtype.kind in "bu" else "sext", index, "i64")
-    operands = [emitter.view(x).pointer for x in eq.inputs[1:]]
-    results = [emitter.pointer(v) for v in eq.outputs]
+    known = dict(emitter.shared.sizes)
     done = f.new_block("done")
+    for x in eq.inputs[1:]:
+        emitter.view(x)  # in memory, whichever branch is taken
+    for v in eq.outputs:
+        emitter.pointer(v)
     for k, program in enumerate(op.branches):
         last = k == len(op.branches) - 1
         other = f.new_block("branch")
@@ -343,7 +308,8 @@ def write_cond(emitter: Emitter, op: Cond, eq: Equation) -> None:
             mine = f.new_block("branch")
             f.branch(f.icmp("sle", index, f.index(k)), mine, other)
             f.begin(mine)
-        inline(emitter, program, operands, results)
+        inline(emitter, program, eq.inputs[1:], eq.outputs)
+        emitter.shared.sizes = dict(known)
         f.jump(done)
         if not last:
             f.begin(other)
@@ -355,10 +321,22 @@ def write_cond(emitter: Emitter, op: Cond, eq: Equation) -> None:
 def write_checkpoint(emitter: Emitter, op: Checkpoint, eq: Equation) -> None:
     """Nothing is left to recompute in a program that is final: its equations, as they are."""
     (program,) = op.programs().values()
-    inline(emitter, program, [emitter.view(x).pointer for x in eq.inputs], [emitter.pointer(v) for v in eq.outputs])
+    inline(emitter, program, eq.inputs, eq.outputs)
 
 
-def inline(emitter: Emitter, program: Program, operands: list[Value], results: list[Value]) -> None:
+def inline(emitter: Emitter, program: Program, atoms: Sequence[Atom], results: Sequence[Var]) -> None:
     """Write a program inside another, from memory into memory."""
     inner = Emitter(emitter.shared, program, emitter.times)
-    inner.emit(dict(zip(program.inputs, operands, strict=True)), dict(enumerate(results)))
+    operands = [emitter.view(x).pointer for x in atoms]
+    _hand_levels(emitter, inner, program.inputs, atoms)
+    found = {k for k, v in enumerate(results) if open_axes(v.type)}  # in memory that the program itself finds
+    outputs = [inner.plan.aliases.get(k, a) for k, a in enumerate(program.outputs)]
+    inner.given = {outputs[k]: emitter.given[results[k]] for k in found if results[k] in emitter.given}  # type: ignore[misc]
+    targets = {k: emitter.pointer(v) for k, v in enumerate(results) if k not in found}
+    inner.emit(dict(zip(program.inputs, operands, strict=True)), targets)
+    for k in found:
+        out, v = outputs[k], results[k]
+        emitter.pointers[v] = inner.pointers[out]  # type: ignore[index]
+        for inside, here in ((inner.levels, emitter.levels), (inner.extents, emitter.extents)):
+            if out in inside:
+                here[v] = inside[out]  # type: ignore[index,assignment]

@@ -88,9 +88,7 @@ class LoweredCode(Code):
         if names:
             sizes = entry(rest)
             rest += 1
-            shared.size_arguments = {
-                name: f.load("i64", f.element(sizes, f.index(k), "i64"), 8) for k, name in enumerate(names)
-            }
+            shared.sizes = {name: f.load("i64", f.element(sizes, f.index(k), "i64"), 8) for k, name in enumerate(names)}
         shared.workspace = _align(f, entry(rest))
         shared.context = entry(rest + 1)
         f.store(f.index(0), shared.status)

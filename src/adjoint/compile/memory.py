@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from functools import cache
 from typing import Any
 
 ALIGNMENT = 64  # bytes: one cache line
@@ -39,6 +41,16 @@ class Arena:
             else:
                 merged.append((start, length))
         self._free = merged
+
+
+@cache
+def most_bytes() -> int:
+    """How large memory may become whose size is found while a kernel runs: nine tenths of what the machine has."""
+    try:
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 2**46
+    return physical * 9 // 10
 
 
 def _round_up(nbytes: Any) -> Any:

@@ -68,7 +68,7 @@ class Reading:
             return "n"
         if type(value) is tuple:
             return tuple(self._sizes(v) for v in value)
-        return value
+        return ("found", value.polynomial) if type(value) is Sym else value
 
     def _op(self, op: Any) -> Any:
         names = op.size_fields

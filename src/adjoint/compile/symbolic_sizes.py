@@ -22,6 +22,10 @@ class SizeError(TypeError):
     """A plain number is needed where only the formula of a size is known."""
 
 
+class Unsupported(Exception):
+    """The program has something that machine code cannot do (yet), also not by calling NumPy."""
+
+
 class Fact(NamedTuple):
     """A comparison that code depends on: difference `relation` 0."""
 
@@ -193,8 +197,42 @@ class Sym(int):
         return f"<{int(self)}>"
 
 
+LARGE = 2**40  # a size that is found while a kernel runs is written for as if it were larger than any other
+FOUND = "found"
+EXPECTED = 64  # for estimates
+
+
+def size_found_later(number: int) -> Sym:
+    """A size that the kernel itself finds, with a name of its own."""
+    return Sym.named(f"{FOUND} {number}", LARGE + 7919 * number)
+
+
+def is_found_later(n: Any) -> bool:
+    """Whether a size depends on what the kernel finds."""
+    return type(n) is Sym and is_of_found_sizes(n.polynomial)
+
+
+def is_of_found_sizes(polynomial: Polynomial) -> bool:
+    """Whether a formula has sizes that the kernel itself finds."""
+    return any(name.startswith(FOUND) for names, _ in polynomial for name in names)
+
+
+def expected(n: Any) -> int:
+    """A number for estimates: of the size itself, or a guess of what is found later."""
+    if not is_found_later(n):
+        return int(n)
+    total = 0
+    for names, coefficient in n.polynomial:
+        for name in names:
+            coefficient *= EXPECTED if name.startswith(FOUND) else 1
+        total += coefficient
+    return total
+
+
 def plain(n: Any) -> Any:
     """The number alone, for messages and estimates."""
+    if is_found_later(n):
+        return "?"
     return int(n) if isinstance(n, int) else n
 
 

@@ -1,0 +1,286 @@
+"""Where loops put their rows: stacks of a known length, and histories whose length is found on the way.
+
+The rows of a while loop go into a `Store`, memory that doubles when it is full. A loop around it, whose iterations each
+run the inner loop so and so often, has as many rows of different lengths: they stand one after the other in one store,
+and two arrays of the loop around say for each of its iterations how many rows there are (counts) and which is the first
+one (offsets). So it goes on to any depth: the counts and offsets of a loop in the middle are themselves rows of
+different lengths. With shape (n, i, j) where i and j are found on the way,
+
+    counts₁, offsets₁: n numbers;   counts₂, offsets₂: Σ counts₁ numbers;   elements: Σ counts₂,
+
+and the elements of row k of row r stand from offsets₂[offsets₁[r] + k] on. The innermost loop writes at once where the
+outermost one wants it. A loop that walks along such a stack, in any direction, reads counts and offsets of its row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.compile.emit import NO_MEMORY, Emitter
+from adjoint.compile.ir import Value
+from adjoint.compile.runtime_sizes import open_axes
+from adjoint.compile.symbolic_sizes import Unsupported
+from adjoint.program.program import Equation, Var
+from adjoint.program.types import ArrayType
+
+FIRST_ROWS = 64  # how many a store begins with
+Level = tuple[Value, Value]  # addresses of the counts and offsets of rows
+
+
+class Store:
+    """Memory for rows that grows: one buffer for each kind of row, all with the same number of rows."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        f = self.f = emitter.f
+        self.emitter = emitter
+        self.slots: list[Value] = []  # where the addresses of the buffers stand
+        self.sizes: list[Any] = []  # bytes of a row
+        self.capacity, self.used = f.allocate("i64", align=8), f.allocate("i64", align=8)
+        f.initialize(f.index(0), self.capacity)
+        f.store(f.index(0), self.used)
+        self._levels: dict[Any, tuple[int, int]] = {}
+
+    def add(self, nbytes: Any) -> int:
+        """One more buffer, by its number; before the first row."""
+        slot = self.f.allocate("ptr", align=8)
+        self.f.initialize(Value("null", "ptr"), slot)
+        self.emitter.shared.releases.append(slot)
+        self.slots.append(slot)
+        self.sizes.append(nbytes)
+        return len(self.slots) - 1
+
+    def add_level(self, numbers: Any) -> tuple[int, int]:
+        """Buffers for counts and offsets, so many in a row; the same for all that have as many."""
+        if numbers not in self._levels:
+            self._levels[numbers] = self.add(8 * numbers), self.add(8 * numbers)
+        return self._levels[numbers]
+
+    def base(self, buffer: int) -> Value:
+        return self.f.load("ptr", self.slots[buffer], 8)
+
+    def at(self, buffer: int, row: Value) -> Value:
+        """The address of a row."""
+        f = self.f
+        return f.element(self.base(buffer), f.mul(row, self.emitter.number(self.sizes[buffer])), "i8")
+
+    def level(self, buffers: tuple[int, int], row: Value) -> Level:
+        """The addresses of the counts and offsets of what is inside a row, and of those behind it."""
+        return self.at(buffers[0], row), self.at(buffers[1], row)
+
+    def reserve(self, rows: Value) -> None:
+        """Have room for so many rows."""
+        emitter, f = self.emitter, self.f
+        capacity = f.load("i64", self.capacity, 8)
+        with f.when(f.icmp("sgt", rows, capacity)):
+            doubled = f.intrinsic("smax", f.binary("shl", capacity, f.index(1)), f.index(FIRST_ROWS))
+            larger = f.intrinsic("smax", doubled, rows)
+            nbytes = [f.mul(larger, emitter.number(size)) for size in self.sizes]
+            most = emitter.most_bytes()
+            for wanted in nbytes:
+                emitter.leave_if(f.icmp("sgt", wanted, most), NO_MEMORY)
+            for slot, wanted in zip(self.slots, nbytes, strict=True):
+                new = f.call("realloc", "ptr", f.load("ptr", slot, 8), self._some(wanted), declared=True)
+                emitter.leave_if(f.icmp("eq", new, Value("null", "ptr")), NO_MEMORY)
+                f.store(new, slot)
+            f.store(larger, self.capacity)
+
+    def _some(self, nbytes: Value) -> Value:
+        """At least one byte: of nothing, realloc may give nothing."""
+        return self.f.intrinsic("smax", nbytes, self.f.index(1)) if nbytes.text[0] == "%" else nbytes
+
+
+@dataclass
+class Place:
+    """Where a value with sizes found on the way goes: a store for each of its open axes."""
+
+    axes: list[int]  # open, of the value; the first is its own where the rows of a loop are pushed
+    stores: list[Store]
+    levels: list[tuple[int, int]]  # the buffers of counts and offsets of open axis k + 1, in store k
+    elements: int  # the buffer of the elements, in the last store
+    first: Level | None = None  # counts and offsets of the first open axis, where that is not axis 0
+
+    def inside(self, kind: ArrayType, row: Value) -> tuple[Place, Level | None]:
+        """The place of a row, and where its own count and offset are to be noted if its first axis is open."""
+        f = self.stores[0].f
+        axes, stores, levels, first = self.axes, self.stores, self.levels, self.first
+        if axes[0] == 0:
+            first = stores[0].level(levels[0], row)
+            axes, stores, levels = axes[1:], stores[1:], levels[1:]
+        else:
+            assert first is not None
+            step = f.mul(row, stores[0].emitter.number(math.prod(kind.shape[1 : axes[0]])))
+            first = f.element(first[0], step, "i64"), f.element(first[1], step, "i64")
+        note = first if axes[0] == 1 else None
+        return Place([a - 1 for a in axes], stores, levels, self.elements, None if note else first), note
+
+    def settle(self, emitter: Emitter, var: Var, start: Value | None) -> None:
+        """All rows are there: the variable stands in memory, from row `start` of its own axis if that is open."""
+        f, last = emitter.f, self.stores[-1]
+        levels: list[Level] = [] if self.first is None else [self.first]
+        for k, buffers in enumerate(self.levels):
+            levels.append(self.stores[k].level(buffers, start if k == 0 and start is not None else f.index(0)))
+        alone = start is not None and len(self.stores) == 1
+        emitter.pointers[var] = (
+            last.at(self.elements, start) if alone and start is not None else last.base(self.elements)
+        )
+        if levels:
+            emitter.levels[var] = levels
+
+
+def new_place(emitter: Emitter, kind: ArrayType, axes: list[int], stores: list[Store]) -> Place:
+    """Room for a value in stores that others use with it, or new ones if there are none yet."""
+    if not stores:
+        stores += [Store(emitter) for _ in axes]
+    shape = kind.shape
+    levels = [stores[k].add_level(math.prod(shape[a + 1 : b])) for k, (a, b) in enumerate(itertools.pairwise(axes))]
+    elements = stores[-1].add(math.prod(shape[axes[-1] + 1 :]) * kind.dtype.itemsize)
+    first: Level | None = None
+    if axes[0] > 0:
+        nbytes = emitter.number(8 * math.prod(shape[: axes[0]]))
+        first = emitter.heap(nbytes), emitter.heap(nbytes)
+    return Place(axes, stores, levels, elements, first)
+
+
+class Stacks:
+    """The rows that a loop gives, from iteration to iteration; `length` where it is known before."""
+
+    def __init__(self, emitter: Emitter, eq: Equation, body: Emitter, carries: int, length: Value | None) -> None:
+        self.emitter, self.body, self.carries, self.length = emitter, body, carries, length
+        self.results = eq.outputs[carries:]
+        self.rows = [body.plan.aliases.get(carries + j, a) for j, a in enumerate(body.program.outputs[carries:])]
+        self.plain: dict[int, Value] = {}  # stacks of a known length, of rows of a known size
+        self.places: dict[int, Place] = {}
+        shared: dict[Any, list[Store]] = {}
+        for j, v in enumerate(self.results):
+            place = emitter.given.get(v)
+            axes = open_axes(v.type)
+            if place is None and length is not None:
+                axes = [a for a in axes if a > 0]
+            if place is None and axes:
+                key = (body.plan.producer.get(self.rows[j]), v.type.shape[: axes[-1] + 1])  # type: ignore[arg-type]
+                place = new_place(emitter, v.type, axes, shared.setdefault(key, []))
+            if place is None:
+                self.plain[j] = emitter.pointer(v)
+            else:
+                self.places[j] = place
+        f = emitter.f
+        self.stores: list[Store] = []  # into which this loop pushes
+        for place in self.places.values():
+            if place.axes[0] == 0 and place.stores[0] not in self.stores:
+                self.stores.append(place.stores[0])
+        self.starts = {id(s): f.load("i64", s.used, 8) for s in self.stores}
+        if length is not None:
+            for s in self.stores:
+                s.reserve(f.add(self.starts[id(s)], length))
+
+    def enter(self, number: Value, row: Value) -> dict[int, Value]:
+        """An iteration begins, which is to write a row: where the results of the body go."""
+        emitter, f = self.emitter, self.emitter.f
+        if self.length is None:
+            for s in self.stores:
+                s.reserve(f.add(f.add(self.starts[id(s)], number), f.index(1)))
+        targets: dict[int, Value] = {}
+        for j, base in self.plain.items():
+            nbytes = emitter.number(emitter.nbytes(self.rows[j].type))
+            targets[self.carries + j] = f.element(base, f.mul(row, nbytes), "i8")
+        self._notes: list[tuple[Var, Place, Level]] = []
+        for j, place in self.places.items():
+            pushes = place.axes[0] == 0
+            at = f.add(self.starts[id(place.stores[0])], row) if pushes else row
+            if pushes and len(place.axes) == 1:
+                targets[self.carries + j] = place.stores[0].at(place.elements, at)
+                continue
+            out = self.rows[j]
+            inside, note = place.inside(self.results[j].type, at)
+            if not isinstance(out, Var):
+                raise Unsupported("a loop gives rows of different lengths that it does not compute")
+            if self._is_made_by_loop(out):
+                self.body.given[out] = inside
+            if note is not None:
+                self._notes.append((out, inside, note))
+            elif out not in self.body.given:
+                raise Unsupported("a loop gives rows of different lengths that no loop inside has made")
+        return targets
+
+    def _is_made_by_loop(self, var: Var) -> bool:
+        producer = self.body.plan.producer.get(var)
+        return producer is not None and producer.op.is_loop
+
+    def advance(self) -> None:
+        """The iteration is over: note how many rows its stacks have, and which is the first."""
+        f = self.emitter.f
+        copied: dict[int, tuple[Value, Value]] = {}
+        for out, place, (counts, offsets) in self._notes:
+            start, count = self.body.extents.get(out) or self._append(out, place, copied)
+            f.store(count, counts, 8)
+            f.store(start, offsets, 8)
+
+    def _append(self, out: Var, place: Place, copied: dict[int, tuple[Value, Value]]) -> tuple[Value, Value]:
+        """Copy rows that the body has computed otherwise."""
+        body, f = self.body, self.emitter.f
+        if len(place.axes) > 1 or out in body.levels:
+            raise Unsupported("a loop gives rows of different lengths that no loop inside has made")
+        store = place.stores[0]
+        if id(store) not in copied:
+            count = body.number(out.type.shape[0])
+            start = f.load("i64", store.used, 8)
+            end = f.add(start, count)
+            store.reserve(end)
+            f.store(end, store.used, 8)
+            copied[id(store)] = start, count
+        start, count = copied[id(store)]
+        body.copy(store.at(place.elements, start), body.pointer(out), out.type)
+        return start, count
+
+    def leave(self, count: Value) -> None:
+        """The loop is over: the number of rows is known."""
+        emitter, f = self.emitter, self.emitter.f
+        for s in self.stores:
+            f.store(f.add(self.starts[id(s)], count), s.used, 8)
+        for j, place in self.places.items():
+            v = self.results[j]
+            start = self.starts[id(place.stores[0])] if place.axes[0] == 0 else None
+            if start is not None:
+                emitter.extents[v] = start, count
+            found_size(emitter, v.type, count)
+            place.settle(emitter, v, start)
+
+
+def found_size(emitter: Emitter, kind: ArrayType, count: Value) -> None:
+    """From here on the size of the first axis is known."""
+    if 0 in open_axes(kind):
+        ((name,), _) = kind.shape[0].polynomial[0]
+        emitter.shared.sizes[name] = count
+
+
+def walk(emitter: Emitter, body: Emitter, pairs: Sequence[tuple[Var, Any]], row: Value) -> dict[Var, Value]:
+    """Where a body reads its row of each array that a loop walks along, `pairs` of what it is called inside and out."""
+    f = emitter.f
+    pointers: dict[Var, Value] = {}
+    for v, (array, base) in pairs:
+        levels = emitter.levels.get(array)
+        if levels is None:
+            pointers[v] = f.element(base, f.mul(row, emitter.number(emitter.nbytes(v.type))), "i8")
+            continue
+        axes, shape = open_axes(array.type), array.type.shape
+        axes = [a for a in axes if a > 0]
+        if axes[0] == 1:
+            counts, offsets = levels[0]
+            found_size(emitter, v.type, f.load("i64", f.element(counts, row, "i64"), 8))
+            start = f.load("i64", f.element(offsets, row, "i64"), 8)
+            axes, levels = axes[1:], levels[1:]
+        else:
+            start = f.mul(row, emitter.number(shape[1]))
+        if not axes:
+            nbytes = emitter.number(math.prod(shape[2:]) * v.type.dtype.itemsize)
+            pointers[v] = f.element(base, f.mul(start, nbytes), "i8")
+            continue
+        start = f.mul(start, emitter.number(math.prod(shape[2 : axes[0]])))
+        counts, offsets = levels[0]
+        body.levels[v] = [(f.element(counts, start, "i64"), f.element(offsets, start, "i64")), *levels[1:]]
+        pointers[v] = base
+    return pointers

@@ -1,0 +1,125 @@
+"""What reverse mode keeps of loops inside loops, as machine code: compiled = interpreted, to any depth and order."""
+
+import resource
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from tests.support.nested_loops import nest
+from tests.support.sweeps import sampled
+
+MODES: dict[str, Callable[[Any], Any]] = {
+    "value": lambda f: f,
+    "tangent": lambda f: lambda x: ad.jvp(f, (x,), (np.array([1.0, -0.5]),))[1],
+    "gradient": ad.grad,
+    "forward over reverse": lambda f: lambda x: ad.jvp(ad.grad(f), (x,), (np.array([1.0, -0.5]),))[1],
+    "reverse over reverse": lambda f: ad.grad(lambda x: ad.grad(f)(x) @ np.array([1.0, -0.5])),
+}
+
+
+def as_function(seed: int, depth: int) -> Any:
+    run = nest(np.random.default_rng(seed), depth)
+    return lambda x: run(x[0], x[1])
+
+
+def is_compiled(function: Any) -> bool:
+    return {one.how for one in function.report().specializations} == {"compiled"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", sampled(range(60), 7))
+def test_random_nests_compiled_as_interpreted(seed: int, mode: str) -> None:
+    """The interpreter keeps rows of different lengths as one array, filled up with zeros: another algorithm."""
+    f = MODES[mode](as_function(seed, 1 + seed % 3))
+    compiled = ad.jit(f)
+    for x in (np.array([0.4, 0.7]), np.array([-0.8, 1.1])):
+        want = f(x)
+        np.testing.assert_allclose(compiled(x), want, rtol=1e-8, atol=1e-9 * (1.0 + np.max(np.abs(want))))
+    assert is_compiled(compiled)
+
+
+def powers(x: Any, counts: Any) -> Any:
+    """Σ over i of x^(kᵢ (kᵢ + 1) / 2): kᵢ iterations, the j-th of which multiplies j times."""
+
+    def times(base: Any, n: Any) -> Any:
+        return ad.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * x), (0, base))[1]
+
+    def step(total: Any, k: Any) -> Any:
+        y = ad.while_loop(lambda s: s[0] < k, lambda s: (s[0] + 1, times(s[1], s[0] + 1)), (0, 1.0 + 0.0 * x))[1]
+        return total + y, y
+
+    return ad.scan(step, 0.0 * x, counts)[0]
+
+
+@pytest.mark.parametrize("counts", [[0], [1], [0, 0, 0], [2, 0, 3, 1, 0], [0, 1, 5, 5, 2, 0]])
+def test_rows_of_rows_have_the_derivatives_of_powers(counts: list[int]) -> None:
+    """No iteration and one, at the ends and between; second derivatives by both orders of the modes."""
+    exponents = np.array([k * (k + 1) // 2 for k in counts])
+    x, ks = 1.3, np.array(counts)
+    f = lambda x: powers(x, ks)
+    reverse = ad.jit(ad.value_and_grad(f))
+    value, slope = reverse(x)
+    np.testing.assert_allclose(value, np.sum(x**exponents), rtol=1e-12)
+    np.testing.assert_allclose(slope, np.sum(exponents * x ** (exponents - 1.0)), rtol=1e-12)
+    want = np.sum(exponents * (exponents - 1) * x ** (exponents - 2.0))
+    over_reverse = ad.jit(ad.grad(ad.grad(f)))
+    forward_over = ad.jit(lambda x: ad.jvp(ad.grad(f), (x,), (1.0,))[1])
+    np.testing.assert_allclose([over_reverse(x), forward_over(x)], [want, want], rtol=1e-11)
+    assert all(map(is_compiled, (reverse, over_reverse, forward_over)))
+
+
+def test_the_same_code_for_other_numbers_of_iterations() -> None:
+    """Longer and shorter histories one after the other, in memory that is taken again."""
+    f = ad.jit(ad.grad(powers))
+    for counts in ([3, 1], [9, 40], [0, 0], [60, 2], [1, 1]):
+        exponents = np.array([k * (k + 1) // 2 for k in counts])
+        want = np.sum(exponents * 0.99 ** (exponents - 1.0))
+        np.testing.assert_allclose(f(0.99, np.array(counts)), want, rtol=1e-10)
+
+
+def test_memory_does_not_grow_from_call_to_call() -> None:
+    f = ad.jit(ad.grad(powers))
+    counts = np.array([5, 0, 30])
+
+    def most_memory(calls: int) -> int:
+        for _ in range(calls):
+            f(0.99, counts)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = most_memory(1000)
+    assert most_memory(20_000) - before < 2_000  # kilobytes; a history left behind in each call would be 80 000
+
+
+def test_a_history_that_finds_no_memory_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjoint.compile.kernel.most_bytes", lambda: 100_000)
+    endless = lambda x: ad.while_loop(lambda s: s > 0, lambda s: s * 0.999999, x)
+    f = ad.jit(ad.grad(lambda x: np.sum(ad.scan(lambda c, t: (c, endless(x * t)), x, np.ones(3))[1])))
+    for _ in range(2):
+        with pytest.raises(MemoryError, match=r"keeps of the iterations of a while loop.*checkpoint"):
+            f(1.0)
+
+
+def test_a_signal_ends_loops_inside_loops() -> None:
+    def endless(x: Any) -> Any:
+        inner = lambda y: ad.while_loop(lambda s: s[0] < 3.0, lambda s: (s[0] + 1.0, s[1] * x), (0.0, y))[1]
+        return ad.while_loop(lambda s: s > -1.0, lambda s: np.sin(inner(s)) * 0.5, x)
+
+    class Stop(Exception):
+        pass
+
+    def stop(*_: Any) -> None:
+        raise Stop
+
+    f = ad.jit(lambda x: np.sum(ad.scan(lambda c, t: (c, endless(x * t)), x, np.ones(3))[1]))
+    previous = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with pytest.raises(Stop):
+            f(0.7)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, previous)
