@@ -94,7 +94,7 @@ class Store:
 
 
 @dataclass
-class Place:
+class Storage:
     """Where a value with sizes found on the way goes: a store for each of its open axes."""
 
     axes: list[int]  # open, of the value; the first is its own where the rows of a loop are pushed
@@ -103,8 +103,8 @@ class Place:
     elements: int  # the buffer of the elements, in the last store
     first: Level | None = None  # counts and offsets of the first open axis, where that is not axis 0
 
-    def inside(self, kind: ArrayType, row: Value) -> tuple[Place, Level | None]:
-        """The place of a row, and where its own count and offset are to be noted if its first axis is open."""
+    def inside(self, kind: ArrayType, row: Value) -> tuple[Storage, Level | None]:
+        """The storage of a row, and where its own count and offset are to be noted if its first axis is open."""
         f = self.stores[0].f
         axes, stores, levels, first = self.axes, self.stores, self.levels, self.first
         if axes[0] == 0:
@@ -115,7 +115,7 @@ class Place:
             step = f.mul(row, stores[0].emitter.number(math.prod(kind.shape[1 : axes[0]])))
             first = f.element(first[0], step, "i64"), f.element(first[1], step, "i64")
         note = first if axes[0] == 1 else None
-        return Place([a - 1 for a in axes], stores, levels, self.elements, None if note else first), note
+        return Storage([a - 1 for a in axes], stores, levels, self.elements, None if note else first), note
 
     def settle(self, emitter: Emitter, var: Var, start: Value | None) -> None:
         """All rows are there: the variable stands in memory, from row `start` of its own axis if that is open."""
@@ -131,7 +131,7 @@ class Place:
             emitter.levels[var] = levels
 
 
-def new_place(emitter: Emitter, kind: ArrayType, axes: list[int], stores: list[Store]) -> Place:
+def new_storage(emitter: Emitter, kind: ArrayType, axes: list[int], stores: list[Store]) -> Storage:
     """Room for a value in stores that others use with it, or new ones if there are none yet."""
     if not stores:
         stores += [Store(emitter) for _ in axes]
@@ -142,7 +142,7 @@ def new_place(emitter: Emitter, kind: ArrayType, axes: list[int], stores: list[S
     if axes[0] > 0:
         nbytes = emitter.number(8 * math.prod(shape[: axes[0]]))
         first = emitter.heap(nbytes), emitter.heap(nbytes)
-    return Place(axes, stores, levels, elements, first)
+    return Storage(axes, stores, levels, elements, first)
 
 
 class Stacks:
@@ -153,25 +153,25 @@ class Stacks:
         self.results = eq.outputs[carries:]
         self.rows = [body.plan.aliases.get(carries + j, a) for j, a in enumerate(body.program.outputs[carries:])]
         self.plain: dict[int, Value] = {}  # stacks of a known length, of rows of a known size
-        self.places: dict[int, Place] = {}
+        self.storages: dict[int, Storage] = {}
         shared: dict[Any, list[Store]] = {}
         for j, v in enumerate(self.results):
-            place = emitter.given.get(v)
+            storage = emitter.given.get(v)
             axes = open_axes(v.type)
-            if place is None and length is not None:
+            if storage is None and length is not None:
                 axes = [a for a in axes if a > 0]
-            if place is None and axes:
+            if storage is None and axes:
                 key = (body.plan.producer.get(self.rows[j]), v.type.shape[: axes[-1] + 1])  # type: ignore[arg-type]
-                place = new_place(emitter, v.type, axes, shared.setdefault(key, []))
-            if place is None:
+                storage = new_storage(emitter, v.type, axes, shared.setdefault(key, []))
+            if storage is None:
                 self.plain[j] = emitter.pointer(v)
             else:
-                self.places[j] = place
+                self.storages[j] = storage
         f = emitter.f
         self.stores: list[Store] = []  # into which this loop pushes
-        for place in self.places.values():
-            if place.axes[0] == 0 and place.stores[0] not in self.stores:
-                self.stores.append(place.stores[0])
+        for storage in self.storages.values():
+            if storage.axes[0] == 0 and storage.stores[0] not in self.stores:
+                self.stores.append(storage.stores[0])
         self.starts = {id(s): f.load("i64", s.used, 8) for s in self.stores}
         if length is not None:
             for s in self.stores:
@@ -187,15 +187,15 @@ class Stacks:
         for j, base in self.plain.items():
             nbytes = emitter.number(emitter.nbytes(self.rows[j].type))
             targets[self.carries + j] = f.element(base, f.mul(row, nbytes), "i8")
-        self._notes: list[tuple[Var, Place, Level]] = []
-        for j, place in self.places.items():
-            pushes = place.axes[0] == 0
-            at = f.add(self.starts[id(place.stores[0])], row) if pushes else row
-            if pushes and len(place.axes) == 1:
-                targets[self.carries + j] = place.stores[0].at(place.elements, at)
+        self._notes: list[tuple[Var, Storage, Level]] = []
+        for j, storage in self.storages.items():
+            pushes = storage.axes[0] == 0
+            at = f.add(self.starts[id(storage.stores[0])], row) if pushes else row
+            if pushes and len(storage.axes) == 1:
+                targets[self.carries + j] = storage.stores[0].at(storage.elements, at)
                 continue
             out = self.rows[j]
-            inside, note = place.inside(self.results[j].type, at)
+            inside, note = storage.inside(self.results[j].type, at)
             if not isinstance(out, Var):
                 raise Unsupported("a loop gives rows of different lengths that it does not compute")
             if self._is_made_by_loop(out):
@@ -214,17 +214,17 @@ class Stacks:
         """The iteration is over: note how many rows its stacks have, and which is the first."""
         f = self.emitter.f
         copied: dict[int, tuple[Value, Value]] = {}
-        for out, place, (counts, offsets) in self._notes:
-            start, count = self.body.extents.get(out) or self._append(out, place, copied)
+        for out, storage, (counts, offsets) in self._notes:
+            start, count = self.body.extents.get(out) or self._append(out, storage, copied)
             f.store(count, counts, 8)
             f.store(start, offsets, 8)
 
-    def _append(self, out: Var, place: Place, copied: dict[int, tuple[Value, Value]]) -> tuple[Value, Value]:
+    def _append(self, out: Var, storage: Storage, copied: dict[int, tuple[Value, Value]]) -> tuple[Value, Value]:
         """Copy rows that the body has computed otherwise."""
         body, f = self.body, self.emitter.f
-        if len(place.axes) > 1 or out in body.levels:
+        if len(storage.axes) > 1 or out in body.levels:
             raise Unsupported("a loop gives rows of different lengths that no loop inside has made")
-        store = place.stores[0]
+        store = storage.stores[0]
         if id(store) not in copied:
             count = body.number(out.type.shape[0])
             start = f.load("i64", store.used, 8)
@@ -233,7 +233,7 @@ class Stacks:
             f.store(end, store.used, 8)
             copied[id(store)] = start, count
         start, count = copied[id(store)]
-        body.copy(store.at(place.elements, start), body.pointer(out), out.type)
+        body.copy(store.at(storage.elements, start), body.pointer(out), out.type)
         return start, count
 
     def leave(self, count: Value) -> None:
@@ -241,13 +241,13 @@ class Stacks:
         emitter, f = self.emitter, self.emitter.f
         for s in self.stores:
             f.store(f.add(self.starts[id(s)], count), s.used, 8)
-        for j, place in self.places.items():
+        for j, storage in self.storages.items():
             v = self.results[j]
-            start = self.starts[id(place.stores[0])] if place.axes[0] == 0 else None
+            start = self.starts[id(storage.stores[0])] if storage.axes[0] == 0 else None
             if start is not None:
                 emitter.extents[v] = start, count
             found_size(emitter, v.type, count)
-            place.settle(emitter, v, start)
+            storage.settle(emitter, v, start)
 
 
 def found_size(emitter: Emitter, kind: ArrayType, count: Value) -> None:
