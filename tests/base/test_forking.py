@@ -5,10 +5,13 @@ import multiprocessing
 import os
 import select
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,6 +127,24 @@ def test_a_child_compiles_while_another_thread_does(
     with config.override(cache=False), elsewhere(run):
         assert in_child(lambda: (compiled(3.0), float(shared(0.0)))) == f"(3.0, {3.0 + 0.125 * function(0.0)})"
     assert compiled(5.0) == 5.0
+
+
+IMPORTING = threading.Event()
+
+
+def test_a_module_that_another_thread_imports_is_there_in_the_child(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"import time\nfrom {__name__} import IMPORTING\nIMPORTING.set()\ntime.sleep(0.3)\nVALUE = 3\n"
+    (tmp_path / "imported_slowly.py").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(ad, "__path__", [*ad.__path__, str(tmp_path)])
+
+    thread = threading.Thread(target=import_module, args=("adjoint.imported_slowly",))
+    thread.start()
+    assert IMPORTING.wait(PATIENCE)
+    assert in_child(lambda: import_module("adjoint.imported_slowly").VALUE) == "3"
+    thread.join()
+    monkeypatch.delitem(sys.modules, "adjoint.imported_slowly")
 
 
 def test_multiprocessing_with_fork() -> None:

@@ -4,6 +4,7 @@ import functools
 import random
 import subprocess
 import sys
+import threading
 import types
 
 import numpy as np
@@ -80,6 +81,20 @@ def test_what_is_not_frozen_is_allowed() -> None:
     assert ad.scan(lambda c, x: (c + x, None), 0.0, noise)[0] == pytest.approx(np.sum(noise))
     # eager transformations run the function once for each call
     assert ad.grad(lambda x: x * GENERATOR.normal())(1.0) != ad.grad(lambda x: x * GENERATOR.normal())(1.0)
+
+
+def test_other_threads_are_named_where_there_are_any() -> None:
+    def drawn() -> str:
+        with pytest.raises(TraceError, match="drew from") as problem:
+            ad.trace(lambda x: x + np.random.normal())(1.0)
+        return str(problem.value)
+
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    assert "another thread" in drawn()
+    done.set()
+    thread.join()
 
 
 def test_the_first_draw_of_a_process_is_seen_too() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import random
 import sys
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -50,10 +51,12 @@ def _drawn_from_since_seeded() -> bool:
 
 
 def _refuse(purpose: str, whose: str) -> NoReturn:
+    others = threading.active_count() > 1
+    meanwhile = " Should it have been another thread that drew meanwhile, call the function again." if others else ""
     raise TraceError(
         f"{purpose} drew from {whose}, at {describe(here())}: it is traced once, so the numbers would "
         "be frozen and the same in every run. Use ad.random.default_rng(seed), and hand the "
-        "generator in as an argument."
+        f"generator in as an argument.{meanwhile}"
     )
 
 
