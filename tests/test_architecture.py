@@ -85,6 +85,7 @@ LAZY = {
 
 # Packages whose files wait until they are asked for.
 DOORS = {"__init__.py", "jit/__init__.py", "command/main.py", "coverage/__init__.py", "scipy/__init__.py"}
+DOORS |= {"scipy/sparse/linalg/__init__.py"}  # its iterative solvers are those of linear
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> list[str]:

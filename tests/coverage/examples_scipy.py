@@ -76,7 +76,7 @@ LINALG: dict[str, Example] = {
     "qr_delete": of(lambda f, q, r: f(q, r, 1), S, S),
     "qr_update": of(lambda f, q, r, u, v: f(q, r, u, v), S, S, U, V),
     "cossin": of(lambda f, a: f(a, 1, 1), S),
-    "clarkson_woodruff_transform": of(lambda f, a: f(a, 2), S),
+    "clarkson_woodruff_transform": of(lambda f, a: f(a, 2, 5), S),
     **each("hadamard helmert hilbert invhilbert pascal invpascal dft", of(lambda f: f(4))),
 }
 

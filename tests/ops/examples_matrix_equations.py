@@ -18,6 +18,7 @@ from adjoint.ops.linalg.matrix_equations import Stein, Sylvester
 from adjoint.ops.linalg.matrix_functions import Logarithm, PolarFactor, RealPower, Sign, SquareRoot
 from adjoint.ops.linalg.riccati import Riccati
 from adjoint.ops.linalg.schur import Schur, TriangularCommutator
+from adjoint.ops.linalg.sparse_solve import SparseSolve
 from adjoint.ops.linalg.spectral_function import SpectralDerivative
 from adjoint.ops.special.eigenvectors import TridiagonalEigh
 from tests.ops.samples import COMPLEX, FLOAT, SINGLE, Example, normal
@@ -32,6 +33,7 @@ def apart(*shape, dtype=FLOAT, seed=0):
 def matrix_equation_examples() -> Iterator[Example]:
     """All of them."""
     yield from _equations()
+    yield from _sparse_equations()
     yield from _functions()
     yield from _factors()
     yield from _levels()
@@ -61,6 +63,19 @@ def _equations() -> Iterator[Example]:
             yield Example(op, (np.stack([ab, 1.1 * ab]), normal(4, 1)), smooth=not positive)
     yield Example(BandedSolve(2, 0), (normal(3, 4) + np.array([[5.0], [0], [0]]), normal(4, 1)))
     yield Example(BandedSolve(0, 1), (normal(2, 0), normal(0, 2)), note="empty")
+
+
+def _sparse_equations() -> Iterator[Example]:
+    rows, columns = np.array([0, 1, 2, 0, 1]), np.array([0, 1, 2, 2, 0])
+    for trans in "NTH":
+        for dtype in (FLOAT, COMPLEX):
+            data = (4.0 * np.array([1, 1, 1, 0, 0]) + normal(5, dtype=dtype)).astype(dtype)
+            op = SparseSolve(3, trans)
+            yield Example(op, (data, normal(3, 2, dtype=dtype), rows, columns))
+            yield Example(op, (np.stack([data, 1.3 * data]), normal(3, 1), rows, columns), note="stack of entries")
+        yield Example(op, (data.real, normal(2, 1, 3, 1, dtype=COMPLEX), rows, columns), note="stack of sides")
+    yield Example(SparseSolve(3), (data.real.astype(SINGLE), normal(3, 1).astype(SINGLE), rows, columns))
+    yield Example(SparseSolve(3), (data.real, normal(3, 0), rows, columns), note="empty")
 
 
 def _functions() -> Iterator[Example]:

@@ -47,6 +47,20 @@ class _Deciding(dict[str, bool]):
 
 is_deciding = _Deciding()
 
+_SPARSE = os.path.join("scipy", "sparse", "_")  # the files of the classes, not those of scipy.sparse.linalg
+_OPERATOR = re.compile(r"__r?(matmul|mul|truediv|add|sub|eq|ne|lt|le|gt|ge)__")
+
+
+def is_operator_of_sparse(frame: FrameType | None) -> bool:
+    """Whether an operator of a sparse array of SciPy asks: told that nothing is known of an operand, it leaves the
+    answer to the operand's own (`__rmatmul__`). Its methods have nobody to leave it to.
+    """
+    while frame is not None and _SPARSE in frame.f_code.co_filename:
+        if _OPERATOR.fullmatch(frame.f_code.co_name):
+            return True
+        frame = frame.f_back
+    return False
+
 
 def asking_function() -> tuple[str, str] | None:
     """(the library's function that the user's code called, the remedy), when one is running now."""
@@ -234,6 +248,6 @@ def _holds_traced(frame: FrameType) -> bool:
 explainers.append(explained)
 
 __all__ = [
-    "asking_function", "deciding_function", "explained", "is_deciding", "is_refusal", "numpys_function", "numpys_word",
-    "remember_refusal",
+    "asking_function", "deciding_function", "explained", "is_deciding", "is_operator_of_sparse", "is_refusal",
+    "numpys_function", "numpys_word", "remember_refusal",
 ]  # fmt: skip

@@ -34,13 +34,8 @@ _TABLE = (
     "@ad.custom_rule(jvp=…, vjp=…); np.interp takes traced values as it is."
 )
 _SPARSE = (
-    "Use A.toarray(), or keep it sparse with its transpose as the rule: "
-    "@ad.custom_rule(vjp=lambda x: (A @ x, lambda ct: (A.T @ ct,))) around def product(x): return A @ x."
-)
-_SPARSE_SOLVE = (
-    "Use np.linalg.solve with A.toarray(), or the transposed system as the rule: "
-    "@ad.custom_rule(vjp=lambda b: (solve(A, b), lambda ct: (solve(A.T, ct),))) around def solved(b): "
-    "return solve(A, b)."
+    "The operators of sparse arrays take traced values: A @ x, x @ A, A * x, A + x; adjoint.scipy.sparse makes sparse "
+    "arrays of traced entries, with methods for both."
 )
 _DENSITY = (
     "Write its formula with np and scipy.special, whose ufuncs take traced values; adjoint.compat.autograd.scipy.stats "
@@ -80,13 +75,11 @@ _SAID: list[tuple[str, str, str]] = [
         f"np.interp is the linear one and takes traced values; for smooth ones use s = CubicSpline(x, y). {_CURVE}",
     ),
     ("scipy.sparse", "", _SPARSE),
-    ("scipy.sparse.linalg", "", _SPARSE_SOLVE),
-    ("scipy.sparse.linalg", "LinearOperator", _SPARSE),
-    ("scipy.sparse.linalg", "expm_multiply", "adjoint.scipy.linalg.expm(A) @ x takes traced values."),
+    ("scipy.sparse.linalg", "", "adjoint.scipy.sparse.linalg takes traced entries and right sides."),
     (
         "scipy.sparse.linalg",
-        "eigs eigsh lobpcg svds",
-        "np.linalg.eigh, np.linalg.eig and np.linalg.svd take traced matrices.",
+        "SuperLU",
+        "adjoint.scipy.sparse.linalg.splu(A).solve(b) takes traced right sides, and traced entries of A.",
     ),
     ("scipy.stats", "", _DENSITY),
     ("scipy.stats", "pearsonr", "np.corrcoef(x, y)[0, 1] takes traced values."),

@@ -33,6 +33,8 @@ _WHERE = {
     "scipy.signal": ("signal", "SIGNAL"),
     "scipy.integrate": ("scipy_integrate", "SCIPY_INTEGRATE"),
     "scipy.spatial.distance": ("scipy_distance", "SCIPY_DISTANCE"),
+    "scipy.sparse": ("scipy_sparse", "SPARSE"),
+    "scipy.sparse.linalg": ("scipy_sparse", "SPARSE_LINALG"),
 }
 
 

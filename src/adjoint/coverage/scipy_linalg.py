@@ -24,13 +24,13 @@ SCIPY_LINALG.differentiable("cosm sinm tanm coshm sinhm tanhm", own=True)
 SCIPY_LINALG.differentiable("block_diag toeplitz circulant hankel companion convolution_matrix diagsvd", own=True)
 SCIPY_LINALG.differentiable("fiedler fiedler_companion khatri_rao leslie", own=True)
 SCIPY_LINALG.constant("hadamard helmert hilbert invhilbert pascal invpascal dft", SIZES)
+SCIPY_LINALG.differentiable("clarkson_woodruff_transform", "input_matrix")
 # questions
 SCIPY_LINALG.constant("bandwidth issymmetric ishermitian", own=True)
 SCIPY_LINALG.constant("find_best_blas_type get_blas_funcs get_lapack_funcs", SIZES)
 
 RULE = "it has no rule here"
 SCIPY_LINALG.refused("cdf2rdf", RULE, "Use the complex values and vectors of eig, or the real Schur form (schur)")
-SCIPY_LINALG.refused("clarkson_woodruff_transform", "it draws numbers of its own", "Draw with ad.random, and use @")
 SCIPY_LINALG.refused("cossin", RULE, "Use svd of the blocks")
 SCIPY_LINALG.refused("hessenberg", RULE, "Use schur, or qr")
 SCIPY_LINALG.refused("matrix_balance", RULE, "Balance the plain matrix, and scale the traced one with what that gives")

@@ -54,6 +54,14 @@ def _unknown_function(function: Any, args: Sequence[Any], kwargs: dict[str, Any]
 GENERAL["function"] = _unknown_function
 
 
+def _with_sparse(op: Any, x: Any, y: Any) -> Any:
+    """An operator between a traced value and a sparse array of SciPy, which wait until there is one."""
+    return importlib.import_module("adjoint.scipy.sparse.operators").combined(op, x, y)
+
+
+GENERAL["sparse"] = _with_sparse
+
+
 def guarded(namespace: str, name: str, value: Any) -> Any:
     """What NumPy does not hand over to traced values: as it is, and refused in the table's words when given one."""
     row = find(namespace, name)

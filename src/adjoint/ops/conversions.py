@@ -18,7 +18,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import TraceError
-from adjoint.base.foreign import asking_function, deciding_function, is_deciding, numpys_function, numpys_word
+from adjoint.base.foreign import (
+    asking_function,
+    deciding_function,
+    is_deciding,
+    is_operator_of_sparse,
+    numpys_function,
+    numpys_word,
+)
 from adjoint.base.source import describe, here
 from adjoint.program.trace import Tracer, concrete, refuse_conversion
 from adjoint.program.types import Value
@@ -117,8 +124,13 @@ def _refuse_array(self: Tracer, dtype: Any = None, **kwargs: Any) -> Any:
     """NumPy wants an ndarray: in np.asarray, or where it does not look for traced values (lists, indices, methods
     of plain arrays).
 
-    np.int64(x) and its like are int(x): an integer has no derivative that could be lost.
+    np.int64(x) and its like are int(x): an integer has no derivative that could be lost. An operator of a sparse array
+    of SciPy is given an object of which it knows nothing, and leaves the answer to ours.
     """
+    if is_operator_of_sparse(_frame(1)):
+        unknown = np.empty((), object)
+        unknown[()] = self
+        return unknown
     trace: Any = self._trace
     args = () if dtype is None else (dtype,)
     if dtype is not None and not self.shape and dtype.kind in "biu":

@@ -37,7 +37,8 @@ _frame: Callable[[int], FrameType] = sys._getframe
 
 # np function -> ours, filled by adjoint.numpy; behind __array_function__
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-# (ufunc, method, args, kwargs) for everything but the plain call, filled by adjoint.numpy; behind __array_ufunc__
+# Filled by adjoint.numpy. "ufunc": (ufunc, method, args, kwargs) for everything but the plain call, behind
+# __array_ufunc__; "sparse": (op, x, y) for an operator between a traced value and a sparse array of SciPy
 GENERAL: dict[str, Callable[..., Any]] = {}
 
 
@@ -125,6 +126,11 @@ def _stands_apart(other: Any) -> bool:
     return getattr(other.__class__, "__array_ufunc__", True) is None
 
 
+def is_sparse(other: Any) -> bool:
+    """Whether an operand is a sparse array or matrix of SciPy."""
+    return type(other).__module__.startswith("scipy.sparse.") and hasattr(other, "tocoo")
+
+
 def _forward(op: Op) -> Callable[[Tracer, Any], Any]:
     def method(self: Tracer, other: Any) -> Any:
         trace = self._trace
@@ -132,6 +138,8 @@ def _forward(op: Op) -> Callable[[Tracer, Any], Any]:
             return trace.apply_two(op, self, other)
         if other is None or isinstance(other, str) or _stands_apart(other):
             return NotImplemented
+        if is_sparse(other):
+            return GENERAL["sparse"](op, self, other)
         return apply_two(op, self, other)
 
     return method
@@ -159,6 +167,8 @@ def _backward(op: Op) -> Callable[[Tracer, Any], Any]:
             return self._trace.apply_two(op, other, self)
         if other is None or isinstance(other, str) or _stands_apart(other):
             return NotImplemented
+        if is_sparse(other):
+            return GENERAL["sparse"](op, other, self)
         return apply_two(op, other, self)
 
     return method

@@ -3,10 +3,21 @@
 Its parts are loaded, and SciPy with them, when they are first asked for.
 """
 
+# pyright: reportUnsupportedDunderAll=false
+# (what waits until it is asked for)
+
 import importlib
 from typing import Any
 
-__all__ = ["fft", "integrate", "linalg", "signal", "spatial", "special"]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
+    "fft",
+    "integrate",
+    "linalg",
+    "signal",
+    "sparse",
+    "spatial",
+    "special",
+]
 
 
 def __getattr__(name: str) -> Any:
