@@ -100,6 +100,17 @@ LOOPS: list[tuple[Callable[[], Any], type, str]] = [
     (lambda: ad.cond(X > 0, f, f, X), ValueError, "Use np.where to choose by element."),
 ]
 
+MISSING: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: ad.vjp(f), TypeError, "vjp is given the arguments of the function too, here x: write vjp(f, x)."),
+    (lambda: ad.linearize(f), TypeError, "write linearize(f, x)."),
+    (lambda: ad.linear_transpose(f)(1.0), TypeError, "write linear_transpose(f, x)."),
+    (lambda: ad.jvp(f, (), ()), TypeError, "write jvp(f, (x,), …)."),
+    (lambda: ad.hessian(lambda x: np.argmax(x))(X), TypeError, "hessian: the function returned int64[]"),
+    (lambda: ad.hessian(f, chunk_size=0), ValueError, "hessian: chunk_size is an integer above zero"),
+    (lambda: ad.vmap(lambda x: float(x))(X), TypeError, "It may differ between the elements of a batch."),
+    (lambda: ad.vmap(ad.grad(lambda x: float(x)))(X), TypeError, "Its derivative would be lost."),
+]
+
 B = np.ones(2)
 SHAPES: list[tuple[Callable[[Any], Any], Any, str]] = [
     (lambda x: np.sum(A @ x), B, "matmul (@): float64[2,3] has 3 columns but float64[2] has 2 rows. Transpose one"),
@@ -108,12 +119,13 @@ SHAPES: list[tuple[Callable[[Any], Any], Any, str]] = [
      "sizes 3 and 4. Axes are matched from the last one and must be equal or 1"),
     (lambda x: np.sum(np.where(np.ones(2) > 0, x, 0)), X, "do not broadcast: axis -1 has sizes 2 and 3."),
     (lambda x: np.sum(np.linalg.solve(np.eye(2), x)), X, "has 2 columns, but the right side float64[3,1] has 3 rows"),
+    (lambda x: np.sum(np.concatenate([x, A])), X, "differ in an axis other than axis 0. Reshape one of them, or join"),
     (lambda x: np.sum(np.stack([x, np.ones(2)])), X, "np.stack, at test_messages.py"),
     (lambda x: np.sum(np.reshape(x, (2, 2))), X, "np.reshape, at test_messages.py"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("call, kind, words", [*CALLS, *RESULTS, *BATCHES, *LOOPS])
+@pytest.mark.parametrize("call, kind, words", [*CALLS, *RESULTS, *BATCHES, *LOOPS, *MISSING])
 def test_mistakes(call: Callable[[], Any], kind: type[Exception], words: str) -> None:
     with pytest.raises(kind) as raised:
         call()
@@ -122,11 +134,20 @@ def test_mistakes(call: Callable[[], Any], kind: type[Exception], words: str) ->
 
 @pytest.mark.parametrize("function, x, words", SHAPES)
 def test_shapes_that_do_not_fit(function: Callable[[Any], Any], x: Any, words: str) -> None:
-    for derivative in (ad.grad(function), lambda x: ad.jvp(function, (x,), (x,))):
+    transformations: list[Callable[[Any], Any]] = [
+        ad.grad(function),
+        lambda x: ad.jvp(function, (x,), (x,)),
+        lambda x: ad.vmap(function)(np.stack([x, x])),
+        ad.jit(function),
+        ad.jit(ad.grad(function)),
+        ad.grad(ad.jit(function)),
+        lambda x: ad.scan(lambda c, t: (c + function(t), None), 0.0, np.stack([x, x])),
+    ]
+    for transformed in transformations:
         with pytest.raises(ValueError) as raised:
-            derivative(x)
-        assert words in str(raised.value)
-        assert "at test_messages.py:" in str(raised.value).lower()
+            transformed(x)
+        assert words.partition(": ")[2] in str(raised.value)
+        assert str(raised.value).lower().count("at test_messages.py:") == 1
 
 
 def test_errors_of_matrices_keep_their_class() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -137,7 +138,21 @@ def all_arguments(function: Function, primals: Sequence[Any], name: str) -> Sele
             f"{name}: primals must be a tuple with one entry for each argument; got {type(primals).__name__}. Write "
             f"{name}(f, (x,), …)."
         )
+    if not primals and (missing := required_parameters(function)):
+        listed = ", ".join(missing)
+        given = f"{name}(f, ({listed},), …)" if name in ("jvp", "jet") else f"{name}(f, {listed})"
+        raise TypeError(f"{name} is given the arguments of the function too, here {listed}: write {given}.")
     return select(function, tuple(range(len(primals))), tuple(primals), {}, name)
+
+
+def required_parameters(function: Function) -> list[str]:
+    """The arguments by position without which a function cannot be called; none when they are not known."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in parameters if p.kind in by_position and p.default is p.empty]
 
 
 @transformation

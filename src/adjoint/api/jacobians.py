@@ -95,26 +95,34 @@ def jacobian(
 
 
 def _transform(
-    mode: str, function: Function, argnums: Argnums, has_aux: bool, holomorphic: bool, chunk_size: int | None
+    mode: str,
+    function: Function,
+    argnums: Argnums,
+    has_aux: bool,
+    holomorphic: bool,
+    chunk_size: int | None,
+    name: str | None = None,
 ) -> Transformed:
+    name = name or NAMES[mode]
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
-        raise ValueError(f"{NAMES[mode]}: chunk_size is an integer above zero, or None; got {chunk_size!r}.")
-    return Transformed(_jacobian, function, _JacobianOptions(argnums, has_aux, holomorphic, mode, chunk_size))
+        raise ValueError(f"{name}: chunk_size is an integer above zero, or None; got {chunk_size!r}.")
+    return Transformed(_jacobian, function, _JacobianOptions(argnums, has_aux, holomorphic, mode, chunk_size, name))
 
 
 @dataclass(frozen=True)
 class _JacobianOptions(Options):
-    """The options of `jacobian`, `jacfwd` and `jacrev`."""
+    """The options of `jacobian`, `jacfwd`, `jacrev` and `hessian`."""
 
     argnums: Argnums
     has_aux: bool
     holomorphic: bool
     mode: str
     chunk: int | None
+    name: str  # of the function that the user called
 
 
 def _jacobian(function: Function, options: _JacobianOptions, args: Any, kwargs: Any) -> Any:
-    name = NAMES[options.mode]
+    name = options.name
     chosen = select(function, options.argnums, args, kwargs, name)
     if any(type_of(v).dtype.kind == "c" for v in chosen.values) and not options.holomorphic:
         raise DtypeError(
@@ -292,5 +300,5 @@ def hessian(
     ad.hessian(lambda x: x[0] ** 2 * x[1])(np.array([2.0, 3.0]))  # → [[6.0, 4.0], [4.0, 0.0]]
     ```
     """
-    inner = jacrev(function, argnums, has_aux=has_aux, holomorphic=holomorphic)
-    return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic, chunk_size=chunk_size)
+    inner = _transform("reverse", function, argnums, has_aux, holomorphic, None, "hessian")
+    return _transform("forward", inner, argnums, has_aux, holomorphic, chunk_size, "hessian")

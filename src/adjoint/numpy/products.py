@@ -95,7 +95,10 @@ def _contract(terms: list[tuple[str, Value]], output: str) -> Value:
         for letter, n in zip(letters, x.shape, strict=True):
             if sizes.setdefault(letter, n) != n:
                 if 1 not in (sizes[letter], n):
-                    raise ValueError(f"einsum: index {letter} has sizes {sizes[letter]} and {n}")
+                    raise ValueError(
+                        f"einsum: index {letter} has sizes {sizes[letter]} and {n}. A letter has one size: exchange "
+                        "two letters, or transpose an operand"
+                    )
                 sizes[letter] = n if sizes[letter] == 1 else sizes[letter]
     fitted = []
     for letters, x in terms:

@@ -34,17 +34,12 @@ def _explained(error: Exception) -> Exception | None:
             f"{str(error).removesuffix('.')}. A {match[1]} is a container of numbers and arrays, not an array: pass "
             "np.array(…), or use np.stack inside the function."
         )
+    if type(error) is ShapeError:
+        return _with_line(error)
     if isinstance(error, AdjointError) or type(error) not in (ValueError, np.linalg.LinAlgError):
         return None
-    inside: list[TracebackType] = []
-    entry, line = error.__traceback__, None
-    while entry is not None:
-        if is_library(entry.tb_frame.f_code.co_filename):
-            inside.append(entry)
-        else:
-            inside, line = [], Location(entry.tb_frame.f_code, entry.tb_lasti)
-        entry = entry.tb_next
-    failed = next((op for step in reversed(inside) if (op := _primitive(step.tb_frame.f_locals))), None)
+    line, inside = _inside(error)
+    failed = next((op for step in inside if (op := _primitive(step.tb_frame.f_locals))), None)
     name = next((title for step in inside if (title := _called(step.tb_frame.f_locals))), None)
     said = str(error).strip().removesuffix(".")
     if line is None or (failed is None and name is None):
@@ -63,6 +58,31 @@ def _explained(error: Exception) -> Exception | None:
     except Exception:  # it has no types for these arguments, for another reason
         return ValueError(words)
     return ValueError(words)
+
+
+def _inside(error: Exception) -> tuple[Location | None, list[TracebackType]]:
+    """The innermost line of the user's, and the frames that it called."""
+    inside: list[TracebackType] = []
+    entry, line = error.__traceback__, None
+    while entry is not None:
+        if is_library(entry.tb_frame.f_code.co_filename):
+            inside.append(entry)
+        else:
+            inside, line = [], Location(entry.tb_frame.f_code, entry.tb_lasti)
+        entry = entry.tb_next
+    return line, inside
+
+
+def _with_line(error: ShapeError) -> ShapeError | None:
+    """A refusal of types with the user's line, as a primitive gives it where no array is there yet."""
+    line, inside = _inside(error)
+    frames = [step.tb_frame for step in inside]
+    refused = any(
+        frame.f_code.co_name == "result_type" and isinstance(frame.f_locals.get("self"), Op) for frame in frames
+    )
+    if not refused or line is None or (where := f" At {describe(line)}.") in str(error):
+        return None
+    return ShapeError(f"{error}{where}")
 
 
 def _primitive(local: dict[str, Any]) -> tuple[Op, list[ArrayType]] | None:

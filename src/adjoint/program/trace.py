@@ -343,7 +343,11 @@ def concrete(x: Value) -> Value:
 def refuse_conversion(x: Tracer, call: str, remedy: str, asks: str = "was asked for the plain value of") -> NoReturn:
     """Python or NumPy asks for a plain number where a traced value stands."""
     unknown = x._trace.records or x._trace.counts
-    lost = "It is not known while a program is recorded" if unknown else "Its derivative would be lost"
+    lost = (
+        "It is not known while a program is recorded" if unknown
+        else "Its derivative would be lost" if x.has_tangent()
+        else "It may differ between the elements of a batch"
+    )  # fmt: skip
     location = here()
     message = f"{call} {asks} a traced {x.type}, at {describe(location)}. {lost}. {remedy}"
     remember_refusal(message, location)

@@ -132,7 +132,8 @@ class Concatenate(Linear):
         first = types[0]
         for t in types[1:]:
             if t.ndim != first.ndim or any(t.shape[a] != first.shape[a] for a in range(first.ndim) if a != self.axis):
-                raise ShapeError(f"concatenate: {first} and {t} differ in an axis other than axis {self.axis}.")
+                raise ShapeError(f"concatenate: {first} and {t} differ in an axis other than axis {self.axis}. "
+                                 "Reshape one of them, or join along another axis.")  # fmt: skip
         shape = list(first.shape)
         shape[self.axis] = sum(t.shape[self.axis] for t in types)
         return ArrayType(tuple(shape), result_dtype(*types))
