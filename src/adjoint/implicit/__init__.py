@@ -8,9 +8,43 @@ x(0.6), ad.grad(x)(0.6)  # → (0.8, -0.75)
 """
 
 from adjoint.implicit import conditions
+from adjoint.implicit.active_sets import ActiveSet
+from adjoint.implicit.adjoint_state import AdjointState, adjoint_state
+from adjoint.implicit.approximate import Neumann, OneStep, Unrolled
+from adjoint.implicit.constraints import Constraints, Projected, Proximal
 from adjoint.implicit.diagnosis import DerivativeWarning
+from adjoint.implicit.foreign import solution
 from adjoint.implicit.function import ImplicitFunction
+from adjoint.implicit.inverses import Inverse, inverse
+from adjoint.implicit.kkt import ConstrainedMinimizer
 from adjoint.implicit.minima import argmin
+from adjoint.implicit.report import Report, report, sensitivity
 from adjoint.implicit.roots import fixed_point, root
+from adjoint.implicit.values import OptimalValue, value
 
-__all__ = ["DerivativeWarning", "ImplicitFunction", "argmin", "conditions", "fixed_point", "root"]
+__all__ = [
+    "ActiveSet",
+    "AdjointState",
+    "ConstrainedMinimizer",
+    "Constraints",
+    "DerivativeWarning",
+    "ImplicitFunction",
+    "Inverse",
+    "Neumann",
+    "OneStep",
+    "OptimalValue",
+    "Projected",
+    "Proximal",
+    "Report",
+    "Unrolled",
+    "adjoint_state",
+    "argmin",
+    "conditions",
+    "fixed_point",
+    "inverse",
+    "report",
+    "root",
+    "sensitivity",
+    "solution",
+    "value",
+]

@@ -1,8 +1,9 @@
 """What can be wrong with the derivative of a solution, said in words where it is computed.
 
-The theorem asks that F(x, θ) = 0 and that ∂ₓF is invertible. The error of the derivative is proportional to the
-distance of x from the solution, and to the condition of ∂ₓF; both are looked at whenever a derivative is taken, in
-compiled programs too.
+The theorem asks that F(x, θ) = 0, that F is differentiable there and that ∂ₓF is invertible. The error of the
+derivative is proportional to the distance of x from the solution, and to the condition of ∂ₓF. All of it is looked at
+whenever a derivative is taken, in compiled programs too: there a truth value is part of the program, and words are
+looked for only where it is set.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.base.errors import SolveError
-from adjoint.debug import callback
+from adjoint.implicit.kinks import has_kinks, is_kink, least_distance
 from adjoint.implicit.vectors import dtype_of, named_element, to_vector
 from adjoint.linear.operators.maps import LinearMap
-from adjoint.linear.operators.structures import Matrix
-from adjoint.linear.solvers.solution import STATUSES, Solution, advice_for
+from adjoint.linear.solvers.solution import STATUSES, advice_for
+from adjoint.ops.custom import OpaqueCall
+from adjoint.ops.effects import Arguments, Callback
 from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import ArrayType, Value
 
-__all__ = ["CHECKS", "DerivativeWarning", "Watch", "condition", "null_direction"]
+__all__ = ["CHECKS", "DerivativeWarning", "LinearSolved", "Watch", "condition", "null_direction", "relative_residual"]
 
 CHECKS = ("warn", "raise", "ignore")
 
@@ -38,14 +40,23 @@ class DerivativeWarning(RuntimeWarning):
     """
 
 
+class LinearSolved(NamedTuple):
+    """t with ∂ₓF t = b, or ∂ₓF* t = b, and what is known of it."""
+
+    value: Value
+    code: Value  # how an iteration ended
+    method: str
+    matrix: Value | None = None  # ∂ₓF, where it was formed
+    pivots: Value | None = None  # of its factors: one that is small against the others tells of a singular matrix
+
+
 class _Findings(NamedTuple):
     """What is looked at, as numbers of a program."""
 
     distance: Value  # ‖F(x, θ)‖ over the size of its terms
-    unsolved: Value  # what the linear solve left, over the size of its terms
-    finite: Value
-    code: Value  # how the linear solve ended
     norm: Value  # ‖F(x, θ)‖
+    is_singular: Value  # as far as pivots and results tell
+    code: Value  # how the linear solve ended
 
 
 @final
@@ -56,84 +67,107 @@ class Watch:
     title: str
     check: str
     paths: tuple[str, ...] = ()
+    has_kinks: bool = True  # unless it is known that F has none where it matters
 
     def __post_init__(self) -> None:
         if self.check not in CHECKS:
             raise ValueError(f"{self.title}: check={self.check!r}; it is 'warn', 'raise' or 'ignore'.")
 
     def look(
-        self, residual: Program, theta: Sequence[Value], x: Sequence[Value], found: Solution, b: Value, A: LinearMap,
-        adjoint: bool,
-    ) -> None:  # fmt: skip
-        """Compare F(x, θ) with ∂ₓF x, and what the linear solve left with its right side."""
-        theta, x, b = [primal(v) for v in theta], [primal(v) for v in x], primal(b)
-        t, code = primal(found.value), primal(found.code)
-        types = residual.output_types
-        F = to_vector(interpret(residual, [*theta, *x]), types)
-        dtype = dtype_of(types)
-        if isinstance(A, Matrix):
-            array = primal(A.array)
-            size = np.abs(array) @ np.abs(to_vector(x, residual.input_types[len(theta) :]))
-            left = (array.T if adjoint else array) @ t - b
-            reach = np.abs(array.T if adjoint else array) @ np.abs(t) + np.abs(b)
-        else:
-            size = _pushed(A, to_vector(x, residual.input_types[len(theta) :]))
-            left, reach = np.zeros((), dtype), np.ones((), dtype)
-        distance = _ratio(_norm(F), _norm(size))
-        unsolved = _ratio(_norm(left), _norm(reach))
-        finite = np.all(np.isfinite(t))
-        given = _Findings(distance, unsolved, finite, code, _norm(F))
-        eps, method = float(np.finfo(dtype).eps), found.method
-        if not any(isinstance(v, Tracer) for v in given):
-            array = primal(A.array) if isinstance(A, Matrix) else None
-            self._tell(given, eps, method, array, residual.input_types[len(theta) :])
-            return
-        callback(lambda *values: self._tell(_Findings(*values), eps, method, None, ()), *given)
+        self, residual: Program, theta: Sequence[Value], x: Sequence[Value], A: LinearMap, found: LinearSolved
+    ) -> Value:
+        """t, after a look at F(x, θ) and ∂ₓF; NaN where F has a kink at the solution."""
+        theta, x = [primal(v) for v in theta], [primal(v) for v in x]
+        unknown, types = residual.input_types[len(theta) :], residual.output_types
+        eps = float(np.finfo(dtype_of(types)).eps)
+        matrix, t = primal(found.matrix), primal(found.value)
+        distance, norm = relative_residual(residual, theta, x, A if matrix is None else matrix)
+        singular = np.logical_not(np.all(np.isfinite(t)))
+        if found.pivots is not None:
+            pivots = np.abs(primal(found.pivots))
+            singular = singular | (np.min(pivots) <= 10 * eps * len(pivots) * np.max(pivots))
+        given = _Findings(distance, norm, singular, primal(found.code))
+        wrong = np.logical_not(distance <= eps**0.25) | singular | (given.code != 0)
+        tell = lambda *values: self._tell(_Findings(*values[:4]), eps, found.method, values[4:], unknown)
+        operands = [*given, *([] if matrix is None else [matrix])]
+        if any(isinstance(v, Tracer) for v in (wrong, *operands)):
+            arguments, flat = Arguments.of(tuple(operands), {})
+            Callback(tell, arguments, guards=1)(wrong, *flat)
+        elif wrong:
+            tell(*operands)
+        if not self.has_kinks or not has_kinks(residual):
+            return found.value
+        return found.value * self._smooth(residual, theta, x, distance).astype(found.value.dtype)
 
-    def _tell(self, given: _Findings, eps: float, method: str, array: Any, types: Sequence[ArrayType]) -> None:
-        distance, unsolved, finite, code, norm = given
-        words = ""
-        singular = not bool(finite) or float(unsolved) > eps**0.5
-        if array is not None and array.size and np.all(np.isfinite(array)):
-            inverse = 1.0 / condition(array)
-            singular = singular or inverse < 4 * eps * len(array)
-        if singular and int(code) == 0:
-            named = "" if array is None or not np.all(np.isfinite(array)) else null_direction(array, types, self.paths)
-            words = (
+    def _tell(
+        self, given: _Findings, eps: float, method: str, matrix: Sequence[Any], types: Sequence[ArrayType]
+    ) -> None:
+        array = matrix[0] if matrix else None
+        singular = bool(given.is_singular)
+        if singular and array is not None and np.all(np.isfinite(array)):
+            singular = not condition(array) < 0.1 / (eps * len(array))  # rows and columns may be scaled badly, no more
+        code = int(given.code)
+        if singular:
+            known = array is not None and np.all(np.isfinite(array))
+            named = null_direction(array, types, self.paths) if known else ""
+            self.say(
                 f"∂ₓF is singular at the solution{f': nothing determines {named}' if named else ''}, so the implicit "
                 "function theorem does not hold there and the derivative is not defined. Use linear='least squares' "
                 "(what is not determined stays at rest), add a ridge to the equation, or fix what is not determined."
             )
-        elif int(code):
-            words = (
-                f"the linear equation of the derivative was not solved ({STATUSES[int(code)]}), so the derivative is "
-                f"not exact. {advice_for(int(code), method, False)}"
+        elif code:
+            self.say(
+                f"the linear equation of the derivative was not solved ({STATUSES[code]}), so the derivative is not "
+                f"exact. {advice_for(code, method, False)}"
             )
-        elif not float(distance) <= eps**0.25:
-            words = (
-                f"x is no solution: ‖F(x, θ)‖ = {float(norm):.3g}, {float(distance):.2g} of the size of its terms, so "
-                "the derivative is wrong by about as much, times the condition of ∂ₓF. Solve with a tighter tolerance, "
-                "or look at how the solver ended."
+        elif not float(given.distance) <= eps**0.25:
+            self.say(
+                f"x is no solution: ‖F(x, θ)‖ = {float(given.norm):.3g}, {float(given.distance):.2g} of the size of "
+                "its terms, so the derivative is wrong by about as much, times the condition of ∂ₓF. Solve with a "
+                "tighter tolerance, or look at how the solver ended."
             )
-        if not words:
-            return
+
+    def say(self, words: str) -> None:
+        """Warn, or raise."""
         message = f"{self.title}: {words}"
         if self.check == "raise":
             raise SolveError(message)
         warnings.warn(message, DerivativeWarning, stacklevel=2)
 
+    def _smooth(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], distance: Value) -> Value:
+        """1, or NaN at a kink. Near ones are looked for as far as x may be from the solution."""
+        near = least_distance(residual, [*theta, *x])
+        n = len(theta)
 
-def _pushed(A: LinearMap, vector: Value) -> Value:
-    return primal(A(vector))
+        def look(near: Any, distance: Any, *values: Any) -> list[Any]:
+            reach = max(float(distance), float(np.finfo(float).eps)) ** 0.5 * 1e-2
+            if float(near) > reach or not is_kink(residual, values[:n], values[n:], reach):
+                return [np.float64(1.0)]
+            self.say(
+                "F has a kink at the solution: a constraint holds there without pressing (it is weakly active), so "
+                "that the solution has two one-sided derivatives and no other. State the constraints "
+                "(subject_to=implicit.Constraints(…)): forward mode then gives the derivative for a direction; or "
+                "give smoothing=τ."
+            )
+            return [np.float64(np.nan)]
+
+        call = OpaqueCall(look, types=(ArrayType((), np.dtype(float)),))
+        return call(near, distance, *theta, *x)[0]
+
+
+def relative_residual(
+    residual: Program, theta: Sequence[Value], x: Sequence[Value], A: LinearMap | Value
+) -> tuple[Value, Value]:
+    """‖F(x, θ)‖ over the size of its terms in x, |∂ₓF| |x|; and ‖F(x, θ)‖ itself."""
+    F = to_vector(interpret(residual, [*theta, *x]), residual.output_types)
+    vector = to_vector(x, residual.input_types[len(theta) :])
+    size = primal(A(vector)) if isinstance(A, LinearMap) else np.abs(A) @ np.abs(vector)
+    norm, scale = _norm(F), _norm(size)
+    return np.where(norm == 0, 0.0, norm / np.where(scale == 0, 1.0, scale))[()], norm
 
 
 def _norm(v: Value) -> Value:
     return np.sqrt(np.sum(np.square(v)))
-
-
-def _ratio(a: Value, b: Value) -> Value:
-    """a / b, where nothing over nothing is nothing."""
-    return np.where(a == 0, 0.0, a / np.where(b == 0, 1.0, b))[()]
 
 
 def condition(array: Any) -> float:
@@ -149,9 +183,9 @@ def condition(array: Any) -> float:
     return float(sizes[0] / sizes[-1]) if sizes[-1] > 0 else np.inf
 
 
-def null_direction(array: Any, types: Any, paths: Sequence[str]) -> str:
+def null_direction(array: Any, types: Sequence[ArrayType], paths: Sequence[str]) -> str:
     """The elements of x that ∂ₓF leaves free, by path; at most three of them."""
-    if not types:
+    if not paths:
         return ""
     _, _, rows = np.linalg.svd(array)
     v = np.abs(rows[-1])

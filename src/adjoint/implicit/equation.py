@@ -7,15 +7,14 @@ choose the iteration. Few unknowns are solved directly, by one factorization tha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
 from adjoint.api.gradients import vmap
-from adjoint.implicit.diagnosis import Watch
+from adjoint.implicit.diagnosis import LinearSolved, Watch
 from adjoint.implicit.vectors import real_size, to_arrays, to_vector
-from adjoint.linear.factorizations.factors import factored
 from adjoint.linear.operators.dense import METHODS
 from adjoint.linear.operators.derivative_maps import jacobian
 from adjoint.linear.operators.facts import read
@@ -26,6 +25,7 @@ from adjoint.linear.solvers.solving import ITERATIVE, solve
 from adjoint.ops.implicit_solve import Equation, is_plain_array, is_same
 from adjoint.program.program import Program, interpret
 from adjoint.program.types import Value
+from adjoint.scipy import linalg
 
 __all__ = ["DIRECT", "LinearizedEquation", "Stacked", "jacobian_map"]
 
@@ -73,54 +73,51 @@ class LinearizedEquation:
         memory = memory if _is_plain([*theta, *x]) else {}  # traced values belong to one running transformation
         right = to_vector(b, source)
         with np.errstate(all="ignore"):
-            found = self._solved(self._map(residual, theta, x, memory), right, adjoint, real_size(unknown), memory)
-            if self.watch.check != "ignore":
-                self.watch.look(residual, theta, x, found, right, self._known(residual, theta, x, memory), adjoint)
-        return to_arrays(found.value, target)
+            A = _shared(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
+            found = self._solved(A, right, adjoint, real_size(unknown), memory)
+            t = found.value if self.watch.check == "ignore" else self.watch.look(residual, theta, x, A, found)
+        return to_arrays(t, target)
 
-    def _map(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], memory: dict[str, Any]) -> LinearMap:
-        return _shared(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
-
-    def _known(
-        self, residual: Program, theta: Sequence[Value], x: Sequence[Value], memory: dict[str, Any]
-    ) -> LinearMap:
-        return memory["matrix"][1] if "matrix" in memory else self._map(residual, theta, x, memory)
-
-    def _solved(self, A: LinearMap, b: Value, adjoint: bool, size: int, memory: dict[str, Any]) -> Solution:
+    def _solved(self, A: LinearMap, b: Value, adjoint: bool, size: int, memory: dict[str, Any]) -> LinearSolved:
         if callable(self.linear):
             found = self.linear(A.adjoint if adjoint else A, b)
-            return found if isinstance(found, Solution) else _without_report(found, "given")
-        method = self.linear
-        if method == "auto":
-            method = "direct" if size <= DIRECT else "auto"
+            return LinearSolved(found.value, found.code, found.method) if isinstance(found, Solution) else (
+                LinearSolved(found, np.int64(0), "given"))  # fmt: skip
+        method = "direct" if self.linear == "auto" and size <= DIRECT else self.linear
         if method in ITERATIVE or method == "auto":
-            return solve(A.adjoint if adjoint else A, b, method=method)
+            solution = solve(A.adjoint if adjoint else A, b, method=method)
+            return LinearSolved(solution.value, solution.code, solution.method)
         # one matrix and one factorization for all right sides at this point
-        dense = _shared(memory, "matrix", _parts(memory), lambda: matrix(A.to_dense()))
+        dense = _shared(memory, "matrix", memory["map"][0], A.to_dense)
         if method == "least squares":
-            array = dense.to_dense()
-            return _without_report(_least_squares(array.T if adjoint else array, b), "least squares")
+            return LinearSolved(np.linalg.pinv(dense.T if adjoint else dense) @ b, np.int64(0), method)
         if method not in {"direct", "lu"}:
-            return solve(dense.adjoint if adjoint else dense, b, *self.facts, method=method)
-        factors = _shared(memory, "factors", _parts(memory), lambda: factored(dense))
-        return _without_report((factors.adjoint if adjoint else factors).solve(b), "lu")
+            solution = solve(matrix(dense.T if adjoint else dense), b, *self.facts, method=method)
+            return LinearSolved(solution.value, solution.code, method, dense)
+        if size == 1:
+            return LinearSolved(b / dense[0], np.int64(0), method, dense, dense[0])
+        packed, order = _shared(memory, "factors", memory["map"][0], lambda: _factors(dense))
+        t = linalg.lu_solve((packed, order), b, trans=2 if adjoint else 0)
+        return LinearSolved(t, np.int64(0), method, dense, np.diagonal(packed))
+
+    def matrix_at(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], memory: dict[str, Any]) -> Value:
+        """∂ₓF as a matrix."""
+        A = _shared(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
+        return _shared(memory, "matrix", memory["map"][0], A.to_dense)
 
     def batched(self, residual: Program, mapped: tuple[bool, ...], size: int) -> Equation:
         return Stacked(self, residual, mapped, size)
 
-
-def _least_squares(a: Value, b: Value) -> Value:
-    """The shortest t among those with the smallest ‖a t - b‖: what ∂ₓF does not determine stays at rest."""
-    return np.linalg.pinv(a) @ b
-
-
-def _without_report(value: Value, method: str) -> Solution:
-    none = np.float64(0.0)
-    return Solution(value, np.int64(0), np.int64(0), none, none, none, None, method)
+    def with_paths(self, paths: tuple[str, ...]) -> LinearizedEquation:
+        """The same, which knows the names of the unknowns."""
+        return replace(self, watch=replace(self.watch, paths=paths))
 
 
-def _parts(memory: dict[str, Any]) -> list[Value]:
-    return memory["map"][0]
+def _factors(a: Value) -> tuple[Value, Value]:
+    """P a = L U. A pivot that is zero is NaN: what it leaves undetermined is NaN then, and nothing raises."""
+    packed, order = linalg.lu_factor(a)
+    pivots = np.diagonal(packed)
+    return packed + np.diag(np.where(pivots == 0, np.nan, 0.0).astype(packed.dtype)), order
 
 
 def _shared(memory: dict[str, Any], name: str, values: Sequence[Value], make: Callable[[], Any]) -> Any:

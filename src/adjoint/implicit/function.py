@@ -21,7 +21,6 @@ from adjoint import tree
 from adjoint.base.errors import ControlFlowError, DtypeError, RuleError, ShapeError, TreeError
 from adjoint.base.foreign import is_refusal
 from adjoint.base.source import user_facing
-from adjoint.implicit.equation import LinearizedEquation
 from adjoint.implicit.vectors import real_size
 from adjoint.ops.custom import OpaqueCall
 from adjoint.ops.implicit_solve import Equation, ImplicitSolve
@@ -82,6 +81,7 @@ class ImplicitFunction:
     equation: Equation
     has_aux: bool = False
     title: str = "implicit.root"
+    plain: bool = False  # the solver takes plain arrays only: it is not tried with traced ones
 
     def starting_at(self, x0: Any) -> ImplicitFunction:
         """The same function, whose solver starts elsewhere: at the last solution, for the next outer step.
@@ -106,12 +106,22 @@ class ImplicitFunction:
                 return run.unflattened(found)
         return self._bound(run, given, stripped, own)
 
+    def linearize_at(self, *args: Any, **kwargs: Any) -> tuple[Program, list[Value], list[Value], tuple[str, ...]]:
+        """For plain θ: F as a program of (θ, x), the values of θ and of x, and the paths of x."""
+        given = self._arguments(args, kwargs)
+        start = None if self.x0 is None else self._start()
+        own = [] if start is None else tree.leaves(start)
+        run = _Solver(self, given, None if start is None else tree.structure(start))
+        found = run(*given.values, *own)
+        residual, others = self._recorded_residual(given, run.unknowns, run.answer)
+        return residual, [*given.values, *others], found[: len(run.unknowns.types)], run.unknowns.paths
+
     def _bound(self, run: _Solver, given: Arguments, stripped: list[Value], own: list[Value]) -> Any:
         is_plain = not any(isinstance(v, Tracer) for v in (*stripped, *own))
         program: Program | None = None
         captured: list[Value] = []
         if not is_plain or run.closes_over_traced([*stripped, *own]):
-            program, captured = _recorded_solver(run, [*stripped, *own])
+            program, captured = (None, []) if self.plain else _recorded_solver(run, [*stripped, *own])
         if program is None:
             run.sample([*stripped, *own])
         unknowns = run.unknowns
@@ -125,8 +135,9 @@ class ImplicitFunction:
             program = Program(inputs, (line,), outputs)
         inputs = (*program.inputs[:n], *extra, *program.inputs[n:])
         program = Program(inputs, program.equations, program.outputs, program.constants)
-        watch_paths = _with_paths(self.equation, unknowns.paths)
-        op = ImplicitSolve(residual, program, watch_paths, len(unknowns.types))
+        equation: Any = self.equation
+        equation = equation.with_paths(unknowns.paths) if hasattr(equation, "with_paths") else equation
+        op = ImplicitSolve(residual, program, equation, len(unknowns.types))
         out = op(*given.values, *others, *map(primal, own), *map(primal, captured))
         assert len(program.inputs) == n + len(others) + m + len(captured)
         return run.unflattened(out)
@@ -199,12 +210,6 @@ class ImplicitFunction:
             raise ShapeError(f"{self.title}: F(x, θ) has {rows} numbers, x has {columns}. {remedy}")
 
 
-def _with_paths(equation: Any, paths: tuple[str, ...]) -> Any:
-    if not isinstance(equation, LinearizedEquation):
-        return equation
-    return dataclasses.replace(equation, watch=dataclasses.replace(equation.watch, paths=paths))
-
-
 class _Solver:
     """The solver as a function of flat values: θ, then x0. The last answer for plain values is remembered."""
 
@@ -241,7 +246,7 @@ class _Solver:
         reports, report_structure = tree.flatten(aux)
         reports = [v if isinstance(v, Tracer) else np.asarray(v)[()] for v in reports]
         types = tuple(_strong(type_of(v)) for v in found)
-        if self.start is not None and structure != self.start:
+        if self.start is not None and structure != self.start and not self.function.plain:
             raise TreeError(
                 f"{title}: the solver returned {structure}, and x0 is {self.start}. A solver returns x"
                 f"{' and has_aux=True is for one that returns more' if isinstance(result, tuple) else ''}."

@@ -21,7 +21,7 @@ from adjoint.linear.operators.derivative_maps import jacobian
 from adjoint.linear.solvers.methods import gmres
 from adjoint.program.types import Value, type_of
 
-__all__ = ["newton_descent", "newton_root", "picard"]
+__all__ = ["interior_point", "newton_descent", "newton_root", "picard"]
 
 MATRIX = 200  # unknowns up to which ∂F is a matrix
 STEPS, HALVINGS = 200, 40
@@ -91,6 +91,31 @@ def picard(T: Callable[..., Any]) -> Callable[..., Any]:
         return back(while_loop(goes_on, body, (first, moved, moved * 2 + 1, 0))[0])
 
     return solver
+
+
+def interior_point(F: Callable[..., Any], z: Any, tau: float, args: Any, kwargs: Any) -> Any:
+    """The zero of relaxed conditions of Karush, Kuhn and Tucker near z, by Newton's method on plain arrays.
+
+    Slacks and multipliers of inequalities stay positive: a step goes no farther than 0.995 of the way to zero.
+    """
+    lift = lambda leaf: np.maximum(leaf, tau**0.5)
+    z = {**z, "slack": tree.map(lift, z["slack"]), "inequality": tree.map(lift, z["inequality"])}
+    v, back = _raveled(z)
+    positive, _ = _raveled(
+        {name: tree.map(lambda leaf, n=name: np.full(np.shape(leaf), float(n in {"slack", "inequality"})), part)
+         for name, part in z.items()}
+    )  # fmt: skip
+    flat = lambda v: _vector(F(back(v), *args, **kwargs))
+    inside = positive == 1
+    for _ in range(STEPS):
+        value = flat(v)
+        step = np.linalg.lstsq(jacfwd(flat)(v), value, rcond=None)[0]
+        shrinks = inside & (step > 0)
+        alpha = min(1.0, 0.995 * float(np.min(v[shrinks] / step[shrinks], initial=np.inf)))
+        v = v - alpha * step
+        if alpha == 1.0 and _norm(step) <= 1e-14 * (1 + _norm(v)):
+            break
+    return back(v)
 
 
 def _searched(merit: Callable[[Value], Value], step: Callable[[Value], Value], start: Value, size: Any) -> Value:

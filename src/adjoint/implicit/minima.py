@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from adjoint.base.errors import RuleError
 from adjoint.base.source import user_facing
 from adjoint.implicit import conditions
+from adjoint.implicit.approximate import Unrolled, unrolled_function
+from adjoint.implicit.constraints import Constraints, Projected, Proximal
+from adjoint.implicit.diagnosis import Watch
+from adjoint.implicit.equation import LinearizedEquation
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.iterations import newton_descent
-from adjoint.implicit.roots import Linear, equation_for, need_start
+from adjoint.implicit.kkt import ConstrainedMinimizer, KKTEquation, constrained
+from adjoint.implicit.roots import Linear, equation_for, fixed_point, need_start
 
 __all__ = ["argmin"]
+
+SYMMETRIC = ("symmetric",)
 
 
 @user_facing
@@ -19,17 +27,25 @@ def argmin(
     f: Callable[..., Any],
     solver: Callable[..., Any] | None = None,
     *,
+    subject_to: Constraints | Projected | Proximal | None = None,
+    smoothing: float = 0.0,
     x0: Any = None,
-    facts: Sequence[str] = ("symmetric",),
+    facts: Sequence[str] = SYMMETRIC,
     linear: Linear = "auto",
     differentiate: Any = "equation",
     check: str = "warn",
     has_aux: bool = False,
-) -> ImplicitFunction:
-    """x(*θ) that makes f(x, *θ) smallest, as a solution of ∇ₓf = 0; the other arguments are those of `root`.
+) -> Any:
+    """x(*θ) that makes f(x, *θ) smallest; the conditions that it is differentiated by follow from f and `subject_to`.
 
-    The Hessian is symmetric, and where f is strictly convex it is positive definite: say so in `facts`, and many
-    unknowns are solved for by conjugate gradients. Without a solver Newton's method starts at x0.
+    Without constraints they are ∇ₓf = 0. The Hessian is symmetric, and where f is strictly convex it is positive
+    definite: say so in `facts`, and many unknowns are solved for by conjugate gradients. Without a solver Newton's
+    method starts at x0.
+
+    `subject_to=Constraints(…)` takes the conditions of Karush, Kuhn and Tucker: the solver returns x alone, and the
+    multipliers are found beside it (`x.multipliers(*θ)`). `smoothing=τ` differentiates the conditions s μ = τ of an
+    interior point instead, which are smooth where the active set changes. `Projected` and `Proximal` take fixed points
+    of their steps, which are repeated from x0 where no solver is given. The other arguments are those of `root`.
 
     ```python
     ridge = lambda w, lam: np.sum((w - np.array([1.0, 2.0])) ** 2) + lam * np.sum(w**2)
@@ -38,7 +54,40 @@ def argmin(
     ```
     """
     title = "implicit.argmin"
+    if smoothing and not isinstance(subject_to, Constraints):
+        raise RuleError(
+            f"{title}: smoothing={smoothing} relaxes inequalities; give subject_to=implicit.Constraints(…)."
+        )
+    if isinstance(subject_to, Constraints):
+        return _constrained(title, f, solver, subject_to, smoothing, x0, linear, differentiate, check, has_aux)
+    if isinstance(subject_to, Projected | Proximal):
+        step = (
+            conditions.projected_step(f, subject_to.projection, subject_to.step)
+            if isinstance(subject_to, Projected)
+            else conditions.proximal_step(f, subject_to.prox, subject_to.step)
+        )
+        own = () if facts is SYMMETRIC else facts
+        return fixed_point(step, solver, x0=x0, facts=own, linear=linear, differentiate=differentiate, check=check,
+                           has_aux=has_aux)  # fmt: skip
+    if subject_to is not None:
+        raise TypeError(f"{title}: subject_to is a {type(subject_to).__name__}; it is implicit.Constraints(…), "
+                        "implicit.Projected(projection) or implicit.Proximal(prox).")  # fmt: skip
+    if isinstance(differentiate, Unrolled):
+        return unrolled_function(differentiate, None, solver, x0, title)
     need_start(title, solver, x0)
     equation = equation_for(title, facts, linear, differentiate, check)
     found = newton_descent(f) if solver is None else solver
     return ImplicitFunction(conditions.stationary(f), found, x0, equation, has_aux, title)
+
+
+def _constrained(
+    title: str, f: Callable[..., Any], solver: Callable[..., Any] | None, constraints: Constraints, smoothing: float,
+    x0: Any, linear: Linear, differentiate: Any, check: str, has_aux: bool,
+) -> ConstrainedMinimizer:  # fmt: skip
+    if solver is None:
+        raise RuleError(f"{title}: constraints need a solver, e.g. scipy.optimize.minimize(…, method='SLSQP').x: "
+                        "nothing stands in here.")  # fmt: skip
+    if has_aux or differentiate != "equation":
+        raise RuleError(f"{title}: with constraints neither has_aux nor differentiate= is taken.")
+    equation = KKTEquation(LinearizedEquation(linear, (), Watch(title, check, has_kinks=False)))
+    return constrained(f, solver, constraints, x0, equation, title, smoothing)

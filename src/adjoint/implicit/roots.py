@@ -8,6 +8,7 @@ from typing import Any
 from adjoint.base.errors import RuleError
 from adjoint.base.source import user_facing
 from adjoint.implicit import conditions
+from adjoint.implicit.approximate import Unrolled, unrolled_function
 from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.equation import LinearizedEquation
 from adjoint.implicit.function import ImplicitFunction
@@ -53,7 +54,7 @@ def root(
     differentiate: Any = "equation",
     check: str = "warn",
     has_aux: bool = False,
-) -> ImplicitFunction:
+) -> Any:
     """x(*θ) with F(x, *θ) = 0, differentiable in θ and in all that F closes over, whoever found it.
 
     `solver(*θ)` returns x; with `x0` it is called `solver(x0, *θ)`. It is given plain arrays, also inside compiled and
@@ -73,6 +74,8 @@ def root(
     ```
     """
     title = "implicit.root"
+    if isinstance(differentiate, Unrolled):
+        return unrolled_function(differentiate, None, solver, x0, title)
     need_start(title, solver, x0)
     equation = equation_for(title, facts, linear, differentiate, check)
     return ImplicitFunction(F, newton_root(F) if solver is None else solver, x0, equation, has_aux, title)
@@ -89,7 +92,7 @@ def fixed_point(
     differentiate: Any = "equation",
     check: str = "warn",
     has_aux: bool = False,
-) -> ImplicitFunction:
+) -> Any:
     """x(*θ) with x = T(x, *θ); the arguments are those of `root`. Without a solver x ← T(x) is repeated from x0.
 
     `facts` are those of ∂ₓ(x - T(x)).
@@ -100,6 +103,8 @@ def fixed_point(
     ```
     """
     title = "implicit.fixed_point"
+    if isinstance(differentiate, Unrolled):
+        return unrolled_function(differentiate, T, solver, x0, title)
     need_start(title, solver, x0)
     equation = equation_for(title, facts, linear, differentiate, check)
     F = conditions.fixed_point(T)

@@ -55,12 +55,12 @@ def to_arrays(vector: Value, types: Sequence[ArrayType]) -> list[Value]:
 
 
 def named_element(number: int, types: Sequence[ArrayType], paths: Sequence[str]) -> str:
-    """Where an element of the vector stands in the tree: "params.b", "w[2]"."""
+    """Where an element of the vector stands in the tree: "x['b']", "x.w[2]"."""
     for t, path in zip(types, paths, strict=True):
         width = t.size * (2 if t.dtype.kind == "c" else 1)
         if number < width:
             at = number % t.size
             where = "" if t.shape == () else str(list(map(int, np.unravel_index(at, t.shape))))
-            return f"{path.lstrip('.') or 'x'}{where}"
+            return f"x{path}{where}"
         number -= width
     return "x"

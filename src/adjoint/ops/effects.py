@@ -47,7 +47,8 @@ class Effect(Flat):
         return perform(self, *xs)
 
     def evaluate(self, *xs: Value) -> Value:
-        self.act(self._alive(self.batches, list(xs), ()))
+        if all(np.any(x) for x in xs[: self.guards]):  # else no batch element is alive
+            self.act(self._alive(self.batches, list(xs), ()))
         return ()
 
     def _alive(

@@ -1,0 +1,79 @@
+"""Kinks of an equation at its solution: a constraint that holds there without pressing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.gradients import jvp
+from adjoint.base.errors import TraceError
+from adjoint.implicit.vectors import to_arrays, to_vector
+from adjoint.program.program import Program, Var, interpret
+from adjoint.program.types import Value
+
+__all__ = ["has_kinks", "is_kink", "least_distance"]
+
+PROBES = 4
+
+
+def has_kinks(program: Program) -> bool:
+    """Whether some primitive of a program is not smooth everywhere."""
+    known = program.__dict__.get("_has_kinks")
+    if known is None:
+        known = program.__dict__["_has_kinks"] = any(_has_kink(eq) for eq in program.equations)
+    return known
+
+
+def _has_kink(eq: Any) -> bool:
+    if any(map(has_kinks, eq.op.programs().values())):
+        return True
+    if eq.op.kinks is None or not any(a.type.dtype.kind in "fc" for a in eq.inputs):
+        return False
+    probe = [np.zeros(a.type.shape, a.type.dtype) if isinstance(a, Var) else np.asarray(a.value) for a in eq.inputs]
+    with np.errstate(all="ignore"):  # x³ is a power that has none
+        return not np.all(np.isinf(eq.op.kinks.distance(eq.op, probe, [np.zeros(v.type.shape) for v in eq.outputs])))
+
+
+def least_distance(program: Program, values: Sequence[Value]) -> Value:
+    """How far the arguments of the primitives are from where one is not smooth; 0 where that is inside a loop."""
+    env: dict[Var, Value] = dict(zip(program.inputs, values, strict=True)) | program.constants
+    least: Value = np.float64(np.inf)
+    read = lambda atom: env[atom] if isinstance(atom, Var) else atom.value
+    with np.errstate(all="ignore"):
+        for eq in program.equations:
+            xs = [read(a) for a in eq.inputs]
+            z = eq.op(*xs)
+            zs = list(z) if eq.op.several else [z]
+            env.update(zip(eq.outputs, zs, strict=True))
+            if any(map(has_kinks, eq.op.programs().values())):
+                return np.float64(0.0)
+            if _has_kink(eq):
+                try:
+                    distance = eq.op.kinks.distance(eq.op, xs, zs)
+                except TraceError:  # known for plain numbers alone
+                    return np.float64(0.0)
+                least = np.minimum(least, np.min(distance))
+    return least
+
+
+def is_kink(program: Program, theta: Sequence[Value], x: Sequence[Value], reach: float) -> bool:
+    """Whether ∂F differs on the two sides of a point, along some directions at random."""
+    types = program.input_types
+    flat = to_vector([*theta, *x], types)
+    rng = np.random.default_rng(0)
+    scale = 1.0 + np.abs(flat)
+
+    def F(vector: Value) -> Value:
+        return to_vector(interpret(program, to_arrays(vector, types)), program.output_types)
+
+    for _ in range(PROBES):
+        side, along = 4 * reach * rng.normal(size=flat.shape) * scale, rng.normal(size=flat.shape)
+        right, left = jvp(F, (flat + side,), (along,))[1], jvp(F, (flat - side,), (along,))[1]
+        farther = jvp(F, (flat + 2 * side,), (along,))[1]
+        gap, smooth = np.linalg.norm(right - left), np.linalg.norm(farther - right)
+        size = np.linalg.norm(right) + np.linalg.norm(left)
+        if gap > 10 * smooth + 1e-5 * size:
+            return True
+    return False

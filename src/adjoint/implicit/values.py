@@ -1,0 +1,145 @@
+"""`value`: optimal values. Their first derivative needs no derivative of the optimizer (the envelope theorem).
+
+    h(θ) = min_x f(x, θ)        ∇h = ∇₂f(x*, θ)        ∇²h = ∇₂₂f - ∇₂₁f (∇₁₁f)⁻¹ ∇₁₂f
+
+The rule states ∇h with x* as the function of θ that it is, so that higher derivatives take the implicit one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api.custom_rules import custom_rule
+from adjoint.api.gradients import jvp
+from adjoint.base.source import user_facing
+from adjoint.implicit.diagnosis import Watch, condition
+from adjoint.implicit.function import ImplicitFunction
+from adjoint.implicit.minima import argmin
+from adjoint.linear.operators.derivative_maps import hessian
+from adjoint.program.trace import Tracer
+
+__all__ = ["OptimalValue", "value"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class OptimalValue:
+    """h(θ) = min or max of f(x, θ) over x; `optimizer(*θ)` is where it is taken."""
+
+    objective: Callable[..., Any]
+    optimizer: ImplicitFunction | Any
+    watch: Watch
+
+    @user_facing
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = _once(self.optimizer)
+        if kwargs:
+            raise TypeError("implicit.value: θ are given in order, not by name.")
+
+        def rule(primals: Any, tangents: Any) -> Any:
+            x = found(*primals)
+            if self.watch.check != "ignore" and not self._is_unique(x, primals):
+                self.watch.say("the optimizer is not unique, so that the derivative is one of several (a subgradient).")
+            return self.objective(x, *primals), _pushed(lambda *theta: self.objective(x, *theta), primals, tangents)
+
+        h: Any = custom_rule(lambda *theta: self.objective(found(*theta), *theta), jvp=rule)
+        return h(*args)
+
+    def is_unique(self, *args: Any) -> bool:
+        """Whether the Hessian of f in x is regular at the optimizer: no direction leaves f as it is.
+
+        ```python
+        h = ad.implicit.value(lambda w, a: a * w, lambda a: np.sign(a), sense="max")
+        h.is_unique(0.0)  # → False
+        ```
+        """
+        return self._is_unique(self.optimizer(*args), args)
+
+    def _is_unique(self, x: Any, theta: Sequence[Any]) -> bool:
+        if any(isinstance(leaf, Tracer) for leaf in tree.leaves((x, theta))):
+            return True  # not known in a program
+        matrix = hessian(lambda x: self.objective(x, *theta))(x).to_dense()
+        eps = float(np.finfo(matrix.dtype).eps)
+        return bool(np.all(np.isfinite(matrix)) and condition(matrix) < 0.1 / (eps * len(matrix)))
+
+
+def _pushed(function: Callable[..., Any], primals: Any, tangents: Any) -> Any:
+    """⟨∇₂f, θ̇⟩; arguments without a derivative have the tangent None."""
+    chosen = [i for i, t in enumerate(tangents) if t is not None and tree.leaves(t)]
+
+    def of_chosen(*values: Any) -> Any:
+        full = list(primals)
+        for i, v in zip(chosen, values, strict=True):
+            full[i] = v
+        return function(*full)
+
+    return jvp(of_chosen, tuple(primals[i] for i in chosen), tuple(tangents[i] for i in chosen))[1]
+
+
+class _Remembering:
+    """A solver that does not solve the same again."""
+
+    def __init__(self, solver: Callable[..., Any]) -> None:
+        self.solver = solver
+        self.known: tuple[Any, Any] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves = tree.leaves((args, kwargs))
+        if any(isinstance(v, Tracer) for v in leaves):
+            return self.solver(*args, **kwargs)
+        if self.known is None or not _same(self.known[0], leaves):
+            self.known = leaves, self.solver(*args, **kwargs)
+        return self.known[1]
+
+
+def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    return len(a) == len(b) and all(u is v or np.array_equal(u, v) for u, v in zip(a, b, strict=True))
+
+
+def _once(optimizer: Any) -> Any:
+    if not isinstance(optimizer, ImplicitFunction):
+        return optimizer
+    return dataclasses.replace(optimizer, solver=_Remembering(optimizer.solver))
+
+
+@user_facing
+def value(
+    f: Callable[..., Any],
+    solver: Callable[..., Any] | None = None,
+    *,
+    sense: str = "min",
+    x0: Any = None,
+    subject_to: Any = None,
+    facts: Sequence[str] = ("symmetric",),
+    linear: Any = "auto",
+    check: str = "ignore",
+) -> OptimalValue:
+    """h(*θ) = min (or max) of f(x, *θ) over x.
+
+    At first order a derivative costs one derivative of f: that of x does not matter. At second order and above it does,
+    and is that of its conditions. `check="warn"` (or "raise") looks whether the optimizer is unique, as
+    `h.is_unique(*θ)` does; where it is not, the derivative is a subgradient.
+
+    ```python
+    f = lambda w, lam: 0.5 * lam * w * w + 3.0 * w + 1.0
+    h = ad.implicit.value(f, lambda lam: -3.0 / lam)
+    h(2.0), ad.grad(h)(2.0), ad.grad(ad.grad(h))(2.0)  # → (-1.25, 1.125, -1.125)
+    ```
+    """
+    if sense not in {"min", "max"}:
+        raise ValueError(f"implicit.value: sense={sense!r}; it is 'min' or 'max'.")
+    if sense == "min":
+        objective = f
+    else:
+
+        def objective(x: Any, *theta: Any) -> Any:
+            return -f(x, *theta)
+
+    optimizer = argmin(objective, solver, x0=x0, subject_to=subject_to, facts=facts, linear=linear)
+    return OptimalValue(f, optimizer, Watch("implicit.value", check))
