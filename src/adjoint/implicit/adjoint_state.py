@@ -24,7 +24,13 @@ __all__ = ["AdjointState", "adjoint_state"]
 @final
 @dataclass(frozen=True, eq=False)
 class AdjointState:
-    """J(*w) = L(s*(*w), *w); `state`, `multiplier` and `lagrangian` are what it is made of."""
+    """J(*w) = L(s*(*w), *w); `state`, `multiplier` and `lagrangian` are what it is made of.
+
+    ```python
+    J = ad.implicit.adjoint_state(lambda s, w: 2 * s - w, lambda s, w: s**2, x0=0.0)
+    J.state(6.0), J(6.0)  # → (3.0, 9.0)
+    ```
+    """
 
     residual: Callable[..., Any]
     objective: Callable[..., Any]

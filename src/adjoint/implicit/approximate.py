@@ -1,4 +1,4 @@
-"""Other ways to differentiate a solution, to compare with: truncated series, one step, the solver's own steps.
+"""Approximations of the derivative of a solution, to compare with: truncated series, one step, the solver's own steps.
 
     Neumann(k):  ∂ₓF⁻¹ ≈ η Σ_{j ≤ k} (I - η ∂ₓF)ʲ        OneStep():  ∂ₓF⁻¹ ≈ η I        Unrolled(n):  x = Tⁿ(x₀)
 

@@ -56,6 +56,7 @@ class Constraints:
 
     ```python
     rules = ad.implicit.Constraints(equality=lambda x, a: np.sum(x) - a, bounds=(0.0, None))
+    rules.at(np.array([1.0, 2.0]), 2.5)["equality"]  # → 0.5
     ```
     """
 

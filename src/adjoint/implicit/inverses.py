@@ -30,7 +30,13 @@ __all__ = ["Inverse", "inverse"]
 @final
 @dataclass(frozen=True, eq=False)
 class Inverse:
-    """ω ↦ w with f(w, *θ) = ω."""
+    """ω ↦ w with f(w, *θ) = ω.
+
+    ```python
+    g = ad.implicit.inverse(lambda w: 2.0 * w)
+    g(3.0)  # → 1.5
+    ```
+    """
 
     function: Callable[..., Any]
     solution: ImplicitFunction
@@ -90,8 +96,9 @@ def _contraction(f: Callable[..., Any], F: Callable[..., Any]) -> Callable[..., 
 
     def solver(omega: Any, *args: Any, **kwargs: Any) -> Any:
         w = picard(step)(_floating(omega), omega, *args, **kwargs)
-        left, size = tree.norm(F(w, omega, *args, **kwargs)), 1.0 + tree.norm(w)
-        settled = left <= 1e-6 * size
+        with np.errstate(all="ignore"):
+            left, size = tree.norm(F(w, omega, *args, **kwargs)), 1.0 + tree.norm(w)
+        settled = np.isfinite(left) & (left <= 1e-6 * size)
         words = "implicit.inverse: w ← w - f(w) + ω does not settle (‖f(w) - ω‖ = {}): f is no contraction away from "
         words += "the identity. Use solver='newton', or one of your own."
         try:

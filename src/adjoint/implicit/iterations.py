@@ -39,7 +39,8 @@ def newton_root(F: Callable[..., Any]) -> Callable[..., Any]:
                 return np.linalg.pinv(jacfwd(flat)(v)) @ flat(v)  # the shortest step, where several solve it
             return gmres(jacobian(flat)(v), flat(v)).value
 
-        return back(_searched(lambda v: _norm(flat(v)), step, start, lambda v, size: size))
+        with np.errstate(all="ignore"):
+            return back(_searched(lambda v: _norm(flat(v)), step, start, lambda v, size: size))
 
     return solver
 
@@ -61,7 +62,8 @@ def newton_descent(f: Callable[..., Any]) -> Callable[..., Any]:
             floor = np.finfo(start.dtype).eps * np.max(sizes)
             return vectors @ ((vectors.T @ gradient(v)) / np.where(sizes > floor, sizes, np.inf))
 
-        return back(_searched(flat, step, start, lambda v, _: _norm(gradient(v))))
+        with np.errstate(all="ignore"):
+            return back(_searched(flat, step, start, lambda v, _: _norm(gradient(v))))
 
     return solver
 
@@ -86,9 +88,10 @@ def picard(T: Callable[..., Any]) -> Callable[..., Any]:
             new = flat(v)
             return new, _norm(new - v), moved, count + 1
 
-        first = flat(start)
-        moved = _norm(first - start)
-        return back(while_loop(goes_on, body, (first, moved, moved * 2 + 1, 0))[0])
+        with np.errstate(all="ignore"):
+            first = flat(start)
+            moved = _norm(first - start)
+            return back(while_loop(goes_on, body, (first, moved, moved * 2 + 1, 0))[0])
 
     return solver
 

@@ -167,12 +167,13 @@ class KKTEquation:
         types = residual.input_types[n:]
         s = to_vector([primal(x[i]) for i in slack], [types[i] for i in slack])
         m = to_vector([primal(x[i]) for i in pressed], [types[i] for i in pressed])
-        weak = (s == 0) & (m == 0)
-        if isinstance(weak, Tracer):
+        weak: Any = (s == 0) & (m == 0)
+        some: Any = np.any(weak)
+        if isinstance(some, Tracer):
             if watch.check != "ignore":
                 arguments, flat = Arguments.of((weak,), {})
-                Callback(lambda w: self._say(w, types, slack, adjoint=True), arguments, guards=1)(np.any(weak), *flat)
-        elif np.any(weak):
+                Callback(lambda w: self._say(w, types, slack, adjoint=True), arguments, guards=1)(some, *flat)
+        elif some:
             if not adjoint and not any(isinstance(v, Tracer) for v in (*theta, *x, *b)):
                 return self._directional(residual, theta, x, b, weak, types, slack, pressed, memory)
             if watch.check != "ignore":

@@ -30,7 +30,13 @@ __all__ = ["OptimalValue", "value"]
 @final
 @dataclass(frozen=True, eq=False)
 class OptimalValue:
-    """h(θ) = min or max of f(x, θ) over x; `optimizer(*θ)` is where it is taken."""
+    """h(θ) = min or max of f(x, θ) over x; `optimizer(*θ)` is where it is taken.
+
+    ```python
+    h = ad.implicit.value(lambda x, a: (x - a) ** 2 + a, lambda a: a)
+    h(3.0), h.optimizer(3.0)  # → (3.0, 3.0)
+    ```
+    """
 
     objective: Callable[..., Any]
     optimizer: ImplicitFunction | Any
