@@ -174,3 +174,24 @@ def test_names_of_the_library_are_taken_and_others_may_be_declared_anew():
     assert ad.grad(first)(1.0) == 2.0
     assert ad.grad(second)(1.0) == 3.0
     assert extend.PRIMITIVES["Scaled"] is type(second)
+
+
+def test_what_a_primitive_is_made_of_counts_for_the_line_that_calls_it():
+    def loss(x):
+        y = Squash()(x)
+        return np.sum(y)
+
+    first = loss.__code__.co_firstlineno
+    lines = ad.cost(loss)(X).value.by_line
+    assert [line.partition(",")[0] for line in lines] == [f"test_extend.py:{first + 1}", f"test_extend.py:{first + 2}"]
+
+
+def test_expand_of_several_results_gives_a_tuple():
+    @extend.primitive
+    class Shifted(extend.Composite):
+        def expand(self, *xs):
+            return xs[0] + 1.0
+
+    for transform in (lambda f: f, ad.grad, ad.jit, ad.vmap):
+        with pytest.raises(TypeError, match=r"expand returns a tuple of results.*return \(z,\)"):
+            transform(lambda x: Shifted()(x)[0])(np.ones(3))

@@ -10,6 +10,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.tracing import trace
 from adjoint.base.errors import DtypeError, TraceError
+from adjoint.base.origins import Origin, at
 from adjoint.program.expansion import expansion
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.trace import Tracer
@@ -37,8 +38,10 @@ def walk(program: Program, args: Sequence[Value], visit: Visit) -> list[Value]:
         zs: Sequence[Value] | None = None
         if "unroll" in eq.op.stated:
             zs = eq.op.unroll(xs, lambda program, args: walk(program, args, visit))
-        elif (expanded := expansion(eq.op, [type_of(x) for x in xs])) is not None:
-            zs = walk(expanded, xs, visit)
+        else:
+            with at(Origin(eq.location, eq.scope, eq.pulled)):  # what it is made of is done for its line
+                expanded = expansion(eq.op, [type_of(x) for x in xs])
+            zs = None if expanded is None else walk(expanded, xs, visit)
         if zs is None:
             with np.errstate(all="ignore"):
                 z = eq.op.evaluate(*xs)

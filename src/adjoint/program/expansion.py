@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from adjoint.program.op import Op
 from adjoint.program.program import Program
@@ -17,6 +18,16 @@ def expansion(op: Op, types: Sequence[ArrayType]) -> Program | None:
 
     def results(*xs: Value) -> list[Value]:
         z = op.expand(*xs)
-        return list(z) if op.several else [z]
+        return expanded_results(op, z) if op.several else [z]
 
     return record_program(results, types)[0]
+
+
+def expanded_results(op: Op, z: Any) -> list[Value]:
+    """What `op.expand` gave, where it gives several results; an array would be taken for as many as it has rows."""
+    if not isinstance(z, tuple | list):
+        raise TypeError(
+            f"{op.title}: expand returns a tuple of results, of one result too; got a {type(z).__name__}. Write "
+            "return (z,)."
+        )
+    return list(cast(Any, z))

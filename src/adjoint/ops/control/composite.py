@@ -12,7 +12,7 @@ from typing import Any
 
 from adjoint.ops.control.base import Control, Guard, Run
 from adjoint.ops.control.call import Call
-from adjoint.program.expansion import expansion
+from adjoint.program.expansion import expanded_results, expansion
 from adjoint.program.program import Program
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -42,7 +42,7 @@ class Composite(Control):
         return self.call([type_of(x) for x in xs])
 
     def evaluate(self, *xs: Value) -> Value:
-        return tuple(self.expand(*xs))
+        return tuple(expanded_results(self, self.expand(*xs)))
 
     def result_type(self, *types: ArrayType) -> Any:
         return self.call(types).program.output_types
