@@ -172,7 +172,7 @@ def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: tuple[Any, ...] =
     if not is_finite(a) or not is_finite(b):
         raise ValueError("Gaussian quadrature is only available for finite limits.")
     nodes, weights = scipy.special.roots_legendre(n)
-    points = (b - a) * (nodes.real + 1.0) / 2.0 + a
+    points = (b - a) * (nodes + 1.0) / 2.0 + a
     return (b - a) / 2.0 * np.sum(weights * func(points, *args), axis=-1), None
 
 

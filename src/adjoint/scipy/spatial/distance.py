@@ -38,7 +38,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_theirs.__all__})
+    return sorted({*__all__, *dir(_theirs)})
 
 
 def _vector(call: str, x: Any) -> Value:
@@ -108,6 +108,13 @@ def _chosen(call: str, metric: Any, points: Callable[[], Value], options: dict[s
     return lambda u, v: function(u, v, **options)
 
 
+def _each_pair(metric: Callable[..., Any], pairs: Any, options: dict[str, Any]) -> Value:
+    """A user function of each pair, in a list or in a list of lists."""
+    if isinstance(pairs, tuple):
+        return metric(*pairs, **options)
+    return np.stack([_each_pair(metric, pair, options) for pair in pairs])
+
+
 @for_traced(_theirs)
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Value:  # noqa: N803
     """d[i, j], the distance of row i of XA from row j of XB."""
@@ -115,7 +122,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"cdist: XA and XB must have the same number of columns, got {a.shape[1]} and {b.shape[1]}.")
     if callable(metric):
-        return np.stack([np.stack([metric(u, v, **kwargs) for v in b]) for u in a])
+        return _each_pair(metric, [[(u, v) for v in b] for u in a], kwargs)
     function = _chosen("cdist", metric, lambda: np.concatenate([a, b]), {"out": out, **kwargs})
     return function(np.expand_dims(a, 1), np.expand_dims(b, 0))
 
@@ -126,7 +133,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     x = _points("pdist", X)
     first, second = np.triu_indices(x.shape[0], 1)
     if callable(metric):
-        return np.stack([metric(x[i], x[j], **kwargs) for i, j in zip(first, second, strict=True)])
+        return _each_pair(metric, [(x[i], x[j]) for i, j in zip(first, second, strict=True)], kwargs)
     return _chosen("pdist", metric, lambda: x, {"out": out, **kwargs})(x[first], x[second])
 
 

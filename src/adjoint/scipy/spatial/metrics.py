@@ -148,7 +148,7 @@ def hamming(u: Value, v: Value, w: Any = None) -> Value:
 def jaccard(u: Value, v: Value, w: Any = None) -> Value:
     """Of the elements that are not 0 in both, the share that is 0 in one, by weight; constant in u and v."""
     u, v = u != 0, v != 0
-    return ratio(total((u != v).astype(np.float64), w), total((u | v).astype(np.float64), w))
+    return ratio(total((u != v).astype(np.float64), w), total(np.logical_or(u, v).astype(np.float64), w))
 
 
 def _counts(u: Value, v: Value, w: Any) -> tuple[Value, Value, Value, Value]:
