@@ -13,8 +13,10 @@ import adjoint as ad
 from tests.docs.pages import PageError, blocks, run_block
 from tests.docs.public import OWN, names_of
 
+MIRRORS = ("adjoint.scipy.interpolate",)  # of which every name has an example
 
-@pytest.mark.parametrize("package", OWN)
+
+@pytest.mark.parametrize("package", [*OWN, *MIRRORS])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # some examples divide by zero to show the error
 def test_examples_run(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

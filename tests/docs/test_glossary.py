@@ -93,6 +93,7 @@ EXCEPTIONS = [
     ("flags", r"acceptable \w+ flags are", "SciPy's messages"),
     ("moves", r"^src/adjoint/(compile|simplify)/", "movement of data, and of indices"),
     ("turn", r"^src/adjoint/(ops/(special|linalg)|scipy/signal/waves|scipy/linalg/factors)", "of a circle: rotations"),
+    ("slope", r"^src/adjoint/scipy/(interpolate|stats)/", "of a curve at its nodes, of a line of regression"),
     ("ways", r"in so many ways", "ordinary English"),
 ]  # fmt: skip
 

@@ -12,6 +12,7 @@ from typing import Any
 __all__ = [
     "fft",
     "integrate",
+    "interpolate",
     "linalg",
     "signal",
     "sparse",

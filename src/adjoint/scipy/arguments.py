@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import describe, here
+from adjoint.ops.arrays.index import Gather
 from adjoint.ops.effects import Arguments, Check
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import Value
@@ -76,6 +77,11 @@ def demand(condition: Any, message: str) -> None:
             raise ValueError(message)
     given = condition if isinstance(condition, Tracer) else np.asarray(condition)
     Check(message, describe(here()), Arguments.of((), {})[0])(given)
+
+
+def read(x: Value, *indices: Value) -> Value:
+    """x[i₁, …, iₙ], where index arrays may be traced and x plain."""
+    return Gather(len(indices))(x, *indices)
 
 
 def along(x: Value, axis: int, start: int | None = None, stop: int | None = None, step: int | None = None) -> Value:
