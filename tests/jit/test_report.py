@@ -9,6 +9,7 @@ import pytest
 import adjoint as ad
 from adjoint.base.config import config
 from adjoint.jit.report import shorten
+from adjoint.scipy import linalg
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +17,7 @@ def fast() -> Any:
     @ad.jit
     def model(x: Any, how: str = "plain", n: int = 3) -> Any:
         if np.sum(x) > 0:
-            return np.sum(np.abs(np.linalg.eigvals(np.diag(x)))) * n
+            return np.sum(linalg.logm(np.diag(1.0 + x))) * n
         return x[0]
 
     x = np.ones(3)
@@ -42,7 +43,7 @@ def test_what_it_holds(fast: Any) -> None:
         assert all(s > 0 for s in one.seconds.values())
         assert one.how == "compiled"
         assert one.equations[0] >= one.equations[1] > 0
-    assert any("eig" in call and "test_report.py" in call for call in positive.callbacks)
+    assert any("logm" in call and "test_report.py" in call for call in positive.callbacks)
     assert not negative.callbacks
 
 
@@ -120,3 +121,18 @@ def test_equal_guards_stand_there_once_with_their_number():
     assert "compiled in this process" in text or "compiled, loaded from the cache" in text
     assert "1 results" not in text
     assert len(fast.report().specializations[0].guards) == 3
+
+
+def test_a_call_of_numpy_in_a_loop_is_a_warning() -> None:
+    looped = ad.jit(lambda x: ad.fori_loop(0, 3, lambda i, y: linalg.logm(y) + x, x))
+    looped(np.eye(2) * 3.0)
+    (one,) = looped.report().specializations
+    assert len(one.looped) == 1
+    assert one.looped[0].startswith("logm at test_report.py")
+    assert "stands in a loop" in str(looped.report())
+    once = ad.jit(lambda x: linalg.logm(x) + x)
+    once(np.eye(2) * 3.0)
+    (one,) = once.report().specializations
+    assert one.callbacks
+    assert not one.looped
+    assert "stands in a loop" not in str(once.report())

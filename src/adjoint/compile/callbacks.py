@@ -20,7 +20,7 @@ import numpy as np
 
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.compile import vectors
-from adjoint.compile.emit import BOUNDS, Emitter, Unsupported, lowers
+from adjoint.compile.emit import BOUNDS, Emitter, Shared, Unsupported, lowers
 from adjoint.compile.ir import Function, Value
 from adjoint.compile.views import strides_of
 from adjoint.ops.control.guards import Expect
@@ -32,10 +32,14 @@ CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 def write_callback(emitter: Emitter, eq: Equation) -> None:
     """Call NumPy: the operands are contiguous in memory, and so will be the results."""
     shared, f = emitter.shared, emitter.f
+    if not eq.op.effect and not eq.op.opaque and all(0 in v.type.shape for v in eq.outputs):
+        return  # nothing to compute
     if any(type(n) is not int for v in (*eq.inputs, *eq.outputs) for n in v.type.shape):
         raise Unsupported(f"{eq.op.title}: its sizes are known only when the program runs")
     slot = len(shared.callbacks)
     shared.callbacks.append(eq)
+    if emitter.times > 1 and not eq.op.is_exceptional:
+        shared.looped.append(eq)
     pointers = [_contiguous(emitter, a) for a in eq.inputs if not isinstance(a, Literal)]
     pointers += [emitter.pointer(v) for v in eq.outputs]
     table = f.allocate("ptr", 1 + len(pointers), align=8)
@@ -183,14 +187,37 @@ def _write_attention(f: Function) -> None:
     f.call("PyEval_RestoreThread", "void", others, declared=True)
     status = f.cast("sext", f.call("PyErr_CheckSignals", "i32", declared=True), "i64")
     with f.when(f.icmp("ne", status, f.index(0))):
-        table = f.allocate("ptr", 4, align=8)
-        parts = [f.element(table, f.index(k + 1), "ptr") for k in range(3)]
-        f.call("PyErr_Fetch", "void", *parts, declared=True)
-        f.call("PyErr_NormalizeException", "void", *parts, declared=True)
-        f.call_address(f.params[0], "i64", f.index(RAISED), table)
+        _hand_over(f)
     f.call("PyGILState_Release", "void", held, declared=True)
     f.ret(status)
     f.finish()
+
+
+def _hand_over(f: Function) -> None:
+    """Give the exception that is set to the Python function which is the first parameter."""
+    table = f.allocate("ptr", 4, align=8)
+    parts = [f.element(table, f.index(k + 1), "ptr") for k in range(3)]
+    f.call("PyErr_Fetch", "void", *parts, declared=True)
+    f.call("PyErr_NormalizeException", "void", *parts, declared=True)
+    f.call_address(f.params[0], "i64", f.index(RAISED), table)
+
+
+def write_raised(shared: Shared) -> None:
+    """At the end of a kernel: status -1 when a function in C has raised (SciPy's do, if the user wants them to)."""
+    shared.symbols.update(interpreter())
+    assert shared.context is not None
+    g = Function(shared.module, "adjoint_raised", ["ptr"], "i64", attributes="noinline nounwind")
+    held = g.call("PyGILState_Ensure", "i32", declared=True)
+    is_raised = g.icmp("ne", g.call("PyErr_Occurred", "ptr", declared=True), Value("null", "ptr"))
+    with g.when(is_raised):
+        _hand_over(g)
+    g.call("PyGILState_Release", "void", held, declared=True)
+    g.ret(g.cast("sext", is_raised, "i64"))
+    g.finish()
+    f = shared.function
+    status = f.call("adjoint_raised", "i64", f.load("ptr", shared.context, 8))
+    with f.when(f.icmp("ne", status, f.index(0))):
+        f.store(status, shared.status)
 
 
 @cache
@@ -198,7 +225,7 @@ def interpreter() -> dict[str, int]:
     """Addresses of what kernels ask the interpreter and the system for, by name."""
     names = (
         "PyGILState_Ensure", "PyGILState_Release", "PyEval_SaveThread", "PyEval_RestoreThread",
-        "PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException", "clock_gettime",
+        "PyErr_CheckSignals", "PyErr_Occurred", "PyErr_Fetch", "PyErr_NormalizeException", "clock_gettime",
     )  # fmt: skip
     return {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0 for name in names}
 

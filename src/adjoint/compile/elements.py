@@ -64,6 +64,7 @@ from adjoint.program.types import ArrayType, promotion_token, real_dtype
 
 __all__ = [
     "convert",
+    "find_dtypes",
     "from_memory",
     "is_native",
     "memory_type",
@@ -111,7 +112,7 @@ def is_native(op: Op, types: Sequence[ArrayType], out: Any, args: Sequence[Opera
 
 
 def _is_native_ufunc(op: Ufunc | NamedUfunc, types: Sequence[ArrayType], args: Sequence[Operand] | None) -> bool:
-    loop = _loop(op.ufunc, tuple(promotion_token(t) for t in types))
+    loop = find_dtypes(op.ufunc, types)
     if loop is None or not all(is_castable(d) for d in loop):
         return False
     fitting = args is None or op.name in PREDICATES or all(fits(d, a) for d, a in zip(loop, args) if is_number(a))
@@ -137,6 +138,11 @@ def _loop(ufunc: Any, tokens: tuple[Any, ...]) -> tuple[Dtype, ...] | None:
     return loop
 
 
+def find_dtypes(ufunc: Any, types: Sequence[ArrayType]) -> tuple[Dtype, ...] | None:
+    """The dtypes of the loop that NumPy would run for operands of these types; None if there is none."""
+    return _loop(ufunc, tuple(promotion_token(t) for t in types))
+
+
 def _writer(name: str, loop: Sequence[Dtype]) -> Writer | None:
     return WRITERS.get((name, loop[0].kind))
 
@@ -150,7 +156,7 @@ def write(function: Function, op: Op, types: Sequence[ArrayType], out: ArrayType
 def _write_ufunc(
     f: Function, op: Ufunc | NamedUfunc, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand], width: int
 ) -> Element:
-    loop = _loop(op.ufunc, tuple(promotion_token(t) for t in types))
+    loop = find_dtypes(op.ufunc, types)
     assert loop is not None, f"{op.title} has no loop for {types}"
     z = _ufunc(f, op.name, types, loop, args, width)
     return convert(f, round_result(f, z, loop[-1]), loop[-1], out.dtype)

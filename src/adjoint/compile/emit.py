@@ -70,6 +70,7 @@ class Shared:
         self.leave = function.new_block("leave")
         self.context: Value | None = None
         self.callbacks: list[Equation] = []
+        self.looped: list[Equation] = []  # of these, what every iteration of a loop calls
         self.errors: list[Equation] = []  # by the number that a failure reports
         self.work = 0.0  # about how many additions a call makes
         self.watched = 0.0  # of these, in loops that look for signals
@@ -78,6 +79,7 @@ class Shared:
         self.steps: list[str] = []  # descriptions, for reports
         self.releases: list[Value] = []  # where pointers stand to memory that is freed at the end
         self.symbols: dict[str, int] = {}
+        self.may_raise = False  # whether it calls functions in C that may set a Python exception
         self.sizes: dict[str, Value] = {}  # by name: those of the arguments, when the code is for many, and those found
         self.constants: dict[Var, Value] = {}  # of the program and of all programs inside it
         self.arena = Arena()
@@ -199,6 +201,10 @@ class Emitter(Moves):
         pointer = self.pointer(view.base)
         pointer = self.offset(pointer, view.base.type.dtype, view.offset)
         return Operand(pointer, view.strides, atom.type)
+
+    def is_read(self, var: Var) -> bool:
+        """Whether a result is read at all."""
+        return var in self.plan.uses or var in self.program.outputs
 
     def constant(self, atom: Literal) -> Operand:
         """A number, put into memory."""

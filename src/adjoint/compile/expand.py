@@ -16,8 +16,6 @@ from adjoint.ops.arrays.norm import Length
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.arrays.reduce import ArgSort, FlatReduction
 from adjoint.ops.elementwise.arithmetic import divide
-from adjoint.ops.linalg.decompose import LU
-from adjoint.ops.linalg.determinant import Determinant, RegularDeterminant, SignLogDeterminant
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.record import record_program
 from adjoint.program.rule_table import RuleTable
@@ -71,6 +69,11 @@ def expand_program(program: Program) -> Program:
     if not changed:
         return program
     return Program(program.inputs, tuple(equations), tuple(now(a) for a in program.outputs), constants)
+
+
+def constant_of_nothing(op: Any, *xs: Any) -> Any:
+    """The results for operands without elements, which are known before the program runs."""
+    return op.evaluate(*[np.zeros(np.shape(x), x.dtype) for x in xs])
 
 
 def _is_indicator(eq: Equation) -> bool:
@@ -274,38 +277,3 @@ def _order(op: ArgSort, x: Any) -> Any:
     rank = np.sum(Convert(np.dtype(np.intp))(before), axis=-1)
     hit = np.equal(np.reshape(rank, (*x.shape[:-1], 1, n)), positions[:, None])
     return np.moveaxis(np.sum(np.where(hit, positions, 0), axis=-1), -1, op.axis)
-
-
-# Determinants
-
-
-@RULES.rule(Determinant, RegularDeterminant, SignLogDeterminant)
-def _determinant_rule(eq: Equation) -> Rule | None:
-    a = eq.inputs[0].type
-    fits = a.dtype.name in BLAS_TYPES and a.size
-    return (_sign_log_determinant if eq.op.several else _determinant) if fits else None
-
-
-def _diagonal(a: Any) -> tuple[Any, Any]:
-    """The diagonal of U in P A = L U, and det(P)."""
-    packed, pivots, _ = LU()(a)
-    stays = np.equal(pivots, np.arange(a.shape[-1], dtype=np.int32))
-    one = np.dtype(a.dtype.char.lower()).type(1)
-    return np.diagonal(packed, axis1=-2, axis2=-1), np.prod(np.where(stays, one, -one), axis=-1)
-
-
-def _determinant(op: Any, a: Any) -> Any:
-    """det(A) = det(P) Π uᵢᵢ."""
-    u, sign = _diagonal(a)
-    return sign * np.prod(u, axis=-1)
-
-
-def _sign_log_determinant(op: Any, a: Any) -> tuple[Any, Any]:
-    """det(P) Π uᵢᵢ / |uᵢᵢ| and Σ log |uᵢᵢ|."""
-    u, sign = _diagonal(a)
-    sizes = np.abs(u)
-    if u.dtype.kind == "c":
-        signs = np.where(np.equal(sizes, 0), u, u / np.where(np.equal(sizes, 0), sizes.dtype.type(1), sizes))
-    else:
-        signs = np.sign(u)
-    return sign * np.prod(signs, axis=-1), np.sum(np.log(sizes), axis=-1)

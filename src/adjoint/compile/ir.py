@@ -32,6 +32,11 @@ class Module:
         if name not in self.parts:
             self.parts[name] = f"declare {returns} @{name}({', '.join(params)}) {attributes}"
 
+    def name_data(self, name: str) -> Value:
+        """The address of something that is no function and lives elsewhere: a symbol bound when the code is loaded."""
+        self.parts.setdefault(name, f"@{name} = external global i8")
+        return Value(f"@{name}", "ptr")
+
     def constant_array(self, name: str, kind: str, numbers: Sequence[Any]) -> Value:
         """A global constant array; its address."""
         if name not in self.parts:

@@ -21,7 +21,7 @@ from adjoint.compile.cache import object_for
 from adjoint.compile.callbacks import Calls
 from adjoint.compile.emit import NO_MEMORY, Unsupported
 from adjoint.compile.expand import expand_program
-from adjoint.compile.lapack import INDEFINITE, SINGULAR
+from adjoint.compile.lapack_calls import MESSAGES
 from adjoint.compile.lower import ENTRY, CachedCode, Code, LoweredCode
 from adjoint.compile.machine import Loaded, compile_object
 from adjoint.compile.memory import most_bytes
@@ -53,6 +53,7 @@ class Kernel:
         self.notes: dict[str, Any] = {
             "steps": lowered.steps,
             "callbacks": [(eq.op.title, eq.location) for eq in lowered.callbacks],
+            "looped": [(eq.op.title, eq.location) for eq in lowered.looped],
             "any size": bool(sizes),
         }
         self._errors = lowered.errors
@@ -99,9 +100,8 @@ class Kernel:
                 "no memory for what reverse mode keeps of the iterations of a while loop. Does the loop end? If it "
                 'does, checkpoint="online" keeps a few states alone, and bounds the memory.'
             )
-        if status in (SINGULAR, INDEFINITE):
-            singular = status == SINGULAR
-            return np.linalg.LinAlgError("Singular matrix" if singular else "Matrix is not positive definite")
+        if status in MESSAGES:
+            return np.linalg.LinAlgError(MESSAGES[status])
         return RuntimeError(f"the kernel left with status {status}")
 
 
@@ -213,9 +213,12 @@ def _compile_alone(program: Program, reading: Reading | None, name: str | None, 
         name = cache.key(text) if text is not None else None
     cached = cache.lookup(name) if name is not None else None
     if cached is not None:
-        content, facts = cached
-        lowered: Code = CachedCode(program, facts)
-        written = time.perf_counter()
+        try:
+            lowered: Code = CachedCode(program, cached[1])
+        except KeyError:  # it calls a function that this installation does not have
+            cached = None
+    if cached is not None:
+        content, written = cached[0], time.perf_counter()
     else:
         try:
             lowered = LoweredCode(program)

@@ -11,25 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.compile import blas, vectors
+from adjoint.compile import vectors
 from adjoint.compile.callbacks import write_callback
 from adjoint.compile.emit import Emitter, Operand, lowers
-from adjoint.compile.gemm import LETTERS
 from adjoint.compile.ir import Value
+from adjoint.compile.lapack_calls import INDEFINITE, SINGULAR, call_lapack, each_matrix, fits, transpose
 from adjoint.compile.views import strides_of
 from adjoint.ops.linalg.decompose import LU, Cholesky
 from adjoint.ops.linalg.solve import Inverse, Solve, TriangularSolve
 from adjoint.program.program import Equation
 from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import ArrayType
-
-SINGULAR, INDEFINITE = -5, -6  # status of a kernel that cannot go on
-
-
-def _fits(eq: Equation) -> bool:
-    """Whether all operands have the type that LAPACK computes in, and there is something to compute."""
-    out = eq.outputs[0].type
-    return out.dtype.name in LETTERS and out.size > 0 and all(a.type.dtype == out.dtype for a in eq.inputs)
 
 
 class Routines(NamedTuple):
@@ -45,13 +37,13 @@ ROUTINES: RuleTable[Routines] = RuleTable("LAPACK", of="evaluate")
 
 
 def _factor_lu(emitter: Emitter, dtype: np.dtype[Any], n: int, a: Value, pivots: Value) -> None:
-    _call(emitter, dtype, "getrf", [n, n, a, n, pivots], SINGULAR)
+    call_lapack(emitter, dtype, "getrf", [n, n, a, n, pivots], SINGULAR)
 
 
 def _solve_lu(
     emitter: Emitter, op: Any, dtype: np.dtype[Any], n: int, m: int, factors: Value, pivots: Value, b: Value
 ) -> None:
-    _call(emitter, dtype, "getrs", ["N", n, m, factors, n, pivots, b, n], SINGULAR)
+    call_lapack(emitter, dtype, "getrs", ["N", n, m, factors, n, pivots, b, n], SINGULAR)
 
 
 def _keep_triangle(emitter: Emitter, dtype: np.dtype[Any], n: int, a: Value, pivots: Value) -> None:
@@ -62,7 +54,7 @@ def _solve_triangle(
     emitter: Emitter, op: TriangularSolve, dtype: np.dtype[Any], n: int, m: int, a: Value, pivots: Value, b: Value
 ) -> None:
     letters = ["L" if op.lower else "U", "N", "U" if op.unit else "N"]
-    _call(emitter, dtype, "trtrs", [*letters, n, m, a, n, b, n], SINGULAR)
+    call_lapack(emitter, dtype, "trtrs", [*letters, n, m, a, n, b, n], SINGULAR)
 
 
 ROUTINES.update(dict.fromkeys((Solve, Inverse), Routines(_factor_lu, _solve_lu)))
@@ -72,7 +64,7 @@ ROUTINES.update({TriangularSolve: Routines(_keep_triangle, _solve_triangle)})
 @lowers(Solve, TriangularSolve, Inverse, strided=True)
 def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equation) -> None:
     """X with A X = B; the inverse has B = 1. One factor serves all B when A is no stack."""
-    if not _fits(eq):
+    if not fits(eq):
         return write_callback(emitter, eq)
     routines, out = ROUTINES[op], eq.outputs[0].type
     a, *right = (emitter.view(x) for x in eq.inputs)
@@ -85,7 +77,7 @@ def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equ
 
     def factorize(source: Value) -> None:
         matrix = Operand(source, a.strides[-2:], ArrayType(a.shape[-2:], out.dtype))
-        emitter.copy_strided(factor, _transpose(matrix))
+        emitter.copy_strided(factor, transpose(matrix))
         routines.factor(emitter, out.dtype, n, factor, pivots)
 
     def solve(pointers: Sequence[Value]) -> None:
@@ -94,7 +86,7 @@ def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equ
         buffer = columns or pointers[-1]
         if right:
             b = Operand(pointers[1], right[0].strides[-2:], ArrayType((n, m), out.dtype))
-            emitter.copy_strided(buffer, _transpose(b))
+            emitter.copy_strided(buffer, transpose(b))
         else:
             _identity(emitter, buffer, n, out.dtype)
         routines.solve(emitter, op, out.dtype, n, m, factor, pivots, buffer)
@@ -103,7 +95,7 @@ def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equ
 
     if once:
         factorize(a.pointer)
-    _each(emitter, out.shape[:-2], [a, *right, Operand(target, strides_of(out.shape), out)], solve)
+    each_matrix(emitter, out.shape[:-2], [a, *right, Operand(target, strides_of(out.shape), out)], solve)
     for buffer in (factor, columns, pivots):
         if buffer is not None:
             emitter.free(buffer)
@@ -116,7 +108,7 @@ def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equ
 @lowers(Cholesky, strided=True)
 def write_cholesky(emitter: Emitter, op: Cholesky, eq: Equation) -> None:
     """L Lᴴ = A: the lower triangle by rows is the upper one by columns, of the conjugate."""
-    if not _fits(eq):
+    if not fits(eq):
         return write_callback(emitter, eq)
     f, out = emitter.f, eq.outputs[0].type
     a, target, n = emitter.view(eq.inputs[0]), emitter.pointer(eq.outputs[0]), out.shape[-1]
@@ -124,12 +116,12 @@ def write_cholesky(emitter: Emitter, op: Cholesky, eq: Equation) -> None:
     def factorize(pointers: Sequence[Value]) -> None:
         source, factor = pointers
         emitter.copy_strided(factor, Operand(source, a.strides[-2:], ArrayType((n, n), out.dtype)))
-        _call(emitter, out.dtype, "potrf", ["U", n, factor, n], INDEFINITE)
+        call_lapack(emitter, out.dtype, "potrf", ["U", n, factor, n], INDEFINITE)
         zero = vectors.number(f, out.dtype, 0, 1)
         with f.loop(f.index(0), f.index(n)) as i, f.loop(f.add(i, f.index(1)), f.index(n)) as j:
             vectors.store(f, out.dtype, zero, factor, f.add(f.mul(i, f.index(n)), j), 1, 1)
 
-    _each(emitter, out.shape[:-2], [a, Operand(target, strides_of(out.shape), out)], factorize)
+    each_matrix(emitter, out.shape[:-2], [a, Operand(target, strides_of(out.shape), out)], factorize)
     stack = math.prod(out.shape[:-2])
     emitter.shared.work += emitter.times * stack * (0.4 * n**3 + 300)
     emitter.shared.steps.append(f"cholesky {n}×{n}{' of a stack' if stack > 1 else ''}: LAPACK")
@@ -139,7 +131,7 @@ def write_cholesky(emitter: Emitter, op: Cholesky, eq: Equation) -> None:
 @lowers(LU, strided=True)
 def write_lu(emitter: Emitter, op: LU, eq: Equation) -> None:
     """P A = L U, packed; pivots count from zero, and the order of the rows follows from the exchanges."""
-    if not _fits(eq):
+    if not fits(eq):
         return write_callback(emitter, eq)
     f = emitter.f
     out, pivot_type, order_type = (v.type for v in eq.outputs)
@@ -149,8 +141,8 @@ def write_lu(emitter: Emitter, op: LU, eq: Equation) -> None:
 
     def factorize(pointers: Sequence[Value]) -> None:
         source, packed, pivots, order = pointers
-        emitter.copy_strided(buffer, _transpose(Operand(source, a.strides[-2:], ArrayType((m, n), out.dtype))))
-        _call(
+        emitter.copy_strided(buffer, transpose(Operand(source, a.strides[-2:], ArrayType((m, n), out.dtype))))
+        call_lapack(
             emitter, out.dtype, "getrf", [m, n, buffer, m, pivots], None
         )  # U of a singular matrix has a zero: no error
         emitter.copy_strided(packed, Operand(buffer, (1, m), ArrayType((m, n), out.dtype)))
@@ -170,16 +162,12 @@ def write_lu(emitter: Emitter, op: LU, eq: Equation) -> None:
         Operand(t, (*strides_of(v.shape), 1), ArrayType((*v.shape, 1), v.dtype))
         for t, v in zip(targets[1:], (pivot_type, order_type), strict=True)
     ]
-    _each(emitter, out.shape[:-2], [a, Operand(targets[0], strides_of(out.shape), out), *vectors], factorize)
+    each_matrix(emitter, out.shape[:-2], [a, Operand(targets[0], strides_of(out.shape), out), *vectors], factorize)
     emitter.free(buffer)
     stack = math.prod(out.shape[:-2])
     emitter.shared.work += emitter.times * stack * (0.7 * m * n * k + 500)
     emitter.shared.steps.append(f"lu {m}×{n}{' of a stack' if stack > 1 else ''}: LAPACK")
     return None
-
-
-def _transpose(x: Operand) -> Operand:
-    return Operand(x.pointer, x.strides[::-1], ArrayType(x.shape[::-1], x.dtype))
 
 
 def _identity(emitter: Emitter, buffer: Value, n: int, dtype: np.dtype[Any]) -> None:
@@ -189,44 +177,4 @@ def _identity(emitter: Emitter, buffer: Value, n: int, dtype: np.dtype[Any]) -> 
         vectors.store(f, dtype, vectors.number(f, dtype, 1, 1), buffer, f.mul(i, f.index(n + 1)), 1, 1)
 
 
-def _each(emitter: Emitter, stack: Sequence[int], operands: Sequence[Operand], visit: Callable[..., None]) -> None:
-    """The addresses of the matrices of each operand, for each element of the stack; shorter stacks are broadcast."""
-    f = emitter.f
-
-    def walk(axis: int, pointers: Sequence[Value]) -> None:
-        if axis == len(stack):
-            visit(pointers)
-            return
-        with f.loop(f.index(0), f.index(stack[axis])) as i:
-            moved: list[Value] = []
-            for x, pointer in zip(operands, pointers, strict=True):
-                own = axis - len(stack) + len(x.shape) - 2
-                step = x.strides[own] if own >= 0 and x.shape[own] != 1 else 0
-                at = f.mul(i, f.index(step * x.dtype.itemsize)) if step else f.index(0)
-                moved.append(f.element(pointer, at, "i8"))
-            walk(axis + 1, moved)
-
-    walk(0, [x.pointer for x in operands])
-
-
-def _call(emitter: Emitter, dtype: np.dtype[Any], name: str, arguments: Sequence[Any], status: int | None) -> None:
-    """Call a routine: letters and numbers go by address, and so does what it reports; leave when it has failed."""
-    f = emitter.f
-    full = f"adjoint_lapack_{LETTERS[dtype.name]}{name}"
-    emitter.shared.symbols[full] = blas.address(full)
-    pointers: list[Value] = []
-    for argument in arguments:
-        if isinstance(argument, Value):
-            pointers.append(argument)
-            continue
-        buffer = f.allocate("i32", align=8)
-        f.store(f.constant("i32", ord(argument) if isinstance(argument, str) else argument), buffer)
-        pointers.append(buffer)
-    info = f.allocate("i32", align=8)
-    f.store(f.constant("i32", 0), info)
-    f.call(full, "void", *pointers, info, declared=True)
-    if status is not None:
-        emitter.leave_if(f.icmp("ne", f.load("i32", info, 4), f.constant("i32", 0)), status)
-
-
-__all__ = ["INDEFINITE", "SINGULAR", "write_cholesky", "write_lu", "write_solve"]
+__all__ = ["write_cholesky", "write_lu", "write_solve"]

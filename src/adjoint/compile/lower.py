@@ -12,13 +12,19 @@ import numpy as np
 from adjoint.compile import (  # noqa: F401  # they declare lowerings
     blas,
     cumulative,
+    expand_degenerate,
+    expand_matrices,
+    factorizations,
+    fourier,
     lapack,
     loops,
     products,
     scatter,
     searching,
+    ufunc_loops,
+    ufuncs,
 )
-from adjoint.compile.callbacks import interpreter, write_callback
+from adjoint.compile.callbacks import interpreter, write_callback, write_raised
 from adjoint.compile.emit import Emitter, Lowering, Shared
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import vector_bits
@@ -37,6 +43,7 @@ class Code:
     work: float  # about how many additions a call makes
     steps: list[str]
     callbacks: list[Equation]
+    looped: list[Equation]  # of these, what every iteration of a loop calls
     errors: list[Equation]
     symbols: dict[str, int]
 
@@ -48,6 +55,7 @@ class Code:
             "work": self.work,
             "steps": self.steps,
             "callbacks": [number[id(eq)] for eq in self.callbacks],
+            "looped": [number[id(eq)] for eq in self.looped],
             "errors": [number[id(eq)] for eq in self.errors],
             "symbols": list(self.symbols),
         }
@@ -61,8 +69,16 @@ class CachedCode(Code):
         self.constants = all_constants(program)
         self.workspace, self.work, self.steps = facts["workspace"], facts["work"], facts["steps"]
         self.callbacks = [equations[k] for k in facts["callbacks"]]
+        self.looped = [equations[k] for k in facts["looped"]]
         self.errors = [equations[k] for k in facts["errors"]]
-        self.symbols = {name: interpreter().get(name) or blas.address(name) for name in facts["symbols"]}
+        self.symbols = {name: _address(name) for name in facts["symbols"]}
+
+
+def _address(symbol: str) -> int:
+    """Where a function that machine code names is; KeyError where it is not found in this installation."""
+    if symbol in interpreter():
+        return interpreter()[symbol]
+    return ufunc_loops.address(symbol) if "." in symbol else blas.address(symbol)
 
 
 class LoweredCode(Code):
@@ -97,12 +113,14 @@ class LoweredCode(Code):
         f.begin(shared.leave)
         for slot in shared.releases:
             f.call("free", "void", f.load("ptr", slot), declared=True)  # of nothing, if the loop did not run
+        if shared.may_raise:
+            write_raised(shared)
         f.ret(f.load("i64", shared.status))
         f.finish()
         self.text = str(module)
         self.workspace = shared.arena.size + ALIGNMENT
         self.work, self.steps, self.errors = shared.work, shared.steps, shared.errors
-        self.callbacks = shared.callbacks
+        self.callbacks, self.looped = shared.callbacks, shared.looped
         self.symbols = shared.symbols
 
 

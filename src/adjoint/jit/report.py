@@ -27,7 +27,8 @@ class SpecializationReport:
     how: str  # it runs: "compiled", or why not
     equations: tuple[int, int]  # as traced, and simplified
     kernels: list[str]  # the steps of the machine code
-    callbacks: list[str]  # into NumPy or Python: "sort at model.py:9"
+    callbacks: list[str]  # into NumPy or Python: "logm at model.py:9"
+    looped: list[str]  # of these, what every iteration of a loop calls
     cached: bool | None  # whether the machine code was found on disk
     seconds: dict[str, float]  # trace, simplify, compile, first run
     calls: int
@@ -100,6 +101,8 @@ def rows(one: SpecializationReport) -> Iterator[tuple[str, str]]:
         yield "kernel", step
     for call in one.callbacks:
         yield "NumPy", call
+    for call in one.looped:
+        yield "warning", f"{call} stands in a loop: every iteration calls Python, 10 µs or more"
     yield "seconds", ", ".join(f"{title} {_time(s)}" for title, s in one.seconds.items())
     yield "calls", str(one.calls)
 
@@ -137,11 +140,16 @@ def report_specialization(guarded: GuardedProgram, calls: int) -> Specialization
         how="; ".join(dict.fromkeys(one.how for one in runs)) or "nothing has run yet",
         equations=(len(guarded.program.equations), sum(len(one.program.equations) for one in runs)),
         kernels=[str(step) for note in notes for step in note.get("steps", ())],
-        callbacks=[f"{title} at {short(location)}" for note in notes for title, location in note.get("callbacks", ())],
+        callbacks=_called(notes, "callbacks"),
+        looped=_called(notes, "looped"),
         cached=all(cached) if cached else None,
         seconds=seconds,
         calls=calls,
     )
+
+
+def _called(notes: Sequence[dict[str, Any]], key: str) -> list[str]:
+    return [f"{title} at {short(location)}" for note in notes for title, location in note.get(key, ())]
 
 
 def derived_executables(program: Program) -> Iterator[Executable]:

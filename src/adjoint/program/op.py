@@ -90,6 +90,7 @@ class Op(ABC):
     is_control: ClassVar[bool] = False  # has programs inside, over which transformations are mapped
     unrolls: ClassVar[bool] = False  # `unroll` may run it step by step, also on traced values
     is_loop: ClassVar[bool] = False  # runs a body again and again, with a carry
+    is_exceptional: ClassVar[bool] = False  # stands in a branch that only special numbers take
     opaque: ClassVar[bool] = False  # runs a user function, of which nothing is known but what it does
     effect: ClassVar[EffectKind | None] = None  # must run even when nothing reads its result
     # the optional rules that a class states

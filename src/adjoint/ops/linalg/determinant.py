@@ -235,7 +235,7 @@ def cofactors(a: Value, z: Value) -> Value:
     Up to 3 × 3 as products of elements: power series then do not meet the poles of A⁻¹, which spoil high orders.
     """
     if a.shape[-1] <= 3:
-        return _minors(a)
+        return minors(a)
     u, vh, p, c, phase, k = SingularDecomposition()(a)
     most = _upper_bound(k)
     if most == 0:
@@ -253,16 +253,32 @@ def cofactors(a: Value, z: Value) -> Value:
     return transposed(adjugate)
 
 
-def _minors(a: Value) -> Value:
-    """The cofactors of matrices of at most three rows; of three, the rows are cross products of the other two."""
+def minors(a: Value) -> Value:
+    """The cofactors of matrices of at most four rows: of three, the rows are cross products of the other two.
+
+    Of four, each is the determinant of the three rows and columns that are left, along the first of these rows.
+    """
     n = a.shape[-1]
     if n < 2:
         return np.ones(a.shape, a.dtype)
     if n == 2:
         return a[..., ::-1, ::-1] * np.array([[1, -1], [-1, 1]], real_dtype(a.dtype))
+    if n == 4:
+        return _minors_of_four(a)
     one, two = [1, 2, 0], [2, 0, 1]
     first, second = a[..., one, :], a[..., two, :]
     return first[..., one] * second[..., two] - first[..., two] * second[..., one]
+
+
+def _minors_of_four(a: Value) -> Value:
+    left = [[j for j in range(4) if j != i] for i in range(4)]
+    first, second, third = (a[..., [others[k] for others in left], :] for k in range(3))
+    total: Value = 0
+    for one, two, three in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        c, d, e = ([others[k] for others in left] for k in (one, two, three))
+        total = total + first[..., c] * (second[..., d] * third[..., e] - second[..., e] * third[..., d])
+    signs = np.array([[(-1) ** (i + j) for j in range(4)] for i in range(4)], real_dtype(a.dtype))
+    return total * signs
 
 
 def _upper_bound(k: Value) -> int | None:

@@ -58,7 +58,11 @@ class GeneralEigenvalueBlocks(OnStacks, Differential):
         return "general_eigenvalue_blocks"
 
     def evaluate(self, *xs: Value) -> Value:
-        return spread_diagonal(xs[2])
+        return self.expand(*xs)
+
+    def expand(self, a: Value, v: Value, w: Value) -> Value:
+        """L from simple operations, without its derivative."""
+        return spread_diagonal(w)
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(types[1].shape, types[2].dtype)

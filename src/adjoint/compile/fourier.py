@@ -1,0 +1,107 @@
+"""Fourier transforms: NumPy's loops in C, of any length, along one axis after the other."""
+
+# A primitive's parameters are read by its class.
+# pyright: basic
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.compile import vectors
+from adjoint.compile.callbacks import write_callback
+from adjoint.compile.emit import Emitter, lowers
+from adjoint.compile.expand import RULES
+from adjoint.compile.ir import Value
+from adjoint.compile.ufunc_loops import find_loop
+from adjoint.compile.ufuncs import call_loop, collapse
+from adjoint.compile.views import strides_of
+from adjoint.ops.arrays.rearrange import Convert
+from adjoint.ops.signal.fourier import Fourier, FromHalfSpectrum, HalfSpectrum, spectral_dtype
+from adjoint.program.program import Equation
+from adjoint.program.types import real_dtype
+
+
+@RULES.rule(Fourier)
+def _fourier_rule(eq: Equation) -> Callable[..., Any] | None:
+    """One axis at a time, the last one first, of complex numbers."""
+    op: Any = eq.op
+    if len(op.axes) == 1 and eq.inputs[0].type.dtype == eq.outputs[0].type.dtype:
+        return None
+    return _axis_by_axis
+
+
+def _axis_by_axis(op: Fourier, x: Any) -> Any:
+    dtype = spectral_dtype(x.dtype)
+    z = x if x.dtype == dtype else Convert(dtype)(x)
+    for axis in reversed(op.axes):
+        z = Fourier((axis,), op.sign)(z)
+    return z
+
+
+@RULES.rule(HalfSpectrum, FromHalfSpectrum)
+def _half_rule(eq: Equation) -> Callable[..., Any] | None:
+    dtype = spectral_dtype(eq.inputs[0].type.dtype)
+    wanted = real_dtype(dtype) if isinstance(eq.op, HalfSpectrum) else dtype
+    return None if eq.inputs[0].type.dtype == wanted else lambda op, x: op(Convert(wanted)(x))
+
+
+@lowers(Fourier, strided=True)
+def write_fourier(emitter: Emitter, op: Fourier, eq: Equation) -> None:
+    """Z_k = Σ_j x_j exp(∓2πi jk/n) along one axis."""
+    _write(emitter, eq, op.axes[0] if len(op.axes) == 1 else None, "fft" if op.sign < 0 else "ifft")
+
+
+@lowers(HalfSpectrum, strided=True)
+def write_half_spectrum(emitter: Emitter, op: HalfSpectrum, eq: Equation) -> None:
+    """Half the spectrum of real numbers."""
+    _write(emitter, eq, op.axis, "rfft_n_odd" if eq.inputs[0].type.shape[op.axis] % 2 else "rfft_n_even")
+
+
+@lowers(FromHalfSpectrum, strided=True)
+def write_from_half_spectrum(emitter: Emitter, op: FromHalfSpectrum, eq: Equation) -> None:
+    """Real numbers from half their spectrum."""
+    _write(emitter, eq, op.axis, "irfft")
+
+
+def _write(emitter: Emitter, eq: Equation, axis: int | None, name: str) -> None:
+    x, out = emitter.view(eq.inputs[0]), eq.outputs[0].type
+    real = real_dtype(out.dtype)
+    loop = find_loop("fft", name, f"{x.dtype.char}{real.char}->{out.dtype.char}")
+    if loop is None or axis is None or min(*x.shape, *out.shape) == 0:
+        return write_callback(emitter, eq)
+    f = emitter.f
+    target, own = emitter.pointer(eq.outputs[0]), strides_of(out.shape)
+    others = [a for a in range(out.ndim) if a != axis]
+    items = x.dtype.itemsize, out.dtype.itemsize
+    shape, strides = collapse([out.shape[a] for a in others], [[s[a] for a in others] for s in (x.strides, own)])
+    scale = f.allocate("i8", real.itemsize)
+    vectors.store(f, real, vectors.number(f, real, 1, 1), scale, f.index(0), 1, 1)
+
+    def walk(k: int, here: Value, there: Value) -> None:
+        if k < len(shape) - 1:
+            with f.loop(f.index(0), f.index(shape[k])) as i:
+                moved = [
+                    f.element(p, f.mul(i, f.index(s[k] * n)), "i8")
+                    for p, s, n in zip((here, there), strides, items, strict=True)
+                ]
+                walk(k + 1, *moved)
+            return
+        count = shape[-1] if shape else 1
+        steps = [s[-1] * n if shape else 0 for s, n in zip(strides, items, strict=True)]
+        along = [x.strides[axis] * items[0], own[axis] * items[1]]
+        sizes = [count, x.shape[axis], out.shape[axis]]
+        strides_in_bytes = [steps[0], 0, steps[1], *along]
+        call_loop(
+            emitter, loop, [here, scale, there], [f.index(n) for n in sizes], [f.index(n) for n in strides_in_bytes]
+        )
+
+    walk(0, x.pointer, target)
+    n = max(x.shape[axis], out.shape[axis])
+    emitter.shared.work += emitter.times * (3.0 * max(x.type.size, out.size) * math.log2(n + 1) + 300)
+    emitter.shared.steps.append(f"Fourier transform of length {n}, {math.prod(shape)} times: NumPy's loop in C")
+    return None
+
+
+__all__ = ["write_fourier", "write_from_half_spectrum", "write_half_spectrum"]
