@@ -92,9 +92,9 @@ def test_facts_that_must_be_known():
 
 
 def test_closure():
-    assert known.closed({"lower triangular", "symmetric"}, True) >= {"diagonal", "upper triangular"}
-    assert known.closed({"orthonormal"}, True) >= {"invertible", "orthonormal rows"}
-    assert known.closed({"orthonormal", "symmetric"}, False) == {"orthonormal"}
+    assert known.deduce({"lower triangular", "symmetric"}, True) >= {"diagonal", "upper triangular"}
+    assert known.deduce({"orthonormal"}, True) >= {"invertible", "orthonormal rows"}
+    assert known.deduce({"orthonormal", "symmetric"}, False) == {"orthonormal"}
     assert known.read(["hermitian", "lower"]) == {"symmetric", "lower triangular"}
     with pytest.raises(ValueError, match="'square' is no fact"):
         known.read(["square"])

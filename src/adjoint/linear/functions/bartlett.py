@@ -20,7 +20,7 @@ from adjoint import tree
 from adjoint.api.gradients import grad, stop_gradient, vmap
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
-from adjoint.linear.functions.probes import Estimate, averaged
+from adjoint.linear.functions.probes import Estimate, average_samples
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.operations import congruence
 from adjoint.linear.operators.spaces import Space
@@ -59,7 +59,7 @@ class Bartlett:
         squares = np.abs(self.gradients) ** 2
         count = squares.shape[0]
         if self.weights is None:
-            found = averaged(squares, count, "bartlett")
+            found = average_samples(squares, count, "bartlett")
             value, error = found.value, found.error
         else:
             value = np.sum(self.weights[:, None] * squares, axis=0)
@@ -70,7 +70,7 @@ class Bartlett:
         """Σⱼ pⱼ ‖gⱼ‖²."""
         squares = np.sum(np.abs(self.gradients) ** 2, axis=1)
         if self.weights is None:
-            return averaged(squares, squares.shape[0], "bartlett")
+            return average_samples(squares, squares.shape[0], "bartlett")
         value = np.sum(self.weights * squares)
         return Estimate(value, stop_gradient(value) * 0.0, squares.shape[0], "bartlett")
 

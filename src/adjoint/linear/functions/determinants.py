@@ -68,7 +68,7 @@ def _slogdet(a: LinearMap) -> Pair:
     if "unit diagonal" in a.facts and a.facts & {"lower triangular", "upper triangular"}:
         return 1.0, 0.0
     if isinstance(a, Scaled):
-        return _joined([_power(_of_numbers(np.reshape(a.factor, (1,))), a.shape[0]), _slogdet(a.inner)])
+        return _join([_power(_of_numbers(np.reshape(a.factor, (1,))), a.shape[0]), _slogdet(a.inner)])
     if a.facts & {"diagonal", "lower triangular", "upper triangular"}:
         return _of_numbers(a.diagonal())
     if isinstance(a, Permutation):
@@ -84,19 +84,19 @@ def _slogdet(a: LinearMap) -> Pair:
     if isinstance(a, Power):
         return _power(_slogdet(a.inner), a.exponent)
     if isinstance(a, Composed) and all(factor.is_square for factor in a.factors):
-        return _joined(_slogdet(factor) for factor in a.factors)
+        return _join(_slogdet(factor) for factor in a.factors)
     if isinstance(a, BlockDiagonal) and all(part.is_square for part in a.blocks):
-        return _joined(_slogdet(part) for part in a.blocks)
+        return _join(_slogdet(part) for part in a.blocks)
     if isinstance(a, Congruence) and a.outer.is_square:
         size = _slogdet(a.outer)[1]
-        return _joined([(1.0, 2 * size), _slogdet(a.inner)])
+        return _join([(1.0, 2 * size), _slogdet(a.inner)])
     if isinstance(a, Kronecker) and all(factor.is_square for factor in a.factors):
         n = a.shape[0]
-        return _joined(_power(_slogdet(factor), n // factor.shape[0]) for factor in a.factors)
+        return _join(_power(_slogdet(factor), n // factor.shape[0]) for factor in a.factors)
     if isinstance(a, Sum) and (plan := woodbury(a)) is not None:
         u, v = plan.factors()
         inside = np.eye(u.shape[1], dtype=u.dtype) + np.matmul(adjoint_matrix(v), plan.easy._solve_columns(u))
-        return _joined([_slogdet(plan.easy), np.linalg.slogdet(inside)])
+        return _join([_slogdet(plan.easy), np.linalg.slogdet(inside)])
     return _of_matrix(a)
 
 
@@ -130,7 +130,7 @@ def _power(pair: Pair, n: int) -> Pair:
     return pair[0] ** n, n * pair[1]
 
 
-def _joined(pairs: Iterable[Pair]) -> Pair:
+def _join(pairs: Iterable[Pair]) -> Pair:
     sign, size = 1.0, 0.0
     for s, l in pairs:
         sign, size = sign * s, size + l

@@ -21,7 +21,7 @@ import numpy as np
 from adjoint.api.gradients import linear_transpose, stop_gradient, vmap
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
-from adjoint.linear.functions.probes import Estimate, averaged, draw
+from adjoint.linear.functions.probes import Estimate, average_samples, draw
 from adjoint.linear.functions.sketched import hutch_plus_plus, xdiag, xtrace
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.spaces import Space
@@ -107,7 +107,7 @@ def estimate_trace(
     made = products_of(A, like, "estimate_trace")
     if method == "hutchinson":
         w = draw(rng, made.space, _at_least(products, 1, method), probes, "estimate_trace")
-        return averaged(np.sum(w * made.columns(w), axis=0), products, method)
+        return average_samples(np.sum(w * made.columns(w), axis=0), products, method)
     if method in ("hutch++", "xtrace") and products >= made.space.size:
         return _exact(np.sum(_whole_diagonal(made)), made.space.size)
     if method == "hutch++":
@@ -139,7 +139,7 @@ def estimate_diagonal(
     made = products_of(A, like, "estimate_diagonal")
     if method == "bekas":
         w = draw(rng, made.space, _at_least(products, 1, method), probes, "estimate_diagonal")
-        found = averaged(np.transpose(w * made.columns(w)), products, method)
+        found = average_samples(np.transpose(w * made.columns(w)), products, method)
     elif method == "xdiag" and products >= made.space.size:
         found = _exact(_whole_diagonal(made), made.space.size)
     elif method == "xdiag":

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.api.gradients import Function, jvp, vmap
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.base.source import user_facing
-from adjoint.linear.functions.probes import Estimate, averaged, draw
+from adjoint.linear.functions.probes import Estimate, average_samples, draw
 from adjoint.linear.operators.spaces import Space
 from adjoint.program.types import Value, type_of
 
@@ -42,7 +42,7 @@ def forward_gradient(
         raise ValueError(f"forward_gradient: samples={samples}; it must be at least 1.")
 
     @user_facing
-    def estimated(rng: Any, *args: Any, **kwargs: Any) -> Estimate:
+    def estimate(rng: Any, *args: Any, **kwargs: Any) -> Estimate:
         if not -len(args) <= argnums < len(args):
             raise ShapeError(f"forward_gradient: argnums={argnums} does not fit a call with {len(args)} arguments "
                              "after the generator.")  # fmt: skip
@@ -63,7 +63,7 @@ def forward_gradient(
 
         z = draw(rng, space, samples, probes, "forward_gradient")
         derivatives = vmap(derivative)(space.unravel_columns(z))
-        found = averaged(derivatives[:, None] * np.transpose(z), samples, "forward gradient")
+        found = average_samples(derivatives[:, None] * np.transpose(z), samples, "forward gradient")
         return Estimate(space.unravel(found.value), space.unravel(found.error), samples, found.method)
 
-    return estimated
+    return estimate

@@ -14,7 +14,7 @@ from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.random import default_rng
 
-__all__ = ["Estimate", "averaged", "draw"]
+__all__ = ["Estimate", "average_samples", "draw"]
 
 
 @final
@@ -58,7 +58,7 @@ def draw(rng: Any, space: Space, count: int, probes: str, title: str) -> Value:
     return drawn if drawn.dtype == space.dtype else drawn.astype(space.dtype)
 
 
-def averaged(samples: Value, products: int, method: str) -> Estimate:
+def average_samples(samples: Value, products: int, method: str) -> Estimate:
     """The mean over the first axis, with its standard error √(Σ |xᵢ - x̄|² / (S (S - 1)))."""
     value = np.mean(samples, axis=0)
     return Estimate(value, standard_error(samples, value), products, method)

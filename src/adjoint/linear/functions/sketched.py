@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from adjoint.api.gradients import stop_gradient
-from adjoint.linear.functions.probes import Estimate, averaged
+from adjoint.linear.functions.probes import Estimate, average_samples
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.types import Value
 
@@ -34,7 +34,7 @@ def hutch_plus_plus(product: Columns, sketch: Value, probes: Value) -> Estimate:
     rest = probes - q @ (adjoint_matrix(q) @ probes)
     taken = np.sum(np.conj(q) * product(q))
     samples = np.sum(np.conj(rest) * product(rest), axis=0)
-    found = averaged(samples, 2 * sketch.shape[1] + probes.shape[1], "hutch++")
+    found = average_samples(samples, 2 * sketch.shape[1] + probes.shape[1], "hutch++")
     return Estimate(taken + found.value, found.error, found.products, found.method)
 
 
@@ -66,7 +66,7 @@ def xtrace(product: Columns, probes: Value) -> Estimate:
     x = w - s * _pairs(s, w)
     taken = np.trace(h) - _pairs(s, h @ s)
     rest = _pairs(probes, y) - _pairs(x, adjoint_matrix(q) @ y) - _pairs(probes, z @ x) + _pairs(x, h @ x)
-    return averaged(taken + rest, 2 * probes.shape[1], "xtrace")
+    return average_samples(taken + rest, 2 * probes.shape[1], "xtrace")
 
 
 def xdiag(product: Columns, adjoint_product: Columns, probes: Value) -> Estimate:
@@ -77,4 +77,4 @@ def xdiag(product: Columns, adjoint_product: Columns, probes: Value) -> Estimate
     t = adjoint_matrix(q) @ y
     taken = np.sum(q * np.conj(z), axis=1)[:, None] - (q @ s) * np.conj(z @ s)
     rest = probes * (y - q @ (t - s * _pairs(s, t)))
-    return averaged(np.transpose(taken + rest), 2 * probes.shape[1], "xdiag")
+    return average_samples(np.transpose(taken + rest), 2 * probes.shape[1], "xdiag")

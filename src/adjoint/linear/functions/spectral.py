@@ -19,7 +19,7 @@ from adjoint.api.control_flow import scan
 from adjoint.api.gradients import stop_gradient
 from adjoint.base.source import user_facing
 from adjoint.linear.functions.estimates import products_of
-from adjoint.linear.functions.probes import Estimate, averaged, draw
+from adjoint.linear.functions.probes import Estimate, average_samples, draw
 from adjoint.ops.linalg.spectral_function import SpectralDerivative
 from adjoint.program.trace import Tracer, bind
 from adjoint.program.types import Value
@@ -83,7 +83,7 @@ def estimate_trace_of_function(
     ```
     """
     title = "estimate_trace_of_function"
-    return _estimated(function, A, rng, samples, steps, probes, like, title)
+    return _estimate(function, A, rng, samples, steps, probes, like, title)
 
 
 @user_facing
@@ -97,14 +97,14 @@ def estimate_logdet(
     abs(ad.linear.estimate_logdet(A, rng=0).value - np.sum(np.log(np.linspace(1.0, 2.0, 50)))) < 0.1  # → True
     ```
     """
-    found = _estimated(np.log, A, rng, samples, steps, probes, like, "estimate_logdet")
+    found = _estimate(np.log, A, rng, samples, steps, probes, like, "estimate_logdet")
     if not isinstance(found.value, Tracer) and np.isnan(found.value):
         raise ValueError("estimate_logdet: the map has an eigenvalue that is not positive, so its logarithm has no "
                          "trace. Add a multiple of the identity, or use linear.slogdet for log|det A|.")  # fmt: skip
     return found
 
 
-def _estimated(
+def _estimate(
     function: Callable[[Any], Any], A: Any, rng: Any, samples: int, steps: int, probes: str, like: Any, title: str
 ) -> Estimate:
     if samples < 1 or steps < 1:
@@ -122,4 +122,4 @@ def _estimated(
         tridiagonal = tridiagonal + above + np.swapaxes(above, 1, 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         entries = bind(SpectralDerivative(function), tridiagonal)[:, 0, 0]
-    return averaged(entries * np.sum(np.abs(w) ** 2, axis=0), samples * steps, "lanczos quadrature")
+    return average_samples(entries * np.sum(np.abs(w) ** 2, axis=0), samples * steps, "lanczos quadrature")

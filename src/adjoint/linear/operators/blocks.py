@@ -306,21 +306,21 @@ def block_diagonal(maps: Any) -> LinearMap:
     ```
     """
     held: list[LinearMap] = []
-    numbers = _numbered(maps, held)
+    numbers = _number_parts(maps, held)
     return BlockDiagonal(tuple(held), tree.structure(numbers))
 
 
-def _numbered(maps: Any, held: list[LinearMap]) -> Any:
+def _number_parts(maps: Any, held: list[LinearMap]) -> Any:
     """The container with a number in each position; the maps in the order in which trees are read."""
     if isinstance(maps, LinearMap) or getattr(maps, "ndim", 0) == 2:
         held.append(_map(maps, "block_diagonal"))
         return 0.0
     if isinstance(maps, Mapping):
         order = tree.leaves({key: key for key in maps})
-        made = {key: _numbered(maps[key], held) for key in order}
+        made = {key: _number_parts(maps[key], held) for key in order}
         return {key: made[key] for key in maps}
     if isinstance(maps, tuple | list):
-        parts = [_numbered(part, held) for part in maps]
+        parts = [_number_parts(part, held) for part in maps]
         return type(maps)(*parts) if hasattr(maps, "_fields") else type(maps)(parts)
     raise TypeError(
         f"block_diagonal: expected a LinearMap or a list, tuple or dict of them; got {type(maps).__name__}."

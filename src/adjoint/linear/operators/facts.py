@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-__all__ = ["FACTS", "Facts", "closed", "of_adjoint", "of_blocks", "of_congruence", "of_inverse", "of_kronecker",
+__all__ = ["FACTS", "Facts", "deduce", "of_adjoint", "of_blocks", "of_congruence", "of_inverse", "of_kronecker",
            "of_power", "of_product", "of_scaled", "of_sum", "read"]  # fmt: skip
 
 Facts: TypeAlias = frozenset[str]
@@ -87,7 +87,7 @@ def read(words: Iterable[str]) -> Facts:
     return frozenset(found)
 
 
-def closed(facts: Iterable[str], square: bool) -> Facts:
+def deduce(facts: Iterable[str], square: bool) -> Facts:
     """The facts, and all that follows from them. Most say something only if there are as many rows as columns."""
     found, size = set(facts) if square else set(facts) & RECTANGULAR, -1
     while len(found) > size:

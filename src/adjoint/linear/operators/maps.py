@@ -30,7 +30,7 @@ from adjoint.linear.operators.dense import method_for, solve_dense
 from adjoint.linear.operators.facts import Facts
 from adjoint.linear.operators.spaces import Space
 from adjoint.linear.operators.stacks import batch_shape_of, check_single
-from adjoint.linear.operators.text import described, html
+from adjoint.linear.operators.text import describe_map, html
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
@@ -49,11 +49,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {}
 def operation(name: str) -> Callable[[F], F]:
     """Give the operation of this name its meaning."""
 
-    def registered(function: F) -> F:
+    def register_class(function: F) -> F:
         OPERATIONS[name] = function
         return function
 
-    return registered
+    return register_class
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +107,7 @@ class LinearMap(ABC):
     @functools.cached_property
     def facts(self) -> Facts:
         """What is known about the map: from its form, from its parts, and by `assume`."""
-        return known.closed(self._own_facts() | self.claims, self.is_square)
+        return known.deduce(self._own_facts() | self.claims, self.is_square)
 
     def has(self, *facts: str) -> bool:
         """Whether all these facts are known."""
@@ -242,7 +242,7 @@ class LinearMap(ABC):
             if b.shape[0] != self.range.size:
                 raise ShapeError(f"{type(self).__name__}.solve: A gives vectors of {self.range.size}, but the right "
                                  f"side has shape {b.shape}.")  # fmt: skip
-            solved = OPERATIONS["complexify"](self) if _widened(self.range, b) else self
+            solved = OPERATIONS["complexify"](self) if _is_widening(self.range, b) else self
             return solved._solve_columns(b.astype(np.result_type(solved.range.dtype, b.dtype)))
         b = self.range.checked(b, f"{type(self).__name__}.solve: the right side")
         return self._solve(b) if method is None else self._solve_dense(b, method)
@@ -356,27 +356,27 @@ class LinearMap(ABC):
         return type(self).__name__
 
     def __repr__(self) -> str:
-        return described(self)
+        return describe_map(self)
 
     def _repr_html_(self) -> str:
         return html(self)
 
 
-def _widened(space: Space, values: Value) -> bool:
+def _is_widening(space: Space, values: Value) -> bool:
     """Whether complex values meet a space of real ones."""
     return values.dtype.kind == "c" and space.dtype.kind != "c"
 
 
 def _flat_product(a: LinearMap, v: Value) -> Value:
     """A v for a vector, which may be complex when A is real."""
-    if _widened(a.domain, v):
+    if _is_widening(a.domain, v):
         return _flat_product(a, np.real(v)) + 1j * _flat_product(a, np.imag(v))
     return a.range.ravel(a._apply(a.domain.unravel(v)))
 
 
 def _columns_product(a: LinearMap, columns: Value) -> Value:
     """A on every column of a matrix, which may be complex when A is real."""
-    if _widened(a.domain, columns):
+    if _is_widening(a.domain, columns):
         return a._apply_columns(np.real(columns)) + 1j * a._apply_columns(np.imag(columns))
     return a._apply_columns(columns)
 

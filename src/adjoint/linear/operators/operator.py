@@ -20,7 +20,7 @@ from adjoint.linear.operators.facts import Facts
 from adjoint.linear.operators.from_function import from_function
 from adjoint.linear.operators.maps import LinearMap, operation
 from adjoint.linear.operators.spaces import Space
-from adjoint.linear.operators.sparse_matrix import SparseMatrix, gathered
+from adjoint.linear.operators.sparse_matrix import SparseMatrix, sum_by_index
 from adjoint.linear.operators.stacks import check_single
 from adjoint.linear.operators.structures import Diagonal, LowRank, Matrix, matrix
 from adjoint.program.trace import Tracer
@@ -102,12 +102,12 @@ def operator(A: Any, b: Any, x0: Any, title: str) -> tuple[Operator, Any, Any]:
     else:
         raise TypeError(f"{title}: the operator is a {type(A).__name__}. Give a LinearMap, a matrix, a sparse array, a "
                         "scipy LinearOperator, or a function v -> A v.")  # fmt: skip
-    b = _fitted(made.range, b, f"{title}: b")
-    x0 = made.domain.zeros() if x0 is None else _fitted(made.domain, x0, f"{title}: x0")
+    b = _fit(made.range, b, f"{title}: b")
+    x0 = made.domain.zeros() if x0 is None else _fit(made.domain, x0, f"{title}: x0")
     return made, b, x0
 
 
-def _fitted(space: Space, value: Any, what: str) -> Any:
+def _fit(space: Space, value: Any, what: str) -> Any:
     try:
         return space.checked(value, what)
     except ShapeError as problem:
@@ -210,7 +210,7 @@ def _sparse_product(csr: Any) -> Callable[[Value], Value]:
     def product(v: Any) -> Value:
         if not is_traced(v):
             return csr @ v
-        return gathered(values * v[from_], positions, csr.shape[0])
+        return sum_by_index(values * v[from_], positions, csr.shape[0])
 
     return product
 

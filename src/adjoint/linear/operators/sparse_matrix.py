@@ -21,7 +21,7 @@ from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 from adjoint.transform.arguments import plain_value
 
-__all__ = ["SparseMatrix", "as_map", "gathered", "sparse"]
+__all__ = ["SparseMatrix", "as_map", "sparse", "sum_by_index"]
 
 
 @final
@@ -57,12 +57,12 @@ class SparseMatrix(LinearMap):
     def _apply(self, x: Any) -> Any:
         if self._plain(x):
             return self._as_sparse() @ x
-        return gathered(self.entries * take(x, self.columns), self.rows, self.size[0])
+        return sum_by_index(self.entries * take(x, self.columns), self.rows, self.size[0])
 
     def _apply_adjoint(self, u: Any) -> Any:
         if self._plain(u):
             return self._as_sparse().conj().T @ u
-        return gathered(np.conjugate(self.entries) * take(u, self.rows), self.columns, self.size[1])
+        return sum_by_index(np.conjugate(self.entries) * take(u, self.rows), self.columns, self.size[1])
 
     def _apply_columns(self, columns: Value) -> Value:
         return self._as_sparse() @ columns if self._plain(columns) else super()._apply_columns(columns)
@@ -73,14 +73,14 @@ class SparseMatrix(LinearMap):
     def diagonal(self) -> Value:
         check_single(self)
         here = np.equal(self.rows, self.columns)
-        return gathered(self.entries * here, self.rows * here, min(self.size))  # zeros go to the first place
+        return sum_by_index(self.entries * here, self.rows * here, min(self.size))  # zeros go to the first place
 
     def _to_dense(self) -> Value:
         m, n = self.size
-        return np.reshape(gathered(self.entries, self.rows * n + self.columns, m * n), (m, n))
+        return np.reshape(sum_by_index(self.entries, self.rows * n + self.columns, m * n), (m, n))
 
 
-def gathered(values: Value, indices: Value, size: int) -> Value:
+def sum_by_index(values: Value, indices: Value, size: int) -> Value:
     """The sums of the values that belong to each position."""
     if values.dtype.kind == "c":
         parts = [np.bincount(indices, weights=part, minlength=size) for part in (np.real(values), np.imag(values))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-__all__ = ["described", "html", "outline"]
+__all__ = ["describe_map", "html", "outline"]
 
 # What is left unsaid, because something else that is said implies it.
 _WEAKER = {
@@ -52,7 +52,7 @@ def _spaces(a: Any) -> str:
     return "" if a.domain.is_vector and a.range.is_vector else f"{a.domain} → {a.range}"
 
 
-def described(a: Any) -> str:
+def describe_map(a: Any) -> str:
     """One line for the map, and one for each part."""
     (_, first), *rest = outline(a)
     spaces = _spaces(a)

@@ -14,7 +14,7 @@ from adjoint.api.gradients import linear_transpose
 from adjoint.base.errors import AdjointError
 from adjoint.linear.operators.operator import Operator, is_traced
 from adjoint.linear.operators.spaces import Space
-from adjoint.linear.solvers.iteration import Flat, Limits, Outcome, ended
+from adjoint.linear.solvers.iteration import Flat, Limits, Outcome, close_monitor
 from adjoint.linear.solvers.solution import Solution
 from adjoint.ops.effects import silent
 from adjoint.ops.linalg.linear_solve import LinearSolve, remember_function
@@ -24,8 +24,21 @@ from adjoint.program.trace import live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.record_function import record_function
 
-__all__ = ["HISTORY", "NUMBER", "REMEMBERED", "Method", "Programs", "is_plain", "parted", "record_operator", "reported",
-           "solution", "solved", "tolerances", "written"]  # fmt: skip
+__all__ = [
+    "HISTORY",
+    "NUMBER",
+    "REMEMBERED",
+    "Method",
+    "Programs",
+    "is_plain",
+    "list_reports",
+    "record_operator",
+    "solution",
+    "solved",
+    "split_sizes",
+    "tolerances",
+    "written",
+]  # fmt: skip
 
 NUMBER = ArrayType((), np.dtype(float))
 REMEMBERED = 64  # programs of solvers: an optimization calls the same one again and again
@@ -49,7 +62,7 @@ def solved(
     if unrolled or is_plain((b, x0, limits.tol, limits.atol), A, M):
         with np.errstate(all="ignore"):
             outcome = method(A.flat, None if M is None else M.flat, A.range.ravel(b), A.domain.ravel(x0), limits)
-            ended(limits)
+            close_monitor(limits)
         return solution(title, A.domain.unravel(outcome.x), outcome[1:])
     matrix, theta = record_operator(A, adjoint=not symmetric)
     inverse, own = (None, []) if M is None else record_operator(M, adjoint=not symmetric)
@@ -82,7 +95,7 @@ def tolerances(limits: Limits) -> list[Value]:
     return [v.astype(NUMBER.dtype) if is_traced(v) else np.float64(v) for v in (limits.tol, limits.atol)]
 
 
-def reported(outcome: Outcome) -> list[Value]:
+def list_reports(outcome: Outcome) -> list[Value]:
     """What an outcome tells beside x, as values of a program."""
     return [np.int64(r) if isinstance(r, int) else r for r in outcome[1:] if r is not None]
 
@@ -107,25 +120,25 @@ class Programs(NamedTuple):
 
     def apply(self, theta: Sequence[Value], x: Value) -> Value:
         """A x for a vector."""
-        return _applied(self.forward, theta, x, self.domain, self.range)
+        return _apply(self.forward, theta, x, self.domain, self.range)
 
     def apply_adjoint(self, theta: Sequence[Value], u: Value) -> Value:
         """A* u for a vector."""
         assert self.backward is not None
-        return _applied(self.backward, theta, u, self.range, self.domain)
+        return _apply(self.backward, theta, u, self.range, self.domain)
 
 
 def record_operator(A: Operator, *, adjoint: bool) -> tuple[Programs, list[Value]]:
     """A and, where it is wanted and known, A* as programs; and θ, everything that they read beside their argument."""
-    forward, theta = _lifted(A.forwards, A.domain)
+    forward, theta = _lift(A.forwards, A.domain)
     made = Programs(forward, None, A.domain, A.range, tuple(map(type_of, theta)))
     if not adjoint:
         return made, theta
-    turned = None if A.own_adjoint else _transposed(made)
+    turned = None if A.own_adjoint else _transpose(made)
     if turned is not None or A.backwards is None:
         return made._replace(backward=turned), theta
     # what a given A* reads is added to θ, and each program leaves alone what belongs to the other
-    backward, more = _lifted(A.backwards, A.range)
+    backward, more = _lift(A.backwards, A.range)
     n, theirs = len(theta), [Var(type_of(v)) for v in more]
     return Programs(
         _with_inputs(forward, (*forward.inputs[:n], *theirs, *forward.inputs[n:])),
@@ -137,7 +150,7 @@ def record_operator(A: Operator, *, adjoint: bool) -> tuple[Programs, list[Value
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _transposed(A: Programs) -> Program | None:
+def _transpose(A: Programs) -> Program | None:
     """A* read off the program of A; None where that is not possible."""
     k = len(A.types)
 
@@ -154,12 +167,12 @@ def _transposed(A: Programs) -> Program | None:
         return None
 
 
-def _applied(program: Program, theta: Sequence[Value], v: Value, domain: Space, range_: Space) -> Value:
+def _apply(program: Program, theta: Sequence[Value], v: Value, domain: Space, range_: Space) -> Value:
     found = interpret(program, [*theta, *tree.leaves(domain.unravel(v))])
     return range_.ravel(tree.unflatten(range_.structure, found))
 
 
-def _lifted(function: Callable[[Any], Any], space: Space) -> tuple[Program, list[Value]]:
+def _lift(function: Callable[[Any], Any], space: Space) -> tuple[Program, list[Value]]:
     """A function of trees as a program of (θ, x) without constants, and the values of θ."""
     record = Record(purpose="an operator")
     bind = lambda leaves: (function, (tree.unflatten(space.structure, leaves),), {})
@@ -181,7 +194,7 @@ def _solver(title: str, method: Method, A: Programs, M: Programs | None, limits:
     preconditioned = M is not None and not (backwards and M.backward is None)
 
     def flat(*values: Value) -> list[Value]:
-        theta, mine, (tol, atol), right, start = parted(
+        theta, mine, (tol, atol), right, start = split_sizes(
             values, len(A.types), len(own), 2, len(range_.types), len(domain.types)
         )
         now = limits._replace(tol=tol, atol=atol)
@@ -198,14 +211,14 @@ def _solver(title: str, method: Method, A: Programs, M: Programs | None, limits:
         x0 = domain.ravel(tree.unflatten(domain.structure, start))
         with np.errstate(all="ignore"):
             outcome = method(product, approximate if preconditioned else None, b, x0, now)
-            ended(now)
-        return [*tree.leaves(domain.unravel(outcome.x)), *reported(outcome)]
+            close_monitor(now)
+        return [*tree.leaves(domain.unravel(outcome.x)), *list_reports(outcome)]
 
     types = [*A.types, *own, NUMBER, NUMBER, *range_.types, *domain.types]
     return remember_function(record_program(flat, types, purpose=f"the solver {title}")[0], flat)
 
 
-def parted(values: Sequence[Value], *counts: int) -> list[Sequence[Value]]:
+def split_sizes(values: Sequence[Value], *counts: int) -> list[Sequence[Value]]:
     """Values in groups of these sizes."""
     ends = list(accumulate(counts))
     return [values[end - count : end] for end, count in zip(ends, counts, strict=True)]

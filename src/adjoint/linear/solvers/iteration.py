@@ -15,9 +15,29 @@ from adjoint.linear.solvers.solution import CONVERGED, MAX_ITERATIONS, NOT_FINIT
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
-__all__ = ["TRACED", "Flat", "Limits", "Outcome", "asymmetry", "both", "either", "empty_history", "ended", "filled",
-           "finished", "inner", "iterate", "loop", "no", "norm", "real_inner", "target_for", "vanishes", "when",
-           "with_entry"]  # fmt: skip
+__all__ = [
+    "TRACED",
+    "Flat",
+    "Limits",
+    "Outcome",
+    "asymmetry",
+    "both",
+    "close_monitor",
+    "either",
+    "empty_history",
+    "finish",
+    "inner",
+    "iterate",
+    "loop",
+    "make_filled",
+    "no",
+    "norm",
+    "real_inner",
+    "target_for",
+    "vanishes",
+    "when",
+    "with_entry",
+]  # fmt: skip
 
 Flat = Callable[[Value], Value]  # a linear map on vectors
 TRACED: Any = Tracer  # as Any: a test against it leaves the value what it was to the type checker
@@ -145,10 +165,10 @@ def iterate(
 
 def empty_history(limits: Limits, like: Value) -> Value:
     """Space for the residual after each iteration."""
-    return filled((limits.iterations + 1,), like.dtype, np.nan, like)
+    return make_filled((limits.iterations + 1,), like.dtype, np.nan, like)
 
 
-def filled(shape: tuple[int, ...], dtype: Any, value: float, like: Value) -> Value:
+def make_filled(shape: tuple[int, ...], dtype: Any, value: float, like: Value) -> Value:
     """An array of one number: a new one, or where `like` is traced one that the program makes when it runs."""
     if isinstance(like, TRACED):
         return np.broadcast_to((value + 0 * like).astype(dtype), shape)
@@ -162,13 +182,13 @@ def with_entry(array: Value, index: Any, value: Value) -> Value:
     return array
 
 
-def ended(limits: Limits) -> None:
+def close_monitor(limits: Limits) -> None:
     """Whoever was told of the iterations is told that there are no more."""
     if limits.monitor is not None:
         call_back(limits.monitor.end)
 
 
-def finished(
+def finish(
     A: Flat, b: Value, x: Value, code: Any, iterations: Any, target: Value, history: Value | None, symmetric: bool
 ) -> Outcome:
     """The outcome with the true residual; a method for symmetric operators that failed looks whether A is one."""

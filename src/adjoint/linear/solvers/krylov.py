@@ -17,7 +17,7 @@ from adjoint.linear.solvers.iteration import (
     Outcome,
     both,
     either,
-    finished,
+    finish,
     iterate,
     norm,
     real_inner,
@@ -66,7 +66,7 @@ def conjugate_gradients(A: Flat, M: Flat | None, b: Value, x: Value, limits: Lim
     trouble = either(gamma <= 0, INDEFINITE, RUNNING)
     state: Any = (x, r, z, gamma, 0 * start, start)
     state, code, done, target, history = iterate(step, state, start, size, limits, trouble)
-    return finished(A, b, state[0], code, done, target, history, symmetric=True)
+    return finish(A, b, state[0], code, done, target, history, symmetric=True)
 
 
 def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limits) -> Outcome:
@@ -82,19 +82,19 @@ def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limit
     eps = float(np.finfo(b.dtype).eps)
     target = target_for(size, limits)
 
-    def begun(x: Value, r: Value, before: Value) -> Any:
+    def begin(x: Value, r: Value, before: Value) -> Any:
         z = r if M is None else M(r)
         beta = np.sqrt(np.maximum(real_inner(r, z), 0))
         nothing = 0 * beta
         start: Any = (x, r, 0 * r, r, z, 0 * r, 0 * r, nothing + 1, beta, nothing - 1, nothing, nothing, nothing, beta)
         return *start, nothing, norm(r), before
 
-    def renewed(state: Any) -> Any:
+    def renew(state: Any) -> Any:
         x, before = state[0], state[-1]
         r = b - A(x)
         found = norm(r)
         worth = both(found > target, found < before / 2)
-        return cond(worth, lambda: (begun(x, r, found), found), lambda: (state, state[-2]))
+        return cond(worth, lambda: (begin(x, r, found), found), lambda: (state, state[-2]))
 
     def step(state: Any) -> Any:
         x, r, v0, v1, z, d0, d1, beta0, beta, c, s, delta_bar, epsilon, phi_bar, size_A, residual, last = state
@@ -128,11 +128,11 @@ def minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limit
         trouble = either(indefinite, INDEFINITE, either(ends, SINGULAR, exhausted))
         beta0 = either(beta > 0, beta, 1 + 0 * beta)
         state = (x, r, v1, w, z, d1, d, beta0, following, c, s, delta_bar, epsilon, phi_bar, size_A, found, last)
-        state, now = cond(found <= target, lambda: renewed(state), lambda: (state, found))
+        state, now = cond(found <= target, lambda: renew(state), lambda: (state, found))
         return state, now, either(now > found, RUNNING, trouble), 1
 
     start = norm(r)
-    state = begun(x, r, start)
+    state = begin(x, r, start)
     trouble = either(state[8] <= 0, INDEFINITE, RUNNING)
     state, code, done, target, history = iterate(step, state, start, size, limits, trouble)
-    return finished(A, b, state[0], code, done, target, history, symmetric=True)
+    return finish(A, b, state[0], code, done, target, history, symmetric=True)

@@ -19,11 +19,11 @@ from adjoint.linear.solvers.iteration import (
     both,
     either,
     empty_history,
-    filled,
-    finished,
+    finish,
     inner,
     iterate,
     loop,
+    make_filled,
     no,
     norm,
     target_for,
@@ -49,9 +49,9 @@ def generalized_minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, l
 
     def cycle(state: Any) -> Any:
         x, r, start, done, history = state
-        basis = with_entry(filled((m + 1, b.size), b.dtype, 0, start), 0, r / either(start > 0, start, 1))
-        columns = filled((m, m + 1), b.dtype, 0, start)  # row j is column j of H
-        omega = with_entry(filled((m + 1,), b.dtype, 0, start), 0, 1)
+        basis = with_entry(make_filled((m + 1, b.size), b.dtype, 0, start), 0, r / either(start > 0, start, 1))
+        columns = make_filled((m, m + 1), b.dtype, 0, start)  # row j is column j of H
+        omega = with_entry(make_filled((m + 1,), b.dtype, 0, start), 0, 1)
         most = np.minimum(limits.iterations - done, m)
 
         def goes_on(now: Any) -> Any:
@@ -83,7 +83,7 @@ def generalized_minimal_residuals(A: Flat, M: Flat | None, b: Value, x: Value, l
     start = norm(r)
     history = with_entry(empty_history(limits, start), 0, start) if limits.history else None
     state, code, done, target, _ = iterate(cycle, (x, r, start, 0, history), start, size, limits.quiet())
-    return finished(A, b, state[0], code, done, target, state[-1], symmetric=False)
+    return finish(A, b, state[0], code, done, target, state[-1], symmetric=False)
 
 
 def _arnoldi(w: Value, basis: Value, columns: Value, omega: Value, j: Any) -> tuple[Value, Value, Value, Any, Any]:
@@ -125,7 +125,7 @@ def _small_least_squares(rows: Value, size: Value, count: Any) -> Value:
         return y
     H = np.transpose(rows)
     present = np.arange(m) < count
-    right = with_entry(filled((m + 1,), rows.dtype, 0, size), 0, size)
+    right = with_entry(make_filled((m + 1,), rows.dtype, 0, size), 0, size)
 
     def rotate(j: Any, now: Any) -> Any:
         H, right = now
@@ -150,7 +150,7 @@ def _small_least_squares(rows: Value, size: Value, count: Any) -> Value:
         value = (right[j] - np.matmul(H[j], y)) / np.where(usable, pivot, 1)
         return with_entry(y, j, np.where(usable, value, 0))
 
-    return fori_loop(0, m, substitute, filled((m,), rows.dtype, 0, size)) * present
+    return fori_loop(0, m, substitute, make_filled((m,), rows.dtype, 0, size)) * present
 
 
 def stabilized_biconjugate_gradients(A: Flat, M: Flat | None, b: Value, x: Value, limits: Limits) -> Outcome:
@@ -190,4 +190,4 @@ def stabilized_biconjugate_gradients(A: Flat, M: Flat | None, b: Value, x: Value
 
     start = norm(r)
     state, code, done, target, history = iterate(step, (x, r, r, inner(shadow, r)), start, size, limits)
-    return finished(A, b, state[0], code, done, target, history, symmetric=False)
+    return finish(A, b, state[0], code, done, target, history, symmetric=False)

@@ -27,14 +27,24 @@ from adjoint.linear.solvers.equation import (
     REMEMBERED,
     Programs,
     is_plain,
-    parted,
+    list_reports,
     record_operator,
-    reported,
     solution,
+    split_sizes,
     tolerances,
     written,
 )
-from adjoint.linear.solvers.iteration import Flat, Limits, Outcome, either, ended, iterate, norm, target_for, vanishes
+from adjoint.linear.solvers.iteration import (
+    Flat,
+    Limits,
+    Outcome,
+    close_monitor,
+    either,
+    iterate,
+    norm,
+    target_for,
+    vanishes,
+)
 from adjoint.linear.solvers.options import Options, SolverOptions, takes_options
 from adjoint.linear.solvers.solution import CONVERGED, NOT_FINITE, RUNNING, STAGNATED, Solution
 from adjoint.ops.linalg.linear_solve import LinearSolve, remember_function
@@ -154,10 +164,10 @@ def lsmr(
     if given.preconditioner is not None:
         N = read_preconditioner(given.preconditioner, Operator(made.domain, made.domain, lambda x: x), "lsmr")
     if given.unrolled or is_plain((b, x0, limits.tol, limits.atol), made, N):
-        method = least_squares if N is None else _preconditioned(N.flat, N.flat_adjoint)
+        method = least_squares if N is None else _precondition(N.flat, N.flat_adjoint)
         with np.errstate(all="ignore"):
             outcome = method(made.flat, made.flat_adjoint, made.range.ravel(b), made.domain.ravel(x0), limits)
-            ended(limits)
+            close_monitor(limits)
         return solution("lsmr", made.domain.unravel(outcome.x), outcome[1:])
     return _implicit(made, N, b, x0, limits, wide=rows < columns and not damped)
 
@@ -175,7 +185,7 @@ def _with_damping(A: Operator, damp: Value) -> Operator:
     return Operator(domain, Space.product((A.range, domain)), forwards, backwards, own_adjoint=A.own_adjoint)
 
 
-def _preconditioned(N: Flat, Nt: Flat) -> Callable[[Flat, Flat, Value, Value, Limits], Outcome]:
+def _precondition(N: Flat, Nt: Flat) -> Callable[[Flat, Flat, Value, Value, Limits], Outcome]:
     """Least squares in y, x = x₀ + N y."""
 
     def method(A: Flat, At: Flat, b: Value, x0: Value, limits: Limits) -> Outcome:
@@ -201,7 +211,7 @@ def _implicit(A: Operator, N: Operator | None, b: Any, x0: Any, limits: Limits, 
     right = [*zero, *tree.leaves(b)] if wide else [*tree.leaves(b), *zero]
     start = [*tree.leaves(x0), *nothing] if wide else [*nothing, *tree.leaves(x0)]
     out = op(*theta, *own, *tolerances(limits), *right, *start)
-    upper, lower, reports = parted(
+    upper, lower, reports = split_sizes(
         out, *([len(zero), len(nothing)] if wide else [len(nothing), len(zero)]), HISTORY + 1
     )
     return solution("lsmr", tree.unflatten(A.domain.structure, upper if wide else lower), reports)
@@ -218,7 +228,7 @@ def _both_equations(A: Programs, wide: bool) -> Program:
     spaces = _spaces(A, wide)
 
     def flat(*values: Value) -> list[Value]:
-        theta, *unknowns = parted(values, len(A.types), *[len(space.types) for space in spaces])
+        theta, *unknowns = split_sizes(values, len(A.types), *[len(space.types) for space in spaces])
         upper, lower = _vectors(spaces, unknowns)
         if wide:
             return _leaves(spaces, upper + A.apply_adjoint(theta, lower), A.apply(theta, upper))
@@ -234,16 +244,16 @@ def _solver(A: Programs, N: Programs | None, limits: Limits, wide: bool) -> Prog
     sizes = [len(space.types) for space in spaces]
 
     def flat(*values: Value) -> list[Value]:
-        theta, mine, (tol, atol), *sides = parted(values, len(A.types), len(own), 2, *sizes, *sizes)
+        theta, mine, (tol, atol), *sides = split_sizes(values, len(A.types), len(own), 2, *sizes, *sizes)
         (f, g), (upper, lower) = _vectors(spaces, sides[:2]), _vectors(spaces, sides[2:])
         now = limits._replace(tol=tol, atol=atol)
         method = least_squares
         if N is not None:
-            method = _preconditioned(partial(N.apply, mine), partial(N.apply_adjoint, mine))
+            method = _precondition(partial(N.apply, mine), partial(N.apply_adjoint, mine))
         with np.errstate(all="ignore"):
             product, back = partial(A.apply, theta), partial(A.apply_adjoint, theta)
             found = _pair(product, back, method, f, g, upper, lower, now, wide)
-            ended(now)
+            close_monitor(now)
         return _leaves(spaces, *found)
 
     types = [*spaces[0].types, *spaces[1].types]
@@ -271,7 +281,7 @@ def _pair(
         outcome = least_squares(A, At, g, upper, limits)
         beside = f - At(least_squares(At, A, f, 0 * lower, silent).x)  # the part of f that A does not see
         y = least_squares(At, A, f - outcome.x, 0 * lower, silent).x
-        return [outcome.x + beside, y, *reported(outcome)]
+        return [outcome.x + beside, y, *list_reports(outcome)]
     shortest = least_squares(At, A, g, 0 * upper, silent).x  # r + A x = f, A* r = g
     outcome = method(A, At, f - shortest, lower, limits)
-    return [f - A(outcome.x), outcome.x, *reported(outcome)]
+    return [f - A(outcome.x), outcome.x, *list_reports(outcome)]

@@ -124,7 +124,7 @@ def incomplete_lu(A: Any, drop_tol: float = 1e-4, fill_factor: float = 10.0) -> 
         factors: Any = scipy.sparse.linalg.spilu(made, drop_tol=drop_tol, fill_factor=fill_factor)
     except RuntimeError as problem:
         raise SolveError(f"incomplete_lu: the matrix has no such factors ({problem}). Use jacobi.") from None
-    return _boxed(factors.solve, lambda u: factors.solve(u, "H"), made.shape[0], made.dtype)
+    return _box(factors.solve, lambda u: factors.solve(u, "H"), made.shape[0], made.dtype)
 
 
 @user_facing
@@ -161,10 +161,10 @@ def incomplete_cholesky(A: Any, drop_tol: float = 1e-4, fill_factor: float = 10.
     def apply(r: Value) -> Value:
         return lower.solve(lower.solve(r) / d, "H")
 
-    return _boxed(apply, apply, made.shape[0], made.dtype, "positive definite")
+    return _box(apply, apply, made.shape[0], made.dtype, "positive definite")
 
 
-def _boxed(
+def _box(
     product: Callable[[Value], Value], back: Callable[[Value], Value], n: int, dtype: Any, *facts: str
 ) -> LinearMap:
     def typed(function: Callable[[Value], Value]) -> Callable[[Value], Value]:

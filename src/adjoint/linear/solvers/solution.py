@@ -82,7 +82,7 @@ class Solution:
         """What to do, in words; empty when it converged."""
         if isinstance(self.code, Tracer):
             return ""
-        codes, asymmetries = np.atleast_1d(np.asarray(self.code)), np.atleast_1d(_known(self.asymmetry))
+        codes, asymmetries = np.atleast_1d(np.asarray(self.code)), np.atleast_1d(_read_number(self.asymmetry))
         line = ASYMMETRIC * float(np.finfo(asymmetries.dtype).eps) ** 0.5
         found: list[str] = []
         for code, asymmetry in zip(codes.ravel(), np.broadcast_to(asymmetries, codes.shape).ravel(), strict=True):
@@ -114,7 +114,7 @@ class Solution:
             return f"{len(failed)} of {codes.size} equations were not solved ({words}; first batch elements: {where})"
         return (
             f"{STATUSES[int(codes)]} after {int(np.asarray(self.iterations))} iterations; the residual is "
-            f"{float(_known(self.residual)):.3g}, wanted was {float(_known(self.target)):.3g}"
+            f"{float(_read_number(self.residual)):.3g}, wanted was {float(_read_number(self.target)):.3g}"
         )
 
     def __repr__(self) -> str:
@@ -125,12 +125,12 @@ class Solution:
             summary = f"{done} of {np.size(self.code)} converged"
         else:
             count = int(np.asarray(self.iterations))
-            summary = f"{self.status} after {count} iterations, residual {float(_known(self.residual)):.3g}"
+            summary = f"{self.status} after {count} iterations, residual {float(_read_number(self.residual)):.3g}"
         advice = self.advice
         return f"Solution({self.method}: {summary}{f'. {advice}' if advice else ''})"
 
 
-def _known(value: Value) -> Any:
+def _read_number(value: Value) -> Any:
     """A number that a derivative may stand beside, without it."""
     return np.asarray(primal(value))
 

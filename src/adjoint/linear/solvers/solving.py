@@ -11,7 +11,7 @@ from adjoint import tree
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
 from adjoint.linear.operators.dense import METHODS
-from adjoint.linear.operators.facts import Facts, closed, read
+from adjoint.linear.operators.facts import Facts, deduce, read
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.operator import element, is_sparse
 from adjoint.linear.operators.structures import Matrix, matrix
@@ -50,7 +50,7 @@ def solve(A: Any, b: Any, *facts: str, method: str = "auto", x0: Any = None, **o
     chosen = choose(A, claims) if method == "auto" else method
     if chosen in ITERATIVE:
         if chosen == "cg" and "negative definite" in _facts(A, claims):
-            return cg(_negated(A), tree.scale(-1.0, element(b, "solve: b")), x0, **options)
+            return cg(_negate(A), tree.scale(-1.0, element(b, "solve: b")), x0, **options)
         return ITERATIVE[chosen](A, b, x0, **options)
     if chosen != "direct" and chosen not in METHODS:
         known = ", ".join(["auto", "direct", *ITERATIVE, *METHODS])
@@ -77,7 +77,7 @@ def choose(A: Any, claims: Facts = frozenset()) -> str:
     return "minres" if "symmetric" in facts else "gmres"
 
 
-def _negated(A: Any) -> Any:
+def _negate(A: Any) -> Any:
     if isinstance(A, list):
         return -np.asarray(A)
     return -A if hasattr(A, "shape") else lambda v: tree.scale(-1.0, A(v))
@@ -88,7 +88,7 @@ def _is_matrix(A: Any) -> bool:
 
 
 def _facts(A: Any, claims: Facts) -> Facts:
-    found = closed(claims, square=True)
+    found = deduce(claims, square=True)
     if isinstance(A, LinearMap):
         return found | A.facts
     if is_sparse(A) and A.shape[0] == A.shape[1] and abs(A - A.conj().T).max() == 0:
