@@ -42,7 +42,6 @@ _DENSITY = (
     "has norm, t, gamma, beta, chi2, poisson, dirichlet and multivariate_normal."
 )
 _DISTANCE = "np.linalg.norm(a[:, None] - b[None, :], axis=-1) is the matrix of distances, with derivatives."
-_FILTER = "Filters are convolutions: adjoint.signal.conv, or np.convolve, takes traced values."
 _ESTIMATOR = (
     "An estimator works on plain arrays: fit it outside and use its numbers (coef_, predict of data that are "
     "constant), "
@@ -85,17 +84,7 @@ _SAID: list[tuple[str, str, str]] = [
     ("scipy.stats", "pearsonr", "np.corrcoef(x, y)[0, 1] takes traced values."),
     ("scipy.stats", "zscore", "(x - np.mean(x)) / np.std(x) takes traced values."),
     ("scipy.stats", "gaussian_kde", "np.mean of np.exp(-(((x[:, None] - data) / h) ** 2) / 2) takes traced values."),
-    ("scipy.ndimage", "", _FILTER),
-    (
-        "scipy.ndimage",
-        "zoom map_coordinates affine_transform rotate shift geometric_transform",
-        "adjoint.signal.resize and adjoint.signal.grid_sample take traced values.",
-    ),
-    (
-        "scipy.ndimage",
-        "mean sum sum_labels variance standard_deviation maximum minimum median",
-        "The functions of np, of x[mask], take traced values.",
-    ),
+    ("scipy.ndimage", "", "adjoint.scipy.ndimage takes traced images."),
     ("scipy.fft", "", "The functions of np.fft take traced values."),
     ("scipy.spatial", "", _DISTANCE),
     (

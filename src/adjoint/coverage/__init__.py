@@ -34,6 +34,7 @@ _WHERE = {
     "scipy.integrate": ("scipy_integrate", "SCIPY_INTEGRATE"),
     "scipy.interpolate": ("scipy_interpolate", "SCIPY_INTERPOLATE"),
     "scipy.spatial.distance": ("scipy_distance", "SCIPY_DISTANCE"),
+    "scipy.ndimage": ("scipy_ndimage", "NDIMAGE"),
     "scipy.sparse": ("scipy_sparse", "SPARSE"),
     "scipy.sparse.linalg": ("scipy_sparse", "SPARSE_LINALG"),
 }

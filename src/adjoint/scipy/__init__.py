@@ -14,6 +14,7 @@ __all__ = [
     "integrate",
     "interpolate",
     "linalg",
+    "ndimage",
     "signal",
     "sparse",
     "spatial",
