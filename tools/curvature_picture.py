@@ -13,7 +13,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import curvature
-from adjoint.curvature.arrangement import matrix_of, raveled, size_of
+from adjoint.curvature.arrangement import matrix_of, ravel_leaves, size_of
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "pictures" / "curvature.png"
 RNG = np.random.default_rng(3)
@@ -50,7 +50,7 @@ def block_matrix(blocks: list[Any]) -> Any:
 def panels() -> dict[str, Any]:
     """Matrices by title."""
     exact = matrix_of(ad.hessian(whole)(WEIGHTS), WEIGHTS, WEIGHTS)
-    diagonal = raveled(curvature.diagonal_hessian(model, loss=loss)(WEIGHTS).diagonal)
+    diagonal = ravel_leaves(curvature.diagonal_hessian(model, loss=loss)(WEIGHTS).diagonal)
     return {
         "Hessian": exact,
         "Gauss-Newton": matrix_of(curvature.gauss_newton(loss, model)(WEIGHTS), WEIGHTS, WEIGHTS),

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import adjoint as ad
 from adjoint.curvature import block_hessian, diagonal_hessian
-from adjoint.curvature.graph import recorded
+from adjoint.curvature.graph import record_graph
 from tests.curvature.functions import FUNCTIONS, POINT, layers, network
 
 X, Y = np.array([0.3, -0.8, 0.5, 1.1]), np.array([0.4, -0.6])
@@ -31,7 +31,7 @@ def local(node):
 
 def walked(f, x, add):
     """Gradients and curvatures of all variables, by `add`, which is given whole matrices."""
-    graph = recorded(lambda active: f(*active), [x])
+    graph = record_graph(lambda active: f(*active), [x])
     r, c = [None] * graph.size, [None] * graph.size
     if graph.outputs[0] < 0:
         return np.zeros(4), None

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 import adjoint as ad
 from adjoint import tree
 from adjoint.curvature import backpropagate
-from adjoint.curvature.graph import recorded
-from adjoint.curvature.local import squared, stacked_rows
+from adjoint.curvature.graph import record_graph
+from adjoint.curvature.local import pull_squared, stack_rows
 from tests.ops.examples import examples
 
 # Functions of symmetric arguments that are stored in full: their derivatives in single elements mean nothing.
@@ -74,9 +74,9 @@ def test_squares_of_jacobians():
         "determinant": (lambda x: np.linalg.det(x), rng.normal(size=(3, 3))),
     }
     for name, (f, x) in functions.items():
-        graph = recorded(lambda active, f=f: f(*active), [x])
+        graph = record_graph(lambda active, f=f: f(*active), [x])
         for node in graph.nodes:
             d = [rng.normal(size=np.shape(z)) if o >= 0 else None for z, o in zip(node.zs, node.outputs, strict=True)]
             weights = np.concatenate([np.ravel(part) for part in d if part is not None])
-            for found, J in zip(squared(node, d), stacked_rows(node), strict=True):
+            for found, J in zip(pull_squared(node, d), stack_rows(node), strict=True):
                 assert_allclose(found, np.tensordot(weights, J**2, 1), rtol=1e-11, atol=1e-13, err_msg=name)

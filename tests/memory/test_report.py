@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.base.errors import DtypeError, ShapeError
-from adjoint.memory.report import shown
+from adjoint.memory.report import format_bytes
 
 N = 60_000
 X = np.linspace(0.1, 1, N)
@@ -384,4 +384,4 @@ def test_text_table_and_page() -> None:
     assert "x = np.sin(x) * 1.1" in page.getvalue()
     assert "<table>" in report._repr_html_()
     assert report.as_dict()["peak"] == report.peak
-    assert [shown(n) for n in (12, 3400, 5.6e6, 7.8e9)] == ["12 B", "3.4 kB", "5.6 MB", "7.8 GB"]
+    assert [format_bytes(n) for n in (12, 3400, 5.6e6, 7.8e9)] == ["12 B", "3.4 kB", "5.6 MB", "7.8 GB"]

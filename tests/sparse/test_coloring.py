@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjoint import sparse
-from adjoint.sparse.graphs import ORDERS, graph_of, ordered
+from adjoint.sparse.graphs import ORDERS, graph_of, order_vertices
 
 JACOBIAN_KINDS = ("auto", "column", "row", "bidirectional")
 HESSIAN_KINDS = ("star", "acyclic")
@@ -111,12 +111,12 @@ def test_known_numbers_of_colors() -> None:
 
 def test_orders_are_what_their_names_say() -> None:
     graph = graph_of(scipy.sparse.csr_array(arrow(5)))
-    assert ordered(graph, "natural").tolist() == [0, 1, 2, 3, 4]
-    assert ordered(graph, "largest first")[0] == 0
-    assert ordered(graph, "smallest last")[:2].tolist().count(0) == 1
-    assert ordered(graph, "incidence degree")[0] == 0
+    assert order_vertices(graph, "natural").tolist() == [0, 1, 2, 3, 4]
+    assert order_vertices(graph, "largest first")[0] == 0
+    assert order_vertices(graph, "smallest last")[:2].tolist().count(0) == 1
+    assert order_vertices(graph, "incidence degree")[0] == 0
     for order in ORDERS:
-        assert sorted(ordered(graph, order)) == list(range(5))
+        assert sorted(order_vertices(graph, order)) == list(range(5))
     with pytest.raises(ValueError, match="smallest last"):
         sparse.color(arrow(5), "star", "best")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjoint.sparse import relations
-from adjoint.sparse.relations import Dependence, concatenated, from_map, from_pairs, ones, union
+from adjoint.sparse.relations import Dependence, concatenate, from_map, from_pairs, ones, union
 
 INPUTS = 7
 
@@ -35,7 +35,7 @@ def random_steps(rng: np.random.Generator, count: int) -> list[tuple[Dependence,
                 made = union([d, None, e], 5), matrix | other
             case _:
                 index = rng.permutation(10)[:5]
-                made = concatenated([d, e], [5, 5], INPUTS).taken(index), np.concatenate([matrix, other])[index]
+                made = concatenate([d, e], [5, 5], INPUTS).taken(index), np.concatenate([matrix, other])[index]
         pool.append(made)
     return pool
 
@@ -79,7 +79,7 @@ def test_many_blocks_that_have_nothing_in_common_stay_apart(monkeypatch: pytest.
     for k in range(8):
         mean = Dependence.of(from_pairs(np.zeros(30, int), 30 * k + np.arange(30), (1, 240)))
         parts.append(union([mean.through(ones(30, 1)), Dependence.of(from_map(30 * k + np.arange(30), 240))], 30))
-    found = concatenated(parts, [30] * 8, 240)
+    found = concatenate(parts, [30] * 8, 240)
     assert any(left is not None for left, _ in found.terms)
     np.testing.assert_array_equal(found.matrix(240).toarray(), np.kron(np.eye(8), np.ones((30, 30))) > 0)
 

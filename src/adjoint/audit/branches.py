@@ -182,7 +182,7 @@ class Branches:
 
 
 @INSIDE.rule(Call, Checkpoint)
-def _called(run: Branches, op: Any, xs: list[Any], dxs: list[Any]) -> tuple[list[Any], list[Any]]:
+def _call(run: Branches, op: Any, xs: list[Any], dxs: list[Any]) -> tuple[list[Any], list[Any]]:
     return run.run(op.program, xs, dxs)
 
 
@@ -192,7 +192,7 @@ def _chosen(run: Branches, op: Cond, xs: list[Any], dxs: list[Any]) -> tuple[lis
 
 
 @INSIDE.rule(Control)
-def _refused(run: Branches, op: Control, xs: list[Any], dxs: list[Any]) -> tuple[list[Any], list[Any]]:
+def _refuse(run: Branches, op: Control, xs: list[Any], dxs: list[Any]) -> tuple[list[Any], list[Any]]:
     raise UnknownBranches(f"branches inside {op.title} are not enumerated.")
 
 

@@ -92,10 +92,10 @@ def generalized_jacobian(
     """
     if method not in ("auto", "exact", "sampled"):
         raise ValueError(f'generalized_jacobian: method is "auto", "exact" or "sampled"; got {method!r}.')
-    return Transformed(_generalized, function, _Options(method, radius, samples, seed))
+    return Transformed(_generalize, function, _Options(method, radius, samples, seed))
 
 
-def _generalized(function: Callable[..., Any], options: _Options, args: Any, kwargs: Any) -> Generalized:
+def _generalize(function: Callable[..., Any], options: _Options, args: Any, kwargs: Any) -> Generalized:
     x, f = _one_array("generalized_jacobian", "function takes", function, args, kwargs)
     check_real_result("generalized_jacobian", f(x[()]))
     if options.method != "sampled":

@@ -25,7 +25,7 @@ from adjoint.testing.checks import (
     compare_adjoint,
     compare_forward,
     compare_reverse,
-    derived,
+    derive_check,
 )
 from adjoint.testing.flat import Differences, Leaves, flat_function
 from adjoint.testing.vectors import epsilon, inner, random_direction
@@ -144,7 +144,7 @@ def compared(check: Check, order: int, rng: np.random.Generator) -> Iterator[Row
     if order > 1:
         for mode in check.modes:
             if mode in right:
-                yield from compared(derived(check, mode, u, v), order - 1, rng)
+                yield from compared(derive_check(check, mode, u, v), order - 1, rng)
 
 
 def looked(check: Check, names: str, look: Callable[[], None], error: float) -> Row:

@@ -11,7 +11,7 @@ from adjoint import tree
 from adjoint.api.gradients import Function
 from adjoint.program.types import Value
 
-__all__ = ["laid_out", "matrix_of", "one_argument", "raveled", "size_of", "unraveled"]
+__all__ = ["lay_out_hessian", "matrix_of", "one_argument", "ravel_leaves", "size_of", "unravel_like"]
 
 
 def one_argument(title: str, function: Function, args: Any, kwargs: Any) -> tuple[Any, Function]:
@@ -27,7 +27,7 @@ def size_of(x: tree.Tree) -> int:
     return sum(int(np.size(leaf)) for leaf in tree.leaves(x))
 
 
-def unraveled(vector: Value, like: tree.Tree) -> Any:
+def unravel_like(vector: Value, like: tree.Tree) -> Any:
     """The tree like another whose leaves, one after another, are the vector."""
     leaves, structure = tree.flatten(like)
     ends = np.cumsum([0, *[int(np.size(leaf)) for leaf in leaves]]).tolist()
@@ -35,7 +35,7 @@ def unraveled(vector: Value, like: tree.Tree) -> Any:
     return tree.unflatten(structure, parts)
 
 
-def raveled(x: tree.Tree) -> Value:
+def ravel_leaves(x: tree.Tree) -> Value:
     """All leaves one after another in one vector."""
     pieces = [np.reshape(leaf, (-1,)) for leaf in tree.leaves(x)]
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces) if pieces else np.zeros(0)
@@ -58,7 +58,7 @@ def matrix_of(blocks: tree.Tree, rows: tree.Tree, columns: tree.Tree) -> Value:
     return lines[0] if len(lines) == 1 else np.concatenate(lines)
 
 
-def laid_out(matrix: Value, like: tree.Tree) -> Any:
+def lay_out_hessian(matrix: Value, like: tree.Tree) -> Any:
     """A square matrix as a tree of trees like `like`, as `ad.hessian` lays out its result."""
     leaves, structure = tree.flatten(like)
     ends = np.cumsum([0, *[int(np.size(leaf)) for leaf in leaves]])

@@ -20,7 +20,7 @@ from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.base.errors import ShapeError
 from adjoint.curvature.elimination import Block, Eliminated, ancestors, dense, eliminate
-from adjoint.curvature.graph import Graph, recorded
+from adjoint.curvature.graph import Graph, record_graph
 from adjoint.linear.operators.kronecker import kronecker
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.operators.structures import matrix
@@ -89,9 +89,9 @@ def _backpropagate(function: Function, options: _BackpropagateOptions, args: Any
     count = len(chosen.values)
     gradients = [_or_zero(eliminated.gradients[i], graph.types[i]) for i in range(count)]
     rows = [[_whole(eliminated, graph.types, i, j) for j in range(count)] for i in range(count)]
-    full = [_arranged(chosen, row, graph.types[i].shape) for i, row in enumerate(rows)]
+    full = [_arrange(chosen, row, graph.types[i].shape) for i, row in enumerate(rows)]
     return SecondOrder(
-        graph.values[0], chosen.result(_completed(chosen, gradients, ())), chosen.result(_rows_of_all(chosen, full))
+        graph.values[0], chosen.result(_complete(chosen, gradients, ())), chosen.result(_rows_of_all(chosen, full))
     )
 
 
@@ -149,7 +149,7 @@ def block_gauss_newton(
 def _block_gauss_newton(model: Function, options: _BlockLossOptions, args: Any, kwargs: Any) -> Any:
     chosen = select(model, options.argnums, args, kwargs, "block_gauss_newton")
     groups = _groups(chosen, options)
-    graph = recorded(lambda active: chosen.call(chosen.completed(active)), chosen.values)
+    graph = record_graph(lambda active: chosen.call(chosen.completed(active)), chosen.values)
     _, seeds = loss_curvature(options.loss, graph)
     keep = _keep(graph, groups, options.cross)
     products = len(groups) if options.as_maps else 0
@@ -187,7 +187,7 @@ def hessian_and_gradient(function: Function, argnums: tuple[int, ...], values: t
 
 def scalar_graph(chosen: Selection, name: str) -> Graph:
     """The graph of a function that gives one real number."""
-    graph = recorded(lambda active: chosen.call(chosen.completed(active)), chosen.values)
+    graph = record_graph(lambda active: chosen.call(chosen.completed(active)), chosen.values)
     if len(graph.values) != 1 or np.shape(graph.values[0]) != ():
         returned = f"{len(graph.values)} values" if len(graph.values) != 1 else str(type_of(graph.values[0]))
         raise ShapeError(f"{name} needs a function with one scalar output; it returned {returned}. Sum it first.")
@@ -239,7 +239,7 @@ def _or_zero(value: Value, kind: ArrayType) -> Value:
     return kind.zeros() if value is None else value
 
 
-def _completed(chosen: Selection, values: Sequence[Value], shape: tuple[int, ...]) -> list[Value]:
+def _complete(chosen: Selection, values: Sequence[Value], shape: tuple[int, ...]) -> list[Value]:
     """Values of the active leaves and zeros of the others, whose second derivative is none."""
     full: list[Value] = [np.zeros((*shape, *np.shape(leaf)), type_of(leaf).dtype)[()] for leaf in chosen.leaves]
     for i, value in zip(chosen.active, fresh(values), strict=True):
@@ -247,8 +247,8 @@ def _completed(chosen: Selection, values: Sequence[Value], shape: tuple[int, ...
     return full
 
 
-def _arranged(chosen: Selection, row: Sequence[Value], shape: tuple[int, ...]) -> Any:
-    return chosen.result(_completed(chosen, row, shape))
+def _arrange(chosen: Selection, row: Sequence[Value], shape: tuple[int, ...]) -> Any:
+    return chosen.result(_complete(chosen, row, shape))
 
 
 def _rows_of_all(chosen: Selection, rows: Sequence[Any]) -> list[Any]:

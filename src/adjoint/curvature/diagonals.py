@@ -20,15 +20,15 @@ from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed
 from adjoint.curvature.backpropagation import loss_curvature, scalar_graph
 from adjoint.curvature.elimination import Block, dense
-from adjoint.curvature.graph import Graph, Node, recorded
+from adjoint.curvature.graph import Graph, Node, record_graph
 from adjoint.curvature.local import (
     diagonal_derivatives,
     diagonal_seconds,
     pull,
+    pull_squared,
     pulled,
-    scaled,
-    squared,
-    stacked_rows,
+    scale_block,
+    stack_rows,
 )
 from adjoint.ops.calculus import fit, total
 from adjoint.program.types import Value
@@ -88,7 +88,7 @@ def _diagonal_hessian(function: Function, options: _DiagonalOptions, args: Any, 
         index = graph.outputs[0]
         r, blocks = {index: np.ones((), graph.types[index].dtype)[()]} if index >= 0 else {}, {}
     else:
-        graph = recorded(lambda active: chosen.call(chosen.completed(active)), chosen.values)
+        graph = record_graph(lambda active: chosen.call(chosen.completed(active)), chosen.values)
         r, blocks = loss_curvature(options.loss, graph)
     walk = _Walk(graph, r, blocks, whole=options.last == "exact")
     walk.run()
@@ -155,7 +155,7 @@ class _Walk:
         derivatives = diagonal_derivatives(node) if d is not None or whole is not None else [None] * len(curved)
         for parent, second, derivative in zip(node.parents, curved, derivatives, strict=True):
             kind = self.graph.types[parent]
-            added = total(second, None if d is None else scaled(scaled(d, derivative), derivative))
+            added = total(second, None if d is None else scale_block(scale_block(d, derivative), derivative))
             if added is not None:
                 self.d[parent] = total(self.d[parent], fit(added, kind))
             if whole is None:
@@ -163,17 +163,17 @@ class _Walk:
             shape = np.shape(node.zs[0])
             if kind.shape == shape:
                 n = len(shape)
-                transposed = np.transpose(scaled(whole, derivative), (*range(n, 2 * n), *range(n)))
-                self.whole[parent] = total(self.whole[parent], scaled(transposed, derivative))
+                transposed = np.transpose(scale_block(whole, derivative), (*range(n, 2 * n), *range(n)))
+                self.whole[parent] = total(self.whole[parent], scale_block(transposed, derivative))
             else:
-                rows = stacked_rows(node)[node.parents.index(parent)]
+                rows = stack_rows(node)[node.parents.index(parent)]
                 self.d[parent] = total(self.d[parent], _congruence_diagonal(rows, whole))
 
     def _general(self, node: Node, cts: list[Value], ds: list[Value], wholes: list[Value]) -> None:
         for parent, second in zip(node.parents, diagonal_seconds(node, cts), strict=True):
             self.d[parent] = total(self.d[parent], second)
         if any(d is not None for d in ds):
-            for parent, added in zip(node.parents, squared(node, ds), strict=True):
+            for parent, added in zip(node.parents, pull_squared(node, ds), strict=True):
                 self.d[parent] = total(self.d[parent], None if added is None else fit(added, self.graph.types[parent]))
         if all(w is None for w in wholes):
             return
@@ -182,7 +182,7 @@ class _Walk:
             return
         for k, whole in enumerate(wholes):
             if whole is not None:
-                for parent, rows in zip(node.parents, stacked_rows(node, only=k), strict=True):
+                for parent, rows in zip(node.parents, stack_rows(node, only=k), strict=True):
                     if rows is not None:
                         self.d[parent] = total(self.d[parent], _congruence_diagonal(rows, whole))
 

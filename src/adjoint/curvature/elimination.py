@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.curvature.graph import Graph, Node
-from adjoint.curvature.local import diagonal_derivatives, pull, pulled, scaled, seconds
+from adjoint.curvature.local import diagonal_derivatives, pull, pulled, scale_block, seconds
 from adjoint.ops.arrays.contract import MatMul
 from adjoint.ops.calculus import fit, total
 from adjoint.program.types import ArrayType, Value
@@ -199,7 +199,9 @@ def _elementwise(
     for u in rows:
         block = hessian.get(z, u)
         for parent, derivative in zip(parents, d, strict=True):
-            _add_row(hessian, parent, u, _reduced(scaled(block, derivative), hessian.types[parent].shape, len(shape)))
+            _add_row(
+                hessian, parent, u, _reduce(scale_block(block, derivative), hessian.types[parent].shape, len(shape))
+            )
     needed = lambda a, b: hessian.wants(parents[a], parents[b])
     curved = seconds(node, cts, needed) if second else {}
     block = hessian.blocks[z, z] if own else None
@@ -209,17 +211,17 @@ def _elementwise(
                 continue
             diagonal = curved.get((a, b))
             if block is not None and block.diagonal:
-                diagonal = total(diagonal, scaled(scaled(block.values, d[a]), d[b]))
+                diagonal = total(diagonal, scale_block(scale_block(block.values, d[a]), d[b]))
             if diagonal is not None:
                 _add_diagonal(hessian, u, v, diagonal, shape)
             if block is not None and not block.diagonal:
-                whole = _reduced(scaled(block.values, d[a]), hessian.types[u].shape, len(shape))
+                whole = _reduce(scale_block(block.values, d[a]), hessian.types[u].shape, len(shape))
                 whole = swap_leading_axes(whole, hessian.types[u].ndim)
-                whole = _reduced(scaled(whole, d[b]), hessian.types[v].shape, len(shape))
+                whole = _reduce(scale_block(whole, d[b]), hessian.types[v].shape, len(shape))
                 hessian.add(v, u, Block(whole))
 
 
-def _reduced(block: Value, shape: tuple[Any, ...], leading: int) -> Value:
+def _reduce(block: Value, shape: tuple[Any, ...], leading: int) -> Value:
     """Sum the leading axes of a block down to the shape of an argument that was spread along them."""
     before = np.shape(block)
     if before[:leading] == shape:
@@ -235,7 +237,7 @@ def _add_diagonal(hessian: _Hessian, u: int, v: int, diagonal: Value, shape: tup
     if first.shape == second.shape:
         hessian.add(u, v, Block(fit(diagonal, first), diagonal=True))
         return
-    spread = _reduced(scaled(_spreading(shape, second), diagonal), first.shape, len(shape))
+    spread = _reduce(scale_block(_spreading(shape, second), diagonal), first.shape, len(shape))
     hessian.add(u, v, Block(spread))
 
 
@@ -259,7 +261,7 @@ def _add_row(hessian: _Hessian, parent: int, u: int, block: Value) -> None:
 def _general(node: Node, hessian: _Hessian, cts: list[Value], own: list[Any], rows: list[int], second: bool) -> None:
     parents = node.parents
     for u in rows:
-        for parent, block in _pulled_rows(node, hessian, [(o, u) for o in node.outputs]):
+        for parent, block in _pull_rows(node, hessian, [(o, u) for o in node.outputs]):
             _add_row(hessian, parent, u, block)
     if own:
         _add_own(node, hessian, own)
@@ -283,7 +285,7 @@ def _add_own(node: Node, hessian: _Hessian, own: list[tuple[int, int]]) -> None:
     half: dict[tuple[int, int], Value] = {}  # (variable, result) → J_uᵀ H[z, z'], once for each result z'
     for o in node.outputs:
         if o >= 0:
-            for parent, block in _pulled_rows(node, hessian, [(p, o) for p in node.outputs]):
+            for parent, block in _pull_rows(node, hessian, [(p, o) for p in node.outputs]):
                 half[parent, o] = block
     for a, u in enumerate(parents):
         columns = [half.get((u, o)) for o in node.outputs]
@@ -319,7 +321,7 @@ def _kept_as_product(node: Node, hessian: _Hessian, own: list[tuple[int, int]]) 
     return index
 
 
-def _pulled_rows(node: Node, hessian: _Hessian, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Value]]:
+def _pull_rows(node: Node, hessian: _Hessian, pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, Value]]:
     """J_uᵀ H[z, v] for all variables u of the node: `pairs` are the (z, v), for one v."""
     v = pairs[0][1]
     kind = hessian.types[v]

@@ -21,8 +21,8 @@ from adjoint.api.function import Options
 from adjoint.api.gradients import Function, Transformed, grad, linearize, value_and_grad, vmap
 from adjoint.api.jacobians import hessian, jacobian
 from adjoint.base.source import user_facing
-from adjoint.curvature.arrangement import laid_out, matrix_of, one_argument, raveled, unraveled
-from adjoint.curvature.gauss_newton import stacked_pair
+from adjoint.curvature.arrangement import lay_out_hessian, matrix_of, one_argument, ravel_leaves, unravel_like
+from adjoint.curvature.gauss_newton import stack_pair
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
@@ -69,7 +69,7 @@ def _output_fisher(
     weights = np.full(count, 1.0 / count, values.dtype) if support is None else np.exp(-values)
     covered = np.sum(weights)
     if form == "score":
-        scores = vmap(raveled)(gradients)
+        scores = vmap(ravel_leaves)(gradients)
         return np.matmul(np.transpose(scores) * weights, scores), covered
     curved = vmap(lambda y: matrix_of(hessian(lambda t: loss(t, y))(theta), theta, theta))(outcomes)
     return np.tensordot(weights, curved, axes=1), covered
@@ -143,11 +143,11 @@ def _fisher(model: Function, options: _FisherOptions, args: Any, kwargs: Any) ->
     if inputs is None:
         J, F, covered = one(w, None, samples)
         _check_support(covered)
-        return laid_out(np.matmul(np.transpose(J), np.matmul(F, J)), w)
+        return lay_out_hessian(np.matmul(np.transpose(J), np.matmul(F, J)), w)
     axes = (None, 0, None if samples is None else 0)
     J, F, covered = vmap(one, in_axes=axes)(w, inputs, samples)
     _check_support(covered)
-    return laid_out(np.einsum("nip,niq->pq", J, np.matmul(F, J)) / np.shape(J)[0], w)
+    return lay_out_hessian(np.einsum("nip,niq->pq", J, np.matmul(F, J)) / np.shape(J)[0], w)
 
 
 @user_facing
@@ -176,7 +176,7 @@ def fisher_product(
 
     def apply_fisher(theta: Any, tangent: Any, drawn: Any) -> Any:
         F, covered = _output_fisher(loss, theta, support, drawn, form)
-        return unraveled(np.matmul(F, raveled(tangent)), tangent), covered
+        return unravel_like(np.matmul(F, ravel_leaves(tangent)), tangent), covered
 
     if inputs is None:
         ct, covered = apply_fisher(theta, tangent, samples)
@@ -206,9 +206,9 @@ def empirical_fisher(loss: Loss, model: Function, data: tuple[tree.Tree, tree.Tr
 
 def _empirical_fisher(model: Function, options: _EmpiricalOptions, args: Any, kwargs: Any) -> tree.Tree:
     w, model = one_argument("empirical_fisher", model, args, kwargs)
-    loss, (xs, ys) = options.loss, stacked_pair(options.data, "data")
-    scores = vmap(lambda x, y: raveled(grad(lambda w: loss(model(w, x), y))(w)))(xs, ys)
-    return laid_out(np.matmul(np.transpose(scores), scores) / np.shape(scores)[0], w)
+    loss, (xs, ys) = options.loss, stack_pair(options.data, "data")
+    scores = vmap(lambda x, y: ravel_leaves(grad(lambda w: loss(model(w, x), y))(w)))(xs, ys)
+    return lay_out_hessian(np.matmul(np.transpose(scores), scores) / np.shape(scores)[0], w)
 
 
 @user_facing
@@ -227,7 +227,7 @@ def empirical_fisher_product(
     ad.curvature.empirical_fisher_product(loss, model, (1.0,), (2.0,), data)  # → 5.0
     ```
     """
-    xs, ys = stacked_pair(data, "data")
+    xs, ys = stack_pair(data, "data")
     primals = tuple(primals)
     losses, pushed = linearize(lambda *w: vmap(lambda x, y: loss(model(*w, x), y))(xs, ys), *primals)
     tangent = pushed(*tangents) / np.shape(losses)[0]

@@ -22,13 +22,13 @@ from adjoint.api.hessian_products import hvp
 from adjoint.api.jacobians import hessian, jacobian
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
-from adjoint.curvature.arrangement import laid_out, matrix_of, one_argument, raveled, unraveled
+from adjoint.curvature.arrangement import lay_out_hessian, matrix_of, one_argument, ravel_leaves, unravel_like
 from adjoint.program.trace import Tracer
 from adjoint.program.types import Value
 
 __all__ = [
     "HessianSplit", "factor_product", "gauss_newton", "gauss_newton_factor", "gauss_newton_product", "hessian_split",
-    "stacked_pair",
+    "stack_pair",
 ]  # fmt: skip
 
 Loss = Callable[..., Any]
@@ -66,12 +66,12 @@ def _over(loss: Loss, model: Function, samples: Any) -> tuple[Loss, Function]:
     """Loss and model of all samples at once: the mean of their losses."""
     if samples is None:
         return loss, model
-    xs, ys = stacked_pair(samples, "samples")
+    xs, ys = stack_pair(samples, "samples")
     many = lambda *w: vmap(lambda x: model(*w, x))(xs)
     return lambda z: np.mean(vmap(loss)(z, ys)), many
 
 
-def stacked_pair(samples: Any, name: str) -> tuple[Any, Any]:
+def stack_pair(samples: Any, name: str) -> tuple[Any, Any]:
     """Inputs and labels, stacked along their first axes."""
     if not (isinstance(samples, tuple | list) and len(samples) == 2):
         raise TypeError(f"{name} must be a pair (x, y) of trees whose arrays are stacked along their first axis.")
@@ -108,10 +108,10 @@ def _gauss_newton(model: Function, options: _GaussNewtonOptions, args: Any, kwar
     loss = options.loss
     if options.samples is None:
         J, H = _parts(loss, model, w)
-        return laid_out(np.matmul(np.matmul(np.transpose(J), H), J), w)
-    xs, ys = stacked_pair(options.samples, "samples")
+        return lay_out_hessian(np.matmul(np.matmul(np.transpose(J), H), J), w)
+    xs, ys = stack_pair(options.samples, "samples")
     J, H = vmap(lambda x, y: _parts(lambda z: loss(z, y), lambda w: model(w, x), w))(xs, ys)
-    return laid_out(np.einsum("nip,niq->pq", J, np.matmul(H, J)) / np.shape(J)[0], w)
+    return lay_out_hessian(np.einsum("nip,niq->pq", J, np.matmul(H, J)) / np.shape(J)[0], w)
 
 
 def _parts(loss: Loss, model: Function, w: tree.Tree) -> tuple[Value, Value]:
@@ -184,7 +184,7 @@ def _gauss_newton_factor(model: Function, options: _GaussNewtonOptions, args: An
         )
     kept = np.greater(eigenvalues, bound)
     roots = np.where(kept, np.sqrt(np.where(kept, eigenvalues, 1.0)), 0.0)
-    columns = vmap(lambda u: pull(unraveled(u, z))[0])(np.transpose(vectors * roots))
+    columns = vmap(lambda u: pull(unravel_like(u, z))[0])(np.transpose(vectors * roots))
     return tree.map(lambda leaf: np.moveaxis(leaf, 0, -1), columns)
 
 
@@ -198,8 +198,8 @@ def factor_product(factor: tree.Tree, v: tree.Tree) -> tree.Tree:
     ad.curvature.factor_product(V, np.ones(2))  # → [8.0, 32.0]
     ```
     """
-    V, flat = _columns(factor), raveled(v)
-    return unraveled(np.matmul(V, np.matmul(np.transpose(V), flat)), v)
+    V, flat = _columns(factor), ravel_leaves(v)
+    return unravel_like(np.matmul(V, np.matmul(np.transpose(V), flat)), v)
 
 
 def _columns(factor: tree.Tree) -> Value:

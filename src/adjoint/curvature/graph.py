@@ -24,7 +24,7 @@ from adjoint.transform.arguments import leave_trace, run
 from adjoint.transform.capture import Captured
 from adjoint.transform.drivers import check_leaf
 
-__all__ = ["Graph", "Node", "recorded"]
+__all__ = ["Graph", "Node", "record_graph"]
 
 
 class Node(NamedTuple):
@@ -126,7 +126,7 @@ class Graph(Trace):
         self.captured.release()
 
 
-def recorded(call: Callable[[Sequence[Value]], Any], values: Sequence[Value]) -> Graph:
+def record_graph(call: Callable[[Sequence[Value]], Any], values: Sequence[Value]) -> Graph:
     """The graph of a function; its first variables are the inputs."""
     graph = Graph()
     with running(graph):

@@ -57,10 +57,10 @@ def inverse_hvp(
         # a Hessian in complex numbers is linear over the real ones alone, and has no matrix
         real = all(type_of(leaf).dtype.kind != "c" for leaf in tree.leaves(primals))
         method = "direct" if real and size_of(primals) <= SMALL else "auto"
-    return solve(_damped(function, primals, damping), u, *facts, method=method, **options)
+    return solve(_damp(function, primals, damping), u, *facts, method=method, **options)
 
 
-def _damped(function: Function, primals: tuple[Any, ...], damping: Value) -> LinearMap:
+def _damp(function: Function, primals: tuple[Any, ...], damping: Value) -> LinearMap:
     argnums = tuple(range(len(primals))) if len(primals) > 1 else 0
     A: LinearMap = hessian(function, argnums)(*primals)
     return A if isinstance(damping, int | float) and damping == 0 else A + scaling(damping, A.domain)
@@ -89,7 +89,7 @@ class _FactorOptions(Options):
 
 
 def _factored_hessian(function: Function, options: _FactorOptions, args: Any, kwargs: Any) -> LinearMap:
-    A = _damped(functools.partial(function, **kwargs) if kwargs else function, args, options.damping)
+    A = _damp(functools.partial(function, **kwargs) if kwargs else function, args, options.damping)
     return factored(matrix(A.to_dense(), "symmetric", *options.facts, domain=A.domain, range=A.range))
 
 

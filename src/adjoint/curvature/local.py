@@ -32,7 +32,14 @@ from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import Value, type_of
 
 __all__ = [
-    "diagonal_derivatives", "diagonal_seconds", "pull", "pulled", "scaled", "seconds", "squared", "stacked_rows",
+    "diagonal_derivatives",
+    "diagonal_seconds",
+    "pull",
+    "pull_squared",
+    "pulled",
+    "scale_block",
+    "seconds",
+    "stack_rows",
 ]  # fmt: skip
 
 # (Jₐ∘Jₐ)ᵀ d for each variable a of a node.
@@ -57,7 +64,7 @@ def _function(node: Node, wide: bool = False) -> tuple[Callable[..., Any], list[
     return call, values
 
 
-def _merged(node: Node, cts: Sequence[Value]) -> list[Value]:
+def _merge(node: Node, cts: Sequence[Value]) -> list[Value]:
     """Cotangents of the distinct variables, from those of the arguments."""
     return [total(*[cts[k] for k in node.positions(parent)]) for parent in node.parents]
 
@@ -78,7 +85,7 @@ def pull(node: Node, ct: Any) -> list[Value]:
     with np.errstate(all="ignore"):
         cts = list(node.op.pull(list(ct) if node.op.several else ct[0], node.xs, z, wanted))
     cts = [None if g is None or not w else fit(g, type_of(x)) for g, w, x in zip(cts, wanted, node.xs, strict=True)]
-    return _merged(node, cts)
+    return _merge(node, cts)
 
 
 def pulled(node: Node, stacks: Sequence[Value]) -> list[Value]:
@@ -107,7 +114,7 @@ def diagonal_derivatives(node: Node) -> list[Value]:
     if node.op.linear:
         ones = np.ones(np.shape(z), type_of(z).dtype)
         parts = node.op.pull(ones, node.xs, z, [index >= 0 for index in node.inputs])
-        return _merged(node, parts)
+        return _merge(node, parts)
     call, values = _function(node, wide=True)
     with np.errstate(all="ignore"):
         _, pullback = vjp(call, *values)
@@ -185,7 +192,7 @@ def diagonal_seconds(node: Node, cts: Sequence[Value]) -> list[Value]:
     return out
 
 
-def stacked_rows(node: Node, only: int | None = None) -> list[Value]:
+def stack_rows(node: Node, only: int | None = None) -> list[Value]:
     """The rows of the Jacobians: for each variable a an array of shape (elements of all results, xₐ.shape…).
 
     Or of the result with number `only`.
@@ -203,36 +210,36 @@ def stacked_rows(node: Node, only: int | None = None) -> list[Value]:
     return pulled(node, stacks)
 
 
-def squared(node: Node, d: Sequence[Value]) -> list[Value]:
+def pull_squared(node: Node, d: Sequence[Value]) -> list[Value]:
     """(Jₐ∘Jₐ)ᵀ d for each variable a; d has an entry for each result, None where it is zero."""
     return SQUARED[node.op](node, d)
 
 
 @SQUARED.rule(Sum, CumSum, ScatterSum)
-def _squared_ones(node: Node, d: Sequence[Value]) -> list[Value]:
+def _pull_squared_ones(node: Node, d: Sequence[Value]) -> list[Value]:
     """Every element of the Jacobian is 0 or 1."""
     return pull(node, d)
 
 
 @SQUARED.rule(MatMul, Convolution)
-def _squared_product(node: Node, d: Sequence[Value]) -> list[Value]:
+def _pull_squared_product(node: Node, d: Sequence[Value]) -> list[Value]:
     """Every element of the Jacobian is 0 or an element of the other argument."""
     op: Any = node.op
     if not _has_distinct_arguments(node):
-        return _squared_rows(node, d)
+        return _pull_squared_rows(node, d)
     return [op.adjoint(k, d[0], [np.square(x) for x in node.xs]) for k in _positions(node)]
 
 
 @SQUARED.rule(Einsum)
-def _squared_contraction(node: Node, d: Sequence[Value]) -> list[Value]:
+def _pull_squared_contraction(node: Node, d: Sequence[Value]) -> list[Value]:
     op: Any = node.op
     if not _has_distinct_arguments(node):
-        return _squared_rows(node, d)
-    return [_squared_einsum(op, k, d[0], node.xs) for k in _positions(node)]
+        return _pull_squared_rows(node, d)
+    return [_pull_squared_einsum(op, k, d[0], node.xs) for k in _positions(node)]
 
 
 @SQUARED.rule(Op)
-def _squared_rows(node: Node, d: Sequence[Value]) -> list[Value]:
+def _pull_squared_rows(node: Node, d: Sequence[Value]) -> list[Value]:
     if node.op.is_selection:
         return pull(node, d)
     weights = np.concatenate(
@@ -242,7 +249,7 @@ def _squared_rows(node: Node, d: Sequence[Value]) -> list[Value]:
             if o >= 0
         ]
     )
-    rows = stacked_rows(node)
+    rows = stack_rows(node)
     return [None if J is None else np.tensordot(weights, np.square(J), axes=1) for J in rows]
 
 
@@ -254,7 +261,7 @@ def _positions(node: Node) -> list[int]:
     return [node.positions(parent)[0] for parent in node.parents]
 
 
-def _squared_einsum(op: Einsum, i: int, d: Value, xs: Sequence[Value]) -> Value:
+def _pull_squared_einsum(op: Einsum, i: int, d: Value, xs: Sequence[Value]) -> Value:
     """An element of the Jacobian is a sum over the indices that the other operands have to themselves, then squared."""
     inputs, output = op.spec.split("->")
     letters = inputs.split(",")
@@ -269,7 +276,7 @@ def _squared_einsum(op: Einsum, i: int, d: Value, xs: Sequence[Value]) -> Value:
     return Einsum(f"{letters[i]},{kept}->{output}").adjoint(0, d, operands)
 
 
-def scaled(block: Value, derivative: Value) -> Value:
+def scale_block(block: Value, derivative: Value) -> Value:
     """A block with leading axes of z, each row times the derivative of its element; zero rows stay zero."""
     extra = np.ndim(block) - np.ndim(derivative)
     return masked_multiply(block, np.reshape(derivative, np.shape(derivative) + (1,) * extra))

@@ -64,14 +64,14 @@ class MemoryReport:
         return dataclasses.asdict(self)
 
     def _summary(self) -> str:
-        when = f", {shown(self.forward)} when the backward pass begins" if not self.compiled else ""
-        return f"{self.name}: {shown(self.peak)} at most{when}; results {shown(self.results)}"
+        when = f", {format_bytes(self.forward)} when the backward pass begins" if not self.compiled else ""
+        return f"{self.name}: {format_bytes(self.peak)} at most{when}; results {format_bytes(self.results)}"
 
     def __str__(self) -> str:
         lines = [self._summary()]
         for part in self.parts:
             share = 100 * part.nbytes / max(self.peak, 1)
-            lines.append(f"  {shown(part.nbytes):>10} {share:5.1f} %  {part.phase:<8}  {part.line}")
+            lines.append(f"  {format_bytes(part.nbytes):>10} {share:5.1f} %  {part.phase:<8}  {part.line}")
         return "\n".join([*lines, *[f"  note: {note}" for note in self.notes]])
 
     __repr__ = __str__
@@ -85,20 +85,22 @@ class MemoryReport:
         table.add_column("")
         table.add_column("line")
         for part in self.parts:
-            table.add_row(shown(part.nbytes), f"{100 * part.nbytes / max(self.peak, 1):.1f} %", part.phase, part.line)
+            table.add_row(
+                format_bytes(part.nbytes), f"{100 * part.nbytes / max(self.peak, 1):.1f} %", part.phase, part.line
+            )
         return table
 
     def _repr_html_(self) -> str:
         rows = [
-            f"<tr><td>{shown(p.nbytes)}</td><td>{100 * p.nbytes / max(self.peak, 1):.1f} %</td><td>{p.phase}</td>"
-            f"<td><code>{html.escape(p.line)}</code></td></tr>"
+            f"<tr><td>{format_bytes(p.nbytes)}</td><td>{100 * p.nbytes / max(self.peak, 1):.1f} %</td>"
+            f"<td>{p.phase}</td><td><code>{html.escape(p.line)}</code></td></tr>"
             for p in self.parts
         ]
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return f"<p>{html.escape(self._summary())}</p><table>{''.join(rows)}</table>{notes}"
 
 
-def shown(nbytes: float) -> str:
+def format_bytes(nbytes: float) -> str:
     """A number of bytes for people."""
     for unit in ("B", "kB", "MB"):
         if nbytes < 1000:
@@ -137,7 +139,7 @@ def memory_report(function: Callable[..., tree.Tree], argnums: Argnums = 0) -> C
                 "outside, on the whole: memory_report(jit(f))(x), memory_report(vmap(f))(xs)."
             )
         if isinstance(function, Jitted):
-            return _compiled(name, function, argnums, args, kwargs)
+            return _report_compiled(name, function, argnums, args, kwargs)
         return _Run(select(function, argnums, args, kwargs, "memory_report")).report(name)
 
     return report
@@ -211,7 +213,7 @@ def parts_of(lines: dict[Line, int]) -> tuple[Part, ...]:
     return tuple(Part(line, phase, nbytes) for (line, phase), nbytes in ordered)
 
 
-def _compiled(name: str, function: Jitted, argnums: Argnums, args: Any, kwargs: Any) -> MemoryReport:
+def _report_compiled(name: str, function: Jitted, argnums: Argnums, args: Any, kwargs: Any) -> MemoryReport:
     """The workspace and results of the machine code of value and gradient."""
     whole = jit(value_and_grad(function.function, argnums))
     call = whole.read_call(args, kwargs)

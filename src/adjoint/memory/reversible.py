@@ -162,7 +162,7 @@ class _Layer:
         program, captured, self.result = recorded.program, recorded.captured, recorded.structure
         state = len(types)
         if inverse is None:
-            self.program = _arranged(program, n, state, len(captured), 0, True)
+            self.program = _arrange(program, n, state, len(captured), 0, True)
             count = n + len(captured)
             self.inverse = invert_program(self.program, range(count, count + state))
             self.parameters: list[Value] = [*values, *captured]
@@ -178,12 +178,12 @@ class _Layer:
                 f"{', '.join(map(str, undone.output_types))}, but the layer takes {', '.join(map(str, types))}. "
                 "Convert what it returns, or give the parameters in the precision of the state."
             )
-        self.program = _arranged(program, n, state, len(captured), len(closed), True, closed)
-        self.inverse = _arranged(undone, n, len(outputs), len(captured), len(closed), False, captured)
+        self.program = _arrange(program, n, state, len(captured), len(closed), True, closed)
+        self.inverse = _arrange(undone, n, len(outputs), len(captured), len(closed), False, captured)
         self.parameters = [*values, *captured, *closed]
 
 
-def _arranged(
+def _arrange(
     program: Program, own: int, state: int, first: int, second: int, is_first: bool, others: Sequence[Tracer] = ()
 ) -> Program:
     """A program (parameters, state, what it closes over) with what both functions close over before the state."""

@@ -41,7 +41,7 @@ def workspace(op: Op, types: Types, results: Types, iterations: int | None = Non
 
 
 @WORKSPACE.rule(Op)
-def _stated(op: Op, types: Types, results: Types, iterations: int | None) -> int:
+def _state_sizes(op: Op, types: Types, results: Types, iterations: int | None) -> int:
     return int(op.workspace(types, results))
 
 

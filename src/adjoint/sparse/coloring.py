@@ -15,7 +15,7 @@ from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.program.types import Value
 from adjoint.sparse import compressed, drawing
 from adjoint.sparse.graphs import graph_of
-from adjoint.sparse.greedy import colored_columns, full_rows, least_colors, split_by_rows
+from adjoint.sparse.greedy import color_columns, full_rows, least_colors, split_by_rows
 from adjoint.sparse.relations import Matrix
 from adjoint.sparse.star import acyclic_colored, star_colored
 
@@ -39,8 +39,8 @@ class Coloring:
             raise ValueError(f"sparse.Coloring: kind={kind!r} is none of {', '.join(KINDS)}.")
         self.pattern = as_pattern(pattern)
         self.kind = kind
-        self.columns = None if columns is None else _packed(columns, self.pattern.shape[1], "columns")
-        self.rows = None if rows is None else _packed(rows, self.pattern.shape[0], "rows")
+        self.columns = None if columns is None else _pack(columns, self.pattern.shape[1], "columns")
+        self.rows = None if rows is None else _pack(rows, self.pattern.shape[0], "rows")
         self._plan  # noqa: B018  (refuses what does not fit)
 
     @cached_property
@@ -176,7 +176,7 @@ def _groups(colors: Any) -> list[Any]:
     return [order[a:b] for a, b in pairwise(ends)]
 
 
-def _packed(colors: Any, size: int, what: str) -> Any:
+def _pack(colors: Any, size: int, what: str) -> Any:
     """Colors as integers 0, 1, … without gaps."""
     colors = np.asarray(colors)
     if colors.shape != (size,) or colors.dtype.kind not in "iu":
@@ -228,9 +228,9 @@ def color(
         graph = graph_of(entries)
         return Coloring(entries, kind, (star_colored if kind == "star" else acyclic_colored)(graph, order))
     if kind == "column":
-        return Coloring(entries, kind, colored_columns(entries, order))
+        return Coloring(entries, kind, color_columns(entries, order))
     if kind == "row":
-        return Coloring(entries, kind, None, colored_columns(entries.T.tocsr(), order))
+        return Coloring(entries, kind, None, color_columns(entries.T.tocsr(), order))
     if kind == "bidirectional":
         return _bidirectional(entries, order, pull_cost)
     if kind != "auto":

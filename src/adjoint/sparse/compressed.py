@@ -146,7 +146,7 @@ def acyclic_plan(pattern: Matrix, colors: Any) -> Substitution:
     ends[number_of[~upper], 1] = position[~upper]
     if (ends < 0).any():
         raise ShapeError("sparse: the pattern of a Hessian must be symmetric: use P + P.T.")
-    parent, levels = _rooted(ends, node.size)
+    parent, levels = _root(ends, node.size)
     first_is_child = parent[ends[:, 0]] == ends[:, 1]
     child = np.where(first_is_child, ends[:, 0], ends[:, 1])
     owner = np.zeros(i.size, int)
@@ -154,7 +154,7 @@ def acyclic_plan(pattern: Matrix, colors: Any) -> Substitution:
     return Substitution(node, parent, levels, owner, np.where(off, -1, colors[i].astype(np.int64) * n + i))
 
 
-def _rooted(ends: Any, nodes: int) -> tuple[Any, list[Any]]:
+def _root(ends: Any, nodes: int) -> tuple[Any, list[Any]]:
     """The parent of each node of a forest, and the nodes that have one, deepest first."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components

@@ -29,7 +29,7 @@ from adjoint.ops.custom import Attach
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType
-from adjoint.sparse.relations import MOST, Dependence, concatenated, empty, identity, stacked, union, work
+from adjoint.sparse.relations import MOST, Dependence, concatenate, empty, identity, stacked, union, work
 from adjoint.sparse.walking import CONTROL, RULES, Fact, Unanswered, Walk, mixed, walk_program
 
 BUDGET = 6000  # so many primitives are looked at when a loop is unrolled
@@ -147,7 +147,7 @@ def _pile_up(rows: Sequence[Fact], kind: ArrayType, inputs: int) -> Fact:
         return Fact(kind, value, None)
     if any(f.size is None for f in rows):
         return Fact(kind, value, union([None if f.reach is None else f.reach.together() for f in rows], None))
-    reach = concatenated([f.reach for f in rows], [f.size or 0 for f in rows], inputs)
+    reach = concatenate([f.reach for f in rows], [f.size or 0 for f in rows], inputs)
     return Fact(kind, value, reach)
 
 
@@ -170,7 +170,7 @@ def _dependence(facts: Sequence[Fact], inputs: int) -> Any:
     moving = [f for f in facts if f.type.differentiable]
     if not moving:
         return empty(0, inputs)
-    full = concatenated([f.reach for f in moving], [f.size or 0 for f in moving], inputs)
+    full = concatenate([f.reach for f in moving], [f.size or 0 for f in moving], inputs)
     if full.entries > MOST:
         raise Unanswered
     return full.matrix(full.rows)

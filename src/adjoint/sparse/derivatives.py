@@ -32,7 +32,7 @@ from adjoint.program.types import Value, type_of
 from adjoint.sparse.coloring import Coloring, color
 from adjoint.sparse.pattern import pattern_of
 from adjoint.sparse.products import checking_products, compare, from_left, from_right, has_complex, refuse_real_results
-from adjoint.sparse.recording import Recorded, chosen_arguments, record_with_fallback, sizes_of, value_and_gradient
+from adjoint.sparse.recording import Recorded, choose_arguments, record_with_fallback, sizes_of, value_and_gradient
 from adjoint.transform.arguments import Argnums, Selection
 from adjoint.transform.drivers import Linearized, check_floating
 
@@ -163,7 +163,7 @@ class SparseDerivative:
         name, has_aux, holomorphic = (
             f"sparse.{self._options.what}", self._options.has_aux, self._options.holomorphic,
         )  # fmt: skip
-        chosen, _, _ = chosen_arguments(self._function, self._options.argnums, args, kwargs, name, holomorphic)
+        chosen, _, _ = choose_arguments(self._function, self._options.argnums, args, kwargs, name, holomorphic)
 
         def call(active: Sequence[Value]) -> Any:
             return chosen.call(chosen.completed(active))
@@ -243,7 +243,7 @@ def jacobian(
         "jacobian", pattern, coloring, mode, argnums, has_aux, holomorphic, with_value, check, jit, order,
         chunk_size,
     )  # fmt: skip
-    return _checked(function, options)
+    return _check(function, options)
 
 
 def hessian(
@@ -267,10 +267,10 @@ def hessian(
         "hessian", pattern, coloring, mode, argnums, has_aux, holomorphic, with_value, check, jit, order,
         chunk_size,
     )  # fmt: skip
-    return _checked(function, options)
+    return _check(function, options)
 
 
-def _checked(function: Callable[..., Any], options: _SparseOptions) -> SparseDerivative:
+def _check(function: Callable[..., Any], options: _SparseOptions) -> SparseDerivative:
     what, mode, coloring, chunk = options.what, options.mode, options.coloring, options.chunk_size
     if chunk is not None and not (isinstance(chunk, int | np.integer) and chunk > 0):
         raise ValueError(f"sparse.{what}: chunk_size is an integer above zero, or None; got {chunk!r}.")

@@ -30,7 +30,7 @@ from adjoint.ops.elementwise.pointwise import MaskedProduct, Pointwise, ProductU
 from adjoint.ops.elementwise.select import Select
 from adjoint.ops.elementwise.weak_types import Weaken
 from adjoint.program.rule_table import RuleTable
-from adjoint.sparse.relations import Dependence, concatenated, from_map, from_pairs, union
+from adjoint.sparse.relations import Dependence, concatenate, from_map, from_pairs, union
 from adjoint.sparse.walking import RULES, Fact, Unanswered, Walk
 
 Reach = Dependence | None
@@ -136,7 +136,7 @@ def moved(walk: Walk, op: Any, facts: Sequence[Fact], results: Sequence[Fact]) -
     if operands == 1:
         reach: Any = movers[0].reach
         return [reach.taken(index)]
-    both = concatenated([f.reach for f in movers], [f.size or 0 for f in movers], walk.inputs)
+    both = concatenate([f.reach for f in movers], [f.size or 0 for f in movers], walk.inputs)
     return [both.taken(index)]
 
 

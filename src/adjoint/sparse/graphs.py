@@ -58,7 +58,7 @@ def column_graph(pattern: Matrix) -> Graph | None:
     return graph_of(product)
 
 
-def ordered(graph: Graph, order: str) -> Any:
+def order_vertices(graph: Graph, order: str) -> Any:
     """The vertices of a graph in one of the ORDERS."""
     if order not in ORDERS:
         raise ValueError(f"sparse: order={order!r} is none of {', '.join(ORDERS)}.")

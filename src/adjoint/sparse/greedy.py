@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.progress import reported
-from adjoint.sparse.graphs import Graph, column_graph, ordered
+from adjoint.sparse.graphs import Graph, column_graph, order_vertices
 from adjoint.sparse.relations import Matrix, from_map
 
 MOST_STEPS = 100  # so many variants are tried to tell full rows from others
 
 
-def colored_columns(pattern: Matrix, order: str = "natural") -> Any:
+def color_columns(pattern: Matrix, order: str = "natural") -> Any:
     """The color of each column."""
     counts = np.diff(pattern.indptr)
     if counts.size and counts.max() == pattern.shape[1]:  # a full row: each column has a color of its own
@@ -27,14 +27,14 @@ def colored_columns(pattern: Matrix, order: str = "natural") -> Any:
     graph = column_graph(pattern)
     if graph is None:
         return _without_graph(pattern, order)
-    return colored_vertices(graph, order)
+    return color_vertices(graph, order)
 
 
-def colored_vertices(graph: Graph, order: str = "natural") -> Any:
+def color_vertices(graph: Graph, order: str = "natural") -> Any:
     """Distance-1 coloring: each vertex gets the least color that no neighbor has."""
     start, neighbors = graph.lists()
     colors = [-1] * graph.size
-    for v in reported(ordered(graph, order).tolist(), "coloring"):
+    for v in reported(order_vertices(graph, order).tolist(), "coloring"):
         used = {colors[w] for w in neighbors[start[v] : start[v + 1]]}
         c = 0
         while c in used:
@@ -90,8 +90,8 @@ def split_by_rows(pattern: Matrix, order: str = "natural") -> tuple[Any, Any]:
     """(colors of columns, colors of rows): full rows by products from the left, the rest by those from the right."""
     apart, _, _ = full_rows(pattern)
     rest, full = _rows_only(pattern, ~apart), _rows_only(pattern, apart)
-    by_columns = np.where(np.bincount(rest.indices, minlength=pattern.shape[1]) > 0, colored_columns(rest, order), -1)
-    by_rows = np.where(apart, colored_columns(full.T.tocsr(), order), -1)
+    by_columns = np.where(np.bincount(rest.indices, minlength=pattern.shape[1]) > 0, color_columns(rest, order), -1)
+    by_rows = np.where(apart, color_columns(full.T.tocsr(), order), -1)
     return by_columns, by_rows
 
 

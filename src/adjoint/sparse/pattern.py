@@ -84,7 +84,7 @@ def pattern_of(recorded: Recorded, *, order: int = 1, local: bool = False) -> Ma
              Dependence.of(every[ends[i] : ends[i + 1]]) if s else None)
         for i, (t, s) in enumerate(zip(types, recorded.selected, strict=True))
     ]  # fmt: skip
-    rows = [_written_out(f, total) for f in walk_program(Walk(total, local), recorded.program, facts)]
+    rows = [_write_out(f, total) for f in walk_program(Walk(total, local), recorded.program, facts)]
     matrix = stacked(rows) if rows else empty(0, total)
     if order == 2:
         if matrix.shape[0] != matrix.shape[1]:
@@ -97,7 +97,7 @@ def pattern_of(recorded: Recorded, *, order: int = 1, local: bool = False) -> Ma
     return matrix
 
 
-def _written_out(fact: Fact, inputs: int) -> Matrix:
+def _write_out(fact: Fact, inputs: int) -> Matrix:
     size = fact.size
     if size is None:
         raise UnsupportedError(

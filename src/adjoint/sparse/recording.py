@@ -39,7 +39,7 @@ class Recorded(NamedTuple):
     values: tuple[Value, ...] | None  # of all inputs, when it was run with them
 
 
-def chosen_arguments(
+def choose_arguments(
     function: Callable[..., Any], argnums: Argnums, args: Any, kwargs: Any, name: str, holomorphic: bool
 ) -> tuple[Selection, Any, list[Any]]:
     """The selection, and (structure, leaves) of all arguments with a mark instead of each selected leaf."""
@@ -85,13 +85,13 @@ def record_derivative(
     `any_complex`, functions of complex arguments need not be holomorphic.
     """
     allowed = holomorphic or any_complex
-    chosen, structure, leaves = chosen_arguments(function, argnums, args, kwargs, name, allowed)
+    chosen, structure, leaves = choose_arguments(function, argnums, args, kwargs, name, allowed)
     moving = [i for i, leaf in enumerate(leaves) if _is_mark(leaf) or _is_unknown(leaf)]
     values_in: list[Value] = [
         chosen.values[leaves[i].shape[0]] if _is_mark(leaves[i]) else plain_value(leaves[i], name) for i in moving
     ]
     GeneratorArguments(name, (args, kwargs))  # refuses one that is given twice
-    body = _differentiated(function, argnums, order, has_aux, holomorphic, name)
+    body = _differentiate(function, argnums, order, has_aux, holomorphic, name)
     types = [ArrayType(tuple(t.shape), t.dtype) for t in map(type_of, values_in)]
     values = [concrete(v) for v in values_in] if with_values else None
     if any(
@@ -117,7 +117,7 @@ def record_derivative(
     return Recorded(result.program, selected, None if values is None else (*values, *extra))
 
 
-def _differentiated(
+def _differentiate(
     function: Any, argnums: Argnums, order: int, has_aux: bool, holomorphic: bool, name: str
 ) -> Callable[..., Any]:
     def gradients(*a: Any, **k: Any) -> list[Value]:

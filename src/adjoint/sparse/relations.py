@@ -81,7 +81,7 @@ def _canonical(matrix: Matrix) -> Matrix:
     return matrix
 
 
-def picked(matrix: Matrix, index: Any) -> Matrix:
+def pick(matrix: Matrix, index: Any) -> Matrix:
     """Row index[i] as row i; an empty row where that is negative."""
     here = index >= 0
     if here.all():
@@ -174,10 +174,10 @@ class Dependence:
                 return self
             return Dependence((from_map(np.where(index >= 0, 0, -1), 1), self.terms[0][1])).settled()
         if len(self.terms) == 1 and self.terms[0][0] is None:
-            return Dependence.of(picked(self.terms[0][1], index))
+            return Dependence.of(pick(self.terms[0][1], index))
         return Dependence(
             *[
-                (from_map(index, block.shape[0]) if left is None else picked(left, index), block)
+                (from_map(index, block.shape[0]) if left is None else pick(left, index), block)
                 for left, block in self.terms
             ]
         ).settled()
@@ -213,10 +213,10 @@ def union(parts: Sequence[Dependence | None], size: int | None) -> Dependence | 
     if all(part.uniform for part in known) or size is None:
         rows = [part.together().terms[0][1] for part in known]
         return Dependence.of(sum(rows[1:], rows[0]), uniform=True)
-    return _merged([term for part in known for term in part.spread(size).terms]).settled()
+    return _merge([term for part in known for term in part.spread(size).terms]).settled()
 
 
-def _merged(terms: Sequence[Term]) -> Dependence:
+def _merge(terms: Sequence[Term]) -> Dependence:
     """Terms with the same block are one, and so are single rows on which the same elements depend."""
     plain = [block for left, block in terms if left is None]
     merged: dict[int, Term] = {}
@@ -239,7 +239,7 @@ def _merged(terms: Sequence[Term]) -> Dependence:
     return Dependence(*others, *rows.values())
 
 
-def concatenated(parts: Sequence[Dependence | None], sizes: Sequence[int], inputs: int) -> Dependence:
+def concatenate(parts: Sequence[Dependence | None], sizes: Sequence[int], inputs: int) -> Dependence:
     """Of several values one after the other."""
     full = [
         Dependence.of(empty(size, inputs)) if part is None else part.spread(size)
@@ -253,4 +253,4 @@ def concatenated(parts: Sequence[Dependence | None], sizes: Sequence[int], input
         index = np.full(int(ends[-1]), -1)
         index[start : start + size] = np.arange(size)
         terms += part.taken(index).terms
-    return _merged(terms).settled()
+    return _merge(terms).settled()

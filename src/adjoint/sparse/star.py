@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.progress import reported
-from adjoint.sparse.graphs import Graph, ordered
+from adjoint.sparse.graphs import Graph, order_vertices
 
 
 def edges_of(graph: Graph) -> Any:
@@ -57,7 +57,7 @@ def star_colored(graph: Graph, order: str = "natural") -> Any:
         else:
             known.add(color_of_hub)
 
-    for v in reported(ordered(graph, order).tolist(), "coloring"):
+    for v in reported(order_vertices(graph, order).tolist(), "coloring"):
         own = [at for at in range(start[v], start[v + 1]) if colors[neighbors[at]] >= 0]
         for at in own:
             w = neighbors[at]
@@ -126,7 +126,7 @@ def acyclic_colored(graph: Graph, order: str = "natural") -> Any:
     towards: list[dict[int, int]] = [{} for _ in range(n)]  # of each vertex: color of a neighbor → an edge to one
     forbidden = [-1] * (n + 1)
     visit: list[tuple[int, int]] = [(-1, -1)] * len(parent)  # of each tree: (v, by which neighbor it was met first)
-    for v in reported(ordered(graph, order).tolist(), "coloring"):
+    for v in reported(order_vertices(graph, order).tolist(), "coloring"):
         own = [at for at in range(start[v], start[v + 1]) if colors[neighbors[at]] >= 0]
         for at in own:
             forbidden[colors[neighbors[at]]] = v

@@ -21,7 +21,7 @@ from adjoint.base.errors import AdjointError
 from adjoint.base.source import user_facing
 from adjoint.testing.flat import Differences, Flat, Leaves, flat_function
 from adjoint.testing.linearity import describe_position
-from adjoint.testing.vectors import at_values, described, epsilon, inner, random_direction
+from adjoint.testing.vectors import at_values, describe_leaf, epsilon, inner, random_direction
 
 Mode = Literal["forward", "reverse"]
 
@@ -128,10 +128,10 @@ def check_level(check: Check, order: int, rng: np.random.Generator) -> None:
             compare_adjoint(check.title("reverse"), (u, forward), (backward, v), y, None)
     if order > 1:
         for mode in check.modes:
-            check_level(derived(check, mode, u, v), order - 1, rng)
+            check_level(derive_check(check, mode, u, v), order - 1, rng)
 
 
-def derived(check: Check, mode: Mode, u: Leaves, v: Leaves) -> Check:
+def derive_check(check: Check, mode: Mode, u: Leaves, v: Leaves) -> Check:
     """The check of x ↦ J(x) v, or of x ↦ J(x)ᵀu."""
     call = check.flat.call
     if mode == "forward":
@@ -262,7 +262,7 @@ def check_types(title: str, name: str, values: Leaves, expected: Leaves, paths: 
         a, b = np.asarray(ours), np.asarray(theirs)
         if a.shape != b.shape or a.dtype != b.dtype:
             raise MismatchError(
-                f"{title}: the {name} of {path} is {described(a)}, but {path} itself is {described(b)}; "
+                f"{title}: the {name} of {path} is {describe_leaf(a)}, but {path} itself is {describe_leaf(b)}; "
                 "both must have one shape and one dtype."
             )
 

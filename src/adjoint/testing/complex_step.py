@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import DtypeError, UnsupportedError
-from adjoint.testing.differences import checked_step, real_scalar
-from adjoint.testing.vectors import Array, at_values, described, epsilon, has_tangent, line, moving_pairs
+from adjoint.testing.differences import check_step, real_scalar
+from adjoint.testing.vectors import Array, at_values, describe_leaf, epsilon, has_tangent, line, moving_pairs
 from adjoint.tree import Tree, flatten, unflatten
 
 
@@ -38,12 +38,12 @@ def complex_step(f: Callable[[Any], Tree], x: Tree, direction: Tree, *, step: fl
     for leaf in leaves:
         if has_tangent(leaf) and np.iscomplexobj(leaf):
             raise DtypeError(
-                f"complex_step: x holds complex numbers ({described(leaf)}), and the imaginary part is needed for the "
-                "step; use finite_difference, or take real and imaginary parts as inputs."
+                f"complex_step: x holds complex numbers ({describe_leaf(leaf)}), and the imaginary part is needed for "
+                "the step; use finite_difference, or take real and imaginary parts as inputs."
             )
-    δ = tiny_step(x) if step is None else checked_step(step)
-    stepped = [stepped_leaf(leaf, v, δ) for leaf, v in moving_pairs(x, direction)]
-    outputs, shape_of_output = flatten(watched_call(f, unflatten(structure, stepped)))
+    δ = tiny_step(x) if step is None else check_step(step)
+    stepped = [step_leaf(leaf, v, δ) for leaf, v in moving_pairs(x, direction)]
+    outputs, shape_of_output = flatten(watch_call(f, unflatten(structure, stepped)))
     if any(np.asarray(y).dtype.kind == "f" for y in outputs):
         refuse_lost_steps(f, line(x, direction), outputs)
     return unflatten(shape_of_output, [derivative_along(y, δ) for y in outputs])
@@ -78,7 +78,7 @@ def tiny_step(x: Tree) -> float:
     return 2.0 ** round(np.log2(float(smallest)) / 4)
 
 
-def stepped_leaf(leaf: Any, v: Array | None, δ: float) -> Any:
+def step_leaf(leaf: Any, v: Array | None, δ: float) -> Any:
     """x + i δ v as a watched array; single precision stays single."""
     if v is None:
         return leaf
@@ -94,7 +94,7 @@ def derivative_along(y: Any, δ: float) -> Any:
     return (value.imag / δ)[()]
 
 
-def watched_call(f: Callable[[Any], Tree], x: Tree) -> Tree:
+def watch_call(f: Callable[[Any], Tree], x: Tree) -> Tree:
     """f(x), where a discarded imaginary part or a function without a complex form is an error that says so."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", np.exceptions.ComplexWarning)

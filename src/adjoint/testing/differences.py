@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.testing.stencils import Kind, Stencil, coefficients, points_for_accuracy
-from adjoint.testing.vectors import Array, at_values, described, epsilon, has_tangent, line, matching_leaves
+from adjoint.testing.vectors import Array, at_values, describe_leaf, epsilon, has_tangent, line, matching_leaves
 from adjoint.tree import Tree, flatten, unflatten
 
 
@@ -40,10 +40,10 @@ def finite_difference(
     ad.testing.finite_difference(np.sin, 0.0, 1.0)  # → 1.0
     ```
     """
-    stencil = chosen_stencil(kind, derivative, points, accuracy)
+    stencil = choose_stencil(kind, derivative, points, accuracy)
     along = line(x, direction)
-    δ = balanced_step(stencil, x, direction) if step is None else checked_step(step)
-    return combined(stencil, δ, {i: f(along(i * δ)) for i in active_offsets(stencil)})
+    δ = balance_step(stencil, x, direction) if step is None else check_step(step)
+    return combine_values(stencil, δ, {i: f(along(i * δ)) for i in active_offsets(stencil)})
 
 
 @at_values
@@ -67,7 +67,7 @@ def difference_gradient(
     ```
     """
     x = float(x) if type(x) is int else x
-    partials = iter(partial_derivatives(f, x, chosen_stencil(kind, 1, points, accuracy), step))
+    partials = iter(partial_derivatives(f, x, choose_stencil(kind, 1, points, accuracy), step))
     leaves, structure = flatten(x)
     return unflatten(structure, [gradient_leaf(leaf, partials) for leaf in leaves])
 
@@ -106,14 +106,14 @@ def difference_jacobian(
     for leaf in leaves:
         if not has_tangent(leaf):
             raise DtypeError(
-                f"difference_jacobian: {described(leaf)} is constant; leave it out of x or make it a float."
+                f"difference_jacobian: {describe_leaf(leaf)} is constant; leave it out of x or make it a float."
             )
         if np.iscomplexobj(leaf):
             raise DtypeError(
                 "difference_jacobian: a function of complex numbers has no one Jacobian; "
                 "use finite_difference along 1 and along 1j, or take real and imaginary parts as inputs."
             )
-    columns = [flatten(c) for c in partial_derivatives(f, x, chosen_stencil(kind, 1, points, accuracy), step)]
+    columns = [flatten(c) for c in partial_derivatives(f, x, choose_stencil(kind, 1, points, accuracy), step)]
     if not columns:
         raise ValueError("difference_jacobian: x holds no numbers, so there is no direction to move in.")
     rows: list[Tree] = []
@@ -142,17 +142,17 @@ def partial_derivatives(f: Callable[[Any], Tree], x: Tree, stencil: Stencil, ste
         base = np.asarray(leaf)
         for index in np.ndindex(base.shape):
             for unit in (1.0, 1j) if base.dtype.kind == "c" else (1.0,):
-                δ = balanced_step(stencil, base[index], unit) if step is None else checked_step(step)
+                δ = balance_step(stencil, base[index], unit) if step is None else check_step(step)
                 values = dict(middle)
                 for i in offsets:
                     if i != 0:
                         moved = base.copy()
                         moved[index] += i * δ * unit
                         values[i] = f(unflatten(structure, [*leaves[:number], moved[()], *leaves[number + 1 :]]))
-                yield combined(stencil, δ, values)
+                yield combine_values(stencil, δ, values)
 
 
-def chosen_stencil(kind: Kind, derivative: int, points: int | None, accuracy: int | None) -> Stencil:
+def choose_stencil(kind: Kind, derivative: int, points: int | None, accuracy: int | None) -> Stencil:
     """The stencil that `points` or `accuracy` asks for."""
     if points is not None and accuracy is not None:
         raise ValueError(f"give points={points} or accuracy={accuracy}, not both: one follows from the other.")
@@ -179,7 +179,7 @@ def optimal_step(
     return power_of_two(δ)
 
 
-def balanced_step(stencil: Stencil, x: Tree, direction: Tree) -> float:
+def balance_step(stencil: Stencil, x: Tree, direction: Tree) -> float:
     """The optimal step for the precision of x, such that no coordinate moves by more than δ max(1, |xᵢ|)."""
     return power_of_two(optimal_step(stencil, epsilon(x)) * unit_step(x, direction))
 
@@ -199,7 +199,7 @@ def power_of_two(step: float) -> float:
     return 2.0 ** round(log2(step))
 
 
-def checked_step(step: float) -> float:
+def check_step(step: float) -> float:
     if not 0.0 < step < np.inf:
         raise ValueError(f"step: the distance between two points is positive and finite, not {step!r}.")
     return float(step)
@@ -210,7 +210,7 @@ def active_offsets(stencil: Stencil) -> list[int]:
     return [i for i, a in zip(stencil.offsets, stencil.weights, strict=True) if a != 0]
 
 
-def combined(stencil: Stencil, δ: float, values: dict[int, Tree]) -> Tree:
+def combine_values(stencil: Stencil, δ: float, values: dict[int, Tree]) -> Tree:
     """δ⁻ᵏ Σᵢ aᵢ fᵢ for the values fᵢ at the offsets i, each leaf in its own dtype (integers as float64)."""
     return leafwise(weighted_sum, stencil, δ, values)
 
@@ -233,7 +233,7 @@ def weighted_sum(numerators: list[int], leaves: tuple[Any, ...], divisor: float)
     for array in arrays:
         if array.dtype.kind not in "biufc":
             raise DtypeError(
-                f"differences: f returned {described(leaves[0])}, which has no difference; return numbers."
+                f"differences: f returned {describe_leaf(leaves[0])}, which has no difference; return numbers."
             )
         if array.shape != arrays[0].shape:
             raise ShapeError(f"differences: f returned shapes {arrays[0].shape} and {array.shape} at nearby points.")
@@ -247,6 +247,6 @@ def real_scalar(value: Any) -> float:
     array = np.asarray(value) if not isinstance(value, (tuple, list, dict)) else np.empty(0)
     if array.shape != () or array.dtype.kind not in "biuf":
         raise DtypeError(
-            f"gradient: f must return one real number, not {described(value)}; use difference_jacobian for many."
+            f"gradient: f must return one real number, not {describe_leaf(value)}; use difference_jacobian for many."
         )
     return float(array)

@@ -7,9 +7,9 @@ import numpy as np
 
 from adjoint.testing.differences import (
     active_offsets,
-    checked_step,
-    chosen_stencil,
-    combined,
+    check_step,
+    choose_stencil,
+    combine_values,
     leafwise,
     unit_step,
 )
@@ -63,29 +63,29 @@ def richardson(
     """
     if ratio <= 1 or levels < 2:
         raise ValueError(f"richardson: needs ratio > 1 and levels >= 2, got ratio={ratio} and levels={levels}.")
-    stencil = chosen_stencil(kind, derivative, points, accuracy)
+    stencil = choose_stencil(kind, derivative, points, accuracy)
     along = line(x, direction)
     unit = unit_step(x, direction)
-    first = 0.1 * unit if step is None else checked_step(step)
+    first = 0.1 * unit if step is None else check_step(step)
     estimates: list[list[Any]] = []
     roundings: list[list[Any]] = []
     structure: Any = None
     with np.errstate(all="ignore"):
         for δ in [first / ratio**level for level in range(levels)]:
             values = {i: f(along(i * δ)) for i in active_offsets(stencil)}
-            leaves, structure = flatten(combined(stencil, δ, values))
+            leaves, structure = flatten(combine_values(stencil, δ, values))
             estimates.append(leaves)
             # Rounding of the values, and of the points themselves: a relative error ε of x is one of ε/δ of the slope.
             noise = epsilon(x) * unit / δ
-            rounding = flatten(magnified_rounding(stencil, δ, values))[0]
+            rounding = flatten(magnify_rounding(stencil, δ, values))[0]
             roundings.append([r + noise * np.abs(leaf) for r, leaf in zip(rounding, leaves, strict=True)])
         powers = [stencil.order + column * (2 if kind == "central" else 1) for column in range(levels)]
         columns = zip(zip(*estimates, strict=True), zip(*roundings, strict=True), strict=True)
-        best = [extrapolated_leaf(values, rounding, [ratio**q for q in powers]) for values, rounding in columns]
+        best = [extrapolate_leaf(values, rounding, [ratio**q for q in powers]) for values, rounding in columns]
     return Extrapolated(unflatten(structure, [b[0] for b in best]), unflatten(structure, [b[1] for b in best]))
 
 
-def extrapolated_leaf(estimates: tuple[Any, ...], roundings: tuple[Any, ...], factors: list[float]) -> tuple[Any, Any]:
+def extrapolate_leaf(estimates: tuple[Any, ...], roundings: tuple[Any, ...], factors: list[float]) -> tuple[Any, Any]:
     """The best entry of the tableau for each element of one leaf, and its error.
 
     Best is the entry with the least error; but where that is large against the entry itself, an entry that is sure of
@@ -113,7 +113,7 @@ def extrapolated_leaf(estimates: tuple[Any, ...], roundings: tuple[Any, ...], fa
     return np.where(other, surest, nearest)[()], np.where(other, surest_error, nearest_error)[()]
 
 
-def magnified_rounding(stencil: Stencil, δ: float, values: dict[int, Tree]) -> Tree:
+def magnify_rounding(stencil: Stencil, δ: float, values: dict[int, Tree]) -> Tree:
     """δ⁻ᵏ Σᵢ |aᵢ| ε |fᵢ|: what the rounding of each value can make of the sum."""
     return leafwise(rounding_sum, stencil, δ, values)
 

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from adjoint.base.errors import DtypeError
-from adjoint.testing.differences import active_offsets, balanced_step, combined
-from adjoint.testing.extrapolation import magnified_rounding, richardson
+from adjoint.testing.differences import active_offsets, balance_step, combine_values
+from adjoint.testing.extrapolation import magnify_rounding, richardson
 from adjoint.testing.stencils import coefficients
-from adjoint.testing.vectors import described, epsilon, has_tangent, line
+from adjoint.testing.vectors import describe_leaf, epsilon, has_tangent, line
 from adjoint.tree import flatten, unflatten
 
 Leaves: TypeAlias = tuple[Any, ...]
@@ -39,14 +39,14 @@ def flat_function(f: Callable[..., Any], args: Sequence[Any], name: str) -> Flat
     leaves, structure = flatten(arguments)
     moving = [i for i, leaf in enumerate(leaves) if has_tangent(leaf)]
     if not moving:
-        description = ", ".join(described(leaf) for leaf in leaves) or "nothing"
+        description = ", ".join(describe_leaf(leaf) for leaf in leaves) or "nothing"
         raise DtypeError(
             f"{name}: there are no real or complex floats in the arguments ({description}); make one a float."
         )
     results, result_structure = flatten(f(*arguments))
     kept = [i for i, leaf in enumerate(results) if has_tangent(leaf)]
     if not kept:
-        description = ", ".join(described(leaf) for leaf in results) or "nothing"
+        description = ", ".join(describe_leaf(leaf) for leaf in results) or "nothing"
         raise DtypeError(
             f"{name}: f returns no real or complex floats ({description}), so it has no derivative to check."
         )
@@ -77,12 +77,12 @@ class Differences:
     @cached_property
     def quick(self) -> tuple[Leaves, Leaves]:
         """A stencil of order 6, and what rounding can make of it."""
-        δ = balanced_step(STENCIL, self.flat.point, self.v) if self.step is None else self.step
+        δ = balance_step(STENCIL, self.flat.point, self.v) if self.step is None else self.step
         along = line(self.flat.point, self.v)
         with np.errstate(all="ignore"):
             values = {i: self.flat.at(along(i * δ)) for i in active_offsets(STENCIL)}
-            value = combined(STENCIL, δ, values)
-            return value, self.capped(10.0, magnified_rounding(STENCIL, δ, values), value)
+            value = combine_values(STENCIL, δ, values)
+            return value, self.capped(10.0, magnify_rounding(STENCIL, δ, values), value)
 
     @cached_property
     def careful(self) -> tuple[Leaves, Leaves]:

@@ -19,10 +19,10 @@ from adjoint.testing.complex_step import complex_step, tiny_step
 from adjoint.testing.counting import count_calls
 from adjoint.testing.differences import (
     active_offsets,
-    balanced_step,
-    checked_step,
-    chosen_stencil,
-    combined,
+    balance_step,
+    check_step,
+    choose_stencil,
+    combine_values,
     leafwise,
     optimal_step,
     power_of_two,
@@ -101,27 +101,27 @@ def difference(
         raise ValueError(f"difference: kind={kind!r} takes no points, accuracy or noise; leave them out.")
     η = epsilon(x) if noise is None else noise
     if kind == "richardson":
-        first = _wide_step(counted, x, direction, η) if step is None else checked_step(step)
+        first = _wide_step(counted, x, direction, η) if step is None else check_step(step)
         value, error = richardson(counted, x, direction, derivative=derivative, step=first)
         return Difference(value, error, _leaves(lambda v: η * np.abs(v), value), first, kind, counted.calls)
     if kind == "complex":
         if derivative != 1:
             raise ValueError(f"difference: the complex step gives first derivatives, not derivative={derivative}.")
-        δ = tiny_step(x) if step is None else checked_step(step)
+        δ = tiny_step(x) if step is None else check_step(step)
         value = complex_step(counted, x, direction, step=δ)
         # the error of truncation is δ²/6 ∂³f, with the third derivative taken to be as large as the first at scale one
         truncation = _leaves(lambda v: δ * δ / 6 * np.abs(v), value)
         return Difference(value, truncation, _leaves(lambda v: 2 * η * np.abs(v), value), δ, kind, counted.calls)
-    stencil = chosen_stencil(kind, derivative, points, accuracy)
+    stencil = choose_stencil(kind, derivative, points, accuracy)
     next_, size = _remaining(counted, x, direction, kind, stencil, η)
     M = max(_largest(next_), np.finfo(float).tiny)
     farthest = power_of_two(FARTHEST * unit_step(x, direction))
-    δ = min(optimal_step(stencil, η, size, M), farthest) if step is None else checked_step(step)
+    δ = min(optimal_step(stencil, η, size, M), farthest) if step is None else check_step(step)
     along = line(x, direction)
     values = {i: counted(along(i * δ)) for i in active_offsets(stencil)}
     truncation = _leaves(lambda d: abs(float(stencil.constant)) * δ**stencil.order * d, next_)
     return Difference(
-        combined(stencil, δ, values), truncation, _rounding(stencil, δ, values, η), δ, kind, counted.calls
+        combine_values(stencil, δ, values), truncation, _rounding(stencil, δ, values, η), δ, kind, counted.calls
     )
 
 
@@ -138,10 +138,10 @@ def _remaining(
     """|∂ᵏ⁺^q f|, but no less than what its own rounding lets one see; and the size of f."""
     order = stencil.derivative + stencil.order
     higher = coefficients(kind, order, fewest_points(kind, order))
-    step = balanced_step(higher, x, direction)
+    step = balance_step(higher, x, direction)
     along = line(x, direction)
     values = {i: f(along(i * step)) for i in active_offsets(higher)}
-    derivatives, structure = flatten(combined(higher, step, values))
+    derivatives, structure = flatten(combine_values(higher, step, values))
     noises = flatten(_rounding(higher, step, values, η))[0]
     size = max(_largest(value) for value in values.values())
     seen = [np.maximum(np.abs(d), n) for d, n in zip(derivatives, noises, strict=True)]

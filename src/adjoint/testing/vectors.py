@@ -45,13 +45,13 @@ def line(x: Tree, direction: Tree) -> Callable[[float], Tree]:
     pairs = moving_pairs(x, direction)
 
     def point(t: float) -> Tree:
-        moved = [leaf if v is None else shifted(leaf, t, v) for leaf, v in pairs]
+        moved = [leaf if v is None else shift(leaf, t, v) for leaf, v in pairs]
         return unflatten(structure, moved)
 
     return point
 
 
-def shifted(leaf: Any, t: float | complex, v: Array) -> Any:
+def shift(leaf: Any, t: float | complex, v: Array) -> Any:
     """leaf + t v in the dtype of the leaf; a number for a number."""
     return np.asarray(leaf + t * v).astype(np.asarray(leaf).dtype)[()]
 
@@ -72,17 +72,19 @@ def moving_pair(leaf: Any, tangent: Any, path: str) -> tuple[Any, Array | None]:
     if not has_tangent(leaf):
         if v.dtype.kind in "biufc" and np.any(v != 0):
             raise DtypeError(
-                f"{path}: what is of type {described(leaf)} is constant and cannot be moved; "
+                f"{path}: what is of type {describe_leaf(leaf)} is constant and cannot be moved; "
                 "make it a float, or give it the direction 0."
             )
         return leaf, None
     x = np.asarray(leaf)
     if v.dtype.kind not in "biufc":
-        raise DtypeError(f"{path}: {described(leaf)} moves along numbers, not along {described(tangent)}.")
+        raise DtypeError(f"{path}: {describe_leaf(leaf)} moves along numbers, not along {describe_leaf(tangent)}.")
     if v.shape != x.shape:
-        raise ShapeError(f"{path}: {described(leaf)} needs a direction of shape {x.shape}, not {v.shape}.")
+        raise ShapeError(f"{path}: {describe_leaf(leaf)} needs a direction of shape {x.shape}, not {v.shape}.")
     if v.dtype.kind == "c" and x.dtype.kind != "c":
-        raise DtypeError(f"{path}: a real {described(leaf)} cannot move along a complex direction; give a real one.")
+        raise DtypeError(
+            f"{path}: a real {describe_leaf(leaf)} cannot move along a complex direction; give a real one."
+        )
     return leaf, v
 
 
@@ -94,7 +96,7 @@ def matching_leaves(tree: Tree, structure: Structure, name: str, other: str) -> 
     return list(leaves)
 
 
-def described(leaf: object) -> str:
+def describe_leaf(leaf: object) -> str:
     """dtype and shape of an array, type of anything else."""
     if isinstance(leaf, np.ndarray):
         return f"{leaf.dtype}{list(leaf.shape)}"

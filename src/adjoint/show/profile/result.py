@@ -10,7 +10,7 @@ from typing import Any
 
 from adjoint.base.source import Location, describe, line
 from adjoint.jit.report import shorten
-from adjoint.memory.report import shown
+from adjoint.memory.report import format_bytes
 from adjoint.show.profile.compiled import CompiledProfile
 from adjoint.show.profile.export import chrome_trace, speedscope, write_json
 from adjoint.show.profile.nesting import Nest, nested, shown_time
@@ -173,8 +173,8 @@ class Profile:
         for one in self.lines[:most]:
             row = [shown_time(one.forward)]
             row += [shown_time(one.backward)] if self._goes_back() else []
-            row += [f"{100 * one.seconds / whole:.1f} %", str(one.calls), f"{one.flops:,}", shown(one.bytes)]
-            row += [shown(one.saved)] if self.gradient else []
+            row += [f"{100 * one.seconds / whole:.1f} %", str(one.calls), f"{one.flops:,}", format_bytes(one.bytes)]
+            row += [format_bytes(one.saved)] if self.gradient else []
             if self._estimated():
                 row += [f"~{shown_time(one.compiled_forward or 0.0)}"]
                 row += [f"~{shown_time(one.compiled_backward or 0.0)}"] if self._goes_back() else []
