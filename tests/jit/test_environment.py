@@ -67,13 +67,13 @@ def test_through_transformations_methods_and_objects() -> None:
         def method(self, x: Any) -> Any:
             return x * w
 
+    class Callable:
         def __call__(self, x: Any) -> Any:
             return x + w
 
-    thing = Thing()
     two = [np.full(2, 2.0)]
-    np.testing.assert_array_equal(Environment(thing.method).read().rebuild(two)[0](3.0), [6.0, 6.0])
-    np.testing.assert_array_equal(Environment(thing).read().rebuild(two)[0](3.0), [5.0, 5.0])
+    np.testing.assert_array_equal(Environment(Thing().method).read().rebuild(two)[0](3.0), [6.0, 6.0])
+    np.testing.assert_array_equal(Environment(Callable()).read().rebuild(two)[0](3.0), [5.0, 5.0])
     gradient = ad.grad(lambda x: np.sum(x * w))
     assert Environment(gradient).read().rebuild(two)[0](3.0) == 4.0
     assert Environment(ad.jit(ad.vmap(gradient))).read().names() == ["w"]

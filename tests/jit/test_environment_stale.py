@@ -15,23 +15,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-
-X = np.array([1.0, -2.0, 3.0])
-
-
-class Followed:
-    """A function, compiled and mapped and differentiated, beside itself."""
-
-    def __init__(self, function: Any) -> None:
-        self.function = function
-        self.compiled = [ad.jit(function), ad.jit(ad.grad(lambda x: np.sum(function(x)))), ad.jit(ad.vmap(function))]
-        self.plain = [function, ad.grad(lambda x: np.sum(function(x))), ad.vmap(function)]
-
-    def check(self) -> None:
-        """Three calls, since the second runs no Python."""
-        for _ in range(3):
-            for compiled, plain in zip(self.compiled, self.plain, strict=True):
-                np.testing.assert_allclose(compiled(X), plain(X), rtol=1e-14)
+from tests.support.followed import Followed, X
 
 
 def test_defaults() -> None:
@@ -285,26 +269,42 @@ def test_functions_in_containers() -> None:
 
 
 def test_a_log_is_no_input() -> None:
-    """A list without arrays or functions is not looked at: appending to it does not trace again."""
+    """A list or dict that is only written to is not looked at: appending to it does not trace again."""
     log: list[Any] = []
     seen: dict[str, int] = {}
+    traces = 0
 
     def f(x: Any) -> Any:
-        log.append(len(log))
-        seen["calls"] = len(log)
+        nonlocal traces
+        traces += 1
+        log.append("traced")
+        seen["calls"] = 1
         return x * 2
 
     compiled = ad.jit(f)
-    for _ in range(5):
+    for number in range(5):
         compiled(X)
-    assert log == [0]
-    assert seen == {"calls": 1}
+        log.append(number)
+    assert (traces, seen) == (1, {"calls": 1})
+    assert log == ["traced", 0, 1, 2, 3, 4]
+    compiled(X[:2])
+    assert traces == 2  # for a new shape alone
+    log = []
+    compiled(X)
+    assert log == ["traced"]  # another list
 
 
-def test_a_large_container_is_one_fact() -> None:
-    table = [np.ones(1) for _ in range(3000)]
-    compiled = ad.jit(lambda x: x * table[5])
-    np.testing.assert_allclose(compiled(X), X)
+def test_a_large_container_is_not_watched_and_says_so() -> None:
+    table = [1.0] * 3000
+    small = {"k": 2.0, "table": table}
+    compiled = ad.jit(lambda x: x * small["k"] + small["table"][5])
+    with pytest.warns(RuntimeWarning, match=r"changes inside small\['table'\] are not seen .* holds 3000 items"):
+        np.testing.assert_allclose(compiled(X), X * 2 + 1)
+    small["k"] = 3.0
+    with pytest.warns(RuntimeWarning, match="are not seen"):
+        np.testing.assert_allclose(compiled(X), X * 3 + 1)  # what stands beside it is watched
+    constant = tuple(range(3000))  # cannot change
+    np.testing.assert_allclose(ad.jit(lambda x: x + constant[7])(X), X + 7)
 
 
 def test_the_second_call_of_all_this_runs_no_python(modules: Any) -> None:

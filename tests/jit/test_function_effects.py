@@ -138,7 +138,11 @@ def test_an_argument_that_is_assigned_to_stays_the_callers() -> None:
 
 def test_values_do_not_leak() -> None:
     kept: list[Any] = []
-    ad.jit(lambda x: kept.append(x) or x)(x3)
+    with pytest.raises(TraceError, match="computed value into kept"):
+        ad.jit(lambda x: kept.append(x) or x)(x3)
+    assert not kept
+    keep = kept.append  # which is no container of the function's
+    ad.jit(lambda x: keep(x) or x)(x3)
     with pytest.raises(LeakError, match="jit"):
         kept[0] + 1
 

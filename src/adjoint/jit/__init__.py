@@ -50,8 +50,9 @@ def jit(
     runs as plain Python and a warning says why; with `strict` it raises. Numbers, flags and functions in closures,
     defaults and globals that the function names are looked at in each call, and arrays among them are inputs, also
     inside tuples, lists and dicts; so is what the functions read that it names there or is given, and what modules
-    hold under names in its code, unless they belong to a library. Attributes of objects, modules that are imported
-    inside the function, and containers without arrays or functions are as they were when it was traced.
+    and objects hold under names in its code, unless they belong to a library. What it stores in attributes and items
+    of such objects is written back after each call. Modules that are imported inside the function are as they were
+    when it was traced.
 
     ```python
     fast = ad.jit(ad.value_and_grad(lambda x: np.sum(x**2)))

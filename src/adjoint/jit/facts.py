@@ -1,12 +1,15 @@
 """What two calls of a function have in common, as far as it reads a value that is no argument.
 
-Numbers, flags, texts and functions are *facts*: compared from call to call. Arrays are inputs. A tuple, list or dict
-that holds an array, or a function that is looked into, is a tree of such values; others are one fact.
+Numbers, flags, texts and functions are *facts*: compared from call to call. Arrays are inputs; where the function
+cannot be given another one they are facts too, compared by their elements. A tuple, list or dict is a tree of such
+values.
 """
 
 from __future__ import annotations
 
+import copy
 import math
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, cast
 
@@ -18,12 +21,16 @@ from adjoint.program.types import Value
 # As Any: a test against it leaves the value Any, where the class would make it an array of unknown elements.
 _ARRAY: Any = np.ndarray
 _TUPLE: Any = tuple
+_DEQUE: Any = deque
 _DICT: Any = dict
+_DICTS: Any = (dict, OrderedDict, defaultdict, Counter)
+_SETS: Any = (set, frozenset)
 _SEQUENCES: Any = (tuple, list)
-_CONTAINERS: Any = (tuple, list, dict)
+_CONTAINERS: Any = (*_SEQUENCES, *_DICTS, deque)
+_BUILT_IN: Any = (tuple, list, dict, set, deque)
 NUMBERS = frozenset("?bBhHiIlLqQefdFD")  # dtypes that are computed with, by their characters
 _PLAIN: Any = (bool, int, str, bytes, type(None), np.generic)
-MOST_ITEMS = 1024  # of a container, with all inside it: larger ones are one fact
+MOST_ITEMS = 1024  # of a container, with all inside it: larger ones are not looked into
 DEEPEST = 16
 
 
@@ -49,6 +56,25 @@ class Same:
         return id(self.value)
 
 
+class Elements:
+    """What an array holds: equal to another of the same dtype, shape and bytes."""
+
+    __slots__ = ("_hash", "content")
+
+    def __init__(self, array: Any) -> None:
+        self.content = np.array(array, order="C")  # the array itself may be written to
+        self._hash = hash((self.content.dtype, self.content.shape, self.content.tobytes()))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Elements):
+            return False
+        a, b = self.content, other.content
+        return self._hash == other._hash and a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
 def token(value: Any) -> Hashable:
     """What two equal facts have in common: 1, 1.0 and True differ, so do 0.0 and -0.0, and NaN is equal to itself."""
     if isinstance(value, float):
@@ -58,75 +84,107 @@ def token(value: Any) -> Hashable:
     cls = cast(Any, type(value))
     if cls is tuple:
         return cls, *map(token, value)
+    if cls in _SETS:
+        return cls, frozenset(map(token, value))
     return (cls, value) if isinstance(value, _PLAIN) else Same(value)
-
-
-class _TooMany(Exception):
-    """A container has more items than are looked at."""
 
 
 class Contents:
     """A value, and what it holds if it is a container that is looked into."""
 
-    __slots__ = ("children", "keys", "value")
+    __slots__ = ("children", "is_constant", "is_state", "keys", "problem", "value")
 
-    def __init__(self, value: Any, keys: list[Any] | None = None, children: list[Contents] | None = None) -> None:
+    def __init__(
+        self, value: Any, keys: list[Any] | None = None, children: list[Contents] | None = None, problem: str = ""
+    ) -> None:
         self.value = value
         self.keys = keys  # of a container's items
         self.children = children  # None for a leaf
+        self.problem = problem  # why it is not looked into
+        self.is_state = False  # a number that the function may write
+        self.is_constant = False  # the function reads this very array, and cannot be given another
 
-    def leaves(self, path: str = "") -> Iterator[tuple[str, Any]]:
+    def leaves(self, path: str = "") -> Iterator[tuple[str, Contents]]:
         """All leaves, with the paths to them."""
         if self.children is None:
-            yield path, self.value
+            yield path, self
         else:
             for key, child in zip(self.keys or (), self.children, strict=True):
                 yield from child.leaves(f"{path}[{key!r}]")
 
+    def containers(self, path: str = "", keys: tuple[Any, ...] = ()) -> Iterator[tuple[str, tuple[Any, ...], Contents]]:
+        """All containers that are looked into, with the paths and keys to them."""
+        if self.children is not None:
+            yield path, keys, self
+            for key, child in zip(self.keys or (), self.children, strict=True):
+                yield from child.containers(f"{path}[{key!r}]", (*keys, key))
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it is an array, or a number that is written, which the function can be given another one for."""
+        return self.is_state or (not self.is_constant and is_input(self.value))
+
     def arrays(self) -> list[tuple[str, Value]]:
         """The inputs among the leaves, with the paths to them."""
-        return [(path, leaf) for path, leaf in self.leaves() if is_input(leaf)]
+        return [(path, leaf.value) for path, leaf in self.leaves() if leaf.is_input]
+
+    def fix(self) -> None:
+        """Its arrays are compared by their elements."""
+        for _, leaf in self.leaves():
+            leaf.is_constant = not isinstance(leaf.value, Tracer)
+            leaf.is_state = False
 
     def fact(self) -> Hashable:
-        """What is compared: all but the arrays."""
+        """What is compared: all but the inputs."""
         if self.children is None:
-            return is_input if is_input(self.value) else token(self.value)
+            if self.is_input:
+                return is_input
+            return Elements(self.value) if is_input(self.value) else token(self.value)
         keys = tuple(map(token, self.keys or ()))
         return cast(Any, type(self.value)), keys, *[child.fact() for child in self.children]
 
-    def rebuild(self, new: Iterator[Value], of: Callable[[Any], Any]) -> Any:
-        """The value with other arrays, and with `of(function)` for its other leaves."""
+    def rebuild(self, new: Iterator[Value], of: Callable[[Any], Any], made: dict[int, Any]) -> Any:
+        """The value with other arrays, and with `of(function)` for its other leaves; `made`: containers, by id."""
         if self.children is None:
-            return next(new) if is_input(self.value) else of(self.value)
-        items = [child.rebuild(new, of) for child in self.children]
-        if type(self.value) is _DICT:
-            return dict(zip(self.keys or (), items, strict=True))
+            return next(new) if self.is_input else of(self.value)
+        items = [child.rebuild(new, of, made) for child in self.children]
+        if id(self.value) not in made:  # two names of one container are two names of its copy
+            made[id(self.value)] = self._with_items(items)
+        return made[id(self.value)]
+
+    def _with_items(self, items: list[Any]) -> Any:
         cls = cast(Any, type(self.value))
+        if cls in _DICTS:
+            made = {} if cls is dict else copy.copy(self.value)
+            made.update(zip(self.keys or (), items, strict=True))
+            return made
+        if cls is _DEQUE:
+            return deque(items, self.value.maxlen)
         return cls(items) if cls in _SEQUENCES else cls._make(items)
 
 
-def contents(value: Any, follows: Callable[[Any], bool]) -> Contents:
-    """A value taken apart; `follows(leaf)`: whether it is a function that is looked into."""
-    if not _is_container(value):
-        return Contents(value)
-    try:
-        return _taken_apart(value, follows, [MOST_ITEMS], 0)
-    except _TooMany:
-        return Contents(value)
+def contents(value: Any, *, is_log: bool = False) -> Contents:
+    """A value taken apart; a container that is a log is what it is, whatever it holds."""
+    return Contents(value) if is_log and isinstance(value, _BUILT_IN) else _taken_apart(value, [MOST_ITEMS], 0)
 
 
 def _is_container(value: Any) -> bool:
     return type(value) in _CONTAINERS or (isinstance(value, _TUPLE) and hasattr(value, "_make"))
 
 
-def _taken_apart(value: Any, follows: Callable[[Any], bool], budget: list[int], depth: int) -> Contents:
+def _taken_apart(value: Any, budget: list[int], depth: int) -> Contents:
     if not _is_container(value):
+        if isinstance(value, _BUILT_IN) and type(value) not in _SETS:
+            base = next(base.__name__ for base in _BUILT_IN if isinstance(value, base))
+            return Contents(value, problem=f"its class is made from {base}")
         return Contents(value)
     budget[0] -= len(value)
     if budget[0] < 0 or depth > DEEPEST:
-        raise _TooMany
-    keys: list[Any] = list(value) if type(value) is _DICT else list(range(len(value)))
-    children = [_taken_apart(value[key], follows, budget, depth + 1) for key in keys]
-    # a list that holds neither is often a log, which grows
-    looked_into = any(c.children is not None or is_input(c.value) or follows(c.value) for c in children)
-    return Contents(value, keys, children) if looked_into else Contents(value)
+        budget[0] += len(value)  # what stands beside it may be small
+        unchangeable = isinstance(value, _TUPLE) and all(isinstance(item, (*_PLAIN, float, complex)) for item in value)
+        return Contents(
+            value,
+            problem="" if unchangeable else f"it holds {len(value)} items" if depth <= DEEPEST else "it holds itself",
+        )
+    keys: list[Any] = list(value) if isinstance(value, _DICT) else list(range(len(value)))
+    return Contents(value, keys, [_taken_apart(value[key], budget, depth + 1) for key in keys])

@@ -21,6 +21,7 @@ from adjoint.jit.pipeline import build_executable, compile_call, specialize
 from adjoint.jit.report import Report, report_specialization
 from adjoint.jit.signature import Call, CallReader, Signature
 from adjoint.jit.trace import GuardedProgram, trace_call
+from adjoint.jit.writes import OutsideWrite, StateFound
 from adjoint.ops.control.call import Call as CallProgram
 from adjoint.ops.control.guards import Mismatch
 from adjoint.program.trace import live_trace
@@ -103,6 +104,7 @@ class Jitted(Entry):
     _lock: threading.RLock
     _methods: dict[type, bool]
     _warned: bool  # that the same thing changes again and again
+    _is_python: bool  # it changes what it reads, and is not compiled
 
     def __init__(self, function: Function, options: JitOptions) -> None:
         if not callable(function):
@@ -112,14 +114,19 @@ class Jitted(Entry):
         functools.update_wrapper(self, function, updated=())
         self.function, self._options = function, options
         self._reader = CallReader(function, options.static_argnums, options.static_argnames)
-        self._variants, self._methods, self._warned = {}, {}, False
+        self._variants, self._methods, self._warned, self._is_python = {}, {}, False, False
         self._lock = free_in_child(threading.RLock())
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that matches no specialization."""
-        if live_trace() is not None or active_watch() is not None:
-            return self._call_inside(args, kwargs)
-        return self._run(self.read_call(args, kwargs), args, kwargs, alone=True)
+        if self._is_python:
+            return self.function(*args, **kwargs)
+        try:
+            if live_trace() is not None or active_watch() is not None:
+                return self._call_inside(args, kwargs)
+            return self._run(self.read_call(args, kwargs), args, kwargs, alone=True)
+        except StateFound:
+            return self._call(args, kwargs)
 
     def read_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The signature and the inputs of a call."""
@@ -127,7 +134,10 @@ class Jitted(Entry):
 
     def trace_call(self, call: Call) -> GuardedProgram:
         """What the function does for a call."""
-        return trace_call(self.function, self._reader, call)
+        try:
+            return trace_call(self.function, self._reader, call)
+        except StateFound:
+            return trace_call(self.function, self._reader, self.read_call(*call.arguments))
 
     @property
     def guarded_programs(self) -> list[GuardedProgram]:
@@ -207,6 +217,7 @@ class Jitted(Entry):
             self._give_up(variants, f"more than {count} specializations", f"{count} are compiled. {missed}")
             return None
         why = self._why(call)
+        self._warn_unwatched(call)
         if missed is not None:
             why = f"another answer: {missed.guard.question} at {missed.guard.where}"
         try:
@@ -214,6 +225,9 @@ class Jitted(Entry):
         except TooManyPaths as problem:
             self._give_up(variants, "the batch elements of vmap take too many paths", str(problem))
             variants.always_python = True
+            return None
+        except OutsideWrite as problem:
+            self._stop_compiling(variants, problem)
             return None
         except TooLarge:  # now; other values may be smaller
             variants.reason = "integers of more than 64 bits"
@@ -251,6 +265,22 @@ class Jitted(Entry):
             variants.warned = True
             warn_user(f"{message} This call, and others like it, run as plain Python.")
 
+    def _stop_compiling(self, variants: Variants, problem: OutsideWrite) -> None:
+        """The function changes what it reads: no two calls are alike, and from now on all run as plain Python."""
+        self._give_up(
+            variants,
+            f"it changes {problem}, which compiled calls would not do again",
+            "Return the new value and assign it outside, take it as an argument, or log with ad.debug.callback.",
+        )
+        self._is_python = True
+
+    def _warn_unwatched(self, call: Call) -> None:
+        for name, why in call.captures.problems:
+            warn_user(
+                f"jit of {self.__name__}: changes inside {name} are not seen by compiled calls, since {why}. Pass it "
+                "as an argument, or keep numbers in an array."
+            )
+
     def _call_inside(self, args: Any, kwargs: Any) -> Any:
         """A call inside a transformation: recorded as one primitive, or as what the function does."""
         trace = live_trace()
@@ -276,6 +306,9 @@ class Jitted(Entry):
         try:
             why = "a call inside a transformation"
             guarded = trace_call(self.function, self._reader, call, answers=False, why=why)
+        except OutsideWrite as problem:
+            self._stop_compiling(variants, problem)
+            return
         except (ValueRequested, TooManyPaths, TooLarge):
             variants.reason = "it asks for values, inside a transformation"
             variants.always_python, variants.programs = True, []

@@ -9,6 +9,7 @@ user containers among the arguments) is answered by Python code instead, which l
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
@@ -17,12 +18,14 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.compile.callable import (
+    Absent,
     ArrayLeaf,
     Build,
     CallOf,
     Captured,
     Cell,
     Constant,
+    ContentLeaf,
     Current,
     Defined,
     DictNode,
@@ -43,11 +46,12 @@ from adjoint.compile.callable import (
 )
 from adjoint.compile.callable import Fixed as FixedObject
 from adjoint.compile.kernel import Kernel
-from adjoint.jit.captures import EMPTY
+from adjoint.jit.captures import EMPTY, NAMED
 from adjoint.jit.environment import Captures
 from adjoint.jit.facts import Contents, is_input
 from adjoint.jit.signature import Call, Fixed
 from adjoint.jit.trace import GuardedProgram
+from adjoint.jit.writes import Target, attribute_writer
 from adjoint.program.trace import live_variable
 from adjoint.transform.nonfinite import watch_variable
 from adjoint.tree.containers import items
@@ -109,20 +113,28 @@ def _capture_patterns(captures: Captures, slot: int) -> Iterator[Captured]:
     """Patterns for what the function reads beside its arguments; its arrays are the inputs from `slot` on."""
     slots = iter(range(slot, slot + len(captures.arrays)))
     named: dict[int, dict[str, Node]] = {id(function): {} for function in captures.functions}
+    objects = {id(thing): (thing, every) for thing, _, every in captures.objects()}
+    held: dict[int, tuple[dict[str, Node], dict[str, Node]]] = {me: ({}, {}) for me in objects}
     for read, value, fact in zip(captures.reads, captures.contents, captures.facts[:-1], strict=True):
         if fact is None:  # a module of a library
             continue
-        if value.value is EMPTY:
+        if value.value is EMPTY and read.kind not in ("attribute", "slot"):
             raise NotMatched
         node = _node(value, slots)
-        if read.kind == "cell":
+        if id(read.owner) in objects and read.kind in ("attribute", "slot"):
+            held[id(read.owner)][read.kind == "slot"][read.key] = node
+        elif read.kind == "cell":
             yield Cell(read.owner, node)
-        elif read.kind in ("global", "attribute"):
+        elif read.kind in NAMED:
             yield Global(read.names, read.key, node)
         elif isinstance(read.key, str):  # a default by keyword, or a keyword of partial
             named[id(read.owner)][read.key] = node
         elif not isinstance(node, Same | Equal):  # a tuple holds it: it stays, its content may not
             yield FixedObject(value.value, node)
+    for me, (thing, every) in objects.items():
+        attributes, members = held[me]
+        has_names = every or attributes
+        yield FixedObject(thing, ObjectNode(type(thing), attributes if has_names else None, members, exact=every))
     for function in captures.functions:
         if isinstance(function, FunctionType):
             keywords = function.__kwdefaults__
@@ -135,12 +147,23 @@ def _capture_patterns(captures: Captures, slot: int) -> Iterator[Captured]:
 
 def _node(value: Contents, slots: Iterator[int]) -> Node:
     """The pattern of something that is read."""
+    thing = value.value
     if value.children is None:
-        return _leaf(value.value, next(slots)) if is_input(value.value) else _object(value.value)
+        if thing is EMPTY:
+            return Absent()
+        if value.is_input:
+            return _leaf(thing, next(slots))
+        if is_input(thing):
+            return ContentLeaf(np.array(thing, order="C"))
+        if isinstance(thing, set):
+            raise NotMatched
+        return _object(thing)
     nodes = [_node(child, slots) for child in value.children]
-    if type(value.value) is dict:
-        return DictNode(dict(zip(value.keys or (), nodes, strict=True)))
-    return ListNode(nodes) if type(value.value) is list else TupleNode(nodes, type(value.value))
+    if isinstance(thing, dict):
+        return DictNode(dict(zip(value.keys or (), nodes, strict=True)), type(thing))
+    if isinstance(thing, deque):
+        raise NotMatched
+    return ListNode(nodes) if type(thing) is list else TupleNode(nodes, type(thing))
 
 
 def _context_patterns(acts: bool) -> Iterator[Captured]:
@@ -204,9 +227,17 @@ def _recipe(guarded: GuardedProgram) -> Build:
         raise NotMatched
 
     try:
-        return _fold(guarded.structure, leaves, container)
+        built = _fold(guarded.structure, leaves, container)
     except NotMatched:  # a user container: all leaves go into it in one step
-        return CallOf(lambda *computed: tree.unflatten(guarded.structure, computed), leaves)
+        built = CallOf(lambda *computed: tree.unflatten(guarded.structure, computed), leaves)
+    return _writing_back(built, guarded.writes) if guarded.writes else built
+
+
+def _writing_back(built: Build, targets: list[Target]) -> Build:
+    """The result, after the values that come with it are stored in attributes."""
+    if any(target.container for target in targets):
+        raise NotMatched  # a container is known by what it holds, and may be another one at each call
+    return CallOf(attribute_writer(targets), [built])
 
 
 def _constant(leaf: Any) -> Build:

@@ -1,39 +1,48 @@
-"""Functions made again with other arrays in the places that they read."""
+"""Functions and objects made again with other arrays in the places that are read."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 from adjoint.jit.captures import Capture, Part, is_transformed, own_call
 from adjoint.jit.facts import Contents
+from adjoint.jit.objects import empty_copy, fill_copy, set_attribute
 from adjoint.program.types import Value
 
 
 class FunctionRebuilder:
-    """Functions and modules made again with other values in places that are read; what reaches none of them stays."""
+    """Functions, modules and objects made again with other values in places that are read.
+
+    What reaches none of them stays, and so does what is `fixed`.
+    """
 
     def __init__(
-        self, reads: Sequence[Capture], read: Sequence[Contents], arrays: Sequence[Value], parts: Mapping[int, Part]
+        self,
+        reads: Sequence[Capture],
+        read: Sequence[Contents],
+        arrays: Sequence[Value],
+        parts: Mapping[int, Part],
+        fixed: Set[int] = frozenset(),
     ) -> None:
         rest = iter(arrays)
         self._contents = {r.location: c for r, c in zip(reads, read, strict=True)}
         self._new = {location: [next(rest) for _ in c.arrays()] for location, c in self._contents.items()}
         self._parts = parts
-        self._attributes: dict[int, list[Capture]] = {}  # that are read, by module
+        self._attributes: dict[int, list[Capture]] = {}  # that are read, by module or object
         for r in reads:
-            if r.kind == "attribute":
+            if r.kind in ("attribute", "slot") and id(r.owner) not in fixed:
                 self._attributes.setdefault(id(r.owner), []).append(r)
         self._made: dict[int, Any] = {}
         self._cells: dict[int, CellType] = {}
         self._globals: dict[int, dict[str, Any]] = {}
-        self._reaching: set[int] = set()  # functions and modules
+        self._reaching: set[int] = set()  # functions, modules and objects
         before = -1
         while before < len(self._reaching):
             before = len(self._reaching)
-            self._reaching |= {me for me, part in parts.items() if self._reaches(part)}
+            self._reaching |= {me for me, part in parts.items() if me not in fixed and self._reaches(part)}
             self._reaching |= {me for me, listed in self._attributes.items() if any(map(self._is_new, listed))}
         self._modules = {
             id(part.function.__globals__)
@@ -49,20 +58,28 @@ class FunctionRebuilder:
     def _is_new(self, read: Capture) -> bool:
         found = self._contents.get(read.location)
         return found is not None and (
-            bool(self._new[read.location]) or any(id(leaf) in self._reaching for _, leaf in found.leaves())
+            bool(self._new[read.location]) or any(id(leaf.value) in self._reaching for _, leaf in found.leaves())
         )
 
     def _value(self, read: Capture) -> Any:
         value = self._contents[read.location]
         if value.children is None:
             return self._new[read.location][0] if self._new[read.location] else self.of(value.value)
-        me = id(value.value)
-        if me not in self._made:  # two names of one container are two names of its copy
-            self._made[me] = value.rebuild(iter(self._new[read.location]), self.of)
-        return self._made[me]
+        return value.rebuild(iter(self._new[read.location]), self.of, self._made)
+
+    def shown(self, value: Any) -> Any:
+        """What the function is given for an object or container: a copy if there is one."""
+        return self._made.get(id(value), value)
+
+    def of_root(self, root: Any) -> Any:
+        """What is called, or given, with the new values."""
+        call = own_call(root)
+        if id(call) in self._reaching and isinstance(call, FunctionType) and not is_transformed(root):
+            return MethodType(self.of(call), self.of(root))
+        return self.of(root)
 
     def of(self, function: Any) -> Any:
-        """A function or module with the new values."""
+        """A function, module or object with the new values."""
         me = id(function)
         if me not in self._reaching:
             return function
@@ -74,16 +91,24 @@ class FunctionRebuilder:
         if isinstance(function, ModuleType):
             return self._again_module(function)
         if isinstance(function, MethodType):
-            return MethodType(self.of(function.__func__), function.__self__)
+            return MethodType(self.of(function.__func__), self.of(function.__self__))
         if isinstance(function, functools.partial):
             given = {read.key: self._value(read) for read in self._parts[id(cast(Any, function))].reads}
             args = [given[i] for i in range(len(function.args))]
-            return functools.partial(self.of(function.func), *args, **{k: given[k] for k in function.keywords})
+            return functools.partial(self.of_root(function.func), *args, **{k: given[k] for k in function.keywords})
         if isinstance(function, FunctionType):
             return self._again_function(function)
         if is_transformed(function):
-            return function.with_function(self.of(function.function))
-        return MethodType(self.of(own_call(function)), function)
+            return function.with_function(self.of_root(function.function))
+        return self._again_object(function)
+
+    def _again_object(self, thing: Any) -> Any:
+        made = self._made[id(thing)] = empty_copy(thing)  # it may hold itself
+        fill_copy(made, thing)
+        for read in self._attributes.get(id(thing), ()):
+            if self._is_new(read):
+                set_attribute(made, read.key, self._value(read))
+        return made
 
     def _again_module(self, module: ModuleType) -> ModuleType:
         made = self._made[id(module)] = ModuleType(module.__name__)  # it may name itself
@@ -115,4 +140,7 @@ class FunctionRebuilder:
             made.__kwdefaults__ = {k: given.get(("keyword", k), v) for k, v in function.__kwdefaults__.items()}
         made.__qualname__, made.__module__ = function.__qualname__, function.__module__
         made.__dict__.update(function.__dict__)
+        for read in self._attributes.get(id(function), ()):
+            if self._is_new(read):
+                made.__dict__[read.key] = self._value(read)
         return made

@@ -16,6 +16,7 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError
 from adjoint.jit.environment import Captures, Environment
 from adjoint.jit.facts import NUMBERS, Same, token
+from adjoint.jit.objects import is_object
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
 from adjoint.transform.arguments import plain_value
@@ -50,7 +51,7 @@ class Call(NamedTuple):
     signature: Signature
     values: list[Value]  # of the inputs among the leaves, then the arrays that the function reads besides
     inputs: list[int]  # their numbers among the leaves
-    functions: list[int]  # the leaves that are user functions
+    functions: list[int]  # the leaves that are user functions, or objects that are looked into
     leaves: list[Any]
     arguments: tuple[Any, Any]  # (args, kwargs)
     is_traced: bool
@@ -122,6 +123,7 @@ class CallReader:
         leaves, structure = tree.flatten((args, kwargs))
         functions: list[int] = []
         user_functions: list[Any] = []
+        constants: list[Any] = []
         kinds: list[Hashable] = []
         values: list[Value] = []
         inputs: list[int] = []
@@ -140,22 +142,30 @@ class CallReader:
             elif fixed := self._static_token(leaf, number, args, is_method, structure):
                 kinds.append(fixed)
                 named = leaf.value if cls is Fixed else leaf
-                if self.environment.follows(named):
+                is_own = is_object(named) and self.environment.is_user_class(cast(Any, type(named)))
+                if self.environment.follows(named) or (is_own and cls is not Fixed):
                     functions.append(number)
                     user_functions.append(named)
+                elif is_own:
+                    constants.append(named)
                 continue
             else:
                 leaf = self._plain(leaf, number, structure)
                 kinds.append((leaf.shape, leaf.dtype))
             values.append(leaf)
             inputs.append(number)
-        captures = self.environment.read(user_functions)
+        captures = self.environment.read(user_functions, [*constants, *self._classes(structure)])
         for array in captures.arrays:
             traced = traced or isinstance(array, Tracer)
             values.append(array)
-            kinds.append((array.shape, array.dtype))
+            kinds.append(_kind(array))
         signature = Signature(structure, tuple(kinds), captures.facts)
         return Call(signature, values, inputs, functions, leaves, (args, kwargs), traced, captures)
+
+    def _classes(self, structure: Any) -> list[type]:
+        """The user classes of containers among the arguments, whose methods the function may call."""
+        found = dict.fromkeys(node[0] for node in structure.nodes if node is not None)
+        return [cls for cls in found if self.environment.is_user_class(cls)]
 
     def _static_token(
         self, leaf: Any, number: int, args: tuple[Any, ...], is_method: Callable[[Any], bool], structure: Any
@@ -238,6 +248,13 @@ class CallReader:
             arguments.append((self.name(call.structure, number), text))
         arrays = zip(call.captures.names(), map(str, types), strict=True)
         return [*arguments, *arrays, *call.captures.numbers()]
+
+
+def _kind(value: Any) -> Hashable:
+    if isinstance(value, _SCALAR):
+        return value.dtype
+    cls = cast(Any, type(value))
+    return cls if cls in (int, float, complex) else (value.shape, value.dtype)
 
 
 def _static_key(value: Any) -> Hashable:

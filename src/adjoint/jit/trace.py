@@ -12,6 +12,7 @@ from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.garbage import uncollected
 from adjoint.jit.signature import Call, CallReader
+from adjoint.jit.writes import OutsideWrite, StateFound, Target, write_back
 from adjoint.ops.control.guards import Expect, acts, guards_first
 from adjoint.program.layout import canonical, compact
 from adjoint.program.program import Program, interpret
@@ -38,6 +39,7 @@ class GuardedProgram:
     acts: bool  # whether it prints, calls back or checks
     arguments: list[tuple[str, str]]  # names and types, or values, of what it is for
     why: str  # it was traced
+    writes: list[Target] = field(default_factory=list[Target])  # what is written back: the result is (result, values)
     layouts: list[Any] | None = None  # the memory layout of the arguments, where it depends on that
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     calls: int = 0  # through Python code
@@ -71,6 +73,9 @@ class GuardedProgram:
             generators = GeneratorArguments("jit", call.arguments, call.structure)
             generators.write_back(list(computed))
             generators.join(self.links, result)
+        if self.writes:
+            result, values = result
+            write_back(self.writes, values, call.captures.container)
         return result
 
 
@@ -91,11 +96,19 @@ def trace_call(
     try:
         with uncollected():
             recorded = record_function(
-                function, call.with_inputs, record, inputs, generators, is_output=lambda x: isinstance(x, Tracer)
+                function,
+                lambda values: _bound(call, *call.with_inputs(values)),
+                record,
+                inputs,
+                generators,
+                is_output=lambda x: isinstance(x, Tracer),
             )
         written = [x._var is not y._var for x, y in zip(recorded.arguments, inputs, strict=True)]  # type: ignore[reportPrivateUsage]
         _check_writes(reader, call, written, returns=recorded.structure != tree.structure(None))
+    except (OutsideWrite, StateFound):
+        raise
     except Exception:
+        call.captures.outside.undo()
         _run_effects(record, call)
         raise
     paths = recorded.structure.paths()
@@ -111,9 +124,15 @@ def trace_call(
         reader.describe(call),
         why,
     )
+    guarded.writes = call.captures.outside.targets
     guarded.layouts = [layout_of(v) for v in call.values] if record.asks_layouts else None
     guarded.seconds["trace"] = time.perf_counter() - begin
     return guarded
+
+
+def _bound(call: Call, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """What is called: the function, which returns what it stores in objects as well."""
+    return call.captures.outside.returning_writes(function), args, kwargs
 
 
 def _check_writes(reader: CallReader, call: Call, written: Sequence[bool], *, returns: bool) -> None:

@@ -2,12 +2,14 @@
 
 from adjoint.compile.callable.objects import Entry, fast_class
 from adjoint.compile.callable.specialization import (
+    Absent,
     ArrayLeaf,
     Build,
     CallOf,
     Captured,
     Cell,
     Constant,
+    ContentLeaf,
     Current,
     Defined,
     DictNode,

@@ -27,8 +27,8 @@ STEP = (
     "index",  # position in the container or among the arguments
     "check",  # a Check
     "type",  # class of the object
-    "value",  # expected object; True for bool
-    "size",  # length of a container; words to compare
+    "value",  # expected object; True for bool; address of the expected elements
+    "size",  # length of a container; words or bytes to compare
     "dtype",  # address of the array's dtype
     "ndim",
     "shape",  # address of the lengths of the axes
@@ -86,6 +86,7 @@ class Fetch(IntEnum):
     OBJECT = 7
     CURRENT = 8
     ATTRIBUTES = 9
+    SLOT = 10
 
 
 class Check(IntEnum):
@@ -104,6 +105,8 @@ class Check(IntEnum):
     EQUAL = 10
     OBJECT = 11
     DEFINED = 12
+    CONTENT = 13
+    ABSENT = 14
 
 
 class Action(IntEnum):

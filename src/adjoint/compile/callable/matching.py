@@ -64,6 +64,10 @@ def write_fetch(module: Module) -> None:
     attributes = _or_null(f, outer(f, "PyObject_GenericGetDict", container(), NULL))
     outer(f, "Py_DecRef", attributes)  # the object keeps it
     f.ret(attributes)
+    f.begin(cases[Fetch.SLOT])
+    content = _or_null(f, outer(f, "PyObject_GenericGetAttr", container(), key()))
+    outer(f, "Py_DecRef", content)  # the object keeps it
+    f.ret(content)
     f.begin(cases[Fetch.OBJECT])
     f.ret(key())
     f.finish()
@@ -114,19 +118,17 @@ def write_check(module: Module, facts: Facts) -> None:
 
     f.begin(cases[Check.ARRAY])
     leave_unless(f, type_fits, FALSE)
-    dtype, expected = f.load("ptr", at(f, thing, facts.dtype)), word(f, step, STEP, "dtype", "ptr")
-    with f.when(f.icmp("ne", dtype, expected)):
-        leave_unless(f, f.call("same_dtype", "i1", dtype, expected), FALSE)
-    ndim = f.cast("zext", f.load("i32", at(f, thing, facts.ndim)), "i64")
-    leave_unless(f, f.icmp("eq", ndim, word(f, step, STEP, "ndim")), FALSE)
-    wanted = f.constant("i32", C_CONTIGUOUS | ALIGNED)
-    flags = f.binary("and", f.load("i32", at(f, thing, facts.flags)), wanted)
-    leave_unless(f, f.icmp("eq", flags, wanted), FALSE)
-    shape, expected = f.load("ptr", at(f, thing, facts.shape)), word(f, step, STEP, "shape", "ptr")
-    with f.loop(ZERO, ndim) as axis:
-        length, wanted = f.load("i64", f.element(shape, axis, "i64")), f.load("i64", f.element(expected, axis, "i64"))
-        leave_unless(f, f.icmp("eq", length, wanted), FALSE)
+    _leave_unless_array(f, step, thing, facts)
     pass_on(f.load("ptr", at(f, thing, facts.data)))
+
+    f.begin(cases[Check.CONTENT])
+    leave_unless(f, type_fits, FALSE)
+    _leave_unless_array(f, step, thing, facts)
+    data, expected = f.load("ptr", at(f, thing, facts.data)), word(f, step, STEP, "value", "ptr")
+    f.ret(f.call("same_bytes", "i1", data, expected, word(f, step, STEP, "size")))
+
+    f.begin(cases[Check.ABSENT])
+    f.ret(FALSE)
 
     f.begin(cases[Check.VALUE])
     leave_unless(f, type_fits, FALSE)
@@ -195,6 +197,39 @@ def write_check(module: Module, facts: Facts) -> None:
     f.finish()
 
 
+def _leave_unless_array(f: Function, step: Value, thing: Value, facts: Facts) -> None:
+    """Leave unless an array has the dtype and shape of a step, in C order without gaps."""
+    dtype, expected = f.load("ptr", at(f, thing, facts.dtype)), word(f, step, STEP, "dtype", "ptr")
+    with f.when(f.icmp("ne", dtype, expected)):
+        leave_unless(f, f.call("same_dtype", "i1", dtype, expected), FALSE)
+    ndim = f.cast("zext", f.load("i32", at(f, thing, facts.ndim)), "i64")
+    leave_unless(f, f.icmp("eq", ndim, word(f, step, STEP, "ndim")), FALSE)
+    wanted = f.constant("i32", C_CONTIGUOUS | ALIGNED)
+    flags = f.binary("and", f.load("i32", at(f, thing, facts.flags)), wanted)
+    leave_unless(f, f.icmp("eq", flags, wanted), FALSE)
+    shape, expected = f.load("ptr", at(f, thing, facts.shape)), word(f, step, STEP, "shape", "ptr")
+    with f.loop(ZERO, ndim) as axis:
+        length, wanted = f.load("i64", f.element(shape, axis, "i64")), f.load("i64", f.element(expected, axis, "i64"))
+        leave_unless(f, f.icmp("eq", length, wanted), FALSE)
+
+
+def write_same_bytes(module: Module) -> None:
+    """same_bytes(a, b, count): whether memory holds the same; as words, then the rest."""
+    f = Function(module, "same_bytes", ["ptr", "ptr", "i64"], "i1", attributes="noinline nounwind")
+    a, b, count = f.params
+    whole = f.binary("lshr", count, Value("3", "i64"))
+    different = f.allocate("i64", 1, 8)  # no early end: the loop becomes vectors
+    f.store(ZERO, different)
+    with f.loop(ZERO, whole) as i:
+        x, y = (f.load("i64", f.element(p, i, "i64"), align=1) for p in (a, b))
+        f.store(f.binary("or", f.load("i64", different), f.binary("xor", x, y)), different)
+    with f.loop(f.binary("shl", whole, Value("3", "i64")), count) as i:
+        x, y = (f.cast("zext", f.load("i8", f.element(p, i, "i8")), "i64") for p in (a, b))
+        f.store(f.binary("or", f.load("i64", different), f.binary("xor", x, y)), different)
+    f.ret(f.icmp("eq", f.load("i64", different), ZERO))
+    f.finish()
+
+
 def write_same_dtype(module: Module, facts: Facts) -> None:
     """same_dtype(a, b): whether another object for a dtype means the same: same number, the machine's byte order."""
     f = Function(module, "same_dtype", ["ptr", "ptr"], "i1")
@@ -215,9 +250,16 @@ def write_match(module: Module) -> None:
     with f.loop(ZERO, count) as i:
         step = f.element(steps, i, f"[{len(STEP)} x i64]")
         thing = f.call("fetch", "ptr", step, args, positional, kwnames, objects)
-        leave_if(f, is_null(f, thing), FALSE)
         set_item(f, objects, i, thing)
+        missing, present, following = (f.new_block(hint) for hint in ("missing", "present", "following"))
+        f.branch(is_null(f, thing), missing, present)
+        f.begin(missing)
+        leave_unless(f, f.icmp("eq", word(f, step, STEP, "check"), f.constant("i64", Check.ABSENT)), FALSE)
+        f.jump(following)
+        f.begin(present)
         leave_unless(f, f.call("check", "i1", step, thing, frame), FALSE)
+        f.jump(following)
+        f.begin(following)
     f.ret(TRUE)
     f.finish()
 
@@ -227,5 +269,6 @@ def write_matching(module: Module, facts: Facts) -> None:
     write_find_keyword(module)
     write_fetch(module)
     write_same_dtype(module, facts)
+    write_same_bytes(module)
     write_check(module, facts)
     write_match(module)

@@ -27,11 +27,13 @@ from adjoint.compile.callable.layout import (
     words,
 )
 from adjoint.compile.callable.specialization import (
+    Absent,
     ArrayLeaf,
     Build,
     CallOf,
     Cell,
     Constant,
+    ContentLeaf,
     Current,
     Defined,
     DictNode,
@@ -193,7 +195,8 @@ class Packed:
             else:
                 raise TypeError(f"entry: numbers of class {node.type.__name__} cannot be passed to machine code.")
         elif isinstance(node, DictNode):
-            step |= {"check": Check.DICT, "type": id(dict), "size": len(node.items)}
+            check = Check.DICT if node.exact else Check.OBJECT
+            step |= {"check": check, "type": self._pointer(node.type), "size": len(node.items)}
             for key, item in node.items.items():
                 self._match(item, fetch=Fetch.DICT, source=here, key=self._pointer(key), hold=1)
         elif isinstance(node, TupleNode):
@@ -206,7 +209,18 @@ class Packed:
                 self._match(item, fetch=Fetch.LIST, source=here, index=i, hold=1)
         elif isinstance(node, ObjectNode):
             step |= {"check": Check.OBJECT, "type": self._pointer(node.type)}
-            self._match(DictNode(node.attributes), fetch=Fetch.ATTRIBUTES, source=here, hold=1)
+            if node.attributes is not None:
+                attributes = DictNode(node.attributes, exact=node.exact)
+                self._match(attributes, fetch=Fetch.ATTRIBUTES, source=here, hold=1)
+            for name, item in node.slots.items():
+                self._match(item, fetch=Fetch.SLOT, source=here, key=self._pointer(name), hold=1)
+        elif isinstance(node, ContentLeaf):
+            content = node.content
+            self._kept.append(content)
+            step |= {"check": Check.CONTENT, "type": id(np.ndarray), "value": address(content), "size": content.nbytes}
+            step |= {"dtype": self._pointer(content.dtype), "ndim": content.ndim, "shape": self._table(content.shape)}
+        elif isinstance(node, Absent):
+            step |= {"check": Check.ABSENT}
         elif isinstance(node, Defined):
             self._kept += [node.code, node.defaults, node.keywords]
             step |= {"check": Check.DEFINED}

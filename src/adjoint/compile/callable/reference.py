@@ -12,10 +12,12 @@ import numpy as np
 
 from adjoint.compile.callable.layout import address, is_native, numbers_inside
 from adjoint.compile.callable.specialization import (
+    Absent,
     ArrayLeaf,
     Build,
     Cell,
     Constant,
+    ContentLeaf,
     Current,
     Defined,
     DictNode,
@@ -34,6 +36,8 @@ from adjoint.compile.callable.specialization import (
     TupleNode,
     TupleOf,
 )
+
+NOTHING = object()  # what is found where there is no object
 
 
 class Other(Exception):
@@ -55,15 +59,17 @@ class Matched:
             _need(flags is not None and flags.c_contiguous and flags.aligned)
             _need(thing.dtype.num == node.dtype.num and thing.dtype.isnative and thing.shape == tuple(node.shape))
             self._pass_on(node.slot, thing)
+        elif isinstance(node, ContentLeaf):
+            self.visit(ArrayLeaf(None, node.content.dtype, node.content.shape), thing)
+            _need(thing.tobytes() == node.content.tobytes())
         elif isinstance(node, NumberLeaf):
             _need(type(thing) is node.type)
             _need(node.type is not int or -(2**63) <= thing < 2**63)
             self._pass_on(node.slot, np.array(thing))
         elif isinstance(node, DictNode):
-            _need(type(thing) is dict and len(thing) == len(node.items))
+            _need(type(thing) is node.type and (not node.exact or len(thing) == len(node.items)))
             for key, item in node.items.items():
-                _need(key in thing)
-                self.visit(item, thing[key])
+                self.visit(item, dict.get(thing, key, NOTHING))
         elif isinstance(node, TupleNode | ListNode):
             _need(type(thing) is (list if isinstance(node, ListNode) else node.type))
             _need(len(thing) == len(node.items))
@@ -71,11 +77,16 @@ class Matched:
                 self.visit(item, part)
         elif isinstance(node, ObjectNode):
             _need(type(thing) is node.type)
-            self.visit(DictNode(node.attributes), vars(thing))
+            if node.attributes is not None:
+                self.visit(DictNode(node.attributes, exact=node.exact), vars(thing))
+            for name, item in node.slots.items():
+                self.visit(item, getattr(thing, name, NOTHING))
+        elif isinstance(node, Absent):
+            _need(thing is NOTHING)
         elif isinstance(node, Same):
             _need(thing is node.object)
         elif isinstance(node, Defined):
-            _need(thing.__code__ is node.code and thing.__defaults__ is node.defaults)
+            _need(thing is not NOTHING and thing.__code__ is node.code and thing.__defaults__ is node.defaults)
             _need(thing.__kwdefaults__ is node.keywords)
         else:
             _need(thing is node.object or (type(thing) is type(node.object) and _equal(thing, node.object)))
@@ -99,6 +110,8 @@ def check(s: Specialization) -> None:
     for node in _nodes([*s.positional, *s.keywords.values(), *[c.node for c in s.captured]]):
         if isinstance(node, ArrayLeaf):
             _refuse_dtype(node.dtype)
+        if isinstance(node, ContentLeaf):
+            _refuse_dtype(node.content.dtype)
         if isinstance(node, NumberLeaf) and node.type not in (int, bool) and not numbers_inside(node.type):
             raise TypeError(f"entry: numbers of class {node.type.__name__} cannot be passed to machine code.")
     for output in s.outputs:
@@ -117,7 +130,7 @@ def _nodes(listed: Sequence[Node]) -> list[Node]:
         if isinstance(node, DictNode):
             inner = list(node.items.values())
         elif isinstance(node, ObjectNode):
-            inner = list(node.attributes.values())
+            inner = [*(node.attributes or {}).values(), *node.slots.values()]
         elif isinstance(node, TupleNode | ListNode):
             inner = list(node.items)
         nodes += [node, *_nodes(inner)]
@@ -139,8 +152,7 @@ def match_call(s: Specialization, args: Sequence[Any], kwargs: dict[str, Any]) -
             except ValueError:  # an empty cell
                 raise Other from None
         elif isinstance(captured, Global):
-            _need(captured.name in captured.names)
-            thing = captured.names[captured.name]
+            thing = captured.names.get(captured.name, NOTHING)
         elif isinstance(captured, Current):
             try:
                 thing = captured.variable.get()

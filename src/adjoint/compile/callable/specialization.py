@@ -18,12 +18,14 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 __all__ = [
+    "Absent",
     "ArrayLeaf",
     "Build",
     "CallOf",
     "Captured",
     "Cell",
     "Constant",
+    "ContentLeaf",
     "Current",
     "Defined",
     "DictNode",
@@ -62,6 +64,14 @@ class ArrayLeaf:
 
 
 @final
+@dataclass(frozen=True, eq=False)
+class ContentLeaf:
+    """An array as `ArrayLeaf` has it, with exactly these elements, compared by their bytes."""
+
+    content: np.ndarray[Any, Any]  # C-contiguous, and nobody else's
+
+
+@final
 @dataclass(frozen=True)
 class NumberLeaf:
     """A number of exactly this class: float, int (of 64 bits), bool, complex, or a class of NumPy scalars."""
@@ -73,9 +83,11 @@ class NumberLeaf:
 @final
 @dataclass(frozen=True)
 class DictNode:
-    """A dict with exactly these keys, in any order."""
+    """A dict with exactly these keys, in any order; or not `exact`: with these and any others."""
 
     items: Mapping[Any, Node]
+    type: type = dict
+    exact: bool = True
 
 
 @final
@@ -98,10 +110,22 @@ class ListNode:
 @final
 @dataclass(frozen=True)
 class ObjectNode:
-    """An object of exactly this class whose `__dict__` has exactly these attributes: a dataclass, say."""
+    """An object of exactly this class whose `__dict__` has exactly these attributes: a dataclass, say.
+
+    Not `exact`: with these attributes and any others. None: `__dict__` is not looked at. `slots` are those of
+    `__slots__`.
+    """
 
     type: type
-    attributes: Mapping[str, Node]
+    attributes: Mapping[str, Node] | None
+    slots: Mapping[str, Node] = field(default_factory=dict)
+    exact: bool = True
+
+
+@final
+@dataclass(frozen=True)
+class Absent:
+    """No object at all: a key that a dict does not have, an attribute without a value."""
 
 
 @final
@@ -130,7 +154,8 @@ class Defined:
     keywords: dict[str, Any] | None
 
 
-Node: TypeAlias = ArrayLeaf | NumberLeaf | DictNode | TupleNode | ListNode | ObjectNode | Same | Equal | Defined
+Leaf: TypeAlias = ArrayLeaf | ContentLeaf | NumberLeaf | Same | Equal | Defined | Absent
+Node: TypeAlias = Leaf | DictNode | TupleNode | ListNode | ObjectNode
 
 # What a function reads beside its arguments, read again at each call
 

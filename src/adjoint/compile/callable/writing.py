@@ -42,6 +42,7 @@ CPYTHON: dict[str, tuple[str, tuple[str, ...]]] = {
     "PyMem_RawMalloc": ("ptr", ("i64",)),
     "PyMethod_New": ("ptr", ("ptr", "ptr")),
     "PyObject_CallObject": ("ptr", ("ptr", "ptr")),
+    "PyObject_GenericGetAttr": ("ptr", ("ptr", "ptr")),
     "PyObject_GenericGetDict": ("ptr", ("ptr", "ptr")),
     "PyObject_RichCompareBool": ("i32", ("ptr", "ptr", "i32")),
     "PyTuple_GetItem": ("ptr", ("ptr", "i64")),

@@ -1,0 +1,185 @@
+"""Objects that a function reads through: where their attributes stand, which of them are looked at, copies of them."""
+
+from __future__ import annotations
+
+import argparse
+import enum
+import functools
+import gc
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Set
+from types import FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+
+from adjoint.jit.captures import EMPTY, Capture, functions_inside
+from adjoint.jit.mentions import mentions
+from adjoint.program.trace import Tracer
+
+NAMESPACES: Any = (SimpleNamespace, argparse.Namespace)
+_NO_OBJECTS: Any = (
+    *(bool, int, float, complex, str, bytes, bytearray, memoryview, type(None), type(...), range, slice),
+    *(tuple, list, dict, set, frozenset, functools.partial, np.ndarray, np.generic, np.dtype, Tracer),
+    *(type, ModuleType, FunctionType, enum.Enum, BaseException),
+)
+_HEAP_TYPE = 1 << 9  # in __flags__: the class is made by a class statement
+# Called by Python itself where the code shows no name; those that make, show, copy or destroy objects are not counted.
+_UNCOUNTED = frozenset(
+    (
+        *("__new__", "__init__", "__del__", "__init_subclass__", "__set_name__", "__class_getitem__"),
+        *("__subclasshook__", "__repr__", "__str__", "__format__", "__dir__", "__sizeof__", "__copy__"),
+        *("__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__"),
+    )
+)
+MAKING = frozenset(["__new__", "__init__", "__post_init__"])
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value can have attributes that are looked at: no number, container, function, class or module."""
+    return not isinstance(value, _NO_OBJECTS)
+
+
+@functools.lru_cache(maxsize=1024)
+def class_names(cls: type) -> dict[str, Any]:
+    """The dict in which a class keeps its attributes: behind the proxy that `__dict__` gives."""
+    (names,) = gc.get_referents(type.__dict__["__dict__"].__get__(cls))
+    return names
+
+
+def instance_names(thing: Any) -> dict[str, Any] | None:
+    """The dict in which an object keeps its attributes; None when it has none."""
+    try:
+        names: Any = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return None
+    return names if type(names) is dict else None
+
+
+@functools.lru_cache(maxsize=1024)
+def slots_of(cls: type) -> Mapping[str, Any]:
+    """The descriptors of `__slots__`, by name."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if base.__flags__ & _HEAP_TYPE:
+            found |= {k: v for k, v in class_names(base).items() if isinstance(v, MemberDescriptorType)}
+    return found
+
+
+def is_implicit(name: str, value: Any) -> bool:
+    """Whether an attribute of a class is a method that Python calls by itself: `__call__`, `__add__`, `__getattr__`."""
+    if not (name[:2] == name[-2:] == "__") or name in _UNCOUNTED:
+        return False
+    code = getattr(value, "__code__", None)  # what dataclass writes reads all fields
+    return code is not None and code.co_filename != "<string>"
+
+
+def property_names(cls: type, names: Set[str]) -> frozenset[str]:
+    """What the properties of a library's class read, as far as they are named themselves."""
+    found = [vars(base)[name] for base in cls.__mro__ for name in names & vars(base).keys()]
+    getters = [one.fget for one in found if isinstance(one, property) and isinstance(one.fget, FunctionType)]
+    return frozenset[str]().union(*[mentions(getter.__code__).attributes for getter in getters])
+
+
+def is_data_descriptor(value: Any) -> bool:
+    """Whether an attribute of a class comes before one of the same name that an object has."""
+    return isinstance(value, property) or hasattr(cast(Any, type(value)), "__set__")
+
+
+def can_copy(thing: Any) -> bool:
+    """Whether an object can be made again without its class's own code."""
+    cls = type(thing)
+    if cls is SimpleNamespace:
+        return True
+    return cls.__new__ is object.__new__ or _is_plain_layout(cls) if not hasattr(cls, "__del__") else False
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_plain_layout(cls: type) -> bool:
+    try:
+        object.__new__(cls)
+    except TypeError:
+        return False
+    return True
+
+
+def empty_copy(thing: Any) -> Any:
+    """An object of the same class, without attributes."""
+    return SimpleNamespace() if type(thing) is SimpleNamespace else object.__new__(cast(Any, type(thing)))
+
+
+def fill_copy(made: Any, thing: Any) -> None:
+    """Give a copy the attributes of an object."""
+    if (names := instance_names(thing)) is not None:
+        cast(Any, instance_names(made)).update(names)
+    for descriptor in slots_of(cast(Any, type(thing))).values():
+        try:
+            descriptor.__set__(made, descriptor.__get__(thing))
+        except AttributeError:  # it has no value
+            continue
+
+
+def attributes_of(thing: Any) -> dict[str, Any]:
+    """All attributes that an object itself has, by name."""
+    held = dict(instance_names(thing) or {})
+    for name, descriptor in slots_of(cast(Any, type(thing))).items():
+        value = Capture(thing, "slot", name, name, descriptor).value()
+        if value is not EMPTY:
+            held[name] = value
+    return held
+
+
+def set_attribute(thing: Any, name: str, value: Any) -> None:
+    """Give an object an attribute, without the code of its class; `EMPTY` takes it away."""
+    if (descriptor := slots_of(cast(Any, type(thing))).get(name)) is not None:
+        if value is EMPTY:
+            descriptor.__delete__(thing)
+        else:
+            descriptor.__set__(thing, value)
+    elif value is EMPTY:
+        cast(Any, instance_names(thing)).pop(name, None)
+    else:
+        cast(Any, instance_names(thing))[name] = value
+
+
+def attribute_setter(thing: Any, name: str) -> Callable[[Any], None]:
+    """What gives an object an attribute, as `set_attribute` does."""
+    found = inspect.getattr_static(cast(Any, type(thing)), name, None)
+    if isinstance(found, MemberDescriptorType) or not is_data_descriptor(found):
+        return functools.partial(object.__setattr__, thing, name)
+    return functools.partial(set_attribute, thing, name)
+
+
+def class_captures(bases: list[type], is_wanted: Callable[[str], bool], *, making: bool) -> Iterator[Capture]:
+    """What is read of a class: in the first of its bases that has it, and that those before it have it not."""
+    done: set[str] = set()
+    for number, base in enumerate(bases):
+        for name, value in list(class_names(base).items()):
+            if name in done or isinstance(value, MemberDescriptorType):
+                continue
+            if is_wanted(name) or is_implicit(name, value) or (making and name in MAKING):
+                done.add(name)
+                for earlier in bases[: number + 1]:
+                    yield Capture(earlier, "attribute", name, f"{earlier.__qualname__}.{name}", class_names(earlier))
+
+
+def instance_captures(
+    thing: Any, called: str, is_wanted: Callable[[str], bool], in_class: Mapping[str, Any], every: bool
+) -> Iterator[Capture]:
+    """What is read of an object itself; `in_class`: what its class has, which it could hide."""
+    names = instance_names(thing)
+    if names is not None:
+        hidden = [
+            n for n, v in in_class.items() if n not in names and not is_data_descriptor(v) and not n.startswith("__")
+        ]
+        wanted = [name for name in names if is_wanted(name)]
+        for name in [*wanted, *([] if every else hidden)]:
+            yield Capture(thing, "attribute", name, f"{called}.{name}", names)
+    for name, descriptor in slots_of(cast(Any, type(thing))).items():
+        if is_wanted(name):
+            yield Capture(thing, "slot", name, f"{called}.{name}", descriptor)
+
+
+def is_method_like(value: Any) -> bool:
+    """Whether an attribute of a class holds functions that run when it is read or called."""
+    return isinstance(value, FunctionType) or functions_inside(value) is not None
