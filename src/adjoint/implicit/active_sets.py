@@ -79,7 +79,7 @@ def identify(at: Linearization) -> ActiveSet:
         "violated" if d < -reach else "inactive" if d >= f else "active"
         for d, f in zip(distance, pressure, strict=True)
     )  # fmt: skip
-    holding = [i for i, kind in enumerate(kinds) if kind in {"active", "violated"}]
+    holding = [i for i, kind in enumerate(kinds) if kind == "active"]
     chosen = [*range(m), *[m + i for i in holding], *range(m + p, m + p + q)]
     part = columns[:, chosen] / widths[chosen]
     exact = np.zeros(m + p + q)

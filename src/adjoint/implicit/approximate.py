@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -99,17 +100,17 @@ def unrolled_function(
         if how.steps is not None:
             raise RuleError(f"{title}: Unrolled({how.steps}) counts steps of x ← T(x, θ); with a solver of your own "
                             "write Unrolled(), and give it the number.")  # fmt: skip
-        return solver if x0 is None else lambda *args, **kwargs: solver(x0, *args, **kwargs)
+        return solver if x0 is None else partial(solver, x0)
     if T is None or how.steps is None or x0 is None:
         raise RuleError(f"{title}: Unrolled() needs a solver that can be traced, whose steps it differentiates; only "
                         "fixed_point with x0 has steps of its own, Unrolled(n).")  # fmt: skip
+    return partial(_repeated, how, T, x0)
 
-    def repeated(*args: Any, **kwargs: Any) -> Any:
-        step = lambda _, x: T(x, *args, **kwargs)
-        start = tree.map(lambda leaf: leaf if hasattr(leaf, "dtype") else np.float64(leaf), x0)
-        return fori_loop(0, how.steps, step, start, checkpoint=how.checkpoint)
 
-    return repeated
+def _repeated(how: Unrolled, T: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
+    step = lambda _, x: T(x, *args, **kwargs)
+    start = tree.map(lambda leaf: leaf if hasattr(leaf, "dtype") else np.float64(leaf), x0)
+    return fori_loop(0, how.steps, step, start, checkpoint=how.checkpoint)
 
 
 @final

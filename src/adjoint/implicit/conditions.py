@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,34 +37,31 @@ def fixed_point(T: Function) -> Function:
     F(3.0, 2.0)  # → -3.0
     ```
     """
+    return partial(_remainder, T)
 
-    def residual(x: Any, *args: Any, **kwargs: Any) -> Any:
-        moved = T(x, *args, **kwargs)
-        return tree.map(lambda a, b: a - b, x, moved)
 
-    return residual
+def _remainder(T: Function, x: Any, *args: Any, **kwargs: Any) -> Any:
+    return tree.map(lambda a, b: a - b, x, T(x, *args, **kwargs))
 
 
 def projected_step(f: Function, projection: Function, step: float) -> Function:
     """P(x - η ∇ₓf(x, *θ))."""
-    takes_theta = _arguments(projection) > 1
+    return partial(_projected, f, projection, step, _arguments(projection) > 1)
 
-    def moved(x: Any, *args: Any, **kwargs: Any) -> Any:
-        y = tree.map(lambda a, b: a - step * b, x, grad(f)(x, *args, **kwargs))
-        return projection(y, *args, **kwargs) if takes_theta else projection(y)
 
-    return moved
+def _projected(f: Function, projection: Function, step: float, takes_theta: bool, x: Any, *args: Any, **kw: Any) -> Any:
+    y = tree.map(lambda a, b: a - step * b, x, grad(f)(x, *args, **kw))
+    return projection(y, *args, **kw) if takes_theta else projection(y)
 
 
 def proximal_step(f: Function, prox: Function, step: float) -> Function:
     """prox(x - η ∇ₓf(x, *θ), η)."""
-    takes_theta = _arguments(prox) > 2
+    return partial(_proximal, f, prox, step, _arguments(prox) > 2)
 
-    def moved(x: Any, *args: Any, **kwargs: Any) -> Any:
-        y = tree.map(lambda a, b: a - step * b, x, grad(f)(x, *args, **kwargs))
-        return prox(y, step, *args, **kwargs) if takes_theta else prox(y, step)
 
-    return moved
+def _proximal(f: Function, prox: Function, step: float, takes_theta: bool, x: Any, *args: Any, **kwargs: Any) -> Any:
+    y = tree.map(lambda a, b: a - step * b, x, grad(f)(x, *args, **kwargs))
+    return prox(y, step, *args, **kwargs) if takes_theta else prox(y, step)
 
 
 def projected(f: Function, projection: Function, step: float = 1.0) -> Function:
@@ -101,12 +99,12 @@ def least_squares(residual: Function) -> Function:
     F(1.0, np.array([0.0, 1.0, 5.0]))  # → -3.0
     ```
     """
+    return grad(partial(_half_square, residual))
 
-    def half(x: Any, *args: Any, **kwargs: Any) -> Any:
-        leaves = tree.leaves(residual(x, *args, **kwargs))
-        return 0.5 * sum(np.sum(np.real(np.conj(r) * r)) for r in leaves)
 
-    return grad(half)
+def _half_square(residual: Function, x: Any, *args: Any, **kwargs: Any) -> Any:
+    leaves = tree.leaves(residual(x, *args, **kwargs))
+    return 0.5 * sum(np.sum(np.real(np.conj(r) * r)) for r in leaves)
 
 
 def kkt(f: Function, constraints: Constraints, smoothing: float = 0.0) -> Function:
@@ -125,28 +123,28 @@ def kkt(f: Function, constraints: Constraints, smoothing: float = 0.0) -> Functi
     F(z, -2.0)["x"]  # → 0.0
     ```
     """
+    return partial(_kkt, f, constraints, smoothing)
 
-    def residual(z: Any, *args: Any, **kwargs: Any) -> Any:
-        x = z["x"]
-        found = constraints.at(x, *args, **kwargs)
-        L = lambda x: lagrangian(f, constraints, x, z, args, kwargs)
 
-        def complementary(s: Any, m: Any) -> Any:
-            return np.where((s == 0) & (m == 0), m, s * m - smoothing)
+def _kkt(f: Function, constraints: Constraints, smoothing: float, z: Any, *args: Any, **kwargs: Any) -> Any:
+    x = z["x"]
+    found = constraints.at(x, *args, **kwargs)
+    L = lambda x: lagrangian(f, constraints, x, z, args, kwargs)
 
-        cone = None
-        if constraints.cone is not None:
-            inside = tree.map(lambda a, b: a - b, found["cone"], z["cone"])
-            cone = tree.map(lambda a, b: a - b, found["cone"], constraints.cone[1](inside))
-        return {
-            "x": grad(L)(x),
-            "equality": found["equality"],
-            "inequality": tree.map(lambda a, b: a + b, found["inequality"], z["slack"]),
-            "slack": tree.map(complementary, z["slack"], z["inequality"]),
-            "cone": cone,
-        }
+    def complementary(s: Any, m: Any) -> Any:
+        return np.where((s == 0) & (m == 0), m, s * m - smoothing)
 
-    return residual
+    cone = None
+    if constraints.cone is not None:
+        inside = tree.map(lambda a, b: a - b, found["cone"], z["cone"])
+        cone = tree.map(lambda a, b: a - b, found["cone"], constraints.cone[1](inside))
+    return {
+        "x": grad(L)(x),
+        "equality": found["equality"],
+        "inequality": tree.map(lambda a, b: a + b, found["inequality"], z["slack"]),
+        "slack": tree.map(complementary, z["slack"], z["inequality"]),
+        "cone": cone,
+    }
 
 
 def _arguments(function: Function) -> int:

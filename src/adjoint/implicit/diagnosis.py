@@ -110,6 +110,13 @@ class Watch:
         if singular:
             known = array is not None and np.all(np.isfinite(array))
             named = null_direction(array, types, self.paths) if known else ""
+            if named and all(part.startswith(("x['equality']", "x['inequality']")) for part in named.split(", ")):
+                self.say(
+                    "the gradients of the constraints that hold are linearly dependent, so that their multipliers are "
+                    "not unique. Leave out constraints that the others imply, or use linear='least squares', which "
+                    "gives the derivative of x all the same."
+                )
+                return
             self.say(
                 f"∂ₓF is singular at the solution{f': nothing determines {named}' if named else ''}, so the implicit "
                 "function theorem does not hold there and the derivative is not defined. Use linear='least squares' "

@@ -88,7 +88,7 @@ class LinearizedEquation:
             solution = solve(A.adjoint if adjoint else A, b, method=method)
             return LinearSolved(solution.value, solution.code, solution.method)
         # one matrix and one factorization for all right sides at this point
-        dense = _shared(memory, "matrix", memory["map"][0], A.to_dense)
+        dense = _shared(memory, "matrix", memory["map"][0], lambda: _dense(A))
         if method == "least squares":
             return LinearSolved(np.linalg.pinv(dense.T if adjoint else dense) @ b, np.int64(0), method)
         if method not in {"direct", "lu"}:
@@ -103,7 +103,7 @@ class LinearizedEquation:
     def matrix_at(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], memory: dict[str, Any]) -> Value:
         """∂ₓF as a matrix."""
         A = _shared(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
-        return _shared(memory, "matrix", memory["map"][0], A.to_dense)
+        return _shared(memory, "matrix", memory["map"][0], lambda: _dense(A))
 
     def batched(self, residual: Program, mapped: tuple[bool, ...], size: int) -> Equation:
         return Stacked(self, residual, mapped, size)
@@ -111,6 +111,12 @@ class LinearizedEquation:
     def with_paths(self, paths: tuple[str, ...]) -> LinearizedEquation:
         """The same, which knows the names of the unknowns."""
         return replace(self, watch=replace(self.watch, paths=paths))
+
+
+def _dense(A: LinearMap) -> Value:
+    if A.domain.size != 1:
+        return A.to_dense()
+    return np.reshape(A(np.ones(1, A.domain.dtype)), (1, 1))
 
 
 def _factors(a: Value) -> tuple[Value, Value]:

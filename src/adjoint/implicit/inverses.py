@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -76,11 +77,11 @@ def inverse(f: Callable[..., Any], solver: Any = "newton", **options: Any) -> In
     g(2.0), ad.grad(g)(2.0)  # → (1.0, 0.25)
     ```
     """
-    F = lambda w, omega, *args, **kwargs: tree.map(lambda a, b: a - b, f(w, *args, **kwargs), omega)
+    F = partial(_gap, f)
     if solver == "newton":
-        found = lambda omega, *args, **kwargs: newton_root(F)(_floating(omega), omega, *args, **kwargs)
+        found: Callable[..., Any] = partial(_newton, F)
     elif solver == "contraction":
-        found = _contraction(f, F)
+        found = partial(_contraction, F)
     elif callable(solver):
         found = solver
     else:
@@ -90,24 +91,30 @@ def inverse(f: Callable[..., Any], solver: Any = "newton", **options: Any) -> In
     return Inverse(f, root(F, found, **options))
 
 
-def _contraction(f: Callable[..., Any], F: Callable[..., Any]) -> Callable[..., Any]:
-    def step(w: Any, omega: Any, *args: Any, **kwargs: Any) -> Any:
-        return tree.map(lambda a, b: a - b, w, F(w, omega, *args, **kwargs))
+def _gap(f: Callable[..., Any], w: Any, omega: Any, *args: Any, **kwargs: Any) -> Any:
+    return tree.map(lambda a, b: a - b, f(w, *args, **kwargs), omega)
 
-    def solver(omega: Any, *args: Any, **kwargs: Any) -> Any:
-        w = picard(step)(_floating(omega), omega, *args, **kwargs)
-        with np.errstate(all="ignore"):
-            left, size = tree.norm(F(w, omega, *args, **kwargs)), 1.0 + tree.norm(w)
-        settled = np.isfinite(left) & (left <= 1e-6 * size)
-        words = "implicit.inverse: w ← w - f(w) + ω does not settle (‖f(w) - ω‖ = {}): f is no contraction away from "
-        words += "the identity. Use solver='newton', or one of your own."
-        try:
-            check_now(settled, words, left)
-        except ValueError as problem:
-            raise SolveError(str(problem)) from None
-        return w
 
-    return solver
+def _newton(F: Callable[..., Any], omega: Any, *args: Any, **kwargs: Any) -> Any:
+    return newton_root(F)(_floating(omega), omega, *args, **kwargs)
+
+
+def _step(F: Callable[..., Any], w: Any, omega: Any, *args: Any, **kwargs: Any) -> Any:
+    return tree.map(lambda a, b: a - b, w, F(w, omega, *args, **kwargs))
+
+
+def _contraction(F: Callable[..., Any], omega: Any, *args: Any, **kwargs: Any) -> Any:
+    """w ← w - f(w) + ω until it stays; refused where it does not."""
+    w = picard(partial(_step, F))(_floating(omega), omega, *args, **kwargs)
+    with np.errstate(all="ignore"):
+        left, size = tree.norm(F(w, omega, *args, **kwargs)), 1.0 + tree.norm(w)
+    words = "implicit.inverse: w ← w - f(w) + ω does not settle (‖f(w) - ω‖ = {}): f is no contraction away from "
+    words += "the identity. Use solver='newton', or one of your own."
+    try:
+        check_now(np.isfinite(left) & (left <= 1e-6 * size), words, left)
+    except ValueError as problem:
+        raise SolveError(str(problem)) from None
+    return w
 
 
 def _floating(omega: Any) -> Any:

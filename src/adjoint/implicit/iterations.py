@@ -7,6 +7,7 @@ batched programs. `adjoint.optimize` has better ones.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,71 +30,74 @@ STEPS, HALVINGS = 200, 40
 
 def newton_root(F: Callable[..., Any]) -> Callable[..., Any]:
     """Newton's method on F, each step shortened until ‖F‖ falls."""
+    return partial(_newton_root, F)
 
-    def solver(x0: Any, *args: Any, **kwargs: Any) -> Any:
-        start, back = _raveled(x0)
-        flat = lambda v: _vector(F(back(v), *args, **kwargs))
 
-        def step(v: Value) -> Value:
-            if len(start) <= MATRIX:
-                return np.linalg.pinv(jacfwd(flat)(v)) @ flat(v)  # the shortest step, where several solve it
-            return gmres(jacobian(flat)(v), flat(v)).value
+def _newton_root(F: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
+    start, back = _raveled(x0)
+    flat = lambda v: _vector(F(back(v), *args, **kwargs))
 
-        with np.errstate(all="ignore"):
-            return back(_searched(lambda v: _norm(flat(v)), step, start, lambda v, size: size))
+    def step(v: Value) -> Value:
+        if len(start) == 1:
+            derivative, value = jacfwd(flat)(v)[0], flat(v)
+            return value / np.where(derivative == 0, np.inf, derivative)
+        if len(start) <= MATRIX:
+            return np.linalg.pinv(jacfwd(flat)(v)) @ flat(v)  # the shortest step, where several solve it
+        return gmres(jacobian(flat)(v), flat(v)).value
 
-    return solver
+    with np.errstate(all="ignore"):
+        return back(_searched(lambda v: _norm(flat(v)), step, start, lambda v, size: size))
 
 
 def newton_descent(f: Callable[..., Any]) -> Callable[..., Any]:
     """Newton's method on ∇f, with the absolute values of the eigenvalues of the Hessian: it goes downhill only."""
+    return partial(_newton_descent, f)
 
-    def solver(x0: Any, *args: Any, **kwargs: Any) -> Any:
-        start, back = _raveled(x0)
-        if len(start) > MATRIX:
-            raise ShapeError(f"implicit.argmin: x has {len(start)} numbers, and the solver that stands in is for "
-                             f"{MATRIX} at most. Give a solver, e.g. one of adjoint.optimize or SciPy.")  # fmt: skip
-        flat = lambda v: np.real(f(back(v), *args, **kwargs))
-        gradient = grad(flat)
 
-        def step(v: Value) -> Value:
-            values, vectors = np.linalg.eigh(jacfwd(gradient)(v))
-            sizes = np.abs(values)
-            floor = np.finfo(start.dtype).eps * np.max(sizes)
-            return vectors @ ((vectors.T @ gradient(v)) / np.where(sizes > floor, sizes, np.inf))
+def _newton_descent(f: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
+    start, back = _raveled(x0)
+    if len(start) > MATRIX:
+        raise ShapeError(f"implicit.argmin: x has {len(start)} numbers, and the solver that stands in is for "
+                         f"{MATRIX} at most. Give a solver, e.g. one of adjoint.optimize or SciPy.")  # fmt: skip
+    flat = lambda v: np.real(f(back(v), *args, **kwargs))
+    gradient = grad(flat)
 
-        with np.errstate(all="ignore"):
-            return back(_searched(flat, step, start, lambda v, _: _norm(gradient(v))))
+    def step(v: Value) -> Value:
+        values, vectors = np.linalg.eigh(jacfwd(gradient)(v))
+        sizes = np.abs(values)
+        floor = np.finfo(start.dtype).eps * np.max(sizes)
+        return vectors @ ((vectors.T @ gradient(v)) / np.where(sizes > floor, sizes, np.inf))
 
-    return solver
+    with np.errstate(all="ignore"):
+        return back(_searched(flat, step, start, lambda v, _: _norm(gradient(v))))
 
 
 def picard(T: Callable[..., Any]) -> Callable[..., Any]:
     """x ← T(x) until it stays, which it does where T contracts."""
+    return partial(_picard, T)
 
-    def solver(x0: Any, *args: Any, **kwargs: Any) -> Any:
-        start, back = _raveled(x0)
-        flat = lambda v: _vector(T(back(v), *args, **kwargs))
-        eps = float(np.finfo(start.dtype).eps)
 
-        def goes_on(state: Any) -> Any:
-            v, moved, before, count = state
-            scale = 1.0 + _norm(v)
-            # the last digits may go round for ever: below the root of the rounding it ends where it falls no more
-            small = (moved <= 4 * eps * scale) | ((moved <= eps**0.5 * scale) & (moved >= before))
-            return np.logical_not(small) & (count < 10000) & np.isfinite(moved)
+def _picard(T: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
+    start, back = _raveled(x0)
+    flat = lambda v: _vector(T(back(v), *args, **kwargs))
+    eps = float(np.finfo(start.dtype).eps)
 
-        def body(state: Any) -> Any:
-            v, moved, _, count = state
-            new = flat(v)
-            return new, _norm(new - v), moved, count + 1
+    def goes_on(state: Any) -> Any:
+        v, moved, before, count = state
+        scale = 1.0 + _norm(v)
+        # the last digits may go round for ever: below the root of the rounding it ends where it falls no more
+        small = (moved <= 4 * eps * scale) | ((moved <= eps**0.5 * scale) & (moved >= before))
+        return np.logical_not(small) & (count < 10000) & np.isfinite(moved)
 
-        with np.errstate(all="ignore"):
-            first = flat(start)
-            moved = _norm(first - start)
-            return back(while_loop(goes_on, body, (first, moved, moved * 2 + 1, 0))[0])
+    def body(state: Any) -> Any:
+        v, moved, _, count = state
+        new = flat(v)
+        return new, _norm(new - v), moved, count + 1
 
-    return solver
+    with np.errstate(all="ignore"):
+        first = flat(start)
+        moved = _norm(first - start)
+        return back(while_loop(goes_on, body, (first, moved, moved * 2 + 1, 0))[0])
 
 
 def interior_point(F: Callable[..., Any], z: Any, tau: float, args: Any, kwargs: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -81,16 +82,20 @@ def constrained(
 ) -> ConstrainedMinimizer:  # fmt: skip
     """The minimizer that `solver` finds, with its multipliers."""
     F = conditions.kkt(f, constraints, smoothing)
+    found = partial(_solved, f, solver, constraints, F, smoothing, x0 is not None)
+    return ConstrainedMinimizer(f, constraints, ImplicitFunction(F, found, x0, equation, True, title, True), smoothing)
 
-    def with_multipliers(*args: Any, **kwargs: Any) -> Any:
-        x = solver(*args, **kwargs)
-        theta = args[1:] if x0 is not None else args
-        x = tree.map(lambda v: np.asarray(v, np.result_type(float, np.asarray(v).dtype))[()], x)
-        z = _with_multipliers(f, constraints, x, theta, kwargs)
-        return (interior_point(F, z, smoothing, theta, kwargs) if smoothing else z), x
 
-    solution = ImplicitFunction(F, with_multipliers, x0, equation, True, title, plain=True)
-    return ConstrainedMinimizer(f, constraints, solution, smoothing)
+def _solved(
+    f: Callable[..., Any], solver: Callable[..., Any], constraints: Constraints, F: Callable[..., Any],
+    smoothing: float, has_start: bool, *args: Any, **kwargs: Any,
+) -> Any:  # fmt: skip
+    """(z, x), from the x that a solver finds."""
+    x = solver(*args, **kwargs)
+    theta = args[1:] if has_start else args
+    x = tree.map(lambda v: np.asarray(v, np.result_type(float, np.asarray(v).dtype))[()], x)
+    z = _with_multipliers(f, constraints, x, theta, kwargs)
+    return (interior_point(F, z, smoothing, theta, kwargs) if smoothing else z), x
 
 
 def linearized(f: Callable[..., Any], constraints: Constraints, x: Any, args: Any, kwargs: Any) -> Linearization:
@@ -128,10 +133,13 @@ def _has(constraints: Constraints, name: str) -> bool:
 
 
 def _with_multipliers(f: Callable[..., Any], constraints: Constraints, x: Any, args: Any, kwargs: Any) -> Any:
-    """z from x: active constraints have no slack, the others no multiplier, and those without pressure neither."""
+    """z from x: active constraints have no slack, the others no multiplier, and those without pressure neither.
+
+    The slack of a violated constraint is below zero.
+    """
     found = identify(linearized(f, constraints, x, args, kwargs))
     at = constraints.at(x, *args, **kwargs)
-    slack = [0.0 if kind in {"active", "weak", "violated"} else 1.0 for kind in found.kinds]
+    slack = [0.0 if kind in {"active", "weak"} else 1.0 for kind in found.kinds]
 
     def like(part: Any, vector: Any) -> Any:
         leaves, structure = tree.flatten(part)
@@ -168,26 +176,33 @@ class KKTEquation:
         s = to_vector([primal(x[i]) for i in slack], [types[i] for i in slack])
         m = to_vector([primal(x[i]) for i in pressed], [types[i] for i in pressed])
         weak: Any = (s == 0) & (m == 0)
-        some: Any = np.any(weak)
+        violated: Any = s < 0
+        some: Any = np.any(weak | violated)
         if isinstance(some, Tracer):
             if watch.check != "ignore":
-                arguments, flat = Arguments.of((weak,), {})
-                Callback(lambda w: self._say(w, types, slack, adjoint=True), arguments, guards=1)(some, *flat)
+                arguments, flat = Arguments.of((weak, violated), {})
+                Callback(lambda w, v: self._say(w, v, types, slack), arguments, guards=1)(some, *flat)
         elif some:
-            if not adjoint and not any(isinstance(v, Tracer) for v in (*theta, *x, *b)):
-                return self._directional(residual, theta, x, b, weak, types, slack, pressed, memory)
+            one_way = not adjoint and not any(isinstance(v, Tracer) for v in (*theta, *x, *b))
             if watch.check != "ignore":
-                self._say(weak, types, slack, adjoint)
+                self._say(weak & (not one_way), violated, types, slack)
+            if one_way and np.any(weak):
+                return self._directional(residual, theta, x, b, weak, types, slack, pressed, memory)
         return self.inner.solve(residual, theta, x, b, adjoint, memory)
 
-    def _say(self, weak: Any, types: Sequence[ArrayType], slack: Sequence[int], adjoint: bool) -> None:
-        names = [self._name(int(i), types, slack) for i in np.flatnonzero(weak)]
-        watch = self.inner.watch
-        watch.say(
-            f"{', '.join(names)} is weakly active: it holds without pressing, so that the solution has two one-sided "
-            "derivatives. This one leaves the constraint out. Forward mode on plain values gives the derivative for a "
-            "direction; smoothing=τ differentiates across the change."
-        )
+    def _say(self, weak: Any, violated: Any, types: Sequence[ArrayType], slack: Sequence[int]) -> None:
+        name = lambda found: ", ".join(self._name(int(i), types, slack) for i in np.flatnonzero(found))
+        if np.any(violated):
+            self.inner.watch.say(
+                f"{name(violated)} is violated, so that x is not feasible and its derivative that of no solution. Look "
+                "at how the solver ended."
+            )
+        if np.any(weak):
+            self.inner.watch.say(
+                f"{name(weak)} is weakly active: it holds without pressing, so that the solution has two one-sided "
+                "derivatives. This one leaves the constraint out. Forward mode on plain values gives the derivative "
+                "for a direction; smoothing=τ differentiates across the change."
+            )
 
     def _name(self, number: int, types: Sequence[ArrayType], slack: Sequence[int]) -> str:
         found = named_element(number, [types[i] for i in slack], [self.inner.watch.paths[i] for i in slack])

@@ -15,7 +15,7 @@ from adjoint.implicit.equation import LinearizedEquation
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.iterations import newton_descent
 from adjoint.implicit.kkt import ConstrainedMinimizer, KKTEquation, constrained
-from adjoint.implicit.roots import Linear, equation_for, fixed_point, need_start
+from adjoint.implicit.roots import Linear, equation_for, fixed_point_of, need_start
 
 __all__ = ["argmin"]
 
@@ -67,8 +67,7 @@ def argmin(
             else conditions.proximal_step(f, subject_to.prox, subject_to.step)
         )
         own = () if facts is SYMMETRIC else facts
-        return fixed_point(step, solver, x0=x0, facts=own, linear=linear, differentiate=differentiate, check=check,
-                           has_aux=has_aux)  # fmt: skip
+        return fixed_point_of(title, step, solver, x0, own, linear, differentiate, check, has_aux)
     if subject_to is not None:
         raise TypeError(f"{title}: subject_to is a {type(subject_to).__name__}; it is implicit.Constraints(…), "
                         "implicit.Projected(projection) or implicit.Proximal(prox).")  # fmt: skip

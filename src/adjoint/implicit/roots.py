@@ -16,7 +16,7 @@ from adjoint.implicit.iterations import newton_root, picard
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.ops.implicit_solve import Equation
 
-__all__ = ["Linear", "equation_for", "fixed_point", "need_start", "root"]
+__all__ = ["Linear", "equation_for", "fixed_point", "fixed_point_of", "need_start", "root"]
 
 Linear = str | Callable[[LinearMap, Any], Any]
 
@@ -103,6 +103,14 @@ def fixed_point(
     ```
     """
     title = "implicit.fixed_point"
+    return fixed_point_of(title, T, solver, x0, facts, linear, differentiate, check, has_aux)
+
+
+def fixed_point_of(
+    title: str, T: Callable[..., Any], solver: Callable[..., Any] | None, x0: Any, facts: Sequence[str], linear: Linear,
+    differentiate: Any, check: str, has_aux: bool,
+) -> Any:  # fmt: skip
+    """`fixed_point`, under another name."""
     if isinstance(differentiate, Unrolled):
         return unrolled_function(differentiate, T, solver, x0, title)
     need_start(title, solver, x0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -114,6 +115,10 @@ def _once(optimizer: Any) -> Any:
     return dataclasses.replace(optimizer, solver=_Remembering(optimizer.solver))
 
 
+def _negative(f: Callable[..., Any], x: Any, *theta: Any) -> Any:
+    return -f(x, *theta)
+
+
 @user_facing
 def value(
     f: Callable[..., Any],
@@ -140,12 +145,7 @@ def value(
     """
     if sense not in {"min", "max"}:
         raise ValueError(f"implicit.value: sense={sense!r}; it is 'min' or 'max'.")
-    if sense == "min":
-        objective = f
-    else:
-
-        def objective(x: Any, *theta: Any) -> Any:
-            return -f(x, *theta)
-
-    optimizer = argmin(objective, solver, x0=x0, subject_to=subject_to, facts=facts, linear=linear)
+    optimizer = argmin(
+        f if sense == "min" else partial(_negative, f), solver, x0=x0, subject_to=subject_to, facts=facts, linear=linear
+    )
     return OptimalValue(f, optimizer, Watch("implicit.value", check))
