@@ -21,6 +21,7 @@ from adjoint.implicit.minima import argmin
 from adjoint.implicit.report import Report, report, sensitivity
 from adjoint.implicit.roots import fixed_point, root
 from adjoint.implicit.values import OptimalValue, value
+from adjoint.implicit.warm_starts import WarmStarted
 
 __all__ = [
     "ActiveSet",
@@ -37,6 +38,7 @@ __all__ = [
     "Proximal",
     "Report",
     "Unrolled",
+    "WarmStarted",
     "adjoint_state",
     "argmin",
     "conditions",

@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.api.gradients import vmap
 from adjoint.implicit.diagnosis import LinearSolved, Watch
+from adjoint.implicit.sparse_equation import sparse_factors
 from adjoint.implicit.vectors import real_size, to_arrays, to_vector
 from adjoint.linear.operators.dense import METHODS
 from adjoint.linear.operators.derivative_maps import jacobian
@@ -30,7 +31,7 @@ from adjoint.scipy import linalg
 __all__ = ["DIRECT", "LinearizedEquation", "Stacked", "jacobian_map"]
 
 DIRECT = 200  # so many unknowns, or fewer, are solved by factors of a matrix
-_NAMES = ("auto", "direct", "least squares", *ITERATIVE, *METHODS)
+_NAMES = ("auto", "direct", "sparse", "least squares", *ITERATIVE, *METHODS)
 
 
 def jacobian_map(residual: Program, theta: Sequence[Value], x: Sequence[Value], facts: Sequence[str] = ()) -> LinearMap:
@@ -50,7 +51,8 @@ def jacobian_map(residual: Program, theta: Sequence[Value], x: Sequence[Value], 
 class LinearizedEquation:
     """∂ₓF t = b by the method that facts and sizes choose.
 
-    `linear`: "auto", "direct", "least squares", the name of a method of `linear.solve`, or a function (A, b) ↦ t.
+    `linear`: "auto", "direct", "sparse", "least squares", the name of a method of `linear.solve`, or a function
+    (A, b) ↦ t.
     """
 
     linear: str | Callable[[LinearMap, Value], Any]
@@ -74,7 +76,11 @@ class LinearizedEquation:
         right = to_vector(b, source)
         with np.errstate(all="ignore"):
             A = _shared(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
-            found = self._solved(A, right, adjoint, real_size(unknown), memory)
+            if self.linear == "sparse":
+                factors = _shared(memory, "factors", memory["map"][0], lambda: sparse_factors(residual, theta, x))
+                found = LinearSolved(factors.solve(right, "T" if adjoint else "N"), np.int64(0), "sparse")
+            else:
+                found = self._solved(A, right, adjoint, real_size(unknown), memory)
             t = found.value if self.watch.check == "ignore" else self.watch.look(residual, theta, x, A, found)
         return to_arrays(t, target)
 

@@ -183,10 +183,10 @@ class KKTEquation:
                 arguments, flat = Arguments.of((weak, violated), {})
                 Callback(lambda w, v: self._say(w, v, types, slack), arguments, guards=1)(some, *flat)
         elif some:
-            one_way = not adjoint and not any(isinstance(v, Tracer) for v in (*theta, *x, *b))
+            is_direction = not adjoint and not any(isinstance(v, Tracer) for v in (*theta, *x, *b))
             if watch.check != "ignore":
-                self._say(weak & (not one_way), violated, types, slack)
-            if one_way and np.any(weak):
+                self._say(weak & (not is_direction), violated, types, slack)
+            if is_direction and np.any(weak):
                 return self._directional(residual, theta, x, b, weak, types, slack, pressed, memory)
         return self.inner.solve(residual, theta, x, b, adjoint, memory)
 

@@ -62,9 +62,9 @@ def root(
     (x, aux), and so does x(*θ); aux has no derivative.
 
     `facts` tell what is known of ∂ₓF ("symmetric", "positive definite") and choose how its equations are solved;
-    `linear` is a method ("direct", "cg", "gmres", "least squares" …) or a function (A, b) ↦ t, where A is ∂ₓF, or its
-    adjoint, as a linear map of real vectors. `check` says what happens where x is no solution or ∂ₓF is singular:
-    "warn", "raise" or "ignore".
+    `linear` is a method ("direct", "sparse", "cg", "gmres", "least squares" …) or a function (A, b) ↦ t, where A is
+    ∂ₓF, or its adjoint, as a linear map of real vectors. `check` says what happens where x is no solution or ∂ₓF is
+    singular: "warn", "raise" or "ignore".
 
     ```python
     from scipy.optimize import brentq

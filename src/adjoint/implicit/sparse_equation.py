@@ -1,0 +1,46 @@
+"""∂ₓF as a sparse matrix: its nonzeros from few products, by coloring, and one factorization for all right sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from adjoint.base.errors import SolveError
+from adjoint.implicit.vectors import to_arrays, to_vector
+from adjoint.program.program import Program, interpret
+from adjoint.program.types import Value
+from adjoint.scipy import sparse
+from adjoint.scipy.sparse.linalg import splu
+from adjoint.sparse.derivatives import SparseDerivative, jacobian
+
+__all__ = ["sparse_factors"]
+
+REMEMBERED = 16  # equations whose pattern and coloring are known
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _derivative(residual: Program, count: int) -> SparseDerivative:
+    """∂ₓF of an equation with `count` arrays in θ; the same for equal programs, so that they are colored once."""
+    unknown, types = residual.input_types[count:], residual.output_types
+
+    def F(vector: Value, *theta: Value) -> Value:
+        return to_vector(interpret(residual, [*theta, *to_arrays(vector, unknown)]), types)
+
+    return jacobian(F)
+
+
+def sparse_factors(residual: Program, theta: Sequence[Value], x: Sequence[Value]) -> Any:
+    """What solves ∂ₓF t = b: an object with `solve(b, trans)`."""
+    derivative = _derivative(residual, len(theta))
+    vector = to_vector(x, residual.input_types[len(theta) :])
+    pattern = derivative.coloring(vector, *theta).pattern
+    entries = derivative.values(vector, *theta)
+    made = sparse.csr_array((entries, pattern.indices, pattern.indptr), shape=pattern.shape).tocsc()
+    try:
+        return splu(made)
+    except RuntimeError as problem:
+        raise SolveError(
+            "The derivative of a solution: ∂ₓF is singular there, so the implicit function theorem does not hold. Use "
+            "linear='least squares' if the unknowns are few, or add a ridge to the equation."
+        ) from problem

@@ -1,0 +1,44 @@
+"""Optimal values: closures, several arguments, trees, constraints; what they refuse."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import adjoint as ad
+from adjoint import implicit
+
+
+def test_several_arguments_and_trees():
+    f = lambda x, p, scale: np.sum((x["u"] - p["c"]) ** 2) + scale * (x["v"] - 1.0) ** 2 + scale * p["d"]
+    h = implicit.value(f, lambda p, scale: {"u": p["c"], "v": 1.0})
+    p = {"c": np.array([1.0, 2.0]), "d": 3.0}
+    gradient, by_scale = ad.grad(h, argnums=(0, 1))(p, 2.0)
+    assert_allclose(gradient["c"], 0.0, atol=1e-15)
+    assert_allclose([gradient["d"], by_scale], [2.0, 3.0])
+
+
+def test_what_the_objective_closes_over_is_differentiated():
+    def outer(b):
+        h = implicit.value(lambda x, a: a * x**2 / 2 - b * x, lambda a: 0.6 / a)
+        return h(2.0)  # -b² / 4 where 0.6 is b
+
+    assert_allclose(ad.grad(outer)(0.6), -0.3, rtol=1e-12)
+
+
+def test_third_derivatives_and_mixed_ones():
+    h = implicit.value(lambda x, a, b: a * x**4 / 4 - b * x, lambda a, b: np.cbrt(b / a))
+    closed = lambda a, b: -0.75 * b * np.cbrt(b / a)
+    for k in (1, 2, 3):
+        found = ad.derivative(lambda t: h(1.0 + t, 2.0 - t), k)(0.0)
+        assert_allclose(found, ad.derivative(lambda t: closed(1.0 + t, 2.0 - t), k)(0.0), rtol=1e-11)
+    mixed = ad.grad(ad.grad(h, argnums=0), argnums=1)(1.0, 2.0)
+    assert_allclose(mixed, ad.grad(ad.grad(closed, argnums=0), argnums=1)(1.0, 2.0), rtol=1e-12)
+
+
+def test_it_refuses_what_it_does_not_know():
+    with pytest.raises(ValueError, match="sense='best'"):
+        implicit.value(np.sin, np.sin, sense="best")
+    with pytest.raises(TypeError, match="in order"):
+        implicit.value(lambda x, a: (x - a) ** 2, lambda a: a)(a=1.0)
+    with pytest.raises(ad.SolveError, match="not unique"):
+        ad.grad(implicit.value(lambda x, a: a * x, lambda a: 0.0 * a, check="raise"))(1.0)
