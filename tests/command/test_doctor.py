@@ -66,7 +66,7 @@ def test_threads_that_are_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_packages_that_are_missing_or_old(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"numpy": "1.26.4", "rich": "13.0", "llvmlite": "0.44"}
-    monkeypatch.setattr(doctor, "installed", known.get)
+    monkeypatch.setattr(doctor, "find_version", known.get)
     found = findings(monkeypatch)
     assert found["versions numpy"].remedy == "pip install 'numpy>=2.0'"
     assert found["versions scipy"] == doctor.Finding(

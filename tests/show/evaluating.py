@@ -7,7 +7,7 @@ import numpy as np
 import adjoint.ops.special  # noqa: F401  (SciPy's functions become primitives when they are imported)
 from adjoint.ops.elementwise.pointwise import UFUNCS
 from adjoint.show.page.browser import evaluator
-from adjoint.show.page.rules import encoded, named
+from adjoint.show.page.rules import encode, named
 
 BY_NAME: dict[str, Any] = {str(op): op for op in UFUNCS.values()}
 RUN = """cases => cases.map(({op, xs, dtypes}) => {
@@ -30,7 +30,7 @@ def written(op: Any, xs: Any) -> tuple[dict[str, Any], list[Any]]:
     with np.errstate(all="ignore"):
         z = op.evaluate(*[x[()] if x.ndim == 0 else x for x in xs])
     zs = [np.asarray(part) for part in (z if op.several else (z,))]
-    typed = [{"shape": list(x.shape), "dtype": str(x.dtype), **encoded(x)} for x in xs]
+    typed = [{"shape": list(x.shape), "dtype": str(x.dtype), **encode(x)} for x in xs]
     return {"op": named(op), "xs": typed, "dtypes": [str(part.dtype) for part in zs]}, zs
 
 

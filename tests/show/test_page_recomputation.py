@@ -10,7 +10,7 @@ import adjoint as ad
 from adjoint.scipy.special import logsumexp
 from adjoint.show.explanation.notation import number
 from adjoint.show.explanation.summaries import summary
-from adjoint.show.page.rules import encoded
+from adjoint.show.page.rules import encode
 from tests.support.sweeps import sampled
 
 pytestmark = pytest.mark.browser
@@ -134,7 +134,7 @@ CASES = {
 
 def typed(x):
     x = np.asarray(x)
-    return {"shape": list(x.shape), "dtype": str(x.dtype), **encoded(x)}
+    return {"shape": list(x.shape), "dtype": str(x.dtype), **encode(x)}
 
 
 def arrays(column):

@@ -97,7 +97,7 @@ def problems() -> list[Problem]:
     ]
 
 
-def measured(problem: Problem, seconds: float) -> Row:
+def measure(problem: Problem, seconds: float) -> Row:
     """Time one problem all four ways."""
     eager, compiled = grad(problem.function), jit(grad(problem.function))
     known = np.asarray(problem.by_hand(*problem.args))
@@ -129,7 +129,7 @@ def run(options: argparse.Namespace) -> Exit:
     """Measure, and tell."""
     if not 0 < options.seconds <= 60:
         raise CommandError(f"--seconds is {options.seconds:g}; between 0 and 60, please.")
-    rows = [measured(problem, options.seconds) for problem in progress(problems(), "Timing gradients")]
+    rows = [measure(problem, options.seconds) for problem in progress(problems(), "Timing gradients")]
     wrong = [row for row in rows if not row.error < 1e-8]
     if options.json:
         print(json.dumps([asdict(row) for row in rows]))

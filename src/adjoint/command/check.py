@@ -118,7 +118,7 @@ def compared(check: Check, order: int, rng: np.random.Generator) -> Iterator[Row
             check_types(check.title("forward"), "tangent", forward, y, flat.outputs)
             compare_forward(check, forward, differences)
 
-        row = looked(check, "forward mode and differences", look_forward, forward_error(forward, differences))
+        row = check_row(check, "forward mode and differences", look_forward, forward_error(forward, differences))
         yield row
         right -= {"forward"} if row.fault else set()
     if "reverse" in check.modes:
@@ -130,7 +130,7 @@ def compared(check: Check, order: int, rng: np.random.Generator) -> Iterator[Row
             check_types(check.title("reverse"), "cotangent", backward, point, flat.inputs)
             compare_reverse(check, backward, u, differences)
 
-        row = looked(check, "reverse mode and differences", look_back, reverse_error(backward, u, differences))
+        row = check_row(check, "reverse mode and differences", look_back, reverse_error(backward, u, differences))
         yield row
         right -= {"reverse"} if row.fault else set()
         if forward and not row.fault:
@@ -140,14 +140,14 @@ def compared(check: Check, order: int, rng: np.random.Generator) -> Iterator[Row
 
             size = absolute_inner(u, forward) + absolute_inner(backward, v)
             gap = abs(inner(u, forward) - inner(backward, v)) / size if size else 0.0
-            yield looked(check, "forward and reverse mode", look_at_both, gap)
+            yield check_row(check, "forward and reverse mode", look_at_both, gap)
     if order > 1:
         for mode in check.modes:
             if mode in right:
                 yield from compared(derive_check(check, mode, u, v), order - 1, rng)
 
 
-def looked(check: Check, names: str, look: Callable[[], None], error: float) -> Row:
+def check_row(check: Check, names: str, look: Callable[[], None], error: float) -> Row:
     """One row: the verdict is check_grads' own."""
     fault = ""
     try:

@@ -75,12 +75,12 @@ def findings() -> Iterator[Finding]:
     yield from versions()
     yield from processor()
     yield from threads()
-    yield from kept_code()
+    yield from find_code_cache()
     yield from settings()
     yield from gradients()
 
 
-def installed(name: str) -> str | None:
+def find_version(name: str) -> str | None:
     """The version of a package; None when it is not installed."""
     try:
         return version(name)
@@ -104,7 +104,7 @@ def versions() -> Iterator[Finding]:
     python = f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"
     yield Finding("versions", "Python", python)
     for name, lowest in _NEEDED.items():
-        version = installed(name)
+        version = find_version(name)
         if version is None:
             yield Finding("versions", name, "not installed", WRONG, f"pip install {name}")
         elif lowest and numbers(version) < numbers(lowest):
@@ -112,7 +112,7 @@ def versions() -> Iterator[Finding]:
         else:
             yield Finding("versions", name, version)
     for name, purpose in _OPTIONAL.items():
-        yield Finding("versions", name, installed(name) or f"not installed; for {purpose}")
+        yield Finding("versions", name, find_version(name) or f"not installed; for {purpose}")
 
 
 def processor() -> Iterator[Finding]:
@@ -168,7 +168,7 @@ def blas_name() -> str:
         return "unknown"
 
 
-def kept_code() -> Iterator[Finding]:
+def find_code_cache() -> Iterator[Finding]:
     """The folder of compiled code."""
     usage = cache.info()
     if usage.directory is None:

@@ -37,10 +37,10 @@ class ExpressionError(CommandError):
 
     def __init__(self, message: str, text: str = "", column: int = 0, width: int = 1) -> None:
         self.plain, self.column = message, column
-        super().__init__(message + pointed(text, column, width) if text and column else message)
+        super().__init__(message + point_at(text, column, width) if text and column else message)
 
 
-def pointed(text: str, column: int, width: int = 1, longest: int = 100) -> str:
+def point_at(text: str, column: int, width: int = 1, longest: int = 100) -> str:
     """The text and a mark below it, on two lines of their own; only the surroundings of the place in a long text."""
     line_start = text.rfind("\n", 0, column - 1) + 1
     line = text[line_start:].partition("\n")[0]

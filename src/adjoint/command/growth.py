@@ -33,7 +33,7 @@ def _argument(args: tuple[Any, ...], kwargs: Mapping[str, Any], position: int, n
     return kwargs.get(name, args[position] if len(args) > position else default)
 
 
-def _shaped(position: int, name: str) -> Size:
+def _shape(position: int, name: str) -> Size:
     return lambda args, kwargs: _shape_size(_argument(args, kwargs, position, name, None) or 0)
 
 
@@ -60,7 +60,7 @@ def _range(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
     return int(min(max(0.0, (stop - start) / step), 1e30))
 
 
-def _meshed(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+def _mesh(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
     return len(args) * math.prod(map(size_of, args))
 
 
@@ -75,10 +75,10 @@ def _diagonal(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
 
 # By the name of the function; other functions give no more numbers than their arguments broadcast to, or have.
 _RESULT: dict[str, Size] = {
-    **{name: _shaped(0, "shape") for name in ("zeros", "ones", "full")},
-    **{name: _shaped(1, "s") for name in ("fftn", "ifftn", "fft2", "ifft2", "rfftn", "rfft2", "irfftn", "irfft2")},
-    "resize": _shaped(1, "new_shape"),
-    "broadcast_to": _shaped(1, "shape"),
+    **{name: _shape(0, "shape") for name in ("zeros", "ones", "full")},
+    **{name: _shape(1, "s") for name in ("fftn", "ifftn", "fft2", "ifft2", "rfftn", "rfft2", "irfftn", "irfft2")},
+    "resize": _shape(1, "new_shape"),
+    "broadcast_to": _shape(1, "shape"),
     "eye": _square,
     "identity": _square,
     "tri": _square,
@@ -93,8 +93,8 @@ _RESULT: dict[str, Size] = {
     "kron": _product,
     "tensordot": lambda args, kwargs: _product(args, kwargs) if _argument(args, kwargs, 2, "axes", 2) == 0 else 0,
     "einsum": lambda args, kwargs: math.prod(map(size_of, args)),
-    "meshgrid": _meshed,
-    "ix_": _meshed,
+    "meshgrid": _mesh,
+    "ix_": _mesh,
     "diag": lambda args, kwargs: _diagonal(args, kwargs) if np.ndim(args[0]) == 1 else 0,
     "diagflat": _diagonal,
     "vander": lambda args, kwargs: size_of(args[0]) * int(_argument(args, kwargs, 1, "N", None) or size_of(args[0])),
@@ -134,7 +134,7 @@ def check_growth(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], l
                 for part in argument if isinstance(argument, tuple | list) else (argument,):
                     if isinstance(part, int | np.integer) and abs(int(part)) > _MOST_ITERATIONS:
                         raise step.refused(
-                            f"has the argument {_shown(part)}; at most {_MOST_ITERATIONS:,} is taken", text
+                            f"has the argument {_show_number(part)}; at most {_MOST_ITERATIONS:,} is taken", text
                         )
             if step.name in ("convolve", "correlate") and math.prod(map(size_of, args[:2])) > _MOST_WORK:
                 raise step.refused(f"takes more than {_MOST_WORK:,} products", text)
@@ -144,7 +144,7 @@ def check_growth(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any], l
         except (TypeError, ValueError, IndexError, ZeroDivisionError, OverflowError):
             return  # the function itself says better what is wrong with its arguments
     if expected > largest:
-        raise step.refused(f"would make {_shown(expected)} numbers, more than {largest:,}", text)
+        raise step.refused(f"would make {_show_number(expected)} numbers, more than {largest:,}", text)
 
 
 # Functions of SciPy that take orders, by how their names begin or end, and the largest order: beyond it they run for
@@ -167,5 +167,5 @@ def _is_numeric(value: Any) -> bool:
     return isinstance(value, int | float | complex | np.ndarray | np.generic)
 
 
-def _shown(number: Any) -> str:
+def _show_number(number: Any) -> str:
     return f"{int(number):,}" if abs(int(number)) < 1e15 else f"{float(number):.1e}"

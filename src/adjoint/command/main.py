@@ -140,14 +140,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:  # argparse, after --help
         return int(leaving.code or 0)
     except CommandError as error:
-        return _failed(name, str(error), error.code, argv)
+        return _fail(name, str(error), error.code, argv)
     except AdjointError as error:
-        return _failed(name, said_of(error), Exit.BAD_INPUT, argv)
+        return _fail(name, said_of(error), Exit.BAD_INPUT, argv)
     except Exception as error:
-        return _failed(name, said_of(error), Exit.BAD_INPUT, argv)
+        return _fail(name, said_of(error), Exit.BAD_INPUT, argv)
 
 
-def _failed(name: str, message: str, code: Exit, argv: Sequence[str]) -> int:
+def _fail(name: str, message: str, code: Exit, argv: Sequence[str]) -> int:
     if "--traceback" in argv:
         traceback.print_exc()
     print(f"adjoint{name and ' '}{name}: error: {message}", file=sys.stderr)

@@ -103,13 +103,13 @@ def _function_target(title: str, module: str, name: str, pairs: dict[str, str], 
             if key in values:
                 raise CommandError(f"{key} has two values: {key}={pairs[key]}, and one in {file}.")
             values[key] = value
-    args, kwargs = bound(function, title, values)
+    args, kwargs = bind_values(function, title, values)
     return Target(function, args, kwargs, title)
 
 
 def find_function(module: str, name: str) -> Callable[..., Any]:
     """The function of this name in a module, or in a file `….py`."""
-    target: Any = _imported(module)
+    target: Any = _import_target(module)
     for part in name.split("."):
         if not hasattr(target, part):
             functions = [key for key, value in vars(target).items() if callable(value) and not key.startswith("_")]
@@ -122,7 +122,7 @@ def find_function(module: str, name: str) -> Callable[..., Any]:
     return target
 
 
-def _imported(module: str) -> Any:
+def _import_target(module: str) -> Any:
     if sys.path[:1] != [os.getcwd()]:
         sys.path.insert(0, os.getcwd())  # as `python -m` does
     path = Path(module)
@@ -151,8 +151,10 @@ def _imported(module: str) -> Any:
         raise CommandError(said_of(error, f"{module} cannot be imported: ")) from error
 
 
-def bound(function: Callable[..., Any], title: str, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Values by name as the arguments of a function; `arr_0`, `arr_1` … (as np.savez names them) go by place."""
+def bind_values(
+    function: Callable[..., Any], title: str, values: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Values by name as the arguments of a function; `arr_0`, `arr_1` … (as np.savez names them) go by position."""
     by_position = [values.pop(name) for name in [f"arr_{k}" for k in range(len(values))] if name in values]
     try:
         signature = inspect.signature(function)
@@ -188,7 +190,7 @@ def arrays_in(file: str) -> dict[str, Any]:
     """The arrays of an .npz file by name; the one of an .npy file as the first argument."""
     try:
         with open(file, "rb") as handle:
-            return _loaded(file, handle)
+            return _load(file, handle)
     except FileNotFoundError as error:
         near = did_you_mean(Path(file).name, [p.name for p in Path(file).parent.glob("*.np[yz]")])
         raise CommandError(f"There is no file {file}. {near}".rstrip()) from error
@@ -198,7 +200,7 @@ def arrays_in(file: str) -> dict[str, Any]:
         raise CommandError(f"{file} cannot be read: {error.strerror or error}.") from error
 
 
-def _loaded(file: str, handle: BinaryIO) -> dict[str, Any]:
+def _load(file: str, handle: BinaryIO) -> dict[str, Any]:
     name = ""
     try:
         loaded = np.load(handle, allow_pickle=False)
@@ -208,13 +210,13 @@ def _loaded(file: str, handle: BinaryIO) -> dict[str, Any]:
         for name in loaded.files:
             arrays[name] = loaded[name][()]
     except _UNREADABLE as error:
-        raise _malformed(f"{file}, {name}" if name else file, error) from error
+        raise _explain_malformed(f"{file}, {name}" if name else file, error) from error
     if not arrays:
         raise CommandError(f"{file} holds no arrays.")
     return arrays
 
 
-def _malformed(file: str, error: Exception) -> CommandError:
+def _explain_malformed(file: str, error: Exception) -> CommandError:
     if "allow_pickle" in str(error) or "pickle" in str(error).lower():
         return CommandError(
             f"{file} holds Python objects, or is no file of arrays at all; objects are not read, since that would run "

@@ -103,10 +103,10 @@ def names(namespace: str) -> frozenset[str]:
     allowed -= _LEFT_OUT
     if namespace == "numpy":
         allowed |= _MAKING
-    return frozenset(name for name in allowed if callable(_fetched(namespace, name)))
+    return frozenset(name for name in allowed if callable(_fetch(namespace, name)))
 
 
-def _fetched(namespace: str, name: str) -> Any:
+def _fetch(namespace: str, name: str) -> Any:
     """The function itself: the package's own, or ours where the package's cannot take traced values."""
     row = TABLES[namespace].rows[name]
     package, _, part = namespace.partition(".")
@@ -125,7 +125,7 @@ def find(name: str, prefix: str = "") -> Word | None:
     """The function of this name; None when there is none, or none that may be called."""
     for namespace in (PREFIXES[prefix],) if prefix else WITHOUT_PREFIX:
         if name in names(namespace):
-            return Word(name, namespace, _fetched(namespace, name))
+            return Word(name, namespace, _fetch(namespace, name))
     return None
 
 

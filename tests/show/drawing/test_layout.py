@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjoint.show.drawing.crossings import crossings
-from adjoint.show.drawing.layout import Arrow, arranged, item_widths, spread
+from adjoint.show.drawing.layout import Arrow, arrange_layers, item_widths, spread
 
 
 @st.composite
@@ -31,7 +31,7 @@ def no_overlap(arrangement, x, widths, labels):
 @given(graphs())
 def test_a_layout_has_no_overlaps_and_arrows_go_down_through_each_layer(graph):
     boxes, arrows, widths, labels = graph
-    arrangement = arranged(boxes, arrows)
+    arrangement = arrange_layers(boxes, arrows)
     x = spread(arrangement, widths, labels, [(3.0, -4.0)] * len(arrows))
     no_overlap(arrangement, x, widths, labels)
     assert sorted(item for layer in arrangement.layers for item in layer) == list(range(len(arrangement.layer)))
@@ -45,7 +45,7 @@ def test_a_layout_has_no_overlaps_and_arrows_go_down_through_each_layer(graph):
         assert (label is not None) == arrow.labeled
         if label is not None:  # nobody else runs through a label
             assert sum(label in other for other in arrangement.routes) == 1
-    again = arranged(boxes, arrows)
+    again = arrange_layers(boxes, arrows)
     assert again == arrangement
     assert spread(again, widths, labels, [(3.0, -4.0)] * len(arrows)) == x
 
@@ -54,7 +54,7 @@ def test_a_layout_has_no_overlaps_and_arrows_go_down_through_each_layer(graph):
 @given(graphs(circles=True))
 def test_circles_are_cut_by_arrows_that_go_up(graph):
     boxes, arrows, widths, labels = graph
-    arrangement = arranged(boxes, arrows)
+    arrangement = arrange_layers(boxes, arrows)
     no_overlap(arrangement, spread(arrangement, widths, labels), widths, labels)
     for k, (arrow, route) in enumerate(zip(arrows, arrangement.routes, strict=True)):
         assert (route[0], route[-1]) == (arrow.source, arrow.target)
@@ -70,7 +70,7 @@ def test_ports_make_up_the_first_and_the_last_layer_in_their_order(graph, enter,
     last = list(range(boxes + enter, boxes + enter + leave))[::-1]
     ported = [*arrows, *[Arrow(p, k % boxes, True, 0) for k, p in enumerate(first)],
               *[Arrow(k % boxes, p, False, 1) for k, p in enumerate(last)]]  # fmt: skip
-    arrangement = arranged(boxes + enter + leave, ported, first=first, last=last)
+    arrangement = arrange_layers(boxes + enter + leave, ported, first=first, last=last)
     if first:
         assert arrangement.layers[0] == first
     if last:
@@ -79,7 +79,7 @@ def test_ports_make_up_the_first_and_the_last_layer_in_their_order(graph, enter,
 
 def test_chains_are_straight_and_what_goes_beside_them_makes_way():
     chain = [Arrow(k, k + 1, True) for k in range(7)]
-    arrangement = arranged(10, [*chain, Arrow(0, 7), Arrow(8, 3, True), Arrow(9, 5, True)], floating=(8, 9))
+    arrangement = arrange_layers(10, [*chain, Arrow(0, 7), Arrow(8, 3, True), Arrow(9, 5, True)], floating=(8, 9))
     x = spread(arrangement, [100.0, 140.0, 60.0, 100.0, 80.0, 220.0, 100.0, 100.0, 90.0, 90.0], [20.0] * 10)
     assert len({round(x[k], 6) for k in range(8)}) == 1
     assert arrangement.layer[8] == arrangement.layer[2]  # it stands beside what is read together with it
@@ -92,9 +92,9 @@ def test_there_are_no_more_crossings_than_there_must_be():
     ladder = [Arrow(k, k + 1) for k in range(20)] + [Arrow(k, k + 2) for k in range(19)]
     loop = [Arrow(k, 3 + t) for k in range(3) for t in range(6)] + [Arrow(3 + t, 4 + t) for t in range(5)]
     for boxes, arrows in ((31, tree), (21, ladder)):
-        arrangement = arranged(boxes, arrows)
+        arrangement = arrange_layers(boxes, arrows)
         assert crossings(arrangement.layers, arrangement.lower) == 0
-    arrangement = arranged(9, loop)  # two of the three run on the same side: one of them is crossed at each turn
+    arrangement = arrange_layers(9, loop)  # two of the three run on the same side: one of them is crossed at each turn
     assert crossings(arrangement.layers, arrangement.lower) == 5
 
 
@@ -112,12 +112,12 @@ def test_two_thousand_boxes():
     rng = random.Random(0)
     pairs = sorted({(max(0, j - rng.randint(1, 30)), j) for j in range(1, 2000) for _ in range(2)})
     arrows = [Arrow(a, b, True) for a, b in pairs]
-    arrangement = arranged(2000, arrows)
+    arrangement = arrange_layers(2000, arrows)
     x = spread(arrangement, [100.0] * 2000, [30.0] * len(arrows))
     no_overlap(arrangement, x, [100.0] * 2000, [30.0] * len(arrows))
 
 
 def test_nothing_is_a_layout_too():
-    assert arranged(0, ()).layers == []
-    assert spread(arranged(0, ()), []) == []
-    assert spread(arranged(1, ()), [50.0]) == [39.0]
+    assert arrange_layers(0, ()).layers == []
+    assert spread(arrange_layers(0, ()), []) == []
+    assert spread(arrange_layers(1, ()), [50.0]) == [39.0]

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 import adjoint as ad
-from adjoint.show.explanation.lines import columns, laid_out, width
+from adjoint.show.explanation.lines import columns, lay_out_lines, width
 
 
 def test_accents_take_no_column_and_letters_of_east_asia_take_two():
@@ -18,17 +18,17 @@ def test_accents_take_no_column_and_letters_of_east_asia_take_two():
 
 
 def test_columns_are_aligned_and_empty_ones_left_out():
-    text = laid_out([["", "name", "x"], ["", "변수", "1"], ["", "a", "2"]])
+    text = lay_out_lines([["", "name", "x"], ["", "변수", "1"], ["", "a", "2"]])
     assert text == ["name  x", "───────", "변수  1", "a     2"]
 
 
 def test_the_longest_cells_are_cut_to_the_width_of_the_terminal():
     lines = [["head", "other"], ["f" * 70, "1.5"], ["v\u0304" * 70, "2.5"]]
-    text = laid_out(lines, 50)
+    text = lay_out_lines(lines, 50)
     assert max(map(width, text)) == 50
     assert text[2].endswith("…  1.5")
     assert text[3].endswith("…  2.5")
-    assert len(laid_out(lines)[2]) == 75  # no terminal, nothing is cut
+    assert len(lay_out_lines(lines)[2]) == 75  # no terminal, nothing is cut
 
 
 def model(A, x):

@@ -9,7 +9,7 @@ from adjoint.ops.arrays import reduce
 from adjoint.ops.elementwise.pointwise import BY_NAME, UFUNCS, FlatUfunc
 from adjoint.program.op import PRIMITIVES
 from adjoint.show.explanation.data import explanation_data
-from adjoint.show.page.rules import encoded, named
+from adjoint.show.page.rules import encode, named
 
 OPS = {str(op): op for op in UFUNCS.values()}
 
@@ -85,8 +85,8 @@ def test_each_rule_is_kept_once():
 
 def test_names_and_values():
     assert named(OPS["sin"]) == {"title": "sin", "name": "sin"}
-    assert encoded(np.array([[1.0, np.nan], [-np.inf, 2.0]])) == {"value": [1.0, "nan", "-inf", 2.0]}
-    assert encoded(np.complex128(1 + 2j)) == {"value": 1.0, "imaginary": 2.0}
+    assert encode(np.array([[1.0, np.nan], [-np.inf, 2.0]])) == {"value": [1.0, "nan", "-inf", 2.0]}
+    assert encode(np.complex128(1 + 2j)) == {"value": 1.0, "imaginary": 2.0}
     scan = ad.explain(lambda x: ad.scan(lambda c, a: (c * a, c), x, np.ones(3))[0], most=1)(2.0)
     assert explanation_data(scan)["ops"][0].get("name") is None or explanation_data(scan)["events"]["pull"][0] == -1
 

@@ -6,7 +6,7 @@ from scipy.special import pbdv
 import adjoint as ad
 from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType
-from adjoint.show.page.rules import encoded
+from adjoint.show.page.rules import encode
 from adjoint.show.page.steps import slots
 from tests.show.page.test_rules import array
 
@@ -16,7 +16,7 @@ FLOAT = ArrayType((), np.dtype(float))
 def written(function, types):
     ops = []
     program, _ = record_program(function, types)
-    return slots(program, lambda op: ops.append(op) or len(ops) - 1, encoded), ops
+    return slots(program, lambda op: ops.append(op) or len(ops) - 1, encode), ops
 
 
 def run(found, ops, *xs):

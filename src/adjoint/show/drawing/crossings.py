@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from random import Random
 
-__all__ = ["crossings", "ordered"]
+__all__ = ["crossings", "order_layers"]
 
 EXCHANGED = 400  # items, up to which neighbors are exchanged one by one
 SWEEPS = 10
@@ -21,7 +21,7 @@ WORK = 30_000  # items times sweeps, in all
 Neighbors = Sequence[Sequence[int]]
 
 
-def ordered(
+def order_layers(
     layers: Sequence[Sequence[int]], upper: Neighbors, lower: Neighbors, fixed: Mapping[int, Sequence[int]],
     boxes: int,
 ) -> list[list[int]]:  # fmt: skip

@@ -33,8 +33,8 @@ from typing import Any
 
 from adjoint.show.drawing import scene
 from adjoint.show.drawing.groups import Frame, Link, nested
-from adjoint.show.drawing.labels import LINE, lines, measured, written
-from adjoint.show.drawing.layout import Arrangement, Arrow, arranged, item_widths, spread
+from adjoint.show.drawing.labels import LINE, lines, measure_width, written
+from adjoint.show.drawing.layout import Arrangement, Arrow, arrange_layers, item_widths, spread
 from adjoint.show.explanation.model import ExplanationModel, Variable
 from adjoint.show.explanation.partials import edges
 
@@ -67,11 +67,11 @@ def _box(v: Variable, mode: str, result: bool) -> dict[str, Any]:
     read: dict[str, Any] = {"kind": v.kind, **written(v, mode)}
     on_it = lines(read)
     wide = max(line.width for line in on_it) + (34 if v.kind == "input" else 24)
-    read |= {"w": _grained(wide), "h": LINE * len(on_it) + 12}
+    read |= {"w": _grain(wide), "h": LINE * len(on_it) + 12}
     return read | {key: True for key, holds in (("result", result), ("still", not v.is_active)) if holds}
 
 
-def _grained(width: float) -> float:
+def _grain(width: float) -> float:
     return GRAIN * -(-width // GRAIN)
 
 
@@ -176,7 +176,7 @@ class _Drawing:
     def group(self, frame: Frame) -> dict[str, Any]:
         arrangement, children, links = self.arrangements[frame.number]
         labels = [link.edge.label if link.edge is not None else "" for link in links]
-        sizes = tuple(_grained(measured(label, LABEL) + 8) if label else 0.0 for label in labels)
+        sizes = tuple(_grain(measure_width(label, LABEL) + 8) if label else 0.0 for label in labels)
         widths = tuple(self.width(child) for child in children)
         ports = tuple(map(self.ports, links))
         kinds = "".join(map(_kind, children))
@@ -188,7 +188,7 @@ class _Drawing:
         out: dict[str, Any] = {
             "id": frame.number, "kind": frame.kind, "title": title, "note": note,
             "parent": None if frame.parent is None else frame.parent.number,
-            "w": _grained(max(measured(title) + 14, measured(note, LABEL)) + 28), "h": 2 * LINE + 14,
+            "w": _grain(max(measure_width(title) + 14, measure_width(note, LABEL)) + 28), "h": 2 * LINE + 14,
             "layout": self._known[key], "children": [_number(child) for child in children],
             "carried": [link.variable.number for link in links],
         }  # fmt: skip
@@ -230,7 +230,9 @@ def _layout(
 
 
 _arranged = functools.lru_cache(maxsize=256)(
-    lambda boxes, arrows, first, last, floating: arranged(boxes, arrows, first=first, last=last, floating=floating)
+    lambda boxes, arrows, first, last, floating: arrange_layers(
+        boxes, arrows, first=first, last=last, floating=floating
+    )
 )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from adjoint.show.explanation.model import ExplanationModel, Group, Variable
-from adjoint.show.explanation.notation import subscripted
+from adjoint.show.explanation.notation import write_subscript
 from adjoint.show.explanation.partials import Edge
 
 __all__ = ["Frame", "Link", "nested"]
@@ -216,7 +216,7 @@ def _extent(parts: Sequence[Variable | Frame]) -> str:
             return f"iterations {first.title.removeprefix('iteration ')} … {last.title.removeprefix('iteration ')}"
         return f"{first.title} … {last.title}"
     names = [v for p in (first, last) if (v := _some(p, p is last)) is not None]
-    return " … ".join(subscripted(v.name) for v in names)
+    return " … ".join(write_subscript(v.name) for v in names)
 
 
 def _some(part: Variable | Frame, last: bool) -> Variable | None:

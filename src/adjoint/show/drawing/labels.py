@@ -9,10 +9,10 @@ from typing import Any
 
 from adjoint.show.explanation.formulas import forward_formula
 from adjoint.show.explanation.model import Variable
-from adjoint.show.explanation.notation import subscripted, text
+from adjoint.show.explanation.notation import text, write_subscript
 from adjoint.show.explanation.summaries import BARS, summary
 
-__all__ = ["BAR", "LINE", "SIZE", "Line", "lines", "measured", "shortened", "written"]
+__all__ = ["BAR", "LINE", "SIZE", "Line", "lines", "measure_width", "shorten", "written"]
 
 SIZE, LINE = 13.0, 18.0  # of letters, and from one line to the next
 DIGITS = 5
@@ -38,7 +38,7 @@ class _Widths(dict[str, float]):
 _width = _Widths(_WIDTHS).__getitem__
 
 
-def measured(written: str, size: float = SIZE) -> float:
+def measure_width(written: str, size: float = SIZE) -> float:
     """The width of a text, about."""
     return size * sum(map(_width, written))
 
@@ -57,21 +57,21 @@ class Line:
         """How wide it is."""
         sign = " = " if self.head and self.tail else ""
         bars = 6 + BAR * len(self.bars) if self.bars else 0.0
-        return measured(self.head + sign + self.tail) + bars
+        return measure_width(self.head + sign + self.tail) + bars
 
 
-def shortened(written: str, longest: int = LONGEST) -> str:
+def shorten(written: str, longest: int = LONGEST) -> str:
     """At most so many letters."""
     return written if len(written) <= longest else written[: longest - 1] + "…"
 
 
 def written(v: Variable, mode: str) -> dict[str, str]:
     """What is to be read about a variable: formula, the user's name, value, and the derivatives of the mode."""
-    out = {"name": subscripted(v.name)}
+    out = {"name": write_subscript(v.name)}
     if v.event is not None:
-        out["formula"] = shortened(text(forward_formula(v.event)))
+        out["formula"] = shorten(text(forward_formula(v.event)))
     if v.label:
-        out["label"] = shortened(v.label, 20)
+        out["label"] = shorten(v.label, 20)
     values: dict[str, Any] = {"value": v.value}
     if mode in ("forward", "second"):
         values["tangent"] = v.tangent

@@ -5,8 +5,8 @@ the order in each layer is chosen against crossings; then come the coordinates, 
 Arrows from the same box share their points until they part. Labels stand in layers of their own, as if they were boxes,
 so nothing can cover them.
 
-`arranged` knows nothing of sizes; `spread` gives the coordinates for sizes. A picture whose boxes open and close is
-arranged once.
+`arrange_layers` knows nothing of sizes; `spread` gives the coordinates for sizes. A picture whose boxes open and close
+is arranged once.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from adjoint.show.drawing.alignment import columns
-from adjoint.show.drawing.crossings import ordered
+from adjoint.show.drawing.crossings import order_layers
 
-__all__ = ["Arrangement", "Arrow", "arranged", "spread"]
+__all__ = ["Arrangement", "Arrow", "arrange_layers", "spread"]
 
 BETWEEN_BOXES, BETWEEN_LINES = 28.0, 12.0  # least horizontal distances
 
@@ -52,7 +52,7 @@ class Arrangement:
         return self.routes[k][1 if k in self.backwards else -2]
 
 
-def arranged(
+def arrange_layers(
     boxes: int, arrows: Sequence[Arrow], *, first: Sequence[int] = (), last: Sequence[int] = (),
     floating: Sequence[int] = (),
 ) -> Arrangement:  # fmt: skip
@@ -98,7 +98,7 @@ def arranged(
     for item, rank in enumerate(layer):
         layers[rank].append(item)
     fixed = {layer[ports[0]]: list(ports) for ports in (first, last) if ports}
-    layers = ordered(layers, upper, lower, fixed, boxes)
+    layers = order_layers(layers, upper, lower, fixed, boxes)
     return Arrangement(boxes, arrows, layer, layers, routes, upper, lower, backwards)
 
 

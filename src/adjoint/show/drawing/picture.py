@@ -11,11 +11,11 @@ from collections.abc import Collection
 from html import escape
 from typing import Any
 
-from adjoint.show.drawing.labels import BAR, LINE, SIZE, lines, measured
+from adjoint.show.drawing.labels import BAR, LINE, SIZE, lines, measure_width
 from adjoint.show.drawing.scene import TITLE, placed
 from adjoint.show.explanation.summaries import BARS
 
-__all__ = ["STYLE", "drawn"]
+__all__ = ["STYLE", "draw_graph"]
 
 MARGIN = 12.0
 STYLE = """
@@ -64,7 +64,7 @@ STYLE = """
 """.strip()
 
 
-def drawn(data: dict[str, Any], opened: Collection[int] | None = None) -> str:
+def draw_graph(data: dict[str, Any], opened: Collection[int] | None = None) -> str:
     """The picture of a graph's data with some frames open: by default those that are open at first."""
     scene = placed(data, opened)
     depth = {0: 0}
@@ -76,7 +76,7 @@ def drawn(data: dict[str, Any], opened: Collection[int] | None = None) -> str:
         *[_frame(frame, data, depth) for frame in scene["frames"][1:]],
         *[_arrow(arrow, data, depth) for arrow in scene["arrows"]],
         *[_title(frame, data, depth) for frame in scene["frames"][1:]],
-        *[_labeled(arrow, depth) for arrow in scene["arrows"] if arrow["label"] is not None],
+        *[_label(arrow, depth) for arrow in scene["arrows"] if arrow["label"] is not None],
         *[_box(box, data) if "variable" in box else _closed(box, data) for box in scene["boxes"]],
         "</g>",
     ]
@@ -125,7 +125,7 @@ def _title(frame: Any, data: Any, depth: Any) -> str:
     odd = " odd" if depth[frame["group"]] % 2 == 0 else ""
     x, y = frame["x"] + 6, frame["y"] + 4
     return (f'<g class="title{odd}" data-group="{frame["group"]}"><rect x="{_n(x)}" y="{_n(y)}" '
-            f'width="{_n(measured(title, 11.5) + 6)}" height="18" rx="3"/><text x="{_n(x + 4)}" y="{_n(y + 13)}">'
+            f'width="{_n(measure_width(title, 11.5) + 6)}" height="18" rx="3"/><text x="{_n(x + 4)}" y="{_n(y + 13)}">'
             f"{escape(title)}</text></g>")  # fmt: skip
 
 
@@ -153,10 +153,10 @@ def _arrow(arrow: Any, data: Any, depth: Any) -> str:
             f'<path d="{path(arrow["points"])}"{marker}/></g>')  # fmt: skip
 
 
-def _labeled(arrow: Any, depth: Any) -> str:
+def _label(arrow: Any, depth: Any) -> str:
     x, y, _ = arrow["label"]
     even = " even" if depth[arrow["group"]] % 2 else ""
-    wide = measured(arrow["text"], 11) + 4
+    wide = measure_width(arrow["text"], 11) + 4
     return (f'<g class="arrow{even}" data-edge="{arrow["edge"]}"><rect x="{_n(x - wide / 2)}" y="{_n(y - 7)}" '
             f'width="{_n(wide)}" height="14"/><text x="{_n(x)}" y="{_n(y + 4)}">{escape(arrow["text"])}</text></g>'
     )  # fmt: skip

@@ -55,7 +55,7 @@ def inside(
     for item in layout["at"]:
         if item >= 0:
             height[item] = LABEL_HEIGHT
-    x = _stretched(items, width)
+    x = _stretch(items, width)
     depth = [0.0] * layers
     for item, tall in zip(items, height, strict=True):
         depth[item[2]] = max(depth[item[2]], tall)
@@ -82,7 +82,7 @@ def inside(
     }  # fmt: skip
 
 
-def _stretched(items: Any, width: list[float]) -> list[float]:
+def _stretch(items: Any, width: list[float]) -> list[float]:
     """f(x) of all items, from the left; x itself when all widths are as at first."""
     if all(abs(item[1] - wide) < 0.5 for item, wide in zip(items, width, strict=True)):
         return _from_left([item[0] for item in items], width)

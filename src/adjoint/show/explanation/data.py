@@ -44,7 +44,7 @@ from adjoint.show.explanation.model import Checked, ExplanationModel, Guard, Var
 from adjoint.show.explanation.sections import sections
 from adjoint.show.explanation.summaries import summary
 from adjoint.show.explanation.templates import Templates
-from adjoint.show.page.rules import Rules, encoded, kind_of
+from adjoint.show.page.rules import Rules, encode, kind_of
 
 __all__ = ["VERSION", "explanation_data"]
 
@@ -76,7 +76,7 @@ def _data(explanation: Any, model: ExplanationModel, modes: dict[str, Any], note
         if isinstance(out, Variable):
             outputs.append(out.number)
         else:
-            literals.append(_typed(out.value))
+            literals.append(_write_seed(out.value))
             outputs.append(-len(literals))
     groups = {
         "kind": [g.kind for g in model.groups], "name": [g.name for g in model.groups],
@@ -100,14 +100,14 @@ def _data(explanation: Any, model: ExplanationModel, modes: dict[str, Any], note
 
 def _encode_all(make: Any) -> list[Any]:
     try:
-        return [None if value is None else _typed(value) for value in make()]
+        return [None if value is None else _write_seed(value) for value in make()]
     except (TypeError, ValueError):
         return []  # this mode is not to be had: `modes` says why
 
 
-def _typed(value: Value) -> dict[str, Any]:
+def _write_seed(value: Value) -> dict[str, Any]:
     """A seed or a direction; of a long one, its type alone: nothing is computed from it in a page."""
-    cell = {"value": None} if np.size(value) > LONGEST_GIVEN else encoded(value)
+    cell = {"value": None} if np.size(value) > LONGEST_GIVEN else encode(value)
     return {"dtype": str(type_of(value).dtype), "shape": list(np.shape(value)), **cell}
 
 
@@ -116,7 +116,7 @@ def _guard(guard: Guard | Checked, literals: list[Any]) -> dict[str, Any]:
         operands: list[int] = []
         for a in guard.operands:
             if not isinstance(a, Variable):
-                literals.append(_typed(a.value))
+                literals.append(_write_seed(a.value))
             operands.append(a.number if isinstance(a, Variable) else -len(literals))
         data = {"operands": operands, "alive": guard.guards, "batches": guard.batches, "text": guard.message}
         return {"question": "check"} | data
@@ -127,7 +127,7 @@ def _guard(guard: Guard | Checked, literals: list[Any]) -> dict[str, Any]:
         answer = None  # the same: other inputs are not tried
     asked: dict[str, Any] = {"variable": guard.variable.number, "question": question, "text": guard.text}
     if question == "content" and answer is not None:
-        parts = encoded(np.asarray(answer))
+        parts = encode(np.asarray(answer))
         return asked | {"answer": parts.pop("value"), **parts}
     return asked | {"answer": answer}
 
@@ -205,7 +205,7 @@ def _variables(model: ExplanationModel, templates: Templates) -> dict[str, Any]:
             elif isinstance(x, float):  # NumPy's too: most values of long explanations are such numbers
                 columns[name].append(float(x) if isfinite(x) else str(float(x)))
             elif np.size(x) <= limit:
-                cell = encoded(x)
+                cell = encode(x)
                 columns[name].append(cell["value"])
                 if "imaginary" in cell:
                     imaginary[name][v.number] = cell["imaginary"]
@@ -238,11 +238,11 @@ def _events(
     def literal(value: Value) -> int:
         key = (type(value), repr(value))
         if key not in known:
-            literals.append(_typed(value))
+            literals.append(_write_seed(value))
             known[key] = -len(literals)
         return known[key]
 
-    masks = _masked(model)
+    masks = _find_masked(model)
     for event, masked in zip(model.events, masks, strict=True):
         kind = kind_of(event)
         number = rules.op(event.op)
@@ -260,7 +260,7 @@ def _events(
     return columns, general
 
 
-def _masked(model: ExplanationModel) -> list[bool]:
+def _find_masked(model: ExplanationModel) -> list[bool]:
     """For each operation whether structural zeros may come to it in the backward pass, as in `derivatives`."""
     flags, masked = [False] * len(model.events), False
     for event in reversed(model.events):

@@ -21,18 +21,18 @@ from adjoint.base.garbage import uncollected
 from adjoint.base.source import user_facing
 from adjoint.program.types import type_of
 from adjoint.show.drawing.graph import graph_data
-from adjoint.show.drawing.picture import drawn
+from adjoint.show.drawing.picture import draw_graph
 from adjoint.show.explanation import derivatives
 from adjoint.show.explanation.export import Written
 from adjoint.show.explanation.latex import derivation
-from adjoint.show.explanation.lines import columns, laid_out, natural_width
+from adjoint.show.explanation.lines import columns, lay_out_lines, natural_width
 from adjoint.show.explanation.model import ExplanationModel, Variable
 from adjoint.show.explanation.nonfinite import NonFinite, origins
-from adjoint.show.explanation.notation import subscripted
+from adjoint.show.explanation.notation import write_subscript
 from adjoint.show.explanation.programs import Programs
 from adjoint.show.explanation.recording import Recorded, recorded
 from adjoint.show.explanation.summaries import summary
-from adjoint.show.explanation.table import Row, divided, headings, rows, shown
+from adjoint.show.explanation.table import Row, divide_rows, headings, rows, shown
 from adjoint.show.explanation.unroll import MOST_EVENTS, unroll
 from adjoint.show.profile.driver import profile
 from adjoint.show.profile.result import Profile
@@ -118,19 +118,19 @@ class Explanation(Written):
             lines += [["", f"… {left_out} more rows …"], *self._lines(variables[-half:])]
         text: list[str] = []
         for sheet in self._sheets(lines, limit := columns()):
-            text += ["", *laid_out(sheet, limit)]
+            text += ["", *lay_out_lines(sheet, limit)]
         return "\n".join([self._title(), *text, *self._below(lines)])
 
     def _below(self, lines: Sequence[Sequence[str]]) -> list[str]:
         """What stands under a table: the arrays that it speaks of, and the notes."""
         spoken = set(re.findall("c[₀-₉]+", " ".join(" ".join(line) for line in lines)))
-        held = [v for v in self.model.constants if subscripted(v.name) in spoken]
-        constants = [f"{subscripted(v.name)} = {summary(v.value)}" for v in held[:MOST_CONSTANTS]]
+        held = [v for v in self.model.constants if write_subscript(v.name) in spoken]
+        constants = [f"{write_subscript(v.name)} = {summary(v.value)}" for v in held[:MOST_CONSTANTS]]
         constants += ["…"] if len(held) > MOST_CONSTANTS else []
         return [*([f"where {', '.join(constants)}"] if constants else []), *[f"note: {n}" for n in self.notes]]
 
     def _lines(self, variables: Sequence[Variable]) -> Iterator[list[str]]:
-        return divided(rows(self.model, self.mode, variables), self.mode)
+        return divide_rows(rows(self.model, self.mode, variables), self.mode)
 
     @property
     def notes(self) -> list[str]:
@@ -154,7 +154,7 @@ class Explanation(Written):
         numbers; by default as many as give a picture of moderate size.
         """
         chosen = opened if not isinstance(opened, bool) else self.graph["groups"].keys() if opened else ()
-        text = drawn(self.graph, chosen)
+        text = draw_graph(self.graph, chosen)
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
@@ -234,7 +234,7 @@ def _explain(function: Callable[..., Any], options: _ExplainOptions, args: Any, 
 
 
 def _explained(function: Callable[..., Any], options: _ExplainOptions, args: Any, kwargs: Any) -> Explanation:
-    flags = _wanted(function, options.argnums, args, kwargs)
+    flags = _select_leaves(function, options.argnums, args, kwargs)
     run = recorded(function, args, kwargs, flags)
     wanted = None if flags is None else [flags[i] for i in run.leaves]
     model = unroll(run, wanted, statements=options.detail == "statements", most=options.most)
@@ -259,7 +259,7 @@ def _without_derivative(model: ExplanationModel) -> list[str]:
     return []
 
 
-def _wanted(function: Callable[..., Any], argnums: Argnums | None, args: Any, kwargs: Any) -> list[bool] | None:
+def _select_leaves(function: Callable[..., Any], argnums: Argnums | None, args: Any, kwargs: Any) -> list[bool] | None:
     """For each leaf of the arguments, whether it is differentiated; None for all that can be."""
     if argnums is None:
         return None

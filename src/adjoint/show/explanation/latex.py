@@ -21,7 +21,7 @@ from adjoint.show.explanation.notation import (
     Notation,
     Pattern,
     between,
-    enclosed,
+    enclose,
     number,
 )
 from adjoint.show.explanation.table import part
@@ -44,7 +44,7 @@ def named(name: str, accent: str = "") -> str:
     return letter if not index else f"{letter}_{index}" if len(index) == 1 else f"{letter}_{{{index}}}"
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """The user's words inside a formula."""
     for sign in "\\{}":
         text = text.replace(sign, "")
@@ -77,7 +77,7 @@ class _Latex(Notation):
 
     patterns: ClassVar[dict[str, Pattern]] = {
         **between(add="+", subtract="-", multiply=r"\cdot", matmul=r"\,", remainder=r"\bmod"),
-        **enclosed(r"\left[", r"\right]", between(  # Iverson's: 1 where it holds
+        **enclose(r"\left[", r"\right]", between(  # Iverson's: 1 where it holds
             greater=">", greater_equal=r"\ge", less="<", less_equal=r"\le", equal="=", not_equal=r"\ne"
         )),
         "divide": Pattern(r"\frac{{{}}}{{{}}}", ATOM, (0, 0)), "reciprocal": Pattern(r"\frac{{1}}{{{}}}", ATOM, (0,)),
@@ -97,7 +97,7 @@ class _Latex(Notation):
         return named(name, accent)
 
     def word(self, option: str) -> str:
-        return rf"\text{{{escaped(option)}}}"
+        return rf"\text{{{escape(option)}}}"
 
     def constant(self, value: Any) -> str:
         return figure(value)
@@ -106,7 +106,7 @@ class _Latex(Notation):
         return f"{{{whole}}}_{{[{index}]}}"
 
     def call(self, title: str, parts: Sequence[Formula], arguments: Sequence[str]) -> tuple[str, int]:
-        function = FUNCTIONS.get(title, rf"\operatorname{{{escaped(title)}}}")
+        function = FUNCTIONS.get(title, rf"\operatorname{{{escape(title)}}}")
         if len(arguments) == 1 and title in FUNCTIONS and isinstance(parts[0], Symbol):
             return f"{function} {arguments[0]}" if title != "expit" else rf"\sigma({arguments[0]})", PRODUCT
         return function + self.brackets.format(", ".join(arguments)), ATOM
@@ -118,26 +118,26 @@ latex = _Latex().write
 def derivation(model: ExplanationModel, mode: str, digits: int = 5) -> str:
     """The forward trace, then the chain rule of the mode step by step, in `align*` environments."""
     shown = [v for v in model.variables if not v.hidden and v.kind != "constant"]
-    parts = [_aligned("Forward trace", (_forward(v, digits) for v in shown))]
+    parts = [_align("Forward trace", (_forward(v, digits) for v in shown))]
     if mode in ("forward", "second"):
-        parts.append(_aligned("Tangents", (_tangent(v, digits) for v in shown if v.is_active)))
+        parts.append(_align("Tangents", (_tangent(v, digits) for v in shown if v.is_active)))
     if mode in ("reverse", "second"):
-        parts.append(_aligned("Adjoints", (_adjoint(v, model.seed(v), digits) for v in reversed(shown) if v.is_active)))
+        parts.append(_align("Adjoints", (_adjoint(v, model.seed(v), digits) for v in reversed(shown) if v.is_active)))
     if mode == "second":
         moving = [v for v in reversed(shown) if v.is_active]
         lines = (f"{named(v.name, 'bar dot')} &= {figure(v.adjoint_tangent, digits)}" for v in moving)
-        parts.append(_aligned("Derivatives of the adjoints", lines))
+        parts.append(_align("Derivatives of the adjoints", lines))
     return "\n\n".join(parts) + "\n"
 
 
-def _aligned(title: str, lines: Iterator[str]) -> str:
+def _align(title: str, lines: Iterator[str]) -> str:
     body = " \\\\\n".join(f"  {line}" for line in lines)
     return f"% {title}\n\\begin{{align*}}\n{body}\n\\end{{align*}}"
 
 
 def _forward(v: Variable, digits: int) -> str:
-    meaning = rf"\text{{{escaped(v.label)}}}" if v.event is None else latex(forward_formula(v.event)) + part(v)
-    label = rf" && \text{{{escaped(v.label)}}}" if v.event is not None and v.label else ""
+    meaning = rf"\text{{{escape(v.label)}}}" if v.event is None else latex(forward_formula(v.event)) + part(v)
+    label = rf" && \text{{{escape(v.label)}}}" if v.event is not None and v.label else ""
     return f"{named(v.name)} &= {meaning} = {figure(v.value, digits)}{label}"
 
 

@@ -7,7 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 
-__all__ = ["columns", "laid_out", "natural_width", "width"]
+__all__ = ["columns", "lay_out_lines", "natural_width", "width"]
 
 NARROWEST = 24  # columns that a cell keeps when a table must become narrower
 
@@ -36,7 +36,7 @@ def natural_width(lines: Sequence[Sequence[str]]) -> int:
     return sum(max(map(width, column)) + 2 for column in zip(*lines, strict=True) if any(column)) - 2
 
 
-def laid_out(lines: Sequence[Sequence[str]], limit: int | None = None) -> list[str]:
+def lay_out_lines(lines: Sequence[Sequence[str]], limit: int | None = None) -> list[str]:
     """The lines, first that of the headings, with a rule below it. Empty columns are left out.
 
     Where that is wider than `limit`, the longest cells are cut.
@@ -46,13 +46,13 @@ def laid_out(lines: Sequence[Sequence[str]], limit: int | None = None) -> list[s
     while limit is not None and sum(widths) + 2 * len(widths) - 2 > limit and max(widths) > NARROWEST:
         widths[widths.index(max(widths))] -= 1
     text = [
-        "  ".join(_padded(line[j], w) for j, w in zip(keep, widths, strict=True)).rstrip() for line in lines
+        "  ".join(_pad(line[j], w) for j, w in zip(keep, widths, strict=True)).rstrip() for line in lines
     ]  # fmt: skip
     text.insert(1, "─" * max(map(width, text)))
     return text
 
 
-def _padded(cell: str, wide: int) -> str:
+def _pad(cell: str, wide: int) -> str:
     missing = wide - width(cell)
     if missing >= 0:
         return cell + " " * missing

@@ -14,7 +14,7 @@ from adjoint.program.types import Value
 from adjoint.show.explanation.expressions import Symbol
 from adjoint.show.explanation.formulas import expand_formula, forward_formula, pulled_formula
 from adjoint.show.explanation.model import Event, ExplanationModel, Variable
-from adjoint.show.explanation.notation import accented, text
+from adjoint.show.explanation.notation import text, write_accent
 from adjoint.show.explanation.summaries import summary
 
 __all__ = ["NonFinite", "origins"]
@@ -35,9 +35,9 @@ class NonFinite:
         shown = summary({"value": self.variable.value, "adjoint": self.variable.adjoint}.get(
             self.what, self.variable.tangent))  # fmt: skip
         if self.variable.event is None and self.what == "value":
-            return f"{self.formula} ({accented(self.variable.name)}) is {shown}"
+            return f"{self.formula} ({write_accent(self.variable.name)}) is {shown}"
         operands = f" with {', '.join(self.operands)}" if self.operands else ""
-        subject = accented(self.variable.name, name)
+        subject = write_accent(self.variable.name, name)
         if self.variable.hidden:  # it has no row in the table
             subject = f"the {self.what} of {_named(self.variable)}" if name else _named(self.variable)
         if subject == self.formula:

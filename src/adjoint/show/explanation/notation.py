@@ -19,7 +19,7 @@ from adjoint.program.rule_table import RuleTable
 from adjoint.show.explanation.expressions import Apply, Formula, Number, Symbol
 from adjoint.show.explanation.model import Variable
 
-__all__ = ["Notation", "Pattern", "accented", "between", "enclosed", "number", "subscripted", "text"]
+__all__ = ["Notation", "Pattern", "between", "enclose", "number", "text", "write_accent", "write_subscript"]
 
 _SUBSCRIPTS = str.maketrans("0123456789-", "₀₁₂₃₄₅₆₇₈₉₋")
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -49,7 +49,7 @@ def between(**signs: str) -> dict[str, Pattern]:
     return {title: Pattern(f"{{}} {sign} {{}}", *_BETWEEN[title]) for title, sign in signs.items()}
 
 
-def enclosed(left: str, right: str, patterns: dict[str, Pattern]) -> dict[str, Pattern]:
+def enclose(left: str, right: str, patterns: dict[str, Pattern]) -> dict[str, Pattern]:
     """The same within brackets."""
     return {title: Pattern(left + form + right, ATOM, parts) for title, (form, _, parts) in patterns.items()}
 
@@ -207,7 +207,7 @@ class _Text(Notation):
     names: ClassVar[dict[str, str]] = {"expit": "σ", "absolute": "abs"}
 
     def symbol(self, name: str, accent: str) -> str:
-        return accented(name, accent)
+        return write_accent(name, accent)
 
     def constant(self, value: Any) -> str:
         if np.ndim(value) == 0:
@@ -227,12 +227,12 @@ class _Text(Notation):
         return None if small is None else (self.write(base, ATOM) + str(small).translate(_SUPERSCRIPTS), POWER)
 
 
-def subscripted(name: str) -> str:
+def write_subscript(name: str) -> str:
     """v-1 -> v₋₁."""
     return name[:1] + name[1:].translate(_SUBSCRIPTS)
 
 
-def accented(name: str, accent: str = "") -> str:
+def write_accent(name: str, accent: str = "") -> str:
     """v3, "bar" -> v̄₃."""
     return name[:1] + _ACCENTS[accent] + name[1:].translate(_SUBSCRIPTS)
 
@@ -240,7 +240,7 @@ def accented(name: str, accent: str = "") -> str:
 def number(value: Any, digits: int = 7) -> str:
     """A number as short as it can be."""
     if type(value) is np.float64 or type(value) is float:  # most are, and there may be many
-        return _signed(f"{float(value):.{digits}g}")
+        return _write_sign(f"{float(value):.{digits}g}")
     plain = np.asarray(value)[()]
     if isinstance(plain, np.bool_ | bool):
         return str(bool(plain))
@@ -250,10 +250,10 @@ def number(value: Any, digits: int = 7) -> str:
         x, y = float(np.real(plain)), float(np.imag(plain))
         sign = "−" if y < 0 or (y == 0 and np.signbit(y)) else "+"
         return f"({number(x, digits)}{sign}{number(abs(y), digits)}j)"
-    return _signed(f"{plain:.{digits}g}")
+    return _write_sign(f"{plain:.{digits}g}")
 
 
-def _signed(written: str) -> str:
+def _write_sign(written: str) -> str:
     """1e-06 -> 1e−6."""
     mantissa, e, exponent = written.partition("e")
     return (f"{mantissa}e{int(exponent)}" if e else written).replace("-", "−")

@@ -58,25 +58,25 @@ def _loops(code: CodeType) -> tuple[Loop, ...]:
         if isinstance(node, ast.For | ast.While):
             text = ast.unparse(node).split(":\n")[0]
             body_end = node.body[-1].end_lineno or node.lineno
-            result.append(Loop(first + node.lineno - 1, first + body_end - 1, text, _bound(node)))
+            result.append(Loop(first + node.lineno - 1, first + body_end - 1, text, _find_bound(node)))
     return tuple(sorted(result, key=lambda loop: (loop.first, -loop.last)))
 
 
-def _bound(loop: ast.For | ast.While) -> tuple[str, ...]:
+def _find_bound(loop: ast.For | ast.While) -> tuple[str, ...]:
     """The names that an iteration binds, but those that loops inside it bind as well."""
     head = [loop.target] if isinstance(loop, ast.For) else [loop.test]
     own, inner = set[str](), set[str]()
     for part in (*head, *loop.body):
-        for node, inside in _stored(part, False):
+        for node, inside in _find_stored(part, False):
             (inner if inside else own).add(node.id)
     return tuple(sorted(own - inner))
 
 
-def _stored(node: ast.AST, inside: bool) -> Iterator[tuple[ast.Name, bool]]:
+def _find_stored(node: ast.AST, inside: bool) -> Iterator[tuple[ast.Name, bool]]:
     """Every name that is assigned to, and whether in a loop."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node, inside
     if not isinstance(node, _Scope):
         inside = inside or isinstance(node, ast.For | ast.While)
         for part in ast.iter_child_nodes(node):
-            yield from _stored(part, inside)
+            yield from _find_stored(part, inside)

@@ -51,11 +51,11 @@ class Recorded:
         asked = [Equation(Expect(question, answer, at), (atom,), ()) for (atom, question, answer), at in guards]
         program = Program(quiet.inputs, (*quiet.equations, *asked), quiet.outputs, quiet.constants)
 
-        def replayed(*values: Value) -> Any:
+        def replay(*values: Value) -> Any:
             return tree.unflatten(self.outputs, interpret(program, values))
 
-        replayed.__name__ = self.name
-        return replayed
+        replay.__name__ = self.name
+        return replay
 
 
 class _ExplainedRecord(CallsRecord):

@@ -40,11 +40,11 @@ def summary(value: Value, digits: int = 7, width: int = 12) -> str:
             if finite.size == 0:
                 return f"[{shape}]{remark}"
             low, high = np.min(finite), np.max(finite)
-    span = _rounded(low) if low == high else f"{_rounded(low)} … {_rounded(high)}"
+    span = _round(low) if low == high else f"{_round(low)} … {_round(high)}"
     return f"[{shape}] {span}{remark} {sparkline(array, width)}".rstrip()
 
 
-def _rounded(value: Any) -> str:
+def _round(value: Any) -> str:
     """Three digits; 1296 rather than 1.3e3."""
     return number(np.rint(value), 6) if 1e3 <= abs(value) < 1e6 else number(value, 3)
 

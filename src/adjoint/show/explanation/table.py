@@ -11,10 +11,10 @@ from adjoint.base.source import short
 from adjoint.program.types import Value
 from adjoint.show.explanation.formulas import adjoint_formula, forward_formula, tangent_formula
 from adjoint.show.explanation.model import ExplanationModel, Variable
-from adjoint.show.explanation.notation import accented, number, subscripted, text
+from adjoint.show.explanation.notation import number, text, write_accent, write_subscript
 from adjoint.show.explanation.summaries import summary
 
-__all__ = ["Row", "divided", "headings", "rows", "shown"]
+__all__ = ["Row", "divide_rows", "headings", "rows", "shown"]
 
 LONGEST = 60  # letters of a formula
 
@@ -44,7 +44,7 @@ def shown(model: ExplanationModel) -> list[Variable]:
 
 def rows(model: ExplanationModel, mode: str, variables: Iterable[Variable], *, digits: int = 7) -> Iterator[Row]:
     """A row for each of these variables."""
-    seeds = {v.number: started(model.seed(v)) for v in model.outputs if isinstance(v, Variable)}
+    seeds = {v.number: describe_start(model.seed(v)) for v in model.outputs if isinstance(v, Variable)}
     for v in variables:
         event = v.event
         tangent = forward = back = ""
@@ -59,14 +59,14 @@ def rows(model: ExplanationModel, mode: str, variables: Iterable[Variable], *, d
             back = _short(" + ".join(filter(None, terms)).replace("+ −", "− "))
             back = back or ("0" if not any(e.contributions[i] is not None for e, i in v.uses) else "")
         yield Row(
-            v, subscripted(v.name), v.label, forward, summary(v.value, digits), tangent, summary(v.tangent, digits),
+            v, write_subscript(v.name), v.label, forward, summary(v.value, digits), tangent, summary(v.tangent, digits),
             back, summary(v.adjoint, digits), summary(v.adjoint_tangent, digits),
             "" if event is None or event.location is None else short(event.location),
             0 if event is None else len(event.group.path),
         )  # fmt: skip
 
 
-def started(seed: Value) -> str:
+def describe_start(seed: Value) -> str:
     """What the adjoint of a result starts from."""
     return "" if seed is None else number(seed) if np.ndim(seed) == 0 else "seed"
 
@@ -90,10 +90,10 @@ def cells(row: Row, mode: str) -> list[str]:
     v = row.variable
     out = [row.label, f"{row.name} = {row.formula}" if row.formula else row.name, row.value]
     if mode in ("forward", "second"):
-        name = accented(v.name, "dot")
+        name = write_accent(v.name, "dot")
         out += [f"{name} = {row.tangent_formula}" if row.tangent_formula else name if v.is_active else "", row.tangent]
     if mode in ("reverse", "second"):
-        name = accented(v.name, "bar")
+        name = write_accent(v.name, "bar")
         tested = v.event is not None and row.adjoint_formula == "0"  # and read by tests alone
         tested = tested and not any(one.is_active for event, _ in v.uses for one in event.outputs)
         formula = f"{name} = {row.adjoint_formula}" if row.adjoint_formula else name if v.is_active else ""
@@ -103,7 +103,7 @@ def cells(row: Row, mode: str) -> list[str]:
     return [*out, row.line]
 
 
-def divided(lines: Iterable[Row], mode: str) -> Iterator[list[str]]:
+def divide_rows(lines: Iterable[Row], mode: str) -> Iterator[list[str]]:
     """The cells of rows; before those of another call, loop, iteration or scope stands a line that names it."""
     before: tuple[str, ...] = ()
     for row in lines:

@@ -23,7 +23,7 @@ from adjoint.show.explanation.formulas import (
     tangent_formula,
 )
 from adjoint.show.explanation.model import Event, ExplanationModel, Variable
-from adjoint.show.explanation.notation import accented, text
+from adjoint.show.explanation.notation import text, write_accent
 from adjoint.show.explanation.tidy import covers
 
 __all__ = ["Templates"]
@@ -61,10 +61,10 @@ class Templates:
         if self.hides:
             return *self._alone(event), ("", [""] * len(terms)) if depends else None
         names = [getattr(a, "name", "") for a in (*event.operands, *event.outputs)]
-        general = _filled(tangent, names), [_filled(term, names) for term in terms]
+        general = _fill(tangent, names), [_fill(term, names) for term in terms]
         if depends:
             return *self._alone(event), general
-        return _filled(forward, names), *general, None
+        return _fill(forward, names), *general, None
 
     def _alone(self, event: Event) -> tuple[str, str, list[str]]:
         is_active = any(v.is_active for v in event.outputs)
@@ -130,7 +130,7 @@ def _pieces(written: str) -> Pieces:
     ]
 
 
-def _filled(pieces: Pieces | None, names: list[str]) -> str:
+def _fill(pieces: Pieces | None, names: list[str]) -> str:
     if pieces is None:
         return ""
-    return "".join([p if isinstance(p, str) else accented(names[p[0]], p[1]) for p in pieces])
+    return "".join([p if isinstance(p, str) else write_accent(names[p[0]], p[1]) for p in pieces])

@@ -27,7 +27,7 @@ from adjoint.show.explanation.calls import Calls
 from adjoint.show.explanation.checks import read_check
 from adjoint.show.explanation.groups import Grouping
 from adjoint.show.explanation.model import Checked, Event, ExplanationModel, Group, Guard, Literal, Variable
-from adjoint.show.explanation.notation import subscripted
+from adjoint.show.explanation.notation import write_subscript
 from adjoint.show.explanation.recording import Recorded
 from adjoint.show.explanation.summaries import summary
 from adjoint.show.explanation.variable_names import label
@@ -73,7 +73,7 @@ def unroll(
 
 def _question(operand: Operand | None, _: Var, question: str, answer: Any, where: str) -> str:
     """What Python wanted to know, in words."""
-    name = subscripted(operand.name) if isinstance(operand, Variable) else "a constant"
+    name = write_subscript(operand.name) if isinstance(operand, Variable) else "a constant"
     if question == "content":
         return f"the elements of {name} = {summary(np.asarray(operand.value))} at {where}" if operand else where
     return f"{name} is {answer} at {where}" if question == "bool" else f"{question}({name}) is {answer} at {where}"

@@ -35,8 +35,8 @@ def _page(explanation: Any) -> str:
     data = explanation_data(explanation)
     filled = {
         "title": escape(f"{explanation.name}: explained"), "style": _style(),
-        "script": evaluator() + _joined(SHOWN) + START,
-        "plain": escape(str(explanation)), "data": embedded(data), "graph": embedded(_graph(explanation)),
+        "script": evaluator() + _join(SHOWN) + START,
+        "plain": escape(str(explanation)), "data": embed_json(data), "graph": embed_json(_graph(explanation)),
     }  # fmt: skip
     out: list[str] = []
     for k, piece in enumerate(_template()):
@@ -52,10 +52,10 @@ def file(name: str) -> str:
 
 def evaluator() -> str:
     """The part of the script that computes primitives."""
-    return _joined(EVALUATOR)
+    return _join(EVALUATOR)
 
 
-def _joined(names: tuple[str, ...]) -> str:
+def _join(names: tuple[str, ...]) -> str:
     """The text of several scripts."""
     return "\n".join(file(f"{name}.js") for name in names)
 
@@ -71,7 +71,7 @@ def _graph(explanation: Any) -> Any:
     return {**data, "variables": boxes}
 
 
-def embedded(data: Any) -> str:
+def embed_json(data: Any) -> str:
     """JSON that may stand in a script element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -29,7 +29,7 @@ from adjoint.program.types import ArrayType, Value, is_differentiable, type_of
 from adjoint.show.explanation.model import Event, Variable
 from adjoint.show.page.steps import slots
 
-__all__ = ["Rules", "encoded", "named"]
+__all__ = ["Rules", "encode", "named"]
 
 
 class Rules:
@@ -122,7 +122,7 @@ class Rules:
             return -1
         if captured:
             return -1
-        self.programs.append(slots(program, self.op, encoded))
+        self.programs.append(slots(program, self.op, encode))
         return len(self.programs) - 1
 
 
@@ -179,7 +179,7 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float | np.floating):
-        return encoded(np.float64(value))["value"]
+        return encode(np.float64(value))["value"]
     if isinstance(value, np.integer):
         return int(value)
     if isinstance(value, np.dtype):
@@ -191,7 +191,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(type(value))
 
 
-def encoded(value: Value) -> dict[str, Any]:
+def encode(value: Value) -> dict[str, Any]:
     """{"value": …}: a number, or the elements in C order as a list; NaN and infinities are "nan", "inf", "-inf".
 
     Complex values have their imaginary parts in "imaginary". Numbers of Python's, which take the dtype of the arrays

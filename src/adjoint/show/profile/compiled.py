@@ -16,7 +16,7 @@ from typing import Any
 
 from adjoint.jit.function import Jitted
 from adjoint.jit.pipeline import build_executable
-from adjoint.show.profile.timing import Site, least, timed
+from adjoint.show.profile.timing import Site, least, time_program
 from adjoint.simplify.costs import cost
 from adjoint.transform.lines import Lining, lined
 
@@ -55,15 +55,15 @@ def compiled_profile(
         return CompiledProfile(value_seconds, spent, first, f"plain Python: {reasons}", (), (), (), 0.0)
     one = report.specializations[-1]
     values = whole.read_call(tuple(args), kwargs).values
-    sites, measured = shared_out(build_executable(programs[-1].program).program, values, spent)
+    sites, measured = share_out(build_executable(programs[-1].program).program, values, spent)
     return CompiledProfile(
         value_seconds, spent, first, one.how, tuple(one.kernels), tuple(one.callbacks), sites, measured
     )
 
 
-def shared_out(program: Any, values: Sequence[Any], whole: float) -> tuple[tuple[Site, ...], float]:
+def share_out(program: Any, values: Sequence[Any], whole: float) -> tuple[tuple[Site, ...], float]:
     """The sites of a compiled program, with the seconds of the whole shared out by predicted cost."""
-    sites = [site for site in timed(program, values, 0.0).sites if site.calls]
+    sites = [site for site in time_program(program, values, 0.0).sites if site.calls]
     prices = [cost(site.equation) * site.calls for site in sites]
     apart = sum(site.seconds for site, price in zip(sites, prices, strict=True) if math.isinf(price))
     known = sum(price for price in prices if math.isfinite(price))

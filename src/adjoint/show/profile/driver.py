@@ -20,9 +20,9 @@ from adjoint.base.source import user_facing
 from adjoint.jit import jit
 from adjoint.jit.function import Jitted
 from adjoint.show.profile.compiled import compiled_profile
-from adjoint.show.profile.recording import called, explained, recorded, saved_by_line
+from adjoint.show.profile.recording import call_function, explained, recorded, saved_by_line
 from adjoint.show.profile.result import Profile, lines_of
-from adjoint.show.profile.timing import least, timed
+from adjoint.show.profile.timing import least, time_program
 
 __all__ = ["profile"]
 
@@ -92,20 +92,20 @@ def _profile(function: Callable[..., Any], options: _ProfileOptions, args: Any, 
     if not options.seconds >= 0:
         raise ValueError(f"profile: seconds must be a number that is not negative, not {options.seconds}.")
     subject = _Subject(function, options)
-    args, kwargs = tree.map(_copied, (args, kwargs))
+    args, kwargs = tree.map(_copy, (args, kwargs))
     notes: list[str] = []
-    result = called(subject.function, args, kwargs)
+    result = call_function(subject.function, args, kwargs)
     if subject.gradient is None:
         subject.gradient, why = _has_gradient(result, args, kwargs, subject.how["argnums"])
         notes += [why] if why else []
     whole, budget = subject.whole(), options.seconds
     if subject.gradient:
-        called(whole, args, kwargs)
+        call_function(whole, args, kwargs)
     value_seconds = least(lambda: subject.function(*args, **kwargs), budget)
     spent = least(lambda: whole(*args, **kwargs), budget) if subject.gradient else value_seconds
     with explained("wrote down what the function does, with values that are traced"):
         run = recorded(whole, args, kwargs)
-    timing = timed(run.program, run.values, budget, run.stacks, run.backward)
+    timing = time_program(run.program, run.values, budget, run.stacks, run.backward)
     saved = saved_by_line(lambda: whole(*args, **kwargs), (args, kwargs)) if subject.gradient else {}
     machine = None
     if subject.compiled:
@@ -146,6 +146,6 @@ def _has_gradient(result: Any, args: Sequence[Any], kwargs: Any, argnums: Any) -
     return True, ""
 
 
-def _copied(leaf: Any) -> Any:
+def _copy(leaf: Any) -> Any:
     """The function may write to its arguments, and runs many times."""
     return leaf.copy() if isinstance(leaf, np.ndarray) else leaf

@@ -65,7 +65,7 @@ def speedscope(name: str, timing: Timing, overhead: float, estimates: Sequence[S
     parts[0].append(([number("Python and the record")], overhead))
     titles = ["forward and backward", "forward", "backward", "compiled (estimates)"]
     parts.append([(stacks[id(site)], site.seconds) for site in sorted(estimates, key=lambda site: site.backward)])
-    profiles = [_sampled(f"{name}: {title}", part) for title, part in zip(titles, parts, strict=True) if part]
+    profiles = [_sample(f"{name}: {title}", part) for title, part in zip(titles, parts, strict=True) if part]
     shared: list[dict[str, Any]] = []
     for text, file, at in numbers:
         shared.append({"name": text} if file is None else {"name": text, "file": file, "line": at})
@@ -79,7 +79,7 @@ def speedscope(name: str, timing: Timing, overhead: float, estimates: Sequence[S
     }
 
 
-def _sampled(name: str, weighed: Sequence[tuple[list[int], float]]) -> dict[str, Any]:
+def _sample(name: str, weighed: Sequence[tuple[list[int], float]]) -> dict[str, Any]:
     weights = [weight for _, weight in weighed]
     return {
         "type": "sampled",

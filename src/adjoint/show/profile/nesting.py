@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from adjoint.base.source import describe
 from adjoint.show.profile.timing import Site
 
-__all__ = ["Nest", "frames", "nested", "shown_time"]
+__all__ = ["Nest", "format_time", "frames", "nested"]
 
 BAR = 24  # characters
 
@@ -49,7 +49,7 @@ class Nest:
     def _lines(self, whole: float, depth: int) -> Iterator[str]:
         share = self.seconds / whole if whole else 0.0
         bar = "█" * round(BAR * share)
-        yield f"{bar:<{BAR}} {100 * share:5.1f} % {shown_time(self.seconds):>9}  {'  ' * depth}{self.name}"
+        yield f"{bar:<{BAR}} {100 * share:5.1f} % {format_time(self.seconds):>9}  {'  ' * depth}{self.name}"
         for child in self.largest_first():
             yield from child._lines(whole, depth + 1)
 
@@ -58,7 +58,7 @@ class Nest:
         return f'<div style="font:11px sans-serif">{self._flame(self.seconds or 1.0)}</div>'
 
     def _flame(self, whole: float) -> str:
-        text = f"{self.name}: {shown_time(self.seconds)}, {100 * self.seconds / whole:.1f} %"
+        text = f"{self.name}: {format_time(self.seconds)}, {100 * self.seconds / whole:.1f} %"
         label = f'<div title="{html.escape(text)}" style="{_BOX}">{html.escape(self.name)}</div>'
         wide = [child for child in self.largest_first() if child.seconds > 0.002 * whole]
         share = max(self.seconds, 1e-300)
@@ -98,7 +98,7 @@ def nested(name: str, sites: Iterable[Site], by: str) -> Nest:
     return top
 
 
-def shown_time(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Seconds for people."""
     if seconds >= 1.0:
         return f"{seconds:.2f} s"

@@ -23,7 +23,7 @@ from adjoint.transform.arguments import plain_value
 from adjoint.transform.lines import LinedTape, Lining, entry_read, lined
 from adjoint.transform.record_function import bind_leaves, record_function
 
-__all__ = ["Recorded", "called", "explained", "recorded", "saved_by_line"]
+__all__ = ["Recorded", "call_function", "explained", "recorded", "saved_by_line"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def recorded(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
     return Recorded(recorded.program, values, record.stacks, record.backward)
 
 
-def called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def call_function(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What a function returns; an error says that it arose while the function was profiled."""
     with explained("ran the function on its arguments"):
         return function(*args, **kwargs)

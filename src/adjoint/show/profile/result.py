@@ -13,7 +13,7 @@ from adjoint.jit.report import shorten
 from adjoint.memory.report import format_bytes
 from adjoint.show.profile.compiled import CompiledProfile
 from adjoint.show.profile.export import chrome_trace, speedscope, write_json
-from adjoint.show.profile.nesting import Nest, nested, shown_time
+from adjoint.show.profile.nesting import Nest, format_time, nested
 from adjoint.show.profile.timing import Site, Timing
 
 __all__ = ["Profile", "ProfileLine", "lines_of"]
@@ -136,21 +136,21 @@ class Profile:
         write_json(path, chrome_trace(self.name, self.timing, self.overhead))
 
     def _titles(self) -> Iterator[str]:
-        what = f"value {shown_time(self.value_seconds)}"
-        what += f", value and gradient {shown_time(self.seconds)}" if self.gradient else ""
+        what = f"value {format_time(self.value_seconds)}"
+        what += f", value and gradient {format_time(self.seconds)}" if self.gradient else ""
         yield f"{self.name}: {what} (the quickest of several calls)"
-        back = f", backward {shown_time(self.backward)}" if self._goes_back() else ""
+        back = f", backward {format_time(self.backward)}" if self._goes_back() else ""
         whole = self.seconds or 1.0
         rest = "Python and the record" if self.gradient else "Python"
         yield (
-            f"  in primitives {shown_time(self.kernels)} ({100 * min(self.kernels / whole, 1.0):.0f} %): forward "
-            f"{shown_time(self.forward)}{back}; {rest} {shown_time(self.overhead)} "
+            f"  in primitives {format_time(self.kernels)} ({100 * min(self.kernels / whole, 1.0):.0f} %): forward "
+            f"{format_time(self.forward)}{back}; {rest} {format_time(self.overhead)} "
             f"({100 * self.overhead / whole:.0f} %)"
         )
         if self.compiled is not None:
             one = self.compiled
-            both = f", value and gradient {shown_time(one.seconds)}" if self.gradient else ""
-            yield f"  compiled: value {shown_time(one.value_seconds)}{both}; first call {shown_time(one.first_call)}"
+            both = f", value and gradient {format_time(one.seconds)}" if self.gradient else ""
+            yield f"  compiled: value {format_time(one.value_seconds)}{both}; first call {format_time(one.first_call)}"
             steps = f"  machine code: {'; '.join(shorten(one.steps, 6))}"
             yield from [steps] if one.steps else []
             yield from [f"  calls of NumPy: {'; '.join(shorten(one.callbacks, 6))}"] if one.callbacks else []
@@ -171,13 +171,13 @@ class Profile:
     def _rows(self, most: int | None = None) -> Iterator[list[str]]:
         whole = self.kernels or 1.0
         for one in self.lines[:most]:
-            row = [shown_time(one.forward)]
-            row += [shown_time(one.backward)] if self._goes_back() else []
+            row = [format_time(one.forward)]
+            row += [format_time(one.backward)] if self._goes_back() else []
             row += [f"{100 * one.seconds / whole:.1f} %", str(one.calls), f"{one.flops:,}", format_bytes(one.bytes)]
             row += [format_bytes(one.saved)] if self.gradient else []
             if self._estimated():
-                row += [f"~{shown_time(one.compiled_forward or 0.0)}"]
-                row += [f"~{shown_time(one.compiled_backward or 0.0)}"] if self._goes_back() else []
+                row += [f"~{format_time(one.compiled_forward or 0.0)}"]
+                row += [f"~{format_time(one.compiled_backward or 0.0)}"] if self._goes_back() else []
             yield [*row, one.line]
 
     def _notes(self) -> list[str]:

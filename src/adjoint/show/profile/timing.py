@@ -20,7 +20,7 @@ from adjoint.program.rule_table import RuleTable
 from adjoint.program.types import Value
 from adjoint.show.explanation.calls import Stack
 
-__all__ = ["MOST_RUNS", "Site", "Timing", "least", "timed"]
+__all__ = ["MOST_RUNS", "Site", "Timing", "least", "time_program"]
 
 MOST_RUNS = 20
 
@@ -61,7 +61,7 @@ class Timing:
     whole_run: float  # the least sum of one run: more than the sum of the least where a machine is busy
 
 
-def timed(
+def time_program(
     program: Program,
     values: Sequence[Value],
     seconds: float,
