@@ -60,7 +60,7 @@ def test_the_mirrors_are_on_their_pages() -> None:
     assert [name for name in autograd.__all__ if f"`{name}" not in table or f"ag.{name}(" not in code] == []
     tables = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8") + PAGES["numpy_scipy.md"]
     covered = set(re.findall(r"`(\w+)[(`]", tables))
-    mirrors = ("fft", "integrate", "interpolate", "linalg", "signal", "spatial.distance", "special")
+    mirrors = ("fft", "integrate", "interpolate", "linalg", "signal", "spatial.distance", "special", "stats")
     for package in ("numpy", *[f"scipy.{name}" for name in mirrors]):
         module = importlib.import_module(f"adjoint.{package}")
         functions = [name for name in module.__all__ if is_function(getattr(module, name)) and name not in covered]

@@ -19,6 +19,7 @@ __all__ = [
     "sparse",
     "spatial",
     "special",
+    "stats",
 ]
 
 
