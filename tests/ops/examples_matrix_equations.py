@@ -18,6 +18,7 @@ from adjoint.ops.linalg.matrix_equations import Stein, Sylvester
 from adjoint.ops.linalg.matrix_functions import Logarithm, PolarFactor, RealPower, Sign, SquareRoot
 from adjoint.ops.linalg.riccati import Riccati
 from adjoint.ops.linalg.schur import Schur, TriangularCommutator
+from adjoint.ops.linalg.sparse_product import SparseProduct
 from adjoint.ops.linalg.sparse_solve import SparseSolve
 from adjoint.ops.linalg.spectral_function import SpectralDerivative
 from adjoint.ops.special.eigenvectors import TridiagonalEigh
@@ -74,6 +75,12 @@ def _sparse_equations() -> Iterator[Example]:
             yield Example(op, (data, normal(3, 2, dtype=dtype), rows, columns))
             yield Example(op, (np.stack([data, 1.3 * data]), normal(3, 1), rows, columns), note="stack of entries")
         yield Example(op, (data.real, normal(2, 1, 3, 1, dtype=COMPLEX), rows, columns), note="stack of sides")
+    for dtype in (FLOAT, COMPLEX, SINGLE):
+        entries = normal(5, dtype=dtype)
+        yield Example(SparseProduct(4), (entries, normal(3, 2, dtype=dtype), rows, columns))
+        yield Example(SparseProduct(3), (np.stack([entries, 2 * entries]), normal(3, 1), rows, columns), note="stack")
+    yield Example(SparseProduct(3), (entries, normal(2, 1, 3, 1, dtype=COMPLEX), rows, columns), note="stack of sides")
+    yield Example(SparseProduct(3), (normal(0), normal(3, 2), rows[:0], columns[:0]), note="empty")
     yield Example(SparseSolve(3), (data.real.astype(SINGLE), normal(3, 1).astype(SINGLE), rows, columns))
     yield Example(SparseSolve(3), (data.real, normal(3, 0), rows, columns), note="empty")
 

@@ -17,9 +17,16 @@ import numpy as np
 
 from adjoint.base.errors import ShapeError
 from adjoint.base.forking import free_in_child
-from adjoint.ops.arrays.index import ScatterSum
 from adjoint.ops.calculus import Implicit, fit, total
 from adjoint.ops.linalg.matrices import check_matrix, factor_dtype
+from adjoint.ops.linalg.sparse_product import (
+    SparseProduct,
+    aligned_stacks,
+    conjugate,
+    in_blocks,
+    out_of_blocks,
+    read_rows,
+)
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -59,13 +66,6 @@ def factorize(data: Any, rows: Any, columns: Any, n: int) -> Any:
         while len(_factors) > REMEMBERED:
             _factors.popitem(last=False)
     return factors
-
-
-def sparse_product(data: Value, rows: Value, columns: Value, x: Value, size: int) -> Value:
-    """A x for entries data[…, nnz] and x[…, n, k]: the sums of aᵢⱼ xⱼ at i."""
-    terms = np.moveaxis(np.expand_dims(data, -1) * np.take(x, columns, axis=-2), -2, 0)
-    sums = ScatterSum((size, *terms.shape[1:]), terms.dtype, (("gather", 1),))(terms, rows)
-    return np.moveaxis(sums, 0, -2)
 
 
 @primitive
@@ -138,9 +138,8 @@ class SparseSolve(Implicit):
     def product(self, data: Value, rows: Value, columns: Value, x: Value) -> Value:
         """A X, Aᵀ X or Aᴴ X for other entries at the same positions."""
         if self.trans == "N":
-            return sparse_product(data, rows, columns, x, self.size)
-        entries = np.conjugate(data) if self.trans == "H" and data.dtype.kind == "c" else data
-        return sparse_product(entries, columns, rows, x, self.size)
+            return SparseProduct(self.size)(data, x, rows, columns)
+        return SparseProduct(self.size)(conjugate(data) if self.trans == "H" else data, x, columns, rows)
 
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         data, _, rows, columns = xs
@@ -152,43 +151,23 @@ class SparseSolve(Implicit):
         data, b, rows, columns = xs
         turned = SparseSolve(self.size, "N" if self.trans == "T" else ADJOINT[self.trans])
         if self.trans == "T":
-            b_bar = _conjugate(turned(data, _conjugate(ct), rows, columns))
+            b_bar = conjugate(turned(data, conjugate(ct), rows, columns))
         else:
             b_bar = turned(data, ct, rows, columns)
         data_bar = None
         if wanted[0]:
             first, second = (rows, columns) if self.trans == "N" else (columns, rows)
-            terms = np.take(b_bar, first, axis=-2) * _conjugate(np.take(z, second, axis=-2))
+            terms = read_rows(b_bar, first) * conjugate(read_rows(z, second))
             entries = -np.sum(terms, axis=-1)
-            data_bar = fit(_conjugate(entries) if self.trans == "H" else entries, data)
+            data_bar = fit(conjugate(entries) if self.trans == "H" else entries, data)
         return data_bar, fit(b_bar, b) if wanted[1] else None, None, None
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
-        data, b, rows, columns = xs
         if mapped[2] or mapped[3]:
-            return self._in_blocks(
-                [x if m else np.broadcast_to(x, (size, *x.shape)) for x, m in zip(xs, mapped, strict=True)]
-            )
-        inner = [data.ndim - 1 - mapped[0], b.ndim - 2 - mapped[1]]  # axes of the stacks inside a batch element
-        data, b = (
-            np.reshape(x, (size, *(1,) * (max(inner) - own), *x.shape[1:])) if m else x
-            for x, own, m in zip((data, b), inner, mapped[:2], strict=True)
-        )
-        return self(data, b, rows, columns)
-
-    def _in_blocks(self, stacks: Sequence[Value]) -> Value:
-        """Patterns of their own: the matrices of the batch elements are the blocks of one."""
-        data, b, rows, columns = stacks
-        size = rows.shape[0]
-        starts = self.size * np.arange(size)[:, None]
-        data, b = np.moveaxis(data, 0, -2), np.moveaxis(b, 0, -3)
-        x = SparseSolve(size * self.size, self.trans)(
-            np.reshape(data, (*data.shape[:-2], size * data.shape[-1])),
-            np.reshape(b, (*b.shape[:-3], size * self.size, b.shape[-1])),
-            np.reshape(rows + starts, (rows.size,)),
-            np.reshape(columns + starts, (rows.size,)),
-        )
-        return np.moveaxis(np.reshape(x, (*x.shape[:-2], size, self.size, x.shape[-1])), -3, 0)
+            stacks = [x if m else np.broadcast_to(x, (size, *x.shape)) for x, m in zip(xs, mapped, strict=True)]
+            blocks = in_blocks(stacks, (self.size, self.size))
+            return out_of_blocks(SparseSolve(size * self.size, self.trans)(*blocks), size)
+        return self(*aligned_stacks(xs[:2], mapped[:2], size), *xs[2:])
 
     def coefficient(self, k: int, xs: Sequence[Any], z: Any) -> Value:
         data, b, rows, columns = xs
@@ -198,7 +177,3 @@ class SparseSolve(Implicit):
         negative = total(*products)
         right = total(b.get(k), None if negative is None else -negative)
         return None if right is None else self(data.get(0), right, *positions)
-
-
-def _conjugate(x: Value) -> Value:
-    return np.conjugate(x) if x.dtype.kind == "c" else x

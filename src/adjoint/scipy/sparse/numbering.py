@@ -91,5 +91,7 @@ class Numbering:
         """The sparse array of the entries, from that of their numbers."""
         pattern, source = moved(numbers if numbers.format in ("csr", "csc") else numbers.tocoo())
         common = np.result_type(*[part.dtype for part in self.parts]) if dtype is None else dtype
-        data = np.concatenate([part.astype(common) for part in self.parts])
-        return SparseArray(np.take(data, source), pattern)
+        parts = [part if part.dtype == common else part.astype(common) for part in self.parts]
+        data = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        kept = source.size == self.count and np.array_equal(source, np.arange(self.count))
+        return SparseArray(data if kept else np.take(data, source), pattern)

@@ -102,7 +102,7 @@ def pattern_of(a: Any) -> Pattern:
     import scipy.sparse
 
     coo = a.tocoo()
-    coords = tuple(np.asarray(axis, np.intp) for axis in coo.coords)
+    coords = tuple(np.asarray(axis) for axis in coo.coords)
     return Pattern(coords, tuple(map(int, a.shape)), a.format, isinstance(a, scipy.sparse.sparray))
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.index import ScatterSum
+from adjoint.ops.linalg.sparse_product import SparseProduct
+from adjoint.program.trace import bind
 from adjoint.program.types import Value
 from adjoint.scipy.sparse.pattern import Pattern, summed_pattern
 
@@ -25,8 +27,9 @@ def dense_product(data: Value, pattern: Pattern, x: Value) -> Value:
     m, n = pattern.shape if pattern.ndim == 2 else (1, *pattern.shape)
     if x.ndim > 2 or x.shape[0] != n:
         raise ValueError(f"matmul: dimension mismatch: a sparse array of shape {pattern.shape} and shape {x.shape}")
-    entries = np.expand_dims(data, -1) if x.ndim == 2 else data
-    product = summed(entries * np.take(x, columns, axis=0), rows, m)
+    vectors = np.expand_dims(x, -1) if x.ndim == 1 else x
+    product = bind(SparseProduct(m), data, vectors, rows, columns)
+    product = np.squeeze(product, -1) if x.ndim == 1 else product
     return product if pattern.ndim == 2 else product[0]
 
 
