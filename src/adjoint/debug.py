@@ -23,8 +23,8 @@ __all__ = ["callback", "check", "nans", "print"]
 def print(text: str, *args: tree.Tree, **kwargs: tree.Tree) -> None:  # noqa: A001
     """Print `text.format(*args, **kwargs)` with plain values: `ad.debug.print("x = {}, y = {y:.3f}", x, y=y)`.
 
-    Inside the body of a loop it prints at every turn; under `vmap` once for each lane, after the mapped function has
-    run. In a function that reverse mode runs again (`checkpoint`) it prints the first time only.
+    Inside the body of a loop it prints in every iteration; under `vmap` once for each batch element, after the mapped
+    function has run. In a function that reverse mode runs again (`checkpoint`) it prints the first time only.
 
     ```python
     ad.jit(lambda x: ad.debug.print("x = {:.2f}", x))(1.0)  # → x = 1.00
@@ -59,10 +59,10 @@ def callback(function: Callable[..., object], *args: tree.Tree, **kwargs: tree.T
 def check(condition: tree.Tree, message: str, *args: tree.Tree, **kwargs: tree.Tree) -> None:
     """Raise CheckError (a ValueError) unless `condition` is true, in all elements if it is an array.
 
-    `message` may have places for values: `check(x > 0, "x must be positive, not {}", x)`. In the bodies of loops and
-    branches and in traced programs it is checked whenever they run. Under `vmap` the error names the lanes; lanes that
-    did not take the branch, or whose loop has ended, are not checked (the condition of a `while_loop` is evaluated,
-    and checked, for all lanes as long as one goes on).
+    `message` may have fields for values: `check(x > 0, "x must be positive, not {}", x)`. In the bodies of loops and
+    branches and in traced programs it is checked whenever they run. Under `vmap` the error names the batch elements;
+    those that did not take the branch, or whose loop has ended, are not checked (the condition of a `while_loop` is
+    evaluated, and checked, for all elements as long as one goes on).
 
     ```python
     ad.debug.check(np.array([1.0, -1.0]) > 0, "x must be positive")  # → CheckError: x must be positive

@@ -37,7 +37,7 @@ class ValueRequested(BaseException):
 
 
 class TooLarge(BaseException):
-    """A whole number of Python's does not fit into 64 bits. The function has to run as plain Python."""
+    """A Python int does not fit into 64 bits. The function has to run as plain Python."""
 
 
 def _is_int(x: Value) -> bool:
@@ -94,14 +94,14 @@ class GuardingTrace(Record):
         return made
 
     def _check_size(self, op: Op, args: Sequence[Value]) -> None:
-        """Python's whole numbers have any size; here they have 64 bits, which must do."""
+        """Python ints have any size; here they have 64 bits, which must do."""
         floats: list[Any] = [Convert(FLOAT)(a) if isinstance(a, Tracer) else float(a) for a in args]
         size: Any = np.absolute(op(*floats))
         if not bool(size < 2.0**62):
             raise TooLarge
 
     def apply_two(self, op: Op, x: Value, y: Value) -> Value:
-        """x ** n of Python's whole numbers is a float when n is negative, and x // 0 is an error."""
+        """x ** n of Python ints is a float when n is negative, and x // 0 is an error."""
         if op.title not in ("power", "floor_divide", "remainder") or not (_is_int(x) and _is_int(y)):
             return self.apply(op, (x, y))
         if op.title == "power":
