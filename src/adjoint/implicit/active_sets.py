@@ -66,7 +66,7 @@ def identify(at: Linearization) -> ActiveSet:
     widths = np.concatenate([np.ones(m), lengths, np.ones(q)])
     # a constraint far away is dear: its pressure counts against the fit
     weights = np.diag(np.concatenate([np.zeros(m), np.abs(distance), np.zeros(q)]) * force)
-    found = _bounded(
+    found = _fit_bounded(
         np.concatenate([columns / widths, weights]), np.concatenate([-at.gradient, np.zeros(m + p + q)]), m, p
     )
     pressure = found[m : m + p] / force
@@ -94,7 +94,7 @@ def identify(at: Linearization) -> ActiveSet:
     )
 
 
-def _bounded(a: Any, b: Any, m: int, p: int) -> Any:
+def _fit_bounded(a: Any, b: Any, m: int, p: int) -> Any:
     """v that makes ‖a v - b‖ smallest, with v[m : m + p] ≥ 0."""
     from scipy.optimize import lsq_linear
 

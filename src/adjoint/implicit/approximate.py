@@ -24,7 +24,7 @@ from adjoint.ops.implicit_solve import Equation
 from adjoint.program.program import Program
 from adjoint.program.types import Value
 
-__all__ = ["Neumann", "OneStep", "Unrolled", "unrolled_function"]
+__all__ = ["Neumann", "OneStep", "Unrolled", "unroll_solver"]
 
 
 @final
@@ -88,11 +88,11 @@ class Unrolled:
     checkpoint: Any = None
 
     def equation(self, exact: Equation) -> Equation:
-        """The equation is not used: see `unrolled_function`."""
+        """The equation is not used: see `unroll_solver`."""
         return exact
 
 
-def unrolled_function(
+def unroll_solver(
     how: Unrolled, T: Callable[..., Any] | None, solver: Callable[..., Any] | None, x0: Any, title: str
 ) -> Callable[..., Any]:
     """x(*θ) by a solver whose own steps are differentiated."""
@@ -104,10 +104,10 @@ def unrolled_function(
     if T is None or how.steps is None or x0 is None:
         raise RuleError(f"{title}: Unrolled() needs a solver that can be traced, whose steps it differentiates; only "
                         "fixed_point with x0 has steps of its own, Unrolled(n).")  # fmt: skip
-    return partial(_repeated, how, T, x0)
+    return partial(_repeat, how, T, x0)
 
 
-def _repeated(how: Unrolled, T: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
+def _repeat(how: Unrolled, T: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
     step = lambda _, x: T(x, *args, **kwargs)
     start = tree.map(lambda leaf: leaf if hasattr(leaf, "dtype") else np.float64(leaf), x0)
     return fori_loop(0, how.steps, step, start, checkpoint=how.checkpoint)

@@ -37,29 +37,31 @@ def fixed_point(T: Function) -> Function:
     F(3.0, 2.0)  # → -3.0
     ```
     """
-    return partial(_remainder, T)
+    return partial(_subtract_step, T)
 
 
-def _remainder(T: Function, x: Any, *args: Any, **kwargs: Any) -> Any:
+def _subtract_step(T: Function, x: Any, *args: Any, **kwargs: Any) -> Any:
     return tree.map(lambda a, b: a - b, x, T(x, *args, **kwargs))
 
 
-def projected_step(f: Function, projection: Function, step: float) -> Function:
+def make_projected_step(f: Function, projection: Function, step: float) -> Function:
     """P(x - η ∇ₓf(x, *θ))."""
-    return partial(_projected, f, projection, step, _arguments(projection) > 1)
+    return partial(_project_step, f, projection, step, _count_arguments(projection) > 1)
 
 
-def _projected(f: Function, projection: Function, step: float, takes_theta: bool, x: Any, *args: Any, **kw: Any) -> Any:
+def _project_step(
+    f: Function, projection: Function, step: float, takes_theta: bool, x: Any, *args: Any, **kw: Any
+) -> Any:
     y = tree.map(lambda a, b: a - step * b, x, grad(f)(x, *args, **kw))
     return projection(y, *args, **kw) if takes_theta else projection(y)
 
 
-def proximal_step(f: Function, prox: Function, step: float) -> Function:
+def make_proximal_step(f: Function, prox: Function, step: float) -> Function:
     """prox(x - η ∇ₓf(x, *θ), η)."""
-    return partial(_proximal, f, prox, step, _arguments(prox) > 2)
+    return partial(_apply_prox, f, prox, step, _count_arguments(prox) > 2)
 
 
-def _proximal(f: Function, prox: Function, step: float, takes_theta: bool, x: Any, *args: Any, **kwargs: Any) -> Any:
+def _apply_prox(f: Function, prox: Function, step: float, takes_theta: bool, x: Any, *args: Any, **kwargs: Any) -> Any:
     y = tree.map(lambda a, b: a - step * b, x, grad(f)(x, *args, **kwargs))
     return prox(y, step, *args, **kwargs) if takes_theta else prox(y, step)
 
@@ -74,7 +76,7 @@ def projected(f: Function, projection: Function, step: float = 1.0) -> Function:
     F(0.0, -1.0), F(2.0, 2.0)  # → (0.0, 0.0)
     ```
     """
-    return fixed_point(projected_step(f, projection, step))
+    return fixed_point(make_projected_step(f, projection, step))
 
 
 def proximal(f: Function, prox: Function, step: float = 1.0) -> Function:
@@ -88,7 +90,7 @@ def proximal(f: Function, prox: Function, step: float = 1.0) -> Function:
     F(2.0, 1.0)  # → 0.0
     ```
     """
-    return fixed_point(proximal_step(f, prox, step))
+    return fixed_point(make_proximal_step(f, prox, step))
 
 
 def least_squares(residual: Function) -> Function:
@@ -99,10 +101,10 @@ def least_squares(residual: Function) -> Function:
     F(1.0, np.array([0.0, 1.0, 5.0]))  # → -3.0
     ```
     """
-    return grad(partial(_half_square, residual))
+    return grad(partial(_halve_square, residual))
 
 
-def _half_square(residual: Function, x: Any, *args: Any, **kwargs: Any) -> Any:
+def _halve_square(residual: Function, x: Any, *args: Any, **kwargs: Any) -> Any:
     leaves = tree.leaves(residual(x, *args, **kwargs))
     return 0.5 * sum(np.sum(np.real(np.conj(r) * r)) for r in leaves)
 
@@ -123,10 +125,10 @@ def kkt(f: Function, constraints: Constraints, smoothing: float = 0.0) -> Functi
     F(z, -2.0)["x"]  # → 0.0
     ```
     """
-    return partial(_kkt, f, constraints, smoothing)
+    return partial(_evaluate_kkt, f, constraints, smoothing)
 
 
-def _kkt(f: Function, constraints: Constraints, smoothing: float, z: Any, *args: Any, **kwargs: Any) -> Any:
+def _evaluate_kkt(f: Function, constraints: Constraints, smoothing: float, z: Any, *args: Any, **kwargs: Any) -> Any:
     x = z["x"]
     found = constraints.at(x, *args, **kwargs)
     L = lambda x: lagrangian(f, constraints, x, z, args, kwargs)
@@ -147,7 +149,7 @@ def _kkt(f: Function, constraints: Constraints, smoothing: float, z: Any, *args:
     }
 
 
-def _arguments(function: Function) -> int:
+def _count_arguments(function: Function) -> int:
     """How many arguments in order a function takes; many, if that is not known."""
     try:
         parameters = inspect.signature(function).parameters.values()

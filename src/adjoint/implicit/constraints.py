@@ -73,7 +73,7 @@ class Constraints:
         if self.bounds is not None:
             for name, bound, sign in zip(("lower", "upper"), self.bounds, (-1.0, 1.0), strict=True):
                 if bound is not None:
-                    inequality[name] = _beyond(x, bound, sign)
+                    inequality[name] = _measure_bounds(x, bound, sign)
         return {
             "equality": None if self.equality is None else self.equality(x, *args, **kwargs),
             "inequality": inequality or None,
@@ -81,7 +81,7 @@ class Constraints:
         }
 
 
-def _beyond(x: Any, bound: Any, sign: float) -> Any:
+def _measure_bounds(x: Any, bound: Any, sign: float) -> Any:
     """sign (x - bound) where the bound is finite, leaf by leaf, as vectors."""
     leaves, structure = tree.flatten(x)
     each = [bound] * len(leaves) if np.isscalar(bound) else tree.leaves_like("bounds", structure, bound)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.base.errors import SolveError
-from adjoint.implicit.kinks import has_kinks, is_kink, least_distance
+from adjoint.implicit.kinks import has_kinks, is_kink, measure_distance
 from adjoint.implicit.vectors import dtype_of, named_element, to_vector
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.solvers.solution import STATUSES, advice_for
@@ -26,7 +26,15 @@ from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import ArrayType, Value
 
-__all__ = ["CHECKS", "DerivativeWarning", "LinearSolved", "Watch", "condition", "null_direction", "relative_residual"]
+__all__ = [
+    "CHECKS",
+    "DerivativeWarning",
+    "LinearSolved",
+    "Watch",
+    "condition",
+    "measure_residual",
+    "name_null_direction",
+]
 
 CHECKS = ("warn", "raise", "ignore")
 
@@ -81,7 +89,7 @@ class Watch:
         unknown, types = residual.input_types[len(theta) :], residual.output_types
         eps = float(np.finfo(dtype_of(types)).eps)
         matrix, t = primal(found.matrix), primal(found.value)
-        distance, norm = relative_residual(residual, theta, x, A if matrix is None else matrix)
+        distance, norm = measure_residual(residual, theta, x, A if matrix is None else matrix)
         singular = np.logical_not(np.all(np.isfinite(t)))
         if found.pivots is not None:
             pivots = np.abs(primal(found.pivots))
@@ -97,7 +105,7 @@ class Watch:
             tell(*operands)
         if not self.has_kinks or not has_kinks(residual):
             return found.value
-        return found.value * self._smooth(residual, theta, x, distance).astype(found.value.dtype)
+        return found.value * self._check_smooth(residual, theta, x, distance).astype(found.value.dtype)
 
     def _tell(
         self, given: _Findings, eps: float, method: str, matrix: Sequence[Any], types: Sequence[ArrayType]
@@ -109,7 +117,7 @@ class Watch:
         code = int(given.code)
         if singular:
             known = array is not None and np.all(np.isfinite(array))
-            named = null_direction(array, types, self.paths) if known else ""
+            named = name_null_direction(array, types, self.paths) if known else ""
             if named and all(part.startswith(("x['equality']", "x['inequality']")) for part in named.split(", ")):
                 self.say(
                     "the gradients of the constraints that hold are linearly dependent, so that their multipliers are "
@@ -141,9 +149,9 @@ class Watch:
             raise SolveError(message)
         warnings.warn(message, DerivativeWarning, stacklevel=2)
 
-    def _smooth(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], distance: Value) -> Value:
+    def _check_smooth(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], distance: Value) -> Value:
         """1, or NaN at a kink. Near ones are looked for as far as x may be from the solution."""
-        near = least_distance(residual, [*theta, *x])
+        near = measure_distance(residual, [*theta, *x])
         n = len(theta)
 
         def look(near: Any, distance: Any, *values: Any) -> list[Any]:
@@ -162,7 +170,7 @@ class Watch:
         return call(near, distance, *theta, *x)[0]
 
 
-def relative_residual(
+def measure_residual(
     residual: Program, theta: Sequence[Value], x: Sequence[Value], A: LinearMap | Value
 ) -> tuple[Value, Value]:
     """‖F(x, θ)‖ over the size of its terms in x, |∂ₓF| |x|; and ‖F(x, θ)‖ itself."""
@@ -190,7 +198,7 @@ def condition(array: Any) -> float:
     return float(sizes[0] / sizes[-1]) if sizes[-1] > 0 else np.inf
 
 
-def null_direction(array: Any, types: Sequence[ArrayType], paths: Sequence[str]) -> str:
+def name_null_direction(array: Any, types: Sequence[ArrayType], paths: Sequence[str]) -> str:
     """The elements of x that ∂ₓF leaves free, by path; at most three of them."""
     if not paths:
         return ""

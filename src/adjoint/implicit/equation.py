@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.api.gradients import vmap
 from adjoint.implicit.diagnosis import LinearSolved, Watch
-from adjoint.implicit.sparse_equation import sparse_factors
+from adjoint.implicit.sparse_equation import factor_sparse
 from adjoint.implicit.vectors import real_size, to_arrays, to_vector
 from adjoint.linear.operators.dense import METHODS
 from adjoint.linear.operators.derivative_maps import jacobian
@@ -75,16 +75,16 @@ class LinearizedEquation:
         memory = memory if _is_plain([*theta, *x]) else {}  # traced values belong to one running transformation
         right = to_vector(b, source)
         with np.errstate(all="ignore"):
-            A = _shared(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
+            A = _share(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
             if self.linear == "sparse":
-                factors = _shared(memory, "factors", memory["map"][0], lambda: sparse_factors(residual, theta, x))
+                factors = _share(memory, "factors", memory["map"][0], lambda: factor_sparse(residual, theta, x))
                 found = LinearSolved(factors.solve(right, "T" if adjoint else "N"), np.int64(0), "sparse")
             else:
-                found = self._solved(A, right, adjoint, real_size(unknown), memory)
+                found = self._solve_by(A, right, adjoint, real_size(unknown), memory)
             t = found.value if self.watch.check == "ignore" else self.watch.look(residual, theta, x, A, found)
         return to_arrays(t, target)
 
-    def _solved(self, A: LinearMap, b: Value, adjoint: bool, size: int, memory: dict[str, Any]) -> LinearSolved:
+    def _solve_by(self, A: LinearMap, b: Value, adjoint: bool, size: int, memory: dict[str, Any]) -> LinearSolved:
         if callable(self.linear):
             found = self.linear(A.adjoint if adjoint else A, b)
             return LinearSolved(found.value, found.code, found.method) if isinstance(found, Solution) else (
@@ -94,7 +94,7 @@ class LinearizedEquation:
             solution = solve(A.adjoint if adjoint else A, b, method=method)
             return LinearSolved(solution.value, solution.code, solution.method)
         # one matrix and one factorization for all right sides at this point
-        dense = _shared(memory, "matrix", memory["map"][0], lambda: _dense(A))
+        dense = _share(memory, "matrix", memory["map"][0], lambda: _form_matrix(A))
         if method == "least squares":
             return LinearSolved(np.linalg.pinv(dense.T if adjoint else dense) @ b, np.int64(0), method)
         if method not in {"direct", "lu"}:
@@ -102,14 +102,14 @@ class LinearizedEquation:
             return LinearSolved(solution.value, solution.code, method, dense)
         if size == 1:
             return LinearSolved(b / dense[0], np.int64(0), method, dense, dense[0])
-        packed, order = _shared(memory, "factors", memory["map"][0], lambda: _factors(dense))
+        packed, order = _share(memory, "factors", memory["map"][0], lambda: _factor(dense))
         t = linalg.lu_solve((packed, order), b, trans=2 if adjoint else 0)
         return LinearSolved(t, np.int64(0), method, dense, np.diagonal(packed))
 
     def matrix_at(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], memory: dict[str, Any]) -> Value:
         """∂ₓF as a matrix."""
-        A = _shared(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
-        return _shared(memory, "matrix", memory["map"][0], lambda: _dense(A))
+        A = _share(memory, "map", [*theta, *x], lambda: jacobian_map(residual, theta, x, self.facts))
+        return _share(memory, "matrix", memory["map"][0], lambda: _form_matrix(A))
 
     def batched(self, residual: Program, mapped: tuple[bool, ...], size: int) -> Equation:
         return Stacked(self, residual, mapped, size)
@@ -119,20 +119,20 @@ class LinearizedEquation:
         return replace(self, watch=replace(self.watch, paths=paths))
 
 
-def _dense(A: LinearMap) -> Value:
+def _form_matrix(A: LinearMap) -> Value:
     if A.domain.size != 1:
         return A.to_dense()
     return np.reshape(A(np.ones(1, A.domain.dtype)), (1, 1))
 
 
-def _factors(a: Value) -> tuple[Value, Value]:
+def _factor(a: Value) -> tuple[Value, Value]:
     """P a = L U. A pivot that is zero is NaN: what it leaves undetermined is NaN then, and nothing raises."""
     packed, order = linalg.lu_factor(a)
     pivots = np.diagonal(packed)
     return packed + np.diag(np.where(pivots == 0, np.nan, 0.0).astype(packed.dtype)), order
 
 
-def _shared(memory: dict[str, Any], name: str, values: Sequence[Value], make: Callable[[], Any]) -> Any:
+def _share(memory: dict[str, Any], name: str, values: Sequence[Value], make: Callable[[], Any]) -> Any:
     """What was made of these very values before, or is made now."""
     known = memory.get(name)
     if known is not None and is_same(known[0], values):

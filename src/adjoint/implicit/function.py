@@ -103,8 +103,8 @@ class ImplicitFunction:
         if live_trace() is None and not any(isinstance(v, Tracer) for v in (*given.values, *own)):
             found = run(*stripped, *own)
             if not any(isinstance(v, Tracer) for v in found):
-                return run.unflattened(found)
-        return self._bound(run, given, stripped, own)
+                return run.unflatten(found)
+        return self._bind(run, given, stripped, own)
 
     def linearize_at(self, *args: Any, **kwargs: Any) -> tuple[Program, list[Value], list[Value], tuple[str, ...]]:
         """For plain θ: F as a program of (θ, x), the values of θ and of x, and the paths of x."""
@@ -113,19 +113,19 @@ class ImplicitFunction:
         own = [] if start is None else tree.leaves(start)
         run = _Solver(self, given, None if start is None else tree.structure(start))
         found = run(*given.values, *own)
-        residual, others = self._recorded_residual(given, run.unknowns, run.answer)
+        residual, others = self._record_residual(given, run.unknowns, run.answer)
         return residual, [*given.values, *others], found[: len(run.unknowns.types)], run.unknowns.paths
 
-    def _bound(self, run: _Solver, given: Arguments, stripped: list[Value], own: list[Value]) -> Any:
+    def _bind(self, run: _Solver, given: Arguments, stripped: list[Value], own: list[Value]) -> Any:
         is_plain = not any(isinstance(v, Tracer) for v in (*stripped, *own))
         program: Program | None = None
         captured: list[Value] = []
         if not is_plain or run.closes_over_traced([*stripped, *own]):
-            program, captured = (None, []) if self.plain else _recorded_solver(run, [*stripped, *own])
+            program, captured = (None, []) if self.plain else _record_solver(run, [*stripped, *own])
         if program is None:
             run.sample([*stripped, *own])
         unknowns = run.unknowns
-        residual, others = self._recorded_residual(given, unknowns, run.answer)
+        residual, others = self._record_residual(given, unknowns, run.answer)
         n, m = len(given.values), len(own)
         extra = [Var(type_of(v)) for v in others]
         if program is None:
@@ -140,7 +140,7 @@ class ImplicitFunction:
         op = ImplicitSolve(residual, program, equation, len(unknowns.types))
         out = op(*given.values, *others, *map(primal, own), *map(primal, captured))
         assert len(program.inputs) == n + len(others) + m + len(captured)
-        return run.unflattened(out)
+        return run.unflatten(out)
 
     def _arguments(self, args: Any, kwargs: Any) -> Arguments:
         if GeneratorArguments(self.title, (args, kwargs)):
@@ -162,11 +162,11 @@ class ImplicitFunction:
         if not leaves:
             raise TreeError(f"{self.title}: x0 has no numbers in it; it is where the solver starts, like x.")
         found = [
-            _floating(leaf, f"{self.title}: x0{path}") for leaf, path in zip(leaves, structure.paths(), strict=True)
+            _as_floating(leaf, f"{self.title}: x0{path}") for leaf, path in zip(leaves, structure.paths(), strict=True)
         ]
         return tree.unflatten(structure, found)
 
-    def _recorded_residual(
+    def _record_residual(
         self, given: Arguments, unknowns: Unknowns, answer: Sequence[Value] | None
     ) -> tuple[Program, list[Value]]:
         """(θ, what F closes over, x) ↦ F as a program, and the values that F closes over."""
@@ -221,7 +221,7 @@ class _Solver:
         self.answer: list[Value] | None = None
 
     def __call__(self, *values: Value) -> list[Value]:
-        if self.answer is not None and _equal(self.asked, values):
+        if self.answer is not None and _is_equal(self.asked, values):
             return self.answer
         found = self._run(values)
         if not any(isinstance(v, Tracer) for v in (*values, *found)):
@@ -240,7 +240,7 @@ class _Solver:
             result, aux = result
         leaves, structure = tree.flatten(result)
         found = [
-            _floating(leaf, f"{title}: the solver's result{path}")
+            _as_floating(leaf, f"{title}: the solver's result{path}")
             for leaf, path in zip(leaves, structure.paths(), strict=True)
         ]
         reports, report_structure = tree.flatten(aux)
@@ -259,7 +259,7 @@ class _Solver:
         assert self.known is not None
         return self.known
 
-    def unflattened(self, found: Sequence[Value]) -> Any:
+    def unflatten(self, found: Sequence[Value]) -> Any:
         """x, or (x, aux)."""
         known = self.unknowns
         n = len(known.types)
@@ -273,13 +273,13 @@ class _Solver:
         except Exception as error:
             if not is_refusal(error):
                 raise
-            raise _reads_traced(self.function.title, error) from error
+            raise _refuse_traced(self.function.title, error) from error
 
     def sample(self, values: Sequence[Value]) -> None:
         """Know the structure of x: from an answer for these values, or for those of one batch element."""
         if self.known is not None and self.answer is not None:
             return
-        samples = [_sampled(v) for v in values]
+        samples = [_take_sample(v) for v in values]
         if any(s is None for s in samples):
             samples = [np.ones(v.shape, v.dtype)[()] if s is None else s for s, v in zip(samples, values, strict=True)]
             if self.start is not None and not self.function.has_aux:
@@ -289,7 +289,7 @@ class _Solver:
         self(*samples)
 
 
-def _recorded_solver(run: _Solver, values: Sequence[Value]) -> tuple[Program | None, list[Value]]:
+def _record_solver(run: _Solver, values: Sequence[Value]) -> tuple[Program | None, list[Value]]:
     """The solver's own equations, with what it closes over; None where it takes plain arrays only."""
     title = run.function.title
     record = Record(purpose=f"the solver of {title}")
@@ -306,25 +306,25 @@ def _recorded_solver(run: _Solver, values: Sequence[Value]) -> tuple[Program | N
         if not is_refusal(error):
             raise
         if not any(isinstance(v, Tracer) for v in values):
-            raise _reads_traced(title, error) from error
+            raise _refuse_traced(title, error) from error
         run.known = None
         return None, []
     program = made.program
     return program, list(made.captured)
 
 
-def _reads_traced(title: str, error: Exception) -> RuleError:
+def _refuse_traced(title: str, error: Exception) -> RuleError:
     return RuleError(
         f"{title}: the solver reads a traced value that is none of its arguments, and takes plain arrays only. Pass "
         f"the value as an argument of the function: x(*θ) calls solver(*θ) with plain arrays. ({error})"
     )
 
 
-def _sampled(value: Value) -> Value | None:
+def _take_sample(value: Value) -> Value | None:
     """A plain value of this kind: of the first batch element; None where nothing is known."""
     while isinstance(value, Tracer):
         if isinstance(value, BatchTracer) and value._mapped:
-            inner = _sampled(value._value)
+            inner = _take_sample(value._value)
             return None if inner is None or not len(inner) else inner[0]
         if isinstance(value, RecordTracer) and value._value is None:
             return None
@@ -340,7 +340,7 @@ def _strong(kind: ArrayType) -> ArrayType:
     return ArrayType(kind.shape, kind.dtype)
 
 
-def _floating(leaf: Any, name: str) -> Value:
+def _as_floating(leaf: Any, name: str) -> Value:
     """A number or array that has a derivative; Python's whole numbers become floating-point ones."""
     if isinstance(leaf, bool | int):
         leaf = float(leaf)
@@ -350,7 +350,7 @@ def _floating(leaf: Any, name: str) -> Value:
     return value
 
 
-def _equal(values: Sequence[Value], others: Sequence[Value]) -> bool:
+def _is_equal(values: Sequence[Value], others: Sequence[Value]) -> bool:
     return len(values) == len(others) and all(
         not isinstance(b, Tracer) and (a is b or (a.shape == b.shape and np.array_equal(a, b)))
         for a, b in zip(values, others, strict=True)

@@ -77,11 +77,11 @@ def inverse(f: Callable[..., Any], solver: Any = "newton", **options: Any) -> In
     g(2.0), ad.grad(g)(2.0)  # → (1.0, 0.25)
     ```
     """
-    F = partial(_gap, f)
+    F = partial(_subtract_omega, f)
     if solver == "newton":
-        found: Callable[..., Any] = partial(_newton, F)
+        found: Callable[..., Any] = partial(_run_newton, F)
     elif solver == "contraction":
-        found = partial(_contraction, F)
+        found = partial(_contract, F)
     elif callable(solver):
         found = solver
     else:
@@ -91,21 +91,21 @@ def inverse(f: Callable[..., Any], solver: Any = "newton", **options: Any) -> In
     return Inverse(f, root(F, found, **options))
 
 
-def _gap(f: Callable[..., Any], w: Any, omega: Any, *args: Any, **kwargs: Any) -> Any:
+def _subtract_omega(f: Callable[..., Any], w: Any, omega: Any, *args: Any, **kwargs: Any) -> Any:
     return tree.map(lambda a, b: a - b, f(w, *args, **kwargs), omega)
 
 
-def _newton(F: Callable[..., Any], omega: Any, *args: Any, **kwargs: Any) -> Any:
-    return newton_root(F)(_floating(omega), omega, *args, **kwargs)
+def _run_newton(F: Callable[..., Any], omega: Any, *args: Any, **kwargs: Any) -> Any:
+    return newton_root(F)(_as_floating(omega), omega, *args, **kwargs)
 
 
-def _step(F: Callable[..., Any], w: Any, omega: Any, *args: Any, **kwargs: Any) -> Any:
+def _contract_once(F: Callable[..., Any], w: Any, omega: Any, *args: Any, **kwargs: Any) -> Any:
     return tree.map(lambda a, b: a - b, w, F(w, omega, *args, **kwargs))
 
 
-def _contraction(F: Callable[..., Any], omega: Any, *args: Any, **kwargs: Any) -> Any:
+def _contract(F: Callable[..., Any], omega: Any, *args: Any, **kwargs: Any) -> Any:
     """w ← w - f(w) + ω until it stays; refused where it does not."""
-    w = picard(partial(_step, F))(_floating(omega), omega, *args, **kwargs)
+    w = picard(partial(_contract_once, F))(_as_floating(omega), omega, *args, **kwargs)
     with np.errstate(all="ignore"):
         left, size = tree.norm(F(w, omega, *args, **kwargs)), 1.0 + tree.norm(w)
     words = "implicit.inverse: w ← w - f(w) + ω does not settle (‖f(w) - ω‖ = {}): f is no contraction away from "
@@ -117,5 +117,5 @@ def _contraction(F: Callable[..., Any], omega: Any, *args: Any, **kwargs: Any) -
     return w
 
 
-def _floating(omega: Any) -> Any:
+def _as_floating(omega: Any) -> Any:
     return tree.map(lambda v: v if hasattr(v, "dtype") else np.float64(v), omega)

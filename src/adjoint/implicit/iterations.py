@@ -30,11 +30,11 @@ STEPS, HALVINGS = 200, 40
 
 def newton_root(F: Callable[..., Any]) -> Callable[..., Any]:
     """Newton's method on F, each step shortened until ‖F‖ falls."""
-    return partial(_newton_root, F)
+    return partial(_run_newton_root, F)
 
 
-def _newton_root(F: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
-    start, back = _raveled(x0)
+def _run_newton_root(F: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
+    start, back = _ravel(x0)
     flat = lambda v: _vector(F(back(v), *args, **kwargs))
 
     def step(v: Value) -> Value:
@@ -46,16 +46,16 @@ def _newton_root(F: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> A
         return gmres(jacobian(flat)(v), flat(v)).value
 
     with np.errstate(all="ignore"):
-        return back(_searched(lambda v: _norm(flat(v)), step, start, lambda v, size: size))
+        return back(_search(lambda v: _norm(flat(v)), step, start, lambda v, size: size))
 
 
 def newton_descent(f: Callable[..., Any]) -> Callable[..., Any]:
     """Newton's method on ∇f, with the absolute values of the eigenvalues of the Hessian: it goes downhill only."""
-    return partial(_newton_descent, f)
+    return partial(_run_newton_descent, f)
 
 
-def _newton_descent(f: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
-    start, back = _raveled(x0)
+def _run_newton_descent(f: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
+    start, back = _ravel(x0)
     if len(start) > MATRIX:
         raise ShapeError(f"implicit.argmin: x has {len(start)} numbers, and the solver that stands in is for "
                          f"{MATRIX} at most. Give a solver, e.g. one of adjoint.optimize or SciPy.")  # fmt: skip
@@ -69,16 +69,16 @@ def _newton_descent(f: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -
         return vectors @ ((vectors.T @ gradient(v)) / np.where(sizes > floor, sizes, np.inf))
 
     with np.errstate(all="ignore"):
-        return back(_searched(flat, step, start, lambda v, _: _norm(gradient(v))))
+        return back(_search(flat, step, start, lambda v, _: _norm(gradient(v))))
 
 
 def picard(T: Callable[..., Any]) -> Callable[..., Any]:
     """x ← T(x) until it stays, which it does where T contracts."""
-    return partial(_picard, T)
+    return partial(_run_picard, T)
 
 
-def _picard(T: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
-    start, back = _raveled(x0)
+def _run_picard(T: Callable[..., Any], x0: Any, *args: Any, **kwargs: Any) -> Any:
+    start, back = _ravel(x0)
     flat = lambda v: _vector(T(back(v), *args, **kwargs))
     eps = float(np.finfo(start.dtype).eps)
 
@@ -107,8 +107,8 @@ def interior_point(F: Callable[..., Any], z: Any, tau: float, args: Any, kwargs:
     """
     lift = lambda leaf: np.maximum(leaf, tau**0.5)
     z = {**z, "slack": tree.map(lift, z["slack"]), "inequality": tree.map(lift, z["inequality"])}
-    v, back = _raveled(z)
-    positive, _ = _raveled(
+    v, back = _ravel(z)
+    positive, _ = _ravel(
         {name: tree.map(lambda leaf, n=name: np.full(np.shape(leaf), float(n in {"slack", "inequality"})), part)
          for name, part in z.items()}
     )  # fmt: skip
@@ -125,7 +125,7 @@ def interior_point(F: Callable[..., Any], z: Any, tau: float, args: Any, kwargs:
     return back(v)
 
 
-def _searched(merit: Callable[[Value], Value], step: Callable[[Value], Value], start: Value, size: Any) -> Value:
+def _search(merit: Callable[[Value], Value], step: Callable[[Value], Value], start: Value, size: Any) -> Value:
     """v ← v - α step(v), with α = 1, ½, ¼ … until the merit falls; it ends when no step makes it smaller."""
     eps = float(np.finfo(start.dtype).eps)
 
@@ -159,7 +159,7 @@ def _searched(merit: Callable[[Value], Value], step: Callable[[Value], Value], s
     return while_loop(goes_on, body, (start, merit(start), 1, 0))[0]
 
 
-def _raveled(x0: Any) -> tuple[Value, Callable[[Value], Any]]:
+def _ravel(x0: Any) -> tuple[Value, Callable[[Value], Any]]:
     leaves, structure = tree.flatten(x0)
     types = [type_of(v) for v in leaves]
     return to_vector(leaves, types), lambda v: tree.unflatten(structure, to_arrays(v, types))

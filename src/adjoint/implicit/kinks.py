@@ -13,7 +13,7 @@ from adjoint.implicit.vectors import to_arrays, to_vector
 from adjoint.program.program import Program, Var, interpret
 from adjoint.program.types import Value
 
-__all__ = ["has_kinks", "is_kink", "least_distance"]
+__all__ = ["has_kinks", "is_kink", "measure_distance"]
 
 PROBES = 4
 
@@ -36,7 +36,7 @@ def _has_kink(eq: Any) -> bool:
         return not np.all(np.isinf(eq.op.kinks.distance(eq.op, probe, [np.zeros(v.type.shape) for v in eq.outputs])))
 
 
-def least_distance(program: Program, values: Sequence[Value]) -> Value:
+def measure_distance(program: Program, values: Sequence[Value]) -> Value:
     """How far the arguments of the primitives are from where one is not smooth; 0 where that is inside a loop."""
     env: dict[Var, Value] = dict(zip(program.inputs, values, strict=True)) | program.constants
     least: Value = np.float64(np.inf)

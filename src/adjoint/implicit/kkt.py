@@ -33,7 +33,7 @@ from adjoint.program.program import Program
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import ArrayType, Value, type_of
 
-__all__ = ["ConstrainedMinimizer", "KKTEquation", "constrained"]
+__all__ = ["ConstrainedMinimizer", "KKTEquation", "make_constrained"]
 
 
 @final
@@ -73,20 +73,20 @@ class ConstrainedMinimizer:
     def active_set(self, *args: Any, **kwargs: Any) -> ActiveSet:
         """Which inequalities are active, inactive, weakly active or violated, with their margins."""
         x = self(*args, **kwargs)
-        return identify(linearized(self.objective, self.constraints, x, args, kwargs))
+        return identify(linearize_constraints(self.objective, self.constraints, x, args, kwargs))
 
 
-def constrained(
+def make_constrained(
     f: Callable[..., Any], solver: Callable[..., Any], constraints: Constraints, x0: Any, equation: Equation,
     title: str, smoothing: float,
 ) -> ConstrainedMinimizer:  # fmt: skip
     """The minimizer that `solver` finds, with its multipliers."""
     F = conditions.kkt(f, constraints, smoothing)
-    found = partial(_solved, f, solver, constraints, F, smoothing, x0 is not None)
+    found = partial(_solve_with_multipliers, f, solver, constraints, F, smoothing, x0 is not None)
     return ConstrainedMinimizer(f, constraints, ImplicitFunction(F, found, x0, equation, True, title, True), smoothing)
 
 
-def _solved(
+def _solve_with_multipliers(
     f: Callable[..., Any], solver: Callable[..., Any], constraints: Constraints, F: Callable[..., Any],
     smoothing: float, has_start: bool, *args: Any, **kwargs: Any,
 ) -> Any:  # fmt: skip
@@ -94,11 +94,13 @@ def _solved(
     x = solver(*args, **kwargs)
     theta = args[1:] if has_start else args
     x = tree.map(lambda v: np.asarray(v, np.result_type(float, np.asarray(v).dtype))[()], x)
-    z = _with_multipliers(f, constraints, x, theta, kwargs)
+    z = _add_multipliers(f, constraints, x, theta, kwargs)
     return (interior_point(F, z, smoothing, theta, kwargs) if smoothing else z), x
 
 
-def linearized(f: Callable[..., Any], constraints: Constraints, x: Any, args: Any, kwargs: Any) -> Linearization:
+def linearize_constraints(
+    f: Callable[..., Any], constraints: Constraints, x: Any, args: Any, kwargs: Any
+) -> Linearization:
     """∇f and the constraints with their Jacobians, at plain values."""
     leaves, structure = tree.flatten(x)
     types = [type_of(v) for v in leaves]
@@ -132,12 +134,12 @@ def _has(constraints: Constraints, name: str) -> bool:
     return getattr(constraints, name) is not None
 
 
-def _with_multipliers(f: Callable[..., Any], constraints: Constraints, x: Any, args: Any, kwargs: Any) -> Any:
+def _add_multipliers(f: Callable[..., Any], constraints: Constraints, x: Any, args: Any, kwargs: Any) -> Any:
     """z from x: active constraints have no slack, the others no multiplier, and those without pressure neither.
 
     The slack of a violated constraint is below zero.
     """
-    found = identify(linearized(f, constraints, x, args, kwargs))
+    found = identify(linearize_constraints(f, constraints, x, args, kwargs))
     at = constraints.at(x, *args, **kwargs)
     slack = [0.0 if kind in {"active", "weak"} else 1.0 for kind in found.kinds]
 
@@ -187,11 +189,11 @@ class KKTEquation:
             if watch.check != "ignore":
                 self._say(weak & (not is_direction), violated, types, slack)
             if is_direction and np.any(weak):
-                return self._directional(residual, theta, x, b, weak, types, slack, pressed, memory)
+                return self._solve_direction(residual, theta, x, b, weak, types, slack, pressed, memory)
         return self.inner.solve(residual, theta, x, b, adjoint, memory)
 
     def _say(self, weak: Any, violated: Any, types: Sequence[ArrayType], slack: Sequence[int]) -> None:
-        name = lambda found: ", ".join(self._name(int(i), types, slack) for i in np.flatnonzero(found))
+        name = lambda found: ", ".join(self._name_constraint(int(i), types, slack) for i in np.flatnonzero(found))
         if np.any(violated):
             self.inner.watch.say(
                 f"{name(violated)} is violated, so that x is not feasible and its derivative that of no solution. Look "
@@ -204,11 +206,11 @@ class KKTEquation:
                 "for a direction; smoothing=τ differentiates across the change."
             )
 
-    def _name(self, number: int, types: Sequence[ArrayType], slack: Sequence[int]) -> str:
+    def _name_constraint(self, number: int, types: Sequence[ArrayType], slack: Sequence[int]) -> str:
         found = named_element(number, [types[i] for i in slack], [self.inner.watch.paths[i] for i in slack])
         return "constraint " + found.removeprefix("x['slack']")
 
-    def _directional(
+    def _solve_direction(
         self, residual: Program, theta: Sequence[Value], x: Sequence[Value], b: Sequence[Value], weak: Any,
         types: Sequence[ArrayType], slack: Sequence[int], pressed: Sequence[int], memory: dict[str, Any],
     ) -> list[Value]:  # fmt: skip

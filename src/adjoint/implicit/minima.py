@@ -8,14 +8,14 @@ from typing import Any
 from adjoint.base.errors import RuleError
 from adjoint.base.source import user_facing
 from adjoint.implicit import conditions
-from adjoint.implicit.approximate import Unrolled, unrolled_function
+from adjoint.implicit.approximate import Unrolled, unroll_solver
 from adjoint.implicit.constraints import Constraints, Projected, Proximal
 from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.equation import LinearizedEquation
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.iterations import newton_descent
-from adjoint.implicit.kkt import ConstrainedMinimizer, KKTEquation, constrained
-from adjoint.implicit.roots import Linear, equation_for, fixed_point_of, need_start
+from adjoint.implicit.kkt import ConstrainedMinimizer, KKTEquation, make_constrained
+from adjoint.implicit.roots import Linear, equation_for, make_fixed_point, need_start
 
 __all__ = ["argmin"]
 
@@ -59,27 +59,27 @@ def argmin(
             f"{title}: smoothing={smoothing} relaxes inequalities; give subject_to=implicit.Constraints(…)."
         )
     if isinstance(subject_to, Constraints):
-        return _constrained(title, f, solver, subject_to, smoothing, x0, linear, differentiate, check, has_aux)
+        return _make_minimizer(title, f, solver, subject_to, smoothing, x0, linear, differentiate, check, has_aux)
     if isinstance(subject_to, Projected | Proximal):
         step = (
-            conditions.projected_step(f, subject_to.projection, subject_to.step)
+            conditions.make_projected_step(f, subject_to.projection, subject_to.step)
             if isinstance(subject_to, Projected)
-            else conditions.proximal_step(f, subject_to.prox, subject_to.step)
+            else conditions.make_proximal_step(f, subject_to.prox, subject_to.step)
         )
         own = () if facts is SYMMETRIC else facts
-        return fixed_point_of(title, step, solver, x0, own, linear, differentiate, check, has_aux)
+        return make_fixed_point(title, step, solver, x0, own, linear, differentiate, check, has_aux)
     if subject_to is not None:
         raise TypeError(f"{title}: subject_to is a {type(subject_to).__name__}; it is implicit.Constraints(…), "
                         "implicit.Projected(projection) or implicit.Proximal(prox).")  # fmt: skip
     if isinstance(differentiate, Unrolled):
-        return unrolled_function(differentiate, None, solver, x0, title)
+        return unroll_solver(differentiate, None, solver, x0, title)
     need_start(title, solver, x0)
     equation = equation_for(title, facts, linear, differentiate, check)
     found = newton_descent(f) if solver is None else solver
     return ImplicitFunction(conditions.stationary(f), found, x0, equation, has_aux, title)
 
 
-def _constrained(
+def _make_minimizer(
     title: str, f: Callable[..., Any], solver: Callable[..., Any] | None, constraints: Constraints, smoothing: float,
     x0: Any, linear: Linear, differentiate: Any, check: str, has_aux: bool,
 ) -> ConstrainedMinimizer:  # fmt: skip
@@ -89,4 +89,4 @@ def _constrained(
     if has_aux or differentiate != "equation":
         raise RuleError(f"{title}: with constraints neither has_aux nor differentiate= is taken.")
     equation = KKTEquation(LinearizedEquation(linear, (), Watch(title, check, has_kinks=False)))
-    return constrained(f, solver, constraints, x0, equation, title, smoothing)
+    return make_constrained(f, solver, constraints, x0, equation, title, smoothing)

@@ -17,10 +17,10 @@ from adjoint import tree
 from adjoint.api.gradients import jvp
 from adjoint.base.source import user_facing
 from adjoint.implicit.active_sets import ActiveSet, identify
-from adjoint.implicit.diagnosis import condition, null_direction, relative_residual
+from adjoint.implicit.diagnosis import condition, measure_residual, name_null_direction
 from adjoint.implicit.equation import jacobian_map
 from adjoint.implicit.function import ImplicitFunction
-from adjoint.implicit.kkt import ConstrainedMinimizer, linearized
+from adjoint.implicit.kkt import ConstrainedMinimizer, linearize_constraints
 from adjoint.implicit.values import OptimalValue
 from adjoint.implicit.vectors import real_size, to_arrays, to_vector
 from adjoint.linear.operators.derivative_maps import jacobian
@@ -146,12 +146,12 @@ def report(x: Any) -> Callable[..., Report]:
 
     def at(*args: Any, **kwargs: Any) -> Report:
         residual, theta, value, paths = solution.linearize_at(*args, **kwargs)
-        return _made(solution.title, residual, theta, value, paths, found, args, kwargs)
+        return _make_report(solution.title, residual, theta, value, paths, found, args, kwargs)
 
     return at
 
 
-def _made(
+def _make_report(
     title: str, residual: Program, theta: list[Value], x: list[Value], paths: tuple[str, ...], found: Any, args: Any,
     kwargs: Any,
 ) -> Report:  # fmt: skip
@@ -160,25 +160,25 @@ def _made(
     with np.errstate(all="ignore"):
         A = jacobian_map(residual, theta, x)
         dense = A.to_dense() if size <= DENSE else None
-        relative, norm = relative_residual(residual, theta, x, A if dense is None else dense)
+        relative, norm = measure_residual(residual, theta, x, A if dense is None else dense)
         known = dense is not None and bool(np.all(np.isfinite(dense)))
         kappa = condition(dense) if known else np.nan
         undetermined = ""
         if dense is not None and (not known or not kappa < 0.1 / (eps * size)):
-            undetermined = null_direction(dense, unknown, paths) if known else "x"
-        error, solves = _predicted(residual, theta, x, dense, kappa)
+            undetermined = name_null_direction(dense, unknown, paths) if known else "x"
+        error, solves = _predict_error(residual, theta, x, dense, kappa)
     active, names = None, ()
     if isinstance(found, ConstrainedMinimizer):
         minimizer = found(*args, **kwargs)
-        active = identify(linearized(found.objective, found.constraints, minimizer, args, kwargs))
-        names = _constraint_names(found, minimizer, args, kwargs)
+        active = identify(linearize_constraints(found.objective, found.constraints, minimizer, args, kwargs))
+        names = _name_constraints(found, minimizer, args, kwargs)
     return Report(
         title, size, float(norm), float(relative), eps**0.5, float(kappa), np.inf if undetermined else error, solves,
         undetermined, active, names,
     )  # fmt: skip
 
 
-def _predicted(
+def _predict_error(
     residual: Program, theta: list[Value], x: list[Value], dense: Any, kappa: float
 ) -> tuple[float, tuple[tuple[str, str, int, float], ...]]:
     """The relative change of ∂x* v along one Newton step, for a direction at random; and the solves that it took."""
@@ -201,12 +201,12 @@ def _predicted(
     def tangent(leaves: list[Value]) -> Value:
         right = -jvp(F(leaves), tuple(theta[i] for i in moving), tuple(direction))[1]
         A = jacobian_map(residual, theta, leaves)
-        solves.append(_solved("solve forwards", A, right))
-        return _solution(A, right)
+        solves.append(_describe_solve("solve forwards", A, right))
+        return _solve_directly(A, right)
 
     value = to_vector(interpret(residual, [*theta, *x]), types)
     A = jacobian_map(residual, theta, x)
-    step = _solution(A, value)
+    step = _solve_directly(A, value)
     first = tangent(x) if moving else np.zeros(0)
     vector = to_vector(x, unknown)
     eps = float(np.finfo(vector.dtype).eps)
@@ -215,12 +215,12 @@ def _predicted(
         return float("inf") if moving else 0.0, tuple(solves)
     second = tangent(to_arrays(vector - step, unknown))
     back = rng.normal(size=len(vector)).astype(vector.dtype)
-    solves[1:] = [_solved("solve backwards", A.adjoint, back)]
+    solves[1:] = [_describe_solve("solve backwards", A.adjoint, back)]
     change = np.linalg.norm(first - second) / max(float(np.linalg.norm(second)), np.finfo(float).tiny)
     return float(max(change, floor)) if np.any(second) else floor, tuple(solves)
 
 
-def _solution(A: LinearMap, b: Value) -> Value:
+def _solve_directly(A: LinearMap, b: Value) -> Value:
     if A.shape[0] <= DENSE:
         try:
             return np.linalg.solve(A.to_dense(), b)
@@ -229,16 +229,16 @@ def _solution(A: LinearMap, b: Value) -> Value:
     return solve(A, b).value
 
 
-def _solved(which: str, A: LinearMap, b: Value) -> tuple[str, str, int, float]:
+def _describe_solve(which: str, A: LinearMap, b: Value) -> tuple[str, str, int, float]:
     size = max(float(np.linalg.norm(b)), np.finfo(float).tiny)
     if A.shape[0] <= DENSE:
-        t = _solution(A, b)
+        t = _solve_directly(A, b)
         return which, "direct", 0, float(np.linalg.norm(A(t) - b)) / size
     found = solve(A, b)
     return which, found.method, int(found.iterations), float(found.residual) / size
 
 
-def _constraint_names(found: ConstrainedMinimizer, x: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
+def _name_constraints(found: ConstrainedMinimizer, x: Any, args: Any, kwargs: Any) -> tuple[str, ...]:
     at = found.constraints.at(x, *args, **kwargs)["inequality"]
     leaves, structure = tree.flatten(at)
     types = [np.asarray(leaf) for leaf in leaves]

@@ -8,7 +8,7 @@ from typing import Any
 from adjoint.base.errors import RuleError
 from adjoint.base.source import user_facing
 from adjoint.implicit import conditions
-from adjoint.implicit.approximate import Unrolled, unrolled_function
+from adjoint.implicit.approximate import Unrolled, unroll_solver
 from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.equation import LinearizedEquation
 from adjoint.implicit.function import ImplicitFunction
@@ -16,7 +16,7 @@ from adjoint.implicit.iterations import newton_root, picard
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.ops.implicit_solve import Equation
 
-__all__ = ["Linear", "equation_for", "fixed_point", "fixed_point_of", "need_start", "root"]
+__all__ = ["Linear", "equation_for", "fixed_point", "make_fixed_point", "need_start", "root"]
 
 Linear = str | Callable[[LinearMap, Any], Any]
 
@@ -75,7 +75,7 @@ def root(
     """
     title = "implicit.root"
     if isinstance(differentiate, Unrolled):
-        return unrolled_function(differentiate, None, solver, x0, title)
+        return unroll_solver(differentiate, None, solver, x0, title)
     need_start(title, solver, x0)
     equation = equation_for(title, facts, linear, differentiate, check)
     return ImplicitFunction(F, newton_root(F) if solver is None else solver, x0, equation, has_aux, title)
@@ -103,16 +103,16 @@ def fixed_point(
     ```
     """
     title = "implicit.fixed_point"
-    return fixed_point_of(title, T, solver, x0, facts, linear, differentiate, check, has_aux)
+    return make_fixed_point(title, T, solver, x0, facts, linear, differentiate, check, has_aux)
 
 
-def fixed_point_of(
+def make_fixed_point(
     title: str, T: Callable[..., Any], solver: Callable[..., Any] | None, x0: Any, facts: Sequence[str], linear: Linear,
     differentiate: Any, check: str, has_aux: bool,
 ) -> Any:  # fmt: skip
     """`fixed_point`, under another name."""
     if isinstance(differentiate, Unrolled):
-        return unrolled_function(differentiate, T, solver, x0, title)
+        return unroll_solver(differentiate, T, solver, x0, title)
     need_start(title, solver, x0)
     equation = equation_for(title, facts, linear, differentiate, check)
     F = conditions.fixed_point(T)

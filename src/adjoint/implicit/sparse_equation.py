@@ -14,13 +14,13 @@ from adjoint.scipy import sparse
 from adjoint.scipy.sparse.linalg import splu
 from adjoint.sparse.derivatives import SparseDerivative, jacobian
 
-__all__ = ["sparse_factors"]
+__all__ = ["factor_sparse"]
 
 REMEMBERED = 16  # equations whose pattern and coloring are known
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _derivative(residual: Program, count: int) -> SparseDerivative:
+def _make_derivative(residual: Program, count: int) -> SparseDerivative:
     """∂ₓF of an equation with `count` arrays in θ; the same for equal programs, so that they are colored once."""
     unknown, types = residual.input_types[count:], residual.output_types
 
@@ -30,9 +30,9 @@ def _derivative(residual: Program, count: int) -> SparseDerivative:
     return jacobian(F)
 
 
-def sparse_factors(residual: Program, theta: Sequence[Value], x: Sequence[Value]) -> Any:
+def factor_sparse(residual: Program, theta: Sequence[Value], x: Sequence[Value]) -> Any:
     """What solves ∂ₓF t = b: an object with `solve(b, trans)`."""
-    derivative = _derivative(residual, len(theta))
+    derivative = _make_derivative(residual, len(theta))
     vector = to_vector(x, residual.input_types[len(theta) :])
     pattern = derivative.coloring(vector, *theta).pattern
     entries = derivative.values(vector, *theta)

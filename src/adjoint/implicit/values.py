@@ -45,7 +45,7 @@ class OptimalValue:
 
     @user_facing
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = _once(self.optimizer)
+        found = _remember_solutions(self.optimizer)
         if kwargs:
             raise TypeError("implicit.value: θ are given in order, not by name.")
 
@@ -53,7 +53,7 @@ class OptimalValue:
             x = found(*primals)
             if self.watch.check != "ignore" and not self._is_unique(x, primals):
                 self.watch.say("the optimizer is not unique, so that the derivative is one of several (a subgradient).")
-            return self.objective(x, *primals), _pushed(lambda *theta: self.objective(x, *theta), primals, tangents)
+            return self.objective(x, *primals), _push_theta(lambda *theta: self.objective(x, *theta), primals, tangents)
 
         h: Any = custom_rule(lambda *theta: self.objective(found(*theta), *theta), jvp=rule)
         return h(*args)
@@ -76,7 +76,7 @@ class OptimalValue:
         return bool(np.all(np.isfinite(matrix)) and condition(matrix) < 0.1 / (eps * len(matrix)))
 
 
-def _pushed(function: Callable[..., Any], primals: Any, tangents: Any) -> Any:
+def _push_theta(function: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     """⟨∇₂f, θ̇⟩; arguments without a derivative have the tangent None."""
     chosen = [i for i, t in enumerate(tangents) if t is not None and tree.leaves(t)]
 
@@ -100,22 +100,22 @@ class _Remembering:
         leaves = tree.leaves((args, kwargs))
         if any(isinstance(v, Tracer) for v in leaves):
             return self.solver(*args, **kwargs)
-        if self.known is None or not _same(self.known[0], leaves):
+        if self.known is None or not _is_same(self.known[0], leaves):
             self.known = leaves, self.solver(*args, **kwargs)
         return self.known[1]
 
 
-def _same(a: Sequence[Any], b: Sequence[Any]) -> bool:
+def _is_same(a: Sequence[Any], b: Sequence[Any]) -> bool:
     return len(a) == len(b) and all(u is v or np.array_equal(u, v) for u, v in zip(a, b, strict=True))
 
 
-def _once(optimizer: Any) -> Any:
+def _remember_solutions(optimizer: Any) -> Any:
     if not isinstance(optimizer, ImplicitFunction):
         return optimizer
     return dataclasses.replace(optimizer, solver=_Remembering(optimizer.solver))
 
 
-def _negative(f: Callable[..., Any], x: Any, *theta: Any) -> Any:
+def _negate(f: Callable[..., Any], x: Any, *theta: Any) -> Any:
     return -f(x, *theta)
 
 
@@ -146,6 +146,6 @@ def value(
     if sense not in {"min", "max"}:
         raise ValueError(f"implicit.value: sense={sense!r}; it is 'min' or 'max'.")
     optimizer = argmin(
-        f if sense == "min" else partial(_negative, f), solver, x0=x0, subject_to=subject_to, facts=facts, linear=linear
+        f if sense == "min" else partial(_negate, f), solver, x0=x0, subject_to=subject_to, facts=facts, linear=linear
     )
     return OptimalValue(f, optimizer, Watch("implicit.value", check))
