@@ -83,6 +83,12 @@ def test_a_compiled_plain_solver_whose_result_is_known_by_x0_alone():
     assert 1.0 not in asked
 
 
+def test_an_empty_batch_solves_nothing():
+    x = implicit.root(lambda x, a: x**3 - a, lambda a: np.float64(float(a) ** (1 / 3)))
+    assert ad.vmap(x)(np.zeros(0)).shape == (0,)
+    assert ad.vmap(ad.grad(x))(np.zeros(0)).shape == (0,)
+
+
 def test_solvers_that_return_another_structure_are_refused():
     x = implicit.root(lambda x, a: x, lambda x0, a: [x0["u"]], x0={"u": 1.0})
     with pytest.raises(ad.TreeError, match="x0 is"):

@@ -9,8 +9,8 @@ import functools
 RULE = "Give it a rule: @ad.custom_rule(jvp=…, vjp=…) around a function that calls it."
 
 _SOLVER = (
-    "Its steps are not what is to be differentiated: call it in a function with @ad.custom_rule(vjp=…), whose rule is "
-    "the derivative of the solution itself (the page “Working with others” has the recipe)."
+    "Its steps are not what is to be differentiated, but the equation that it solves: adjoint.implicit.root(F, solver) "
+    "and implicit.argmin(f, solver) give its solution derivatives (the page “Implicit derivatives”)."
 )
 _OUTSIDE = "Where nothing around it is differentiated, give it the derivatives that it asks for:"
 _MINIMUM = f"{_SOLVER} {_OUTSIDE} jac=ad.grad(f), hess=ad.hessian(f)."

@@ -8,7 +8,6 @@ looked for only where it is set.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.base.errors import SolveError
+from adjoint.base.source import warn_user
 from adjoint.implicit.kinks import has_kinks, is_kink, measure_distance
 from adjoint.implicit.vectors import dtype_of, named_element, to_vector
 from adjoint.linear.operators.maps import LinearMap
@@ -147,7 +147,7 @@ class Watch:
         message = f"{self.title}: {words}"
         if self.check == "raise":
             raise SolveError(message)
-        warnings.warn(message, DerivativeWarning, stacklevel=2)
+        warn_user(message, DerivativeWarning)
 
     def _check_smooth(self, residual: Program, theta: Sequence[Value], x: Sequence[Value], distance: Value) -> Value:
         """1, or NaN at a kink. Near ones are looked for as far as x may be from the solution."""
@@ -173,11 +173,19 @@ class Watch:
 def measure_residual(
     residual: Program, theta: Sequence[Value], x: Sequence[Value], A: LinearMap | Value
 ) -> tuple[Value, Value]:
-    """‖F(x, θ)‖ over the size of its terms in x, |∂ₓF| |x|; and ‖F(x, θ)‖ itself."""
+    """‖F(x, θ)‖ over the size of its terms in x, |∂ₓF| |x|; and ‖F(x, θ)‖ itself.
+
+    A solution may be zero: so the size is not below ε^¼ ‖∂ₓF‖, as if x were of size ε^¼.
+    """
     F = to_vector(interpret(residual, [*theta, *x]), residual.output_types)
     vector = to_vector(x, residual.input_types[len(theta) :])
-    size = primal(A(vector)) if isinstance(A, LinearMap) else np.abs(A) @ np.abs(vector)
-    norm, scale = _norm(F), _norm(size)
+    if isinstance(A, LinearMap):
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], len(vector)).astype(vector.dtype)
+        size, whole = primal(A(vector)), primal(A(signs))  # ‖A s‖² is ‖A‖² in the mean
+    else:
+        size, whole = np.abs(A) @ np.abs(vector), A
+    norm = _norm(F)
+    scale = _norm(size) + float(np.finfo(dtype_of(residual.output_types)).eps) ** 0.25 * _norm(whole)
     return np.where(norm == 0, 0.0, norm / np.where(scale == 0, 1.0, scale))[()], norm
 
 

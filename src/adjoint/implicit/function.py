@@ -83,6 +83,12 @@ class ImplicitFunction:
     title: str = "implicit.root"
     plain: bool = False  # the solver takes plain arrays only: it is not tried with traced ones
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__name__", getattr(self.residual, "__name__", "an equation"))
+
+    def __repr__(self) -> str:
+        return f"<{self.title} of {self.__dict__['__name__']}>"
+
     def starting_at(self, x0: Any) -> ImplicitFunction:
         """The same function, whose solver starts elsewhere: at the last solution, for the next outer step.
 

@@ -112,7 +112,8 @@ class OpaqueCall(Flat):
             return OpaqueCall(self.batched_function, types=self._stacked_types(size))(
                 *[x if m else np.broadcast_to(x, (size, *np.shape(x))) for x, m in zip(xs, mapped, strict=True)]
             )
-        return OpaqueCall(_Batched(self.function, tuple(mapped), size), types=self._stacked_types(size))(*xs)
+        types = self._stacked_types(size)
+        return OpaqueCall(_Batched(self.function, tuple(mapped), size, types), types=types)(*xs)
 
     def _stacked_types(self, size: int) -> tuple[ArrayType, ...] | None:
         return None if self.types is None else tuple(ArrayType((size, *t.shape), t.dtype) for t in self.types)
@@ -121,11 +122,19 @@ class OpaqueCall(Flat):
 class _Batched:
     """A black box called for one batch element after the other."""
 
-    def __init__(self, function: Callable[..., Sequence[Value]], mapped: tuple[bool, ...], size: int) -> None:
-        self.function, self.mapped, self.size = function, mapped, size
+    def __init__(
+        self,
+        function: Callable[..., Sequence[Value]],
+        mapped: tuple[bool, ...],
+        size: int,
+        types: tuple[ArrayType, ...] | None,
+    ) -> None:
+        self.function, self.mapped, self.size, self.types = function, mapped, size, types
         self.__name__ = getattr(function, "__name__", "function")
 
     def __call__(self, *xs: Value) -> Sequence[Value]:
+        if self.types is not None and not self.size:
+            return [np.zeros(t.shape, t.dtype) for t in self.types]
         rows = [
             self.function(*[x[i] if m else x for x, m in zip(xs, self.mapped, strict=True)]) for i in range(self.size)
         ]
