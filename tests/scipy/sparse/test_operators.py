@@ -114,3 +114,28 @@ def test_shapes_that_do_not_fit_are_refused():
 def test_comparisons_are_refused():
     with pytest.raises(AdjointError, match="toarray"):
         ad.grad(lambda x: np.sum(x**2) + np.sum(x < WIDE))(SAME)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, bool, np.complex128])
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1), (1, 1), (4, 2), (2, 0)])
+def test_shapes_and_element_types(shape, dtype):
+    """Rows, columns and matrices without entries, of every kind of number: SciPy's values, shapes and types."""
+    rng = np.random.default_rng(4)
+    m, n = shape
+    for density in (0.0, 0.5, 1.0):
+        full = (rng.random(shape) < density) * rng.integers(1, 9, shape)
+        for form in ("csr", "csc", "bsr"):
+            A = getattr(scipy.sparse, f"{form}_array")(full.astype(dtype))
+            for operation, x in (
+                (lambda x, A=A: A @ x, signed(n)),
+                (lambda x, A=A: A @ x, signed(n, 2)),
+                (lambda x, A=A: x @ A, signed(m)),
+                (lambda x, A=A: x @ A, signed(2, m)),
+                (lambda x, A=A: A + x, signed(m, n)),
+                (lambda x, A=A: x - A, signed(m, n)),
+                (lambda x, A=A: dense(A * x), np.float64(1.5)),
+                (lambda x, A=A: dense(A * x), signed(m, n)),
+            ):
+                wanted, found = np.asarray(operation(x)), ad.vjp(operation, x)[0]
+                assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+                np.testing.assert_allclose(found, wanted, rtol=1e-6)

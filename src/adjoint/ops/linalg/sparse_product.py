@@ -89,17 +89,15 @@ class SparseProduct(Multilinear):
         if data.ndim == 1:  # one product for all
             side = math.prod(stack) * k
             flat = np.reshape(np.moveaxis(x, -2, 0), (n, side))
-            if side == 1:
-                z = (coo_array((data, (rows, columns)), shape=shape) @ flat[:, 0])[:, None]
-            else:
-                z = coo_array((data, (rows, columns)), shape=shape) @ np.ascontiguousarray(flat)
+            flat = flat[:, 0] if side == 1 else np.ascontiguousarray(flat)
+            z = coo_array((data, (rows, columns)), shape=shape) @ flat  # a number, of one row and one vector
             z = np.moveaxis(np.reshape(z, (self.size, *stack, k)), 0, -2)
             return np.ascontiguousarray(z, dtype)
         out = np.empty((*stack, self.size, k), dtype)
         entries, sides = np.broadcast_to(data, (*stack, data.shape[-1])), np.broadcast_to(x, (*stack, n, k))
         for position in np.ndindex(*stack):
             matrix = coo_array((entries[position], (rows, columns)), shape=shape)
-            out[position] = matrix @ np.ascontiguousarray(sides[position])
+            out[position] = np.reshape(matrix @ np.ascontiguousarray(sides[position]), (self.size, k))
         return out
 
     def expand(self, *xs: Value) -> Value:

@@ -152,10 +152,12 @@ class SparseArray(Structure):
         return whole._with(np.abs(whole.data))
 
     def __sub__(self, other: Any) -> Any:
-        return self + -sparse_of(other) if is_plain_sparse(other) else self + (-other)
+        if isinstance(other, SparseArray) or is_plain_sparse(other) or np.ndim(other) == 0:
+            return self + -(sparse_of(other) if is_plain_sparse(other) else other)
+        return self.toarray() - other
 
     def __rsub__(self, other: Any) -> Any:
-        return -self + other
+        return -self + other if is_plain_sparse(other) or np.ndim(other) == 0 else other - self.toarray()
 
     def __pow__(self, n: Any) -> Any:
         if self.pattern.array:
