@@ -19,6 +19,10 @@ through = of(lambda f, x, y, p: f(x, y)(p), X, Y, P)
 EXAMPLES: dict[str, Example] = {
     **each("CubicSpline PchipInterpolator Akima1DInterpolator interp1d make_interp_spline", through),
     **each("KroghInterpolator BarycentricInterpolator", through),
+    **each("InterpolatedUnivariateSpline", through),
+    "UnivariateSpline": of(lambda f, x, y, p: f(x, y, s=0)(p), X, Y, P),
+    "LSQUnivariateSpline": of(lambda f, y, t, p: f(X, y, t)(p), Y, [1.5], P),
+    "RectBivariateSpline": of(lambda f, z, p: f(GRID, GRID, z).ev(p, p), VALUES, P),
     "PPoly": of(lambda f, c, x, p: f(c, x)(p), np.cos(np.arange(10.0)).reshape(2, 5), X, P),
     "CubicHermiteSpline": of(lambda f, x, y, s, p: f(x, y, s)(p), X, Y, Y, P),
     **each("pchip_interpolate krogh_interpolate barycentric_interpolate", at(X, Y, P)),

@@ -10,20 +10,20 @@ SCIPY_INTERPOLATE.differentiable("Akima1DInterpolator pchip_interpolate interp1d
 # splines
 SCIPY_INTERPOLATE.differentiable("BSpline make_interp_spline make_lsq_spline", own=True)
 SCIPY_INTERPOLATE.differentiable("splrep splev splint spalde splder splantider insert", own=True)
+SCIPY_INTERPOLATE.differentiable("InterpolatedUnivariateSpline LSQUnivariateSpline UnivariateSpline", own=True)
 # polynomials
 SCIPY_INTERPOLATE.differentiable("KroghInterpolator krogh_interpolate BarycentricInterpolator", own=True)
 SCIPY_INTERPOLATE.differentiable("barycentric_interpolate lagrange pade approximate_taylor_polynomial", own=True)
 # several dimensions
-SCIPY_INTERPOLATE.differentiable("RegularGridInterpolator interpn RBFInterpolator", own=True)
+SCIPY_INTERPOLATE.differentiable("RegularGridInterpolator interpn RectBivariateSpline RBFInterpolator", own=True)
 
 CHOOSES = "SciPy chooses knots by plain values"
 KNOTS = "Use adjoint.scipy.interpolate.make_lsq_spline with knots of your own, or make_interp_spline"
-SCIPY_INTERPOLATE.refused("splprep UnivariateSpline LSQUnivariateSpline InterpolatedUnivariateSpline", CHOOSES, KNOTS)
-SCIPY_INTERPOLATE.refused("make_smoothing_spline", CHOOSES, KNOTS)
+SCIPY_INTERPOLATE.refused("splprep make_smoothing_spline", CHOOSES, KNOTS)
 SCIPY_INTERPOLATE.refused("make_splrep make_splprep generate_knots", CHOOSES, KNOTS, since="1.15")
 GRID = "Use adjoint.scipy.interpolate.RegularGridInterpolator, or RBFInterpolator for scattered points"
 SCIPY_INTERPOLATE.refused("bisplrep bisplev BivariateSpline SmoothBivariateSpline LSQBivariateSpline", CHOOSES, GRID)
-SCIPY_INTERPOLATE.refused("RectBivariateSpline RectSphereBivariateSpline", CHOOSES, GRID)
+SCIPY_INTERPOLATE.refused("RectSphereBivariateSpline", CHOOSES, GRID)
 SCIPY_INTERPOLATE.refused("SmoothSphereBivariateSpline LSQSphereBivariateSpline", CHOOSES, GRID)
 CELLS = "SciPy finds the cells of scattered points by plain values"
 SCATTERED = "Use adjoint.scipy.interpolate.RBFInterpolator"

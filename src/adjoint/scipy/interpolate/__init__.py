@@ -9,6 +9,7 @@ from typing import Any
 
 import scipy.interpolate as _theirs
 
+from adjoint.scipy.interpolate.bivariate import RectBivariateSpline
 from adjoint.scipy.interpolate.bspline import BSpline
 from adjoint.scipy.interpolate.cubic import (
     Akima1DInterpolator,
@@ -32,6 +33,11 @@ from adjoint.scipy.interpolate.polynomial import (
 )
 from adjoint.scipy.interpolate.radial import RBFInterpolator
 from adjoint.scipy.interpolate.tck import insert, spalde, splantider, splder, splev, splint, splrep
+from adjoint.scipy.interpolate.univariate import (
+    InterpolatedUnivariateSpline,
+    LSQUnivariateSpline,
+    UnivariateSpline,
+)
 from adjoint.scipy.passing import passed
 
 __all__ = [
@@ -40,11 +46,15 @@ __all__ = [
     "BarycentricInterpolator",
     "CubicHermiteSpline",
     "CubicSpline",
+    "InterpolatedUnivariateSpline",
     "KroghInterpolator",
+    "LSQUnivariateSpline",
     "PPoly",
     "PchipInterpolator",
     "RBFInterpolator",
+    "RectBivariateSpline",
     "RegularGridInterpolator",
+    "UnivariateSpline",
     "approximate_taylor_polynomial",
     "barycentric_interpolate",
     "insert",

@@ -109,9 +109,15 @@ def make_interp_spline(
         if t is not None:
             raise NotImplementedError("For periodic case t is constructed automatically and can not be passed manually")
         return _periodic(x, y, k, axis)
-    if t is None:
-        t = np.concatenate([np.repeat(x[:1], k), x, np.repeat(x[-1:], k)]) if any(sides) else not_a_knot(x, k)
-    return _interpolating(x, y, k, _checked_knots(t, x, k), sides, axis)
+    if t is not None:
+        t = _checked_knots(t, x, k)
+    elif any(sides):
+        t = np.concatenate([np.repeat(x[:1], k), x, np.repeat(x[-1:], k)])
+    elif x.shape[0] <= k:
+        raise ValueError(f"Got {x.shape[0]} points, need at least {k + 1} for degree {k}.")
+    else:
+        t = not_a_knot(x, k)
+    return _interpolating(x, y, k, t, sides, axis)
 
 
 def _checked_knots(t: Any, x: Value, k: int) -> Value:

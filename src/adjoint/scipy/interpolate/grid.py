@@ -123,13 +123,7 @@ class RegularGridInterpolator:
             raise ValueError("`PchipInterpolator` only works with real values. Use `np.real` on the values before.")
 
     def _solved(self, k: int) -> tuple[Any, Value]:
-        """Knots along each axis, and the coefficients of the tensor product: one banded equation for each axis."""
-        c, knots = self.values, []
-        for axis, p in enumerate(self.grid):
-            spline = make_interp_spline(p, c, k, axis=axis)
-            knots.append(spline.t)
-            c = np.moveaxis(spline.c, 0, axis)
-        return tuple(knots), c
+        return solved_along(self.grid, self.values, [k] * len(self.grid))
 
     def __call__(self, xi: Any, method: str | None = None, *, nu: Any = None) -> Value:
         """The values at points xi, or derivatives nu along each axis of a spline."""
@@ -149,7 +143,7 @@ class RegularGridInterpolator:
             outside = outside | beyond
         if method in DEGREES:
             solved = self.coefficients if method == self.method else self._solved(DEGREES[method])
-            values = _tensor_product(solved, DEGREES[method], columns, [0] * ndim if nu is None else nu)
+            values = tensor_product(solved, [DEGREES[method]] * ndim, columns, [0] * ndim if nu is None else nu)
         elif method == "pchip":
             values = self._monotone(columns)
         else:
@@ -192,15 +186,25 @@ class RegularGridInterpolator:
         return values
 
 
-def _tensor_product(solved: Any, k: int, columns: list[Value], nu: Any) -> Value:
+def solved_along(grid: Any, values: Value, degrees: list[int]) -> tuple[Any, Value]:
+    """Knots along each axis, and the coefficients of the tensor product: one banded equation for each axis."""
+    c, knots = values, []
+    for axis, (p, k) in enumerate(zip(grid, degrees, strict=True)):
+        spline = make_interp_spline(p, c, k, axis=axis)
+        knots.append(spline.t)
+        c = np.moveaxis(spline.c, 0, axis)
+    return tuple(knots), c
+
+
+def tensor_product(solved: Any, degrees: list[int], columns: list[Value], nu: Any) -> Value:
     """Σ c[i, j, …] Bᵢ(x) Bⱼ(y) … over the functions that are not zero at each point."""
     (knots, c), starts, functions = solved, [], []
-    for t, x, order in zip(knots, columns, nu, strict=True):
+    for t, k, x, order in zip(knots, degrees, columns, nu, strict=True):
         i = intervals(t, k, x)
         starts.append(i - k)
         functions.append(basis(t, k, i, x, int(order)))
     total = 0.0
-    for positions in itertools.product(range(k + 1), repeat=len(columns)):
+    for positions in itertools.product(*[range(k + 1) for k in degrees]):
         weight = functions[0][positions[0]]
         for column, r in zip(functions[1:], positions[1:], strict=True):
             weight = weight * column[r]
