@@ -207,6 +207,11 @@ def test_checks_and_extensions() -> None:
     assert ad.extend.PRIMITIVES["Scan"].is_loop
 
 
+def test_the_derivative_of_a_root() -> None:
+    cube_root = ad.implicit.root(lambda x, a: x**3 - a, lambda a: np.cbrt(a))
+    assert ad.grad(cube_root)(8.0) == pytest.approx(1 / 12, rel=1e-12)
+
+
 def test_every_public_name_is_tried_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     names = [name for name in ad.__all__ if not inspect.isclass(getattr(ad, name))]  # errors have tests of their own
