@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         linear,
         memory,
         numpy,
+        optimize,
         random,
         scipy,
         signal,
@@ -139,6 +140,7 @@ __all__ = [  # noqa: RUF022  (by subject)
     "linear",
     # solutions
     "implicit",
+    "optimize",
     # second order
     "curvature",
     # sparse derivatives
@@ -170,7 +172,8 @@ __all__ = [  # noqa: RUF022  (by subject)
 
 # Everything is loaded when it is first used: the module that defines each name, and the modules that are names.
 _HOMES = {
-    "adjoint": "audit curvature debug extend implicit linear memory numpy random scipy signal sparse testing tree",
+    "adjoint": "audit curvature debug extend implicit linear memory numpy optimize random scipy signal sparse "
+    "testing tree",
     "adjoint.api.taylor": "jet",
     "adjoint.api.gradients": "grad jvp linear_transpose linearize stop_gradient value_and_grad vjp vmap",
     "adjoint.audit": "cost kinks",

@@ -15,6 +15,7 @@ OWN = (
     "adjoint.implicit.conditions",
     "adjoint.linear",
     "adjoint.memory",
+    "adjoint.optimize",
     "adjoint.random",
     "adjoint.series",
     "adjoint.show",

@@ -1,0 +1,52 @@
+"""Which method: objects, names of ours, names of SciPy's, or the one that fits the problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.base.suggestions import did_you_mean
+from adjoint.optimize.first_order.gradient_descent import GradientDescent
+from adjoint.optimize.problem import Problem
+from adjoint.optimize.second_order.bfgs import BFGS
+from adjoint.optimize.second_order.lbfgs import LBFGS
+from adjoint.optimize.second_order.lbfgsb import LBFGSB
+from adjoint.optimize.second_order.trust_region import TrustRegion
+
+__all__ = ["METHODS", "SCIPY", "method_for"]
+
+METHODS: dict[str, Callable[[], Any]] = {
+    "gradient descent": GradientDescent,
+    "bfgs": BFGS,
+    "lbfgs": LBFGS,
+    "lbfgsb": LBFGSB,
+    "trust-exact": TrustRegion,
+}
+_SYNONYMS = {"gd": "gradient descent", "l-bfgs": "lbfgs", "l-bfgs-b": "lbfgsb", "trust-region": "trust-exact"}
+SCIPY = ("nelder-mead", "powell", "tnc", "cobyla", "cobyqa", "slsqp", "trust-constr", "dogleg", "trust-krylov")
+MATRIX = 300  # unknowns up to which an n × n matrix is kept
+
+
+def method_for(title: str, method: Any, problem: Problem) -> Any:
+    """The method, or the name of one of SciPy's."""
+    if method == "auto":
+        method = "lbfgsb" if problem.bounded else "bfgs" if problem.size <= MATRIX else "lbfgs"
+    if isinstance(method, str):
+        name = method.lower().replace("_", "-")
+        name = _SYNONYMS.get(name, name)
+        name = name if name in METHODS or name in SCIPY else name.replace("-", " ")
+        if name in SCIPY:
+            return name
+        if name not in METHODS:
+            known = [*METHODS, *SCIPY]
+            near = did_you_mean(method, known)
+            raise ValueError(f"{title}: {method!r} is no method. {near or 'They are: ' + ', '.join(known) + '.'}")
+        method = METHODS[name]()
+    if not all(hasattr(method, name) for name in ("init", "step", "done", "needs")):
+        raise TypeError(f"{title}: method is a {type(method).__name__}; it is the name of a method, or an object with "
+                        "init(problem, x), step(problem, x, state), done(problem, x, state) and needs.")  # fmt: skip
+    if problem.bounded and not getattr(method, "bounds", False):
+        raise ValueError(f"{title}: {type(method).__name__} takes no bounds. Use method='lbfgsb', or 'auto'.")
+    for name in method.needs:
+        problem.require(name, method)
+    return method

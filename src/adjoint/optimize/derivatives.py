@@ -1,0 +1,75 @@
+"""Derivatives of what a solver found: the solution by its conditions, the optimal value by the envelope theorem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api.custom_rules import custom_rule
+from adjoint.api.gradients import jvp, stop_gradient
+from adjoint.program.program import interpret
+from adjoint.program.record import Record
+from adjoint.program.trace import Tracer, live_trace
+from adjoint.program.types import type_of
+from adjoint.transform.record_function import record_function
+
+__all__ = ["envelope"]
+
+
+def envelope(f: Callable[..., Any], x: Any, fun: Any, args: Sequence[Any]) -> Any:
+    """fun, the known value of f(x, *args) at a minimizer, with ∂f/∂θ at fixed x as its derivative.
+
+    The derivative is a function of x, which depends on θ in its turn: so it is right at every order. θ are the
+    arguments and all that f closes over.
+    """
+    if live_trace() is None:
+        return fun
+    leaves, structure = tree.flatten((x, tuple(args)))
+    numbers = [i for i, leaf in enumerate(leaves) if _is_number(leaf)]
+    values = [leaves[i] if hasattr(leaves[i], "dtype") else np.asarray(leaves[i])[()] for i in numbers]
+    count = len(tree.leaves(x))
+
+    def bind(inputs: Sequence[Any]) -> Any:
+        full = list(leaves)
+        for i, v in zip(numbers, inputs, strict=True):
+            full[i] = v
+        point, theta = tree.unflatten(structure, full)
+        return f, (point, *theta), {}
+
+    record = Record(purpose="the value of a minimum")
+    made = record_function(f, bind, record, [record.input(type_of(v)) for v in values])
+    theta = [*values[count:], *made.captured]
+    if not any(isinstance(v, Tracer) for v in theta):
+        return stop_gradient(fun)
+    program = made.program
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        known, point, theta = primals
+        moving = [
+            i for i, (v, t) in enumerate(zip(theta, tangents[2], strict=True)) if t is not None and _is_floating(v)
+        ]
+
+        def of_moving(*moved: Any) -> Any:
+            full = list(theta)
+            for i, v in zip(moving, moved, strict=True):
+                full[i] = v
+            return interpret(program, [*point, *full])[0]
+
+        if not moving:
+            return known, np.zeros_like(known)
+        pushed = jvp(of_moving, tuple(theta[i] for i in moving), tuple(tangents[2][i] for i in moving))[1]
+        return known, pushed.astype(known.dtype)
+
+    valued: Any = custom_rule(lambda known, point, theta: known, jvp=rule)
+    return valued(stop_gradient(fun), tuple(values[:count]), tuple(theta))
+
+
+def _is_floating(value: Any) -> bool:
+    return np.result_type(type_of(value).dtype).kind in "fc"
+
+
+def _is_number(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)

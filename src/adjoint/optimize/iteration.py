@@ -1,0 +1,222 @@
+"""The loop that all methods share: plain Python on plain arrays, `while_loop` on traced values.
+
+A method is a frozen object with
+
+    init(problem, x) → state        step(problem, x, state) → (x, state)        done(problem, x, state) → code
+
+where x is a vector of real numbers, states are trees with the fields `value`, `gradient` and `code`, and a code is one
+of `statuses`, RUNNING as long as it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api.control_flow import fori_loop
+from adjoint.debug import callback as call_back
+from adjoint.linear.solvers.iteration import TRACED, both, either, filled, norm, with_entry
+from adjoint.linear.solvers.monitor import Monitor
+from adjoint.optimize.problem import Problem
+from adjoint.optimize.statuses import (
+    CONVERGED,
+    INTERRUPTED,
+    MAX_EVALUATIONS,
+    MAX_ITERATIONS,
+    NOT_FINITE,
+    RUNNING,
+    STOPPED,
+    UNBOUNDED,
+)
+from adjoint.program.types import Value
+
+__all__ = ["Ending", "Iterate", "Limits", "Method", "at_least", "ended", "repeat", "run", "whole"]
+
+
+class Method(Protocol):
+    """What a method of minimization is."""
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The oracles that it calls."""
+        ...
+
+    @property
+    def descends(self) -> bool:
+        """Whether no point is worse than the one before, so that the last one is the best."""
+        ...
+
+    def init(self, problem: Problem, x: Value) -> Any:
+        """The state at the start."""
+        ...
+
+    def step(self, problem: Problem, x: Value, state: Any) -> tuple[Value, Any]:
+        """The next point and state."""
+        ...
+
+    def done(self, problem: Problem, x: Value, state: Any) -> Value:
+        """RUNNING, or how it ended."""
+        ...
+
+
+class Iterate(NamedTuple):
+    """What `callback` and `stop` are called with after each iteration.
+
+    ```python
+    seen = []
+    found = ad.optimize.minimize(lambda x: (x - 2.0) ** 2, 0.0, callback=seen.append)
+    seen[-1].iteration == found.iterations, seen[-1].x == found.value  # → (True, True)
+    ```
+    """
+
+    iteration: Any
+    x: Any
+    fun: Any
+    residual: Any
+
+
+class Limits(NamedTuple):
+    """When to stop, and whom to tell."""
+
+    iterations: int
+    evaluations: int | None = None
+    history: bool = False
+    callback: Callable[[Iterate], object] | None = None
+    stop: Callable[[Iterate], Any] | None = None
+    monitor: Monitor | None = None
+
+
+class Ending(NamedTuple):
+    """How an iteration ended, on vectors."""
+
+    x: Value
+    value: Value
+    gradient: Value
+    code: Value
+    iterations: Value
+    residual: Value
+    history: Any
+    state: Any
+
+
+def ended(problem: Problem, x: Value, state: Any) -> Value:
+    """Whether the gradient is small, something not finite, or the value falls without end; or what the state says."""
+    residual = problem.residual(x, state.gradient)
+    code = either(state.code != RUNNING, state.code, either(residual <= problem.tol, CONVERGED, RUNNING))
+    finite = both(np.isfinite(state.value), np.isfinite(residual))
+    return whole(either(problem.is_unbounded(state.value), UNBOUNDED, either(finite, code, NOT_FINITE)))
+
+
+def whole(code: Any) -> Any:
+    """A code as a value of a state."""
+    return code if isinstance(code, TRACED) else np.int64(code)
+
+
+def at_least(a: Any, b: Any) -> Any:
+    """max(a, b) of numbers of one type."""
+    return np.maximum(a, b)
+
+
+def repeat(count: int, body: Callable[[Any, Any], Any], state: Any, reads: Any = ()) -> Any:
+    """state = body(i, state) for i in range(count): a loop of the program where all that it reads is traced."""
+    if all(any(isinstance(leaf, TRACED) for leaf in tree.leaves(part)) for part in (state, *reads)):
+        return fori_loop(0, count, body, state)
+    for i in range(count):
+        state = body(i, state)
+    return state
+
+
+class _Best(NamedTuple):
+    x: Value
+    value: Value
+    gradient: Value
+
+
+def run(method: Any, problem: Problem, x: Value, limits: Limits, warm: Any = None) -> Ending:
+    """Repeat the step of a method until it is done."""
+    state = method.init(problem, x) if warm is None else warm
+    code = method.done(problem, x, state)
+    residual = problem.residual(x, state.gradient)
+    best = None if method.descends else _Best(x, state.value, state.gradient)
+    history: Any = None
+    if limits.history:
+        first = {"fun": state.value, "residual": residual, "step": 0 * residual}
+        space = lambda: filled((limits.iterations + 1,), residual.dtype, np.nan, residual)
+        history = {name: with_entry(space(), 0, entry) for name, entry in first.items()}
+
+    def goes_on(now: Any) -> Any:
+        _, _, code, count, _, _ = now
+        going = both(code == RUNNING, count < limits.iterations)
+        return going if limits.evaluations is None else both(going, problem.evaluations() < limits.evaluations)
+
+    def advance(now: Any) -> Any:
+        x, state, _, count, best, history = now
+        before = x
+        x, state = method.step(problem, x, state)
+        code, count = method.done(problem, x, state), count + 1
+        if best is not None:
+            better = both(state.value < best.value, np.isfinite(problem.residual(x, state.gradient)))
+            better = both(better, problem.is_feasible(x))
+            best = _Best(*[either(better, a, b) for a, b in zip((x, state.value, state.gradient), best, strict=True)])
+        if history is not None or limits.callback or limits.stop or limits.monitor:
+            residual = problem.residual(x, state.gradient)
+            if history is not None:
+                entries = {"fun": state.value, "residual": residual, "step": norm(x - before)}
+                history = {name: with_entry(history[name], count, entries[name]) for name in history}
+            code = _reported(problem, limits, Iterate(count, x, state.value, residual), code)
+        return x, state, code, count, best, history
+
+    now = (x, state, code, np.int64(0), best, history)
+    try:
+        now = problem.loop(goes_on, advance, now, lambda last: _keep(problem, last))
+    except KeyboardInterrupt as error:
+        x, state, _, count, best, history = problem.last or now
+        error.args = (*error.args, "the best point so far is .optimum of this exception")
+        error.ending = _ending(problem, x, state, whole(INTERRUPTED), count, best, history)  # type: ignore[attr-defined]
+        raise
+    x, state, code, count, best, history = now
+    out_of_time = MAX_ITERATIONS
+    if limits.evaluations is not None:
+        out_of_time = either(count >= limits.iterations, MAX_ITERATIONS, MAX_EVALUATIONS)
+    code = whole(either(code == RUNNING, out_of_time, code))
+    if limits.monitor is not None:
+        call_back(limits.monitor.end)
+    return _ending(problem, x, state, code, count, best, history)
+
+
+def _ending(problem: Problem, x: Value, state: Any, code: Value, count: Value, best: Any, history: Any) -> Ending:
+    value, gradient = state.value, state.gradient
+    if best is not None:
+        # a last point that is no better gives way to the best one; where it had converged it stays unless it is worse
+        worse = np.logical_not(value <= best.value)
+        x, value, gradient = (either(worse, b, a) for a, b in zip((x, value, gradient), best, strict=True))
+    return Ending(x, value, gradient, code, count, problem.residual(x, gradient), history, state)
+
+
+def _keep(problem: Problem, last: Any) -> None:
+    problem.last = last
+
+
+def _reported(problem: Problem, limits: Limits, now: Iterate, code: Value) -> Value:
+    shown = now._replace(x=problem.tree(now.x))
+    if limits.monitor is not None:
+        call_back(limits.monitor, now.iteration, now.residual)
+    if limits.callback is not None:
+        call_back(_Reported(limits.callback), *shown)
+    if limits.stop is not None:
+        code = whole(either(both(code == RUNNING, limits.stop(shown)), STOPPED, code))
+    return code
+
+
+class _Reported:
+    """A callback of the user, which takes an `Iterate`."""
+
+    def __init__(self, function: Callable[[Iterate], object]) -> None:
+        self.function = function
+        self.__name__ = getattr(function, "__name__", "callback")
+
+    def __call__(self, *entries: Any) -> None:
+        self.function(Iterate(*entries))

@@ -1,0 +1,157 @@
+"""`minimize`: the smallest value of a function of any tree of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import index as operator_index
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.source import user_facing
+from adjoint.implicit.approximate import Unrolled
+from adjoint.implicit.function import ImplicitFunction
+from adjoint.implicit.roots import equation_for
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.linear.solvers.monitor import Monitor
+from adjoint.optimize.choosing import method_for
+from adjoint.optimize.derivatives import envelope
+from adjoint.optimize.foreign import run_scipy
+from adjoint.optimize.iteration import Ending, Iterate, Limits, run
+from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.problem import Problem
+from adjoint.optimize.setting import Setting
+from adjoint.optimize.wrong_gradients import explain_failure
+from adjoint.program.types import Value
+
+__all__ = ["default_tolerance", "limits_of", "minimize"]
+
+ITERATIONS = 1000
+
+
+def default_tolerance(dtype: Any) -> float:
+    """√ε: 1.5e-8 in double precision, 3.5e-4 in single."""
+    return float(np.finfo(dtype).eps) ** 0.5
+
+
+def limits_of(
+    title: str, max_iterations: int | None, max_evaluations: int | None, history: bool,
+    callback: Callable[[Iterate], object] | None, stop: Callable[[Iterate], Any] | None, progress: bool,
+    most: int = ITERATIONS,
+) -> Limits:  # fmt: skip
+    """When to stop, from the options of the user."""
+    iterations = most if max_iterations is None else operator_index(max_iterations)
+    evaluations = None if max_evaluations is None else operator_index(max_evaluations)
+    for name, number in (("max_iterations", iterations), ("max_evaluations", evaluations)):
+        if number is not None and number < 0:
+            raise ValueError(f"{title}: {name} is {number}; it cannot be negative.")
+    return Limits(iterations, evaluations, history, callback, stop, Monitor.of(None, progress, title, iterations))
+
+
+@user_facing
+def minimize(
+    f: Callable[..., Any],
+    x0: Any,
+    *args: Any,
+    method: Any = "auto",
+    bounds: Any = None,
+    tol: Any = None,
+    max_iterations: int | None = None,
+    max_evaluations: int | None = None,
+    scale: Any = None,
+    grad: Callable[..., Any] | None = None,
+    reject: type[BaseException] | Sequence[type[BaseException]] = (),
+    frozen: Any = (),
+    callback: Callable[[Iterate], object] | None = None,
+    stop: Callable[[Iterate], Any] | None = None,
+    progress: bool = False,
+    history: bool = False,
+    warm: Any = None,
+    differentiate: Any = "equation",
+    check: str = "warn",
+    has_aux: bool = False,
+) -> Optimum:
+    """x that makes f(x, *args) smallest, from x0: a number, an array, or any tree of them.
+
+    The answer is differentiable in the arguments and in all that f closes over: `value` by ∇f = 0 (with bounds by its
+    projected form), `fun` by the envelope theorem. Where it starts, and tolerances, have no derivative.
+
+    It has converged where every component of the gradient is at most `tol` (√ε if none is given); with bounds that of
+    x - P(x - ∇f). `method` is a name ("bfgs", "lbfgs", "lbfgsb", "trust-exact" …), an object, or the name of one of
+    SciPy's, which then runs on the raveled vector. `bounds` is a pair (lower, upper), or a dictionary of pairs by key;
+    `scale` tells typical sizes of the unknowns; `grad` is for functions that cannot be traced. Points where f is not
+    finite, or raises one of `reject`, shorten the step. `frozen` leaves stay as they are: paths, or a tree of truth
+    values. `callback` and `stop` are called with an `Iterate` after each iteration; `warm` is the `state` of an earlier
+    answer.
+
+    ```python
+    ridge = lambda w, lam: np.sum((w - np.array([1.0, 2.0])) ** 2) + lam * np.sum(w**2)
+    best = lambda lam: ad.optimize.minimize(ridge, np.zeros(2), lam)
+    found = best(1.0)
+    np.round(found.value, 6), found.status  # → ([0.5, 1.0], 'converged')
+    np.round(ad.jacobian(lambda lam: best(lam).value)(1.0), 6)  # → [-0.25, -0.5]
+    float(np.round(ad.grad(lambda lam: best(lam).fun)(1.0), 6))  # → 1.25
+    ```
+    """
+    title = "minimize"
+    setting = Setting.of(title, f, x0, bounds, scale, frozen, grad, has_aux)
+    limits = limits_of(title, max_iterations, max_evaluations, history, callback, stop, progress)
+    tol = default_tolerance(setting.unknowns.dtype) if tol is None else tol
+    if not isinstance(tol, TRACED) and not tol >= 0:
+        raise ValueError(f"{title}: tol is {tol}; it cannot be negative.")
+    rejected = (reject,) if isinstance(reject, type) else tuple(reject)
+    facts = {"method": "", "note": ""}
+
+    def solve(start: Any, fixed: Any, *theta: Any) -> Any:
+        problem = setting.problem(fixed, theta, tol, rejected)
+        chosen = method_for(title, method, problem)
+        facts["method"] = chosen if isinstance(chosen, str) else type(chosen).__name__
+        v = problem.project(setting.unknowns.vector(start))
+        with np.errstate(all="ignore"):
+            if isinstance(chosen, str):
+                ending = run_scipy(chosen, problem, v, limits)
+            else:
+                ending = _run(setting, chosen, problem, v, limits, warm, facts["method"], fixed)
+            counts = dict(problem.counts)
+            facts["note"] = explain_failure(problem, ending)
+        return setting.reported(ending, counts)
+
+    if isinstance(differentiate, Unrolled):
+        x, reports = solve(setting.x0, setting.fixed, *args)
+    else:
+        equation = equation_for(title, ("symmetric",) if setting.box is None else (), "auto", differentiate, check)
+        function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title)
+        x, reports = function(setting.fixed, *args)
+        if setting.gradient is None:
+            reports["fun"] = envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
+    whole = setting.parts.merge(x, setting.fixed)
+    aux = f(whole, *args)[1] if has_aux else None
+    return _optimum(setting, whole, reports, tol, aux, facts)
+
+
+def _run(
+    setting: Setting, method: Any, problem: Problem, v: Value, limits: Limits, warm: Any, name: str, fixed: Any
+) -> Ending:
+    problem.counts = {key: problem.counts[key] for key in method.needs}
+    try:
+        return run(method, problem, v, limits, warm)
+    except KeyboardInterrupt as error:
+        ending = getattr(error, "ending", None)
+        if ending is not None:
+            x, reports = setting.reported(ending, dict(problem.counts))
+            facts = {"method": name, "note": ""}
+            found = _optimum(setting, setting.parts.merge(x, fixed), reports, problem.tol, None, facts)
+            error.optimum = found  # type: ignore[attr-defined]
+        raise
+
+
+def _optimum(setting: Setting, x: Any, reports: Any, tol: Any, aux: Any, facts: dict[str, str]) -> Optimum:
+    history = reports["history"]
+    count = reports["iterations"]
+    if history is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:
+        history = {name: entries[: int(count) + 1] for name, entries in history.items()}
+    return Optimum(
+        x, reports["fun"], reports["grad"], reports["code"], count, reports["evaluations"], reports["residual"],
+        tol if isinstance(tol, TRACED) else np.float64(tol), None, reports["active"], history, reports["state"], aux,
+        f"minimize by {facts['method']}", facts["note"],
+    )  # fmt: skip

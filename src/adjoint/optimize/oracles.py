@@ -1,0 +1,78 @@
+"""What a method may ask of a problem: values, gradients, Hessians and products with them, each call counted.
+
+Counts are numbers of the running program, one for each oracle: they are carried through every loop and branch, so that
+they are exact in compiled programs and for each batch element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.api.control_flow import cond, while_loop
+from adjoint.linear.solvers.iteration import TRACED
+
+__all__ = ["ORACLES", "Counter", "called"]
+
+ORACLES = ("value", "gradient", "hvp", "hessian", "residual", "jacobian", "jvp", "vjp", "projection", "prox", "solve")
+
+
+def called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the user as the solvers call it: the one place where it could be prepared."""
+    return function
+
+
+class Counter:
+    """How often each oracle was asked, and loops and branches that carry these numbers with them."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.counts: dict[str, Any] = dict.fromkeys(names, np.int64(0))
+
+    def count(self, *names: str) -> None:
+        """One more call of each of these."""
+        for name in names:
+            self.counts[name] = self.counts[name] + 1
+
+    def loop(
+        self,
+        goes_on: Callable[[Any], Any],
+        body: Callable[[Any], Any],
+        state: Any,
+        keep: Callable[[Any], None] | None = None,
+    ) -> Any:
+        """while goes_on(state): state = body(state); `keep` is told of each state of a plain loop."""
+        if not any(isinstance(leaf, TRACED) for leaf in tree.leaves((state, self.counts))):
+            while goes_on(state):
+                state = body(state)
+                if keep is not None:
+                    keep(state)
+            return state
+
+        def condition(carry: Any) -> Any:
+            return self._inside(carry[1], lambda: goes_on(carry[0]))[0]
+
+        def advance(carry: Any) -> Any:
+            return self._inside(carry[1], lambda: body(carry[0]))
+
+        state, self.counts = while_loop(condition, advance, (state, self.counts))
+        return state
+
+    def when(self, condition: Any, make: Callable[[], Any], instead: Callable[[], Any]) -> Any:
+        """make() where the condition holds, else instead(); only one of them runs."""
+        if not isinstance(condition, TRACED):
+            return make() if condition else instead()
+        before = self.counts
+        made, self.counts = cond(condition, lambda: self._inside(before, make), lambda: self._inside(before, instead))
+        return made
+
+    def _inside(self, counts: Any, run: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
+        """What a part of a program gives, and the counts after it, from those before it."""
+        outer, self.counts = self.counts, dict(counts)
+        try:
+            made = run()
+            return made, self.counts
+        finally:
+            self.counts = outer

@@ -1,0 +1,1 @@
+"""Line searches: how far to go along a direction of descent."""

@@ -1,0 +1,82 @@
+"""BFGS: an approximation B of the inverse Hessian, built up from changes of the gradient.
+
+    B⁺ = (I - ρ s yᵀ) B (I - ρ y sᵀ) + ρ s sᵀ,    ρ = 1 / ⟨s, y⟩,    s = x⁺ - x,  y = ∇f(x⁺) - ∇f(x)
+
+B⁺ y = s, and B stays symmetric; it stays positive definite where ⟨s, y⟩ > 0, and is left alone where not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from adjoint.linear.solvers.iteration import both, either, no
+from adjoint.optimize.iteration import ended, whole
+from adjoint.optimize.problem import Problem
+from adjoint.optimize.searches.strong_wolfe import StrongWolfe
+from adjoint.optimize.second_order.quasi_newton import curved, failure, searched
+from adjoint.optimize.statuses import RUNNING
+from adjoint.program.types import Value
+
+__all__ = ["BFGS", "updated_inverse"]
+
+
+class _State(NamedTuple):
+    value: Value
+    gradient: Value
+    inverse: Value  # B
+    fresh: Any  # B is still the identity
+    code: Value
+
+
+def updated_inverse(B: Value, s: Value, y: Value, sy: Value) -> Value:
+    """B⁺, by products with vectors only."""
+    rho = 1.0 / sy
+    By = B @ y
+    yBy = np.vdot(y, By)
+    w = (0.5 * rho * (1.0 + rho * yBy)) * s - rho * By
+    return B + np.outer(s, w) + np.outer(w, s)
+
+
+@final
+@dataclass(frozen=True)
+class BFGS:
+    """Broyden, Fletcher, Goldfarb and Shanno's method, for up to some hundred unknowns; it keeps an n × n matrix.
+
+    ```python
+    rosenbrock = lambda x: 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
+    found = ad.optimize.minimize(rosenbrock, np.array([-1.2, 1.0]), method=ad.optimize.BFGS())
+    np.round(found.value, 6), found.status  # → ([1.0, 1.0], 'converged')
+    ```
+    """
+
+    search: Any = field(default_factory=StrongWolfe)
+    needs = ("value", "gradient")
+    descends = True
+
+    def init(self, problem: Problem, x: Value) -> _State:
+        """B = I."""
+        value, gradient = problem.value_and_gradient(x)
+        return _State(value, gradient, np.eye(problem.size, dtype=problem.dtype), value == value, whole(RUNNING))
+
+    def step(self, problem: Problem, x: Value, state: _State) -> tuple[Value, _State]:
+        """One search and one update; after a search that failed B is the identity again."""
+        identity = np.eye(problem.size, dtype=problem.dtype)
+        found, derivative = searched(problem, self.search, x, state, -(state.inverse @ state.gradient), state.fresh)
+        s, y = found.x - x, found.gradient - state.gradient
+        sy, good = curved(s, y, problem.eps)
+        good = both(good, found.success)
+        safe = either(good, sy, 1.0 + 0 * sy)
+        yy = np.vdot(y, y)
+        scale = either(both(good, state.fresh), safe / either(yy > 0, yy, 1.0 + 0 * yy), 1.0 + 0 * sy)
+        updated = updated_inverse(scale * state.inverse, s, y, safe)
+        inverse = either(good, updated, either(found.success, state.inverse, identity))
+        fresh = np.logical_or(no(found.success), both(state.fresh, no(good)))
+        code = failure(problem, found, state.value, derivative, state.fresh)
+        return found.x, _State(found.value, found.gradient, inverse, fresh, code)
+
+    def done(self, problem: Problem, x: Value, state: _State) -> Value:
+        """Where the gradient is small."""
+        return ended(problem, x, state)

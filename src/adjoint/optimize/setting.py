@@ -1,0 +1,146 @@
+"""What a user wrote, as a problem: unknowns and fixed leaves, bounds and scales as vectors, conditions of a minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import TreeError
+from adjoint.implicit import conditions
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.optimize.bounds import read_bounds
+from adjoint.optimize.frozen import Split, split
+from adjoint.optimize.iteration import Ending
+from adjoint.optimize.problem import Problem, Unknowns, unknowns_of
+from adjoint.program.types import Value
+
+__all__ = ["Setting"]
+
+
+@final
+@dataclass(frozen=True)
+class Setting:
+    """A problem before θ is known."""
+
+    title: str
+    function: Callable[..., Any]  # of (unknowns, fixed leaves, *θ)
+    gradient: Callable[..., Any] | None
+    x0: Any  # the unknowns at the start
+    fixed: Any
+    parts: Split
+    unknowns: Unknowns
+    box: tuple[Value, Value] | None
+
+    @classmethod
+    def of(
+        cls, title: str, f: Callable[..., Any], x0: Any, bounds: Any, scale: Any, frozen: Any, grad: Any, has_aux: bool
+    ) -> Setting:
+        """From the arguments of the user."""
+        if not callable(f):
+            raise TypeError(f"{title}: the function is a {type(f).__name__}; it is called with x, then the arguments.")
+        parts = split(title, x0, frozen)
+        x0, whole = unknowns_of(title, x0, parts.free)
+        sizes = None if scale is None else _scale(title, scale, whole)
+        box = read_bounds(title, bounds, whole)
+        unknowns = whole
+        if parts.free is not None:
+            kept = [t for t, free in zip(whole.types, parts.free, strict=True) if free]
+            chosen = np.concatenate([np.full(t.size, free) for t, free in zip(whole.types, parts.free, strict=True)])
+            unknowns = Unknowns(tree.structure(parts.part(x0)), kept)
+            sizes = None if sizes is None else sizes[chosen]
+            box = None if box is None else (box[0][chosen], box[1][chosen])
+        if sizes is not None:
+            unknowns = Unknowns(unknowns.structure, unknowns.types, sizes)
+            box = None if box is None else (box[0] / sizes, box[1] / sizes)
+        start, fixed = parts.part(x0), parts.fixed(x0)
+        _check_start(title, start, unknowns, box)
+        objective = _without_aux(title, f) if has_aux else f
+        given = None if grad is None else parts.of_gradient(grad)
+        return cls(title, parts.of_function(objective), given, start, fixed, parts, unknowns, box)
+
+    def problem(self, fixed: Any, theta: Sequence[Any], tol: Any, reject: Any = ()) -> Problem:
+        """The problem at θ."""
+        gradient = self.gradient
+        derivative = None if gradient is None else lambda x: gradient(x, fixed, *theta)
+        lower, upper = (None, None) if self.box is None else self.box
+        return Problem(self.title, lambda x: self.function(x, fixed, *theta), self.unknowns, tol, lower=lower,
+                       upper=upper, gradient=derivative, reject=reject)  # fmt: skip
+
+    def conditions(self) -> Callable[..., Any]:
+        """F(x, fixed, *θ), zero at a minimum: ∇f, with bounds x - P(x - ∇f)."""
+        if self.gradient is not None:
+            gradient: Callable[..., Any] = self.gradient
+        else:
+            gradient = conditions.stationary(self.function)
+        if self.box is None:
+            return gradient
+        lower, upper = self.box
+        unknowns = self.unknowns
+
+        def residual(x: Any, fixed: Any, *theta: Any) -> Any:
+            v, g = unknowns.vector(x), unknowns.cotangent(gradient(x, fixed, *theta))
+            return v - np.minimum(np.maximum(v - g, lower), upper)
+
+        return residual
+
+    def reported(self, ending: Ending, counts: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """x and what is told beside it, as trees like x0."""
+        unknowns = self.unknowns
+        gradient = ending.gradient if unknowns.scale is None else ending.gradient / (unknowns.scale * unknowns.scale)
+        active = None
+        if self.box is not None:
+            lower, upper = self.box
+            at = (ending.x >= upper).astype(np.int64) - (ending.x <= lower).astype(np.int64)
+            shapes = Unknowns(unknowns.structure, unknowns.types)
+            active = tree.map(lambda leaf: np.real(leaf).astype(np.int64), shapes.tree(at))
+        return unknowns.tree(ending.x), {
+            "fun": ending.value,
+            "grad": unknowns.tree(gradient),
+            "code": ending.code,
+            "iterations": ending.iterations,
+            "evaluations": counts,
+            "residual": ending.residual,
+            "active": active,
+            "history": ending.history,
+            "state": ending.state,
+        }
+
+
+def _scale(title: str, scale: Any, unknowns: Unknowns) -> Value:
+    """Typical sizes as a vector, from a number or a tree like x."""
+    leaves = [scale] * len(unknowns.types) if np.ndim(scale) == 0 and not isinstance(scale, dict | list | tuple) else (
+        tree.leaves_like(f"{title}: scale", unknowns.structure, scale))  # fmt: skip
+    each = [np.broadcast_to(np.asarray(leaf, float), t.shape) for leaf, t in zip(leaves, unknowns.types, strict=True)]
+    vector = np.concatenate([np.tile(s.ravel(), 2 if t.dtype.kind == "c" else 1)
+                             for s, t in zip(each, unknowns.types, strict=True)])  # fmt: skip
+    if not np.all(vector > 0) or not np.all(np.isfinite(vector)):
+        raise ValueError(f"{title}: scale tells typical sizes of the unknowns, which are positive numbers.")
+    return vector.astype(unknowns.dtype)
+
+
+def _check_start(title: str, x0: Any, unknowns: Unknowns, box: tuple[Value, Value] | None) -> None:
+    if box is None or any(isinstance(v, TRACED) for v in (*tree.leaves(x0), *box)):
+        return
+    v = unknowns.vector(x0)
+    outside = np.flatnonzero((v < box[0]) | (v > box[1]))
+    if len(outside):
+        i = int(outside[0])
+        size = 1.0 if unknowns.scale is None else unknowns.scale[i]
+        raise ValueError(
+            f"{title}: x0 is outside its bounds: {unknowns.name(i)} is {v[i] * size:g}, and lies not in "
+            f"[{box[0][i] * size:g}, {box[1][i] * size:g}]. Start within, e.g. at np.clip(x0, lower, upper)."
+        )
+
+
+def _without_aux(title: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    def objective(*args: Any) -> Any:
+        found = f(*args)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise TreeError(f"{title}: has_aux=True, but the function did not return a pair (number, aux).")
+        return found[0]
+
+    return objective
