@@ -12,10 +12,14 @@ import numpy as np
 from adjoint.compile import machine
 from adjoint.compile.callable import (
     ArrayLeaf,
+    ContentLeaf,
     DictNode,
     DictOf,
     Entry,
+    Equal,
+    Fixed,
     NumberLeaf,
+    ObjectNode,
     Output,
     OutputType,
     Specialization,
@@ -24,6 +28,13 @@ from adjoint.compile.callable import (
 
 FLOAT = np.dtype(np.float64)
 CODE = machine.Loaded(machine.compile_object("define i64 @nothing(ptr %t) { ret i64 0 }"))
+
+
+class Holder:
+    """An object with an array and a number."""
+
+    def __init__(self, weight: Any) -> None:
+        self.weight, self.rate = weight, 0.5
 
 
 def unexpected(*report: Any) -> Any:
@@ -56,6 +67,16 @@ def main() -> None:
     twenty = DictNode({name: leaf(i) for i, name in enumerate(names)})
     large = entry(20, [twenty], 0, TupleOf([]))
     gradients = entry(20, [twenty], 20, DictOf({name: Output(i) for i, name in enumerate(names)}))
+    holder = Holder(x)
+    attributes = {"weight": leaf(0), "rate": Equal(0.5)}
+    held = Fixed(holder, ObjectNode(Holder, attributes, exact=False))
+    object_read = entry(1, [], 0, TupleOf([]), captured=[held])
+    ten_objects = [
+        Fixed(Holder(x), ObjectNode(Holder, {"weight": leaf(i), "rate": Equal(0.5)}, exact=False)) for i in range(10)
+    ]
+    objects_read = entry(10, [], 0, TupleOf([]), captured=ten_objects)
+    thousand = np.zeros(1000)
+    elements = entry(0, [], 0, TupleOf([]), captured=[Fixed(thousand, ContentLeaf(thousand.copy()))])
     rows: list[tuple[str, Callable[[], Any]]] = [
         ("an empty lambda (part of all below)", lambda: None),
         ("no arguments, an empty tuple", lambda: nothing()),
@@ -65,6 +86,9 @@ def main() -> None:
         ("5 arrays in, 2 out, other threads let run", lambda: freed(x, x, x, x, x)),
         ("a dict of 20 arrays in", lambda: large(tree)),
         ("a dict of 20 arrays in, another out", lambda: gradients(tree)),
+        ("an array and a number of an object read", lambda: object_read()),
+        ("an array and a number of 10 objects read", lambda: objects_read()),
+        ("1000 elements of a constant compared", lambda: elements()),
         ("numpy.add of 3 numbers", lambda: np.add(x, x)),
         ("numpy.empty of 3 numbers", lambda: np.empty(3)),
     ]

@@ -160,8 +160,11 @@ def test_objects_without_another_form() -> None:
         def __del__(self) -> None:
             Closing.closed += 1
 
-    thing, key = Closing(), Described()
-    key.table = X * 2
+    class Key:
+        def __init__(self, table: Any) -> None:
+            self.table = table
+
+    thing, key = Closing(), Key(X * 2)
     by_object = {key: 3.0}
     followed = Followed(lambda x: x * thing.w + by_object[key] * key.table)
     for array in (thing.w, key.table):

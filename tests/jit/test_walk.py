@@ -304,6 +304,18 @@ def test_what_changed_is_named() -> None:
     assert [one.why for one in compiled.report().specializations][1] == "model._gain changed"
 
 
+def test_large_constants_are_named() -> None:
+    class Holder:
+        table = np.zeros(200_000)
+
+    compiled = ad.jit(lambda x: x + Holder.table[3])
+    with pytest.warns(RuntimeWarning, match=r"2 MB of .*Holder.table are compared in each call"):
+        np.testing.assert_array_equal(compiled(X), X)
+    Holder.table[3] = 1.0
+    with pytest.warns(RuntimeWarning, match="compared in each call"):
+        np.testing.assert_array_equal(compiled(X), X + 1)
+
+
 def test_the_second_call_runs_no_python() -> None:
     model, slotted = Model(), Slotted(X * 2, 3.0)
     held = {"rate": 2.0, "names": ["a"]}

@@ -147,15 +147,17 @@ def test_writes_inside_transformations() -> None:
         ad.jit(ad.vmap(lambda x: loss(x)))(X)
 
 
-def test_a_value_that_is_made_once() -> None:
+@pytest.mark.parametrize("scale", [1.0, np.ones(3)])  # with an array the object is shown as a copy
+def test_a_value_that_is_made_once(scale: Any) -> None:
     class Lazy:
         def __init__(self) -> None:
             self.table: Any = None
+            self.scale = scale
 
         def run(self, x: Any) -> Any:
             if self.table is None:
                 self.table = np.arange(3.0)
-            return x * self.table
+            return x * self.table * self.scale
 
     lazy = Lazy()
     compiled = ad.jit(lazy.run)

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from adjoint.base.source import is_library
 from adjoint.jit.captures import EMPTY, Capture, Part, form_of, functions_inside, is_transformed, part_of
-from adjoint.jit.facts import Contents, Same
+from adjoint.jit.facts import Contents, Same, is_input
 from adjoint.jit.objects import NAMESPACES
 from adjoint.jit.rebuild import FunctionRebuilder
 from adjoint.jit.walk import Walk
@@ -27,6 +27,7 @@ from adjoint.program.types import Value
 __all__ = ["EMPTY", "Captures", "Environment"]
 
 MOST_FUNCTIONS = 1024  # whose reads are remembered
+LARGE_CONSTANT = 2**20  # bytes, whose comparison takes about 0.1 ms
 
 
 class Captures:
@@ -70,6 +71,13 @@ class Captures:
     def problems(self) -> list[tuple[str, str]]:
         """What is read and not looked into, by name, and why."""
         return self._walk.problems
+
+    def large_constants(self) -> list[tuple[str, int]]:
+        """Arrays whose elements are compared in each call, at a cost: by name, with their bytes."""
+        pairs = zip(self.reads, self.contents, strict=True)
+        found = [(read.name + path, leaf) for read, one in pairs for path, leaf in one.leaves() if leaf.is_constant]
+        arrays = [(name, leaf.value.nbytes) for name, leaf in found if is_input(leaf.value)]
+        return [(name, count) for name, count in arrays if count > LARGE_CONSTANT]
 
     def names(self) -> list[str]:
         """What the arrays are called."""

@@ -27,7 +27,9 @@ _DICTS: Any = (dict, OrderedDict, defaultdict, Counter)
 _SETS: Any = (set, frozenset)
 _SEQUENCES: Any = (tuple, list)
 _CONTAINERS: Any = (*_SEQUENCES, *_DICTS, deque)
-_BUILT_IN: Any = (tuple, list, dict, set, deque)
+_OPEN: Any = (tuple, list, dict)  # whose items are found in objects of classes made from them, too
+_CLOSED: Any = (set, deque)
+_BUILT_IN: Any = (*_OPEN, *_CLOSED)
 NUMBERS = frozenset("?bBhHiIlLqQefdFD")  # dtypes that are computed with, by their characters
 _PLAIN: Any = (bool, int, str, bytes, type(None), np.generic)
 MOST_ITEMS = 1024  # of a container, with all inside it: larger ones are not looked into
@@ -141,13 +143,21 @@ class Contents:
                 return is_input
             return Elements(self.value) if is_input(self.value) else token(self.value)
         keys = tuple(map(token, self.keys or ()))
-        return cast(Any, type(self.value)), keys, *[child.fact() for child in self.children]
+        kind: Any = Same(self.value) if self.has_own_class else type(self.value)
+        return kind, keys, *[child.fact() for child in self.children]
+
+    @property
+    def has_own_class(self) -> bool:
+        """Whether it is a container of a class made from Python's: it is known by its identity, and never copied."""
+        return self.children is not None and not _is_container(self.value)
 
     def rebuild(self, new: Iterator[Value], of: Callable[[Any], Any], made: dict[int, Any]) -> Any:
         """The value with other arrays, and with `of(function)` for its other leaves; `made`: containers, by id."""
         if self.children is None:
             return next(new) if self.is_input else of(self.value)
         items = [child.rebuild(new, of, made) for child in self.children]
+        if self.has_own_class:
+            return self.value
         if id(self.value) not in made:  # two names of one container are two names of its copy
             made[id(self.value)] = self._with_items(items)
         return made[id(self.value)]
@@ -173,18 +183,21 @@ def _is_container(value: Any) -> bool:
 
 
 def _taken_apart(value: Any, budget: list[int], depth: int) -> Contents:
-    if not _is_container(value):
-        if isinstance(value, _BUILT_IN) and type(value) not in _SETS:
-            base = next(base.__name__ for base in _BUILT_IN if isinstance(value, base))
-            return Contents(value, problem=f"its class is made from {base}")
-        return Contents(value)
-    budget[0] -= len(value)
+    if not _is_container(value) and not isinstance(value, _OPEN):
+        problem = "its class is made from set or deque" if isinstance(value, _CLOSED) and type(value) is not set else ""
+        return Contents(value, problem=problem)
+    kind: Any = next(base for base in _BUILT_IN if isinstance(value, base))  # whose methods the class may have replaced
+    count = kind.__len__(value)
+    budget[0] -= count
     if budget[0] < 0 or depth > DEEPEST:
-        budget[0] += len(value)  # what stands beside it may be small
+        budget[0] += count  # what stands beside it may be small
         unchangeable = isinstance(value, _TUPLE) and all(isinstance(item, (*_PLAIN, float, complex)) for item in value)
         return Contents(
             value,
-            problem="" if unchangeable else f"it holds {len(value)} items" if depth <= DEEPEST else "it holds itself",
+            problem="" if unchangeable else f"it holds {count} items" if depth <= DEEPEST else "it holds itself",
         )
-    keys: list[Any] = list(value) if isinstance(value, _DICT) else list(range(len(value)))
-    return Contents(value, keys, [_taken_apart(value[key], budget, depth + 1) for key in keys])
+    keys: list[Any] = list(_DICT.keys(value)) if kind is _DICT else list(range(count))
+    one = Contents(value, keys, [_taken_apart(kind.__getitem__(value, key), budget, depth + 1) for key in keys])
+    if one.has_own_class:
+        one.fix()
+    return one

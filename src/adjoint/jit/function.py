@@ -275,6 +275,12 @@ class Jitted(Entry):
         self._is_python = True
 
     def _warn_unwatched(self, call: Call) -> None:
+        for name, count in call.captures.large_constants():
+            warn_user(
+                f"jit of {self.__name__}: the {count / 1e6:.0f} MB of {name} are compared in each call, since they "
+                "are read by code of a class, or held by an object that is not copied. Pass the array as an argument, "
+                "or keep it in an attribute of the instance."
+            )
         for name, why in call.captures.problems:
             warn_user(
                 f"jit of {self.__name__}: changes inside {name} are not seen by compiled calls, since {why}. Pass it "

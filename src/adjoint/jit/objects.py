@@ -7,6 +7,7 @@ import enum
 import functools
 import gc
 import inspect
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Set
 from types import FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any, cast
@@ -20,9 +21,10 @@ from adjoint.program.trace import Tracer
 NAMESPACES: Any = (SimpleNamespace, argparse.Namespace)
 _NO_OBJECTS: Any = (
     *(bool, int, float, complex, str, bytes, bytearray, memoryview, type(None), type(...), range, slice),
-    *(tuple, list, dict, set, frozenset, functools.partial, np.ndarray, np.generic, np.dtype, Tracer),
+    *(functools.partial, np.ndarray, np.generic, np.dtype, Tracer),
     *(type, ModuleType, FunctionType, enum.Enum, BaseException),
 )
+_CONTAINERS: Any = (tuple, list, dict, set, frozenset, deque, OrderedDict, defaultdict, Counter)
 _HEAP_TYPE = 1 << 9  # in __flags__: the class is made by a class statement
 # Called by Python itself where the code shows no name; those that make, show, copy or destroy objects are not counted.
 _UNCOUNTED = frozenset(
@@ -37,7 +39,7 @@ MAKING = frozenset(["__new__", "__init__", "__post_init__"])
 
 def is_object(value: Any) -> bool:
     """Whether a value can have attributes that are looked at: no number, container, function, class or module."""
-    return not isinstance(value, _NO_OBJECTS)
+    return type(value) not in _CONTAINERS and not isinstance(value, _NO_OBJECTS)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -151,16 +153,17 @@ def attribute_setter(thing: Any, name: str) -> Callable[[Any], None]:
 
 
 def class_captures(bases: list[type], is_wanted: Callable[[str], bool], *, making: bool) -> Iterator[Capture]:
-    """What is read of a class: in the first of its bases that has it, and that those before it have it not."""
+    """What is read of a class: in its bases that have it, and that those before the first have it not."""
     done: set[str] = set()
     for number, base in enumerate(bases):
         for name, value in list(class_names(base).items()):
-            if name in done or isinstance(value, MemberDescriptorType):
+            if isinstance(value, MemberDescriptorType):
                 continue
             if is_wanted(name) or is_implicit(name, value) or (making and name in MAKING):
+                # of those behind the first, `super()` reads
+                for cls in [base] if name in done else bases[: number + 1]:
+                    yield Capture(cls, "attribute", name, f"{cls.__qualname__}.{name}", class_names(cls))
                 done.add(name)
-                for earlier in bases[: number + 1]:
-                    yield Capture(earlier, "attribute", name, f"{earlier.__qualname__}.{name}", class_names(earlier))
 
 
 def instance_captures(

@@ -120,7 +120,9 @@ def _capture_patterns(captures: Captures, slot: int) -> Iterator[Captured]:
             continue
         if value.value is EMPTY and read.kind not in ("attribute", "slot"):
             raise NotMatched
-        node = _node(value, slots)
+        extra: list[Captured] = []
+        node = _node(value, slots, extra)
+        yield from extra
         if id(read.owner) in objects and read.kind in ("attribute", "slot"):
             held[id(read.owner)][read.kind == "slot"][read.key] = node
         elif read.kind == "cell":
@@ -145,8 +147,8 @@ def _capture_patterns(captures: Captures, slot: int) -> Iterator[Captured]:
             yield FixedObject(keywords, DictNode(named[id(function)]))
 
 
-def _node(value: Contents, slots: Iterator[int]) -> Node:
-    """The pattern of something that is read."""
+def _node(value: Contents, slots: Iterator[int], extra: list[Captured]) -> Node:
+    """The pattern of something that is read; items of what is known by its identity are `extra` patterns."""
     thing = value.value
     if value.children is None:
         if thing is EMPTY:
@@ -158,12 +160,18 @@ def _node(value: Contents, slots: Iterator[int]) -> Node:
         if isinstance(thing, set):
             raise NotMatched
         return _object(thing)
-    nodes = [_node(child, slots) for child in value.children]
-    if isinstance(thing, dict):
-        return DictNode(dict(zip(value.keys or (), nodes, strict=True)), type(thing))
+    nodes = [_node(child, slots, extra) for child in value.children]
     if isinstance(thing, deque):
         raise NotMatched
-    return ListNode(nodes) if type(thing) is list else TupleNode(nodes, type(thing))
+    node: Node
+    if isinstance(thing, dict):
+        node = DictNode(dict(zip(value.keys or (), nodes, strict=True)), type(thing))
+    else:
+        node = ListNode(nodes, type(thing)) if isinstance(thing, list) else TupleNode(nodes, type(thing))
+    if not value.has_own_class:
+        return node
+    extra.append(FixedObject(thing, node))
+    return Same(thing)
 
 
 def _context_patterns(acts: bool) -> Iterator[Captured]:

@@ -152,6 +152,9 @@ class Walk:
             self._logs[read.location] = read
         else:
             self._logs.pop(read.location, None)
+        for path, _, container in one.containers():
+            if is_object(container.value):
+                self._reach(container.value, read.name + path)
         for path, leaf in one.leaves():
             if leaf.problem:
                 self.problems.append((read.name + path, leaf.problem))
@@ -225,7 +228,7 @@ class Walk:
         if not bases:
             self._names |= property_names(cls, self._names)
         self._classes[id(cls)] = cls
-        in_class = {read.key: read.names[read.key] for read in of_class if read.key in read.names}
+        in_class = {read.key: read.names[read.key] for read in reversed(of_class) if read.key in read.names}
         return list(instance_captures(thing, called, wanted, in_class, every))
 
     def _class_captures(self, cls: type, bases: list[type]) -> list[Capture]:
@@ -253,8 +256,10 @@ class Walk:
             if isinstance(thing, type) or not (isinstance(thing, FunctionType) or self.can_copy(thing)):
                 waiting.append(id(thing))
         for _, one in self.found.values():  # a dict finds its keys by their identity
-            keys = [key for _, _, c in one.containers() for key in c.keys or ()]
-            waiting += [id(key) for key in keys if id(key) in self.objects]
+            for _, _, container in one.containers():
+                waiting += [id(key) for key in container.keys or () if id(key) in self.objects]
+                if container.has_own_class:
+                    waiting += [id(leaf.value) for _, leaf in container.leaves()]
         while waiting:
             me = waiting.pop()
             if me in self.fixed:

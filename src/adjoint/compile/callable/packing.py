@@ -204,7 +204,7 @@ class Packed:
             for i, item in enumerate(node.items):
                 self._match(item, fetch=Fetch.TUPLE, source=here, index=i, hold=1)
         elif isinstance(node, ListNode):
-            step |= {"check": Check.LIST, "type": id(list), "size": len(node.items)}
+            step |= {"check": Check.LIST, "type": self._pointer(node.type), "size": len(node.items)}
             for i, item in enumerate(node.items):
                 self._match(item, fetch=Fetch.LIST, source=here, index=i, hold=1)
         elif isinstance(node, ObjectNode):

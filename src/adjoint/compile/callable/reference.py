@@ -71,7 +71,7 @@ class Matched:
             for key, item in node.items.items():
                 self.visit(item, dict.get(thing, key, NOTHING))
         elif isinstance(node, TupleNode | ListNode):
-            _need(type(thing) is (list if isinstance(node, ListNode) else node.type))
+            _need(type(thing) is node.type)
             _need(len(thing) == len(node.items))
             for item, part in zip(node.items, thing, strict=True):
                 self.visit(item, part)

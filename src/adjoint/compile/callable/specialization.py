@@ -102,9 +102,10 @@ class TupleNode:
 @final
 @dataclass(frozen=True)
 class ListNode:
-    """A list of this length."""
+    """A list of this length; or, with its class given, an object of a class made from it."""
 
     items: Sequence[Node]
+    type: type = list
 
 
 @final
