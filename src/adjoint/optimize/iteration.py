@@ -18,7 +18,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.control_flow import fori_loop
 from adjoint.debug import callback as call_back
-from adjoint.linear.solvers.iteration import TRACED, both, either, filled, norm, with_entry
+from adjoint.linear.solvers.iteration import TRACED, both, either, make_filled, norm, with_entry
 from adjoint.linear.solvers.monitor import Monitor
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.statuses import (
@@ -144,7 +144,7 @@ def run(method: Any, problem: Problem, x: Value, limits: Limits, warm: Any = Non
     history: Any = None
     if limits.history:
         first = {"fun": state.value, "residual": residual, "step": 0 * residual}
-        space = lambda: filled((limits.iterations + 1,), residual.dtype, np.nan, residual)
+        space = lambda: make_filled((limits.iterations + 1,), residual.dtype, np.nan, residual)
         history = {name: with_entry(space(), 0, entry) for name, entry in first.items()}
 
     def goes_on(now: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.linear.operators.from_function import from_function
 from adjoint.linear.operators.maps import LinearMap
-from adjoint.linear.solvers.iteration import both, either, filled, no, with_entry
+from adjoint.linear.solvers.iteration import both, either, make_filled, no, with_entry
 from adjoint.optimize.iteration import ended, repeat, whole
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.strong_wolfe import StrongWolfe
@@ -49,16 +49,16 @@ class Pairs(NamedTuple):
             at = (self.count + i) % m
             return v + (alphas[at] - self.rho[at] * np.vdot(self.y[at], v)) * self.s[at], alphas
 
-        v, alphas = repeat(m, back, (v, filled((m,), v.dtype, 0.0, v[0])), (self.s,))
+        v, alphas = repeat(m, back, (v, make_filled((m,), v.dtype, 0.0, v[0])), (self.s,))
         v = self.scale * v if start is None else start(v)
         return repeat(m, forth, (v, alphas), (self.s,))[0]
 
 
 def no_pairs(memory: int, like: Value) -> Pairs:
     """Room for `memory` pairs."""
-    rows = filled((memory, like.size), like.dtype, 0.0, like[0])
+    rows = make_filled((memory, like.size), like.dtype, 0.0, like[0])
     one = like.dtype.type(1.0)
-    return Pairs(rows, rows, filled((memory,), like.dtype, 0.0, like[0]), np.int64(0), one)
+    return Pairs(rows, rows, make_filled((memory,), like.dtype, 0.0, like[0]), np.int64(0), one)
 
 
 def with_pair(pairs: Pairs, s: Value, y: Value, sy: Value, good: Any, scales: bool = True) -> Pairs:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from adjoint.linear.solvers.iteration import both, either, filled, no
+from adjoint.linear.solvers.iteration import both, either, make_filled, no
 from adjoint.optimize.iteration import ended, whole
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.search import Line
@@ -69,7 +69,7 @@ def cauchy_point(problem: Problem, B: Compact, x: Value, g: Value, lower: Value,
     order = np.argsort(corners)
     d = np.where(movable, -g, 0.0)
     p = B.W @ d
-    square = np.vdot(d, d)
+    square: Any = np.vdot(d, d)
     curvature = B.theta * square - np.vdot(p, B.M @ p)
     tiny = problem.eps * B.theta * square
     ahead = lambda derivative, bend: -derivative / either(bend > tiny, bend, either(tiny > 0, tiny, 1.0 + 0 * tiny))
@@ -90,7 +90,7 @@ def cauchy_point(problem: Problem, B: Compact, x: Value, g: Value, lower: Value,
         return _Path(s.at + 1, corners[b], derivative, bend, s.p + gb * w, c, ahead(derivative, bend))
 
     def passes(s: _Path) -> Any:
-        b = order[np.minimum(s.at, count - 1)]
+        b: Any = order[np.minimum(s.at, count - 1)]
         return both(s.at < count, both(np.isfinite(corners[b]), s.ahead >= corners[b] - s.t))
 
     start = _Path(np.int64(0), 0 * square, -square, curvature, p, 0 * p, ahead(-square, curvature))
@@ -150,7 +150,7 @@ class LBFGSB:
         if self.memory < 1:
             raise ValueError(f"LBFGSB: memory is {self.memory}; it keeps at least one pair.")
         value, gradient = problem.value_and_gradient(x)
-        rows = filled((self.memory, problem.size), problem.dtype, 0.0, gradient[0])
+        rows = make_filled((self.memory, problem.size), problem.dtype, 0.0, gradient[0])
         return _State(value, gradient, rows, rows, 1.0 + 0 * value, np.int64(0), whole(RUNNING))
 
     def step(self, problem: Problem, x: Value, state: _State) -> tuple[Value, _State]:
