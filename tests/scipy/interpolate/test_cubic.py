@@ -5,6 +5,7 @@ import pytest
 import scipy.interpolate as theirs
 
 import adjoint as ad
+from adjoint.base.errors import TraceError
 from adjoint.scipy import interpolate
 from tests.numpy.checking import Case, array, signed
 from tests.scipy.interpolate.agreement import equal, in_every_form, same_curve, shapes
@@ -137,3 +138,9 @@ def test_what_does_not_fit_is_refused():
         ad.grad(lambda x: interpolate.CubicSpline(x, Y)(0.5))(X[::-1].copy())
     with pytest.raises(NotImplementedError, match="spline"):
         interpolate.Akima1DInterpolator(X, Y, method="spline")
+
+
+def test_scipy_names_its_counterpart():
+    for call in (lambda t: theirs.CubicSpline(X, Y)(t), lambda t: theirs.CubicSpline(X, t * Y)(0.3)):
+        with pytest.raises(TraceError, match=r"Use adjoint\.scipy\.interpolate\.CubicSpline"):
+            ad.grad(call)(0.7)

@@ -65,6 +65,13 @@ def test_fillings_of_several_functions():
     equal(one(1.0), other(1.0))
 
 
+def test_points_that_are_no_numbers_are_not_outside():
+    points = np.array([0.3, np.nan])
+    for kind in ("linear", "cubic", "nearest"):
+        ours, wanted = (m.interp1d(X, Y, kind) for m in (interpolate, theirs))
+        equal(ours(points), wanted(points), kind)
+
+
 @pytest.mark.parametrize("kind", ["linear", "cubic"])
 def test_compiled_and_batched(kind):
     in_every_form(lambda x, y, p: interpolate.interp1d(x, y, kind)(p), X, Y, P)

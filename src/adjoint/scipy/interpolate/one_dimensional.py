@@ -85,7 +85,7 @@ class interp1d:  # noqa: N801
             elif self.kind == "next":
                 self.below, self.above = self.y[0], np.nan
             return
-        # a value that is given stands for an error only where nobody asked for one
+        # as in SciPy, a value to fill in does not by itself take the error away
         self.bounds_error = bounds_error is None or bool(bounds_error)
         pair = isinstance(fill_value, tuple) and len(fill_value) == 2
         self.below, self.above = map(array, fill_value if pair else (fill_value, fill_value))
@@ -103,8 +103,8 @@ class interp1d:  # noqa: N801
         else:
             values = self._linear(flat) if self.kind == "linear" else read(self.y, self._step(flat))
         if self.bounds_error:
-            demand(flat >= self.x[0], "A value in x_new is below the interpolation range's minimum value.")
-            demand(flat <= self.x[-1], "A value in x_new is above the interpolation range's maximum value.")
+            demand(~(flat < self.x[0]), "A value in x_new is below the interpolation range's minimum value.")
+            demand(~(flat > self.x[-1]), "A value in x_new is above the interpolation range's maximum value.")
         if self.below is not None:
             outside = lambda where: spread(where, values.ndim)
             shaped = lambda fill: np.reshape(fill, ()) if np.size(fill) == 1 else fill
