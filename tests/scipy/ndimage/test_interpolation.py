@@ -68,6 +68,15 @@ def test_values_on_lines_of_one_point():
         same("map_coordinates", IMAGE[:1], FAR, order=[order], mode=["nearest", "constant", "reflect", "grid-wrap"])
 
 
+@pytest.mark.parametrize("shape", [(1,), (2,), (1, 3), (2, 1, 3)])
+def test_values_of_small_and_complex_images(shape):
+    for x in (signed(*shape), signed(*shape).astype(np.complex128) * (1 + 2j)):
+        points = np.random.default_rng(3).uniform(-4, 5, size=(len(shape), 6))
+        for order in (0, 1, 2, 5):
+            same("map_coordinates", x, points, order=[order], mode=MODES)
+            same("zoom", x, 1.5, order=[order], mode=MODES, grid_mode=[False, True])
+
+
 def test_a_mapping_in_python():
     mapping = lambda i, factor: (i[0] * factor, i[1] - 0.5)
     f = lambda x, factor: ndimage.geometric_transform(x, mapping, extra_arguments=(factor,), mode="nearest")

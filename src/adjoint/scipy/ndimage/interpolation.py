@@ -241,6 +241,7 @@ def zoom(
         warnings.warn(
             f"It is recommended to use mode = grid-{mode} instead of {mode} when grid_mode is True.", stacklevel=3
         )
+    grid_mode = grid_mode and x.dtype.kind != "c"  # SciPy does not look at it for complex numbers
     points = []
     for n, m in zip(x.shape, shape, strict=True):
         steps = (n, m) if grid_mode else (n - 1, m - 1)
