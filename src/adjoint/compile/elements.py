@@ -51,7 +51,7 @@ from adjoint.compile.pointwise.registers import (
     width_of,
 )
 from adjoint.compile.pointwise.table import WRITERS, Writer
-from adjoint.ops.arrays.rearrange import Convert, Imag, Real
+from adjoint.ops.arrays.rearrange import Complex, Convert, Imag, Real
 from adjoint.ops.elementwise.arithmetic import multiply
 from adjoint.ops.elementwise.compare import Exponent
 from adjoint.ops.elementwise.nary_ufuncs import NamedUfunc
@@ -204,6 +204,13 @@ def _cast(f: Function, source: Dtype, to: Dtype, x: Element) -> Element:
     return convert(f, x, source, to)
 
 
+def _write_complex(
+    f: Function, op: Complex, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand], width: int
+) -> Element:
+    re, im = (_operand(f, a, t, real_dtype(out.dtype), width) for a, t in zip(args, types))
+    return (re, im)  # pyright: ignore[reportReturnType]
+
+
 def _write_masked_product(
     f: Function, op: MaskedProduct, types: Sequence[ArrayType], out: ArrayType, args: Sequence[Operand], width: int
 ) -> Element:
@@ -275,6 +282,7 @@ ELEMENTS.update(
         ),
         Exponent: ElementRule(lambda op, types, args: types[0].dtype.kind == "f", _unary(_exponent)),
         Real: ElementRule(lambda op, types, args: True, _unary(lambda f, source, to, x: first_part(x))),
+        Complex: ElementRule(lambda op, types, args: all(t.dtype.kind != "c" for t in types), _write_complex),
         Imag: ElementRule(lambda op, types, args: True, _unary(_imaginary_part)),
     }
 )

@@ -15,6 +15,7 @@ from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.norm import Length
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.arrays.reduce import ArgSort, FlatReduction
+from adjoint.ops.arrays.search import ArgPartition
 from adjoint.ops.elementwise.arithmetic import divide
 from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.record import record_program
@@ -221,12 +222,13 @@ def _multiply_integers(op: MatMul, a: Any, b: Any) -> Any:
 
 @RULES.rule(Length)
 def _length_rule(eq: Equation) -> Rule | None:
-    return _length if eq.inputs[0].type.dtype.kind == "f" else None
+    return _length if eq.inputs[0].type.dtype.kind in "fc" else None
 
 
 def _length(op: Length, x: Any) -> Any:
-    """√Σ x²."""
-    return np.sqrt(np.sum(np.multiply(x, x), axis=op.axes))
+    """√Σ |x|²."""
+    squares = np.multiply(x, x) if x.dtype.kind == "f" else np.square(np.real(x)) + np.square(np.imag(x))
+    return np.sqrt(np.sum(squares, axis=op.axes))
 
 
 @RULES.rule(FlatReduction)
@@ -257,11 +259,26 @@ def _position(op: FlatReduction, x: Any) -> Any:
     return np.min(np.where(hit, positions, n), axis=axis)
 
 
-@RULES.rule(ArgSort)
+@RULES.rule(ArgSort, ArgPartition)
 def _order_rule(eq: Equation) -> Rule | None:
     op: Any = eq.op
     x = eq.inputs[0].type
-    return _order if x.dtype.kind in "fiub" and x.size and x.size * x.shape[op.axis] <= FEW_PAIRS else None
+    if x.ndim == 0:
+        return lambda op, x: np.zeros((), np.intp)
+    if x.dtype.kind == "c":
+        return _lexicographic
+    few = x.dtype.kind in "fiub" and x.size and x.size * x.shape[op.axis] <= FEW_PAIRS
+    return _order if few and isinstance(op, ArgSort) else None
+
+
+def _lexicographic(op: ArgSort | ArgPartition, x: Any) -> Any:
+    """Complex numbers by their real parts, then by their imaginary parts; those with NaN behind the others."""
+    re, im = np.real(x), np.imag(x)
+    broken = Convert(np.dtype(np.int64))(np.isnan(re)) * 2 + Convert(np.dtype(np.int64))(np.isnan(im))
+    order = ArgSort(op.axis)(im)
+    for key in (re, broken):  # the most important one last: what is sorted before stays among equals
+        order = np.take_along_axis(order, ArgSort(op.axis)(np.take_along_axis(key, order, op.axis)), op.axis)
+    return order
 
 
 def _order(op: ArgSort, x: Any) -> Any:

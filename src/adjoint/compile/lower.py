@@ -11,9 +11,11 @@ import numpy as np
 
 from adjoint.compile import (  # noqa: F401  # they declare lowerings
     blas,
+    convolutions,
     cumulative,
     expand_degenerate,
     expand_matrices,
+    expand_windows,
     factorizations,
     fourier,
     lapack,
@@ -21,6 +23,7 @@ from adjoint.compile import (  # noqa: F401  # they declare lowerings
     products,
     scatter,
     searching,
+    sorting,
     ufunc_loops,
     ufuncs,
 )

@@ -117,7 +117,8 @@ class WindowSum(Windowed, Linear):
         return self(xs[0])
 
 
-def _least(kind: str, dtype: np.dtype[Any]) -> Any:
+def neutral_element(kind: str, dtype: np.dtype[Any]) -> Any:
+    """What every other number is larger (or smaller) than."""
     if dtype.kind in "fc":
         return -np.inf if kind == "max" else np.inf
     if dtype.kind == "b":
@@ -125,7 +126,8 @@ def _least(kind: str, dtype: np.dtype[Any]) -> Any:
     return np.iinfo(dtype).min if kind == "max" else np.iinfo(dtype).max
 
 
-def _inexact(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def inexact_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of derivatives."""
     return dtype if dtype.kind in "fc" else np.dtype(np.float64)
 
 
@@ -146,7 +148,9 @@ class WindowExtremum(Windowed, Differential):
 
     def evaluate(self, *xs: Value) -> Value:
         x = np.asarray(xs[0])
-        return self.axis_by_axis(x, _least(self.kind, x.dtype), np.maximum if self.kind == "max" else np.minimum)
+        return self.axis_by_axis(
+            x, neutral_element(self.kind, x.dtype), np.maximum if self.kind == "max" else np.minimum
+        )
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(self.pooled(types[0].shape), types[0].dtype)
@@ -189,7 +193,7 @@ class WindowShare(Windowed, Linear):
 
     def evaluate(self, *xs: Value) -> Value:
         d, x, z = (np.asarray(v) for v in xs)
-        d = d.astype(_inexact(d.dtype), copy=False)
+        d = d.astype(inexact_dtype(d.dtype), copy=False)
         space = x.shape[x.ndim - len(self.size) :]
         broken = z != z
         nans = bool(np.any(broken))  # a NaN is equal to nothing: all of its window has the derivative NaN
@@ -213,7 +217,7 @@ class WindowShare(Windowed, Linear):
 
     def result_type(self, *types: ArrayType) -> Any:
         d, x, z = types
-        return ArrayType(x.shape if self.transposed else z.shape, _inexact(d.dtype))
+        return ArrayType(x.shape if self.transposed else z.shape, inexact_dtype(d.dtype))
 
     def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
         return (WindowShare(*self._fields(), transposed=not self.transposed)(ct, *xs[1:]),)
@@ -244,7 +248,7 @@ class WindowArgExtremum(Windowed, Flat):
         x = np.asarray(xs[0])
         space = x.shape[x.ndim - len(self.size) :]
         number = np.reshape(np.arange(math.prod(space)), space)
-        best = np.full(self.pooled(x.shape), _least(self.kind, x.dtype), x.dtype)
+        best = np.full(self.pooled(x.shape), neutral_element(self.kind, x.dtype), x.dtype)
         where = np.full(best.shape, -1)
         better = np.greater if self.kind == "max" else np.less
         for positions, seen in self.all_taps(space):
