@@ -39,7 +39,7 @@ class Geometry:
         for j in range(len(self.e)):  # one element of x at i = 0: a does not matter, if b·p + d·k + e = 0 there
             if self.space[j] == 1 and op.spread[j] != 1:
                 self.a[j] = op.spread[j]
-        self.taps, self.places = math.prod(self.size), math.prod(self.lengths)
+        self.taps, self.positions = math.prod(self.size), math.prod(self.lengths)
 
     def at(self, x: Operand, counters: Sequence[Value | int]) -> Value:
         """The position of an element, in elements."""
@@ -134,14 +134,14 @@ def accumulate(
     def step(i: Value, lanes: int) -> None:
         at = f.add(start, f.mul(i, f.index(stride)))
         x = vectors.load(f, it.dtype, source, at, 1, lanes)
-        place = f.mul(i, f.index(to))
-        z = vectors.load(f, it.dtype, target, place, 1, lanes)
+        position = f.mul(i, f.index(to))
+        z = vectors.load(f, it.dtype, target, position, 1, lanes)
         if it.dtype.kind == "f":
             new: Any = f.fadd(z, x) if factor is None else f.fma(f.spread(factor, lanes), x, z)
         else:
             term = x if factor is None else write(f, multiply, (kind, kind), kind, [factor, x])
             new = write(f, add, (kind, kind), kind, [z, term])
-        vectors.store(f, it.dtype, new, target, place, 1, lanes)
+        vectors.store(f, it.dtype, new, target, position, 1, lanes)
 
     whole = f.index(0)
     if width > 1:

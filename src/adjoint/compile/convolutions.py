@@ -111,7 +111,7 @@ def write_convolution(emitter: Emitter, op: Convolution, eq: Equation) -> None:
     it = Geometry(emitter, op, eq)
     is_plain = out.dtype.kind in "fc" and out.dtype != np.float16 and all(t.dtype == out.dtype for t in types)
     extent = [s * (p - 1) + t * (k - 1) + 1 for s, p, t, k in zip(it.b, it.lengths, it.d, it.size, strict=True)]
-    if not is_plain or min(*it.a, *it.b, *it.d) < 1 or fourier_pays(*types, extent, it.lengths):
+    if not is_plain or min(*it.a, *it.b, *it.d) < 1 or fourier_pays(types[0], types[1], extent, it.lengths):
         return write_callback(emitter, eq)
     if it.channels == it.out == 1:
         _write_shifted(it)
@@ -126,10 +126,10 @@ def write_convolution(emitter: Emitter, op: Convolution, eq: Equation) -> None:
 
 
 def _columns(it: Geometry, target: Value, image: tuple[Value, Value], channels: tuple[Value, int], rows: Any) -> None:
-    """columns[(c, k…), p…] for some channels and some places along the first axis; zeros outside of x."""
+    """columns[(c, k…), p…] for some channels and some positions along the first axis; zeros outside of x."""
     f = it.f
     (n, g), (first_channel, some), (first_row, count) = image, channels, rows
-    width = it.places if len(it.size) == 1 else count * math.prod(it.lengths[1:])
+    width = it.positions if len(it.size) == 1 else count * math.prod(it.lengths[1:])
 
     def visit(counters: list[Value]) -> None:
         c, *rest = counters
@@ -142,8 +142,8 @@ def _columns(it: Geometry, target: Value, image: tuple[Value, Value], channels: 
             step = math.prod(it.lengths[j + 1 :])
             position = f.add(position, f.mul(p, f.index(step)))
         row = offset_by(it, target, position)
-        places = [f.add(p, first_row) if j == 0 else p for j, p in enumerate(ps)]
-        before = [it.seen(j, p, k) for j, (p, k) in enumerate(zip(places, ks[:-1], strict=True))]
+        positions = [f.add(p, first_row) if j == 0 else p for j, p in enumerate(ps)]
+        before = [it.seen(j, p, k) for j, (p, k) in enumerate(zip(positions, ks[:-1], strict=True))]
         source = it.at(it.x, [n, g, f.add(c, first_channel), *[i for i, _ in before], 0])
         inside = inside_of(it, before)
         _copy_row(it, row, source, ks[-1], inside)
@@ -155,7 +155,7 @@ def _columns(it: Geometry, target: Value, image: tuple[Value, Value], channels: 
 
 
 def _copy_row(it: Geometry, row: Value, source: Value, k: Value, inside: Value | None) -> None:
-    """A row of places along the last axis: the elements that tap k sees, zeros where there are none."""
+    """A row of positions along the last axis: the elements that tap k sees, zeros where there are none."""
     f, length = it.f, it.lengths[-1]
     everything = f.index(length)
     if it.a[-1] > 1:
@@ -193,10 +193,10 @@ def _parts(value: Any) -> tuple[Value, ...]:
 
 
 def _write_columns(it: Geometry) -> None:
-    """Some places and some channels at a time; sums over channels that do not fit at once are added up."""
+    """Some positions and some channels at a time; sums over channels that do not fit at once are added up."""
     f, emitter = it.f, it.emitter
     along = it.lengths[0] if len(it.lengths) > 1 else 1
-    row = it.places // along
+    row = it.positions // along
     rows = max(1, min(along, BUDGET // max(1, it.channels * it.taps * row)))
     some = max(1, min(it.channels, BUDGET // max(1, it.taps * row * rows)))
     buffer = emitter.allocate(some * it.taps * rows * row * it.dtype.itemsize)
@@ -217,19 +217,23 @@ def _write_columns(it: Geometry) -> None:
             left = Matrix(offset_by(it, weights, f.mul(first, f.index(it.taps))), it.out, number * it.taps, depth, 1)
             right = Matrix(buffer, number * it.taps, width, width, 1)
             if part is None:
-                product(emitter, it.dtype, left, right, Matrix(target, it.out, width, it.places, 1))
+                product(emitter, it.dtype, left, right, Matrix(target, it.out, width, it.positions, 1))
             else:
                 product(emitter, it.dtype, left, right, Matrix(part, it.out, width, width, 1))
                 with f.loop(f.index(0), f.index(it.out)) as o:
                     add_row(
-                        it, offset_by(it, target, f.mul(o, f.index(it.places))), part, f.mul(o, f.index(width)), width
+                        it,
+                        offset_by(it, target, f.mul(o, f.index(it.positions))),
+                        part,
+                        f.mul(o, f.index(width)),
+                        width,
                     )
             while emitter.until_done:
                 emitter.free(emitter.until_done.pop())
 
         if part is not None:
             with f.loop(f.index(0), f.index(it.out)) as o:
-                begin = f.mul(o, f.index(it.places))
+                begin = f.mul(o, f.index(it.positions))
                 fill_zero(it, target, begin, f.add(begin, f.index(width)))
         _in_parts(it, it.channels, some, channels)
 
@@ -260,11 +264,11 @@ def _write_shifted(it: Geometry) -> None:
 
     def visit(counters: list[Value]) -> None:
         n, g, *rest = counters
-        places, ks = rest[: len(it.size) - 1], rest[len(it.size) - 1 :]
-        before = [it.seen(j, p, k) for j, (p, k) in enumerate(zip(places, ks[:-1], strict=True))]
+        positions, ks = rest[: len(it.size) - 1], rest[len(it.size) - 1 :]
+        before = [it.seen(j, p, k) for j, (p, k) in enumerate(zip(positions, ks[:-1], strict=True))]
         inside = inside_of(it, before)
         source = it.at(it.x, [n, g, 0, *[i for i, _ in before], 0])
-        row = it.at(it.z, [n, g, 0, *places, 0])
+        row = it.at(it.z, [n, g, 0, *positions, 0])
         tap = vectors.load(f, it.dtype, it.w.pointer, it.at(it.w, [g, 0, 0, *ks]), 1, 1)
         if it.a[-1] == 1:
             first, last = it.range_of(ks[-1])
@@ -288,7 +292,7 @@ def _write_shifted(it: Geometry) -> None:
 
 
 def _write_scattered(it: Geometry) -> None:
-    """All products of x and w, of one image at a time, each added at its place p = a·i - d·k - e."""
+    """All products of x and w, of one image at a time, each added at its position p = a·i - d·k - e."""
     f, emitter = it.f, it.emitter
     inputs = math.prod(it.space)
     emitter.fill(it.z.pointer, it.z.type, 0)
@@ -307,9 +311,9 @@ def _write_scattered(it: Geometry) -> None:
         )  # fmt: skip
         while emitter.until_done:
             emitter.free(emitter.until_done.pop())
-        it.each([it.out, *it.size, *it.space[:-1]], lambda rest: place(n, g, rest))
+        it.each([it.out, *it.size, *it.space[:-1]], lambda rest: scatter(n, g, rest))
 
-    def place(n: Value, g: Value, counters: list[Value]) -> None:
+    def scatter(n: Value, g: Value, counters: list[Value]) -> None:
         o, *rest = counters
         ks, before = rest[: len(it.size)], rest[len(it.size) :]
         line = o
@@ -318,12 +322,12 @@ def _write_scattered(it: Geometry) -> None:
         for i, m in zip(before, it.space[:-1], strict=True):
             line = f.add(f.mul(line, f.index(m)), i)
         inside: Value | None = None
-        places: list[Value] = []
+        positions: list[Value] = []
         for j, (i, k) in enumerate(zip(before, ks[:-1], strict=True)):
             p = f.sub(f.sub(f.mul(i, f.index(it.a[j])), f.mul(k, f.index(it.d[j]))), f.index(it.e[j]))
             there = f.binary("and", f.icmp("sge", p, f.index(0)), f.icmp("slt", p, f.index(it.lengths[j])))
             inside = there if inside is None else f.binary("and", inside, there)
-            places.append(p)
+            positions.append(p)
         # along the last axis: 0 ≤ a·i - shift < length
         a, length, number = it.a[-1], it.lengths[-1], it.space[-1]
         shift = f.add(f.mul(ks[-1], f.index(it.d[-1])), f.index(it.e[-1]))
@@ -335,7 +339,7 @@ def _write_scattered(it: Geometry) -> None:
         last = f.intrinsic("smin", last, f.index(number))
         count = f.intrinsic("smax", f.sub(last, first), f.index(0))
         count = count if inside is None else f.select(inside, count, f.index(0))
-        row = it.at(it.z, [n, g, o, *places, 0])
+        row = it.at(it.z, [n, g, o, *positions, 0])
         target = offset_by(it, it.z.pointer, f.add(row, f.sub(f.mul(first, f.index(a)), shift)))
         source = f.add(f.mul(line, f.index(number)), first)
         accumulate(it, target, products, source, None, count, 1, a)

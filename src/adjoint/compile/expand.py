@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.arrays.contract import Einsum, MatMul
+from adjoint.ops.arrays.index import Gather, LastWrite, ScatterSet
+from adjoint.ops.arrays.logsumexp import LogSumExp, written_out
 from adjoint.ops.arrays.norm import Length
 from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.arrays.reduce import ArgSort, FlatReduction
@@ -217,7 +219,21 @@ def _multiply_integers(op: MatMul, a: Any, b: Any) -> Any:
     return np.reshape(product, product.shape[:-1]) if column else product
 
 
-# Reductions
+# Reductions and positions
+
+
+@RULES.rule(LastWrite)
+def _last_write_rule(eq: Equation) -> Rule | None:
+    return _last_write if all(0 not in a.type.shape for a in eq.inputs) else None
+
+
+def _last_write(op: LastWrite, *indices: Any) -> Any:
+    """Each writes its number at its place; who finds its own there was the last."""
+    shape = np.broadcast_shapes(*[i.shape for i in indices])
+    number = np.reshape(np.arange(math.prod(shape)), shape)
+    key = ("gather", len(indices))
+    owner = ScatterSet(key)(np.zeros(op.shape, number.dtype), number, *indices)
+    return np.equal(Gather(len(indices))(owner, *indices), number)
 
 
 @RULES.rule(Length)
@@ -229,6 +245,24 @@ def _length(op: Length, x: Any) -> Any:
     """√Σ |x|²."""
     squares = np.multiply(x, x) if x.dtype.kind == "f" else np.square(np.real(x)) + np.square(np.imag(x))
     return np.sqrt(np.sum(squares, axis=op.axes))
+
+
+@RULES.rule(LogSumExp)
+def _log_sum_rule(eq: Equation) -> Rule | None:
+    kind = eq.inputs[0].type.dtype.kind
+    return None if 0 in eq.inputs[0].type.shape else _complex_log_sum if kind == "c" else _log_sum
+
+
+def _log_sum(op: LogSumExp, x: Any) -> Any:
+    return written_out(x if x.dtype.kind == "f" else Convert(np.dtype(np.float64))(x), op.axes)
+
+
+def _complex_log_sum(op: LogSumExp, x: Any) -> Any:
+    """m + log Σ exp(x - m), m the largest real part where it is finite."""
+    top = np.max(np.real(x), axis=op.axes, keepdims=True)
+    top = np.where(np.isfinite(top), top, top.dtype.type(0))
+    total = np.log(np.sum(np.exp(x - top), axis=op.axes))
+    return total + np.reshape(top, total.shape)
 
 
 @RULES.rule(FlatReduction)

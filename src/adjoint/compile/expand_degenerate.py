@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.compile.expand import RULES, Rule
+from adjoint.compile.expand import RULES, Rule, constant_of_nothing
 from adjoint.compile.expand_matrices import choose, each_matrix
 from adjoint.ops.arrays.contract import adjoint_matrix
 from adjoint.ops.arrays.rearrange import Convert
@@ -55,7 +55,9 @@ class CoincidingEigenvalues(AdaptedEigBasis):
 
 
 def _unless_empty(rule: Rule) -> Callable[[Equation], Rule | None]:
-    return lambda eq: rule if 0 not in eq.inputs[0].type.shape else None
+    """A rule for bases; those of no values stay as they are."""
+    unchanged: Rule = lambda op, *xs: xs[1:-1] if op.several else xs[1]
+    return lambda eq: rule if 0 not in eq.inputs[0].type.shape else unchanged
 
 
 def _adapted_eigh(op: AdaptedEighBasis, w: Any, v: Any, da: Any) -> Any:
@@ -119,6 +121,6 @@ RULES.update(
         AdaptedEighBasis: _unless_empty(_adapted_eigh),
         AdaptedSVDBasis: _unless_empty(_adapted_svd),
         AdaptedEigBasis: _unless_empty(_adapted_eig),
-        Defect: _unless_empty(_defect),
+        Defect: lambda eq: _defect if 0 not in eq.inputs[0].type.shape else constant_of_nothing,
     }
 )

@@ -21,7 +21,7 @@ from adjoint.ops.arrays.rearrange import Convert
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
-from adjoint.ops.linalg.decompose import LU
+from adjoint.ops.linalg.decompose import LU, Elimination
 from adjoint.ops.linalg.determinant import (
     Cofactors,
     Determinant,
@@ -151,6 +151,28 @@ def _singular_decomposition(op: SingularDecomposition, a: Any) -> tuple[Any, ...
     )  # fmt: skip
 
 
+def _elimination(op: Elimination, a: Any) -> tuple[Any, ...]:
+    """P A = L U with P = 1: column by column, a step of a loop each."""
+    m, n = a.shape[-2:]
+    rows, columns, integer = np.reshape(np.arange(m), (m, 1)), np.arange(n), np.dtype(np.int64)
+
+    def step(packed: Any, k: Any) -> list[Any]:
+        zero = packed.dtype.type(0)
+        column = np.sum(np.where(np.equal(columns, k), packed, zero), axis=-1, keepdims=True)
+        row = np.sum(np.where(np.equal(rows, k), packed, zero), axis=-2, keepdims=True)
+        pivot = np.sum(np.where(np.equal(columns, k), row, zero), axis=-1, keepdims=True)
+        counts = np.logical_and(np.greater(rows, k), np.not_equal(column, 0))
+        factors = np.where(counts, column / np.where(counts, pivot, packed.dtype.type(1)), zero)
+        reduced = packed - np.where(np.greater(columns, k), factors * row, zero)
+        return [np.where(np.logical_and(np.equal(columns, k), np.greater(rows, k)), factors, reduced)]
+
+    body, _ = record_program(step, [type_of(a), ArrayType((), integer)])
+    packed = Scan(body, 0, 1, min(m, n))(a, np.arange(min(m, n)))[0]
+    stack = a.shape[:-2]
+    pivots = np.broadcast_to(np.arange(min(m, n), dtype=np.int32), (*stack, min(m, n)))
+    return packed, pivots, np.broadcast_to(np.arange(m), (*stack, m))
+
+
 # Inverses and functions
 
 
@@ -220,6 +242,7 @@ def _exponential_of_one(a: Any) -> list[Any]:
 RULES.update(
     {
         Cofactors: in_factor_dtype(_cofactors),
+        Elimination: in_factor_dtype(_elimination),
         SingularDecomposition: in_factor_dtype(_singular_decomposition),
         PolarFactor: in_factor_dtype(_polar_factor),
         PseudoInverse: in_factor_dtype(_pseudo_inverse),

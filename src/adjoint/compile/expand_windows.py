@@ -138,7 +138,7 @@ class Taps:
             mask = mask[..., None] & ((i >= 0) & (i < self.space[j]))
         return mask
 
-    def place(self, y: Any, tap: tuple[int, ...]) -> Any:
+    def scatter(self, y: Any, tap: tuple[int, ...]) -> Any:
         """The transpose of `see`."""
         op = self.op
         for j, k in enumerate(tap):
@@ -170,7 +170,7 @@ def _share(op: WindowShare, d: Any, x: Any, z: Any) -> Any:
     share = np.where(broken, kind.type(np.nan), share)
     if not op.transposed:
         return share
-    return sum((taps.place(np.where(ties(tap), share, zero), tap) for tap in taps), start=np.zeros(x.shape, kind))
+    return sum((taps.scatter(np.where(ties(tap), share, zero), tap) for tap in taps), start=np.zeros(x.shape, kind))
 
 
 def _position(op: WindowArgExtremum, x: Any) -> Any:

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile import (  # noqa: F401  # they declare lowerings
+    banded,
     blas,
     convolutions,
     cumulative,
     expand_degenerate,
     expand_matrices,
+    expand_signal,
     expand_windows,
     factorizations,
     fourier,

@@ -39,16 +39,16 @@ def write_order(emitter: Emitter, op: ArgSort, eq: Equation) -> None:
     """The order of the elements of each row."""
     n = eq.inputs[0].type.shape[op.axis]
     short, merges = runs_of(n)
-    room = short * 2**merges
+    capacity = short * 2**merges
 
     def sort(f: Function, keys: Value, order: Value) -> Value:
-        ends = [f.element(x, f.index(room), "i64") for x in (keys, order)]
+        ends = [f.element(x, f.index(capacity), "i64") for x in (keys, order)]
         if SORT not in f.module.parts:
             _write_sort(f.module)
         f.call(SORT, "void", keys, order, *ends, f.index(short), f.index(merges))
         return ends[1] if merges % 2 else order
 
-    if not _write_rows(emitter, eq, op.axis, room, 2 * room, sort):
+    if not _write_rows(emitter, eq, op.axis, capacity, 2 * capacity, sort):
         return write_callback(emitter, eq)
     emitter.shared.work += emitter.times * 4.0 * eq.inputs[0].type.size * (merges + 3)
     return None
@@ -75,7 +75,12 @@ def write_partition(emitter: Emitter, op: ArgPartition, eq: Equation) -> None:
 
 
 def _write_rows(
-    emitter: Emitter, eq: Equation, axis: int, filled: int, room: int, sort: Callable[[Function, Value, Value], Value]
+    emitter: Emitter,
+    eq: Equation,
+    axis: int,
+    filled: int,
+    capacity: int,
+    sort: Callable[[Function, Value, Value], Value],
 ) -> bool:
     """Put the keys and positions of each row into memory, `filled` of them, sort, and copy the order; False: cannot."""
     f, x, out = emitter.f, emitter.view(eq.inputs[0]), eq.outputs[0].type
@@ -84,7 +89,7 @@ def _write_rows(
     if 0 in out.shape:
         return True
     target, own, n = emitter.pointer(eq.outputs[0]), strides_of(out.shape), out.shape[axis]
-    keys, order = emitter.allocate(8 * room), emitter.allocate(8 * room)
+    keys, order = emitter.allocate(8 * capacity), emitter.allocate(8 * capacity)
     others = [a for a in range(out.ndim) if a != axis]
 
     def walk(k: int, here: Value, there: Value) -> None:
@@ -180,20 +185,20 @@ def _write_sort(module: Module) -> None:
     row, one = Row(f, keys, order), f.index(1)
     with f.loop(f.index(0), total, short) as start, f.loop(one, short) as k:
         moving = row.get(f.add(start, k))
-        place = Counter(f, f.add(start, k))
+        hole = Counter(f, f.add(start, k))
 
-        def is_behind(start: Value = start, moving: Any = moving, place: Counter = place) -> Value:
-            at = place.get()
+        def is_behind(start: Value = start, moving: Any = moving, hole: Counter = hole) -> Value:
+            at = hole.get()
             before = f.select(f.icmp("sgt", at, start), f.sub(at, one), start)
             return f.binary("and", f.icmp("sgt", at, start), f.icmp("sgt", row.key(before), moving[0]))
 
-        def shift(place: Counter = place) -> None:
-            at = place.get()
+        def shift(hole: Counter = hole) -> None:
+            at = hole.get()
             row.put(at, row.get(f.sub(at, one)))
-            place.set(f.sub(at, one))
+            hole.set(f.sub(at, one))
 
         _while(f, is_behind, shift)
-        row.put(place.get(), moving)
+        row.put(hole.get(), moving)
     slots = [f.allocate("ptr", align=8) for _ in range(4)]
     for slot, pointer in zip(slots, (keys, order, other_keys, other_order), strict=True):
         f.store(pointer, slot)

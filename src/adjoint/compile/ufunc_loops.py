@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 HOMES = {
     "special": "scipy.special._ufuncs",
     "fft": "numpy.fft._pocketfft_umath",
+    "numpy": "numpy",
 }
 FUNCTION, DATA = "adjoint_loop", "adjoint_data"
 

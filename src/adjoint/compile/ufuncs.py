@@ -1,4 +1,4 @@
-"""Pointwise functions without instructions of their own: SciPy's loops in C, called on whole arrays."""
+"""Pointwise functions without instructions of their own: the loops in C of SciPy and NumPy, called on whole arrays."""
 
 # A primitive's parameters are read by its class.
 # pyright: basic
@@ -34,7 +34,9 @@ def _find(op: Any, types: Sequence[ArrayType]) -> tuple[Loop, list[np.dtype[Any]
         return None
     letters = "".join(d.char for d in dtypes)
     nin = op.ufunc.nin
-    loop = find_loop("special", op.ufunc.__name__, f"{letters[:nin]}->{letters[nin:]}")
+    types_of_loop = f"{letters[:nin]}->{letters[nin:]}"
+    home = "numpy" if getattr(np, op.ufunc.__name__, None) is op.ufunc else "special"
+    loop = find_loop(home, op.ufunc.__name__, types_of_loop)
     return None if loop is None else (loop, list(dtypes))
 
 
@@ -84,7 +86,7 @@ def write_loop(emitter: Emitter, op: Any, eq: Equation) -> None:
     walk(0, [x.pointer for x in operands])
     emitter.shared.work += emitter.times * size * 100.0
     emitter.shared.may_raise = True
-    emitter.shared.steps.append(f"{op.title} of {out}: SciPy's loop in C")
+    emitter.shared.steps.append(f"{op.title} of {out}: a loop in C")
     return None
 
 

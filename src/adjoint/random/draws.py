@@ -19,11 +19,14 @@ from numpy.typing import NDArray
 from adjoint.base.errors import RuleError
 from adjoint.base.source import describe, here
 from adjoint.ops.calculus import Flat
+from adjoint.ops.control.cond import Cond
 from adjoint.ops.elementwise.pointwise import broadcast_shapes
 from adjoint.program.op import Op, primitive
+from adjoint.program.record import record_program
 from adjoint.program.types import ArrayType, Value, type_of
-from adjoint.random.bits import fold_in, random_bits, spawn, uniform_from_bits
-from adjoint.random.quantile import normal_from_bits, open_uniform
+from adjoint.random.bits import FOLD, SPAWN, fold_in, random_bits, spawn, uniform_from_bits
+from adjoint.random.quantile import normal_from_bits, open_uniform, write_normal
+from adjoint.random.written_out import as_words, write_keys, write_uniform, write_words
 
 Words = NDArray[np.uint64]
 HALF = np.uint64(32)
@@ -86,6 +89,10 @@ class RandomBits(Draw):
         key, counter = xs
         return self.words(key, counter, self.attempt)[()]
 
+    def expand(self, key: Value, counter: Value) -> Value:
+        words = write_words(key, counter, math.prod(self.shape), self.attempt)
+        return np.reshape(words, (*words.shape[:-1], *self.shape))
+
 
 @primitive
 class RandomKeys(Draw):
@@ -104,6 +111,12 @@ class RandomKeys(Draw):
         key, counter = xs
         return spawn(key, self.shape[0], np.asarray(counter))
 
+    def expand(self, key: Value, counter: Value) -> Value:
+        first = as_words(counter)
+        streams = np.broadcast_shapes(key.shape[:-1], first.shape)
+        positions = np.broadcast_to(first, streams)[..., None] + np.arange(self.shape[0], dtype=np.uint64)
+        return write_keys(key, positions, SPAWN)
+
 
 @primitive
 class FoldedKey(Flat):
@@ -118,6 +131,11 @@ class FoldedKey(Flat):
     def evaluate(self, *xs: Value) -> Value:
         key, number = xs
         return fold_in(key, np.asarray(number))
+
+    def expand(self, key: Value, number: Value) -> Value:
+        positions = as_words(number)
+        streams = np.broadcast_shapes(key.shape[:-1], positions.shape)
+        return write_keys(key, np.broadcast_to(positions, streams)[..., None], FOLD)[..., 0, :]
 
     def result_type(self, *types: ArrayType) -> Any:
         key, number = types
@@ -150,6 +168,11 @@ class FromBits(Flat):
     def evaluate(self, *xs: Value) -> Value:
         make = {"uniform": uniform_from_bits, "open_uniform": open_uniform, "normal": normal_from_bits}
         return make[self.distribution](np.asarray(xs[0]), self.dtype)[()]
+
+    def expand(self, words: Value) -> Value:
+        if self.distribution == "normal":
+            return write_normal(write_uniform(words, np.dtype(np.float64), inside=True)).astype(self.dtype)
+        return write_uniform(words, self.dtype, self.distribution == "open_uniform")
 
     def result_type(self, *types: ArrayType) -> Any:
         return ArrayType(types[0].shape, self.dtype)
@@ -186,6 +209,22 @@ class RandomIntegers(Draw):
                 wide = wide_product(words, np.broadcast_to(self.words(key, counter, 1), shape), reach)
                 offset = np.where(reach > LOW, wide, offset)
             return (low + offset).astype(np.int64).astype(self.dtype)[()]
+
+    def expand(self, key: Value, counter: Value, low: Value, reach: Value) -> Value:
+        shape = self.full_shape(key, counter, low, reach)
+        low, reach = np.broadcast_to(low, shape), np.broadcast_to(reach, shape)
+        kinds = [type_of(x) for x in (key, counter, reach)]
+        programs = [record_program(f, kinds)[0] for f in (self._narrow, self._wide)]
+        is_wide = np.any(np.greater(reach, LOW)).astype(np.int64)
+        (offset,) = Cond(tuple(programs))(is_wide, key, counter, reach)
+        return (low + offset).astype(np.int64).astype(self.dtype)
+
+    def _narrow(self, key: Value, counter: Value, reach: Value) -> list[Value]:
+        return [high_product(np.broadcast_to(RandomBits(self.shape)(key, counter), reach.shape), reach)]
+
+    def _wide(self, key: Value, counter: Value, reach: Value) -> list[Value]:
+        words, more = (np.broadcast_to(RandomBits(self.shape, k)(key, counter), reach.shape) for k in (0, 1))
+        return [np.where(np.greater(reach, LOW), wide_product(words, more, reach), high_product(words, reach))]
 
 
 def high_product(words: Words, reach: Words) -> Words:

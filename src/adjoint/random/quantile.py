@@ -16,6 +16,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from adjoint.ops.elementwise.elementary import library_log
+from adjoint.program.types import Value
+
 Floats = NDArray[Any]
 
 CHUNK: Final = 8192  # numbers computed at once, so that they stay in cache
@@ -81,6 +84,26 @@ def normal_quantile(u: Floats) -> Floats:
             size[far] = ratio(E, F, r[far] - 5.0)
         z[tail] = np.copysign(size, side)
     return z
+
+
+def write_normal(u: Value) -> Value:
+    """`normal_quantile` of values that are being recorded: all three forms, and a choice between them."""
+    q = u - 0.5
+    s = 0.180625 - q * q
+    near = q * _written_ratio(A, B, s)
+    r = np.sqrt(-library_log(np.where(q < 0, u, 1.0 - u)))
+    size = np.where(r > 5.0, _written_ratio(E, F, r - 5.0), _written_ratio(C, D, r - 1.6))
+    return np.where(np.abs(q) > 0.425, np.copysign(size, q), near)
+
+
+def _written_ratio(above: tuple[float, ...], below: tuple[float, ...], x: Value) -> Value:
+    sums: list[Value] = []
+    for coefficients in (above, below):
+        value = x * coefficients[-1]
+        for c in coefficients[-2:0:-1]:
+            value = (value + c) * x
+        sums.append(value + coefficients[0])
+    return sums[0] / sums[1]
 
 
 def one_normal(word: int) -> float:

@@ -3,12 +3,25 @@
 # Partials are written as bare expressions.
 # pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from adjoint.ops import kinks
-from adjoint.ops.elementwise.pointwise import result, smooth
+from adjoint.ops.elementwise.pointwise import UFUNCS, Factor, SmoothUfunc, result, smooth
 from adjoint.ops.elementwise.work import EXPONENTIAL, TRIGONOMETRIC
 from adjoint.program.types import Value, type_of
+
+
+class LibraryUfunc(SmoothUfunc):
+    """A ufunc as NumPy computes it, to the last bit, in compiled programs too; the function itself leads elsewhere."""
+
+    def __init__(self, function: Any, factors: Sequence[Factor | None], **facts: Any) -> None:
+        known = UFUNCS[function]
+        super().__init__(function, factors, name=f"library.{function.__name__}", **facts)
+        UFUNCS[function] = known
+
 
 LOG2, LOG10 = float(np.log(2.0)), float(np.log(10.0))
 
@@ -17,6 +30,7 @@ exp2 = smooth(np.exp2, lambda z: LOG2 * z, work=EXPONENTIAL, inverse=(np.log2,))
 # z + 1 would be 0 where eˣ is small
 expm1 = smooth(np.expm1, lambda x: np.exp(x), work=EXPONENTIAL, inverse=(np.log1p,))
 log = smooth(np.log, lambda x: 1.0 / x, singular=True, work=EXPONENTIAL, kinks=kinks.ROOT, inverse=(np.exp,))
+library_log = LibraryUfunc(np.log, [lambda x: 1.0 / x], singular=True, work=EXPONENTIAL, kinks=kinks.ROOT)
 log2 = smooth(
     np.log2, lambda x: 1.0 / (LOG2 * x), singular=True, work=EXPONENTIAL, kinks=kinks.ROOT, inverse=(np.exp2,)
 )

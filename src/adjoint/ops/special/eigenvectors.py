@@ -24,8 +24,11 @@ class TridiagonalEigh(Stacked, Implicit):
     several = True
 
     def evaluate(self, *xs: Value) -> Value:
-        w, v = np.linalg.eigh(xs[0])
-        largest = np.take_along_axis(v, np.argmax(np.abs(v), axis=-2)[..., None, :], -2)
+        return self.expand(*xs)
+
+    def expand(self, a: Value) -> Value:
+        w, v = np.linalg.eigh(a)
+        largest = np.take_along_axis(v, np.expand_dims(np.argmax(np.abs(v), axis=-2), -2), -2)
         return w, np.where(largest < 0, -v, v)
 
     def result_type(self, *types: ArrayType) -> Any:

@@ -12,10 +12,10 @@ import numpy as np
 
 from adjoint.ops.calculus import Differential
 from adjoint.ops.elementwise.nary_ufuncs import adjoint_product, product
-from adjoint.ops.elementwise.pointwise import Pointwise
+from adjoint.ops.elementwise.pointwise import UFUNCS, Pointwise
 from adjoint.ops.elementwise.select import StopGradient
 from adjoint.ops.special.declare import SQRT_2PI, bare, flat, polynomial, unary
-from adjoint.ops.special.library import real, special, ufuncs, where
+from adjoint.ops.special.library import imag, real, special, ufuncs, where
 from adjoint.program.op import primitive
 from adjoint.program.types import ArrayType, Value, type_of
 
@@ -55,6 +55,12 @@ class Polygamma(Pointwise, Differential):
         x = x.astype(self._dtype([type_of(x)]))
         return (-1.0) ** (self.n + 1) * math.factorial(self.n) * ufuncs._zeta(self.n + 1.0, x)
 
+    def expand(self, x: Value) -> Value:
+        if x.dtype.kind == "c":
+            return _complex_polygamma(self.n, x)
+        x = x.astype(self._dtype([type_of(x)]))
+        return (-1.0) ** (self.n + 1) * math.factorial(self.n) * UFUNCS[ufuncs._zeta](self.n + 1.0, x)
+
     def push(self, xs: Sequence[Value], z: Value, dxs: Sequence[Value]) -> Value:
         return None if dxs[0] is None else product(dxs[0], Polygamma(self.n + 1)(xs[0]))
 
@@ -71,8 +77,8 @@ class Polygamma(Pointwise, Differential):
 def _complex_polygamma(n: int, z: Value) -> Value:
     """Reflection into the right half plane, recurrence upwards, then the asymptotic series with Bernoulli numbers."""
     kind = z.dtype
-    z = np.asarray(z, np.complex128)
-    left = z.real < 0.5
+    z = z.astype(np.complex128)
+    left = real(z) < 0.5
     w = where(left, 1.0 - z, z)
     steps = 15 + n
     sign = (-1.0) ** (n + 1)
@@ -82,9 +88,8 @@ def _complex_polygamma(n: int, z: Value) -> Value:
     for k, b in enumerate(_BERNOULLI, 1):
         total = total + b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) / v ** (2 * k + n)
     right = sign * total
-    return where(left, (-1.0) ** n * right - np.pi * _cotangent_derivative(n, where(left, z, 0.25)), right).astype(
-        kind
-    )[()]
+    reflected = (-1.0) ** n * right - np.pi * _cotangent_derivative(n, where(left, z, 0.25))
+    return where(left, reflected, right).astype(kind)[()]
 
 
 def _cotangent_derivative(n: int, z: Value) -> Value:
@@ -92,14 +97,14 @@ def _cotangent_derivative(n: int, z: Value) -> Value:
 
     Above it from cot(πz) = -i (1 + 2 Σ exp(2πikz)), below it from the conjugate.
     """
-    near = np.abs(z.imag) < 0.5
+    near = np.abs(imag(z)) < 0.5
     c = 1.0 / np.tan(np.pi * where(near, z, 0.25))
     p = np.polynomial.Polynomial([0.0, 1.0])
     for _ in range(n):
         p = p.deriv() * np.polynomial.Polynomial([-np.pi, 0.0, -np.pi])
-    upper = where(near, 1j, where(z.imag < 0, np.conj(z), z))
+    upper = where(near, 1j, where(imag(z) < 0, np.conj(z), z))
     waves = -2j * sum((2j * np.pi * k) ** n * np.exp(2j * np.pi * k * upper) for k in range(1, 24))
-    return where(near, p(c), where(z.imag < 0, np.conj(waves), waves))
+    return where(near, polynomial(p.coef.tolist(), c), where(imag(z) < 0, np.conj(waves), waves))
 
 
 def reciprocal_derivative(x: Value, z: Value) -> Value:
