@@ -8,6 +8,16 @@ import pytest
 from adjoint.jit.mentions import mentions
 
 thing: Any = SimpleNamespace(a=1, b=2)
+
+
+def matches(x: Any) -> Any:
+    match x:
+        case complex(real=0.0):
+            return 1
+        case _:
+            return 2
+
+
 log: list[Any] = []
 
 
@@ -62,6 +72,7 @@ def test_items_that_are_only_written() -> None:
         (lambda x: vars(x), True),
         (lambda x: x.__dict__, True),
         (lambda x: [hasattr(y, "a") for y in x], True),
+        (matches, True),
     ],
 )
 def test_any_name(function: Any, is_any: bool) -> None:

@@ -1,6 +1,8 @@
 """Classes made from others, and objects that change at random: a compiled function follows all of it."""
 
 import random
+import weakref
+from collections import UserDict
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -92,6 +94,48 @@ def test_methods_behind_others() -> None:
     followed.check()
     First.run = lambda self, x: x + self.w
     followed.check()
+
+
+class Kept(UserDict[str, Any]):
+    """Code of Python's own reads its items, under a name that stands in none of ours."""
+
+
+class ByObject:
+    """A descriptor that keeps its values beside the objects."""
+
+    def __init__(self) -> None:
+        self.values: Any = weakref.WeakKeyDictionary()
+
+    def __get__(self, thing: Any, owner: Any = None) -> Any:
+        return self.values[thing]
+
+    def __set__(self, thing: Any, value: Any) -> None:
+        self.values[thing] = value
+
+
+class Described:
+    w = ByObject()
+
+
+def test_what_code_of_libraries_reads() -> None:
+    kept, described = Kept(w=X * 2, k=3.0), Described()
+    described.w = X * 2
+    followed = Followed(lambda x: x * kept["w"] * kept["k"] + described.w)
+    followed.check()
+    kept["k"] = 5.0
+    followed.check()
+    kept["w"] = X * 4
+    followed.check()
+    kept["w"][1] = 9.0
+    followed.check()
+    described.w = 3.0
+    followed.check()
+
+
+def test_an_iterator_is_named() -> None:
+    holder = SimpleNamespace(numbers=iter([1.0, 2.0]))
+    with pytest.warns(RuntimeWarning, match=r"holder\.numbers are not seen .* taken from an iterator"):
+        ad.jit(lambda x: x * next(holder.numbers))(X)
 
 
 def test_classes_that_differ_in_nothing() -> None:

@@ -143,6 +143,15 @@ def test_writes_inside_transformations() -> None:
     for k in range(3):
         np.testing.assert_allclose(compiled(X + k), 8 * (X + k))
         np.testing.assert_allclose(held.last, 2 * (X + k))
+    counter = SimpleNamespace(n=0, w=X * 2)
+
+    def counted(x: Any) -> Any:
+        counter.n += 1
+        counter.w = counter.w * 2
+        return np.sum(counter.w * x)
+
+    np.testing.assert_allclose(ad.grad(ad.jit(counted))(X), X * 4)  # as Python does it: what x is not in stays plain
+    assert (counter.n, type(counter.w)) == (1, np.ndarray)
     with pytest.raises(TraceError, match=r"held\.last"):
         ad.jit(ad.vmap(lambda x: loss(x)))(X)
 

@@ -319,7 +319,7 @@ class Jitted(Entry):
             variants.reason = "it asks for values, inside a transformation"
             variants.always_python, variants.programs = True, []
             return
-        if guarded.acts or guarded.captured:
+        if guarded.acts or guarded.captured or guarded.writes:
             variants.always_python, variants.programs = not guarded.captured, []
         else:
             variants.programs = [guarded, *variants.programs]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 _WRITES = ("STORE_ATTR", "DELETE_ATTR")
 _ELSEWHERE = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_NAME", "IMPORT_NAME", *_WRITES)
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
-_READS = ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_GLOBAL", "LOAD_NAME", *_ATTRIBUTES)
+_READS = ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_SUPER_ATTR", *_ATTRIBUTES)
 _LOGGING = frozenset(["append", "extend", "appendleft", "extendleft", "add", "update"])
 
 # Who has one of these may read attributes under names that do not stand in its code, or ask whether there is one.
@@ -53,6 +53,7 @@ def mentions(code: CodeType) -> Mentions:
         attributes.add("__class__")
     read = {i.argval for n, i in enumerate(instructions) if i.opname in _READS and not _is_log(instructions[n + 1 :])}
     is_any = not _ANY_NAME_GLOBALS.isdisjoint(names) or not _ANY_NAME_ATTRIBUTES.isdisjoint(attributes)
+    is_any = is_any or any(i.opname == "MATCH_CLASS" for i in instructions)  # `case Point(0, y)` names no attributes
     inner = [mentions(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return Mentions(
         tuple(dict.fromkeys([*names, *[name for one in inner for name in one.global_names]])),

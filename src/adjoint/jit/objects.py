@@ -7,10 +7,12 @@ import enum
 import functools
 import gc
 import inspect
-from collections import Counter, OrderedDict, defaultdict, deque
+import io
+from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Set
 from types import FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any, cast
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -25,6 +27,9 @@ _NO_OBJECTS: Any = (
     *(type, ModuleType, FunctionType, enum.Enum, BaseException),
 )
 _CONTAINERS: Any = (tuple, list, dict, set, frozenset, deque, OrderedDict, defaultdict, Counter)
+# Classes of Python's whose own code reads what they hold, and bases that read nothing.
+_HOLDERS: Any = (UserDict, UserList, ChainMap, WeakKeyDictionary, WeakValueDictionary)
+_BARE = frozenset(["builtins", "abc", "typing", "typing_extensions"])
 _HEAP_TYPE = 1 << 9  # in __flags__: the class is made by a class statement
 # Called by Python itself where the code shows no name; those that make, show, copy or destroy objects are not counted.
 _UNCOUNTED = frozenset(
@@ -40,6 +45,18 @@ MAKING = frozenset(["__new__", "__init__", "__post_init__"])
 def is_object(value: Any) -> bool:
     """Whether a value can have attributes that are looked at: no number, container, function, class or module."""
     return type(value) not in _CONTAINERS and not isinstance(value, _NO_OBJECTS)
+
+
+def is_holder(cls: type, is_user_class: Callable[[type], bool]) -> bool:
+    """Whether code of a library may read any attribute of an object: its class is made from one of a library's."""
+    if issubclass(cls, _HOLDERS):
+        return True
+    return is_user_class(cls) and not all(is_user_class(b) or b.__module__ in _BARE for b in cls.__mro__)
+
+
+def is_used_up(value: Any) -> bool:
+    """Whether a value is an iterator of Python's: what is taken from it while tracing is gone."""
+    return hasattr(cast(Any, type(value)), "__next__") and not isinstance(value, io.IOBase)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -23,8 +23,10 @@ from adjoint.jit.objects import (
     class_names,
     instance_captures,
     instance_names,
+    is_holder,
     is_method_like,
     is_object,
+    is_used_up,
     property_names,
     slots_of,
 )
@@ -63,6 +65,7 @@ class Walk:
         self.fixed: set[int] = set()  # functions and objects that are what they are
         self._made: set[int] = set()  # classes that may be called
         self._expanded: dict[int, Any] = {}  # what was known when an object was looked at
+        self._holders: dict[int, bool] = {}  # by class
         self._of_classes: dict[Any, list[Capture]] = {}
         self._roots = tuple(roots)
         self._waiting: list[Any] = []
@@ -183,6 +186,8 @@ class Walk:
                 self.objects.setdefault(id(value), (value, called))
         elif isinstance(value, BuiltinFunctionType):
             self.is_any = self.is_any or value in ANY_NAME_FUNCTIONS
+        elif is_object(value) and is_used_up(value) and not self._is_own(value):
+            self.problems.append((called, "what is taken from an iterator while tracing is not there again"))
         elif is_object(value) and id(value) not in self.objects and self._has_attributes(value):
             if len(self.objects) < MOST_OBJECTS:
                 self.objects[id(value)] = value, called
@@ -247,7 +252,10 @@ class Walk:
 
     def holds_every_name(self, thing: Any) -> bool:
         """Whether all attributes of an object are looked at, also those that it does not have yet."""
-        return self.is_any and self._is_own(thing)
+        cls = cast(Any, type(thing))
+        if id(cls) not in self._holders:
+            self._holders[id(cls)] = is_holder(cls, self._ownership.is_user_class)
+        return self._holders[id(cls)] or (self.is_any and self._is_own(thing))
 
     def _fix(self, constants: Iterable[Any]) -> None:
         """Arrays that code reads which cannot be made again, that of methods of a class, say, are constants."""
