@@ -76,12 +76,22 @@ def bundle_adjustment(figure: Any) -> None:
     ax.legend(frameon=False)
 
 
+def hyper_cleaning(figure: Any) -> None:
+    program = example("hyper_cleaning")
+    weights, is_wrong = program["learned"](400, 15)
+    ax = figure.add_subplot(xlabel="learned weight", ylabel="images", title="labels that are wrong lose their weight")
+    bins = np.linspace(0.0, 1.0, 30)
+    ax.hist([weights[~is_wrong], weights[is_wrong]], bins, stacked=True, label=["right label", "wrong label"])
+    ax.legend(frameon=False)
+
+
 DRAWN = {
     "gallery_pendulum_swing_up.png": swing_up,
     "gallery_gaussian_process.png": gaussian_process,
     "gallery_hanging_net.png": hanging_net,
     "gallery_reaction_diffusion.png": reaction_diffusion,
     "gallery_bundle_adjustment.png": bundle_adjustment,
+    "gallery_hyper_cleaning.png": hyper_cleaning,
 }
 
 

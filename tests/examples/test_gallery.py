@@ -10,7 +10,12 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @pytest.mark.parametrize(
     "name, arguments, marks",
-    [("pendulum_swing_up", (), 1), ("gaussian_process", (25,), 2), ("hanging_net", (6,), 1)],
+    [
+        ("pendulum_swing_up", (), 1),
+        ("gaussian_process", (25,), 2),
+        ("hanging_net", (6,), 1),
+        ("hyper_cleaning", (300, 10), 2),
+    ],
 )
 def test_program(name: str, arguments: tuple[int, ...], marks: int, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(ROOT / "examples" / f"{name}.py"))["main"](*arguments)
