@@ -8,20 +8,21 @@ looked for only where it is set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from adjoint.api.control_flow import cond
 from adjoint.base.errors import SolveError
 from adjoint.base.source import warn_user
+from adjoint.debug import callback
 from adjoint.implicit.kinks import has_kinks, is_kink, measure_distance
 from adjoint.implicit.vectors import dtype_of, named_element, to_vector
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.solvers.solution import STATUSES, advice_for
 from adjoint.ops.custom import OpaqueCall
-from adjoint.ops.effects import Arguments, Callback
 from adjoint.program.program import Program, interpret
 from adjoint.program.trace import Tracer, primal
 from adjoint.program.types import ArrayType, Value
@@ -31,6 +32,7 @@ __all__ = [
     "DerivativeWarning",
     "LinearSolved",
     "Watch",
+    "call_where",
     "condition",
     "measure_residual",
     "name_null_direction",
@@ -82,14 +84,16 @@ class Watch:
             raise ValueError(f"{self.title}: check={self.check!r}; it is 'warn', 'raise' or 'ignore'.")
 
     def look(
-        self, residual: Program, theta: Sequence[Value], x: Sequence[Value], A: LinearMap, found: LinearSolved
+        self, residual: Program, theta: Sequence[Value], x: Sequence[Value], A: LinearMap, b: Value, found: LinearSolved
     ) -> Value:
         """t, after a look at F(x, θ) and ∂ₓF; NaN where F has a kink at the solution."""
         theta, x = [primal(v) for v in theta], [primal(v) for v in x]
         unknown, types = residual.input_types[len(theta) :], residual.output_types
         eps = float(np.finfo(dtype_of(types)).eps)
         matrix, t = primal(found.matrix), primal(found.value)
-        distance, norm = measure_residual(residual, theta, x, A if matrix is None else matrix)
+        # an iteration tells how much ∂ₓF⁻¹ stretches its right side
+        whole = None if matrix is not None else _norm(primal(b)) / _norm(t)
+        distance, norm = measure_residual(residual, theta, x, A if matrix is None else matrix, whole)
         singular = np.logical_not(np.all(np.isfinite(t)))
         if found.pivots is not None:
             pivots = np.abs(primal(found.pivots))
@@ -99,8 +103,7 @@ class Watch:
         tell = lambda *values: self._tell(_Findings(*values[:4]), eps, found.method, values[4:], unknown)
         operands = [*given, *([] if matrix is None else [matrix])]
         if any(isinstance(v, Tracer) for v in (wrong, *operands)):
-            arguments, flat = Arguments.of(tuple(operands), {})
-            Callback(tell, arguments, guards=1)(wrong, *flat)
+            call_where(wrong, tell, *operands)
         elif wrong:
             tell(*operands)
         if not self.has_kinks or not has_kinks(residual):
@@ -170,22 +173,34 @@ class Watch:
         return call(near, distance, *theta, *x)[0]
 
 
+def call_where(wrong: Value, function: Callable[..., object], *values: Value) -> None:
+    """Call a function with plain values where something is true in a program; where it is not, no Python runs."""
+
+    def call(*operands: Value) -> Value:
+        callback(function, *operands)
+        return np.float64(0.0)
+
+    cond(wrong, call, lambda *_: np.float64(0.0), *values)
+
+
 def measure_residual(
-    residual: Program, theta: Sequence[Value], x: Sequence[Value], A: LinearMap | Value
+    residual: Program, theta: Sequence[Value], x: Sequence[Value], A: LinearMap | Value, whole: Value | None = None
 ) -> tuple[Value, Value]:
     """‖F(x, θ)‖ over the size of its terms in x, |∂ₓF| |x|; and ‖F(x, θ)‖ itself.
 
-    A solution may be zero: so the size is not below ε^¼ ‖∂ₓF‖, as if x were of size ε^¼.
+    A solution may be zero: so the size is not below ε^¼ ‖∂ₓF‖, as if x were of size ε^¼. `whole` estimates ‖∂ₓF‖.
     """
     F = to_vector(interpret(residual, [*theta, *x]), residual.output_types)
     vector = to_vector(x, residual.input_types[len(theta) :])
     if isinstance(A, LinearMap):
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], len(vector)).astype(vector.dtype)
-        size, whole = primal(A(vector)), primal(A(signs))  # ‖A s‖² is ‖A‖² in the mean
+        size = primal(A(vector))
+        if whole is None:
+            signs = np.random.default_rng(0).choice([-1.0, 1.0], len(vector)).astype(vector.dtype)
+            whole = _norm(primal(A(signs)))  # ‖A s‖² is ‖A‖² in the mean
     else:
-        size, whole = np.abs(A) @ np.abs(vector), A
+        size, whole = np.abs(A) @ np.abs(vector), _norm(A)
     norm = _norm(F)
-    scale = _norm(size) + float(np.finfo(dtype_of(residual.output_types)).eps) ** 0.25 * _norm(whole)
+    scale = _norm(size) + float(np.finfo(dtype_of(residual.output_types)).eps) ** 0.25 * whole
     return np.where(norm == 0, 0.0, norm / np.where(scale == 0, 1.0, scale))[()], norm
 
 

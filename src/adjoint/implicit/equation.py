@@ -81,7 +81,7 @@ class LinearizedEquation:
                 found = LinearSolved(factors.solve(right, "T" if adjoint else "N"), np.int64(0), "sparse")
             else:
                 found = self._solve_by(A, right, adjoint, real_size(unknown), memory)
-            t = found.value if self.watch.check == "ignore" else self.watch.look(residual, theta, x, A, found)
+            t = found.value if self.watch.check == "ignore" else self.watch.look(residual, theta, x, A, right, found)
         return to_arrays(t, target)
 
     def _solve_by(self, A: LinearMap, b: Value, adjoint: bool, size: int, memory: dict[str, Any]) -> LinearSolved:

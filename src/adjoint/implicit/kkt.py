@@ -23,11 +23,11 @@ from adjoint.base.source import user_facing
 from adjoint.implicit import conditions
 from adjoint.implicit.active_sets import ActiveSet, Linearization, identify
 from adjoint.implicit.constraints import Constraints
+from adjoint.implicit.diagnosis import call_where
 from adjoint.implicit.equation import LinearizedEquation, Stacked
 from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.iterations import interior_point
 from adjoint.implicit.vectors import named_element, to_arrays, to_vector
-from adjoint.ops.effects import Arguments, Callback
 from adjoint.ops.implicit_solve import Equation
 from adjoint.program.program import Program
 from adjoint.program.trace import Tracer, primal
@@ -182,8 +182,7 @@ class KKTEquation:
         some: Any = np.any(weak | violated)
         if isinstance(some, Tracer):
             if watch.check != "ignore":
-                arguments, flat = Arguments.of((weak, violated), {})
-                Callback(lambda w, v: self._say(w, v, types, slack), arguments, guards=1)(some, *flat)
+                call_where(some, lambda w, v: self._say(w, v, types, slack), weak, violated)
         elif some:
             is_direction = not adjoint and not any(isinstance(v, Tracer) for v in (*theta, *x, *b))
             if watch.check != "ignore":
