@@ -2,7 +2,7 @@
 
 import functools
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -218,6 +218,22 @@ def test_what_cannot_be_written_back_runs_as_python(what: str) -> None:
     assert (held.owner is None) == (what == "growing")
     with pytest.raises(ControlFlowError, match=name):
         ad.jit(f, strict=True)(X)
+
+
+def test_state_that_belongs_to_a_class_runs_as_python() -> None:
+    class Counted:
+        table: ClassVar[dict[str, Any]] = {"n": 0}
+
+        def run(self, x: Any) -> Any:
+            self.table["n"] += 1
+            return x * self.table["n"]
+
+    compiled = ad.jit(Counted().run)
+    with pytest.warns(RuntimeWarning, match=r"it changes .*Counted\.table\['n'\]"):
+        np.testing.assert_allclose(compiled(X), X)
+    for k in (2, 3):
+        np.testing.assert_allclose(compiled(X), k * X)
+    assert Counted.table == {"n": 3}
 
 
 def test_computed_values_are_refused_where_they_would_be_lost() -> None:

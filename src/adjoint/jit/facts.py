@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Set
 from typing import Any, cast
 
 import numpy as np
@@ -32,7 +32,9 @@ _CLOSED: Any = (set, deque)
 _BUILT_IN: Any = (*_OPEN, *_CLOSED)
 NUMBERS = frozenset("?bBhHiIlLqQefdFD")  # dtypes that are computed with, by their characters
 _PLAIN: Any = (bool, int, str, bytes, type(None), np.generic)
+_ATOMS: frozenset[type] = frozenset([bool, int, float, complex, str, bytes, type(None)])
 MOST_ITEMS = 1024  # of a container, with all inside it: larger ones are not looked into
+LARGEST = 2**62  # Python ints from here on are part of the program: their sums would not fit into an array
 DEEPEST = 16
 
 
@@ -41,6 +43,11 @@ def is_input(value: Any) -> bool:
     if isinstance(value, Tracer):
         return is_live(value)  # one that has outlived its transformation may stand in a container until it is replaced
     return type(value) is _ARRAY and value.dtype.char in NUMBERS and value.dtype.isnative
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number that can be an input: Python ints of 63 bits and more are part of the program."""
+    return type(value) in (float, complex, np.float64) or (type(value) is int and abs(value) < LARGEST)
 
 
 class Same:
@@ -94,7 +101,7 @@ def token(value: Any) -> Hashable:
 class Contents:
     """A value, and what it holds if it is a container that is looked into."""
 
-    __slots__ = ("children", "is_constant", "is_state", "keys", "problem", "value")
+    __slots__ = ("children", "is_constant", "is_plain", "is_state", "keys", "problem", "value")
 
     def __init__(
         self, value: Any, keys: list[Any] | None = None, children: list[Contents] | None = None, problem: str = ""
@@ -103,14 +110,15 @@ class Contents:
         self.keys = keys  # of a container's items
         self.children = children  # None for a leaf
         self.problem = problem  # why it is not looked into
+        self.is_plain = False  # it holds numbers and texts alone
         self.is_state = False  # a number that the function may write
         self.is_constant = False  # the function reads this very array, and cannot be given another
 
     def leaves(self, path: str = "") -> Iterator[tuple[str, Contents]]:
-        """All leaves, with the paths to them."""
+        """All leaves, with the paths to them, but for those of containers of plain numbers and texts."""
         if self.children is None:
             yield path, self
-        else:
+        elif not self.is_plain:
             for key, child in zip(self.keys or (), self.children, strict=True):
                 yield from child.leaves(f"{path}[{key!r}]")
 
@@ -118,6 +126,7 @@ class Contents:
         """All containers that are looked into, with the paths and keys to them."""
         if self.children is not None:
             yield path, keys, self
+        if self.children is not None and not self.is_plain:
             for key, child in zip(self.keys or (), self.children, strict=True):
                 yield from child.containers(f"{path}[{key!r}]", (*keys, key))
 
@@ -126,12 +135,23 @@ class Contents:
         """Whether it is an array, or a number that is written, which the function can be given another one for."""
         return self.is_state or (not self.is_constant and is_input(self.value))
 
+    def mark_state(self, name: str, state: Set[str]) -> None:
+        """Numbers inside whose names are in `state` are inputs: the function writes them."""
+        if self.is_constant:
+            return
+        if self.children is None:
+            self.is_state = self.is_state or (name in state and is_number(self.value))
+        for key, child in zip(self.keys or (), self.children or (), strict=True):
+            child.mark_state(f"{name}[{key!r}]", state)
+            self.is_plain = self.is_plain and not child.is_state
+
     def arrays(self) -> list[tuple[str, Value]]:
         """The inputs among the leaves, with the paths to them."""
         return [(path, leaf.value) for path, leaf in self.leaves() if leaf.is_input]
 
     def fix(self) -> None:
         """Its arrays are compared by their elements."""
+        self.is_constant = not isinstance(self.value, Tracer)
         for _, leaf in self.leaves():
             leaf.is_constant = not isinstance(leaf.value, Tracer)
             leaf.is_state = False
@@ -142,8 +162,10 @@ class Contents:
             if self.is_input:
                 return is_input
             return Elements(self.value) if is_input(self.value) else token(self.value)
-        keys = tuple(map(token, self.keys or ()))
+        keys = tuple(map(token, self.keys or ())) if isinstance(self.value, _DICT) else len(self.children)
         kind: Any = Same(self.value) if self.has_own_class else type(self.value)
+        if self.is_plain:
+            return kind, keys, *[token(child.value) for child in self.children]
         return kind, keys, *[child.fact() for child in self.children]
 
     @property
@@ -197,7 +219,10 @@ def _taken_apart(value: Any, budget: list[int], depth: int) -> Contents:
             problem="" if unchangeable else f"it holds {count} items" if depth <= DEEPEST else "it holds itself",
         )
     keys: list[Any] = list(_DICT.keys(value)) if kind is _DICT else list(range(count))
-    one = Contents(value, keys, [_taken_apart(kind.__getitem__(value, key), budget, depth + 1) for key in keys])
+    items = [kind.__getitem__(value, key) for key in keys]
+    is_plain = _ATOMS.issuperset(map(type, items))
+    one = Contents(value, keys, [Contents(i) if is_plain else _taken_apart(i, budget, depth + 1) for i in items])
+    one.is_plain = is_plain
     if one.has_own_class:
         one.fix()
     return one

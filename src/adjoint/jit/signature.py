@@ -15,7 +15,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.base.errors import DtypeError
 from adjoint.jit.environment import Captures, Environment
-from adjoint.jit.facts import NUMBERS, Same, token
+from adjoint.jit.facts import LARGEST, NUMBERS, Same, token
 from adjoint.jit.objects import is_object
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
@@ -25,7 +25,6 @@ from adjoint.tree.static_values import STATIC_TYPES
 # As Any: a test against it leaves the value Any, where the class would make it an array of unknown elements.
 _ARRAY: Any = np.ndarray
 _SCALAR: Any = np.generic
-LARGEST = 2**62  # Python ints from here on are part of the program: their sums would not fit into an array
 
 
 class Fixed:

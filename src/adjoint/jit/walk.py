@@ -12,10 +12,8 @@ from collections.abc import Iterable
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, Protocol, cast
 
-import numpy as np
-
 from adjoint.jit.captures import Capture, Part
-from adjoint.jit.facts import Contents, contents
+from adjoint.jit.facts import Contents, contents, is_number
 from adjoint.jit.mentions import ANY_NAME_FUNCTIONS
 from adjoint.jit.objects import (
     can_copy,
@@ -31,7 +29,6 @@ from adjoint.jit.objects import (
     slots_of,
 )
 
-LARGEST = 2**62  # Python ints from here on are part of the program
 MOST_OBJECTS = 1024  # that are looked into
 
 
@@ -84,10 +81,7 @@ class Walk:
             self._fix(constants)
         if ownership.state:
             for read, one in self.found.values():
-                for path, leaf in one.leaves():
-                    leaf.is_state = leaf.is_state or (
-                        read.name + path in ownership.state and not leaf.is_constant and _is_number(leaf.value)
-                    )
+                one.mark_state(read.name, ownership.state)
 
     def _reach_root(self, root: Any) -> None:
         self._waiting.append(root)
@@ -173,7 +167,7 @@ class Walk:
         """Whether an attribute is a number that the function writes: it is an input then, and written back."""
         if name not in self._written or isinstance(owner, type | ModuleType | FunctionType):
             return False
-        return _is_number(value)
+        return is_number(value)
 
     def _reach(self, value: Any, called: str) -> None:
         if isinstance(value, type):
@@ -289,8 +283,3 @@ class Walk:
     def can_copy(self, thing: Any) -> bool:
         """Whether an object may be presented as a copy of itself."""
         return self._is_own(thing) and can_copy(thing)
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a value is a number that can be an input."""
-    return type(value) in (float, complex, np.float64) or (type(value) is int and abs(value) < LARGEST)
