@@ -254,9 +254,9 @@ def test_pickles():
 
 
 def test_steps_by_hand_are_those_of_the_loop():
-    from adjoint.optimize.problem import Problem, unknowns_of
+    from adjoint.optimize.problem import Problem, read_unknowns
 
-    x0, unknowns = unknowns_of("test", np.array([-1.2, 1.0]))
+    x0, unknowns = read_unknowns("test", np.array([-1.2, 1.0]))
     problem, method = Problem("test", rosenbrock, unknowns, 1e-8), optimize.BFGS()
     x, state = unknowns.vector(x0), method.init(problem, unknowns.vector(x0))
     for _ in range(10):

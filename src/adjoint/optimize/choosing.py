@@ -13,7 +13,7 @@ from adjoint.optimize.second_order.lbfgs import LBFGS
 from adjoint.optimize.second_order.lbfgsb import LBFGSB
 from adjoint.optimize.second_order.trust_region import TrustRegion
 
-__all__ = ["METHODS", "SCIPY", "method_for"]
+__all__ = ["METHODS", "SCIPY", "choose_method"]
 
 METHODS: dict[str, Callable[[], Any]] = {
     "gradient descent": GradientDescent,
@@ -27,7 +27,7 @@ SCIPY = ("nelder-mead", "powell", "tnc", "cobyla", "cobyqa", "slsqp", "trust-con
 MATRIX = 300  # unknowns up to which an n × n matrix is kept
 
 
-def method_for(title: str, method: Any, problem: Problem) -> Any:
+def choose_method(title: str, method: Any, problem: Problem) -> Any:
     """The method, or the name of one of SciPy's."""
     if method == "auto":
         method = "lbfgsb" if problem.bounded else "bfgs" if problem.size <= MATRIX else "lbfgs"

@@ -16,10 +16,10 @@ from adjoint.program.trace import Tracer, live_trace
 from adjoint.program.types import type_of
 from adjoint.transform.record_function import record_function
 
-__all__ = ["envelope"]
+__all__ = ["attach_envelope"]
 
 
-def envelope(f: Callable[..., Any], x: Any, fun: Any, args: Sequence[Any]) -> Any:
+def attach_envelope(f: Callable[..., Any], x: Any, fun: Any, args: Sequence[Any]) -> Any:
     """fun, the known value of f(x, *args) at a minimizer, with ∂f/∂θ at fixed x as its derivative.
 
     The derivative is a function of x, which depends on θ in its turn: so it is right at every order. θ are the

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.linear.solvers.iteration import TRACED
-from adjoint.optimize.iteration import Ending, Limits, whole
+from adjoint.optimize.iteration import Ending, Limits, as_code
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.statuses import CONVERGED, MAX_ITERATIONS, NO_PROGRESS, NOT_FINITE
 from adjoint.program.types import Value
@@ -47,5 +47,5 @@ def run_scipy(name: str, problem: Problem, v: Value, limits: Limits) -> Ending:
     code = CONVERGED if residual <= problem.tol or (name in _GRADIENT_FREE and found.success) else NO_PROGRESS
     code = MAX_ITERATIONS if code != CONVERGED and found.get("nit", 0) >= limits.iterations else code
     code = code if np.isfinite(value) and np.isfinite(residual) else NOT_FINITE
-    state = _State(value, gradient, whole(code))
-    return Ending(x, value, gradient, whole(code), np.int64(found.get("nit", 0)), residual, None, state)
+    state = _State(value, gradient, as_code(code))
+    return Ending(x, value, gradient, as_code(code), np.int64(found.get("nit", 0)), residual, None, state)

@@ -33,7 +33,7 @@ from adjoint.optimize.statuses import (
 )
 from adjoint.program.types import Value
 
-__all__ = ["Ending", "Iterate", "Limits", "Method", "at_least", "ended", "repeat", "run", "whole"]
+__all__ = ["Ending", "Iterate", "Limits", "Method", "as_code", "judge", "repeat", "run"]
 
 
 class Method(Protocol):
@@ -58,7 +58,7 @@ class Method(Protocol):
         ...
 
     def done(self, problem: Problem, x: Value, state: Any) -> Value:
-        """RUNNING, or how it ended."""
+        """RUNNING, or how it judge."""
         ...
 
 
@@ -90,7 +90,7 @@ class Limits(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How an iteration ended, on vectors."""
+    """How an iteration judge, on vectors."""
 
     x: Value
     value: Value
@@ -102,22 +102,17 @@ class Ending(NamedTuple):
     state: Any
 
 
-def ended(problem: Problem, x: Value, state: Any) -> Value:
+def judge(problem: Problem, x: Value, state: Any) -> Value:
     """Whether the gradient is small, something not finite, or the value falls without end; or what the state says."""
     residual = problem.residual(x, state.gradient)
     code = either(state.code != RUNNING, state.code, either(residual <= problem.tol, CONVERGED, RUNNING))
     finite = both(np.isfinite(state.value), np.isfinite(residual))
-    return whole(either(problem.is_unbounded(state.value), UNBOUNDED, either(finite, code, NOT_FINITE)))
+    return as_code(either(problem.is_unbounded(state.value), UNBOUNDED, either(finite, code, NOT_FINITE)))
 
 
-def whole(code: Any) -> Any:
+def as_code(code: Any) -> Any:
     """A code as a value of a state."""
     return code if isinstance(code, TRACED) else np.int64(code)
-
-
-def at_least(a: Any, b: Any) -> Any:
-    """max(a, b) of numbers of one type."""
-    return np.maximum(a, b)
 
 
 def repeat(count: int, body: Callable[[Any, Any], Any], state: Any, reads: Any = ()) -> Any:
@@ -175,13 +170,13 @@ def run(method: Any, problem: Problem, x: Value, limits: Limits, warm: Any = Non
     except KeyboardInterrupt as error:
         x, state, _, count, best, history = problem.last or now
         error.args = (*error.args, "the best point so far is .optimum of this exception")
-        error.ending = _ending(problem, x, state, whole(INTERRUPTED), count, best, history)  # type: ignore[attr-defined]
+        error.ending = _ending(problem, x, state, as_code(INTERRUPTED), count, best, history)  # type: ignore[attr-defined]
         raise
     x, state, code, count, best, history = now
     out_of_time = MAX_ITERATIONS
     if limits.evaluations is not None:
         out_of_time = either(count >= limits.iterations, MAX_ITERATIONS, MAX_EVALUATIONS)
-    code = whole(either(code == RUNNING, out_of_time, code))
+    code = as_code(either(code == RUNNING, out_of_time, code))
     if limits.monitor is not None:
         call_back(limits.monitor.end)
     return _ending(problem, x, state, code, count, best, history)
@@ -207,7 +202,7 @@ def _reported(problem: Problem, limits: Limits, now: Iterate, code: Value) -> Va
     if limits.callback is not None:
         call_back(_Reported(limits.callback), *shown)
     if limits.stop is not None:
-        code = whole(either(both(code == RUNNING, limits.stop(shown)), STOPPED, code))
+        code = as_code(either(both(code == RUNNING, limits.stop(shown)), STOPPED, code))
     return code
 
 

@@ -14,8 +14,8 @@ from adjoint.implicit.function import ImplicitFunction
 from adjoint.implicit.roots import equation_for
 from adjoint.linear.solvers.iteration import TRACED
 from adjoint.linear.solvers.monitor import Monitor
-from adjoint.optimize.choosing import method_for
-from adjoint.optimize.derivatives import envelope
+from adjoint.optimize.choosing import choose_method
+from adjoint.optimize.derivatives import attach_envelope
 from adjoint.optimize.foreign import run_scipy
 from adjoint.optimize.iteration import Ending, Iterate, Limits, run
 from adjoint.optimize.optimum import Optimum
@@ -24,17 +24,17 @@ from adjoint.optimize.setting import Setting
 from adjoint.optimize.wrong_gradients import explain_failure
 from adjoint.program.types import Value
 
-__all__ = ["default_tolerance", "limits_of", "minimize"]
+__all__ = ["choose_tolerance", "minimize", "read_limits"]
 
 ITERATIONS = 1000
 
 
-def default_tolerance(dtype: Any) -> float:
+def choose_tolerance(dtype: Any) -> float:
     """√ε: 1.5e-8 in double precision, 3.5e-4 in single."""
     return float(np.finfo(dtype).eps) ** 0.5
 
 
-def limits_of(
+def read_limits(
     title: str, max_iterations: int | None, max_evaluations: int | None, history: bool,
     callback: Callable[[Iterate], object] | None, stop: Callable[[Iterate], Any] | None, progress: bool,
     most: int = ITERATIONS,
@@ -95,8 +95,8 @@ def minimize(
     """
     title = "minimize"
     setting = Setting.of(title, f, x0, bounds, scale, frozen, grad, has_aux)
-    limits = limits_of(title, max_iterations, max_evaluations, history, callback, stop, progress)
-    tol = default_tolerance(setting.unknowns.dtype) if tol is None else tol
+    limits = read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress)
+    tol = choose_tolerance(setting.unknowns.dtype) if tol is None else tol
     if not isinstance(tol, TRACED) and not tol >= 0:
         raise ValueError(f"{title}: tol is {tol}; it cannot be negative.")
     rejected = (reject,) if isinstance(reject, type) else tuple(reject)
@@ -104,7 +104,7 @@ def minimize(
 
     def solve(start: Any, fixed: Any, *theta: Any) -> Any:
         problem = setting.problem(fixed, theta, tol, rejected)
-        chosen = method_for(title, method, problem)
+        chosen = choose_method(title, method, problem)
         facts["method"] = chosen if isinstance(chosen, str) else type(chosen).__name__
         v = problem.project(setting.unknowns.vector(start))
         with np.errstate(all="ignore"):
@@ -123,7 +123,7 @@ def minimize(
         function = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title)
         x, reports = function(setting.fixed, *args)
         if setting.gradient is None:
-            reports["fun"] = envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
+            reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
     whole = setting.parts.merge(x, setting.fixed)
     aux = f(whole, *args)[1] if has_aux else None
     return _optimum(setting, whole, reports, tol, aux, facts)

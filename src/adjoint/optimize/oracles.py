@@ -15,12 +15,12 @@ from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
 from adjoint.linear.solvers.iteration import TRACED
 
-__all__ = ["ORACLES", "Counter", "called"]
+__all__ = ["ORACLES", "Counter", "prepare_call"]
 
 ORACLES = ("value", "gradient", "hvp", "hessian", "residual", "jacobian", "jvp", "vjp", "projection", "prox", "solve")
 
 
-def called(function: Callable[..., Any]) -> Callable[..., Any]:
+def prepare_call(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of the user as the solvers call it: the one place where it could be prepared."""
     return function
 

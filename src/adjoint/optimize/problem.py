@@ -13,10 +13,10 @@ from adjoint.api.jacobians import jacfwd
 from adjoint.base.errors import DtypeError, RuleError, ShapeError, TreeError
 from adjoint.implicit.vectors import dtype_of, named_element, to_arrays, to_vector
 from adjoint.linear.solvers.iteration import TRACED, both, either
-from adjoint.optimize.oracles import Counter, called
+from adjoint.optimize.oracles import Counter, prepare_call
 from adjoint.program.types import ArrayType, Value, type_of
 
-__all__ = ["Problem", "Unknowns", "unknowns_of"]
+__all__ = ["Problem", "Unknowns", "read_unknowns"]
 
 
 @final
@@ -56,7 +56,7 @@ class Unknowns:
         return sum(t.size * (2 if t.dtype.kind == "c" else 1) for t in self.types)
 
 
-def unknowns_of(title: str, x0: Any, free: Sequence[bool] | None = None) -> tuple[Any, Unknowns]:
+def read_unknowns(title: str, x0: Any, free: Sequence[bool] | None = None) -> tuple[Any, Unknowns]:
     """x0 with floating-point leaves, and how it is a vector; leaves that are not free may be anything."""
     leaves, structure = tree.flatten(x0)
     if not leaves or not sum(np.size(leaf) if not isinstance(leaf, TRACED) else leaf.size for leaf in leaves):
@@ -98,7 +98,7 @@ class Problem(Counter):
         self.lower, self.upper = lower, upper
         self.reject = reject
         self.last: Any = None  # the last state of a plain loop, for whoever interrupts it
-        self._f, self._own_gradient = called(f), gradient
+        self._f, self._own_gradient = prepare_call(f), gradient
         self._both = value_and_grad(self._checked)
         self._gradient = grad(self._checked)
 

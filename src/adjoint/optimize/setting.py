@@ -15,7 +15,7 @@ from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.bounds import read_bounds
 from adjoint.optimize.frozen import Split, split
 from adjoint.optimize.iteration import Ending
-from adjoint.optimize.problem import Problem, Unknowns, unknowns_of
+from adjoint.optimize.problem import Problem, Unknowns, read_unknowns
 from adjoint.program.types import Value
 
 __all__ = ["Setting"]
@@ -43,7 +43,7 @@ class Setting:
         if not callable(f):
             raise TypeError(f"{title}: the function is a {type(f).__name__}; it is called with x, then the arguments.")
         parts = split(title, x0, frozen)
-        x0, whole = unknowns_of(title, x0, parts.free)
+        x0, whole = read_unknowns(title, x0, parts.free)
         sizes = None if scale is None else _scale(title, scale, whole)
         box = read_bounds(title, bounds, whole)
         unknowns = whole

@@ -5,13 +5,13 @@ import pytest
 
 import adjoint as ad
 from adjoint.optimize import Armijo, StrongWolfe
-from adjoint.optimize.problem import Problem, unknowns_of
+from adjoint.optimize.problem import Problem, read_unknowns
 from adjoint.optimize.searches.search import Line
 from tests.optimize.functions import STANDARD
 
 
 def line_of(f, x, direction=None, first=1.0):
-    x, unknowns = unknowns_of("test", x)
+    x, unknowns = read_unknowns("test", x)
     problem = Problem("test", f, unknowns, 1e-8)
     value, g = problem.value_and_gradient(x)
     direction = -g if direction is None else direction

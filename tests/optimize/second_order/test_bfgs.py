@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import optimize
-from adjoint.optimize.second_order.bfgs import updated_inverse
+from adjoint.optimize.second_order.bfgs import update_inverse
 from tests.optimize.functions import STANDARD, rosenbrock
 
 
@@ -17,7 +17,7 @@ def test_the_update_is_symmetric_positive_and_fulfills_the_secant_equation():
     y = s + 0.3 * rng.normal(size=5)
     sy = s @ y
     assert sy > 0
-    new = updated_inverse(B, s, y, sy)
+    new = update_inverse(B, s, y, sy)
     left = np.eye(5) - np.outer(s, y) / sy
     np.testing.assert_allclose(new, left @ B @ left.T + np.outer(s, s) / sy, rtol=1e-12)
     np.testing.assert_allclose(new @ y, s, atol=1e-13)

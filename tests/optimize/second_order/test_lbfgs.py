@@ -5,8 +5,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import optimize
-from adjoint.optimize.second_order.bfgs import updated_inverse
-from adjoint.optimize.second_order.lbfgs import inverse_map, no_pairs, with_pair
+from adjoint.optimize.second_order.bfgs import update_inverse
+from adjoint.optimize.second_order.lbfgs import add_pair, make_inverse_map, make_pairs
 
 
 @pytest.mark.row("17.4.2")
@@ -16,16 +16,16 @@ def test_the_product_is_that_of_the_dense_update(count):
     n = 7
     M = rng.normal(size=(n, n))
     A = M @ M.T + np.eye(n)
-    pairs, B = no_pairs(5, np.zeros(n)), np.eye(n)
+    pairs, B = make_pairs(5, np.zeros(n)), np.eye(n)
     changes = [(s, A @ s) for s in rng.normal(size=(count, n))]
     for s, y in changes:
-        pairs = with_pair(pairs, s, y, s @ y, True)
+        pairs = add_pair(pairs, s, y, s @ y, True)
     if changes:
         s, y = changes[-1]
         B = (s @ y) / (y @ y) * np.eye(n)
     for s, y in changes:
-        B = updated_inverse(B, s, y, s @ y)
-    np.testing.assert_allclose(inverse_map(pairs).to_dense(), B, atol=1e-12)
+        B = update_inverse(B, s, y, s @ y)
+    np.testing.assert_allclose(make_inverse_map(pairs).to_dense(), B, atol=1e-12)
     v = rng.normal(size=n)
     np.testing.assert_allclose(ad.jit(lambda v: pairs.times(v))(v), B @ v, atol=1e-12)
 
@@ -34,14 +34,14 @@ def test_the_oldest_pair_gives_way():
     rng = np.random.default_rng(3)
     A = np.diag([1.0, 2.0, 3.0, 4.0])
     changes = [(s, A @ s) for s in rng.normal(size=(5, 4))]
-    small, large = no_pairs(2, np.zeros(4)), no_pairs(2, np.zeros(4))
+    small, large = make_pairs(2, np.zeros(4)), make_pairs(2, np.zeros(4))
     for s, y in changes:
-        small = with_pair(small, s, y, s @ y, True)
+        small = add_pair(small, s, y, s @ y, True)
     for s, y in changes[-2:]:
-        large = with_pair(large, s, y, s @ y, True)
+        large = add_pair(large, s, y, s @ y, True)
     v = rng.normal(size=4)
     np.testing.assert_allclose(small.times(v), large.times(v), atol=1e-13)
-    untouched = with_pair(small, changes[0][0], changes[0][1], np.float64(-1.0), False)
+    untouched = add_pair(small, changes[0][0], changes[0][1], np.float64(-1.0), False)
     np.testing.assert_array_equal(untouched.times(v), small.times(v))
 
 

@@ -6,9 +6,9 @@ from scipy import optimize as theirs
 
 import adjoint as ad
 from adjoint import optimize
-from adjoint.optimize.problem import Problem, unknowns_of
-from adjoint.optimize.second_order.bfgs import updated_inverse
-from adjoint.optimize.second_order.lbfgsb import Compact, cauchy_point, subspace_point
+from adjoint.optimize.problem import Problem, read_unknowns
+from adjoint.optimize.second_order.bfgs import update_inverse
+from adjoint.optimize.second_order.lbfgsb import Compact, find_cauchy_point, minimize_subspace
 from tests.optimize.functions import STANDARD, rosenbrock
 
 
@@ -21,7 +21,7 @@ def compact(rng, n, count, m=5):
     theta = (y[-1] @ y[-1]) / (s[-1] @ y[-1]) if count else 1.0
     inverse = np.eye(n) / theta
     for a, b in zip(s[m - count :], y[m - count :], strict=True):
-        inverse = updated_inverse(inverse, a, b, a @ b)
+        inverse = update_inverse(inverse, a, b, a @ b)
     B = np.linalg.inv(inverse)
     return Compact.of(s, y, np.float64(theta)), B
 
@@ -41,8 +41,8 @@ def test_the_cauchy_point_is_the_first_minimizer_along_the_path(seed):
     x = rng.uniform(-1, 1, 5)
     lower, upper = np.where(rng.random(5) < 0.3, x, -1.5), np.where(rng.random(5) < 0.3, np.inf, 1.2)
     g = 30 * rng.normal(size=5)
-    problem = Problem("test", rosenbrock, unknowns_of("test", x)[1], 1e-8)
-    found = cauchy_point(problem, small, x, g, lower, upper)
+    problem = Problem("test", rosenbrock, read_unknowns("test", x)[1], 1e-8)
+    found = find_cauchy_point(problem, small, x, g, lower, upper)
     path = lambda t: np.clip(x - t * g, lower, upper)
     model = lambda z: g @ (z - x) + 0.5 * (z - x) @ B @ (z - x)
     ts = np.linspace(0, 0.3, 30001)
@@ -50,7 +50,7 @@ def test_the_cauchy_point_is_the_first_minimizer_along_the_path(seed):
     first = next(i for i in range(1, len(ts)) if values[i] >= values[i - 1] - 1e-15)
     np.testing.assert_allclose(found, path(ts[first - 1]), atol=2e-3)
     assert model(found) <= values[first - 1] + 1e-6
-    after = subspace_point(small, x, g, found, lower, upper)
+    after = minimize_subspace(small, x, g, found, lower, upper)
     assert np.all((after >= lower) & (after <= upper))
     assert g @ (after - x) < 0
 
@@ -59,8 +59,8 @@ def test_without_active_bounds_the_subspace_step_is_newtons():
     rng = np.random.default_rng(7)
     small, B = compact(rng, 5, 3)
     x, g, far = rng.normal(size=5), rng.normal(size=5), np.full(5, 1e6)
-    problem = Problem("test", rosenbrock, unknowns_of("test", x)[1], 1e-8)
-    found = subspace_point(small, x, g, cauchy_point(problem, small, x, g, -far, far), -far, far)
+    problem = Problem("test", rosenbrock, read_unknowns("test", x)[1], 1e-8)
+    found = minimize_subspace(small, x, g, find_cauchy_point(problem, small, x, g, -far, far), -far, far)
     np.testing.assert_allclose(found, x - np.linalg.solve(B, g), rtol=1e-7)
 
 

@@ -6,7 +6,7 @@ from scipy import optimize as theirs
 
 import adjoint as ad
 from adjoint import optimize
-from adjoint.optimize.second_order.trust_region import region_step
+from adjoint.optimize.second_order.trust_region import solve_region
 
 
 @pytest.mark.parametrize("case", ["inside", "edge", "indefinite", "hard", "zero gradient"])
@@ -18,7 +18,7 @@ def test_no_point_of_the_ball_is_lower(case):
     b = {"hard": np.array([0.0, 0.3, 0.2]), "zero gradient": np.zeros(3)}.get(case, np.array([0.5, 0.3, -0.2]))
     g, radius = Q @ b, 10.0 if case == "inside" else 0.3 if case == "edge" else 2.0
     model = lambda p: g @ p + 0.5 * p @ H @ p
-    p = region_step(*np.linalg.eigh(H), g, np.float64(radius))
+    p = solve_region(*np.linalg.eigh(H), g, np.float64(radius))
     assert np.linalg.norm(p) <= radius * (1 + 1e-8)
     lowest = min(
         theirs.minimize(model, start, constraints={"type": "ineq", "fun": lambda p: radius**2 - p @ p},

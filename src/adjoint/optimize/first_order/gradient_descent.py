@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.linear.solvers.iteration import either, no
-from adjoint.optimize.iteration import ended, whole
+from adjoint.optimize.iteration import as_code, judge
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.armijo import Armijo
 from adjoint.optimize.searches.search import Line
-from adjoint.optimize.second_order.quasi_newton import BLUR, first_step
+from adjoint.optimize.second_order.quasi_newton import BLUR, guess_step
 from adjoint.optimize.statuses import LINE_SEARCH_FAILED, NO_PROGRESS, RUNNING
 from adjoint.program.types import Value
 
@@ -54,7 +54,7 @@ class GradientDescent:
     def init(self, problem: Problem, x: Value) -> _State:
         """Value and gradient at the start."""
         value, gradient = problem.value_and_gradient(x)
-        return _State(value, gradient, first_step(problem, x, gradient), whole(RUNNING))
+        return _State(value, gradient, guess_step(problem, x, gradient), as_code(RUNNING))
 
     def step(self, problem: Problem, x: Value, state: _State) -> tuple[Value, _State]:
         """One step along -∇f."""
@@ -68,8 +68,8 @@ class GradientDescent:
         hidden = -derivative * state.step <= BLUR * problem.eps * np.abs(state.value)
         code = either(no(found.success), either(hidden, NO_PROGRESS, LINE_SEARCH_FAILED), RUNNING)
         step = either(found.success, found.step, state.step)
-        return found.x, _State(found.value, found.gradient, step, whole(code))
+        return found.x, _State(found.value, found.gradient, step, as_code(code))
 
     def done(self, problem: Problem, x: Value, state: _State) -> Value:
         """Where the gradient is small."""
-        return ended(problem, x, state)
+        return judge(problem, x, state)

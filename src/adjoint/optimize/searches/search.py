@@ -10,7 +10,7 @@ from adjoint.linear.solvers.iteration import both, either
 from adjoint.optimize.problem import Problem
 from adjoint.program.types import Value
 
-__all__ = ["Found", "Line", "Search", "cubic_minimizer"]
+__all__ = ["Found", "Line", "Search", "minimize_cubic"]
 
 
 class Line(NamedTuple):
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where a search ended; without success it is at its start, or at the best point that it saw."""
+    """Where a search judge; without success it is at its start, or at the best point that it saw."""
 
     step: Value
     x: Value
@@ -49,7 +49,7 @@ class Search(Protocol):
         ...
 
 
-def cubic_minimizer(a: Value, fa: Value, da: Value, b: Value, fb: Value, db: Value) -> Value:
+def minimize_cubic(a: Value, fa: Value, da: Value, b: Value, fb: Value, db: Value) -> Value:
     """The minimizer of the cubic through φ(a), φ'(a), φ(b), φ'(b), kept a tenth of the interval away from its ends.
 
     Where that cubic has none, or something is not finite, the midpoint.

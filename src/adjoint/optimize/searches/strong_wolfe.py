@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.linear.solvers.iteration import both, either, no
 from adjoint.optimize.problem import Problem
-from adjoint.optimize.searches.search import Found, Line, cubic_minimizer
+from adjoint.optimize.searches.search import Found, Line, minimize_cubic
 from adjoint.program.types import Value
 
 __all__ = ["StrongWolfe"]
@@ -82,7 +82,7 @@ class StrongWolfe:
             low_value = either(better, value, s.low_value)
             low_derivative = either(better, here, s.low_derivative)
             bracketed = np.logical_or(s.bracketed, np.logical_or(too_far, turned))
-            inside = cubic_minimizer(low, low_value, low_derivative, high, high_value, high_derivative)
+            inside = minimize_cubic(low, low_value, low_derivative, high, high_value, high_derivative)
             inside = either(np.isfinite(high_value), inside, low + 0.2 * (high - low))
             farther = np.minimum(either(s.count < FEW, self.growth, LEAP) * a, line.longest)
             trial = either(bracketed, inside, farther)

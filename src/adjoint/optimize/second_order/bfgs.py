@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.linear.solvers.iteration import both, either, no
-from adjoint.optimize.iteration import ended, whole
+from adjoint.optimize.iteration import as_code, judge
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.strong_wolfe import StrongWolfe
-from adjoint.optimize.second_order.quasi_newton import curved, failure, searched
+from adjoint.optimize.second_order.quasi_newton import judge_search, measure_curvature, search_along
 from adjoint.optimize.statuses import RUNNING
 from adjoint.program.types import Value
 
-__all__ = ["BFGS", "updated_inverse"]
+__all__ = ["BFGS", "update_inverse"]
 
 
 class _State(NamedTuple):
@@ -31,7 +31,7 @@ class _State(NamedTuple):
     code: Value
 
 
-def updated_inverse(B: Value, s: Value, y: Value, sy: Value) -> Value:
+def update_inverse(B: Value, s: Value, y: Value, sy: Value) -> Value:
     """B⁺, by products with vectors only."""
     rho = 1.0 / sy
     By = B @ y
@@ -59,24 +59,24 @@ class BFGS:
     def init(self, problem: Problem, x: Value) -> _State:
         """B = I."""
         value, gradient = problem.value_and_gradient(x)
-        return _State(value, gradient, np.eye(problem.size, dtype=problem.dtype), value == value, whole(RUNNING))
+        return _State(value, gradient, np.eye(problem.size, dtype=problem.dtype), value == value, as_code(RUNNING))
 
     def step(self, problem: Problem, x: Value, state: _State) -> tuple[Value, _State]:
         """One search and one update; after a search that failed B is the identity again."""
         identity = np.eye(problem.size, dtype=problem.dtype)
-        found, derivative = searched(problem, self.search, x, state, -(state.inverse @ state.gradient), state.fresh)
+        found, derivative = search_along(problem, self.search, x, state, -(state.inverse @ state.gradient), state.fresh)
         s, y = found.x - x, found.gradient - state.gradient
-        sy, good = curved(s, y, problem.eps)
+        sy, good = measure_curvature(s, y, problem.eps)
         good = both(good, found.success)
         safe = either(good, sy, 1.0 + 0 * sy)
         yy = np.vdot(y, y)
         scale = either(both(good, state.fresh), safe / either(yy > 0, yy, 1.0 + 0 * yy), 1.0 + 0 * sy)
-        updated = updated_inverse(scale * state.inverse, s, y, safe)
+        updated = update_inverse(scale * state.inverse, s, y, safe)
         inverse = either(good, updated, either(found.success, state.inverse, identity))
         fresh = np.logical_or(no(found.success), both(state.fresh, no(good)))
-        code = failure(problem, found, state.value, derivative, state.fresh)
+        code = judge_search(problem, found, state.value, derivative, state.fresh)
         return found.x, _State(found.value, found.gradient, inverse, fresh, code)
 
     def done(self, problem: Problem, x: Value, state: _State) -> Value:
         """Where the gradient is small."""
-        return ended(problem, x, state)
+        return judge(problem, x, state)

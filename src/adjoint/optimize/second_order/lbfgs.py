@@ -15,14 +15,14 @@ import numpy as np
 from adjoint.linear.operators.from_function import from_function
 from adjoint.linear.operators.maps import LinearMap
 from adjoint.linear.solvers.iteration import both, either, make_filled, no, with_entry
-from adjoint.optimize.iteration import ended, repeat, whole
+from adjoint.optimize.iteration import as_code, judge, repeat
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.strong_wolfe import StrongWolfe
-from adjoint.optimize.second_order.quasi_newton import curved, failure, searched
+from adjoint.optimize.second_order.quasi_newton import judge_search, measure_curvature, search_along
 from adjoint.optimize.statuses import RUNNING
 from adjoint.program.types import Value
 
-__all__ = ["LBFGS", "Pairs", "inverse_map", "no_pairs", "with_pair"]
+__all__ = ["LBFGS", "Pairs", "add_pair", "make_inverse_map", "make_pairs"]
 
 
 class Pairs(NamedTuple):
@@ -54,14 +54,14 @@ class Pairs(NamedTuple):
         return repeat(m, forth, (v, alphas), (self.s,))[0]
 
 
-def no_pairs(memory: int, like: Value) -> Pairs:
+def make_pairs(memory: int, like: Value) -> Pairs:
     """Room for `memory` pairs."""
     rows = make_filled((memory, like.size), like.dtype, 0.0, like[0])
     one = like.dtype.type(1.0)
     return Pairs(rows, rows, make_filled((memory,), like.dtype, 0.0, like[0]), np.int64(0), one)
 
 
-def with_pair(pairs: Pairs, s: Value, y: Value, sy: Value, good: Any, scales: bool = True) -> Pairs:
+def add_pair(pairs: Pairs, s: Value, y: Value, sy: Value, good: Any, scales: bool = True) -> Pairs:
     """One more pair, in the place of the oldest one, where it is good."""
     m = len(pairs.rho)
     at = pairs.count % m
@@ -84,7 +84,7 @@ def _replaced(rows: Value, at: Any, row: Value) -> Value:
     return rows
 
 
-def inverse_map(pairs: Pairs) -> LinearMap:
+def make_inverse_map(pairs: Pairs) -> LinearMap:
     """B as a linear map."""
     return from_function(pairs.times, pairs.s.shape[1], "positive definite")
 
@@ -121,23 +121,23 @@ class LBFGS:
         if self.memory < 1:
             raise ValueError(f"LBFGS: memory is {self.memory}; it keeps at least one pair.")
         value, gradient = problem.value_and_gradient(x)
-        return _State(value, gradient, no_pairs(self.memory, gradient), whole(RUNNING))
+        return _State(value, gradient, make_pairs(self.memory, gradient), as_code(RUNNING))
 
     def step(self, problem: Problem, x: Value, state: _State) -> tuple[Value, _State]:
         """One search and one pair more; after a search that failed all pairs are forgotten."""
         pairs, fresh = state.pairs, state.pairs.count == 0
-        found, derivative = searched(
+        found, derivative = search_along(
             problem, self.search, x, state, -pairs.times(state.gradient, self.preconditioner), fresh
         )
         s, y = found.x - x, found.gradient - state.gradient
-        sy, good = curved(s, y, problem.eps)
-        kept = with_pair(pairs, s, y, sy, both(good, found.success))
+        sy, good = measure_curvature(s, y, problem.eps)
+        kept = add_pair(pairs, s, y, sy, both(good, found.success))
         lost = no(found.success)
         kept = kept._replace(rho=either(lost, 0 * kept.rho, kept.rho), count=either(lost, 0 * kept.count, kept.count))
         kept = kept._replace(scale=either(lost, 0 * kept.scale + 1, kept.scale))
-        code = failure(problem, found, state.value, derivative, fresh)
+        code = judge_search(problem, found, state.value, derivative, fresh)
         return found.x, _State(found.value, found.gradient, kept, code)
 
     def done(self, problem: Problem, x: Value, state: _State) -> Value:
         """Where the gradient is small."""
-        return ended(problem, x, state)
+        return judge(problem, x, state)

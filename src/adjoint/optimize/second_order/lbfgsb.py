@@ -13,15 +13,15 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.linear.solvers.iteration import both, either, make_filled, no
-from adjoint.optimize.iteration import ended, whole
+from adjoint.optimize.iteration import as_code, judge
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.search import Line
 from adjoint.optimize.searches.strong_wolfe import StrongWolfe
-from adjoint.optimize.second_order.quasi_newton import curved, failure, first_step
+from adjoint.optimize.second_order.quasi_newton import guess_step, judge_search, measure_curvature
 from adjoint.optimize.statuses import RUNNING
 from adjoint.program.types import Value
 
-__all__ = ["LBFGSB", "Compact", "cauchy_point", "subspace_point"]
+__all__ = ["LBFGSB", "Compact", "find_cauchy_point", "minimize_subspace"]
 
 
 class Compact(NamedTuple):
@@ -60,7 +60,7 @@ class _Path(NamedTuple):
     ahead: Value
 
 
-def cauchy_point(problem: Problem, B: Compact, x: Value, g: Value, lower: Value, upper: Value) -> Value:
+def find_cauchy_point(problem: Problem, B: Compact, x: Value, g: Value, lower: Value, upper: Value) -> Value:
     """The first minimizer of the model along P(x - t g)."""
     limit = np.where(g < 0, upper, lower)
     movable: Any = np.logical_and(g != 0, x != limit)
@@ -100,7 +100,7 @@ def cauchy_point(problem: Problem, B: Compact, x: Value, g: Value, lower: Value,
     return np.minimum(np.maximum(x + np.where(movable, -t * g, 0.0), lower), upper)
 
 
-def subspace_point(B: Compact, x: Value, g: Value, cauchy: Value, lower: Value, upper: Value) -> Value:
+def minimize_subspace(B: Compact, x: Value, g: Value, cauchy: Value, lower: Value, upper: Value) -> Value:
     """The model's minimizer over the unknowns that the Cauchy point leaves free, brought back within bounds."""
     free = np.logical_and(cauchy > lower, cauchy < upper)
     c = B.W @ (cauchy - x)
@@ -151,22 +151,22 @@ class LBFGSB:
             raise ValueError(f"LBFGSB: memory is {self.memory}; it keeps at least one pair.")
         value, gradient = problem.value_and_gradient(x)
         rows = make_filled((self.memory, problem.size), problem.dtype, 0.0, gradient[0])
-        return _State(value, gradient, rows, rows, 1.0 + 0 * value, np.int64(0), whole(RUNNING))
+        return _State(value, gradient, rows, rows, 1.0 + 0 * value, np.int64(0), as_code(RUNNING))
 
     def step(self, problem: Problem, x: Value, state: _State) -> tuple[Value, _State]:
         """One search towards the model's minimizer; after a search that failed all pairs are forgotten."""
-        lower, upper = box_of(problem)
+        lower, upper = read_box(problem)
         g, fresh = state.gradient, state.count == 0
         B = Compact.of(state.s, state.y, state.theta)
-        cauchy = cauchy_point(problem, B, x, g, lower, upper)
-        target = subspace_point(B, x, g, cauchy, lower, upper)
+        cauchy = find_cauchy_point(problem, B, x, g, lower, upper)
+        target = minimize_subspace(B, x, g, cauchy, lower, upper)
         d = target - x
         derivative = np.vdot(g, d)
         falls = both(derivative < 0, np.isfinite(derivative))
         safe = np.where(d != 0, d, 1.0)
         distance = np.where(d > 0, (upper - x) / safe, np.where(d < 0, (lower - x) / safe, np.inf))
         longest = np.maximum(np.min(distance), 1.0)
-        first = either(fresh, np.minimum(first_step(problem, x, d), 1.0), 1.0 + 0 * derivative)
+        first = either(fresh, np.minimum(guess_step(problem, x, d), 1.0), 1.0 + 0 * derivative)
         line = Line(
             x, d, state.value, g, either(falls, derivative, -1.0 + 0 * derivative), first, longest, (lower, upper)
         )
@@ -175,13 +175,13 @@ class LBFGSB:
         x_new = either(found.success, found.x, x)
         gradient = either(found.success, found.gradient, g)
         s, y = x_new - x, gradient - g
-        sy, good = curved(s, y, problem.eps)
+        sy, good = measure_curvature(s, y, problem.eps)
         good = both(good, found.success)
         keep = lambda rows, row: either(good, np.concatenate([rows[1:], row[None]]), rows)
         rows_s, rows_y = keep(state.s, s), keep(state.y, y)
         theta = either(good, np.vdot(y, y) / either(good, sy, 1.0 + 0 * sy), state.theta)
         lost = no(found.success)
-        code = failure(problem, found, state.value, either(falls, derivative, 0 * derivative), fresh)
+        code = judge_search(problem, found, state.value, either(falls, derivative, 0 * derivative), fresh)
         count = either(lost, 0 * state.count, state.count + either(good, 1, 0))
         return x_new, _State(
             either(found.success, found.value, state.value), gradient, either(lost, 0 * rows_s, rows_s),
@@ -190,10 +190,10 @@ class LBFGSB:
 
     def done(self, problem: Problem, x: Value, state: _State) -> Value:
         """Where the projected gradient is small."""
-        return ended(problem, x, state)
+        return judge(problem, x, state)
 
 
-def box_of(problem: Problem) -> tuple[Value, Value]:
+def read_box(problem: Problem) -> tuple[Value, Value]:
     """The bounds as vectors; infinite ones where there are none."""
     if problem.lower is not None and problem.upper is not None:
         return problem.lower, problem.upper

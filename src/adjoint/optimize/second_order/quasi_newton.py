@@ -7,43 +7,45 @@ from typing import Any
 import numpy as np
 
 from adjoint.linear.solvers.iteration import both, either, no, norm
-from adjoint.optimize.iteration import whole
+from adjoint.optimize.iteration import as_code
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.search import Found, Line
 from adjoint.optimize.statuses import LINE_SEARCH_FAILED, NO_PROGRESS, RUNNING
 from adjoint.program.types import Value
 
-__all__ = ["curved", "failure", "first_step", "searched"]
+__all__ = ["guess_step", "judge_search", "measure_curvature", "search_along"]
 
 BLUR = 100.0  # times the rounding of f: a smaller decrease cannot be told
 
 
-def first_step(problem: Problem, x: Value, g: Value) -> Value:
+def guess_step(problem: Problem, x: Value, g: Value) -> Value:
     """A length for a direction of unknown scale: the gradient's own, at most about the size of x."""
     size = norm(g)
     return np.minimum(1.0, np.maximum(1.0, 0.1 * norm(x)) / either(size > 0, size, 1.0 + 0 * size))
 
 
-def searched(problem: Problem, search: Any, x: Value, state: Any, direction: Value, fresh: Any) -> tuple[Found, Value]:
+def search_along(
+    problem: Problem, search: Any, x: Value, state: Any, direction: Value, fresh: Any
+) -> tuple[Found, Value]:
     """A search along a direction, or along -∇f where that does not fall; and its derivative."""
     g = state.gradient
     derivative = np.vdot(g, direction)
     falls = both(derivative < 0, np.isfinite(derivative))
     direction = either(falls, direction, -g)
     derivative = either(falls, derivative, -np.vdot(g, g))
-    first = either(np.logical_or(fresh, no(falls)), first_step(problem, x, g), 1.0 + 0 * derivative)
+    first = either(np.logical_or(fresh, no(falls)), guess_step(problem, x, g), 1.0 + 0 * derivative)
     return search.search(problem, Line(x, direction, state.value, g, derivative, first)), derivative
 
 
-def failure(problem: Problem, found: Found, value: Value, derivative: Value, fresh: Any) -> Value:
+def judge_search(problem: Problem, found: Found, value: Value, derivative: Value, fresh: Any) -> Value:
     """The code after a search: one that failed along the gradient itself ends the method."""
     hidden = -derivative <= BLUR * problem.eps * np.abs(value)
     why = either(hidden, NO_PROGRESS, LINE_SEARCH_FAILED)
     ends = both(no(found.success), np.logical_or(fresh, hidden))
-    return whole(either(ends, why, RUNNING))
+    return as_code(either(ends, why, RUNNING))
 
 
-def curved(s: Value, y: Value, eps: float) -> tuple[Value, Any]:
+def measure_curvature(s: Value, y: Value, eps: float) -> tuple[Value, Any]:
     """⟨s, y⟩, and whether it is positive enough for an update that keeps B positive definite."""
     sy = np.vdot(s, y)
     return sy, sy > eps * norm(s) * norm(y)

@@ -15,18 +15,18 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from adjoint.linear.solvers.iteration import both, either, no, norm
-from adjoint.optimize.iteration import ended, repeat, whole
+from adjoint.optimize.iteration import as_code, judge, repeat
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.second_order.quasi_newton import BLUR
 from adjoint.optimize.statuses import CONVERGED, LINE_SEARCH_FAILED, NO_PROGRESS, RUNNING
 from adjoint.program.types import Value
 
-__all__ = ["TrustRegion", "eigen", "gain", "region_step", "resized"]
+__all__ = ["TrustRegion", "compute_gain", "decompose_hessian", "resize_radius", "solve_region"]
 
 STEPS = 40  # of the safeguarded Newton iteration for λ, which takes about five
 
 
-def region_step(values: Value, vectors: Value, g: Value, radius: Value) -> Value:
+def solve_region(values: Value, vectors: Value, g: Value, radius: Value) -> Value:
     """The minimizer of the model within the radius, from the eigenvalues and eigenvectors of H."""
     eps = float(np.finfo(g.dtype).eps)
     b = vectors.T @ g
@@ -76,7 +76,7 @@ class _State(NamedTuple):
     code: Value
 
 
-def eigen(problem: Problem, x: Value) -> tuple[Value, Value]:
+def decompose_hessian(problem: Problem, x: Value) -> tuple[Value, Value]:
     """Eigenvalues and eigenvectors of the Hessian."""
     H = problem.hessian(x)
     return tuple(np.linalg.eigh(np.where(np.isfinite(H), H, 0.0)))  # type: ignore[return-value]
@@ -106,36 +106,40 @@ class TrustRegion:
         """Value, gradient and Hessian at the start."""
         value, gradient = problem.value_and_gradient(x)
         radius = self.radius * np.maximum(1.0, 0.1 * norm(x))
-        return _State(value, gradient, *eigen(problem, x), radius, whole(RUNNING))
+        return _State(value, gradient, *decompose_hessian(problem, x), radius, as_code(RUNNING))
 
     def step(self, problem: Problem, x: Value, state: _State) -> tuple[Value, _State]:
         """One step; where the model was wrong only the radius changes."""
         g, radius = state.gradient, state.radius
-        p = region_step(state.values, state.vectors, g, radius)
+        p = solve_region(state.values, state.vectors, g, radius)
         q = state.vectors.T @ p
         promised = -(np.vdot(g, p) + 0.5 * np.sum(state.values * q * q))
         moved = x + p
         value, gradient = problem.value_and_gradient(moved)
         finite = problem.finite(value, gradient)
-        ratio, hidden = gain(problem, state.value, value, promised, norm(g), norm(gradient))
+        ratio, hidden = compute_gain(problem, state.value, value, promised, norm(g), norm(gradient))
         good = both(finite, ratio > self.accept)
-        new_radius = resized(radius, norm(p), ratio, finite, self.largest)
-        values, vectors = problem.when(good, lambda: eigen(problem, moved), lambda: (state.values, state.vectors))
+        new_radius = resize_radius(radius, norm(p), ratio, finite, self.largest)
+        values, vectors = problem.when(
+            good, lambda: decompose_hessian(problem, moved), lambda: (state.values, state.vectors)
+        )
         stuck = np.logical_or(new_radius <= problem.eps * (norm(x) + problem.eps), hidden)
         why = either(promised <= BLUR * problem.eps * np.abs(state.value), NO_PROGRESS, LINE_SEARCH_FAILED)
-        code = whole(either(both(no(good), stuck), why, RUNNING))
+        code = as_code(either(both(no(good), stuck), why, RUNNING))
         new = _State(either(good, value, state.value), either(good, gradient, g), values, vectors, new_radius, code)
         return either(good, moved, x), new
 
     def done(self, problem: Problem, x: Value, state: _State) -> Value:
         """Where the gradient is small and the curvature nowhere negative."""
-        code = ended(problem, x, state)
+        code = judge(problem, x, state)
         values = state.values
         negative = values[0] < -(problem.eps**0.5) * np.maximum(np.max(np.abs(values)), 1.0)
-        return whole(either(both(code == CONVERGED, negative), RUNNING, code))
+        return as_code(either(both(code == CONVERGED, negative), RUNNING, code))
 
 
-def gain(problem: Problem, before: Value, after: Value, promised: Value, g: Value, g_after: Value) -> tuple[Value, Any]:
+def compute_gain(
+    problem: Problem, before: Value, after: Value, promised: Value, g: Value, g_after: Value
+) -> tuple[Value, Any]:
     """How much the function fell by what its model promised, and whether rounding hides it.
 
     Below the rounding of f the model is believed where the gradient gets smaller.
@@ -147,7 +151,7 @@ def gain(problem: Problem, before: Value, after: Value, promised: Value, g: Valu
     return either(hidden, believed, fallen / either(promised > 0, promised, np.inf + 0 * promised)), hidden
 
 
-def resized(radius: Value, length: Value, ratio: Value, finite: Any, largest: float) -> Value:
+def resize_radius(radius: Value, length: Value, ratio: Value, finite: Any, largest: float) -> Value:
     """The next radius: smaller where the model was wrong, larger where it was right up to the edge."""
     shrunk, grown = 0.25 * np.minimum(length, radius), np.minimum(2.0 * radius, largest)
     edge = both(ratio > 0.75, length >= 0.9 * radius)
