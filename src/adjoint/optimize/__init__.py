@@ -9,6 +9,10 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 
 from adjoint.optimize.first_order.gradient_descent import GradientDescent
 from adjoint.optimize.iteration import Iterate
+from adjoint.optimize.least_squares.fit import Fit, Propagated
+from adjoint.optimize.least_squares.fitting import curve_fit, least_squares
+from adjoint.optimize.least_squares.gauss_newton import GaussNewton
+from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.minimizing import minimize
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.searches.armijo import Armijo
@@ -23,10 +27,16 @@ __all__ = [
     "LBFGS",
     "LBFGSB",
     "Armijo",
+    "Fit",
+    "GaussNewton",
     "GradientDescent",
     "Iterate",
+    "LevenbergMarquardt",
     "Optimum",
+    "Propagated",
     "StrongWolfe",
     "TrustRegion",
+    "curve_fit",
+    "least_squares",
     "minimize",
 ]

@@ -43,7 +43,7 @@ def run_scipy(name: str, problem: Problem, v: Value, limits: Limits) -> Ending:
     found = theirs.minimize(x0=start, method=name, options=options, **given)
     x = np.asarray(found.x).astype(problem.dtype)
     value, gradient = problem.value_and_gradient(x)
-    residual = problem.residual(x, gradient)
+    residual = problem.measure(x, gradient)
     code = CONVERGED if residual <= problem.tol or (name in _GRADIENT_FREE and found.success) else NO_PROGRESS
     code = MAX_ITERATIONS if code != CONVERGED and found.get("nit", 0) >= limits.iterations else code
     code = code if np.isfinite(value) and np.isfinite(residual) else NOT_FINITE

@@ -104,10 +104,16 @@ class Ending(NamedTuple):
 
 def judge(problem: Problem, x: Value, state: Any) -> Value:
     """Whether the gradient is small, something not finite, or the value falls without end; or what the state says."""
-    residual = problem.residual(x, state.gradient)
+    residual = problem.measure(x, state.gradient)
     code = either(state.code != RUNNING, state.code, either(residual <= problem.tol, CONVERGED, RUNNING))
     finite = both(np.isfinite(state.value), np.isfinite(residual))
     return as_code(either(problem.is_unbounded(state.value), UNBOUNDED, either(finite, code, NOT_FINITE)))
+
+
+def measure(problem: Any, x: Value, state: Any) -> Value:
+    """How far x is from fulfilling the conditions: as the state says, or by the gradient."""
+    found = getattr(state, "measure", None)
+    return problem.measure(x, state.gradient) if found is None else found
 
 
 def as_code(code: Any) -> Any:
@@ -134,7 +140,7 @@ def run(method: Any, problem: Problem, x: Value, limits: Limits, warm: Any = Non
     """Repeat the step of a method until it is done."""
     state = method.init(problem, x) if warm is None else warm
     code = method.done(problem, x, state)
-    residual = problem.residual(x, state.gradient)
+    residual = measure(problem, x, state)
     best = None if method.descends else _Best(x, state.value, state.gradient)
     history: Any = None
     if limits.history:
@@ -153,11 +159,11 @@ def run(method: Any, problem: Problem, x: Value, limits: Limits, warm: Any = Non
         x, state = method.step(problem, x, state)
         code, count = method.done(problem, x, state), count + 1
         if best is not None:
-            better = both(state.value < best.value, np.isfinite(problem.residual(x, state.gradient)))
+            better = both(state.value < best.value, np.isfinite(measure(problem, x, state)))
             better = both(better, problem.is_feasible(x))
             best = _Best(*[either(better, a, b) for a, b in zip((x, state.value, state.gradient), best, strict=True)])
         if history is not None or limits.callback or limits.stop or limits.monitor:
-            residual = problem.residual(x, state.gradient)
+            residual = measure(problem, x, state)
             if history is not None:
                 entries = {"fun": state.value, "residual": residual, "step": norm(x - before)}
                 history = {name: with_entry(history[name], count, entries[name]) for name in history}
@@ -188,7 +194,8 @@ def _ending(problem: Problem, x: Value, state: Any, code: Value, count: Value, b
         # a last point that is no better gives way to the best one; where it had converged it stays unless it is worse
         worse = np.logical_not(value <= best.value)
         x, value, gradient = (either(worse, b, a) for a, b in zip((x, value, gradient), best, strict=True))
-    return Ending(x, value, gradient, code, count, problem.residual(x, gradient), history, state)
+    residual = problem.measure(x, gradient) if best is not None else measure(problem, x, state)
+    return Ending(x, value, gradient, code, count, residual, history, state)
 
 
 def _keep(problem: Problem, last: Any) -> None:

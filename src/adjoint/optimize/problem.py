@@ -209,7 +209,7 @@ class Problem(Counter):
         H = jacfwd(self._raw_gradient)(v)
         return 0.5 * (H + H.T)
 
-    def residual(self, v: Value, g: Value) -> Value:
+    def measure(self, v: Value, g: Value) -> Value:
         """‖∇f‖∞, and with bounds ‖v - P(v - ∇f)‖∞: how far v is from stationary."""
         if self.lower is not None:
             g = v - np.clip(v - g, self.lower, self.upper)

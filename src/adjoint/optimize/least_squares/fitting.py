@@ -1,0 +1,208 @@
+"""`least_squares` and `curve_fit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.errors import ShapeError
+from adjoint.base.source import user_facing
+from adjoint.base.suggestions import did_you_mean
+from adjoint.implicit.approximate import Unrolled
+from adjoint.implicit.function import ImplicitFunction
+from adjoint.implicit.roots import equation_for
+from adjoint.linear.solvers.iteration import TRACED
+from adjoint.optimize.derivatives import attach_envelope
+from adjoint.optimize.iteration import Iterate, run
+from adjoint.optimize.least_squares.fit import Fit
+from adjoint.optimize.least_squares.foreign import run_scipy
+from adjoint.optimize.least_squares.gauss_newton import GaussNewton
+from adjoint.optimize.least_squares.losses import read_loss
+from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
+from adjoint.optimize.least_squares.problem import Residuals
+from adjoint.optimize.minimizing import read_limits
+from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.setting import Setting
+from adjoint.program.types import Value
+
+__all__ = ["curve_fit", "least_squares"]
+
+METHODS: dict[str, Callable[..., Any]] = {"lm": LevenbergMarquardt, "gauss-newton": GaussNewton}
+SCIPY = ("trf", "dogbox")
+ITERATIONS = 5000  # long curved valleys take many short steps
+
+
+@user_facing
+def least_squares(
+    residual: Callable[..., Any],
+    x0: Any,
+    *args: Any,
+    method: Any = "lm",
+    bounds: Any = None,
+    loss: Any = "linear",
+    loss_scale: float = 1.0,
+    scale: Any = "jacobian",
+    tol: Any = None,
+    max_iterations: int | None = None,
+    max_evaluations: int | None = None,
+    jacobian: Callable[..., Any] | None = None,
+    frozen: Any = (),
+    callback: Callable[[Iterate], object] | None = None,
+    stop: Callable[[Iterate], Any] | None = None,
+    progress: bool = False,
+    history: bool = False,
+    differentiate: Any = "equation",
+    check: str = "warn",
+    absolute: bool = False,
+) -> Fit:
+    """x that makes ½ ‖residual(x, *args)‖² smallest, or ½ c² Σ ρ((rᵢ/c)²) with a robust loss ρ and c = `loss_scale`.
+
+    It has converged where no column of the Jacobian has a larger cosine with the residuals than `tol`, or a whole
+    Gauss-Newton step changes nothing any more. `loss` is "linear", "huber", "soft_l1", "cauchy", "arctan" or a function
+    z ↦ ρ(z); `method` is "lm", "gauss-newton", an object, or SciPy's "trf" or "dogbox" with our Jacobian; `scale` is
+    "jacobian", or typical sizes of the unknowns. The other arguments are those of `minimize`. The answer tells errors:
+    `covariance()`, `standard_errors`, `propagate(g)`, `influence()`; derivatives are those of the conditions Jᵀ r = 0.
+
+    ```python
+    rosenbrock = lambda x: np.stack([10 * (x[1] - x[0] ** 2), 1 - x[0]])
+    found = ad.optimize.least_squares(rosenbrock, np.array([-1.2, 1.0]))
+    np.round(found.value, 6), found.status  # → ([1.0, 1.0], 'converged')
+    ```
+    """
+    title = "least_squares"
+    rho = read_loss(title, loss)
+    own = None if isinstance(scale, str) else scale
+    if isinstance(scale, str) and scale != "jacobian":
+        raise ValueError(f"{title}: scale={scale!r}; it is 'jacobian', or typical sizes of the unknowns.")
+
+    def cost(x: Any, *theta: Any) -> Any:
+        return _sum_losses(residual(x, *theta), rho, loss_scale)
+
+    setting = Setting.of(title, cost, x0, bounds, own, frozen, None, False)
+    limits = read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress, ITERATIONS)
+    dtype = setting.unknowns.dtype
+    tol = (1e-10 if np.finfo(dtype).eps < 1e-10 else 1e-5) if tol is None else tol
+    chosen = _choose(title, method, own is None)
+    lower, upper = (None, None) if setting.box is None else setting.box
+    functions = setting.parts.of_function(residual)
+    given = None if jacobian is None else setting.parts.of_function(jacobian)
+
+    def solve(start: Any, fixed: Any, *theta: Any) -> Any:
+        derivative = None if given is None else lambda x: given(x, fixed, *theta)
+        problem = Residuals(title, lambda x: functions(x, fixed, *theta), setting.unknowns, tol, lower, upper, rho,
+                            loss_scale, derivative)  # fmt: skip
+        v = problem.project(setting.unknowns.vector(start))
+        with np.errstate(all="ignore"):
+            if isinstance(chosen, str):
+                ending = run_scipy(chosen, problem, v, limits, loss)
+            else:
+                ending = run(chosen, problem, v, limits)
+        x, reports = setting.reported(ending, dict(problem.counts))
+        size = 1.0 if setting.unknowns.scale is None else setting.unknowns.scale
+        reports["residuals"] = ending.state.residuals
+        reports["jacobian"] = ending.state.jacobian / size
+        return x, reports
+
+    if isinstance(differentiate, Unrolled):
+        x, reports = solve(setting.x0, setting.fixed, *args)
+    else:
+        equation = equation_for(title, ("symmetric",) if setting.box is None else (), "auto", differentiate, check)
+        x, reports = ImplicitFunction(setting.conditions(), solve, setting.x0, equation, True, title)(
+            setting.fixed, *args
+        )
+        reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
+    whole = setting.parts.merge(x, setting.fixed)
+    history = reports["history"]
+    count = reports["iterations"]
+    if history is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:
+        history = {name: entries[: int(count) + 1] for name, entries in history.items()}
+    name = chosen if isinstance(chosen, str) else type(chosen).__name__
+    optimum = Optimum(
+        whole, reports["fun"], reports["grad"], reports["code"], count, reports["evaluations"], reports["residual"],
+        tol if isinstance(tol, TRACED) else np.float64(tol), None, reports["active"], history, None, None,
+        f"least_squares by {name}",
+    )  # fmt: skip
+    return _fit(setting, optimum, x, reports, args, absolute)
+
+
+def _fit(setting: Setting, optimum: Optimum, x: Any, reports: Any, args: Any, absolute: bool) -> Fit:
+    n = setting.unknowns.size
+    free: Any = np.ones(n, bool)
+    if reports["active"] is not None:
+        free = np.concatenate([np.reshape(a, (-1,)) for a in tree.leaves(reports["active"])]) == 0
+    plain = not any(isinstance(leaf, TRACED) for leaf in tree.leaves((optimum, reports, args)))
+    objective = None
+    if plain and setting.parts.free is None:
+
+        def objective(v: Value) -> Any:
+            size = setting.unknowns.scale
+            return setting.function(setting.unknowns.tree(v if size is None else v / size), setting.fixed, *args)
+
+    return Fit(optimum, reports["residuals"], reports["jacobian"], free, absolute, objective)
+
+
+def _sum_losses(residual: Any, rho: Any, size: float) -> Any:
+    leaves = tree.leaves(residual)
+    if rho is None:
+        return 0.5 * sum(np.sum(np.real(np.conj(r) * r)) for r in leaves)
+    return 0.5 * size * size * sum(np.sum(rho(np.real(np.conj(r) * r) / size**2)) for r in leaves)
+
+
+def _choose(title: str, method: Any, scaled: bool) -> Any:
+    if isinstance(method, str):
+        name = method.lower()
+        if name in SCIPY:
+            return name
+        if name not in METHODS:
+            known = [*METHODS, *SCIPY]
+            near = did_you_mean(method, known)
+            raise ValueError(f"{title}: {method!r} is no method. {near or 'They are: ' + ', '.join(known) + '.'}")
+        return METHODS[name](scaled=scaled)
+    if not all(hasattr(method, name) for name in ("init", "step", "done", "needs")) or "jacobian" not in method.needs:
+        raise TypeError(
+            f"{title}: method is a {type(method).__name__}; it is one of {', '.join(METHODS)}, or an object that asks "
+            "for residuals and Jacobians, e.g. LevenbergMarquardt()."
+        )
+    return method
+
+
+@user_facing
+def curve_fit(
+    model: Callable[..., Any],
+    x: Any,
+    y: Any,
+    p0: Any,
+    *,
+    sigma: Any = None,
+    absolute_sigma: bool = False,
+    **options: Any,
+) -> Fit:
+    """Parameters p for which model(x, p) is nearest to y, by least squares, each datum in units of its `sigma`.
+
+    With `absolute_sigma` the errors of parameters take sigma at its word; otherwise the size of the residuals tells the
+    size of sigma. The other options are those of `least_squares`. The fit is differentiable in x, y and sigma.
+
+    ```python
+    t = np.linspace(0.0, 4.0, 9)
+    y = 2.5 * np.exp(-1.3 * t) + 0.01 * np.cos(9 * t)
+    fit = ad.optimize.curve_fit(lambda t, p: p["a"] * np.exp(-p["k"] * t), t, y, {"a": 1.0, "k": 1.0})
+    np.round([fit.value["a"], fit.value["k"]], 1)  # → [2.5, 1.3]
+    ```
+    """
+    if sigma is not None and not isinstance(sigma, TRACED) and not np.all(np.asarray(sigma) > 0):
+        raise ValueError("curve_fit: sigma holds standard deviations, which are positive.")
+
+    def residual(p: Any, x: Any, y: Any, sigma: Any) -> Any:
+        values = model(x, p)
+        if np.shape(values) != np.shape(y) and np.shape(values) != ():
+            raise ShapeError(f"curve_fit: the model gives shape {np.shape(values)}, and y has {np.shape(y)}.")
+        return (values - y) if sigma is None else (values - y) / sigma
+
+    y = y if isinstance(y, TRACED) else np.asarray(y)
+    fit = least_squares(residual, p0, x, y, sigma, absolute=absolute_sigma, **options)
+    scale: Any = -1.0 if sigma is None else -1.0 / sigma
+    object.__setattr__(fit, "data_scale", np.reshape(scale, (-1,)) if np.ndim(scale) else scale + 0.0 * fit.residual)
+    return fit
