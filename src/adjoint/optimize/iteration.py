@@ -136,7 +136,7 @@ class _Best(NamedTuple):
     gradient: Value
 
 
-def run(method: Any, problem: Problem, x: Value, limits: Limits, warm: Any = None) -> Ending:
+def run(method: Any, problem: Any, x: Value, limits: Limits, warm: Any = None) -> Ending:
     """Repeat the step of a method until it is done."""
     state = method.init(problem, x) if warm is None else warm
     code = method.done(problem, x, state)

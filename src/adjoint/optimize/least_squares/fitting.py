@@ -88,7 +88,7 @@ def least_squares(
     chosen = _choose(title, method, own is None)
     lower, upper = (None, None) if setting.box is None else setting.box
     functions = setting.parts.of_function(residual)
-    given = None if jacobian is None else setting.parts.of_function(jacobian)
+    given: Any = None if jacobian is None else setting.parts.of_function(jacobian)
 
     def solve(start: Any, fixed: Any, *theta: Any) -> Any:
         derivative = None if given is None else lambda x: given(x, fixed, *theta)
@@ -115,14 +115,14 @@ def least_squares(
         )
         reports["fun"] = attach_envelope(setting.function, x, reports["fun"], (setting.fixed, *args))
     whole = setting.parts.merge(x, setting.fixed)
-    history = reports["history"]
+    entries = reports["history"]
     count = reports["iterations"]
-    if history is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:
-        history = {name: entries[: int(count) + 1] for name, entries in history.items()}
+    if entries is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:
+        entries = {name: each[: int(count) + 1] for name, each in entries.items()}
     name = chosen if isinstance(chosen, str) else type(chosen).__name__
     optimum = Optimum(
         whole, reports["fun"], reports["grad"], reports["code"], count, reports["evaluations"], reports["residual"],
-        tol if isinstance(tol, TRACED) else np.float64(tol), None, reports["active"], history, None, None,
+        tol if isinstance(tol, TRACED) else np.float64(tol), None, reports["active"], entries, None, None,
         f"least_squares by {name}",
     )  # fmt: skip
     return _fit(setting, optimum, x, reports, args, absolute)
@@ -134,13 +134,14 @@ def _fit(setting: Setting, optimum: Optimum, x: Any, reports: Any, args: Any, ab
     if reports["active"] is not None:
         free = np.concatenate([np.reshape(a, (-1,)) for a in tree.leaves(reports["active"])]) == 0
     plain = not any(isinstance(leaf, TRACED) for leaf in tree.leaves((optimum, reports, args)))
-    objective = None
+    objective: Any = None
     if plain and setting.parts.free is None:
 
-        def objective(v: Value) -> Any:
+        def evaluate(v: Value) -> Any:
             size = setting.unknowns.scale
             return setting.function(setting.unknowns.tree(v if size is None else v / size), setting.fixed, *args)
 
+        objective = evaluate
     return Fit(optimum, reports["residuals"], reports["jacobian"], free, absolute, objective)
 
 

@@ -116,7 +116,7 @@ class Residuals(Counter):
 
     def project(self, v: Value) -> Value:
         """The nearest point within bounds."""
-        return v if self.lower is None else np.minimum(np.maximum(v, self.lower), self.upper)
+        return v if self.lower is None or self.upper is None else np.minimum(np.maximum(v, self.lower), self.upper)
 
     def is_feasible(self, v: Value) -> Any:
         """Whether v obeys its bounds."""
