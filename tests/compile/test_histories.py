@@ -12,12 +12,21 @@ import adjoint as ad
 from tests.support.nested_loops import nest
 from tests.support.sweeps import sampled
 
+BATCH = np.array([[1.0, 1.0], [-0.3, 0.9], [2.5, -1.2], [0.5, 0.1], [-2.0, -1.0], [0.0, 1.7]])
 MODES: dict[str, Callable[[Any], Any]] = {
     "value": lambda f: f,
     "tangent": lambda f: lambda x: ad.jvp(f, (x,), (np.array([1.0, -0.5]),))[1],
     "gradient": ad.grad,
     "forward over reverse": lambda f: lambda x: ad.jvp(ad.grad(f), (x,), (np.array([1.0, -0.5]),))[1],
     "reverse over reverse": lambda f: ad.grad(lambda x: ad.grad(f)(x) @ np.array([1.0, -0.5])),
+    "Hessian": ad.hessian,
+    "batch": lambda f: lambda x: ad.vmap(f)(BATCH * x),
+    "batch of gradients": lambda f: lambda x: ad.vmap(ad.grad(f))(BATCH * x),
+    "gradient of a batch": lambda f: ad.grad(lambda x: np.sum(np.sin(ad.vmap(f)(BATCH * x)))),
+    "batch of Hessians": lambda f: lambda x: ad.vmap(ad.hessian(f))(BATCH * x),
+    "batch of batches": lambda f: (
+        lambda x: ad.vmap(lambda s: ad.vmap(ad.grad(f))(BATCH * x * s))(np.array([1.0, -0.5]))
+    ),
 }
 
 
@@ -31,10 +40,15 @@ def is_compiled(function: Any) -> bool:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", sampled(range(60), 7))
-def test_random_nests_compiled_as_interpreted(seed: int, mode: str) -> None:
-    """The interpreter keeps rows of different lengths as one array, filled up with zeros: another algorithm."""
-    f = MODES[mode](as_function(seed, 1 + seed % 3))
+@pytest.mark.parametrize("seed", sampled(range(64), 16))
+def test_random_nests_compiled_as_interpreted(seed: int, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interpreter keeps rows of different lengths as one array, filled up with zeros: another algorithm.
+
+    And it takes all elements of a batch together, the compiled program each by itself, in twos, or all six.
+    """
+    monkeypatch.setattr("adjoint.ops.control.batch_elements.WIDEST", (1, 2, 6)[seed % 7 % 3])
+    monkeypatch.setattr("adjoint.ops.control.batch_elements.NARROWEST", 2)
+    f = MODES[mode](as_function(seed, 1 + seed % (2 if "Hessian" in mode else 3)))
     compiled = ad.jit(f)
     for x in (np.array([0.4, 0.7]), np.array([-0.8, 1.1])):
         want = f(x)

@@ -104,6 +104,7 @@ class Emitter(Moves):
         # of stacks of rows of different lengths (see `histories`): where counts and offsets of the rows stand, where a
         # loop around wants them to go, and which part of that they have become
         self.levels: dict[Var, list[tuple[Value, Value]]] = {}
+        self.begins: dict[Var, int] = {}  # the axis from which on their rows are arrays
         self.given: dict[Var, Any] = {}
         self.extents: dict[Var, tuple[Value, Value]] = {}
         self.plan = Plan(program, _is_strided)

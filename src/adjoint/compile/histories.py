@@ -22,8 +22,8 @@ from typing import Any
 
 from adjoint.compile.emit import NO_MEMORY, Emitter
 from adjoint.compile.ir import Value
-from adjoint.compile.runtime_sizes import open_axes
-from adjoint.compile.symbolic_sizes import Unsupported
+from adjoint.compile.runtime_sizes import open_axes, rows_begin
+from adjoint.compile.symbolic_sizes import Unsupported, is_found_later
 from adjoint.program.program import Equation, Var
 from adjoint.program.types import ArrayType
 
@@ -128,7 +128,7 @@ class Storage:
             last.at(self.elements, start) if alone and start is not None else last.base(self.elements)
         )
         if levels:
-            emitter.levels[var] = levels
+            emitter.levels[var], emitter.begins[var] = levels, self.axes[-1]
 
 
 def new_storage(emitter: Emitter, kind: ArrayType, axes: list[int], stores: list[Store]) -> Storage:
@@ -137,12 +137,27 @@ def new_storage(emitter: Emitter, kind: ArrayType, axes: list[int], stores: list
         stores += [Store(emitter) for _ in axes]
     shape = kind.shape
     levels = [stores[k].add_level(math.prod(shape[a + 1 : b])) for k, (a, b) in enumerate(itertools.pairwise(axes))]
-    elements = stores[-1].add(math.prod(shape[axes[-1] + 1 :]) * kind.dtype.itemsize)
+    elements = stores[-1].add(_unit(shape[axes[-1] :]) * kind.dtype.itemsize)
     first: Level | None = None
     if axes[0] > 0:
         nbytes = emitter.number(8 * math.prod(shape[: axes[0]]))
         first = emitter.heap(nbytes), emitter.heap(nbytes)
     return Storage(axes, stores, levels, elements, first)
+
+
+def level_axes(kind: ArrayType, begin: int | None) -> list[int]:
+    """The open axes that are levels of a history; an array among its rows counts as if its open axis stood first."""
+    axes = open_axes(kind)
+    if begin is None:
+        return axes[:1]
+    if len([a for a in axes if a >= begin]) != 1:
+        raise Unsupported("an array has several sizes that are found while the program runs")
+    return [*[a for a in axes if a < begin], begin]
+
+
+def _unit(shape: Sequence[Any]) -> Any:
+    """How many elements an array has for each one along its open axis."""
+    return math.prod(n for n in shape if not is_found_later(n))
 
 
 class Stacks:
@@ -157,7 +172,7 @@ class Stacks:
         shared: dict[Any, list[Store]] = {}
         for j, v in enumerate(self.results):
             storage = emitter.given.get(v)
-            axes = open_axes(v.type)
+            axes = level_axes(v.type, rows_begin(emitter.program, v))
             if storage is None and length is not None:
                 axes = [a for a in axes if a > 0]
             if storage is None and axes:
@@ -226,7 +241,7 @@ class Stacks:
             raise Unsupported("a loop gives rows of different lengths that no loop inside has made")
         store = storage.stores[0]
         if id(store) not in copied:
-            count = body.number(out.type.shape[0])
+            count = body.number(next(n for n in out.type.shape if is_found_later(n)))
             start = f.load("i64", store.used, 8)
             end = f.add(start, count)
             store.reserve(end)
@@ -246,15 +261,15 @@ class Stacks:
             start = self.starts[id(storage.stores[0])] if storage.axes[0] == 0 else None
             if start is not None:
                 emitter.extents[v] = start, count
-            found_size(emitter, v.type, count)
+            if 0 in open_axes(v.type):
+                found_size(emitter, v.type.shape[0], count)
             storage.settle(emitter, v, start)
 
 
-def found_size(emitter: Emitter, kind: ArrayType, count: Value) -> None:
-    """From here on the size of the first axis is known."""
-    if 0 in open_axes(kind):
-        ((name,), _) = kind.shape[0].polynomial[0]
-        emitter.shared.sizes[name] = count
+def found_size(emitter: Emitter, size: Any, count: Value) -> None:
+    """From here on a size is known."""
+    ((name,), _) = size.polynomial[0]
+    emitter.shared.sizes[name] = count
 
 
 def walk(emitter: Emitter, body: Emitter, pairs: Sequence[tuple[Var, Any]], row: Value) -> dict[Var, Value]:
@@ -266,21 +281,23 @@ def walk(emitter: Emitter, body: Emitter, pairs: Sequence[tuple[Var, Any]], row:
         if levels is None:
             pointers[v] = f.element(base, f.mul(row, emitter.number(emitter.nbytes(v.type))), "i8")
             continue
-        axes, shape = open_axes(array.type), array.type.shape
-        axes = [a for a in axes if a > 0]
+        begin, shape = emitter.begins[array], array.type.shape
+        axes = [a for a in level_axes(array.type, begin) if a > 0]
         if axes[0] == 1:
             counts, offsets = levels[0]
-            found_size(emitter, v.type, f.load("i64", f.element(counts, row, "i64"), 8))
+            found = next(n for n in v.type.shape if is_found_later(n))  # its own, or that of the array that it is
+            found_size(emitter, found, f.load("i64", f.element(counts, row, "i64"), 8))
             start = f.load("i64", f.element(offsets, row, "i64"), 8)
             axes, levels = axes[1:], levels[1:]
         else:
             start = f.mul(row, emitter.number(shape[1]))
         if not axes:
-            nbytes = emitter.number(math.prod(shape[2:]) * v.type.dtype.itemsize)
+            nbytes = emitter.number(_unit(shape[begin:]) * v.type.dtype.itemsize)
             pointers[v] = f.element(base, f.mul(start, nbytes), "i8")
             continue
         start = f.mul(start, emitter.number(math.prod(shape[2 : axes[0]])))
         counts, offsets = levels[0]
         body.levels[v] = [(f.element(counts, start, "i64"), f.element(offsets, start, "i64")), *levels[1:]]
+        body.begins[v] = begin - 1
         pointers[v] = base
     return pointers

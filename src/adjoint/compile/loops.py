@@ -210,7 +210,7 @@ def _hand_levels(emitter: Emitter, inner: Emitter, names: Sequence[Var], atoms: 
     """What is known of rows of different lengths, inside too."""
     for v, x in zip(names, atoms, strict=True):
         if x in emitter.levels:
-            inner.levels[v] = emitter.levels[x]  # type: ignore[index]
+            inner.levels[v], inner.begins[v] = emitter.levels[x], emitter.begins[x]
 
 
 def _pack(emitter: Emitter, body: Emitter, constants: dict[Var, Value]) -> list[Value]:
@@ -337,6 +337,7 @@ def inline(emitter: Emitter, program: Program, atoms: Sequence[Atom], results: S
     for k in found:
         out, v = outputs[k], results[k]
         emitter.pointers[v] = inner.pointers[out]  # type: ignore[index]
-        for inside, here in ((inner.levels, emitter.levels), (inner.extents, emitter.extents)):
+        tables = ("levels", "begins", "extents")
+        for inside, here in [(getattr(inner, name), getattr(emitter, name)) for name in tables]:
             if out in inside:
                 here[v] = inside[out]  # type: ignore[index,assignment]

@@ -36,12 +36,32 @@ def name_sizes(program: Program) -> Program:
         return program
     if any(_has_size(v.type) for v in program.inputs):
         raise Unsupported("the sizes of the arguments are not known")
-    return _Naming().program(program, program.input_types, [False] * len(program.inputs))[0]
+    return _Naming().program(program, program.input_types, [None] * len(program.inputs))[0]
 
 
 def open_axes(kind: ArrayType) -> list[int]:
     """The axes whose size is found while the kernel runs."""
     return [axis for axis, n in enumerate(kind.shape) if is_found_later(n)]
+
+
+def rows_begin(program: Program, var: Atom) -> int | None:
+    """The axis from which on the rows of a stack of rows of different lengths are arrays; None for arrays."""
+    made = next((eq for eq in program.equations if var in eq.outputs), None)
+    if made is None or not made.op.programs():
+        return None
+    body, number = tuple(made.op.programs().values())[-1], made.outputs.index(var)  # type: ignore[arg-type]
+    row = body.outputs[number]
+    inside = rows_begin(body, row)
+    if not made.op.is_loop:
+        return inside
+    if number < made.op.carries:  # type: ignore[attr-defined]
+        return None
+    return _begin(inside, row.type)
+
+
+def _begin(inside: int | None, row: ArrayType) -> int | None:
+    """The same of the stack of such rows."""
+    return inside + 1 if inside is not None else 1 if open_axes(row) else None
 
 
 def _variables(program: Program) -> list[Var]:
@@ -61,101 +81,99 @@ class _Naming:
 
     def __init__(self) -> None:
         self._count = 0
-        self._ragged: set[Atom] = set()  # stacks of rows of different lengths
+        self._begins: dict[Atom, int] = {}  # of stacks of rows of different lengths: where their rows are arrays
 
     def fresh(self) -> Sym:
         self._count += 1
         return size_found_later(self._count)
 
     def program(
-        self, program: Program, types: Sequence[ArrayType], ragged: Sequence[bool]
-    ) -> tuple[Program, list[bool]]:
-        """The program for inputs of other types, some of them of rows of different lengths; which results are."""
+        self, program: Program, types: Sequence[ArrayType], begins: Sequence[int | None]
+    ) -> tuple[Program, list[int | None]]:
+        """The program for inputs of other types, and where the rows of inputs and of results are arrays."""
         new: dict[Var, Var] = {v: v for v in program.constants}
-        for v, kind, rows in zip(program.inputs, types, ragged, strict=True):
+        for v, kind, begin in zip(program.inputs, types, begins, strict=True):
             new[v] = Var(ArrayType(kind.shape, v.type.dtype, v.type.weak)) if _has_size(v.type) else Var(v.type)
-            if rows:
-                self._ragged.add(new[v])
+            if begin is not None:
+                self._begins[new[v]] = begin
         equations: list[Equation] = []
         for eq in program.equations:
             atoms = tuple(new[a] if isinstance(a, Var) else a for a in eq.inputs)
-            op, operands, kinds, rows = RULES[eq.op](self, eq.op, eq, atoms)
+            op, operands, kinds, rows_begin = RULES[eq.op](self, eq.op, eq, atoms)
             outputs = tuple(
                 Var(ArrayType(k.shape, v.type.dtype, v.type.weak)) for v, k in zip(eq.outputs, kinds, strict=True)
             )
             new.update(zip(eq.outputs, outputs, strict=True))
-            self._ragged.update(v for v, r in zip(outputs, rows, strict=True) if r)
+            self._begins.update((v, b) for v, b in zip(outputs, rows_begin, strict=True) if b is not None)
             equations.append(dataclasses.replace(eq, op=op, inputs=operands, outputs=outputs))
         results = tuple(new[a] if isinstance(a, Var) else a for a in program.outputs)
         inputs = tuple(new[v] for v in program.inputs)
         made = Program(inputs, tuple(equations), results, program.constants)
-        return made, [a in self._ragged for a in results]
+        return made, [self.begin(a) for a in results]
 
-    def is_ragged(self, atom: Atom) -> bool:
-        return isinstance(atom, Var) and atom in self._ragged
+    def begin(self, atom: Atom) -> int | None:
+        """Where the rows of a stack of rows of different lengths are arrays; None for arrays."""
+        return self._begins.get(atom) if isinstance(atom, Var) else None
 
-    def rows(self, atom: Atom) -> tuple[ArrayType, bool]:
-        """The type of a row, and whether it is itself one of rows of different lengths."""
-        kind = _row(atom.type)
-        return kind, self.is_ragged(atom) and any(axis > 0 for axis in open_axes(kind))
-
-    def inputs(self, atoms: Sequence[Atom], walked: Sequence[Atom]) -> tuple[list[ArrayType], list[bool]]:
+    def inputs(self, atoms: Sequence[Atom], walked: Sequence[Atom]) -> tuple[list[ArrayType], list[int | None]]:
         """The types of the inputs of a body, from arguments that it takes whole and arrays that it walks along."""
-        pairs = [(a.type, self.is_ragged(a)) for a in atoms] + [self.rows(a) for a in walked]
-        return [kind for kind, _ in pairs], [rows for _, rows in pairs]
+        kinds = [a.type for a in atoms] + [_row(a.type) for a in walked]
+        rows = [None if (begin := self.begin(a)) in (None, 1) else begin - 1 for a in walked]
+        return kinds, [*map(self.begin, atoms), *rows]
 
 
-# (operation, its operands, types of the results, which of them have rows of different lengths)
-Answer = tuple[Any, tuple[Atom, ...], Sequence[ArrayType], Sequence[bool]]
+# (operation, its operands, types of the results, where the rows of those with rows of different lengths are arrays)
+Answer = tuple[Any, tuple[Atom, ...], Sequence[ArrayType], Sequence[int | None]]
 RULES: RuleTable[Callable[[_Naming, Any, Equation, tuple[Atom, ...]], Answer]] = RuleTable("sizes found while running")
 
 
 @RULES.rule(Scan)
 def _name_in_scan(naming: _Naming, op: Scan, eq: Equation, atoms: tuple[Atom, ...]) -> Answer:
     first = op.constants + op.carries
-    body, ragged = naming.program(op.body, *naming.inputs(atoms[:first], atoms[first:]))
+    body, rows = naming.program(op.body, *naming.inputs(atoms[:first], atoms[first:]))
     length = op.length if op.length is not None else atoms[first].type.shape[0]
     stacks = [ArrayType((length, *t.shape), t.dtype) for t in body.output_types[op.carries :]]
     carries = [a.type for a in atoms[op.constants : first]]
-    return dataclasses.replace(op, body=body), atoms, [*carries, *stacks], _which(carries, ragged, stacks)
+    return dataclasses.replace(op, body=body), atoms, [*carries, *stacks], _begins(body, op.carries, rows)
 
 
 @RULES.rule(While)
 def _name_in_while(naming: _Naming, op: While, eq: Equation, atoms: tuple[Atom, ...]) -> Answer:
     test, constants, carry = op.parts(atoms)
     condition, _ = naming.program(op.condition, *naming.inputs([*test, *carry], ()))
-    body, ragged = naming.program(op.body, *naming.inputs([*constants, *carry], ()))
+    body, rows = naming.program(op.body, *naming.inputs([*constants, *carry], ()))
     iterations = naming.fresh()
     stacks = [ArrayType((iterations, *t.shape), t.dtype) for t in body.output_types[op.carries :]]
     carries = [a.type for a in carry]
     named = dataclasses.replace(op, condition=condition, body=body)
-    return named, atoms, [*carries, *stacks], _which(carries, ragged, stacks)
+    return named, atoms, [*carries, *stacks], _begins(body, op.carries, rows)
 
 
-def _which(carries: Sequence[ArrayType], ragged: Sequence[bool], stacks: Sequence[ArrayType]) -> list[bool]:
-    """Which results of a loop have rows of different lengths."""
-    if any(ragged[: len(carries)]):
+def _begins(body: Program, carries: int, rows: Sequence[int | None]) -> list[int | None]:
+    """Where the rows of the results of a loop are arrays."""
+    if any(begin is not None for begin in rows[:carries]):
         raise Unsupported("a loop carries rows of different lengths")
-    return [False] * len(carries) + [any(axis > 0 for axis in open_axes(kind)) for kind in stacks]
+    stacks = zip(rows[carries:], body.output_types[carries:], strict=True)
+    return [None] * carries + [_begin(begin, kind) for begin, kind in stacks]
 
 
 @RULES.rule(Cond)
 def _name_in_cond(naming: _Naming, op: Cond, eq: Equation, atoms: tuple[Atom, ...]) -> Answer:
-    types, ragged = naming.inputs(atoms[1:], ())
-    branches = tuple(naming.program(p, types, ragged)[0] for p in op.branches)
+    types, begins = naming.inputs(atoms[1:], ())
+    branches = tuple(naming.program(p, types, begins)[0] for p in op.branches)
     if any(open_axes(t) for p in branches for t in p.output_types):
         raise Unsupported("a branch gives what has a size of its own")
-    return Cond(branches), atoms, branches[0].output_types, [False] * len(eq.outputs)
+    return Cond(branches), atoms, branches[0].output_types, [None] * len(eq.outputs)
 
 
 @RULES.rule(Checkpoint)
 def _name_in_checkpoint(naming: _Naming, op: Checkpoint, eq: Equation, atoms: tuple[Atom, ...]) -> Answer:
-    program, ragged = naming.program(op.program, *naming.inputs(atoms, ()))
-    return dataclasses.replace(op, program=program), atoms, program.output_types, ragged
+    program, begins = naming.program(op.program, *naming.inputs(atoms, ()))
+    return dataclasses.replace(op, program=program), atoms, program.output_types, begins
 
 
 def _name_elsewhere(naming: _Naming, op: Any, eq: Equation, atoms: tuple[Atom, ...]) -> Answer:
-    if any(map(naming.is_ragged, atoms)):
+    if any(naming.begin(a) is not None for a in atoms):
         return _by_rows(naming, op, eq, atoms)
     known: dict[Size, Any] = {}
     for old, now in zip(eq.inputs, atoms, strict=True):
@@ -171,21 +189,28 @@ def _name_elsewhere(naming: _Naming, op: Any, eq: Equation, atoms: tuple[Atom, .
         return tuple(named(v) for v in value) if type(value) is tuple else value
 
     types = [ArrayType(named(v.type.shape), v.type.dtype) for v in eq.outputs]
-    fields = {name: named(value) for name, value in op.static_parameters().items() if name in op.size_fields}
-    changed = any(new is not op.static_parameters()[name] for name, new in fields.items())
-    return dataclasses.replace(op, **fields) if known and changed else op, atoms, types, [False] * len(types)
+    if not known:
+        return op, atoms, types, [None] * len(types)
+    fields: dict[str, Any] = {}
+    for name, value in op.static_parameters().items():
+        if name == "shape" and name in op.size_fields:  # that of the result, whatever its sizes were called before
+            fields[name] = types[0].shape
+        elif name in op.size_fields:
+            fields[name] = named(value)
+    return dataclasses.replace(op, **fields), atoms, types, [None] * len(types)
 
 
 def _by_rows(naming: _Naming, op: Any, eq: Equation, atoms: tuple[Atom, ...]) -> Answer:
     """An operation on each element alone, as a loop over the rows; the numbers among its operands are the same."""
-    shape = next(a.type.shape for a in atoms if naming.is_ragged(a))
-    alike = all(a.type.shape == shape if naming.is_ragged(a) else not a.type.shape for a in atoms)
+    different = [a for a in dict.fromkeys(atoms) if isinstance(a, Var)]
+    numbers = [a for a in different if naming.begin(a) is None]
+    stacks = [a for a in different if naming.begin(a) is not None]
+    shape, begin = stacks[0].type.shape, naming.begin(stacks[0])
+    alike = all(a.type.shape == shape and naming.begin(a) == begin for a in stacks)
+    alike = alike and not any(a.type.shape for a in numbers)
     rule = lazy_rule(op)
     if not (rule.elementwise and rule.is_lazy(eq) and alike and len(eq.outputs) == 1):
         raise Unsupported(f"{op.title}: its operand has rows of different lengths")
-    different = [a for a in dict.fromkeys(atoms) if isinstance(a, Var)]
-    numbers = [a for a in different if not naming.is_ragged(a)]
-    stacks = [a for a in different if naming.is_ragged(a)]
     outer = {new: old for old, new in zip(eq.inputs, atoms, strict=True)}
     inside = {a: Var(outer[a].type) for a in numbers} | {a: Var(_row(outer[a].type)) for a in stacks}
     result = Var(_row(eq.outputs[0].type))

@@ -13,6 +13,7 @@ from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.garbage import uncollected
 from adjoint.jit.signature import Call, CallReader
 from adjoint.jit.writes import OutsideWrite, StateFound, Target, write_back
+from adjoint.ops.control.batch_elements import loops_over_elements
 from adjoint.ops.control.guards import Expect, acts, guards_first
 from adjoint.program.layout import canonical, compact
 from adjoint.program.program import Program, interpret
@@ -94,7 +95,7 @@ def trace_call(
     values = zip(call.types, call.values, strict=True)
     inputs = [record.add_input(t, v, outside=i >= own) for i, (t, v) in enumerate(values)]
     try:
-        with uncollected():
+        with uncollected(), loops_over_elements():
             recorded = record_function(
                 function,
                 lambda values: _bound(call, *call.with_inputs(values)),

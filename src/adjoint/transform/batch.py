@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from threading import get_ident
 from typing import Any
 
 import numpy as np
 
+from adjoint.ops.control.batch_elements import has_loops_over_elements
 from adjoint.program.layout import Strides, compact, memory_order
 from adjoint.program.op import Op
 from adjoint.program.trace import Trace, Tracer, known, primal
 from adjoint.program.types import ArrayType, Value
+
+_batches = itertools.count()
 
 
 class BatchTracer(Tracer):
@@ -64,9 +68,12 @@ class Batch(Trace):
 
     title = "vmap"
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, batch: int | None = None) -> None:
         super().__init__()
         self.size = size
+        self.batch = next(_batches) if batch is None else batch  # the same in all traces of one batch
+        if has_loops_over_elements():
+            self.programs = self.programs.of_batch(self.batch)
 
     def constant(self, value: Value) -> BatchTracer:
         return BatchTracer(self, value, False)

@@ -76,17 +76,19 @@ def strong(kind: ArrayType) -> ArrayType:
     return ArrayType(kind.shape, kind.dtype)
 
 
-def batched_program(program: Program, mapped: Flags, size: int, forced: Flags) -> tuple[Program, Flags]:
+def batched_program(
+    program: Program, mapped: Flags, size: int, forced: Flags, batch: int | None = None
+) -> tuple[Program, Flags]:
     """The program on stacked inputs where flagged, and which outputs are stacked.
 
-    `forced` ones are stacked in any case.
+    `forced` ones are stacked in any case. `batch` is the number of the batch, where loops depend on it.
     """
 
     def make() -> tuple[Program, Flags]:
         flags: list[bool] = []
 
         def run_batched(*flat: Value) -> list[Value]:
-            with running(Batch(size)) as trace:
+            with running(Batch(size, batch)) as trace:
                 inputs = [BatchTracer(trace, x) if m else x for x, m in zip(flat, mapped, strict=True)]
                 results = interpret(program, inputs)
             out: list[Value] = []
@@ -105,7 +107,7 @@ def batched_program(program: Program, mapped: Flags, size: int, forced: Flags) -
         made, _ = record_program(run_batched, types)
         return made, tuple(flags)
 
-    return remember(program, ("batch", mapped, size, forced), make)
+    return remember(program, ("batch", mapped, size, forced, batch), make)
 
 
 def _traced_array(value: Value) -> Value:
@@ -318,6 +320,23 @@ class Transformations:
     jet = staticmethod(jet_program)
     split = staticmethod(split_program)
     split_fixed = staticmethod(split_fixed)
+
+    @staticmethod
+    def of_batch(batch: int) -> BatchTransformations:
+        """The same for the traces of one batch."""
+        return BatchTransformations(batch)
+
+
+class BatchTransformations(Transformations):
+    """What a trace of a batch hands over: programs on stacked inputs are of this batch too."""
+
+    def __init__(self, batch: int) -> None:
+        self._batch = batch
+
+    def batched(  # type: ignore[override]
+        self, program: Program, mapped: Flags, size: int, forced: Flags
+    ) -> tuple[Program, Flags]:
+        return batched_program(program, mapped, size, forced, self._batch)
 
 
 provide_programs(Transformations)

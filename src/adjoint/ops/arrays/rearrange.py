@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from adjoint.program.layout import (
     reshape_strides,
 )
 from adjoint.program.op import primitive
-from adjoint.program.types import ArrayType, Value, real_dtype, result_dtype
+from adjoint.program.types import ArrayType, Size, Value, is_whole, real_dtype, result_dtype
 
 
 @primitive
@@ -32,22 +33,37 @@ class Reshape(Linear):
     shape: tuple[Any, ...]
 
     def evaluate(self, *xs: Value) -> Value:
-        return np.reshape(xs[0], self.shape)
+        unknown = [axis for axis, n in enumerate(self.shape) if isinstance(n, Size)]
+        if not unknown:
+            return np.reshape(xs[0], self.shape)
+        behind = len(self.shape) - unknown[0]  # what is not known stays as it is, and so does what follows
+        return np.reshape(xs[0], (*self.shape[: unknown[0]], *np.shape(xs[0])[-behind:]))
 
     def result_type(self, *types: ArrayType) -> Any:
         (x,) = types
-        if x.size != np.prod(self.shape, dtype=int):
-            raise ShapeError(f"reshape: {x} has {x.size} elements, which do not fill shape {self.shape}.")
-        return ArrayType(self.shape, x.dtype)
+        sizes = [[n for n in shape if isinstance(n, Size)] for shape in (x.shape, self.shape)]
+        known = [math.prod(n for n in shape if not isinstance(n, Size)) for shape in (x.shape, self.shape)]
+        if known[0] != known[1] or len(sizes[0]) != len(sizes[1]):
+            raise ShapeError(f"reshape: {x} has {_elements(x)} elements, which do not fill shape {self.shape}.")
+        own = iter(sizes[0])  # a program that is read again finds other sizes in the same order
+        return ArrayType(tuple(next(own) if isinstance(n, Size) else n for n in self.shape), x.dtype)
 
     def transpose(self, ct: Value, xs: Sequence[Any]) -> Sequence[Value]:
-        return (np.reshape(ct, xs[0].shape),)
+        return (_in_shape(ct, xs[0].shape),)
 
     def batch(self, xs: Sequence[Value], mapped: Sequence[bool], size: int) -> Value:
-        return np.reshape(xs[0], (size, *self.shape))
+        return _in_shape(xs[0], (size, *self.shape))
 
     def layout(self, types: Sequence[ArrayType], strides: Sequence[Strides], result: ArrayType) -> Strides | None:
         return reshape_strides(types[0], strides[0], self.shape) or compact(result)
+
+
+def _in_shape(x: Value, shape: tuple[Any, ...]) -> Value:
+    return Reshape(shape)(x) if any(isinstance(n, Size) for n in shape) else np.reshape(x, shape)
+
+
+def _elements(x: ArrayType) -> str:
+    return str(x.size) if is_whole(x) else "other"
 
 
 @primitive

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.ops.control.base import Control, Guard, Run, active_series, flat_series, grouped_series, zeros
+from adjoint.ops.control.batch_elements import loops_over_elements
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
 from adjoint.program.record import Record
@@ -66,9 +67,10 @@ class Call(Control):
         return out[:n], [next(tangents) if f else None for f in flags]
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
-        derived, flags = trace.programs.batched(
-            self.program, tuple(mapped), trace.size, (False,) * len(self.program.outputs)
-        )
+        with loops_over_elements():
+            derived, flags = trace.programs.batched(
+                self.program, tuple(mapped), trace.size, (False,) * len(self.program.outputs)
+            )
         return list(zip(Call(derived)(*xs), flags, strict=True))
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:

@@ -1,7 +1,8 @@
 """`Cond`: one of several programs, chosen by an index.
 
 Under vmap with an index that differs between batch elements, each branch runs on its own elements; while a program is
-recorded, all branches run on all of them, and the results are selected.
+recorded, all branches run on all of them, and the results are selected; where it becomes machine code and a branch is
+dear, one element after the other takes its own branch.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from adjoint.ops.control.base import (
     grouped_series,
     zeros,
 )
+from adjoint.ops.control.batch_elements import has_loops_over_elements, is_dear
+from adjoint.ops.control.scan import in_blocks
 from adjoint.ops.effects import guarded, has_effects
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
@@ -73,6 +76,8 @@ class Cond(Control):
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
         index, *operands = xs
         outputs = len(self.branches[0].outputs)
+        if mapped[0] and has_loops_over_elements() and self._is_dear():
+            return in_blocks(self, xs, mapped, trace, 1)
         if mapped[0]:
             stacked = self._by_groups if not isinstance(index, Tracer) else self._by_select
             return [(z, True) for z in stacked(index, operands, tuple(mapped[1:]), trace)]
@@ -82,6 +87,10 @@ class Cond(Control):
             derived = [trace.programs.batched(p, tuple(mapped[1:]), trace.size, forced) for p in self.branches]
             forced = tuple(map(any, zip(*[flags for _, flags in derived], strict=True)))
         return list(zip(Cond(tuple(p for p, _ in derived))(*xs), forced, strict=True))
+
+    def _is_dear(self) -> bool:
+        """Whether elements of a batch better go one after the other, each through its own branch alone."""
+        return any(map(is_dear, self.branches)) and not any(map(has_effects, self.branches))
 
     def _by_groups(self, index: Value, operands: list[Value], mapped: Flags, trace: Any) -> list[Value]:
         """Each branch runs on its own batch elements alone; then these are put back in order."""

@@ -70,6 +70,15 @@ class ConditionalLoop(CountedLoop):
             )
         return self.with_condition(condition, body, self.condition_constants, constants)
 
+    def stops_by_elements(self, programs: Any, size: int, mapped: Flags) -> bool:
+        """Whether batch elements may finish at different iterations, and nothing is printed meanwhile."""
+        if has_effects(self.body) or has_effects(self.condition):
+            return False
+        a, b = self.condition_constants, self.body_constants
+        forced = (False,) * len(self.body.outputs)
+        _, wanted, _ = self.close_over_carries(mapped[a:], forced, lambda m, f: programs.batched(self.body, m, size, f))
+        return programs.batched(self.condition, (*mapped[:a], *wanted[b:]), size, (False,))[1][0]
+
     def batched(self, programs: Any, size: int, mapped: Flags, forced: Flags) -> tuple[Any, Flags, Flags]:
         a, b = self.condition_constants, self.body_constants
         body, wanted, flags = self.close_over_carries(

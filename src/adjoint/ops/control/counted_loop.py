@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.ops.control.base import Control, Derive, Flags, Guard, active_series, rearranged, stacked, zeros
+from adjoint.ops.control.batch_elements import inherit_notes
 from adjoint.program.program import Program
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value, type_of
@@ -138,6 +139,7 @@ class CountedLoop(Control):
         loop, active, flags = self.lift(trace.programs, 1, active, (False,) * len(self.body.outputs))
         results = loop(*xs[:t], *self.arrange_arguments(active, 1, xs[t:], {i: [dx] for i, dx in enumerate(dxs[t:])}))
         values, tangents = self.separate_results(results, flags, 1)
+        self._inherit_notes(values)
         return values, [None if d is None else d[0] for d in tangents]
 
     def jet(self, series: Sequence[list[Value]], trace: Any) -> Sequence[list[Value]]:
@@ -149,7 +151,14 @@ class CountedLoop(Control):
         values, derivatives = self.separate_results(
             loop(*first[:t], *self.arrange_arguments(active, order, first[t:], higher)), flags, order
         )
+        self._inherit_notes(values)
         return [[v, *([None] * order if h is None else h)] for v, h in zip(values, derivatives, strict=True)]
+
+    def _inherit_notes(self, values: Sequence[Value]) -> None:
+        """What is known of sizes in the rows of this loop is so of those in the rows of a lifted one."""
+        k = self.carries
+        rows = self.body.output_types[k:]
+        inherit_notes(rows, [inner(type_of(v)) for v in values[k : k + len(rows)]])
 
     def batched(self, programs: Any, size: int, mapped: Flags, forced: Flags) -> tuple[Any, Flags, Flags]:
         """The loop over the whole batch at once; which arguments and results are stacked."""
@@ -174,9 +183,15 @@ class CountedLoop(Control):
         return out[:t] + out[: loop.constants - self.constants] + out[t:]
 
     def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
-        inputs_mapped = tuple(mapped)
-        loop, wanted, flags = self.batched(trace.programs, trace.size, inputs_mapped, (False,) * len(self.body.outputs))
-        out = loop(*self.stack_arguments(loop, xs, inputs_mapped, wanted, trace.size))
+        return self.together(xs, tuple(mapped), trace.programs, trace.size, (False,) * len(self.body.outputs))
+
+    def together(
+        self, xs: Sequence[Value], mapped: Flags, programs: Any, size: int, forced: Flags
+    ) -> Sequence[tuple[Value, bool]]:
+        """All elements of a batch through the loop at once; which results are stacked, `forced` ones in any case."""
+        loop, wanted, flags = self.batched(programs, size, mapped, forced)
+        out = loop(*self.stack_arguments(loop, xs, mapped, wanted, size))
+        inherit_notes(self.body.output_types, loop.body.output_types)
         if len(out) > len(flags):
             flags += flags[: self.carries]
             flags += (False,) * (len(out) - len(flags))

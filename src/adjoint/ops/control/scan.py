@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.base.errors import ControlFlowError
+from adjoint.ops.arrays.rearrange import Reshape
 from adjoint.ops.checkpointing import invertible, scan
-from adjoint.ops.control.base import Flags, Run, zeros
+from adjoint.ops.control.base import Control, Flags, Run, zeros
+from adjoint.ops.control.batch_elements import note_blocks, noted_blocks
 from adjoint.ops.control.counted_loop import Columns, CountedLoop, inner
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
@@ -71,6 +73,14 @@ class Scan(CountedLoop):
             *[ArrayType((length, *t.shape), t.dtype) for t in outs[self.carries :]],
         )
 
+    def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
+        walked = self.constants + self.carries
+        stacks = [type_of(x) for x, m in zip(xs[walked:], mapped[walked:], strict=True) if m]
+        width = noted_blocks(stacks, trace.batch) if self.length is None else None
+        if width is not None:  # they have a number of rows of their own
+            return in_blocks(self, xs, mapped, trace, width if trace.size % width == 0 else 1)
+        return super().vmap(xs, mapped, trace)
+
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any
     ) -> tuple[tuple[Value, ...], tuple[Any, ...]]:
@@ -93,6 +103,35 @@ class Scan(CountedLoop):
             return xs[0].push(dxs, *xs[1:])[: len(self.body.outputs)]
         record, residuals, types, _ = xs
         return record.push(residuals, types, dxs)
+
+
+def in_blocks(
+    loop: Control, xs: Sequence[Value], mapped: Sequence[bool], trace: Any, width: int
+) -> Sequence[tuple[Value, bool]]:
+    """A loop on blocks of elements of a batch, or a branch on each element: a loop over them, each by itself."""
+    count = trace.size // width
+    order = sorted(range(len(xs)), key=lambda i: mapped[i])
+    shared = len(xs) - sum(mapped)
+
+    def body(*flat: Value) -> list[Value]:
+        by_position = dict(zip(order, flat, strict=True))
+        rows = [by_position[i] for i in range(len(xs))]
+        if width == 1 or not isinstance(loop, CountedLoop):
+            return list(loop(*rows))
+        forced = (True,) * len(loop.body.outputs)
+        return [z for z, _ in loop.together(rows, tuple(mapped), trace.programs, width, forced)]
+
+    blocks = [xs[i] if width == 1 or not mapped[i] else _in_shape(xs[i], count, width) for i in order]
+    kinds = [inner(type_of(x)) if mapped[i] else type_of(x) for i, x in zip(order, blocks, strict=True)]
+    program, _ = record_program(body, kinds)
+    out = Scan(program, shared, 0, count)(*blocks)
+    note_blocks([inner(type_of(z)) for z in out], trace.batch, width)
+    return [(z if width == 1 else Reshape((trace.size, *type_of(z).shape[2:]))(z), True) for z in out]
+
+
+def _in_shape(x: Value, *leading: int) -> Value:
+    """An array with its first axis split."""
+    return Reshape((*leading, *type_of(x).shape[1:]))(x)
 
 
 class ScanRecord:

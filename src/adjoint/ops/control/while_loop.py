@@ -15,9 +15,10 @@ import numpy as np
 
 from adjoint.ops.checkpointing import scan
 from adjoint.ops.control.base import Flags, Run, stacked
+from adjoint.ops.control.batch_elements import block_width, has_loops_over_elements
 from adjoint.ops.control.conditional_loop import ConditionalLoop
 from adjoint.ops.control.counted_loop import inner
-from adjoint.ops.control.scan import Scan, ScanRecord, zero_rows, zeros_beside
+from adjoint.ops.control.scan import Scan, ScanRecord, in_blocks, zero_rows, zeros_beside
 from adjoint.program.evaluate import Evaluator
 from adjoint.program.op import primitive
 from adjoint.program.program import Program, interpret
@@ -57,6 +58,12 @@ class While(ConditionalLoop):
         carry = [ArrayType(t.shape, t.dtype) for t in self.parts(types)[2]]
         iterations = Size.fresh("iterations")
         return (*carry, *[ArrayType((iterations, *t.shape), t.dtype) for t in self.body.output_types[self.carries :]])
+
+    def vmap(self, xs: Sequence[Value], mapped: Sequence[bool], trace: Any) -> Sequence[tuple[Value, bool]]:
+        if has_loops_over_elements() and self.stops_by_elements(trace.programs, trace.size, tuple(mapped)):
+            carries = self.body.input_types[self.body_constants :]
+            return in_blocks(self, xs, mapped, trace, block_width(self.body, carries, trace.size))
+        return super().vmap(xs, mapped, trace)
 
     def save(
         self, xs: Sequence[Value], wanted: Sequence[bool], trace: Any

@@ -19,10 +19,12 @@ from adjoint.simplify.loops.interface import simplify_interfaces
 from adjoint.simplify.loops.liveness import prune_dead_parts
 from adjoint.simplify.loops.parts import inside_first
 from adjoint.simplify.loops.rematerialize import choose_residuals
+from adjoint.simplify.loops.row_views import move_row_views
 
 TIDYING: tuple[Callable[[Program], Program], ...] = (
     simplify_branches,
     simplify_interfaces,
+    move_row_views,
     hoist_invariants,
     prune_dead_parts,
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.ops.control.scan import Scan
 from adjoint.program.program import Atom, Equation
+from adjoint.program.types import is_whole
 from adjoint.simplify.rules.indexing import slice_items
 from adjoint.simplify.rules.rule import Rule, rule
 from adjoint.simplify.rules.shapes import reshape
@@ -18,7 +19,8 @@ def short_scan(r: Any, op: Scan, inputs: tuple[Atom, ...], eq: Equation) -> tupl
     carries = inputs[op.constants : first]
     if length == 0:
         return (*carries, *[r.literal(v.type.dtype.type(0)) for v in eq.outputs[op.carries :]])
-    if length != 1:
+    rows_known = all(map(is_whole, (*op.body.input_types, *op.body.output_types)))  # others are no arrays when compiled
+    if length != 1 or not rows_known:
         return None
     rows = [slice_items(r, a, (0,)) for a in inputs[first:]]
     outputs = r.inline(op.body, (*inputs[:first], *rows))

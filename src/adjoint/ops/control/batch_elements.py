@@ -1,0 +1,113 @@
+"""Whether the elements of a batch go through a loop or a branch together, in blocks, or each by itself.
+
+NumPy is quick where all elements go together: a loop runs until the last one has finished, the others keep their
+values, and both sides of a branch are computed. Machine code loses nothing by taking a few after the other: then a loop
+stops as soon as these few have finished. So a function that is traced to be compiled has loops over blocks of elements,
+as many as a few vectors hold, and one that is read by NumPy has not.
+
+How often a loop goes round then differs from block to block. Which sizes differ so is noted while a function is traced,
+by the batch (a number that all traces of one `vmap` have) and how many elements a block has: a loop that reads such
+rows takes the same blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from adjoint.program.program import Program
+from adjoint.program.subprograms import all_equations
+from adjoint.program.types import ArrayType, Size
+
+Notes = dict[tuple[Size, int], int]  # (size, batch) → elements of a block
+_notes: ContextVar[Notes | None] = ContextVar("adjoint_blocks_of_elements", default=None)
+ELEMENTS = 64  # numbers of the largest carry in one block
+WIDEST, NARROWEST = 24, 4  # elements of a block
+LONG = 16  # numbers: an array of so many fills vectors by itself
+DEAR = 512.0  # operations on such arrays
+
+
+@contextmanager
+def loops_over_elements() -> Generator[None]:
+    """What is recorded here becomes machine code: elements of a batch may go one after the other."""
+    if _notes.get() is not None:
+        yield
+        return
+    token = _notes.set({})
+    try:
+        yield
+    finally:
+        _notes.reset(token)
+
+
+def has_loops_over_elements() -> bool:
+    """Whether elements of a batch may go one after the other."""
+    return _notes.get() is not None
+
+
+def note_blocks(types: Sequence[ArrayType], batch: int, width: int) -> None:
+    """Sizes of these types differ between blocks of so many elements of a batch."""
+    notes = _notes.get()
+    if notes is not None:
+        notes.update(((n, batch), width) for kind in types for n in kind.shape if isinstance(n, Size))
+
+
+def inherit_notes(before: Sequence[ArrayType], after: Sequence[ArrayType]) -> None:
+    """A program was read again, and found other sizes in the place of those that it had."""
+    notes = _notes.get()
+    if not notes:
+        return
+    for old, new in zip(before, after, strict=True):
+        pairs = [[n for n in kind.shape if isinstance(n, Size)] for kind in (old, new)]
+        for n, m in zip(*pairs, strict=False):
+            notes.update({(m, batch): width for (size, batch), width in notes.items() if size == n and m != n})
+
+
+def noted_blocks(types: Sequence[ArrayType], batch: int) -> int | None:
+    """How many elements a block has in which such sizes are the same; None if they are in the whole batch."""
+    notes = _notes.get() or {}
+    widths = [notes[n, batch] for kind in types for n in kind.shape if (n, batch) in notes]
+    return min(widths, default=None)
+
+
+def is_dear(program: Program) -> bool:
+    """Whether a side of a branch costs more than what is lost when elements of a batch take it one after the other.
+
+    What is small is computed for many elements at once, on both sides. A loop with a condition may not even end for
+    elements that do not take this side.
+    """
+    return _work(program) > DEAR
+
+
+def _work(program: Program) -> float:
+    """Operations on arrays that fill vectors by themselves."""
+    total = 0.0
+    for eq in program.equations:
+        op: Any = eq.op
+        if op.is_loop and op.has_condition:
+            return math.inf
+        largest = max([_elements(a.type) for a in (*eq.inputs, *eq.outputs)], default=0)
+        if op.programs():
+            times = op.length if op.is_loop and op.length is not None else 1
+            total += times * max(_work(p) for p in op.programs().values())
+        elif largest >= LONG and not (op.is_view or op.is_movement):
+            total += largest if op.is_elementwise else largest**1.5
+    return total
+
+
+def _elements(kind: ArrayType) -> int:
+    return math.prod(n for n in kind.shape if isinstance(n, int))
+
+
+def block_width(body: Program, carries: Sequence[ArrayType], size: int) -> int:
+    """How many elements of a batch best go through a loop together: a divisor of their number."""
+    if any(eq.op.is_loop for eq in all_equations(body)):
+        return 1
+    largest = max(map(_elements, carries), default=1)
+    limit = min(ELEMENTS // max(largest, 1), WIDEST)
+    if size <= limit:
+        return max(size, 1)
+    return next((n for n in range(limit, NARROWEST - 1, -1) if size % n == 0), 1)
