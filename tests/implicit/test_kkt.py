@@ -159,3 +159,17 @@ def test_the_active_set_is_told_at_any_accuracy_of_the_solver(tolerance):
 def test_bad_input(make, words):
     with pytest.raises((TypeError, ad.RuleError), match=words):
         make()
+
+
+def test_equal_bounds_fix_an_element():
+    rules = implicit.Constraints(bounds=(np.array([0.0, 0.5, -1.0]), np.array([1.0, 0.5, np.inf])))
+    f = lambda x, a: 0.5 * np.sum((x - a) ** 2) + x[0] * x[1]
+    x = implicit.argmin(
+        f, lambda a: np.array([np.clip(a[0] - 0.5, 0.0, 1.0), 0.5, np.maximum(a[2], -1.0)]), subject_to=rules
+    )
+    a = np.array([0.9, 2.0, 0.3])
+    assert_allclose(ad.jacrev(x)(a), np.diag([1.0, 0.0, 1.0]), atol=1e-12)
+    assert_allclose(x.multipliers(a)["equality"]["fixed"], [2.0 - 0.5 - 0.4], rtol=1e-12)
+    crossed = implicit.argmin(f, lambda a: a, subject_to=implicit.Constraints(bounds=(1.0, 0.0)))
+    with pytest.raises(ValueError, match="lower bound is above the upper one at x"):
+        crossed(a)

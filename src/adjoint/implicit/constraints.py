@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -52,7 +52,8 @@ class Proximal:
 class Constraints:
     """h(x, *θ) = 0, g(x, *θ) ≤ 0, bounds (lower, upper) on x, and G(x, *θ) in a cone that a projection tells.
 
-    Bounds are numbers, arrays or trees like x; an infinite one is none, and so is None. `cone` is (G, projection).
+    Bounds are numbers, arrays or trees like x; an infinite one is none, and so is None. Elements whose bounds are equal
+    are fixed: the multipliers of equalities are then {"given", "fixed"}. `cone` is (G, projection).
 
     ```python
     rules = ad.implicit.Constraints(equality=lambda x, a: np.sum(x) - a, bounds=(0.0, None))
@@ -68,27 +69,54 @@ class Constraints:
     def at(self, x: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The values of all constraints at x: {"equality", "inequality" (bounds among them), "cone"}."""
         inequality: dict[str, Any] = {}
+        equality = None if self.equality is None else self.equality(x, *args, **kwargs)
         if self.inequality is not None:
             inequality["given"] = self.inequality(x, *args, **kwargs)
         if self.bounds is not None:
-            for name, bound, sign in zip(("lower", "upper"), self.bounds, (-1.0, 1.0), strict=True):
-                if bound is not None:
-                    inequality[name] = _measure_bounds(x, bound, sign)
+            lower, upper = self.bounds
+            fixed = _find_fixed(x, lower, upper)
+            if any(np.any(f) for f in fixed):
+                free = [~f for f in fixed]
+                equality = {"given": equality, "fixed": _measure_bounds(x, lower, 1.0, fixed)}
+            else:
+                free = [np.ones(np.shape(f), bool) for f in fixed]
+            if lower is not None:
+                inequality["lower"] = _measure_bounds(x, lower, -1.0, free)
+            if upper is not None:
+                inequality["upper"] = _measure_bounds(x, upper, 1.0, free)
         return {
-            "equality": None if self.equality is None else self.equality(x, *args, **kwargs),
+            "equality": equality,
             "inequality": inequality or None,
             "cone": None if self.cone is None else self.cone[0](x, *args, **kwargs),
         }
 
 
-def _measure_bounds(x: Any, bound: Any, sign: float) -> Any:
-    """sign (x - bound) where the bound is finite, leaf by leaf, as vectors."""
+def _spread(x: Any, bound: Any) -> list[Any]:
+    """A bound for each element of each leaf of x; none is infinite."""
     leaves, structure = tree.flatten(x)
     each = [bound] * len(leaves) if np.isscalar(bound) else tree.leaves_like("bounds", structure, bound)
+    return [np.broadcast_to(np.asarray(limit, float), np.shape(leaf)) for leaf, limit in zip(leaves, each, strict=True)]
+
+
+def _find_fixed(x: Any, lower: Any, upper: Any) -> list[Any]:
+    """Where the bounds of an element are equal; refused where the lower one is above the upper one."""
+    if lower is None or upper is None:
+        return [np.zeros(np.shape(leaf), bool) for leaf in tree.leaves(x)]
     found: list[Any] = []
-    for leaf, limit in zip(leaves, each, strict=True):
-        limits = np.broadcast_to(np.asarray(limit, float), np.shape(leaf))
-        finite = np.flatnonzero(np.isfinite(limits))
+    paths = tree.structure(x).paths()
+    for low, high, path in zip(_spread(x, lower), _spread(x, upper), paths, strict=True):
+        if np.any(low > high):
+            raise ValueError(f"Constraints: the lower bound is above the upper one at x{path}; nothing lies between.")
+        found.append(np.asarray(low == high))
+    return found
+
+
+def _measure_bounds(x: Any, bound: Any, sign: float, chosen: Sequence[Any]) -> Any:
+    """sign (x - bound) where the bound is finite and chosen, leaf by leaf, as vectors."""
+    leaves, structure = tree.flatten(x)
+    found: list[Any] = []
+    for leaf, limits, wanted in zip(leaves, _spread(x, bound), chosen, strict=True):
+        finite = np.flatnonzero(np.isfinite(limits) & wanted)
         found.append(sign * (np.reshape(leaf, (-1,))[finite] - limits.reshape(-1)[finite]))
     return tree.unflatten(structure, found)
 

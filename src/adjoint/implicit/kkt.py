@@ -117,7 +117,7 @@ def linearize_constraints(
     if any(t.dtype.kind == "c" for t in types):
         raise ShapeError("implicit.argmin: constraints are for real unknowns; write x in real and imaginary parts.")
     jacobians = {
-        name: np.reshape(jacobian(part(name))(v), (-1, len(v))) if _has(constraints, name) else np.zeros((0, len(v)))
+        name: np.reshape(jacobian(part(name))(v), (-1, len(v))) if len(part(name)(v)) else np.zeros((0, len(v)))
         for name in ("equality", "inequality", "cone")
     }
     values = {name: part(name)(v) for name in ("equality", "inequality")}
@@ -126,12 +126,6 @@ def linearize_constraints(
         v, gradient, values["equality"], jacobians["equality"], values["inequality"], jacobians["inequality"],
         jacobians["cone"],
     )  # fmt: skip
-
-
-def _has(constraints: Constraints, name: str) -> bool:
-    if name == "inequality":
-        return constraints.inequality is not None or constraints.bounds is not None
-    return getattr(constraints, name) is not None
 
 
 def _add_multipliers(f: Callable[..., Any], constraints: Constraints, x: Any, args: Any, kwargs: Any) -> Any:
