@@ -147,6 +147,22 @@ def test_the_active_set_is_told_at_any_accuracy_of_the_solver(tolerance):
     assert_allclose(ad.jacrev(x)(a), np.diag([1.0, 0.0, 1.0, 0.0, 1.0]), atol=1e-12)
 
 
+def test_a_minimum_inside_is_free_however_close_a_bound_is():
+    f = lambda x, a: 0.5 * np.sum((x - a) ** 2)
+    x = implicit.argmin(f, lambda a: a + 1e-16, subject_to=POSITIVE, check="raise")
+    a = np.array([1.0, 0.005, 1e-4])
+    assert x.active_set(a).kinds == ("inactive",) * 3
+    assert_allclose(ad.jacrev(x)(a), np.eye(3), atol=1e-12)
+
+
+def test_what_is_weak_depends_on_how_well_x_is_known():
+    f = lambda x, a: 0.5 * np.sum((x - a) ** 2)
+    a = np.array([1.0, 0.0, -1.0])
+    for error in (1e-5, 1e-8, 0.0):
+        x = implicit.argmin(f, lambda a, e=error: np.maximum(a, 0.0) + e, subject_to=POSITIVE)
+        assert x.active_set(a).kinds == ("inactive", "weak", "active")
+
+
 @pytest.mark.parametrize(
     "make, words",
     [

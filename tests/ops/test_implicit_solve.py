@@ -150,3 +150,14 @@ def test_a_split_program_keeps_no_solver_in_its_backward_half():
     program = ad.trace(lambda a: np.sum(cube_root(a)))(A).program
     split = Split(program, (True,))
     assert not any("cbrt" in str(eq.op) for eq in split.backward().equations)
+
+
+def test_nothing_made_in_a_branch_is_kept_for_what_stands_outside():
+    def f(a):
+        _, pullback = ad.vjp(cube_root, a)
+        first = ad.cond(a[0] > 0.0, lambda u: pullback(u)[0], lambda u: 0 * u, DA)
+        return first + pullback(DDA)[0]
+
+    expected = (DA + DDA) / (3 * np.cbrt(A) ** 2)
+    np.testing.assert_allclose(ad.jit(f)(A), expected, rtol=1e-12)
+    np.testing.assert_allclose(ad.jacfwd(f)(A) @ DA, (f(A + 1e-6 * DA) - f(A - 1e-6 * DA)) / 2e-6, rtol=1e-6)

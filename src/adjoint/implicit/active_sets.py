@@ -27,6 +27,7 @@ class Linearization(NamedTuple):
     inequality: Any
     inequality_jacobian: Any
     cone_jacobian: Any
+    curvature: float = 0.0  # of f: the size of its Hessian
 
 
 @final
@@ -61,7 +62,8 @@ def identify(at: Linearization) -> ActiveSet:
     lengths = np.where(lengths > 0, lengths, 1.0)
     scale = 1.0 + np.linalg.norm(at.x)
     distance = -at.inequality / (lengths * scale)  # below zero where it is violated
-    force = max(float(np.linalg.norm(at.gradient)), np.finfo(float).tiny)
+    # ∇f vanishes at a minimum inside: what counts as large is how it changes over the size of x
+    force = max(float(np.linalg.norm(at.gradient)), at.curvature * scale, np.finfo(float).tiny)
     columns = np.concatenate([at.equality_jacobian, at.inequality_jacobian, -at.cone_jacobian]).T
     widths = np.concatenate([np.ones(m), lengths, np.ones(q)])
     # a constraint far away is dear: its pressure counts against the fit
@@ -70,7 +72,7 @@ def identify(at: Linearization) -> ActiveSet:
         np.concatenate([columns / widths, weights]), np.concatenate([-at.gradient, np.zeros(m + p + q)]), m, p
     )
     pressure = found[m : m + p] / force
-    left = np.linalg.norm(columns / widths @ found + at.gradient) / force if force > np.finfo(float).tiny else 0.0
+    left = np.linalg.norm(columns / widths @ found + at.gradient) / force
     broken = max(0.0, float(np.max(-distance, initial=0.0)), float(np.max(np.abs(at.equality), initial=0.0)) / scale)
     accuracy = max(left, broken, float(np.finfo(float).eps))
     reach = min(accuracy**0.5, 1e-2)

@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from adjoint import tree
-from adjoint.api.gradients import grad, stop_gradient
+from adjoint.api.gradients import grad, jvp, stop_gradient
 from adjoint.api.jacobians import jacobian
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
@@ -121,10 +121,11 @@ def linearize_constraints(
         for name in ("equality", "inequality", "cone")
     }
     values = {name: part(name)(v) for name in ("equality", "inequality")}
-    gradient = grad(lambda v: f(put_back(v), *args, **kwargs))(v)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], len(v)).astype(v.dtype)
+    gradient, bent = jvp(grad(lambda v: f(put_back(v), *args, **kwargs)), (v,), (signs,))
     return Linearization(
         v, gradient, values["equality"], jacobians["equality"], values["inequality"], jacobians["inequality"],
-        jacobians["cone"],
+        jacobians["cone"], float(np.linalg.norm(bent)) / max(len(v), 1) ** 0.5,
     )  # fmt: skip
 
 
