@@ -16,6 +16,8 @@ from adjoint.compile.callbacks import write_callback
 from adjoint.compile.emit import Emitter, Operand, lowers
 from adjoint.compile.ir import Value
 from adjoint.compile.lapack_calls import INDEFINITE, SINGULAR, call_lapack, each_matrix, fits, transpose
+from adjoint.compile.small_matrices import cholesky, is_small, lu, triangular_solve, write_small
+from adjoint.compile.small_matrices import solve as solve_small
 from adjoint.compile.views import strides_of
 from adjoint.ops.linalg.decompose import LU, Cholesky
 from adjoint.ops.linalg.solve import Inverse, Solve, TriangularSolve
@@ -68,8 +70,19 @@ def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equ
         return write_callback(emitter, eq)
     routines, out = ROUTINES[op], eq.outputs[0].type
     a, *right = (emitter.view(x) for x in eq.inputs)
-    target = emitter.pointer(eq.outputs[0])
     n, m = out.shape[-2:]
+    stack = math.prod(out.shape[:-2])
+    if is_small(out.dtype, n, m):
+        name, compute = op.title, solve_small
+        if isinstance(op, TriangularSolve):
+            name, compute = f"{name}_{op.lower:d}{op.unit:d}", triangular_solve(op.lower, op.unit)
+        write_small(emitter, name, [a, *right], eq.outputs, out.shape[:-2], compute, SINGULAR)
+        emitter.shared.work += emitter.times * stack * n * n * (0.7 * n + 2.0 * m)
+        emitter.shared.steps.append(
+            f"{op.title} {n}×{n}, {m} columns{' of a stack' if stack > 1 else ''}: in registers"
+        )
+        return None
+    target = emitter.pointer(eq.outputs[0])
     factor = emitter.allocate(n * n * out.dtype.itemsize)
     columns = emitter.allocate(n * m * out.dtype.itemsize) if m > 1 else None
     pivots = emitter.allocate(4 * n)
@@ -99,7 +112,6 @@ def write_solve(emitter: Emitter, op: Solve | TriangularSolve | Inverse, eq: Equ
     for buffer in (factor, columns, pivots):
         if buffer is not None:
             emitter.free(buffer)
-    stack = math.prod(out.shape[:-2])
     emitter.shared.work += emitter.times * stack * (n * n * (0.7 * n + 2.0 * m) + 500)
     emitter.shared.steps.append(f"{op.title} {n}×{n}, {m} columns{' of a stack' if stack > 1 else ''}: LAPACK")
     return None
@@ -111,7 +123,13 @@ def write_cholesky(emitter: Emitter, op: Cholesky, eq: Equation) -> None:
     if not fits(eq):
         return write_callback(emitter, eq)
     f, out = emitter.f, eq.outputs[0].type
-    a, target, n = emitter.view(eq.inputs[0]), emitter.pointer(eq.outputs[0]), out.shape[-1]
+    a, n, stack = emitter.view(eq.inputs[0]), out.shape[-1], math.prod(out.shape[:-2])
+    if is_small(out.dtype, n, 0):
+        write_small(emitter, op.title, [a], eq.outputs, out.shape[:-2], cholesky, INDEFINITE)
+        emitter.shared.work += emitter.times * stack * 0.4 * n**3
+        emitter.shared.steps.append(f"cholesky {n}×{n}{' of a stack' if stack > 1 else ''}: in registers")
+        return None
+    target = emitter.pointer(eq.outputs[0])
 
     def factorize(pointers: Sequence[Value]) -> None:
         source, factor = pointers
@@ -122,7 +140,6 @@ def write_cholesky(emitter: Emitter, op: Cholesky, eq: Equation) -> None:
             vectors.store(f, out.dtype, zero, factor, f.add(f.mul(i, f.index(n)), j), 1, 1)
 
     each_matrix(emitter, out.shape[:-2], [a, Operand(target, strides_of(out.shape), out)], factorize)
-    stack = math.prod(out.shape[:-2])
     emitter.shared.work += emitter.times * stack * (0.4 * n**3 + 300)
     emitter.shared.steps.append(f"cholesky {n}×{n}{' of a stack' if stack > 1 else ''}: LAPACK")
     return None
@@ -135,8 +152,15 @@ def write_lu(emitter: Emitter, op: LU, eq: Equation) -> None:
         return write_callback(emitter, eq)
     f = emitter.f
     out, pivot_type, order_type = (v.type for v in eq.outputs)
-    a, targets = emitter.view(eq.inputs[0]), [emitter.pointer(v) for v in eq.outputs]
+    a = emitter.view(eq.inputs[0])
     (m, n), k = out.shape[-2:], pivot_type.shape[-1]
+    stack = math.prod(out.shape[:-2])
+    if is_small(out.dtype, max(m, n), 0):
+        write_small(emitter, op.title, [a], eq.outputs, out.shape[:-2], lu, None)
+        emitter.shared.work += emitter.times * stack * 0.7 * m * n * k
+        emitter.shared.steps.append(f"lu {m}×{n}{' of a stack' if stack > 1 else ''}: in registers")
+        return None
+    targets = [emitter.pointer(v) for v in eq.outputs]
     buffer = emitter.allocate(m * n * out.dtype.itemsize)
 
     def factorize(pointers: Sequence[Value]) -> None:
@@ -164,7 +188,6 @@ def write_lu(emitter: Emitter, op: LU, eq: Equation) -> None:
     ]
     each_matrix(emitter, out.shape[:-2], [a, Operand(targets[0], strides_of(out.shape), out), *vectors], factorize)
     emitter.free(buffer)
-    stack = math.prod(out.shape[:-2])
     emitter.shared.work += emitter.times * stack * (0.7 * m * n * k + 500)
     emitter.shared.steps.append(f"lu {m}×{n}{' of a stack' if stack > 1 else ''}: LAPACK")
     return None

@@ -19,6 +19,7 @@ from adjoint.program.check import check
 from adjoint.program.program import Program
 from adjoint.program.subprograms import map_programs
 from adjoint.simplify.dead_code import drop_dead_code
+from adjoint.simplify.factorizations import share_factorizations
 from adjoint.simplify.loops.checkpoint_states import expand_checkpoints
 from adjoint.simplify.loops.order import reshape_loops, tidy_loops
 from adjoint.simplify.reroll.driver import reroll
@@ -46,6 +47,7 @@ PASSES: list[Pass] = [
 ]
 
 RESHAPING: list[Pass] = [
+    share_factorizations,
     reshape_loops,
 ]
 
