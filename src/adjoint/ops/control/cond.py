@@ -94,6 +94,8 @@ class Cond(Control):
 
     def _by_groups(self, index: Value, operands: list[Value], mapped: Flags, trace: Any) -> list[Value]:
         """Each branch runs on its own batch elements alone; then these are put back in order."""
+        if not trace.size:
+            return [np.zeros((0, *t.shape), t.dtype) for t in self.branches[0].output_types]
         which = np.clip(index, 0, len(self.branches) - 1)
         groups = [np.flatnonzero(which == i) for i in range(len(self.branches))]
         parts: list[list[Value]] = []
