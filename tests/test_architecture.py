@@ -24,6 +24,7 @@ LAYERS = [
     {"program"},
     {"ops"},
     {"transform", "simplify", "compile", "numpy", "scipy", "random", "signal"},
+    {"conversion"},
     {"api", "debug", "extend", "jit"},
     {"testing"},
     {"linear"},

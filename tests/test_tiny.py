@@ -96,8 +96,11 @@ def test_perturbations_are_not_confused() -> None:
 
 
 def test_a_dropped_derivative_raises() -> None:
+    assert ad.grad(lambda x: math.sin(x))(0.0) == 1.0
+    assert ad.grad(ad.convert(lambda x: math.sin(x)))(0.0) == 1.0
     with pytest.raises(TypeError, match=r"np\.sin"):
-        ad.grad(lambda x: math.sin(x))(1.0)
+        ad.grad(ad.do_not_convert(lambda x: math.sin(x)))(1.0)
+    assert "ad·call(math.sin)" in ad.show_converted(lambda x: math.sin(x))
 
 
 def test_other_ways_to_a_jacobian_and_hessian() -> None:
@@ -209,6 +212,8 @@ def test_checks_and_extensions() -> None:
 
 def test_the_derivative_of_a_root() -> None:
     cube_root = ad.implicit.root(lambda x, a: x**3 - a, lambda a: np.cbrt(a))
+    found = ad.optimize.minimize(lambda x: np.sum((x - 1.0) ** 2), np.zeros(2))
+    np.testing.assert_allclose(found.value, 1.0, atol=1e-6)
     assert ad.grad(cube_root)(8.0) == pytest.approx(1 / 12, rel=1e-12)
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from adjoint.api.checkpoint import checkpoint, checkpoint_name
     from adjoint.api.control_flow import associative_scan, cond, fori_loop, map, scan, switch, while_loop  # noqa: A004
+    from adjoint.api.conversion import convert, do_not_convert, show_converted
     from adjoint.api.custom_rules import custom_rule
     from adjoint.api.gradients import (
         grad,
@@ -104,6 +105,10 @@ __all__ = [  # noqa: RUF022  (by subject)
     "vmap",
     # machine code
     "jit",
+    # functions as they are written
+    "convert",
+    "do_not_convert",
+    "show_converted",
     # loops and branches
     "cond",
     "switch",
@@ -186,6 +191,7 @@ _HOMES = {
     "adjoint.debug": "check",
     "adjoint.api.jacobians": "hessian jacfwd jacobian jacrev",
     "adjoint.api.checkpoint": "checkpoint checkpoint_name",
+    "adjoint.api.conversion": "convert do_not_convert show_converted",
     "adjoint.api.custom_rules": "custom_rule",
     "adjoint.api.control_flow": "associative_scan cond fori_loop map scan switch while_loop",
     "adjoint.api.hessian_products": "hvp",

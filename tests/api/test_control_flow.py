@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.base.config import config
 from adjoint.testing import check_grads, difference_gradient
 from tests.support.flow_cases import CASES, WEIGHTS
 from tests.support.sweeps import sampled
@@ -267,7 +268,7 @@ def test_branches_of_different_types() -> None:
 @pytest.mark.parametrize("name", [n for n in ERRORS if n != "branch types"])
 def test_errors(name) -> None:
     call, kind, match = ERRORS[name]
-    with pytest.raises(kind, match=match):
+    with config.override(convert=False), pytest.raises(kind, match=match):
         call()
 
 

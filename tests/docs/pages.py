@@ -10,6 +10,7 @@ compared as text, where `…` stands for anything.
 import ast
 import contextlib
 import io
+import linecache
 import re
 import tokenize
 from collections.abc import Iterator
@@ -64,9 +65,18 @@ def run_page(text: str, name: str) -> dict[str, Any]:
     return namespace
 
 
+_shown: set[str] = set()  # pages whose code stands in the cache of lines
+
+
 def run_block(block: Block, name: str, namespace: dict[str, Any]) -> None:
     # Line numbers of the page, also in tracebacks of the code itself.
     padded = "\n" * (block.line - 1) + block.code
+    # The source of functions is found in the cache of lines: the code of all blocks so far, at the lines of the page.
+    _, _, known, _ = linecache.cache.get(name, (0, None, [], name)) if name in _shown else (0, None, [], name)
+    fresh = padded.splitlines(keepends=True)
+    lines = [*known[: block.line - 1], *["\n"] * (block.line - 1 - len(known)), *fresh[block.line - 1 :]]
+    linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
+    _shown.add(name)
     try:
         tree = ast.parse(padded, filename=name)
     except SyntaxError as error:

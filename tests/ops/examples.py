@@ -165,7 +165,7 @@ TESTED_ELSEWHERE: dict[str, str] = {
     "Mark": "ops/checkpointing/test_policies.py",
     "Reversible": "memory/test_reversible.py",
     "Undifferentiable": "random/test_draws.py",
-    **dict.fromkeys(["Print", "Callback", "Check"], "ops/test_effects.py"),
+    **dict.fromkeys(["Print", "Callback", "Check", "Raise"], "ops/test_effects.py"),
     "Expect": "ops/control/test_guards.py",
     "Call": "ops/control/test_call.py",
     "LinearSolve": "ops/linalg/test_linear_solve.py",

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from adjoint import tree
 from adjoint.base.source import by_name, user_facing
+from adjoint.conversion.driver import start_over
 from adjoint.program import misfits  # noqa: F401  # pyright: ignore[reportUnusedImport]  (explains NumPy's errors)
 from adjoint.transform.arguments import check_argnums
 from adjoint.transform.nonfinite import active_watch, settle_result
@@ -27,7 +28,11 @@ def transformation(function: Callable[P, R]) -> Callable[P, R]:
     @user_facing
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        result = function(*args, **kwargs)
+        if args and callable(args[0]):
+            rest: Any = args[1:]
+            result = start_over(lambda first: function(first, *rest, **kwargs), args[0], (rest, kwargs))
+        else:
+            result = function(*args, **kwargs)
         return result if active_watch() is None else settle_result(result, (args, kwargs))
 
     return call
@@ -54,10 +59,15 @@ class Transformed:
             check_argnums(argnums, run_.__name__.strip("_"))
         functools.update_wrapper(self, function, updated=())
         self._run, self._function, self._options = run_, function, options
+        self._is_opaque = self.has_rules  # a function with rules is called as it is
 
     @user_facing
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        result = self._run(self._function, self._options, args, kwargs)
+        if self._is_opaque:
+            result = self._run(self._function, self._options, args, kwargs)
+        else:
+            run = lambda function: self._run(function, self._options, args, kwargs)
+            result = start_over(run, self._function, (args, kwargs))
         return result if active_watch() is None else settle_result(result, (args, kwargs))
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

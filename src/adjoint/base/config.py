@@ -123,6 +123,13 @@ class Config:
         512, (int,), int, "How much machine code is kept on disk, in megabytes; what was not used longest goes first."
     )
 
+    convert = Setting(
+        True, (bool,), _truth, "Whether functions are converted from their source where NumPy cannot hand values over."
+    )
+    convert_packages = Setting(
+        (), (tuple,), lambda text: tuple(text.split(",")), "Installed packages whose functions are converted, too."
+    )
+
     def __setattr__(self, name: str, value: object) -> None:
         self.setting(name)
         object.__setattr__(self, name, value)

@@ -35,7 +35,7 @@ class TraceError(AdjointError, TypeError):
     """A traced value was used where only a plain one can go: `float(x)`, `np.asarray(x)`, ...
 
     ```python
-    ad.grad(lambda x: float(x))(1.0)  # → TraceError: float()
+    ad.grad(ad.do_not_convert(lambda x: float(x)))(1.0)  # → TraceError: float()
     ```
     """
 
@@ -55,7 +55,7 @@ class ControlFlowError(TraceError):
     """Python asked a traced value for its truth or its integer where its value is not known.
 
     ```python
-    body = lambda c, x: (c if c > 0 else x, None)  # ad.cond does it
+    body = ad.do_not_convert(lambda c, x: (c if c > 0 else x, None))  # ad.cond does it
     ad.scan(body, 0.0, np.ones(3))  # → ControlFlowError: bool()
     ```
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from adjoint.base.source import user_facing
 
@@ -25,6 +25,7 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     strict: bool = False,
+    branches: Literal["auto", "guards", "native"] = "auto",
 ) -> Jitted: ...
 @overload
 def jit(
@@ -33,6 +34,7 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     strict: bool = False,
+    branches: Literal["auto", "guards", "native"] = "auto",
 ) -> Callable[[Function], Jitted]: ...
 @user_facing
 def jit(
@@ -41,13 +43,16 @@ def jit(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
     strict: bool = False,
+    branches: Literal["auto", "guards", "native"] = "auto",
 ) -> Jitted | Callable[[Function], Jitted]:
     """The function, compiled: traced once for each kind of arguments, and run as machine code from then on.
 
     Arguments are trees of arrays and numbers; texts, flags, functions, None, and what `static_argnums` or
     `static_argnames` name, are part of the program. Python's own control flow works: each answer that it is given
     becomes a guard, and arguments that answer differently are traced again. When that has happened too often, a call
-    runs as plain Python and a warning says why; with `strict` it raises. Numbers, flags and functions in closures,
+    runs as plain Python and a warning says why; with `strict` it raises. Where the answers are many, an `if` becomes a
+    branch of the program, and loops whose tests or items are traced stay loops; `branches` "guards" or "native" forces
+    one of the two. Numbers, flags and functions in closures,
     defaults and globals that the function names are looked at in each call, and arrays among them are inputs, also
     inside tuples, lists and dicts; so is what the functions read that it names there or is given, and what modules
     and objects hold under names in its code, unless they belong to a library. What it stores in attributes and items
@@ -60,7 +65,9 @@ def jit(
     ```
     """
     module: Any = importlib.import_module("adjoint.jit.function")
-    options = module.JitOptions(static_argnums, static_argnames, strict)
+    if branches not in ("auto", "guards", "native"):
+        raise ValueError(f"jit: branches must be 'auto', 'guards' or 'native', not {branches!r}.")
+    options = module.JitOptions(static_argnums, static_argnames, strict, branches)
     if function is None:
         return lambda f: module.Jitted(f, options)
     return module.Jitted(function, options)

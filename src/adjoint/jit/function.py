@@ -35,6 +35,7 @@ __all__ = ["Jitted"]
 
 Function = Callable[..., tree.Tree]
 MOST_SIGNATURES = 1024  # the oldest is forgotten
+FEW_PATHS = 4  # programs of one signature that differ in their guards; then branches are part of the program
 MOST_ENTRIES = 256  # they are tried one after the other: each mismatch costs a few nanoseconds
 
 
@@ -86,6 +87,7 @@ class JitOptions:
     static_argnums: Any
     static_argnames: Any
     strict: bool
+    branches: str = "auto"
 
 
 class Jitted(Entry):
@@ -221,7 +223,10 @@ class Jitted(Entry):
         if missed is not None:
             why = f"another answer: {missed.guard.question} at {missed.guard.where}"
         try:
-            guarded = compile_call(self.function, self._reader, call, why=why)
+            branches = self._options.branches
+            if branches == "auto" and missed is not None and len(variants.programs) >= FEW_PATHS:
+                branches = "native"  # the paths are too many to have a program for each
+            guarded = compile_call(self.function, self._reader, call, why=why, branches=branches)
         except TooManyPaths as problem:
             self._give_up(variants, "the batch elements of vmap take too many paths", str(problem))
             variants.always_python = True
@@ -311,7 +316,8 @@ class Jitted(Entry):
         """A program without guards, which the transformation reads as one primitive, if there is one."""
         try:
             why = "a call inside a transformation"
-            guarded = trace_call(self.function, self._reader, call, answers=False, why=why)
+            branches = self._options.branches
+            guarded = trace_call(self.function, self._reader, call, answers=False, why=why, branches=branches)
         except OutsideWrite as problem:
             self._stop_compiling(variants, problem)
             return

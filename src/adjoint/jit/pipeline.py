@@ -43,9 +43,11 @@ __all__ = ["build_executable", "compile_call", "run_program", "specialize"]
 _compiling = free_in_child(threading.RLock())
 
 
-def compile_call(function: Callable[..., Any], reader: CallReader, call: Call, *, why: str) -> GuardedProgram:
+def compile_call(
+    function: Callable[..., Any], reader: CallReader, call: Call, *, why: str, branches: str = "auto"
+) -> GuardedProgram:
     """What the function does for calls like this one, compiled."""
-    guarded = trace_call(function, reader, call, why=why)
+    guarded = trace_call(function, reader, call, why=why, branches=branches)
     if not guarded.captured:  # what reads values of a running transformation is good for this call alone
         build_executable(guarded.program)
     return guarded

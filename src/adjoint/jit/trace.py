@@ -11,6 +11,8 @@ from typing import Any
 from adjoint import tree
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.garbage import uncollected
+from adjoint.conversion.driver import prepare, run_again
+from adjoint.conversion.lifting import StartOver
 from adjoint.jit.signature import Call, CallReader
 from adjoint.jit.writes import OutsideWrite, StateFound, Target, write_back
 from adjoint.ops.control.batch_elements import loops_over_elements
@@ -42,6 +44,7 @@ class GuardedProgram:
     why: str  # it was traced
     writes: list[Target] = field(default_factory=list[Target])  # what is written back: the result is (result, values)
     layouts: list[Any] | None = None  # the memory layout of the arguments, where it depends on that
+    remarks: list[str] = field(default_factory=list[str])  # what stayed unrolled or a guard, and why
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     calls: int = 0  # through Python code
     serial: int = field(default_factory=itertools.count().__next__)  # they are reported in creation order
@@ -86,11 +89,28 @@ def _copy_array(leaf: Any) -> Any:
 
 
 def trace_call(
-    function: Callable[..., Any], reader: CallReader, call: Call, *, answers: bool = True, why: str = "a new call"
+    function: Callable[..., Any],
+    reader: CallReader,
+    call: Call,
+    *,
+    answers: bool = True,
+    why: str = "a new call",
+    branches: str = "auto",
 ) -> GuardedProgram:
-    """Run the function on types; with `answers`, values that Python asks for are those of this call."""
+    """Run the function on types; with `answers`, values that Python asks for are those of this call.
+
+    `branches` says what an `if` on a value becomes: "guards", "native" branches, or (auto) guards as long as they are
+    few.
+    """
+    return run_again(lambda _: _trace(function, reader, call, answers, why, branches), function)
+
+
+def _trace(
+    function: Callable[..., Any], reader: CallReader, call: Call, answers: bool, why: str, branches: str
+) -> GuardedProgram:
     begin = time.perf_counter()
     record = GuardingTrace(answers=answers)
+    record.in_program, record.prefers_branches = branches != "guards", branches == "native"
     own, generators = len(call.inputs), GeneratorArguments("jit", call.arguments, call.structure)
     values = zip(call.types, call.values, strict=True)
     inputs = [record.add_input(t, v, outside=i >= own) for i, (t, v) in enumerate(values)]
@@ -107,6 +127,9 @@ def trace_call(
         written = [x._var is not y._var for x, y in zip(recorded.arguments, inputs, strict=True)]  # type: ignore[reportPrivateUsage]
         _check_writes(reader, call, written, returns=recorded.structure != tree.structure(None))
     except (OutsideWrite, StateFound):
+        raise
+    except StartOver:
+        call.captures.outside.undo()
         raise
     except Exception:
         call.captures.outside.undo()
@@ -126,6 +149,7 @@ def trace_call(
         why,
     )
     guarded.writes = call.captures.outside.targets
+    guarded.remarks = list(record.remarks)
     guarded.layouts = [layout_of(v) for v in call.values] if record.asks_layouts else None
     guarded.seconds["trace"] = time.perf_counter() - begin
     return guarded
@@ -133,7 +157,7 @@ def trace_call(
 
 def _bound(call: Call, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """What is called: the function, which returns what it stores in objects as well."""
-    return call.captures.outside.returning_writes(function), args, kwargs
+    return call.captures.outside.returning_writes(prepare(function)), args, kwargs
 
 
 def _check_writes(reader: CallReader, call: Call, written: Sequence[bool], *, returns: bool) -> None:

@@ -263,7 +263,7 @@ def _in_place(x: Tracer, index: Any, v: Value) -> bool:
     if isinstance(v, Tracer) and v._trace.level > x._trace.level:
         return False
     items = _basic_items(index if isinstance(index, tuple) else (index,), x.ndim)
-    if items is None:
+    if items is None or x._trace.recorded_inside() is not None:
         return False
     op = ScatterSet(("slice", items))
     shape = (

@@ -17,9 +17,10 @@ from adjoint.base.errors import ReadOnlyError, ShapeError, TraceError
 from adjoint.base.source import describe, here
 from adjoint.ops.arrays.rearrange import Concatenate, Reshape, Transpose, inverse_permutation
 from adjoint.ops.operators import GENERAL
+from adjoint.program.journal import note_array
 from adjoint.program.layout import Strides, fortran, is_compact, memory_order
 from adjoint.program.record import is_symbolic
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import Trace, Tracer, live_trace
 from adjoint.program.types import ArrayType, Value, type_of
 
 
@@ -175,20 +176,39 @@ def settle(x: Tracer, new: Value) -> None:
                 "y = x.copy()."
             )
         chain.append(base[0])
-    if isinstance(new, Tracer) and any(new._trace.level > array._trace.level for array in chain):
+    outer = [a for a in chain if isinstance(new, Tracer) and new._trace.level > a._trace.level]
+    if any(_shading(array) is None for array in outer):
         raise TraceError(
             f"A value of an inner transformation was stored in an array of an outer one, at {describe(here())}: it "
             "would outlive its transformation. Make the array inside the inner function (a copy with "
             "adjoint.numpy.array(x)), and return it."
         )
     root = chain[-1]
-    before = layout(root) if root.shape else ()
-    x._adopt(new)
+    before = layout(root) if root.shape and _shading(root) is None else ()
+    _become(x, new)
     for view, owner in pairwise(chain):
-        owner._adopt(view._base[1].put(owner, view))
+        _become(owner, view._base[1].put(owner, view))
     if before and before != root.layout():
         _keep_layout(root, before)
     refresh_views(root)
+
+
+def _shading(array: Tracer) -> Trace | None:
+    """The branch or body that is traced now, which keeps a write to an array of an outer transformation inside."""
+    trace = live_trace()
+    while trace is not None and not trace.shades:
+        trace = trace.outer
+    return trace if trace is not None and array._trace.level < trace.level else None
+
+
+def _become(array: Tracer, value: Value) -> None:
+    """An array is another one from now on: for all that refer to it, or inside what is traced now."""
+    shading = _shading(array)
+    if shading is None:
+        note_array(array)
+        array._adopt(value)
+    else:
+        shading.shade(array, value)
 
 
 def _keep_layout(x: Tracer, strides: Strides) -> None:
@@ -222,7 +242,7 @@ def refresh_views(x: Tracer) -> None:
                     f"Assignment to a traced {x.type}, at {describe(here())}, of which there is "
                     f"{view._base[1].reason}. Take a copy of that (.copy()), or of the array before it is reshaped."
                 )
-            view._adopt(read(base))
+            _become(view, read(base))
         changed += alive
 
 

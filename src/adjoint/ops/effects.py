@@ -7,6 +7,7 @@ ended, which under vmap run beside the others, stay quiet.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -180,6 +181,40 @@ class Check(Effect):
             args, kwargs = self.arguments.put_back(failed[0][1][1:])
             text = self.message.format(*args, **kwargs) if args or kwargs else self.message
             raise CheckError(f"{text} (checked at {self.where})", [at for at, _ in failed if at])
+
+
+class Unchanged:
+    """A field of a primitive that is compared by identity."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+@primitive
+class Raise(Effect):
+    """Raises an exception of the user's; its arguments are filled into the texts of the exception."""
+
+    problem: Unchanged
+    batches: Batches = ()
+    guards: int = 0
+
+    @staticmethod
+    def now(problem: BaseException) -> None:
+        """Raise it when the program that is being recorded comes here."""
+        operands = [v for text in problem.args for v in getattr(text, "operands", ())]
+        Raise(Unchanged(problem))(*(operands or [np.int64(0)]))
+
+    @property
+    def label(self) -> str:
+        return type(self.problem.value).__name__
+
+    def act(self, elements: Iterator[tuple[tuple[int, ...], list[Value]]]) -> None:
+        for _, xs in elements:
+            values = iter(xs)
+            problem = self.problem.value
+            again = copy.copy(problem)
+            again.args = tuple(text.filled(values) if hasattr(text, "operands") else text for text in problem.args)
+            raise again.with_traceback(problem.__traceback__)
 
 
 def has_effects(program: Program) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 from adjoint.base.errors import DtypeError, TraceError
 from adjoint.base.foreign import is_deciding
-from adjoint.base.source import describe, here
+from adjoint.base.source import describe, here, is_library
 from adjoint.ops.arrays import contract  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
 from adjoint.ops.conversions import CONVERSIONS, refuse_decision
 from adjoint.ops.elementwise import arithmetic, compare, elementary  # noqa: F401  # pyright: ignore[reportUnusedImport]  (they fill UFUNCS)
@@ -122,8 +122,26 @@ def _array_function(self: Tracer, func: Any, types: Any, args: Any, kwargs: Any)
 
 
 def _stands_apart(other: Any) -> bool:
-    """Whether an object has said (NEP 13) that it answers arrays' operators itself: `array * other` asks it."""
-    return getattr(other.__class__, "__array_ufunc__", True) is None
+    """Whether an object answers operators itself: it has said so (NEP 13), or is no array and has a method for one."""
+    cls = other.__class__
+    if getattr(cls, "__array_ufunc__", True) is None:
+        return True
+    known = _apart.get(cls)
+    if known is None:
+        known = _apart[cls] = not issubclass(cls, _KNOWN) and not hasattr(cls, "__array__") and _has_operator(cls)
+    return known
+
+
+_apart: dict[type, bool] = {}
+_KNOWN: Any = (Tracer, np.ndarray, np.generic, bool, int, float, complex, list, tuple, dict, set, str)
+
+
+def _has_operator(cls: type) -> bool:
+    """Whether a class of the user's has operators with itself on the right side, or comparisons."""
+    names = ("__radd__", "__rsub__", "__rmul__", "__rtruediv__", "__rpow__", "__rmatmul__", "__lt__", "__eq__")
+    methods = [getattr(cls, name, None) for name in names]
+    codes = [method.__code__ for method in methods if hasattr(method, "__code__")]
+    return any(not is_library(code.co_filename) for code in codes)
 
 
 def is_sparse(other: Any) -> bool:

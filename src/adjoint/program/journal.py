@@ -39,6 +39,10 @@ class Journal:
         if holder.born < self._begun:
             self._first.setdefault(id(holder), (holder, holder.state))
 
+    def changed(self) -> list[tuple[Holder, Any]]:
+        """What was changed, and the states in which it was found."""
+        return list(self._first.values())
+
     def restore(self, *, given_up: bool = False) -> None:
         """Put everything back; where a run ended counts unless it was given up."""
         for key, (holder, state) in self._first.items():
@@ -72,3 +76,30 @@ def note(holder: Holder) -> None:
     """Tell every run that is being watched that `holder` is about to change."""
     for watching in _journals.get():
         watching.note(holder)
+
+
+_arrays: ContextVar[dict[int, tuple[Any, Any]] | None] = ContextVar("adjoint_written_arrays", default=None)
+
+
+@contextmanager
+def noting_arrays(written: dict[int, tuple[Any, Any]]) -> Generator[None]:
+    """Keep what traced arrays hold before they are written to inside: by identity, the array and a snapshot."""
+    token = _arrays.set(written)
+    try:
+        yield
+    finally:
+        _arrays.reset(token)
+
+
+def note_array(array: Any) -> None:
+    """A traced array is about to be written to."""
+    written = _arrays.get()
+    if written is not None and id(array) not in written:
+        written[id(array)] = (array, array.snapshot())
+
+
+def pass_on_array(array: Any, held: Any) -> None:
+    """What an array held before it was written to, for what is noted further out."""
+    written = _arrays.get()
+    if written is not None:
+        written.setdefault(id(array), (array, held))

@@ -125,6 +125,7 @@ class Record(Trace):
     def __init__(self, *, concrete: bool = False, purpose: str = "this function", runs_again: bool = True) -> None:
         super().__init__()
         self.is_concrete = concrete
+        self.in_program = self.in_program or not concrete
         # with other values: random numbers must not be constants of the program
         self.runs_again = runs_again or not concrete
         self.purpose = purpose
@@ -244,6 +245,12 @@ class Record(Trace):
         result = answer(x._value)
         self.guards.append(Guard(len(self.equations), x._var, question, result, here()))
         return result
+
+    def truncate(self, count: int) -> None:
+        """Forget the equations behind the first ones: what they made is used by nobody."""
+        del self.equations[count:]
+        if self._laid_out > count:
+            self._laid_out, self._layouts = 0, {}
 
     def program(self, inputs: Sequence[RecordTracer], outputs: Sequence[Value]) -> tuple[Program, list[Tracer]]:
         """The program from inputs (and captured values, which follow them) to outputs; and the captured values."""

@@ -47,6 +47,7 @@ class Trace(ABC):
     counts = False  # its values stand for plain arrays, to know what would be done with them; effects are left out
     # the thread in which the short way of recording may be taken; 0 when it may not (see transform/tape_fast.py)
     fast = 0
+    shades = False  # keeps writes to arrays of outer transformations inside
     defers = False  # may have to run the function again: effects wait until it has run
     programs: Any = None  # transforms the programs inside primitives (see transform/subprograms.py)
 
@@ -57,6 +58,8 @@ class Trace(ABC):
         self.thread = get_ident()
         self.started: Location | None = None
         self.serial = next(_serial)
+        # whether a program is being written, here or further out, whose values are not known
+        self.in_program: bool = outer is not None and outer.in_program
 
     @abstractmethod
     def apply(self, op: Op, args: Sequence[Value]) -> Value:
@@ -69,6 +72,10 @@ class Trace(ABC):
     def assign(self, x: Tracer, op: Op, v: Value, indices: Sequence[Value]) -> bool:
         """x[…] = v without a copy, where the trace can; says whether it did."""
         return False
+
+    def shade(self, array: Tracer, value: Value) -> None:
+        """A write to an array of an outer transformation, kept inside: branches and bodies that are traced can."""
+        raise NotImplementedError
 
     def asked(self, x: Any) -> Value:
         """The value that answers Python's questions (`if x:`, int(x)) to a value of this trace."""

@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 
 from adjoint.base.errors import DtypeError, ShapeError, TraceError
+from adjoint.conversion.driver import prepare
 from adjoint.program.trace import Tracer
 from adjoint.tree import Structure, Tree, check_same_structure, flatten, unflatten
 
@@ -29,6 +30,9 @@ def at_values(function: Callable[P, R]) -> Callable[P, R]:
                 f"{function.__name__} works with values, and inside jit, vmap or a derivative they are not at hand. "
                 "Call it outside, on the transformed function."
             )
+        if args and callable(args[0]):
+            prepared: Any = (prepare(args[0]), *args[1:])
+            return function(*prepared, **kwargs)
         return function(*args, **kwargs)
 
     return call

@@ -288,7 +288,7 @@ def run(trace: Trace, call: Callable[..., Any], *args: Any) -> Any:
     except (TypeError, ValueError, SystemError) as problem:  # SystemError: C code that goes on after our refusal
         cause = problem.__cause__
         if isinstance(cause, TraceError):
-            raise cause from None
+            raise cause.with_traceback(problem.__traceback__) from None
         if isinstance(problem, ValueError):
             explain_lock(problem, trace.title)
         raise

@@ -70,6 +70,9 @@ class GuardingTrace(Record):
         self._read = 0  # equations that are in `_made`
         self._counts: set[Atom] = set()  # Python numbers that are made of Python's ints
         self._asked: dict[tuple[Var, str], Any] = {}
+        self.branch_guards = 0  # questions of truth by an `if` of converted code that were answered
+        self.prefers_branches = False  # they become branches of the program instead
+        self.remarks: dict[str, None] = {}  # what could not be kept as a branch or loop, and why
 
     def add_input(self, kind: ArrayType, value: Value, outside: bool = False) -> RecordTracer:
         """A new input, and its value in this call; one from `outside` is no argument, but read by the function."""
@@ -183,6 +186,15 @@ class GuardingTrace(Record):
                     if not missing:
                         self._run(eq)
         return self._values[var]
+
+    def truncate(self, count: int) -> None:
+        super().truncate(count)
+        self._read = min(self._read, count)
+        kept = sum(isinstance(eq.op, Expect) for eq in self.equations)
+        if kept < len(self.expected):
+            self.branch_guards -= len(self.expected) - kept
+            del self.expected[kept:]
+            self._asked.clear()
 
     def _look_up(self) -> None:
         """Note which equation makes which variable, for those that are new."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import ShapeError, TreeError
+from adjoint.conversion.driver import prepare, run_again
 from adjoint.ops.elementwise.weak_types import strengthened
 from adjoint.program.program import Program
 from adjoint.program.record import Record
@@ -35,6 +36,12 @@ class Body:
         generators: GeneratorArguments,
         threaded: int = 0,
     ) -> None:
+        run_again(lambda f: self._trace(f, structure, types, purpose, generators, threaded), prepare(function))
+
+    def _trace(
+        self, function: Callable[..., Any], structure: Any, types: Sequence[ArrayType], purpose: str,
+        generators: GeneratorArguments, threaded: int,
+    ) -> None:  # fmt: skip
         record = Record(purpose=purpose)
         call = partial(call_checked, _CALLS.get(purpose, "f(*operands)"), purpose, function)
         # both branches of a cond are traced for each call, so their numbers are new; a body runs more than once

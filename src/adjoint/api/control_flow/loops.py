@@ -22,6 +22,7 @@ from adjoint.api.control_flow.bodies import (
 from adjoint.base.errors import ShapeError, TraceError, TreeError
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import user_facing
+from adjoint.conversion.driver import prepare
 from adjoint.ops.checkpointing.invert_program import attach_inverse
 from adjoint.ops.checkpointing.invertible import Invertible
 from adjoint.ops.checkpointing.schedule import Disk, Plan, plan_of
@@ -222,6 +223,7 @@ def fori_loop(
     check_functions(name, "fori_loop(lower, upper, body, init)", body=body)
     carry, structure = flatten_values(init, f"{name}: init")
     types = types_of(carry)
+    body = prepare(body)
 
     def run_body(i: Value, value: Any) -> Any:
         new = call_checked("body(i, value)", f"the body of {name}", body, Weaken()(i), value)

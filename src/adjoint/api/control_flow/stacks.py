@@ -11,6 +11,7 @@ from adjoint.api.control_flow.bodies import flatten_values
 from adjoint.api.control_flow.loops import scan
 from adjoint.base.errors import ShapeError
 from adjoint.base.source import user_facing
+from adjoint.conversion.driver import prepare
 from adjoint.ops.control.associative_scan import prefixes
 from adjoint.program.types import Value
 from adjoint.transform.arguments import fresh
@@ -24,7 +25,8 @@ def map(function: Callable[[tree.Tree], tree.Tree], xs: tree.Tree) -> tree.Tree:
     ad.map(lambda x: np.sum(x**2), np.array([[1.0, 2.0], [3.0, 4.0]]))  # → [5.0, 25.0]
     ```
     """
-    return scan(lambda _, x: (None, function(x)), None, xs)[1]
+    called = prepare(function)
+    return scan(lambda _, x: (None, called(x)), None, xs)[1]
 
 
 @user_facing
@@ -40,6 +42,7 @@ def associative_scan(
     ```
     """
     leaves, structure = flatten_values(elems, "associative_scan: elems")
+    called = prepare(function)
     if any(not np.ndim(x) for x in leaves):
         raise ShapeError("associative_scan: every element needs an axis to scan along; one of them is a number.")
     sizes = {np.shape(x)[axis] for x in leaves}
@@ -50,7 +53,7 @@ def associative_scan(
 
     def combine(a: Sequence[Value], b: Sequence[Value]) -> list[Value]:
         ours = [tree.unflatten(structure, [np.moveaxis(x, 0, axis) for x in side]) for side in (a, b)]
-        out = tree.leaves_like("associative_scan", structure, function(*ours))
+        out = tree.leaves_like("associative_scan", structure, called(*ours))
         return [np.moveaxis(x, axis, 0) for x in out]
 
     found = prefixes(combine, moved)

@@ -1,0 +1,171 @@
+"""Functions of NumPy and SciPy in converted code: arrays that are made, lists of traced values, arrays written to."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import adjoint.numpy as ours
+import adjoint.scipy as our_scipy
+from adjoint.conversion.calls import FINDERS, METHODS, call, instead_of
+from adjoint.conversion.lifting import any_traced, made_here
+from adjoint.conversion.stores import prepare_array
+from adjoint.numpy.dispatch import is_traced
+from adjoint.ops.operators import FUNCTIONS
+from adjoint.program.trace import Tracer
+from adjoint.tree import leaves
+
+_WRITING = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis")
+_MAKING = (
+    "array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "ones", "empty", "full", "eye",
+    "identity", "arange", "linspace", "logspace", "geomspace", "tri", "zeros_like", "ones_like", "empty_like",
+    "full_like", "copy", "fromiter", "diag", "tile", "repeat", "concatenate", "stack", "vstack", "hstack",
+    "column_stack", "outer", "kron", "meshgrid", "atleast_1d", "atleast_2d", "vander",
+)  # fmt: skip
+
+
+def _making(name: str) -> Callable[..., Any]:
+    """A function of NumPy that makes an array: plain and noted, or of traced values."""
+    theirs, traced = getattr(np, name), getattr(ours, name)
+
+    @functools.wraps(theirs)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if any(map(is_traced, args)) or (kwargs and any(map(is_traced, kwargs.values()))):
+            return traced(*args, **kwargs)
+        made = theirs(*args, **kwargs)
+        return made_here(made) if type(made) is np.ndarray and made.base is None and not _is_among(made, args) else made
+
+    return make
+
+
+def _is_among(made: Any, args: tuple[Any, ...]) -> bool:
+    return any(made is a for a in args)
+
+
+for _name in _MAKING:
+    instead_of(getattr(np, _name))(_making(_name))
+
+
+def _writing(name: str) -> None:
+    theirs = getattr(np, name)
+
+    @functools.wraps(theirs)
+    def write(target: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(target) is np.ndarray:
+            prepare_array(target, f"np.{name}", *args, *kwargs.values())
+        return theirs(target, *args, **kwargs)
+
+    instead_of(theirs)(write)
+
+
+for _name in _WRITING:
+    _writing(_name)
+
+
+def _ufunc_at(method: Any) -> Any:
+    def at(target: Any, *args: Any) -> Any:
+        if type(target) is np.ndarray:
+            prepare_array(target, f"np.{method.__self__.__name__}.at", *args)
+        return method(target, *args)
+
+    return at
+
+
+def call_into(function: Any) -> Any:
+    """What is called instead of a function that is given `out=`."""
+    chosen = call(function)
+
+    def write(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs["out"][0] if isinstance(kwargs["out"], tuple) and kwargs["out"] else kwargs["out"]
+        if type(out) is np.ndarray:
+            prepare_array(out, "out=", *args, *[v for name, v in kwargs.items() if name != "out"])
+        return chosen(*args, **kwargs)
+
+    return write
+
+
+METHODS["ufunc.at"] = _ufunc_at
+METHODS["array.write"] = lambda owner: prepare_array(owner, "a method of a plain array")
+
+
+def _find_in_numpy(function: Any) -> Any:
+    """A function of NumPy that finds traced values in every argument, and in lists."""
+    module = getattr(function, "__module__", None) or ""
+    if not module.startswith("numpy") or isinstance(function, type) or not hasattr(function, "_implementation"):
+        return None
+    name = function.__name__
+    space = {"numpy.linalg": ours.linalg, "numpy.fft": ours.fft}.get(module, ours)
+    found = getattr(space, name, None)
+    if found is None or getattr(found, "__wrapped__", function) is not function:
+        return None
+
+    @functools.wraps(function)
+    def pick(*args: Any, **kwargs: Any) -> Any:
+        if any(map(is_traced, args)) or (kwargs and any(map(is_traced, kwargs.values()))):
+            return found(*args, **kwargs)
+        made = function(*args, **kwargs)
+        return made_here(made) if type(made) is np.ndarray and made.base is None and not _is_among(made, args) else made
+
+    return pick if function in FUNCTIONS else None
+
+
+_known_modules: set[str] = set()
+_scipy: dict[int, tuple[Any, str, str]] = {}  # by identity: the function, the module and its name there
+
+
+def _find_in_scipy(function: Any) -> Any:
+    """A function or class of SciPy that has a counterpart here, for traced arguments."""
+    module = getattr(function, "__module__", None) or type(function).__module__
+    if not module.startswith("scipy"):
+        return None
+    _learn_scipy()
+    known = _scipy.get(id(function))
+    if known is None:
+        return None
+    counterpart = _attribute(known[1], known[2])
+
+    @functools.wraps(function, updated=())
+    def pick(*args: Any, **kwargs: Any) -> Any:
+        if any_traced(*args, *kwargs.values()) or any(isinstance(v, Tracer) for v in leaves((args, kwargs))):
+            return counterpart(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return pick
+
+
+def _learn_scipy() -> None:
+    """Note which functions of the loaded modules of SciPy have counterparts."""
+    for name in list(our_scipy.__all__):
+        _learn_module(f"scipy.{name}", name)
+
+
+def _learn_module(theirs: str, path: str) -> None:
+    module = sys.modules.get(theirs)
+    if module is None or theirs in _known_modules:
+        return
+    _known_modules.add(theirs)
+    counterpart = _module(path)
+    for name in getattr(counterpart, "__all__", dir(counterpart)):
+        function = getattr(module, name, None)
+        if type(function).__name__ == "module":
+            _learn_module(f"{theirs}.{name}", f"{path}.{name}")
+        elif callable(function) and not isinstance(function, np.ufunc) and getattr(counterpart, name) is not function:
+            _scipy.setdefault(id(function), (function, path, name))
+
+
+def _module(path: str) -> Any:
+    found: Any = our_scipy
+    for part in path.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _attribute(path: str, name: str) -> Any:
+    return getattr(_module(path), name)
+
+
+FINDERS.extend([_find_in_numpy, _find_in_scipy])

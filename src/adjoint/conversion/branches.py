@@ -1,0 +1,350 @@
+"""If, the ternary, and, or, not, chained comparisons and assert of converted code.
+
+With a plain truth value they are Python's own. With one that is not known both sides are traced as regions, and what
+they leave in variables, cells and arrays is chosen by `Cond`. A side that raises becomes a check.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import AdjointError, ControlFlowError
+from adjoint.conversion.joining import NoBlock, fit, join_types, strong, weak_type_of, weaken
+from adjoint.conversion.questions import as_truth, becomes_branch
+from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
+from adjoint.conversion.remarks import first_sentence, remark
+from adjoint.conversion.values import NOT_DEFINED, NUMBERS, UNDEFINED, Maybe, Skeleton, put_together, same, take_apart
+from adjoint.numpy.inplace import settle
+from adjoint.ops.control.cond import Cond
+from adjoint.ops.effects import Raise, has_effects
+from adjoint.ops.elementwise.weak_types import strengthened
+from adjoint.program.program import Program
+from adjoint.program.record import record_program
+from adjoint.program.trace import Tracer
+from adjoint.program.types import Value, type_of
+
+MOST_SELECTED = 12  # operations that are done on both sides of a choice between truth values
+Block = Callable[..., tuple[Any, ...]]
+Apart = tuple[Skeleton, list[Value]]
+
+
+def choose_block(predicate: Any, then: Block, other: Block, state: tuple[Any, ...], names: Sequence[str]) -> Any:
+    """if predicate: then(*state) else: other(*state); both return what the variables of these names are afterwards."""
+    if not becomes_branch(predicate):
+        return (then if predicate else other)(*state)
+    try:
+        return Branch(as_truth(predicate), then, other, state, names).result()
+    except (NoBlock, ControlFlowError) as reason:
+        remark(f"an if is a guard: {first_sentence(reason)}")
+    return (then if predicate else other)(*state)
+
+
+_trying: ContextVar[bool] = ContextVar("adjoint_trying", default=False)
+
+
+@contextmanager
+def trying() -> Generator[None]:
+    """The body of a try: what is raised inside may be caught, so it cannot be left to the program."""
+    token = _trying.set(True)
+    try:
+        yield
+    finally:
+        _trying.reset(token)
+
+
+class Side:
+    """One side of a branch, traced: its results, and its program, which waits for the types to agree."""
+
+    def __init__(self, block: Block, state: tuple[Any, ...], purpose: str) -> None:
+        self.raises = False
+        trace_region(purpose, [], lambda region, _: self._run(block, state), self._keep)
+
+    def _run(self, block: Block, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        try:
+            return block(*state)
+        except (AdjointError, NoBlock, RecursionError):
+            raise
+        except Exception as problem:  # of the user's: it belongs to this side
+            if _trying.get():
+                raise NoBlock(f"a side raises {type(problem).__name__}, inside of try") from problem
+            self.raises = True
+            Raise.now(problem)
+            return ()
+
+    def _keep(self, traced: Traced) -> None:
+        """Note the results; the record closes with every number that a variable holds among its outputs."""
+        self.values = list(traced.values)
+        self.cells = {} if self.raises else traced.cells
+        self.arrays = {} if self.raises else dict(traced.arrays)
+        outputs: list[Value] = []
+        for value in (*self.values, *[after for _, _, after in self.cells.values()]):
+            take_apart(value, outputs)
+        outputs += [value for _, value in self.arrays.values()]
+        self.outputs = [v for v in outputs if isinstance(v, Tracer)]
+        self.types = {id(v): weak_type_of(v) for v in self.outputs}
+        self.acts = any(eq.op.effect or has_inner_effects(eq.op) for eq in traced.region.equations)
+        program, self.captured = traced.program(self.outputs)
+        self.program = strengthened(program)
+
+
+def has_inner_effects(op: Any) -> bool:
+    """Whether a loop or branch inside prints, calls or raises."""
+    return any(has_effects(program) for program in op.programs().values())
+
+
+class Branch:
+    """Both sides of a branch, joined."""
+
+    def __init__(self, truth: Value, then: Block, other: Block, state: tuple[Any, ...], names: Sequence[str]) -> None:
+        self.truth, self.names = truth, names
+        self.sides = [Side(then, state, "a branch"), Side(other, state, "a branch")]
+        self.blocks, self.state = (then, other), state
+        self.columns: list[tuple[Any, Any]] = []  # numbers of both sides that Cond chooses between
+        self.kinds: list[Any] = []
+
+    def result(self) -> tuple[Any, ...]:
+        """What the variables are afterwards."""
+        first, second = self.sides
+        if first.raises and second.raises:
+            raise NoBlock("both sides raise")
+        pairs = [self._pair(number) for number in range(len(self.names))]
+        makers = [self._join(a, b, name) for (a, b), name in zip(pairs, self.names, strict=True)]
+        cells = {key: self._join_cell(key) for key in {**first.cells, **second.cells}}
+        arrays = {key: self._join_array(key) for key in {**first.arrays, **second.arrays}}
+        chosen = self._choose()
+        values = tuple(make(chosen) for make in makers)
+        for cell, make in cells.values():
+            keep_write(cell, make(chosen))
+        for array, make in arrays.values():
+            settle(array, make(chosen))
+        return values
+
+    def _pair(self, number: int) -> tuple[Apart, Apart]:
+        """What both sides leave in a variable; a side that raises leaves what the other one does."""
+        first, second = self.sides
+        if first.raises or second.raises:
+            value = _apart((second if first.raises else first).values[number])
+            return value, value
+        return _apart(first.values[number]), _apart(second.values[number])
+
+    def _join_cell(self, key: Any) -> Any:
+        first, second = self.sides
+        cell, old, _ = first.cells.get(key) or second.cells.get(key)  # type: ignore[misc]
+        after = [side.cells[key][2] if key in side.cells else old for side in self.sides]
+        after = self._unless_raised(after)
+        return cell, self._join(_apart(after[0]), _apart(after[1]), cell.title)
+
+    def _join_array(self, key: int) -> Any:
+        first, second = self.sides
+        array = (first.arrays.get(key) or second.arrays.get(key))[0]  # type: ignore[index]
+        after = [side.arrays[key][1] if key in side.arrays else array for side in self.sides]
+        after = self._unless_raised(after)
+        return array, self._join(_apart(after[0]), _apart(after[1]), "an array")
+
+    def _unless_raised(self, after: list[Any]) -> list[Any]:
+        first, second = self.sides
+        return [after[1]] * 2 if first.raises else [after[0]] * 2 if second.raises else after
+
+    def _join(self, a: Apart, b: Apart, name: str) -> Any:
+        """How a variable is put together behind the branch, from what Cond has chosen."""
+        (left, xs), (right, ys) = a, b
+        if left.kind == "undefined" and right.kind == "undefined":
+            return lambda chosen: UNDEFINED
+        if not left.agrees(right):
+            return self._join_unsure(a, b, name)
+        return self._numbers(left, xs, ys, name)
+
+    def _join_unsure(self, a: Apart, b: Apart, name: str) -> Any:
+        """A variable that is assigned on one side alone, or perhaps."""
+        a, b = (_as_maybe(x, y) for x, y in ((a, b), (b, a)))
+        if not a[0].agrees(b[0]):
+            raise NoBlock(f"{name} is something else on each side")
+        return self._numbers(a[0], a[1], b[1], name)
+
+    def _numbers(self, skeleton: Skeleton, xs: list[Value], ys: list[Value], name: str) -> Any:
+        parts = [self._number(x, y, name) for x, y in zip(xs, ys, strict=True)]
+        return lambda chosen: put_together(skeleton, iter([part(chosen) for part in parts]))
+
+    def _number(self, x: Value, y: Value, name: str) -> Callable[[list[Value]], Value]:
+        raises = any(side.raises for side in self.sides)
+        if (x is y and not (raises and self._is_inner(x))) or (type(x) in NUMBERS and same(x, y)):
+            return lambda chosen: x
+        if raises:
+            zero = _zero(x)
+            x, y = (zero, x) if self.sides[0].raises else (x, zero)
+        kind = join_types(self._type(x, 0), self._type(y, 1), name)
+        number = len(self.columns)
+        self.columns.append((x, y))
+        self.kinds.append(kind)
+        return lambda chosen: weaken(chosen[number], kind)
+
+    def _is_inner(self, value: Value) -> bool:
+        return any(value is w for side in self.sides for w in side.outputs if isinstance(w._trace, Region))
+
+    def _type(self, value: Value, side: int) -> Any:
+        known = self.sides[side].types.get(id(value))
+        return known if known is not None else weak_type_of(value) if isinstance(value, Tracer) else type_of(value)
+
+    def _choose(self) -> list[Value]:
+        """The numbers that differ, chosen by one Cond; its branches also have the effects."""
+        if not self.columns and not any(side.acts for side in self.sides):
+            return []
+        captured = [c for side in self.sides for c in side.captured]
+        inner = {id(w) for side in self.sides for w in side.outputs}
+        outer = [v for column in self.columns for v in column if isinstance(v, Tracer) and id(v) not in inner]
+        operands = [*captured, *outer]
+        programs: list[Program] = []
+        begin = 0
+        for number, side in enumerate(self.sides):
+            programs.append(self._program(number, side, operands, begin, len(captured), outer))
+            begin += len(side.captured)
+        if self._is_cheap(programs):
+            sides = [program(*operands) for program in programs]
+            return [np.where(self.truth, a, b) for a, b in zip(*sides, strict=True)]
+        index = np.where(self.truth, 0, 1)
+        return list(Cond(tuple(programs))(index, *operands))
+
+    def _is_cheap(self, programs: list[Program]) -> bool:
+        """Whether both sides may run: a few operations on elements, and results without derivatives."""
+        equations = [eq for program in programs for eq in program.equations]
+        flat = all(kind.dtype.kind in "biu" for kind in self.kinds)
+        return flat and len(equations) <= MOST_SELECTED and all(eq.op.is_elementwise for eq in equations)
+
+    def _program(
+        self, number: int, side: Side, operands: list[Tracer], begin: int, captured: int, outer: list[Tracer]
+    ) -> Program:
+        """One side with the operands of both, giving the columns in their joined types."""
+        positions = {id(v): i for i, v in enumerate(side.outputs)}
+        others = {id(v): captured + i for i, v in enumerate(outer)}
+        own = range(begin, begin + len(side.captured))
+
+        def run(*flat: Value) -> list[Value]:
+            outputs = side.program(*[flat[i] for i in own])
+            results: list[Value] = []
+            for column, kind in zip(self.columns, self.kinds, strict=True):
+                value = column[number]
+                if id(value) in positions:
+                    value = outputs[positions[id(value)]]
+                elif id(value) in others:
+                    value = flat[others[id(value)]]
+                results.append(fit(value, kind))
+            return results
+
+        types = [strong(type_of(v)) for v in operands]
+        return record_program(run, types)[0]
+
+
+def _apart(value: Any) -> Apart:
+    numbers: list[Value] = []
+    return take_apart(value, numbers), numbers
+
+
+def _as_maybe(mine: Apart, others: Apart) -> Apart:
+    """A variable with the flag that says whether it is assigned; zeros of the other side's types where it is not."""
+    skeleton, numbers = mine
+    other, values = others
+    if skeleton.kind == "maybe":
+        return mine
+    if skeleton.kind == "undefined":
+        if other.kind == "maybe":
+            return other, [False, *[type_of(v).zeros() for v in values[1:]]]
+        zeros = [_zero(v) for v in values]
+        return Skeleton("maybe", None, (Skeleton("number"), other)), [False, *zeros]
+    return Skeleton("maybe", None, (Skeleton("number"), skeleton)), [True, *numbers]
+
+
+def _zero(value: Value) -> Value:
+    kind = weak_type_of(value)
+    return {"i": 0, "f": 0.0, "c": 0j}[kind.dtype.kind] if kind.weak else strong(kind).zeros()
+
+
+def choose(predicate: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+    """then() if predicate else other()."""
+    if not becomes_branch(predicate):
+        return then() if predicate else other()
+    return choose_block(predicate, lambda: (then(),), lambda: (other(),), (), ("the result of a ternary",))[0]
+
+
+def all_of(*parts: Callable[[], Any]) -> Any:
+    """a and b and …"""
+    return _chain(parts, stop=False)
+
+
+def any_of(*parts: Callable[[], Any]) -> Any:
+    """a or b or …"""
+    return _chain(parts, stop=True)
+
+
+def _chain(parts: Sequence[Callable[[], Any]], *, stop: bool) -> Any:
+    value: Any = None
+    for number, part in enumerate(parts):
+        value = part()
+        if number == len(parts) - 1:
+            break
+        if becomes_branch(value):
+            rest = lambda left=parts[number + 1 :]: _chain(left, stop=stop)
+            kept = lambda value=value: value
+            return choose(value, kept, rest) if stop else choose(value, rest, kept)
+        if bool(value) is stop:
+            break
+    return value
+
+
+def negate(value: Any) -> Any:
+    """Not value."""
+    return np.logical_not(as_truth(value)) if becomes_branch_quietly(value) else not value
+
+
+def becomes_branch_quietly(value: Any) -> bool:
+    """Whether `not value` stays part of the program: it will be asked later, if at all."""
+    return isinstance(value, Tracer) and (not value.shape or value.type.size == 1)
+
+
+def compare(left: Any, signs: Sequence[str], *others: Callable[[], Any]) -> Any:
+    """left < b < c …: every operand is evaluated once, and none behind a comparison that is false."""
+    held = [left]
+
+    def part(number: int) -> Any:
+        held.append(others[number]())
+        return getattr(operator, signs[number])(held[number], held[number + 1])
+
+    return all_of(*[lambda number=number: part(number) for number in range(len(signs))])
+
+
+def read_variable(value: Any, name: str) -> Any:
+    """A variable that may not be assigned yet."""
+    if value is UNDEFINED:
+        raise UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
+    if isinstance(value, Maybe):
+        problem = UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
+        if isinstance(value.defined, Tracer):
+            choose_block(value.defined, lambda: (), lambda: _raise(problem), (), ())
+        elif not value.defined:
+            raise problem
+        return value.value
+    return value
+
+
+def _raise(problem: Exception) -> tuple[Any, ...]:
+    raise problem
+
+
+def returned_value(value: Any) -> Any:
+    """What a function returns whose return statements stand in blocks; None where none was reached."""
+    if isinstance(value, Maybe):
+        raise NoBlock("the function returns nothing on some path")
+    return None if value is UNDEFINED else value
+
+
+def surely(value: Any) -> Any:
+    """A variable that is known to be assigned by now."""
+    return value.value if isinstance(value, Maybe) else value
+
+
+__all__ = ["NOT_DEFINED", "all_of", "any_of", "choose", "choose_block", "compare", "negate", "read_variable", "surely"]

@@ -1,0 +1,214 @@
+"""Which function converted code calls: by identity in one table, a user function in its converted form, else itself."""
+
+from __future__ import annotations
+
+import functools
+import sysconfig
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.config import config
+from adjoint.base.source import is_library
+from adjoint.conversion.forms import EAGER, EXPLICIT, NATIVE, convert, is_converted, is_explicit
+from adjoint.conversion.lifting import made_here
+from adjoint.conversion.log import CONTAINERS, active_log, note_container
+from adjoint.conversion.values import is_user_class
+from adjoint.program.trace import Tracer, live_trace
+
+# By identity: the function that is held, so that the identity stays its own, and what is called instead.
+TABLE: dict[int, tuple[Any, Any]] = {}
+# Functions of a kind, that find what is called instead when one is met for the first time; None: itself.
+FINDERS: list[Callable[[Any], Any]] = []
+# What objects of other libraries do when they are called or asked for a method with traced values, by class.
+OBJECTS: dict[type, Callable[[Any], Any]] = {}
+
+_UFUNC = np.ufunc
+_DISPATCHER: Any = type(np.sum)
+# methods of ndarray that give a new array
+_COPYING = frozenset({"copy", "astype", "reshape", "repeat", "flatten", "cumsum", "take", "round", "clip", "dot"})
+_CACHED: Any = type(functools.lru_cache(abs))
+_STANDARD = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")})
+
+
+def instead_of(*functions: Any) -> Callable[[Any], Any]:
+    """Declare that a function is called instead of these in converted code."""
+
+    def register(ours: Any) -> Any:
+        for function in functions:
+            TABLE[id(function)] = (function, ours)
+        return ours
+
+    return register
+
+
+def call(function: Any) -> Any:
+    """What is called instead of a function."""
+    kind = type(function)
+    if kind is _UFUNC:
+        return function
+    known = TABLE.get(id(function))
+    if known is not None:
+        return known[1]
+    if kind is FunctionType:
+        return convert_function(function)
+    if kind is MethodType:
+        inner = function.__func__
+        if type(inner) is FunctionType:
+            converted = convert_function(inner)
+            return function if converted is inner else MethodType(converted, function.__self__)
+        return function
+    if kind is BuiltinFunctionType or kind.__name__ == "method-wrapper":
+        return _call_builtin(function)
+    if kind is _DISPATCHER:
+        return _find(function)
+    if isinstance(function, type):
+        return _call_class(function)
+    if kind is functools.partial:
+        inner = call(function.func)
+        if inner is function.func:
+            return function
+        return functools.partial(inner, *function.args, **function.keywords)
+    return _call_object(function, kind)
+
+
+def convert_function(function: FunctionType) -> Callable[..., Any]:
+    """A user function in the form that fits what is running; any other as it is."""
+    code = function.__code__
+    if not is_converted(code) and not is_convertible(function):
+        return _find(function)
+    trace = live_trace()
+    if trace is None:
+        return function
+    return convert(function, NATIVE if trace.in_program else EXPLICIT if is_explicit() else EAGER) or function
+
+
+def is_convertible(function: FunctionType) -> bool:
+    """Whether a function is the user's, and not one that is to stay as it is."""
+    wanted = function.__dict__.get("__adjoint_convert__") if function.__dict__ else None
+    if wanted is not None:
+        return wanted
+    name = function.__code__.co_filename
+    if is_library(name) or name.startswith(_STANDARD):
+        package = (function.__module__ or "").partition(".")[0]
+        return package in config.convert_packages
+    return True
+
+
+def _find(function: Any) -> Any:
+    """Look a function up in what is not in the table yet, and remember it."""
+    for finder in FINDERS:
+        found = finder(function)
+        if found is not None:
+            TABLE[id(function)] = (function, found)
+            return found
+    if not isinstance(function, FunctionType) or not is_converted(function.__code__):
+        TABLE[id(function)] = (function, function)
+    return function
+
+
+def _call_builtin(function: Any) -> Any:
+    owner = getattr(function, "__self__", None)
+    kind = type(owner)
+    if isinstance(owner, CONTAINERS):
+        if active_log() is not None:
+            note_container(owner)
+        return METHODS.get(function.__name__, _same)(function)
+    if kind is np.ndarray:
+        return _array_method(function)
+    if kind is _UFUNC:
+        return METHODS["ufunc.at"](function) if function.__name__ == "at" else function
+    if kind is str:
+        return METHODS.get(f"str.{function.__name__}", _same)(function)
+    if owner is None or isinstance(owner, ModuleType):
+        return _find(function)
+    return function
+
+
+def _same(function: Any) -> Any:
+    return function
+
+
+METHODS: dict[str, Callable[[Any], Any]] = {}  # of lists and strings, by name
+
+
+def _array_method(function: Any) -> Any:
+    """A method of a plain array: traced arguments are NumPy's functions' affair, and a new array is noted."""
+    name, owner = function.__name__, function.__self__
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(a, Tracer) for a in (*args, *kwargs.values())):
+            if name in ("fill", "put", "sort", "partition", "itemset"):
+                METHODS["array.write"](owner)
+            trace = live_trace()
+            assert trace is not None
+            return getattr(trace.constant(owner), name)(*args, **kwargs)
+        if name in ("fill", "put", "sort", "partition"):
+            METHODS["array.write"](owner)
+        made = function(*args, **kwargs)
+        return made_here(made) if name in _COPYING and made is not owner and made.base is None else made
+
+    return method
+
+
+def _call_class(cls: Any) -> Any:
+    if not is_user_class(cls):
+        return _find(cls)
+    return functools.partial(_construct, cls) if live_trace() is not None and type(cls) is type else cls
+
+
+def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """cls(…) with its own `__init__` converted."""
+    initialize = cls.__init__
+    if cls.__new__ is not object.__new__ or type(initialize) is not FunctionType:
+        return cls(*args, **kwargs)
+    made = object.__new__(cls)
+    finish = getattr(cls, "__post_init__", None)
+    if initialize.__code__.co_filename == "<string>" and type(finish) is FunctionType and hasattr(made, "__dict__"):
+        made.__dict__["__post_init__"] = MethodType(convert_function(finish), made)  # what dataclasses call at the end
+        try:
+            initialize(made, *args, **kwargs)
+        finally:
+            del made.__dict__["__post_init__"]
+        return made
+    convert_function(initialize)(made, *args, **kwargs)
+    return made
+
+
+def _call_object(function: Any, kind: Any) -> Any:
+    """An object that can be called."""
+    adapter = OBJECTS.get(kind)
+    if adapter is not None:
+        return adapter(function)
+    method = getattr(kind, "__call__", None)  # noqa: B004 (its class's, as Python calls it)
+    if type(method) is FunctionType and (is_converted(method.__code__) or is_convertible(method)):
+        return MethodType(convert_function(method), function)
+    if kind is _CACHED and live_trace() is not None:
+        return functools.partial(_call_cached, function)
+    for finder in FINDERS if kind.__module__.startswith("scipy") else ():
+        found = finder(function)
+        if found is not None:
+            return found
+    return function
+
+
+def _call_cached(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """A function with a cache, whose results may be traced: they are remembered as long as the transformation runs.
+
+    Traced arguments are told apart by identity: equal numbers may have different derivatives.
+    """
+    trace = live_trace()
+    assert trace is not None
+    values = (*args, *kwargs.values())
+    key = (id(function), tuple(kwargs), *[id(v) if isinstance(v, Tracer) else (type(v), v) for v in values])
+    outer: Any = trace
+    while outer is not None:
+        known = vars(outer).get("cached", {}).get(key)
+        if known is not None:
+            return known[0]
+        outer = outer.outer
+    result = call(function.__wrapped__)(*args, **kwargs)
+    vars(trace).setdefault("cached", {})[key] = (result, function, values)
+    return result

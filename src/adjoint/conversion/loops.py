@@ -1,0 +1,194 @@
+"""While and for of converted code.
+
+While everything is plain they are Python's own. Where a program is written, a loop whose test is traced is a `While`; a
+`for` of more than a few iterations that computes with traced values is a `Scan`, or a `While` where it may break. The
+body is traced once. A loop whose variables change their shapes or structure stays unrolled, and the report says why.
+"""
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+from adjoint.conversion.branches import all_of, choose_block, negate
+from adjoint.conversion.iterables import Items, items_of
+from adjoint.conversion.joining import NoBlock
+from adjoint.conversion.log import Log, logging
+from adjoint.conversion.questions import becomes_loop, in_program, is_undecided, without_guards
+from adjoint.conversion.regions import Region
+from adjoint.conversion.remarks import remark
+from adjoint.conversion.rolling import roll_counted, roll_while
+from adjoint.program.journal import noting_arrays, pass_on_array
+from adjoint.program.record import Record
+from adjoint.program.trace import Tracer, live_trace
+from adjoint.transform.batch_branches import TooManyPaths
+
+Block = Callable[..., tuple[Any, ...]]
+MOST_GUARDED = 100  # iterations of a loop that is specialized on their number
+SHORT = 8  # iterations that are written out
+_unrolled: dict[CodeType, str] = {}  # bodies that could not be kept, and why
+
+
+def run_while(
+    test: Callable[..., Any], body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
+) -> tuple[Any, ...]:
+    """while test(*state): state = body(*state); it also ends when one of the flags at `stops` is set."""
+
+    def goes_on(*state: Any) -> Any:
+        flags = [state[i] for i in stops]
+        with without_guards():
+            return all_of(*[lambda flag=flag: negate(flag) for flag in flags], lambda: test(*state))
+
+    while True:
+        going = goes_on(*state)
+        if becomes_loop(going):
+            break
+        if not going:
+            return state
+        if not in_program():
+            state = body(*state)
+            continue
+        before, mark = state, Mark()
+        state = mark.run(body, state)
+        if mark.traced and becomes_loop(goes_on(*state)) and is_kept(body):
+            mark.undo()  # the loop is kept from this iteration on
+            state = before
+            break
+        mark.keep()
+    try:
+        return roll_while(goes_on, body, state, names, sure=not isinstance(going, Tracer))
+    except NoBlock as reason:
+        remark(f"a while is unrolled: {reason}")
+        _unrolled.setdefault(body.__code__, str(reason))  # type: ignore[attr-defined]
+    iterations = 0
+    while going:
+        iterations += 1
+        if iterations > MOST_GUARDED:
+            raise TooManyPaths(
+                f"a while that cannot be part of the program ({_unrolled[body.__code__]}) runs more than "  # type: ignore[attr-defined]
+                f"{MOST_GUARDED} iterations, each with a guard"
+            )
+        state = body(*state)
+        going = goes_on(*state)
+    return state
+
+
+def is_kept(body: Block) -> bool:
+    """Whether nothing is known that keeps a body from being traced once."""
+    return body.__code__ not in _unrolled  # type: ignore[attr-defined]
+
+
+class Mark:
+    """Where a record stands before an iteration that may have to be undone."""
+
+    def __init__(self) -> None:
+        trace = live_trace()
+        while trace is not None and not isinstance(trace, Record):
+            trace = trace.outer
+        assert trace is not None
+        self.record = trace
+        self.equations, self.log = len(trace.equations), Log(is_region=False)
+        self.arrays: dict[int, Any] = {}  # traced arrays that were written to, and what they held
+        self.shadows = dict(trace.shadows) if isinstance(trace, Region) else None
+
+    def run(self, body: Block, state: tuple[Any, ...]) -> tuple[Any, ...]:
+        """One iteration, noted."""
+        with logging(self.log), noting_arrays(self.arrays):
+            return body(*state)
+
+    @property
+    def traced(self) -> bool:
+        """Whether the iteration has computed with traced values."""
+        return len(self.record.equations) > self.equations
+
+    def undo(self) -> None:
+        """As if it had not been."""
+        self.log.restore()
+        for array, held in self.arrays.values():
+            array._adopt(held)
+        self.arrays.clear()  # views that the iteration made are not alive because of us
+        if isinstance(self.record, Region) and self.shadows is not None:
+            self.record.shadows = self.shadows
+        self.record.truncate(self.equations)
+
+    def keep(self) -> None:
+        """What was written is noted further out."""
+        self.log.pass_on()
+        for array, held in self.arrays.values():
+            pass_on_array(array, held)
+
+
+def run_for(
+    iterable: Any, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
+) -> tuple[Any, ...]:
+    """for item in iterable: state = body(item, *state); it also ends when one of the flags at `stops` is set."""
+    items = items_of(iterable) if in_program() else None
+    if items is None or (items.length is not None and items.length <= SHORT) or not is_kept(body):
+        return _unroll(iterable if items is None else items.plain(), body, state, names, stops)
+    return _run_items(items, body, state, names, stops)
+
+
+def _run_items(
+    items: Items, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
+) -> tuple[Any, ...]:
+    """Plain iterations as long as nothing traced is touched; then the rest at once."""
+    begin = 0
+    if items.is_plain:
+        limit = items.length or 0
+        while begin < limit:
+            if (stopped := _stopped(state, stops)) is not False:
+                if isinstance(stopped, Tracer):
+                    break
+                return state
+            before, mark = state, Mark()
+            item = items.at(begin)
+            state = mark.run(lambda *s: body(item, *s), state)  # noqa: B023 (it runs at once)
+            if mark.traced and limit - begin > SHORT:
+                mark.undo()
+                state = before
+                break
+            mark.keep()
+            begin += 1
+        else:
+            return state
+    try:
+        return roll_counted(items, begin, body, state, names, stops)
+    except NoBlock as reason:
+        remark(f"a for is unrolled: {reason}")
+        _unrolled.setdefault(body.__code__, str(reason))  # type: ignore[attr-defined]
+        return _unroll(items.plain(begin), body, state, names, stops)
+
+
+def _stopped(state: tuple[Any, ...], stops: Sequence[int]) -> Any:
+    """Whether a flag is set; one that is not known stays traced."""
+    for i in stops:
+        if isinstance(state[i], Tracer) and is_undecided(state[i]):
+            return state[i]
+        if state[i]:
+            return True
+    return False
+
+
+def _unroll(
+    iterable: Any, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
+) -> tuple[Any, ...]:
+    """Iteration by iteration; behind a flag that is not known, each one is a branch."""
+    from_here = iter(iterable)
+    for item in from_here:
+        stopped = _stopped(state, stops)
+        if isinstance(stopped, Tracer):
+            state = _masked(item, body, state, names, stops)
+        elif stopped:
+            break
+        else:
+            state = body(item, *state)
+    return state
+
+
+def _masked(item: Any, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]) -> Any:
+    going = all_of(*[lambda i=i: negate(state[i]) for i in stops])
+    return choose_block(going, lambda *s: body(item, *s), lambda *s: s, state, names)

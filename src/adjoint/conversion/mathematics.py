@@ -1,0 +1,182 @@
+"""Functions of `math`, `cmath`, `statistics`, `operator` and `heapq` in converted code, for traced numbers."""
+
+from __future__ import annotations
+
+import bisect
+import cmath
+import copy
+import functools
+import heapq
+import math
+import statistics
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from adjoint.conversion.builtins import int_
+from adjoint.conversion.calls import call, instead_of
+from adjoint.conversion.log import note_container
+from adjoint.numpy import special
+from adjoint.program.trace import Tracer
+
+# names of `math` whose function of NumPy is called otherwise
+_RENAMED = {"fabs": "absolute", "pow": "power", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
+            "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}  # fmt: skip
+_SAME = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "copysign",
+    "cos",
+    "cosh",
+    "degrees",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fmod",
+    "hypot",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "ldexp",
+    "log10",
+    "log1p",
+    "log2",
+    "nextafter",
+    "pow",
+    "radians",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]
+_SPECIAL = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "lgamma": "gammaln"}
+
+
+def _either(plain: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A function on plain numbers, and ours when one is traced."""
+
+    @functools.wraps(plain)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if any(isinstance(a, Tracer) for a in args):
+            return ours(*args, **kwargs)
+        return plain(*args, **kwargs)
+
+    return instead_of(plain)(function)
+
+
+for _name in _SAME:
+    if hasattr(math, _name):
+        _either(getattr(math, _name), getattr(np, _RENAMED.get(_name, _name)))
+for _name, _theirs in _SPECIAL.items():
+    _either(getattr(math, _name), functools.partial(lambda name, x: getattr(special, name)(x), _theirs))
+for _name in [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "log10",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]:
+    _ours = getattr(np, _RENAMED.get(_name, _name))
+    _either(getattr(cmath, _name), functools.partial(lambda ours, x: ours(x.astype(np.complex128)), _ours))
+_either(cmath.phase, np.angle)
+_either(cmath.polar, lambda x: (np.absolute(x), np.angle(x)))
+_either(cmath.rect, lambda r, phi: r * np.exp(1j * phi))
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return np.log(x) if base is None else np.log(x) / np.log(base)
+
+
+_either(math.log, _log)
+_either(cmath.log, lambda x, base=None: _log(x.astype(np.complex128), base))
+_either(math.floor, lambda x: int_(np.floor(x)))
+_either(math.ceil, lambda x: int_(np.ceil(x)))
+_either(math.trunc, int_)
+_either(math.modf, lambda x: (np.fmod(x, 1.0), np.trunc(x)))
+_either(math.remainder, lambda x, y: x - y * np.rint(x / y))
+_either(math.isclose, lambda a, b, rel_tol=1e-9, abs_tol=0.0: np.absolute(a - b) <= np.maximum(
+    rel_tol * np.maximum(np.absolute(a), np.absolute(b)), abs_tol))  # fmt: skip
+if hasattr(math, "fma"):
+    _either(math.fma, lambda x, y, z: x * y + z)
+
+
+def _holds_traced(values: Iterable[Any]) -> bool:
+    return any(isinstance(v, Tracer) for v in values)
+
+
+def _of_list(plain: Any, ours: Callable[..., Any]) -> None:
+    """A function of a list of numbers."""
+
+    @functools.wraps(plain)
+    def function(data: Any, *args: Any, **kwargs: Any) -> Any:
+        values = list(data)
+        if not _holds_traced((*values, *args)):
+            return plain(values, *args, **kwargs)
+        return ours(values, *args, **kwargs)
+
+    instead_of(plain)(function)
+
+
+def _stack(values: list[Any]) -> Any:
+    return np.stack(values)
+
+
+_of_list(math.fsum, lambda values: np.sum(_stack(values)))
+_of_list(math.prod, lambda values, start=1: start * np.prod(_stack(values)))
+_of_list(math.dist, lambda p, q: np.sqrt(np.sum((_stack(p) - _stack(list(q))) ** 2)))
+if hasattr(math, "sumprod"):
+    _of_list(math.sumprod, lambda p, q: np.sum(_stack(p) * _stack(list(q))))
+_of_list(statistics.mean, lambda values: np.mean(_stack(values)))
+_of_list(statistics.fmean, lambda values, weights=None: np.average(_stack(values), weights=weights))
+_of_list(statistics.median, lambda values: np.median(_stack(values)))
+_of_list(statistics.geometric_mean, lambda values: np.exp(np.mean(np.log(_stack(values)))))
+_of_list(statistics.harmonic_mean, lambda values, weights=None: 1 / np.average(1 / _stack(values), weights=weights))
+_of_list(statistics.variance, lambda values, xbar=None: np.var(_stack(values), ddof=1))
+_of_list(statistics.stdev, lambda values, xbar=None: np.std(_stack(values), ddof=1))
+_of_list(statistics.pvariance, lambda values, mu=None: np.var(_stack(values)))
+_of_list(statistics.pstdev, lambda values, mu=None: np.std(_stack(values)))
+_of_list(statistics.covariance, lambda x, y: np.cov(_stack(x), _stack(list(y)))[0, 1])
+_of_list(statistics.correlation, lambda x, y: np.corrcoef(_stack(x), _stack(list(y)))[0, 1])
+
+
+def _noted(function: Any) -> None:
+    """A function that changes the list that it is given."""
+
+    @functools.wraps(function)
+    def changed(container: Any, *args: Any, **kwargs: Any) -> Any:
+        note_container(container)
+        if "key" in kwargs and kwargs["key"] is not None:
+            kwargs["key"] = call(kwargs["key"])
+        return function(container, *args, **kwargs)
+
+    instead_of(function)(changed)
+
+
+for _function in (heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop,
+                  bisect.insort, bisect.insort_left, bisect.insort_right):  # fmt: skip
+    _noted(_function)
+
+
+@instead_of(copy.copy)
+def copy_(value: Any) -> Any:
+    """copy.copy."""
+    return value.copy() if isinstance(value, Tracer | np.ndarray) else copy.copy(value)

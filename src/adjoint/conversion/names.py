@@ -1,0 +1,246 @@
+"""What statements do with names: which they bind and read, which are live behind them, which are surely assigned.
+
+The statements are those of one function after `jumps` has lowered them: no return, break or continue is left in what
+will become a block. Names that functions inside read are live everywhere: they may be called at any time.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from adjoint.conversion.source import SCOPES, SCOPES_OF_EXPRESSIONS
+
+JUMPS = (ast.Return, ast.Break, ast.Continue)
+LOOPS = (ast.For, ast.While)
+_MATCH_NAMES = ("name", "rest")  # where the patterns of `match` hold the names that they bind
+
+
+def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes that belong to the same scope; of a function or class inside, only itself."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, SCOPES):
+            waiting += getattr(node, "decorator_list", [])
+            arguments = getattr(node, "args", None)
+            waiting += [] if arguments is None else [d for d in (*arguments.defaults, *arguments.kw_defaults) if d]
+        else:
+            waiting += ast.iter_child_nodes(node)
+
+
+def bound_names(nodes: Iterable[ast.AST]) -> list[str]:
+    """Names that statements bind, in their scope, in order of the first appearance."""
+    names: dict[str, int] = {}
+    for node in walk_scope(nodes):
+        position = (getattr(node, "lineno", 0) << 16) + getattr(node, "col_offset", 0)
+        for name in _bound_by(node):
+            names[name] = min(position, names.get(name, position))
+    return sorted(names, key=lambda name: names[name])
+
+
+def _bound_by(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+        return [node.id] if not getattr(node, "of_comprehension", False) else []
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.ExceptHandler) and node.name:
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [(alias.asname or alias.name).partition(".")[0] for alias in node.names]
+    return [name for field in _MATCH_NAMES if isinstance(name := getattr(node, field, None), str) and _is_pattern(node)]
+
+
+def _is_pattern(node: ast.AST) -> bool:
+    return isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping)
+
+
+def mark_comprehensions(node: ast.AST) -> None:
+    """Note which names are variables of comprehensions: they are bound in these alone."""
+    for comprehension in ast.walk(node):
+        if isinstance(comprehension, SCOPES_OF_EXPRESSIONS):
+            for generator in comprehension.generators:
+                for name in ast.walk(generator.target):
+                    if isinstance(name, ast.Name):
+                        name.of_comprehension = True  # type: ignore[attr-defined]
+
+
+def read_names(node: ast.AST) -> set[str]:
+    """Names that are read anywhere inside, also by functions inside."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load | ast.Del)}
+    return names | {
+        n.target.id for n in ast.walk(node) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+    }
+
+
+def names_of_inner_functions(body: Sequence[ast.stmt]) -> set[str]:
+    """Names that functions and comprehensions inside read or write: a call may do it at any time."""
+    names: set[str] = set()
+    for node in walk_scope(body):
+        if isinstance(node, SCOPES):
+            names |= read_names(node) | {
+                name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names
+            }
+    return names
+
+
+def shared_across_blocks(body: Sequence[ast.stmt]) -> set[str]:
+    """Names that a function inside reads or writes, and that are bound in another block than it stands in.
+
+    A block will be a function with variables of its own. What stands in one block from beginning to end stays there;
+    all else is written through an object that every function sees. A function that may live longer than its block (it
+    is appended to a list, returned, assigned to an attribute) sees the variable, not what it was then.
+    """
+    homes: dict[str, set[int]] = {}
+    readers: dict[str, set[int]] = {}
+    waiting: list[tuple[ast.AST, int, bool]] = [(s, 0, False) for s in body]
+    while waiting:
+        node, home, is_argument = waiting.pop()
+        for name in _bound_by(node):
+            homes.setdefault(name, set()).add(home)
+        if isinstance(node, SCOPES):
+            outlives = -1 if isinstance(node, ast.Lambda) and not is_argument and home else home
+            written = {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
+            for name in read_names(node) | written:
+                readers.setdefault(name, set()).add(outlives)
+            for name in written:
+                homes.setdefault(name, set()).add(-1)
+            continue
+        if isinstance(node, ast.If):
+            waiting.append((node.test, home, False))
+            waiting += [(s, id(node.body), False) for s in node.body] + [
+                (s, id(node.orelse), False) for s in node.orelse
+            ]
+        elif isinstance(node, LOOPS):
+            head = [node.iter] if isinstance(node, ast.For) else []
+            waiting += [(n, home, False) for n in (*head, *node.orelse)]
+            inside = [node.target, *node.body] if isinstance(node, ast.For) else [node.test, *node.body]
+            waiting += [(n, id(node), False) for n in inside]
+        else:
+            called = isinstance(node, ast.Call) and not (
+                isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "add", "insert", "appendleft")
+            )
+            keyword = isinstance(node, ast.keyword) and is_argument
+            waiting += [(child, home, called or keyword) for child in ast.iter_child_nodes(node)]
+    return {name for name, where in readers.items() if _apart(homes.get(name), where)}
+
+
+def _apart(homes: set[int] | None, readers: set[int]) -> bool:
+    """Whether a variable that is bound at these blocks, and read by functions in those, is shared between blocks."""
+    if homes is None or homes == {0}:  # bound by the function itself: blocks inside read it as any function does
+        return False
+    return len(homes | readers) > 1
+
+
+def has_jumps(nodes: Iterable[ast.AST], kinds: tuple[type[ast.AST], ...] = JUMPS, *, of_loops: bool = False) -> bool:
+    """Whether statements jump out of themselves: by a return, or a break or continue of a loop around them."""
+    for node in nodes:
+        if isinstance(node, kinds) and not (of_loops and isinstance(node, ast.Break | ast.Continue)):
+            return True
+        if isinstance(node, SCOPES):
+            continue
+        inside = of_loops or isinstance(node, LOOPS)
+        if isinstance(node, LOOPS) and has_jumps(node.orelse, kinds, of_loops=of_loops):
+            return True
+        children = node.body if isinstance(node, LOOPS) else ast.iter_child_nodes(node)
+        if has_jumps(children, kinds, of_loops=inside):
+            return True
+    return False
+
+
+def always_jumps(body: Sequence[ast.stmt]) -> bool:
+    """Whether no path reaches the end of statements."""
+    return any(
+        isinstance(s, (*JUMPS, ast.Raise))
+        or (isinstance(s, ast.If) and always_jumps(s.body) and always_jumps(s.orelse))
+        for s in body
+    )
+
+
+def live_before(body: Sequence[ast.stmt], after: set[str]) -> set[str]:
+    """Names whose values are read from the beginning of statements on; `after`: from their end on."""
+    live = set(after)
+    for statement in reversed(body):
+        live = _live_before_one(statement, live)
+    return live
+
+
+def _live_before_one(statement: ast.stmt, after: set[str]) -> set[str]:
+    if isinstance(statement, ast.If):
+        return read_names(statement.test) | live_before(statement.body, after) | live_before(statement.orelse, after)
+    if isinstance(statement, ast.While):
+        around = after | read_names(statement.test)
+        around |= live_before(statement.body, around)
+        return around | live_before(statement.body, around)
+    if isinstance(statement, ast.For):
+        targets = set(bound_names([statement.target]))
+        once = live_before(statement.body, set(after)) - targets
+        again = live_before(statement.body, after | once) - targets
+        return after | read_names(statement.iter) | read_names(statement.target) | again
+    if isinstance(statement, ast.Assign):
+        sure = {n.id for target in statement.targets for n in _plain_targets(target)}
+        return (after - sure) | read_names(statement)
+    if isinstance(statement, ast.FunctionDef):
+        return (after - {statement.name}) | read_names(statement)
+    return after | read_names(statement)
+
+
+def _plain_targets(target: ast.expr) -> Iterator[ast.Name]:
+    if isinstance(target, ast.Name):
+        yield target
+    elif isinstance(target, ast.Tuple | ast.List):
+        for part in target.elts:
+            yield from _plain_targets(part)
+    elif isinstance(target, ast.Starred):
+        yield from _plain_targets(target.value)
+
+
+def mark_unsure(body: Sequence[ast.stmt], local: set[str], assigned: set[str]) -> set[str]:
+    """Mark reads of local names that may not be assigned by then; returns those that surely are at the end."""
+    assigned = set(assigned)
+    for statement in body:
+        assigned = _mark_one(statement, local, assigned)
+    return assigned
+
+
+def _mark_one(statement: ast.stmt, local: set[str], assigned: set[str]) -> set[str]:
+    if isinstance(statement, ast.If):
+        _mark_reads([statement.test], local, assigned)
+        then, other = (mark_unsure(part, local, assigned) for part in (statement.body, statement.orelse))
+        return then & other
+    if isinstance(statement, ast.While):
+        _mark_reads([statement.test], local, assigned)
+        mark_unsure(statement.body, local, assigned)
+        return assigned
+    if isinstance(statement, ast.For):
+        _mark_reads([statement.iter], local, assigned)
+        mark_unsure(statement.body, local, assigned | set(bound_names([statement.target])))
+        return assigned
+    if isinstance(statement, ast.With):
+        _mark_reads([*statement.items], local, assigned)
+        return mark_unsure(statement.body, local, assigned | set(bound_names([*statement.items])))
+    if isinstance(statement, ast.Try | ast.Match):
+        for part in _parts(statement):
+            mark_unsure(part, local, assigned)
+        return assigned
+    _mark_reads([statement], local, assigned)
+    if isinstance(statement, ast.Delete):
+        return assigned - set(bound_names([statement]))
+    return assigned | set(bound_names([statement]))
+
+
+def _parts(statement: ast.stmt) -> list[list[ast.stmt]]:
+    """The statements inside a compound one."""
+    if isinstance(statement, ast.Match):
+        return [case.body for case in statement.cases]
+    assert isinstance(statement, ast.Try)
+    return [statement.body, *[h.body for h in statement.handlers], statement.orelse, statement.finalbody]
+
+
+def _mark_reads(nodes: Sequence[ast.AST], local: set[str], assigned: set[str]) -> None:
+    for node in walk_scope(nodes):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in local - assigned:
+            node.unsure = True  # type: ignore[attr-defined]
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in local - assigned:
+            node.unsure = True  # type: ignore[attr-defined]

@@ -1,0 +1,154 @@
+"""Regions: a branch or a body that is traced although it may not run, or will run many times.
+
+Everything inside is recorded in the region's own program, also what is computed from outer values alone. An array of an
+outer transformation that is written to inside has a *shadow* here: the variable that holds its new content; whoever
+reads the array inside, by whatever name, reads the shadow. Attributes, containers and shared variables are noted in a
+log and put back at the end. So a region changes nothing outside; what it would change is among its results.
+"""
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from adjoint.base.source import here
+from adjoint.conversion.lifting import moment
+from adjoint.conversion.log import Cell, Log, logging
+from adjoint.conversion.log import note as note_write
+from adjoint.program.freezing import without_draws
+from adjoint.program.journal import Journal, journal, note
+from adjoint.program.program import Atom, Program
+from adjoint.program.record import Record, RecordTracer
+from adjoint.program.trace import Tracer, live_trace, running
+from adjoint.program.types import ArrayType, Value
+
+
+class GeneratorState(Cell):
+    """The key and the counter of a random generator."""
+
+    title = "a random generator"
+
+    def __init__(self, holder: Any) -> None:
+        self.held = holder
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return id(self.held), "generator"
+
+    def get(self) -> Any:
+        return self.held.state
+
+    def put(self, value: Any) -> None:
+        note(self.held)
+        self.held.state = value
+
+
+class Region(Record):
+    """The record of a branch or a body."""
+
+    title = "a branch or a loop"
+    shades = True
+
+    def __init__(self, purpose: str) -> None:
+        super().__init__(purpose=purpose)
+        self.runs_again = False  # the states of random generators are carried
+        self.begun = moment()
+        self.shadows: dict[int, tuple[Tracer, Tracer]] = {}  # by identity: an outer array, and what it holds here
+        self._atoms: dict[int, tuple[Tracer, Atom]] = {}
+
+    def atom(self, value: Value) -> Atom:
+        if not isinstance(value, Tracer) or value._trace is self:
+            return super().atom(value)
+        shadow = self.shadows.get(id(value))
+        if shadow is not None:
+            return super().atom(shadow[1])
+        known = self._atoms.get(id(value))
+        if known is None:
+            known = self._atoms[id(value)] = (value, super().atom(self._outside(value)))
+        return known[1]
+
+    def _outside(self, value: Tracer) -> Tracer:
+        """What an outer array holds where this region begins: regions around it may have written to it."""
+        outer = self.outer
+        while outer is not None:
+            if isinstance(outer, Region) and id(value) in outer.shadows:
+                return outer.shadows[id(value)][1]
+            outer = outer.outer
+        return value
+
+    def shade(self, array: Tracer, value: Value) -> None:
+        """From now on an outer array holds this value, inside."""
+        made = value if isinstance(value, RecordTracer) and value._trace is self else self.constant(value)
+        self.shadows[id(array)] = (array, made.snapshot())
+
+
+def live_region() -> Region | None:
+    """The innermost region, unless a transformation has begun inside it."""
+    trace = live_trace()
+    while trace is not None and not isinstance(trace, Region):
+        trace = trace.outer
+    return trace
+
+
+@dataclass
+class Traced:
+    """What a region does: values for variables, and what is left in cells and arrays at its end."""
+
+    region: Region
+    inputs: list[RecordTracer]
+    values: tuple[Any, ...] = ()
+    cells: dict[tuple[Any, ...], tuple[Cell, Any, Any]] = field(default_factory=dict[Any, Any])  # cell, before, after
+    raised: Exception | None = None
+
+    @property
+    def arrays(self) -> dict[int, tuple[Tracer, Tracer]]:
+        """Outer arrays that were written to, and what they hold at the end."""
+        return self.region.shadows
+
+    def program(self, outputs: Sequence[Value]) -> tuple[Program, list[Tracer]]:
+        """The program from the inputs to these values, and the outer values that it reads."""
+        return self.region.program(self.inputs, outputs)
+
+
+def trace_region(
+    purpose: str,
+    types: Sequence[ArrayType],
+    run: Callable[[Region, list[RecordTracer]], tuple[Any, ...]],
+    finish: Callable[[Traced], Any],
+) -> Any:
+    """Trace `run(region, inputs)`; `finish` is called while the record is still open, and gives the result.
+
+    An exception of the user's is kept: it belongs to the path.
+    """
+    region = Region(purpose)
+    inputs = [region.input(t) for t in types]
+    log, draws = Log(is_region=True), Journal()
+    traced = Traced(region, inputs)
+    with ExitStack() as stack:
+        if live_region() is None:
+            stack.enter_context(without_draws(run, purpose))
+        stack.enter_context(running(region))
+        stack.enter_context(region.staging())
+        region.started = here()
+        with logging(log), journal(draws):
+            try:
+                traced.values = run(region, [x.snapshot() for x in inputs])
+            finally:
+                for holder, state in draws.changed():
+                    log.cells[id(holder), "generator"] = (GeneratorState(holder), state)
+                after = {key: cell.get() for key, (cell, _) in log.cells.items()}
+                log.restore()
+        traced.cells = {key: (cell, old, after[key]) for key, (cell, old) in log.cells.items()}
+        return finish(traced)
+
+
+def keep_write(cell: Cell, value: Any) -> None:
+    """Write what a region has left in a cell, with a note for what is around it."""
+    if not isinstance(cell, GeneratorState):
+        note_write(cell)
+    cell.put(value)

@@ -1,0 +1,359 @@
+"""Loops that are traced once: the types of what they carry are found by tracing the body until they do not change.
+
+What is carried: the numbers in the variables that the body writes, in the cells that it writes, and the arrays of outer
+transformations that it writes to. Truth values and what is no number are taken to stay as they are, until the body says
+otherwise. Python numbers stay weak: `h` in `x * h` gives way to the dtype of x in every iteration.
+"""
+
+# The slots of traced values are private to users, not to the engine.
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.base.errors import AdjointError, ControlFlowError
+from adjoint.conversion.iterables import Items, TracedRange
+from adjoint.conversion.joining import NoBlock, fit, join_types, strong, weak_type_of, weaken
+from adjoint.conversion.log import Cell
+from adjoint.conversion.questions import as_truth
+from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
+from adjoint.conversion.remarks import first_sentence
+from adjoint.conversion.values import NUMBER, NUMBERS, UNDEFINED, Maybe, Skeleton, put_together, same, take_apart
+from adjoint.numpy.inplace import settle
+from adjoint.ops.control.scan import Scan
+from adjoint.ops.control.while_loop import While
+from adjoint.ops.effects import Raise
+from adjoint.ops.elementwise.weak_types import strengthened
+from adjoint.program.program import Program
+from adjoint.program.trace import Tracer
+from adjoint.program.types import ArrayType, Value, type_of
+
+Block = Callable[..., tuple[Any, ...]]
+MOST_ATTEMPTS = 12
+
+
+class Again(Exception):  # noqa: N818 (the types have changed; the body is traced once more)
+    """What is carried is not what was assumed."""
+
+
+@dataclass
+class Slot:
+    """One number that is carried: its first value, and its type in every iteration; a constant while `kind` is None."""
+
+    first: Value
+    kind: ArrayType | None
+
+
+class Carried:
+    """A variable, cell or array that the loop carries."""
+
+    def __init__(self, title: str, value: Any) -> None:
+        self.title = title
+        self.is_set = False  # every iteration assigns it, though it was not before the loop
+        self.assume(value)
+
+    def assume(self, value: Any) -> None:
+        """Begin with a value: numbers vary, truth values and all else stay."""
+        numbers: list[Value] = []
+        self.skeleton = take_apart(value, numbers)
+        self.slots = [Slot(v, None if type(v) is bool else weak_type_of(v)) for v in numbers]
+
+    def inside(self, inputs: Iterator[Value]) -> Any:
+        """What it is in an iteration, from the inputs of the body."""
+        numbers = [s.first if s.kind is None else weaken(next(inputs), s.kind) for s in self.slots]
+        return put_together(self.skeleton, iter(numbers))
+
+    def types(self) -> list[ArrayType]:
+        """The types of what varies."""
+        return [strong(s.kind) for s in self.slots if s.kind is not None]
+
+    def firsts(self) -> list[Value]:
+        """The first values of what varies."""
+        return [fit(s.first, s.kind) for s in self.slots if s.kind is not None]
+
+    def lasts(self, value: Any) -> list[Value]:
+        """What varies at the end of an iteration; raises `Again` when it is not what was assumed."""
+        numbers: list[Value] = []
+        skeleton = take_apart(value, numbers)
+        if not skeleton.agrees(self.skeleton):
+            self._become(skeleton, numbers)
+            raise Again
+        changed = False
+        for slot, number in zip(self.slots, numbers, strict=True):
+            if slot.kind is None:
+                if not (number is slot.first or (type(number) in NUMBERS and same(number, slot.first))):
+                    slot.kind, changed = join_types(weak_type_of(slot.first), weak_type_of(number), self.title), True
+            else:
+                joined = join_types(slot.kind, weak_type_of(number), self.title)
+                changed, slot.kind = changed or joined != slot.kind, joined
+        if changed:
+            raise Again
+        self.is_set = self.skeleton.kind == "maybe" and numbers[0] is True
+        return [fit(n, s.kind) for n, s in zip(numbers, self.slots, strict=True) if s.kind is not None]
+
+    def _become(self, skeleton: Skeleton, numbers: list[Value]) -> None:
+        """The body leaves something else: a variable that is assigned for the first time is there from then on."""
+        if self.skeleton.kind == "undefined":
+            zeros = [_zero(weak_type_of(n)) for n in numbers]
+            if skeleton.kind == "maybe":
+                zeros[0] = False
+                self.skeleton, self.slots = (
+                    skeleton,
+                    [Slot(z, weak_type_of(n)) for z, n in zip(zeros, numbers, strict=True)],
+                )
+                return
+            self.skeleton = Skeleton("maybe", None, (NUMBER, skeleton))
+            flag = Slot(False, None)
+            self.slots = [flag, *[Slot(z, weak_type_of(n)) for z, n in zip(zeros, numbers, strict=True)]]
+            return
+        if self.skeleton.kind == "maybe" and skeleton.agrees(self.skeleton.parts[1]):
+            return
+        raise NoBlock(f"{self.title} changes its structure in the loop")
+
+    def outside(self, results: Iterator[Value]) -> Any:
+        """What it is behind the loop."""
+        numbers = [s.first if s.kind is None else weaken(next(results), s.kind) for s in self.slots]
+        return put_together(self.skeleton, iter(numbers))
+
+
+def _zero(kind: ArrayType) -> Value:
+    return {"i": 0, "f": 0.0, "c": 0j}[kind.dtype.kind] if kind.weak else strong(kind).zeros()
+
+
+class Rolled:
+    """The state of a loop that is traced once."""
+
+    def __init__(self, state: tuple[Any, ...], names: Sequence[str]) -> None:
+        self.variables = [Carried(name, value) for name, value in zip(names, state, strict=True)]
+        self.cells: dict[Any, tuple[Cell, Carried]] = {}
+        self.arrays: dict[int, tuple[Tracer, Carried]] = {}
+
+    @property
+    def carried(self) -> list[Carried]:
+        """All that is carried, in order."""
+        return [*self.variables, *[c for _, c in self.cells.values()], *[c for _, c in self.arrays.values()]]
+
+    def types(self) -> list[ArrayType]:
+        """The types of the carry."""
+        return [t for one in self.carried for t in one.types()]
+
+    def enter(self, region: Region, inputs: Sequence[Value]) -> tuple[Any, ...]:
+        """The variables in an iteration; cells and arrays hold what they do then."""
+        rest = iter(inputs)
+        values = tuple(one.inside(rest) for one in self.variables)
+        for cell, one in self.cells.values():
+            keep_write(cell, one.inside(rest))
+        for array, one in self.arrays.values():
+            region.shade(array, one.inside(rest))
+        return values
+
+    def leave(self, traced: Traced) -> list[Value]:
+        """The carry at the end of an iteration."""
+        again = False
+        out: list[Value] = []
+        for key, (cell, old, _) in traced.cells.items():
+            if key not in self.cells:
+                self.cells[key], again = (cell, Carried(cell.title, old)), True
+        for key, (array, _) in traced.arrays.items():
+            if key not in self.arrays:
+                self.arrays[key], again = (array, Carried("an array", array)), True
+        if again:
+            raise Again
+        pairs = [*zip(self.variables, traced.values, strict=True)]
+        pairs += [(one, traced.cells[key][2]) for key, (_, one) in self.cells.items()]
+        pairs += [(one, traced.arrays[key][1]) for key, (_, one) in self.arrays.items()]
+        for one, value in pairs:
+            try:
+                out += one.lasts(_as_sure(one, value))
+            except Again:
+                again = True
+        if again:
+            raise Again
+        return out
+
+    def finish(self, results: Sequence[Value]) -> tuple[Any, ...]:
+        """What the variables are behind the loop; cells and arrays are written."""
+        rest = iter(results)
+        values = tuple(one.outside(rest) for one in self.variables)
+        cells = [(cell, one.outside(rest)) for cell, one in self.cells.values()]
+        arrays = [(array, one.outside(rest)) for array, one in self.arrays.values()]
+        for cell, value in cells:
+            keep_write(cell, value)
+        for array, value in arrays:
+            settle(array, value)
+        return values
+
+
+def _as_sure(one: Carried, value: Any) -> Any:
+    """A variable that may not be assigned before the loop, as the body leaves it: assigned."""
+    if one.skeleton.kind != "maybe" or isinstance(value, Maybe) or value is UNDEFINED:
+        return value
+    return Maybe(True, value)
+
+
+def _settled(trace: Callable[[], Any]) -> Any:
+    """Trace until the types do not change."""
+    for _ in range(MOST_ATTEMPTS):
+        try:
+            return trace()
+        except Again:
+            continue
+        except (ControlFlowError, IndexError) as problem:
+            raise NoBlock(first_sentence(problem)) from problem
+    raise NoBlock("the types of its variables do not settle")
+
+
+def _traced_body(
+    rolled: Rolled, kinds: list[ArrayType], run: Callable[..., tuple[Any, ...]]
+) -> tuple[Program, list[Any]]:
+    """The program of a body: the carry, then the rows of an iteration; and the outer values that it reads."""
+
+    def enter(region: Region, inputs: list[Any]) -> tuple[Any, ...]:
+        count = len(inputs) - len(kinds)
+        state = rolled.enter(region, inputs[:count])
+        try:
+            return run(inputs[count:], state)
+        except (AdjointError, NoBlock, Again, RecursionError):
+            raise
+        except Exception as problem:
+            raise NoBlock(f"the body raises {type(problem).__name__} ({first_sentence(problem)})") from problem
+
+    def finish(traced: Traced) -> tuple[Program, list[Any]]:
+        program, captured = traced.program(rolled.leave(traced))
+        return strengthened(program), captured
+
+    return trace_region("the body of a loop", [*rolled.types(), *kinds], enter, finish)
+
+
+def _captured_first(program: Program, own: int) -> Program:
+    return Program(
+        (*program.inputs[own:], *program.inputs[:own]), program.equations, program.outputs, program.constants
+    )
+
+
+def roll_while(
+    test: Callable[..., Any], body: Block, state: tuple[Any, ...], names: Sequence[str], *, sure: bool
+) -> tuple[Any, ...]:
+    """A `While`; `sure` when at least one iteration runs."""
+    rolled = Rolled(state, names)
+
+    def trace() -> Any:
+        made = _traced_body(rolled, [], lambda _, state: body(*state))
+        return made, _traced_test(rolled, test)
+
+    (step, captured), (condition, read) = _settled(trace)
+    return _run_while(rolled, step, captured, condition, read, sure=sure)
+
+
+def _run_while(
+    rolled: Rolled, step: Program, captured: list[Any], condition: Program, read: list[Any], *, sure: bool
+) -> tuple[Any, ...]:
+    firsts = [v for one in rolled.carried for v in one.firsts()]
+    own = len(firsts)
+    loop = While(_captured_first(condition, own), _captured_first(step, own), len(read), len(captured))
+    return _finished(rolled, loop(*read, *captured, *firsts), sure=sure)
+
+
+def _finished(rolled: Rolled, results: Sequence[Value], *, sure: bool) -> tuple[Any, ...]:
+    """The variables; where an iteration surely runs, what every iteration assigns is assigned."""
+    values = zip(rolled.variables, rolled.finish(results), strict=True)
+    return tuple(v.value if sure and isinstance(v, Maybe) and one.is_set else v for one, v in values)
+
+
+def _traced_test(rolled: Rolled, test: Callable[..., Any]) -> tuple[Program, list[Any]]:
+    def enter(region: Region, inputs: list[Any]) -> tuple[Any, ...]:
+        return (test(*rolled.enter(region, inputs)),)
+
+    def finish(traced: Traced) -> tuple[Program, list[Any]]:
+        changed = [c.title for key, (c, _, after) in traced.cells.items() if key not in rolled.cells]
+        if changed:
+            raise NoBlock(f"its test writes to {changed[0]}")
+        (going,) = traced.values
+        truth = as_truth(going) if isinstance(going, Tracer) else np.bool_(bool(going))
+        program, captured = traced.program([truth])
+        return strengthened(program), captured
+
+    return trace_region("the test of a loop", rolled.types(), enter, finish)
+
+
+def roll_counted(
+    items: Items, begin: int, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
+) -> tuple[Any, ...]:
+    """A `Scan` along the items; a `While` where a flag may end it, or the number of items is not known."""
+    if isinstance(items, TracedRange):
+        return _roll_range(items, body, state, names, stops)
+    rolled = Rolled(state, names)
+    arrays = items.arrays(begin)
+    kinds = [ArrayType(np.shape(a)[1:], type_of(a).dtype) for a in arrays]
+    program, captured = _settled(
+        lambda: _traced_body(rolled, kinds, lambda rows, state: body(items.item(iter(rows)), *state))
+    )
+    if any(_varies(rolled.variables[i]) for i in stops):
+        return _roll_breaking(items, arrays, body, state, names, stops)
+    firsts = [v for one in rolled.carried for v in one.firsts()]
+    own = len(firsts) + len(arrays)
+    length = (items.length or 0) - begin
+    scan = Scan(_captured_first(program, own), len(captured), len(firsts), length)
+    results = scan(*captured, *firsts, *arrays)
+    return _finished(rolled, results[: len(firsts)], sure=length > 0)
+
+
+def _varies(one: Carried) -> bool:
+    return any(slot.kind is not None for slot in one.slots)
+
+
+def _roll_breaking(
+    items: Items, arrays: list[Value], body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
+) -> tuple[Any, ...]:
+    """The items by number, until a flag is set."""
+    length = np.shape(arrays[0])[0]
+    held = [a if isinstance(a, Tracer) else np.asarray(a) for a in arrays]
+
+    def step(number: Any, *state: Any) -> tuple[Any, ...]:
+        rows = [_row(a, number) for a in held]
+        return (number + 1, *body(items.item(iter(rows)), *state))
+
+    def test(number: Any, *state: Any) -> Any:
+        going = np.less(number, length)
+        for i in stops:
+            flag = state[i]
+            going = np.logical_and(going, np.logical_not(as_truth(flag) if isinstance(flag, Tracer) else bool(flag)))
+        return going
+
+    return roll_while(test, step, (np.int64(0), *state), ("a counter", *names), sure=length > 0)[1:]
+
+
+def _row(array: Value, number: Any) -> Value:
+    return np.take(array, number, axis=0) if isinstance(array, Tracer) else _constant_like(number, array)[number]
+
+
+def _constant_like(number: Any, array: Value) -> Value:
+    return number._trace.constant(array)
+
+
+def _roll_range(
+    items: TracedRange, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
+) -> tuple[Any, ...]:
+    step = items.step
+    if isinstance(step, Tracer):
+        raise NoBlock("the step of a range is traced")
+
+    def one(number: Any, *state: Any) -> tuple[Any, ...]:
+        return (number + step, *body(number, *state))
+
+    def test(number: Any, *state: Any) -> Any:
+        going = np.less(number, items.stop) if step > 0 else np.greater(number, items.stop)
+        for i in stops:
+            flag = state[i]
+            going = np.logical_and(going, np.logical_not(as_truth(flag) if isinstance(flag, Tracer) else bool(flag)))
+        return going
+
+    return roll_while(test, one, (items.start, *state), ("a counter", *names), sure=False)[1:]
+
+
+__all__ = ["Raise", "Rolled", "roll_counted", "roll_while"]
