@@ -91,8 +91,13 @@ class Watch:
         unknown, types = residual.input_types[len(theta) :], residual.output_types
         eps = float(np.finfo(dtype_of(types)).eps)
         matrix, t = primal(found.matrix), primal(found.value)
-        # an iteration tells how much ∂ₓF⁻¹ stretches its right side
-        whole = None if matrix is not None else _norm(primal(b)) / _norm(t)
+        # an iteration tells how much ∂ₓF⁻¹ stretches its right side, unless that is zero
+        stretched = _norm(t)
+        whole = (
+            None
+            if matrix is not None
+            else np.where(stretched > 0, _norm(primal(b)), 1.0) / np.where(stretched > 0, stretched, 1.0)
+        )
         distance, norm = measure_residual(residual, theta, x, A if matrix is None else matrix, whole)
         singular = np.logical_not(np.all(np.isfinite(t)))
         if found.pivots is not None:

@@ -15,6 +15,13 @@ from adjoint.optimize.least_squares.gauss_newton import GaussNewton
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.minimizing import minimize
 from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.roots.anderson import Anderson, Picard
+from adjoint.optimize.roots.newton import Broyden, NewtonRoot
+from adjoint.optimize.roots.solving import fixed_point, root
+from adjoint.optimize.scalars.brackets import ITP, Bisection, Chandrupatla
+from adjoint.optimize.scalars.minima import Golden, Parabolic
+from adjoint.optimize.scalars.open_methods import Halley, Newton1D, Secant
+from adjoint.optimize.scalars.solving import minimize_scalar, root_scalar
 from adjoint.optimize.searches.armijo import Armijo
 from adjoint.optimize.searches.strong_wolfe import StrongWolfe
 from adjoint.optimize.second_order.bfgs import BFGS
@@ -24,19 +31,35 @@ from adjoint.optimize.second_order.trust_region import TrustRegion
 
 __all__ = [
     "BFGS",
+    "ITP",
     "LBFGS",
     "LBFGSB",
+    "Anderson",
     "Armijo",
+    "Bisection",
+    "Broyden",
+    "Chandrupatla",
     "Fit",
     "GaussNewton",
+    "Golden",
     "GradientDescent",
+    "Halley",
     "Iterate",
     "LevenbergMarquardt",
+    "Newton1D",
+    "NewtonRoot",
     "Optimum",
+    "Parabolic",
+    "Picard",
     "Propagated",
+    "Secant",
     "StrongWolfe",
     "TrustRegion",
     "curve_fit",
+    "fixed_point",
     "least_squares",
     "minimize",
+    "minimize_scalar",
+    "root",
+    "root_scalar",
 ]

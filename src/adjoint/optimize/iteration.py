@@ -26,6 +26,7 @@ from adjoint.optimize.statuses import (
     INTERRUPTED,
     MAX_EVALUATIONS,
     MAX_ITERATIONS,
+    NO_PROGRESS,
     NOT_FINITE,
     RUNNING,
     STOPPED,
@@ -194,6 +195,7 @@ def _ending(problem: Problem, x: Value, state: Any, code: Value, count: Value, b
         # a last point that is no better gives way to the best one; where it had converged it stays unless it is worse
         worse = np.logical_not(value <= best.value)
         x, value, gradient = (either(worse, b, a) for a, b in zip((x, value, gradient), best, strict=True))
+        code = as_code(either(both(worse, code == CONVERGED), NO_PROGRESS, code))
     residual = problem.measure(x, gradient) if best is not None else measure(problem, x, state)
     return Ending(x, value, gradient, code, count, residual, history, state)
 

@@ -35,11 +35,13 @@ class Residuals(Counter):
         loss: Loss | None = None,
         loss_scale: float = 1.0,
         jacobian: Callable[[Any], Any] | None = None,
+        is_square: bool = False,
     ) -> None:
         super().__init__(("residual", "jacobian"))
         self.title, self.unknowns, self.tol = title, unknowns, tol
         self.lower, self.upper = lower, upper
         self.loss, self.loss_scale = loss, loss_scale
+        self.is_square = is_square  # as many equations as unknowns
         self.last: Any = None
         self._function, self._jacobian = prepare_call(function), jacobian
 
@@ -83,6 +85,10 @@ class Residuals(Counter):
         r = self.raw(v)
         if r.shape[0] == 0:
             raise ShapeError(f"{self.title}: there are no residuals.")
+        if self.is_square and r.shape[0] != self.size:
+            more = r.shape[0] > self.size
+            remedy = "Use least_squares." if more else "Add what fixes the others, or freeze some of them."
+            raise ShapeError(f"{self.title}: F(x) has {r.shape[0]} numbers, x has {self.size}. {remedy}")
         if self.loss is None:
             return 0.5 * np.vdot(r, r), r
         return rescale(self.loss, r, self.loss_scale)[0], r

@@ -1,0 +1,172 @@
+"""`root` and `fixed_point`: systems of equations over trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint import tree
+from adjoint.base.source import user_facing
+from adjoint.base.suggestions import did_you_mean
+from adjoint.implicit import conditions
+from adjoint.implicit.approximate import Unrolled
+from adjoint.implicit.function import ImplicitFunction
+from adjoint.implicit.roots import equation_for
+from adjoint.linear.solvers.iteration import TRACED, either
+from adjoint.optimize.iteration import Iterate, as_code, run
+from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
+from adjoint.optimize.least_squares.problem import Residuals
+from adjoint.optimize.minimizing import read_limits
+from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.roots.anderson import Anderson, Picard
+from adjoint.optimize.roots.newton import Broyden, NewtonRoot
+from adjoint.optimize.setting import Setting
+from adjoint.optimize.statuses import CONVERGED, SINGULAR
+
+__all__ = ["fixed_point", "root"]
+
+ROOTS: dict[str, Any] = {
+    "newton": NewtonRoot,
+    "krylov": lambda: NewtonRoot(krylov=True),
+    "broyden": Broyden,
+    "lm": LevenbergMarquardt,
+}
+FIXED: dict[str, Any] = {"anderson": Anderson, "picard": Picard}
+MATRIX = 300  # unknowns up to which ∂F is a matrix
+
+
+def _choose(title: str, method: Any, known: dict[str, Any]) -> Any:
+    if isinstance(method, str):
+        if method.lower() not in known:
+            near = did_you_mean(method, known)
+            raise ValueError(f"{title}: {method!r} is no method. {near or 'They are: ' + ', '.join(known) + '.'}")
+        return known[method.lower()]()
+    if not all(hasattr(method, name) for name in ("init", "step", "done", "needs")):
+        raise TypeError(f"{title}: method is a {type(method).__name__}; it is one of: {', '.join(known)}.")
+    return method
+
+
+@user_facing
+def root(
+    F: Callable[..., Any],
+    x0: Any,
+    *args: Any,
+    method: Any = "auto",
+    bounds: Any = None,
+    tol: Any = None,
+    max_iterations: int | None = None,
+    max_evaluations: int | None = None,
+    scale: Any = None,
+    frozen: Any = (),
+    callback: Callable[[Iterate], object] | None = None,
+    stop: Callable[[Iterate], Any] | None = None,
+    progress: bool = False,
+    history: bool = False,
+    differentiate: Any = "equation",
+    check: str = "warn",
+) -> Optimum:
+    """x with F(x, *args) = 0, from x0: as many equations as unknowns, in any trees.
+
+    It has converged where every equation holds to `tol`. `method` is "newton" (with a search; the default), "krylov"
+    (Newton's method without a matrix, the default for many unknowns), "broyden", or "lm" (Levenberg and Marquardt's
+    method, which is safe far from a root); "singular" is said where ∂F determines no step. The other arguments are
+    those of `minimize`; the derivative is that of the equation.
+
+    ```python
+    F = lambda x, a: np.stack([x[0] ** 2 + x[1] ** 2 - a, x[0] - x[1]])
+    found = ad.optimize.root(F, np.array([1.0, 0.5]), 2.0)
+    np.round(found.value, 6), found.status  # → ([1.0, 1.0], 'converged')
+    np.round(ad.jacobian(lambda a: ad.optimize.root(F, np.array([1.0, 0.5]), a).value)(2.0), 6)  # → [0.25, 0.25]
+    ```
+    """
+    title = "root"
+    return _solve(title, F, F, x0, args, method, ROOTS, bounds, tol, scale, frozen,
+                  read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress),
+                  differentiate, check)  # fmt: skip
+
+
+@user_facing
+def fixed_point(
+    T: Callable[..., Any],
+    x0: Any,
+    *args: Any,
+    method: Any = "anderson",
+    tol: Any = None,
+    max_iterations: int | None = None,
+    max_evaluations: int | None = None,
+    frozen: Any = (),
+    callback: Callable[[Iterate], object] | None = None,
+    stop: Callable[[Iterate], Any] | None = None,
+    progress: bool = False,
+    history: bool = False,
+    differentiate: Any = "equation",
+    check: str = "warn",
+) -> Optimum:
+    """x with x = T(x, *args), from x0, by "anderson" (the default) or "picard".
+
+    A map that keeps moving points apart is the status "not a contraction". T may be a step of any method: Anderson's
+    acceleration then makes it quicker. The derivative is that of the equation x = T(x).
+
+    ```python
+    found = ad.optimize.fixed_point(lambda x, a: np.cos(a * x), 0.5, 1.0)
+    float(np.round(found.value, 6)), found.status  # → (0.739085, 'converged')
+    solve = lambda a: ad.optimize.fixed_point(lambda x: np.cos(a * x), 0.5).value
+    float(np.round(ad.grad(solve)(1.0), 6))  # → -0.297474
+    ```
+    """
+    title = "fixed_point"
+    residual = lambda x, *theta: tree.map(lambda a, b: a - b, T(x, *theta), x)
+    return _solve(title, residual, conditions.fixed_point(T), x0, args, method, FIXED, None, tol, None, frozen,
+                  read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress),
+                  differentiate, check)  # fmt: skip
+
+
+def _solve(
+    title: str, residual: Any, condition: Any, x0: Any, args: Any, method: Any, known: Any, bounds: Any, tol: Any,
+    scale: Any, frozen: Any, limits: Any, differentiate: Any, check: str,
+) -> Optimum:  # fmt: skip
+    setting = Setting.of(title, residual, x0, bounds, scale, frozen, None, False)
+    size = setting.unknowns.size
+    if method == "auto":
+        method = "newton" if size <= MATRIX else "krylov"
+    chosen = _choose(title, method, known)
+    eps = float(np.finfo(setting.unknowns.dtype).eps)
+    tol = (1e-11 if eps < 1e-10 else 1e-5) if tol is None else tol
+    lower, upper = (None, None) if setting.box is None else setting.box
+
+    def solve(start: Any, fixed: Any, *theta: Any) -> Any:
+        problem = Residuals(title, lambda x: setting.function(x, fixed, *theta), setting.unknowns, tol, lower, upper,
+                            is_square=True)  # fmt: skip
+        v = problem.project(setting.unknowns.vector(start))
+        problem.counts = {name: problem.counts[name] for name in chosen.needs}
+        with np.errstate(all="ignore"):
+            ending = run(chosen, problem, v, limits)
+            is_least = isinstance(chosen, LevenbergMarquardt)
+            measure = np.max(np.abs(ending.state.residuals if is_least else ending.gradient))
+            if is_least:
+                # the least sum of squares is a root only where it is zero
+                solved = measure <= np.maximum(tol, 1e3 * eps * np.maximum(1.0, np.max(np.abs(ending.x))))
+                code = either(solved, CONVERGED, either(ending.code == CONVERGED, SINGULAR, ending.code))
+                ending = ending._replace(code=as_code(code))
+        x, reports = setting.reported(ending._replace(residual=measure, gradient=0 * ending.x), dict(problem.counts))
+        reports["fun"] = measure
+        return x, reports
+
+    if isinstance(differentiate, Unrolled):
+        x, reports = solve(setting.x0, setting.fixed, *args)
+    else:
+        equation = equation_for(title, (), "auto", differentiate, check)
+        whole = setting.parts.of_function(condition)
+        if setting.parts.free is not None:
+            whole = setting.function
+        x, reports = ImplicitFunction(whole, solve, setting.x0, equation, True, title)(setting.fixed, *args)
+    count, entries = reports["iterations"], reports["history"]
+    if entries is not None and not isinstance(count, TRACED) and np.ndim(count) == 0:
+        entries = {name: each[: int(count) + 1] for name, each in entries.items()}
+    return Optimum(
+        setting.parts.merge(x, setting.fixed), reports["fun"], None, reports["code"], count, reports["evaluations"],
+        reports["residual"], tol if isinstance(tol, TRACED) else np.float64(tol), None, reports["active"], entries,
+        None, None, f"{title} by {type(chosen).__name__}",
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Equations and minima in one unknown, for each element of an array by itself."""

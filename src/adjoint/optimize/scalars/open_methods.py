@@ -1,0 +1,116 @@
+"""Newton's, Halley's and the secant method in one unknown, for each element by itself, kept within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+
+from adjoint.api.gradients import jvp
+from adjoint.optimize.statuses import CONVERGED, NOT_FINITE, RUNNING, SINGULAR
+from adjoint.program.types import Value
+
+__all__ = ["Halley", "Newton1D", "Points", "Secant"]
+
+Function = Callable[[Value], Value]
+
+
+class Points(NamedTuple):
+    """x with f(x), the point before it, and how each element stands."""
+
+    x: Value
+    f: Value
+    before: Value
+    f_before: Value
+    code: Value
+    count: Value
+
+
+def derive(f: Function, x: Value) -> tuple[Value, Value]:
+    """f and f' of a function that treats each element by itself."""
+    return jvp(f, (x,), (np.ones_like(x),))
+
+
+def advance(now: Points, f: Function, step: Value, tol: Value, lower: Value, upper: Value, calls: int) -> Points:
+    """x - step, halfway to a bound where that lies beyond it, shorter where the result is not finite."""
+    moved = now.x - step
+    moved = np.where(moved < lower, 0.5 * (now.x + lower), np.where(moved > upper, 0.5 * (now.x + upper), moved))
+    value = f(moved)
+    for _ in range(2):
+        bad = np.logical_not(np.isfinite(value))
+        moved = np.where(bad, 0.75 * now.x + 0.25 * moved, moved)
+        value = np.where(bad, f(moved), value)
+    eps = float(np.finfo(now.x.dtype).eps)
+    small = np.abs(moved - now.x) <= tol * np.abs(moved) + eps * eps
+    flat = np.logical_not(np.isfinite(step))
+    done = np.where(np.logical_or(small, value == 0), CONVERGED, RUNNING)
+    # a last digit that goes to and fro
+    returns = np.logical_and(moved == now.before, np.abs(moved - now.x) <= 8 * eps * np.abs(moved))
+    done = np.where(np.logical_and(done == RUNNING, returns), CONVERGED, done)
+    code = np.where(flat, SINGULAR, np.where(np.isfinite(value), done, NOT_FINITE))
+    new = Points(moved, value, now.x, now.f, code, now.count + calls)
+    going = now.code == RUNNING
+    stays = np.logical_or(np.logical_not(going), flat)
+    kept = Points(*[np.where(stays, b, a) for a, b in zip(new, now, strict=True)])
+    return kept._replace(code=np.where(going, code, now.code), count=np.where(going, new.count, now.count))
+
+
+@final
+@dataclass(frozen=True)
+class Newton1D:
+    """x - f / f': digits double near a simple root.
+
+    ```python
+    ad.optimize.root_scalar(lambda x: x**3 - 2, x0=1.0, method="newton").value  # → 1.259921…
+    ```
+    """
+
+    calls = 2
+
+    def step(self, f: Function, now: Points) -> Value:
+        """f / f'."""
+        _, d = derive(f, now.x)
+        return now.f / np.where(d != 0, d, np.where(now.f == 0, 1.0, 0.0))
+
+
+@final
+@dataclass(frozen=True)
+class Halley:
+    """x - f / (f' - ½ f f'' / f'): digits treble near a simple root.
+
+    ```python
+    found = ad.optimize.root_scalar(lambda x: x**3 - 2, x0=1.0, method="halley")
+    found.value, found.iterations <= 5  # → (1.259921…, True)
+    ```
+    """
+
+    calls = 3
+
+    def step(self, f: Function, now: Points) -> Value:
+        """f / (f' - ½ f f'' / f')."""
+        first = lambda x: derive(f, x)[1]
+        d, dd = derive(first, now.x)
+        newton = now.f / np.where(d != 0, d, np.where(now.f == 0, 1.0, 0.0))
+        below = 1.0 - 0.5 * newton * dd / np.where(d != 0, d, 1.0)
+        return newton / np.where(below > 0.5, below, 1.0)
+
+
+@final
+@dataclass(frozen=True)
+class Secant:
+    """Newton's method with the difference of the last two points for a derivative.
+
+    ```python
+    ad.optimize.root_scalar(lambda x: x**3 - 2, x0=1.0, method="secant").value  # → 1.259921…
+    ```
+    """
+
+    calls = 1
+
+    def step(self, f: Function, now: Points) -> Value:
+        """f (x - x₋) / (f - f₋)."""
+        rise = now.f - now.f_before
+        flat = np.where(now.f == 0, 1.0, 0.0)
+        return now.f * (now.x - now.before) / np.where(rise != 0, rise, flat)
