@@ -16,6 +16,18 @@ def test_integer_arguments_have_no_derivative_but_count():
     assert_allclose(ad.grad(index)(np.array([1.0, 2.0, 3.0]), np.int64(1)), [0.0, 1.0, 0.0])
 
 
+def test_python_integers_and_truth_values_may_steer_the_code():
+    def F(x, a, order, negate):
+        total = x
+        for k in range(2, order + 1):
+            total = total + x**k
+        return -total + a if negate else total - a
+
+    x = implicit.root(F, lambda a, order, negate: 1.0, check="raise")
+    for f in (ad.grad(x), lambda *args: ad.jit(lambda a: ad.grad(x)(a, *args[1:]))(args[0])):
+        assert_allclose(f(3.0, 3, True), 1 / 6, rtol=1e-12)
+
+
 def test_keywords_and_strings():
     def F(x, a, *, power, name="cubic"):
         return x**3 - a if name == "cubic" else x**power - a

@@ -189,3 +189,13 @@ def test_equal_bounds_fix_an_element():
     crossed = implicit.argmin(f, lambda a: a, subject_to=implicit.Constraints(bounds=(1.0, 0.0)))
     with pytest.raises(ValueError, match="lower bound is above the upper one at x"):
         crossed(a)
+
+
+def test_traced_values_that_are_no_arguments_are_refused_with_a_remedy():
+    def outer(b):
+        f = lambda x: 0.5 * np.sum((x - b) ** 2)
+        return implicit.argmin(f, lambda: np.maximum(POINT, 0.0), subject_to=POSITIVE)()
+
+    for transformed in (ad.jacrev(outer), ad.jit(ad.jacrev(outer))):
+        with pytest.raises(ad.RuleError, match="Pass the value as an argument"):
+            transformed(POINT)

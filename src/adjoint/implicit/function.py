@@ -339,7 +339,8 @@ def _take_sample(value: Value) -> Value | None:
 
 
 def _is_number(leaf: Any) -> bool:
-    return hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)
+    """Whether a leaf is an array, a traced value or a floating-point number; Python's own integers stay as they are."""
+    return hasattr(leaf, "dtype") or isinstance(leaf, float | complex)
 
 
 def _strong(kind: ArrayType) -> ArrayType:

@@ -18,7 +18,7 @@ import numpy as np
 from adjoint import tree
 from adjoint.api.gradients import grad, jvp, stop_gradient
 from adjoint.api.jacobians import jacobian
-from adjoint.base.errors import ShapeError
+from adjoint.base.errors import RuleError, ShapeError
 from adjoint.base.source import user_facing
 from adjoint.implicit import conditions
 from adjoint.implicit.active_sets import ActiveSet, Linearization, identify
@@ -123,6 +123,11 @@ def linearize_constraints(
     values = {name: part(name)(v) for name in ("equality", "inequality")}
     signs = np.random.default_rng(0).choice([-1.0, 1.0], len(v)).astype(v.dtype)
     gradient, bent = jvp(grad(lambda v: f(put_back(v), *args, **kwargs)), (v,), (signs,))
+    if any(isinstance(part, Tracer) for part in (gradient, bent, *values.values(), *jacobians.values())):
+        raise RuleError(
+            "implicit.argmin: the objective or a constraint reads a traced value that is none of its arguments, and "
+            "multipliers are found on plain arrays. Pass the value as an argument: x(*θ) calls f(x, *θ)."
+        )
     return Linearization(
         v, gradient, values["equality"], jacobians["equality"], values["inequality"], jacobians["inequality"],
         jacobians["cone"], float(np.linalg.norm(bent)) / max(len(v), 1) ** 0.5,
