@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from adjoint.ops.philox import RandomBlocks
 from adjoint.random.bits import seed_key, spawn
 from adjoint.random.draws import FoldedKey, FromBits, RandomBits, RandomIntegers, RandomKeys
 from adjoint.random.ordering import RandomSubset
@@ -28,6 +29,9 @@ def random_examples() -> Iterator[Example]:
             yield Example(RandomBinomial(shape), (*streams, np.int64(40), np.float64(0.6)))
         yield Example(RandomBits((3,), 4), streams)
         yield Example(RandomSubset((3,), 1000), streams)
+    for blocks in (0, 1, 3):
+        yield Example(RandomBlocks(blocks), (key, counter))
+        yield Example(RandomBlocks(blocks, 2), (keys, counters))
     # parameters of their own for each element, for each stream
     wide = np.array([[1, 2**40, 2**64 - 1], [0, 5, 2**33]], np.uint64)
     yield Example(RandomIntegers((2, 3), LONG), (key, counter, np.zeros((), np.uint64), wide))

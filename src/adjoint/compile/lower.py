@@ -22,6 +22,7 @@ from adjoint.compile import (  # noqa: F401  # they declare lowerings
     fourier,
     lapack,
     loops,
+    philox,
     products,
     scatter,
     searching,

@@ -22,12 +22,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Key: TypeAlias = NDArray[np.uint32]
+from adjoint.ops.philox import INCREMENTS, MULTIPLIERS, ROUNDS, WORD, rounds
 
-ROUNDS: Final = 10
-MULTIPLIERS: Final = (0xD2511F53, 0xCD9E8D57)  # M₀, M₁
-INCREMENTS: Final = (0x9E3779B9, 0xBB67AE85)  # W₀, W₁: the golden ratio and √3 - 1, times 2³²
-WORD: Final = 0xFFFFFFFF
+Key: TypeAlias = NDArray[np.uint32]
 
 BITS, FOLD, SPAWN = 0, 1, 2  # the purposes
 CHUNK: Final = 16384  # blocks computed at once, so that the state stays in cache
@@ -46,29 +43,6 @@ def philox(key: NDArray[np.uint32], counter: NDArray[np.uint32]) -> NDArray[np.u
     counters = np.moveaxis(np.broadcast_to(words, (*shape, 4)), -1, 0)
     even, odd = rounds(key_halves, counters[0::2].copy(), counters[1::2].copy())
     return np.stack([even[0], odd[0], even[1], odd[1]], axis=-1).astype(np.uint32)
-
-
-def rounds(
-    keys: NDArray[np.uint64], even: NDArray[np.uint64], odd: NDArray[np.uint64]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """The ten rounds on even = (c₀, c₂) and odd = (c₁, c₃), stacked on the first axis; words sit in uint64.
-
-    With p = (M₀ c₀, M₁ c₂) a round is even ← swap(p >> 32) ^ odd ^ k, odd ← swap(p mod 2³²), written in place.
-    """
-    sides = (2,) + (1,) * (even.ndim - 1)
-    multipliers = np.array(MULTIPLIERS, np.uint64).reshape(sides)
-    increments = np.array(INCREMENTS, np.uint64).reshape((2,) + (1,) * (keys.ndim - 1))
-    word, half = np.uint64(WORD), np.uint64(32)
-    product = np.empty_like(even)
-    for number in range(ROUNDS):
-        if number:
-            keys = (keys + increments) & word
-        np.multiply(even, multipliers, out=product)
-        np.right_shift(product[::-1], half, out=even)
-        even ^= odd
-        even ^= keys
-        np.bitwise_and(product[::-1], word, out=odd)
-    return even, odd
 
 
 def block(key: tuple[int, int], counter: tuple[int, int, int, int]) -> tuple[int, int, int, int]:

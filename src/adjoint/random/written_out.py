@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.philox import INCREMENTS, MULTIPLIERS, ROUNDS, WORD, RandomBlocks
 from adjoint.program.types import Value
-from adjoint.random.bits import BITS, INCREMENTS, MULTIPLIERS, ROUNDS, WORD
 
 WORDS = np.dtype(np.uint64)
 LOW, HALF = np.uint64(WORD), np.uint64(32)
@@ -26,11 +26,11 @@ def as_words(x: Value) -> Value:
     return x if x.dtype == WORDS else x.astype(WORDS)
 
 
-def write_block(key: tuple[Value, Value], positions: Value, purpose: int, attempt: int) -> list[Value]:
-    """The four words (c₀, c₁, c₂, c₃) of the blocks at 64-bit positions."""
+def write_block(key: tuple[Value, Value], positions: Value, purpose: int) -> list[Value]:
+    """The four words (c₀, c₁, c₂, c₃) of the blocks at 64-bit positions, for a purpose."""
     k0, k1 = key
     c0, c1 = positions & LOW, positions >> HALF
-    c2: Value = np.full(positions.shape, attempt, WORDS)
+    c2: Value = np.zeros(positions.shape, WORDS)
     c3: Value = np.full(positions.shape, purpose, WORDS)
     for number in range(ROUNDS):
         if number:
@@ -50,18 +50,16 @@ def write_words(key: Value, counter: Value, count: int, attempt: int) -> Value:
     """The words number counter, …, counter + count - 1 of the streams: […, count]."""
     counter = as_words(counter)
     streams = np.broadcast_shapes(key.shape[:-1], counter.shape)
-    first = np.broadcast_to(counter >> np.uint64(1), streams)
-    positions = (first[..., None] + np.arange(count // 2 + 1, dtype=WORDS)) & np.uint64(2**63 - 1)
-    c0, c1, c2, c3 = write_block(halves(key), positions, BITS, attempt)
-    pairs = np.stack([c0 | (c1 << HALF), c2 | (c3 << HALF)], axis=-1)
-    stream = np.reshape(pairs, (*streams, 2 * (count // 2 + 1)))
+    blocks = count // 2 + 1
+    first, keys = np.broadcast_to(counter >> np.uint64(1), streams), np.broadcast_to(key, (*streams, 2))
+    stream = np.reshape(RandomBlocks(blocks, attempt)(keys, first), (*streams, 2 * blocks))
     is_odd = np.not_equal(np.broadcast_to(counter, streams) & np.uint64(1), np.uint64(0))[..., None]
     return np.where(is_odd, stream[..., 1 : count + 1], stream[..., :count])
 
 
 def write_keys(key: Value, positions: Value, purpose: int) -> Value:
     """The keys that a key and positions […, n] determine: […, n, 2]."""
-    c0, c1, _, _ = write_block(halves(key), positions, purpose, 0)
+    c0, c1, _, _ = write_block(halves(key), positions, purpose)
     return np.stack([c0, c1], axis=-1).astype(np.uint32)
 
 
