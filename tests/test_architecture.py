@@ -86,6 +86,7 @@ LAZY = {
 
 # Packages whose files wait until they are asked for.
 DOORS = {"__init__.py", "jit/__init__.py", "command/main.py", "coverage/__init__.py", "scipy/__init__.py"}
+DOORS |= {"compile/families.py"}  # the rules of primitives that a program has
 DOORS |= {"scipy/sparse/linalg/__init__.py"}  # its iterative solvers are those of linear
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.compile.families import read_rules
 from adjoint.ops.arrays.contract import Einsum, MatMul
 from adjoint.ops.arrays.index import Gather, LastWrite, ScatterSet
 from adjoint.ops.arrays.logsumexp import LogSumExp, written_out
@@ -36,6 +37,7 @@ RULES: RuleTable[Callable[[Equation], Rule | None]] = RuleTable("expansions for 
 
 def expand_program(program: Program) -> Program:
     """The program with such operations written out, also inside loops and branches."""
+    read_rules(program.equations)
     renamed: dict[Var, Atom] = {}
     constants = dict(program.constants)
     equations: list[Equation] = []

@@ -10,17 +10,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.compile import (  # noqa: F401  # they declare lowerings
-    banded,
     blas,
-    convolutions,
     cumulative,
-    expand_degenerate,
-    expand_matrices,
-    expand_signal,
-    expand_windows,
-    factorizations,
-    fourier,
-    lapack,
     loops,
     philox,
     products,
@@ -32,6 +23,7 @@ from adjoint.compile import (  # noqa: F401  # they declare lowerings
 )
 from adjoint.compile.callbacks import interpreter, write_callback, write_raised
 from adjoint.compile.emit import Emitter, Lowering, Shared
+from adjoint.compile.families import read_rules
 from adjoint.compile.ir import Function, Module, Value
 from adjoint.compile.machine import vector_bits
 from adjoint.compile.memory import ALIGNMENT
@@ -91,6 +83,7 @@ class LoweredCode(Code):
     """A program as LLVM's text; `names` are the sizes that it is given."""
 
     def __init__(self, program: Program, names: Sequence[str] = ()) -> None:
+        read_rules(all_equations(program))
         module = Module()
         width = f'"prefer-vector-width"="{vector_bits()}"'
         f = Function(module, ENTRY, ["ptr noalias"], "i64", linkage="", attributes=f"nounwind {width}")
