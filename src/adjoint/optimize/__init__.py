@@ -7,7 +7,9 @@ found.status, float(np.round(found.value["b"], 6))  # → ('converged', -2.0)
 ```
 """
 
+from adjoint.optimize.first_order.conjugate_gradients import ConjugateGradients
 from adjoint.optimize.first_order.gradient_descent import GradientDescent
+from adjoint.optimize.first_order.momentum import HeavyBall, Nesterov
 from adjoint.optimize.iteration import Iterate
 from adjoint.optimize.least_squares.fit import Fit, Propagated
 from adjoint.optimize.least_squares.fitting import curve_fit, least_squares
@@ -23,10 +25,14 @@ from adjoint.optimize.scalars.minima import Golden, Parabolic
 from adjoint.optimize.scalars.open_methods import Halley, Newton1D, Secant
 from adjoint.optimize.scalars.solving import minimize_scalar, root_scalar
 from adjoint.optimize.searches.armijo import Armijo
+from adjoint.optimize.searches.hager_zhang import HagerZhang
 from adjoint.optimize.searches.strong_wolfe import StrongWolfe
 from adjoint.optimize.second_order.bfgs import BFGS
+from adjoint.optimize.second_order.cubic import CubicNewton
 from adjoint.optimize.second_order.lbfgs import LBFGS
 from adjoint.optimize.second_order.lbfgsb import LBFGSB
+from adjoint.optimize.second_order.newton import Newton, is_descent_direction
+from adjoint.optimize.second_order.newton_cg import NewtonCG
 from adjoint.optimize.second_order.trust_region import TrustRegion
 
 __all__ = [
@@ -39,14 +45,21 @@ __all__ = [
     "Bisection",
     "Broyden",
     "Chandrupatla",
+    "ConjugateGradients",
+    "CubicNewton",
     "Fit",
     "GaussNewton",
     "Golden",
     "GradientDescent",
+    "HagerZhang",
     "Halley",
+    "HeavyBall",
     "Iterate",
     "LevenbergMarquardt",
+    "Nesterov",
+    "Newton",
     "Newton1D",
+    "NewtonCG",
     "NewtonRoot",
     "Optimum",
     "Parabolic",
@@ -57,6 +70,7 @@ __all__ = [
     "TrustRegion",
     "curve_fit",
     "fixed_point",
+    "is_descent_direction",
     "least_squares",
     "minimize",
     "minimize_scalar",

@@ -6,11 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.base.suggestions import did_you_mean
+from adjoint.optimize.first_order.conjugate_gradients import ConjugateGradients
 from adjoint.optimize.first_order.gradient_descent import GradientDescent
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.second_order.bfgs import BFGS
+from adjoint.optimize.second_order.cubic import CubicNewton
 from adjoint.optimize.second_order.lbfgs import LBFGS
 from adjoint.optimize.second_order.lbfgsb import LBFGSB
+from adjoint.optimize.second_order.newton import Newton
+from adjoint.optimize.second_order.newton_cg import NewtonCG
 from adjoint.optimize.second_order.trust_region import TrustRegion
 
 __all__ = ["METHODS", "SCIPY", "choose_method"]
@@ -21,8 +25,19 @@ METHODS: dict[str, Callable[[], Any]] = {
     "lbfgs": LBFGS,
     "lbfgsb": LBFGSB,
     "trust-exact": TrustRegion,
+    "newton": Newton,
+    "saddle-free": lambda: Newton(curvature="absolute"),
+    "cubic": CubicNewton,
+    "newton-cg": NewtonCG,
+    "cg": ConjugateGradients,
 }
-_SYNONYMS = {"gd": "gradient descent", "l-bfgs": "lbfgs", "l-bfgs-b": "lbfgsb", "trust-region": "trust-exact"}
+_SYNONYMS = {
+    "gd": "gradient descent",
+    "l-bfgs": "lbfgs",
+    "l-bfgs-b": "lbfgsb",
+    "trust-region": "trust-exact",
+    "trust-ncg": "newton-cg",
+}
 SCIPY = ("nelder-mead", "powell", "tnc", "cobyla", "cobyqa", "slsqp", "trust-constr", "dogleg", "trust-krylov")
 MATRIX = 300  # unknowns up to which an n × n matrix is kept
 

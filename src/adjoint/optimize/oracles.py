@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.api.control_flow import cond, while_loop
+from adjoint.conversion.driver import prepare
 from adjoint.linear.solvers.iteration import TRACED
 
 __all__ = ["ORACLES", "Counter", "prepare_call"]
@@ -21,8 +22,8 @@ ORACLES = ("value", "gradient", "hvp", "hessian", "residual", "jacobian", "jvp",
 
 
 def prepare_call(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the user as the solvers call it: the one place where it could be prepared."""
-    return function
+    """A user function as the solvers call it: Python's `if` and `while` in it work in loops of programs too."""
+    return prepare(function)
 
 
 class Counter:

@@ -13,7 +13,7 @@ from adjoint.api.jacobians import jacfwd
 from adjoint.base.errors import DtypeError, RuleError, ShapeError, TreeError
 from adjoint.implicit.vectors import dtype_of, named_element, to_arrays, to_vector
 from adjoint.linear.solvers.iteration import TRACED, both, either
-from adjoint.optimize.oracles import Counter, prepare_call
+from adjoint.optimize.oracles import Counter
 from adjoint.program.types import ArrayType, Value, type_of
 
 __all__ = ["Problem", "Unknowns", "read_unknowns"]
@@ -98,7 +98,7 @@ class Problem(Counter):
         self.lower, self.upper = lower, upper
         self.reject = reject
         self.last: Any = None  # the last state of a plain loop, for whoever interrupts it
-        self._f, self._own_gradient = prepare_call(f), gradient
+        self._f, self._own_gradient = f, gradient
         self._both = value_and_grad(self._checked)
         self._gradient = grad(self._checked)
 

@@ -15,6 +15,7 @@ from adjoint.linear.solvers.iteration import TRACED
 from adjoint.optimize.bounds import read_bounds
 from adjoint.optimize.frozen import Split, split
 from adjoint.optimize.iteration import Ending
+from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.problem import Problem, Unknowns, read_unknowns
 from adjoint.program.types import Value
 
@@ -58,6 +59,7 @@ class Setting:
             box = None if box is None else (box[0] / sizes, box[1] / sizes)
         start, fixed = parts.part(x0), parts.fixed(x0)
         _check_start(title, start, unknowns, box)
+        f = prepare_call(f)
         objective = _without_aux(title, f) if has_aux else f
         given = None if grad is None else parts.of_gradient(grad)
         return cls(title, parts.of_function(objective), given, start, fixed, parts, unknowns, box)

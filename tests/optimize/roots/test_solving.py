@@ -6,6 +6,7 @@ from scipy import optimize as theirs
 
 import adjoint as ad
 from adjoint import optimize
+from tests.support.sweeps import sampled
 
 
 def powell(x):
@@ -33,8 +34,16 @@ def test_scipys_roots(name, method):
     assert np.max(np.abs(F(found.value))) < 1e-9
     known = theirs.root(F, found.value, jac=ad.jacobian(F), tol=1e-13)
     np.testing.assert_allclose(found.value, known.x, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name, method", sampled([(n, m) for n in SYSTEMS for m in ("newton", "krylov", "broyden", "lm")], 5)
+)
+def test_compiled_systems(name, method):
+    F, x0 = SYSTEMS[name]
     compiled = ad.jit(lambda x: optimize.root(F, x, method=method, max_iterations=2000))(x0)
     assert compiled.status == "converged"
+    assert np.max(np.abs(F(compiled.value))) < 1e-9
 
 
 def test_whole_steps_diverge_where_the_search_does_not():

@@ -7,6 +7,7 @@ import adjoint as ad
 from adjoint import optimize
 from adjoint.optimize.second_order.bfgs import update_inverse
 from tests.optimize.functions import STANDARD, rosenbrock
+from tests.support.sweeps import sampled
 
 
 @pytest.mark.row("17.4.1")
@@ -61,6 +62,13 @@ def test_standard_functions(name, method):
     found = optimize.minimize(f, x0, method=method)
     assert found.status == "converged"
     assert abs(found.fun - smallest) < 1e-8
+
+
+@pytest.mark.parametrize(
+    "name, method", sampled([(n, m) for n in STANDARD for m in ("bfgs", "lbfgs", "trust-exact")], 4)
+)
+def test_standard_functions_compiled(name, method):
+    f, x0, smallest = STANDARD[name]
     compiled = ad.jit(lambda x: optimize.minimize(f, x, method=method))(x0)
     assert compiled.status == "converged"
     assert abs(compiled.fun - smallest) < 1e-8

@@ -10,6 +10,7 @@ from adjoint.optimize.problem import Problem, read_unknowns
 from adjoint.optimize.second_order.bfgs import update_inverse
 from adjoint.optimize.second_order.lbfgsb import Compact, find_cauchy_point, minimize_subspace
 from tests.optimize.functions import STANDARD, rosenbrock
+from tests.support.sweeps import sampled
 
 
 def compact(rng, n, count, m=5):
@@ -67,8 +68,7 @@ def test_without_active_bounds_the_subspace_step_is_newtons():
 BOXES = {"right": (1.1, None), "left": (None, 0.5), "both": (-2.0, 0.7), "one point": (0.9, 0.9)}
 
 
-@pytest.mark.parametrize("name", STANDARD)
-@pytest.mark.parametrize("box", BOXES)
+@pytest.mark.parametrize("name, box", sampled([(n, b) for n in STANDARD for b in BOXES], 3))
 def test_scipys_answers(name, box):
     f, x0, _ = STANDARD[name]
     lower, upper = BOXES[box]

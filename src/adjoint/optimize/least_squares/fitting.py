@@ -25,6 +25,7 @@ from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.least_squares.problem import Residuals
 from adjoint.optimize.minimizing import read_limits
 from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.setting import Setting
 from adjoint.program.types import Value
 
@@ -73,7 +74,7 @@ def least_squares(
     ```
     """
     title = "least_squares"
-    rho = read_loss(title, loss)
+    rho, residual = read_loss(title, loss), prepare_call(residual)
     own = None if isinstance(scale, str) else scale
     if isinstance(scale, str) and scale != "jacobian":
         raise ValueError(f"{title}: scale={scale!r}; it is 'jacobian', or typical sizes of the unknowns.")
@@ -193,6 +194,7 @@ def curve_fit(
     np.round([fit.value["a"], fit.value["k"]], 1)  # → [2.5, 1.3]
     ```
     """
+    model = prepare_call(model)
     if sigma is not None and not isinstance(sigma, TRACED) and not np.all(np.asarray(sigma) > 0):
         raise ValueError("curve_fit: sigma holds standard deviations, which are positive.")
 

@@ -13,7 +13,7 @@ from adjoint.base.errors import DtypeError, ShapeError
 from adjoint.implicit.vectors import to_vector
 from adjoint.linear.solvers.iteration import TRACED, both
 from adjoint.optimize.least_squares.losses import Loss, rescale
-from adjoint.optimize.oracles import Counter, prepare_call
+from adjoint.optimize.oracles import Counter
 from adjoint.optimize.problem import Unknowns
 from adjoint.program.types import Value, type_of
 
@@ -43,7 +43,7 @@ class Residuals(Counter):
         self.loss, self.loss_scale = loss, loss_scale
         self.is_square = is_square  # as many equations as unknowns
         self.last: Any = None
-        self._function, self._jacobian = prepare_call(function), jacobian
+        self._function, self._jacobian = function, jacobian
 
     @property
     def dtype(self) -> Any:

@@ -20,6 +20,7 @@ from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.least_squares.problem import Residuals
 from adjoint.optimize.minimizing import read_limits
 from adjoint.optimize.optimum import Optimum
+from adjoint.optimize.oracles import prepare_call
 from adjoint.optimize.roots.anderson import Anderson, Picard
 from adjoint.optimize.roots.newton import Broyden, NewtonRoot
 from adjoint.optimize.setting import Setting
@@ -82,6 +83,7 @@ def root(
     ```
     """
     title = "root"
+    F = prepare_call(F)
     return _solve(title, F, F, x0, args, method, ROOTS, bounds, tol, scale, frozen,
                   read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress),
                   differentiate, check)  # fmt: skip
@@ -117,6 +119,7 @@ def fixed_point(
     ```
     """
     title = "fixed_point"
+    T = prepare_call(T)
     residual = lambda x, *theta: tree.map(lambda a, b: a - b, T(x, *theta), x)
     return _solve(title, residual, conditions.fixed_point(T), x0, args, method, FIXED, None, tol, None, frozen,
                   read_limits(title, max_iterations, max_evaluations, history, callback, stop, progress),

@@ -106,10 +106,10 @@ def root_scalar(
         raise ValueError(f"{title}: give either bracket=(a, b) or x0, where the search starts.")
     chosen = _choose(title, method, "chandrupatla" if x0 is None else "newton", BRACKETED if x0 is None else OPEN)
     limit = operator_index(max_iterations)
-    g = prepare_call(f)
+    f = prepare_call(f)
 
     def solve(start: Any, *theta: Any) -> Any:
-        at = lambda x: _check_shape(title, g(x, *theta), x)
+        at = lambda x: _check_shape(title, f(x, *theta), x)
         with np.errstate(all="ignore"):
             if bracket is not None:
                 return _solve_bracket(chosen, at, start["a"], start["b"], tol, limit)
@@ -119,12 +119,12 @@ def root_scalar(
         if len(bracket) != 2:
             raise ValueError(f"{title}: bracket has {len(bracket)} numbers; it is a pair (a, b).")
         a, b = _spread(*[_as_floats(title, "bracket", v) for v in bracket])
-        shape, start = np.shape(_probe(g, a, args)), {"a": a, "b": b}
+        shape, start = np.shape(_probe(f, a, args)), {"a": a, "b": b}
         a, b = (np.broadcast_to(v, np.broadcast_shapes(shape, np.shape(v))) + 0 for v in (a, b))
         start = {"a": a, "b": b}
     else:
         start = _as_floats(title, "x0", x0)
-        shape = np.broadcast_shapes(np.shape(_probe(g, start, args)), np.shape(start))
+        shape = np.broadcast_shapes(np.shape(_probe(f, start, args)), np.shape(start))
         start = np.broadcast_to(start, shape) + 0
     equation = equation_for(title, (), _divide, differentiate, check)
     function = ImplicitFunction(f, lambda s, *theta: solve(s, *theta), start, equation, True, title, plain=False)
@@ -134,9 +134,9 @@ def root_scalar(
                    reports["residual"], reports["target"], method=name)  # fmt: skip
 
 
-def _probe(g: Callable[..., Any], x: Any, args: Any) -> Any:
+def _probe(f: Callable[..., Any], x: Any, args: Any) -> Any:
     with np.errstate(all="ignore"):
-        return g(x, *args)
+        return f(x, *args)
 
 
 def _solved(function: Any, f: Any, solve: Any, start: Any, equation: Any, title: str, args: Any) -> Any:
@@ -230,17 +230,17 @@ def minimize_scalar(
     if (bounds is None) == (x0 is None):
         raise ValueError(f"{title}: give either bounds=(a, b) or x0, where the search starts.")
     chosen = _choose(title, method, "brent", MINIMA)
-    g = prepare_call(f)
+    f = prepare_call(f)
     limit = operator_index(max_iterations)
     given = (x0,) if bounds is None else bounds
     ends = _spread(*[_as_floats(title, "x0" if bounds is None else "bounds", v) for v in given])
-    shape = np.broadcast_shapes(np.shape(_probe(g, ends[0], args)), np.shape(ends[0]))
+    shape = np.broadcast_shapes(np.shape(_probe(f, ends[0], args)), np.shape(ends[0]))
     ends = [np.broadcast_to(v, shape) + 0 for v in ends]
     if bounds is not None and not any(isinstance(v, TRACED) for v in ends) and np.any(ends[0] > ends[1]):
         raise ValueError(f"{title}: bounds are {bounds}: the lower one must not be larger than the upper one.")
 
     def solve(ends: Any, *theta: Any) -> Any:
-        at = lambda x: _check_shape(title, g(x, *theta), x)
+        at = lambda x: _check_shape(title, f(x, *theta), x)
         with np.errstate(all="ignore"):
             return _solve_minimum(chosen, at, ends, tol, limit)
 
