@@ -55,7 +55,7 @@ class Newton:
 
     ```python
     found = ad.optimize.minimize(lambda x: np.sum(np.exp(x) - x), np.ones(2), method=ad.optimize.Newton())
-    np.round(found.value, 9) + 0.0, int(found.iterations)  # → ([0.0, 0.0], 4)
+    np.round(found.value, 9) + 0.0, int(found.iterations)  # → ([0.0, 0.0], 5)
     ```
     """
 
