@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.compile.runtime_sizes import name_sizes, open_axes
+from adjoint.compile.runtime_sizes import name_sizes, open_axes, same_rows
 from adjoint.compile.symbolic_sizes import Sym, Unsupported, expected, is_found_later, plain
 from adjoint.ops.arrays.rearrange import Transpose
 from adjoint.ops.control.scan import Scan
+from adjoint.ops.elementwise.pointwise import BY_NAME
 from adjoint.program.program import Equation, Program, Var
 from adjoint.program.subprograms import all_equations
 from adjoint.program.types import ArrayType, Size
 from adjoint.simplify import simplify
+
+LOGICAL_NOT = BY_NAME["logical_not"]
 
 
 def halve(x: Any) -> Any:
@@ -52,6 +55,20 @@ def test_what_reads_rows_of_different_lengths_as_an_array_is_refused() -> None:
     equations = (*program.equations, Equation(Transpose((1, 0)), (stack,), (turned,)))
     with pytest.raises(Unsupported, match="transpose: its operand has rows of different lengths"):
         name_sizes(Program(program.inputs, equations, program.outputs, program.constants))
+
+
+def test_one_number_in_all_rows_is_known_where_loops_alone_read_it() -> None:
+    """The flag that says which iterations there were, at both levels; not the residuals beside it."""
+    program = traced(ad.grad(lambda x: np.sum(ad.scan(lambda c, t: (c, halve(x * t)), x, np.arange(4.0))[1])), 20.0)
+    scan = next(eq for eq in program.equations if isinstance(eq.op, Scan))
+    numbers = {str(v.type.dtype): same_rows(program, v) for v in scan.outputs if len(v.type.shape) > 1}
+    assert numbers["bool"] is not None
+    assert numbers["bool"].value
+    assert numbers.get("float64") is None
+    flags = next(v for v in scan.outputs if v.type.dtype == bool)
+    turned = Var(ArrayType(flags.type.shape, flags.type.dtype))
+    equations = (*program.equations, Equation(LOGICAL_NOT, (flags,), (turned,)))
+    assert same_rows(Program(program.inputs, equations, program.outputs, program.constants), flags) is None
 
 
 def test_sizes_of_arguments_that_nobody_knows_are_refused() -> None:

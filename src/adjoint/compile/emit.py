@@ -104,6 +104,8 @@ class Emitter(Moves):
         # of stacks of rows of different lengths (see `histories`): where counts and offsets of the rows stand, where a
         # loop around wants them to go, and which part of that they have become
         self.levels: dict[Var, list[tuple[Value, Value]]] = {}
+        self.same: dict[Var, Literal] = {}  # stacks of one number, which is not stored
+        self.unstored: set[Var] = set()  # results that a loop around takes for such
         self.begins: dict[Var, int] = {}  # the axis from which on their rows are arrays
         self.given: dict[Var, Any] = {}
         self.extents: dict[Var, tuple[Value, Value]] = {}

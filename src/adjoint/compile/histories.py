@@ -22,9 +22,9 @@ from typing import Any
 
 from adjoint.compile.emit import NO_MEMORY, Emitter
 from adjoint.compile.ir import Value
-from adjoint.compile.runtime_sizes import open_axes, rows_begin
+from adjoint.compile.runtime_sizes import open_axes, rows_begin, same_rows
 from adjoint.compile.symbolic_sizes import Unsupported, is_found_later
-from adjoint.program.program import Equation, Var
+from adjoint.program.program import Equation, Literal, Var
 from adjoint.program.types import ArrayType
 
 FIRST_ROWS = 64  # how many a store begins with
@@ -74,6 +74,8 @@ class Store:
     def reserve(self, rows: Value) -> None:
         """Have room for so many rows."""
         emitter, f = self.emitter, self.f
+        if all(type(size) is int and size == 0 for size in self.sizes):
+            return
         capacity = f.load("i64", self.capacity, 8)
         with f.when(f.icmp("sgt", rows, capacity)):
             doubled = f.intrinsic("smax", f.binary("shl", capacity, f.index(1)), f.index(FIRST_ROWS))
@@ -131,13 +133,13 @@ class Storage:
             emitter.levels[var], emitter.begins[var] = levels, self.axes[-1]
 
 
-def new_storage(emitter: Emitter, kind: ArrayType, axes: list[int], stores: list[Store]) -> Storage:
-    """Room for a value in stores that others use with it, or new ones if there are none yet."""
+def new_storage(emitter: Emitter, kind: ArrayType, axes: list[int], stores: list[Store], stored: bool) -> Storage:
+    """Room for a value in stores that others use with it, or new ones if there are none; or for levels alone."""
     if not stores:
         stores += [Store(emitter) for _ in axes]
     shape = kind.shape
     levels = [stores[k].add_level(math.prod(shape[a + 1 : b])) for k, (a, b) in enumerate(itertools.pairwise(axes))]
-    elements = stores[-1].add(_unit(shape[axes[-1] :]) * kind.dtype.itemsize)
+    elements = stores[-1].add(_unit(shape[axes[-1] :]) * kind.dtype.itemsize if stored else 0)
     first: Level | None = None
     if axes[0] > 0:
         nbytes = emitter.number(8 * math.prod(shape[: axes[0]]))
@@ -169,16 +171,24 @@ class Stacks:
         self.rows = [body.plan.aliases.get(carries + j, a) for j, a in enumerate(body.program.outputs[carries:])]
         self.plain: dict[int, Value] = {}  # stacks of a known length, of rows of a known size
         self.storages: dict[int, Storage] = {}
+        self.same: dict[int, Literal] = {}  # of one number in all rows, of which the levels alone are stored
         shared: dict[Any, list[Store]] = {}
         for j, v in enumerate(self.results):
             storage = emitter.given.get(v)
             axes = level_axes(v.type, rows_begin(emitter.program, v))
+            number = same_rows(emitter.program, v) if self._may_miss(v) else None
+            if number is not None:
+                self.same[j] = number
+                if isinstance(self.rows[j], Var):
+                    body.unstored.add(self.rows[j])  # type: ignore[arg-type]
             if storage is None and length is not None:
                 axes = [a for a in axes if a > 0]
             if storage is None and axes:
                 key = (body.plan.producer.get(self.rows[j]), v.type.shape[: axes[-1] + 1])  # type: ignore[arg-type]
-                storage = new_storage(emitter, v.type, axes, shared.setdefault(key, []))
-            if storage is None:
+                storage = new_storage(emitter, v.type, axes, shared.setdefault(key, []), number is None)
+            if storage is None and number is not None:
+                emitter.pointers[v] = Value("null", "ptr")
+            elif storage is None:
                 self.plain[j] = emitter.pointer(v)
             else:
                 self.storages[j] = storage
@@ -207,6 +217,8 @@ class Stacks:
             pushes = storage.axes[0] == 0
             at = f.add(self.starts[id(storage.stores[0])], row) if pushes else row
             if pushes and len(storage.axes) == 1:
+                if j in self.same:
+                    continue
                 targets[self.carries + j] = storage.stores[0].at(storage.elements, at)
                 continue
             out = self.rows[j]
@@ -220,6 +232,10 @@ class Stacks:
             elif out not in self.body.given:
                 raise Unsupported("a loop gives rows of different lengths that no loop inside has made")
         return targets
+
+    def _may_miss(self, var: Var) -> bool:
+        """Whether nobody but this program reads a result, or who does takes it for one number too."""
+        return var in self.emitter.unstored or all(a is not var for a in self.emitter.program.outputs)
 
     def _is_made_by_loop(self, var: Var) -> bool:
         producer = self.body.plan.producer.get(var)
@@ -256,6 +272,8 @@ class Stacks:
         emitter, f = self.emitter, self.emitter.f
         for s in self.stores:
             f.store(f.add(self.starts[id(s)], count), s.used, 8)
+        for j, number in self.same.items():
+            emitter.same[self.results[j]] = number
         for j, storage in self.storages.items():
             v = self.results[j]
             start = self.starts[id(storage.stores[0])] if storage.axes[0] == 0 else None
@@ -278,6 +296,12 @@ def walk(emitter: Emitter, body: Emitter, pairs: Sequence[tuple[Var, Any]], row:
     pointers: dict[Var, Value] = {}
     for v, (array, base) in pairs:
         levels = emitter.levels.get(array)
+        number = emitter.same.get(array)
+        if number is not None and v.type.shape:
+            body.same[v] = number
+        elif number is not None:
+            pointers[v] = emitter.constant(number).pointer
+            continue
         if levels is None:
             pointers[v] = f.element(base, f.mul(row, emitter.number(emitter.nbytes(v.type))), "i8")
             continue

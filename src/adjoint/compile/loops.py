@@ -30,15 +30,16 @@ from adjoint.program.rule_table import RuleTable
 UNKNOWN = 1e12  # iterations of a loop whose number is not known
 
 
-def _in_registers(emitter: Emitter, atom: Atom, kind: Any) -> Value:
-    """Where a loop reads something that does not change: few numbers are copied beside the loop."""
-    source = emitter.view(atom).pointer
-    nbytes = emitter.nbytes(kind)
-    if not emitter.is_small(2 * nbytes):
-        return source
-    buffer = emitter.allocate(nbytes)
-    emitter.copy(buffer, source, kind)
-    return buffer
+def _in_registers(emitter: Emitter, body: Emitter, atoms: Sequence[Atom]) -> dict[Var, Value]:
+    """Where a body reads its first inputs, which do not change: few numbers are copied beside the loop."""
+    pointers: dict[Var, Value] = {}
+    for position, (v, x) in enumerate(zip(body.program.inputs, atoms, strict=False)):
+        pointers[v] = source = emitter.view(x).pointer
+        nbytes = emitter.nbytes(v.type)
+        if emitter.is_small(2 * nbytes):
+            pointers[v] = emitter.allocate(nbytes)
+            emitter.copy(pointers[v], source, v.type, whole=reads_whole(body, position))
+    return pointers
 
 
 class Carry:
@@ -51,6 +52,7 @@ class Carry:
         nbytes = emitter.nbytes(self.kind)
         self.small = emitter.is_small(nbytes)
         self.unchanged = body.program.outputs[k] is body.program.inputs[position]
+        self.whole = self.small and reads_whole(body, position)
         self.in_place = self.unchanged or (not self.small and updates_in_place(body, position, k))
         f = emitter.f
         if self.small or self.in_place:
@@ -71,7 +73,7 @@ class Carry:
         if source.pointer.text == buffer.text:  # a loop inside a loop, which updates the same memory
             return
         if source.dtype == self.kind.dtype:
-            self.emitter.copy(buffer, source.pointer, self.kind)
+            self.emitter.copy(buffer, source.pointer, self.kind, whole=self.whole)
             return
         f = self.emitter.f  # a number of another type
         value = vectors.load(f, source.dtype, source.pointer, f.index(0), 1, 1)
@@ -90,7 +92,7 @@ class Carry:
         if self.in_place:
             return
         if self.small:
-            self.emitter.copy(self.current, self.next, self.kind)
+            self.emitter.copy(self.current, self.next, self.kind, whole=self.whole)
             return
         self.emitter.f.store(then, self._now)
         self.emitter.f.store(now, self._then)
@@ -99,12 +101,20 @@ class Carry:
         """The loop is over: the last value goes where the result is expected."""
         emitter, f = self.emitter, self.emitter.f
         if self.small:
-            emitter.copy(self.result, self.current, self.kind)
+            emitter.copy(self.result, self.current, self.kind, whole=self.whole)
         elif not self.in_place:
             now = f.load("ptr", self._now, 8)
             with f.when(f.icmp("ne", now, self.result)):
                 emitter.copy(self.result, now, self.kind)
             emitter.free(self.spare)
+
+
+def reads_whole(body: Emitter, position: int) -> bool:
+    """Whether a body reads one of its inputs as a vector, element after element, and nowhere a single one of them."""
+    old = body.program.inputs[position]
+    steps = [step for step in body.plan.steps if old in body.plan.reads(step)]
+    graphs = [step.graph for step in steps if not isinstance(step, Single) and step.graph is not None]
+    return len(graphs) == len(steps) and all(n.axes for g in graphs for n in g.nodes if n.var is old)
 
 
 def takes_over(emitter: Emitter, start: Atom, result: Var) -> bool:
@@ -174,7 +184,7 @@ def write_scan(emitter: Emitter, op: Scan, eq: Equation) -> None:
     length = op.length if op.length is not None else atoms[b].type.shape[0]
     body = Emitter(emitter.shared, body_program, emitter.times * max(expected(length), 1))
     inputs = body_program.inputs
-    constants = {v: _in_registers(emitter, x, v.type) for v, x in zip(inputs[:a], atoms[:a], strict=True)}
+    constants = _in_registers(emitter, body, atoms[:a])
     carries = [Carry(emitter, body, a + k, k, atoms[a + k], eq.outputs[k]) for k in range(op.carries)]
     buffers = _pack(emitter, body, constants)
     arrays = list(zip(inputs[b:], [(x, emitter.view(x).pointer) for x in atoms[b:]], strict=True))
@@ -245,11 +255,8 @@ def write_while(emitter: Emitter, op: While, eq: Equation) -> None:
     a, b = op.condition_constants, op.condition_constants + op.body_constants
     body = Emitter(emitter.shared, op.body, emitter.times * 100)
     condition = Emitter(emitter.shared, op.condition, emitter.times * 100)
-    test = {v: _in_registers(emitter, x, v.type) for v, x in zip(op.condition.inputs[:a], eq.inputs[:a], strict=True)}
-    constants = {
-        v: _in_registers(emitter, x, v.type)
-        for v, x in zip(op.body.inputs[: op.body_constants], eq.inputs[a:b], strict=True)
-    }
+    test = _in_registers(emitter, condition, eq.inputs[:a])
+    constants = _in_registers(emitter, body, eq.inputs[a:b])
     carries = [
         Carry(emitter, body, op.body_constants + k, k, eq.inputs[b + k], eq.outputs[k]) for k in range(op.carries)
     ]

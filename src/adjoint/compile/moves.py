@@ -88,14 +88,17 @@ class Moves(ABC):
 
         walk(0, f.index(0), f.index(0))
 
-    def copy(self, target: Value, source: Value, kind: Any) -> None:
-        """Copy contiguous elements; little ones one by one, so that they stay in registers."""
+    def copy(self, target: Value, source: Value, kind: Any, *, whole: bool = False) -> None:
+        """Copy contiguous elements; few of them one by one, or as one vector (`whole`), so that they stay in registers.
+
+        They do when all that reads and writes them does it in the same way.
+        """
         f, size = self.f, math.prod(kind.shape)
         if type(size) is int and size <= 8:
-            for k in range(size):
-                vectors.store(
-                    f, kind.dtype, vectors.load(f, kind.dtype, source, f.index(k), 1, 1), target, f.index(k), 1, 1
-                )
+            width = size if whole and size else 1
+            for k in range(0, size, width):
+                part = vectors.load(f, kind.dtype, source, f.index(k), 1, width)
+                vectors.store(f, kind.dtype, part, target, f.index(k), 1, width)
             return
         f.call(
             "llvm.memcpy.p0.p0.i64", "void", target, source, self.number(size * kind.dtype.itemsize),

@@ -24,7 +24,7 @@ from adjoint.ops.control.remat import Checkpoint
 from adjoint.ops.control.scan import Scan
 from adjoint.ops.control.while_loop import While
 from adjoint.program.op import Op
-from adjoint.program.program import Atom, Equation, Program, Var
+from adjoint.program.program import Atom, Equation, Literal, Program, Var
 from adjoint.program.rule_table import RuleTable
 from adjoint.program.subprograms import all_programs
 from adjoint.program.types import ArrayType, Size
@@ -57,6 +57,35 @@ def rows_begin(program: Program, var: Atom) -> int | None:
     if number < made.op.carries:  # type: ignore[attr-defined]
         return None
     return _begin(inside, row.type)
+
+
+def same_rows(program: Program, var: Atom) -> Literal | None:
+    """The number that a loop gives in every iteration, where loops alone read its rows: it need not be stored."""
+    made = next((eq for eq in program.equations if var in eq.outputs), None)
+    if made is None or not made.op.is_loop or not _is_walked(program, var):
+        return None
+    op: Any = made.op
+    number = made.outputs.index(var)  # type: ignore[arg-type]
+    row = op.body.outputs[number] if number >= op.carries else None
+    if isinstance(row, Literal):
+        return None if row.type.shape else row
+    once = row is not None and sum(a is row for a in op.body.outputs) == 1
+    return same_rows(op.body, row) if once and row is not None else None
+
+
+def _is_walked(program: Program, var: Atom) -> bool:
+    """Whether all that reads an array are loops that walk along it, down to its numbers."""
+    if not var.type.shape:
+        return True
+    for eq in program.equations:
+        for position in [k for k, a in enumerate(eq.inputs) if a is var]:
+            op: Any = eq.op
+            if not isinstance(op, Scan) or position < op.constants + op.carries:
+                return False
+            row = op.body.inputs[position]
+            if any(a is row for a in op.body.outputs if row.type.shape) or not _is_walked(op.body, row):
+                return False
+    return True
 
 
 def _begin(inside: int | None, row: ArrayType) -> int | None:
@@ -189,7 +218,7 @@ def _name_elsewhere(naming: _Naming, op: Any, eq: Equation, atoms: tuple[Atom, .
         return tuple(named(v) for v in value) if type(value) is tuple else value
 
     types = [ArrayType(named(v.type.shape), v.type.dtype) for v in eq.outputs]
-    if not known:
+    if not known or not op.size_fields:
         return op, atoms, types, [None] * len(types)
     fields: dict[str, Any] = {}
     for name, value in op.static_parameters().items():

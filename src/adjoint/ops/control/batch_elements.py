@@ -25,7 +25,7 @@ from adjoint.program.types import ArrayType, Size
 Notes = dict[tuple[Size, int], int]  # (size, batch) → elements of a block
 _notes: ContextVar[Notes | None] = ContextVar("adjoint_blocks_of_elements", default=None)
 ELEMENTS = 64  # numbers of the largest carry in one block
-WIDEST, NARROWEST = 24, 4  # elements of a block
+WIDEST, NARROWEST = 8, 4  # elements of a block: a vector, which stays in a register
 LONG = 16  # numbers: an array of so many fills vectors by itself
 DEAR = 512.0  # operations on such arrays
 
