@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.compile.expand import expand_program
 from adjoint.compile.kernel import compile_program
-from adjoint.compile.size_generic import Formulas, Reading
+from adjoint.compile.size_generic import Formulas, Reading, describe_reading
 from tests.random_programs.running import agrees
 from tests.simplify.programs import program_of
 
@@ -94,3 +95,21 @@ def test_windows_and_results_of_other_lengths_at_any_size(n) -> None:
     agrees(f, rng.normal(size=40))
     agrees(f, rng.normal(size=25))
     agrees(f, rng.normal(size=n))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: ad.random.default_rng(3).normal(size=4) * x[..., :1],
+        lambda x: np.linalg.det(x @ x.T) + np.linalg.svd(x)[1][..., 0],
+        lambda x: np.fft.rfft(x)[..., None, 1:],
+        lambda x: np.convolve(x[0], x[1]),
+    ],
+    ids=["draws", "factors", "transforms", "convolution"],
+)
+def test_programs_written_out_have_a_text(f) -> None:
+    """Machine code on disk is found by it."""
+    program = expand_program(program_of(f, np.ones((5, 5)))[0])
+    text = describe_reading(Reading(program))
+    assert text is not None
+    assert text == describe_reading(Reading(expand_program(program_of(f, np.ones((5, 5)))[0])))

@@ -101,6 +101,8 @@ def _text(part: Any, known: dict[Any, Any]) -> Any:
         return tuple([_text(p, known) for p in part])
     if part is None or type(part) in (str, int, bool):
         return part
+    if part is Ellipsis:
+        return ("...",)
     if type(part) is bytes:
         return (hashlib.sha256(part).hexdigest(),) if len(part) > 64 else part
     if isinstance(part, str | bytes | int | float | np.dtype):
