@@ -100,6 +100,16 @@ def test_third_derivatives_of_rows_of_different_lengths() -> None:
     assert is_compiled(third)
 
 
+def test_third_derivatives_of_rows_of_rows() -> None:
+    """A loop that is read again finds its number of iterations under another name."""
+    counts = np.array([2, 0, 3, 1])
+    exponents = counts * (counts + 1) // 2
+    third = ad.jit(ad.grad(ad.grad(ad.grad(lambda x: powers(x, counts)))))
+    want = np.sum(exponents * (exponents - 1) * (exponents - 2) * 1.3 ** (exponents - 3.0))
+    np.testing.assert_allclose(third(1.3), want, rtol=1e-11)
+    assert is_compiled(third)
+
+
 def test_the_same_code_for_other_numbers_of_iterations() -> None:
     """Longer and shorter histories one after the other, in memory that is taken again."""
     f = ad.jit(ad.grad(powers))

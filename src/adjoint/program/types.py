@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,11 +23,12 @@ class Size:
     """A length that is known only when the program runs (the number of turns of a while loop, say)."""
 
     name: str
+    found: bool = field(default=False, compare=False)  # by a loop; one that is read again finds it under another name
 
     @staticmethod
     def fresh(hint: str = "n") -> Size:
-        """A size different from all others."""
-        return Size(f"{hint}{next(_fresh)}")
+        """A size different from all others, which a loop finds."""
+        return Size(f"{hint}{next(_fresh)}", found=True)
 
     def __str__(self) -> str:
         return self.name

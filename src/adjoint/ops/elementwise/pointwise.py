@@ -21,7 +21,7 @@ from adjoint.ops.elementwise.work import FUNCTION, Work
 from adjoint.ops.kinks import NonSmooth
 from adjoint.program.layout import Strides, elementwise_strides
 from adjoint.program.op import Op, primitive
-from adjoint.program.types import ArrayType, Value, promotion_token
+from adjoint.program.types import ArrayType, Size, Value, promotion_token
 
 Factor: TypeAlias = Callable[..., Value]  # called with (x, y, z); reads those it names
 Partial: TypeAlias = Callable[[Value, Value, Value], Value]  # called with (x, y, z) all three
@@ -150,6 +150,8 @@ def broadcast_shapes(title: str, types: Sequence[ArrayType]) -> tuple[Any, ...]:
     shape: list[Any] = []
     for axis in range(-ndim, 0):
         sizes = {t.shape[axis] for t in types if t.ndim >= -axis} - {1}
+        if len(sizes) > 1 and all(isinstance(n, Size) and n.found for n in sizes):
+            sizes = {min(sizes, key=str)}  # how often one loop goes round: rows of it are compared when they are there
         if len(sizes) > 1:
             listed = ", ".join(map(str, types))
             raise ShapeError(
