@@ -85,6 +85,20 @@ def hyper_cleaning(figure: Any) -> None:
     ax.legend(frameon=False)
 
 
+def reference_fit(figure: Any) -> None:
+    program = example("reference_fit")
+    found, model = program["fit"](), program["model"]
+    at = np.linspace(0.0, 11.0, 80)
+    curve = found.propagate(lambda p: model(at, p))
+    left, right = figure.subplots(1, 2, width_ratios=(2, 1))
+    left.fill_between(at, curve.value - curve.error, curve.value + curve.error, color="C0", alpha=0.2, lw=0)
+    left.plot(at, curve.value)
+    left.plot(program["DAYS"], program["DEMAND"], "k.", ms=5)
+    left.set(xlabel="days", title="a fit and its error")
+    right.bar(range(6), found.influence()["rate"], color="C1")
+    right.set(xticks=[], xlabel="datum", title="∂ rate / ∂ y")
+
+
 DRAWN = {
     "gallery_pendulum_swing_up.png": swing_up,
     "gallery_gaussian_process.png": gaussian_process,
@@ -92,6 +106,7 @@ DRAWN = {
     "gallery_reaction_diffusion.png": reaction_diffusion,
     "gallery_bundle_adjustment.png": bundle_adjustment,
     "gallery_hyper_cleaning.png": hyper_cleaning,
+    "gallery_reference_fit.png": reference_fit,
 }
 
 

@@ -1,5 +1,6 @@
 """`minimize`: answers, derivatives of answers, counts and options, at once, compiled and batched."""
 
+import contextlib
 import pickle
 import signal
 import threading
@@ -263,3 +264,48 @@ def test_steps_by_hand_are_those_of_the_loop():
         x, state = method.step(problem, x, state)
     np.testing.assert_array_equal(x, optimize.minimize(rosenbrock, x0, method=method, max_iterations=10).value)
     assert problem.counts["value"] > 10
+
+
+def test_the_minimizer_as_a_series():
+    """Derivatives of order 1 to 3 by Taylor coefficients, against differences of the closed form in many digits."""
+    import mpmath
+
+    def exactly(lam, target):
+        return mpmath.findroot(lambda w: 4 * lam * w**3 + 2 * w - 2 * target, 1.0)
+
+    with mpmath.workdps(40):
+        known = [float(mpmath.diff(lambda lam: exactly(lam, 2), mpmath.mpf("0.7"), k)) for k in (1, 2, 3)]
+    found = [ad.derivative(lambda t: best(t).value[1], k)(0.7) for k in (1, 2, 3)]
+    np.testing.assert_allclose(found, known, rtol=1e-8)
+
+
+def test_pythons_own_branches_are_followed_in_compiled_loops():
+    def f(x, a):
+        if x[0] > a:
+            return 3 * (x[0] - a) ** 2 + (x[1] - 1) ** 2
+        return (x[0] - a) ** 2 + (x[1] - 1) ** 2
+
+    for run in (lambda g: g, ad.jit):
+        np.testing.assert_allclose(
+            run(lambda a: optimize.minimize(f, np.zeros(2), a).value)(2.0), [2.0, 1.0], atol=1e-7
+        )
+    np.testing.assert_allclose(ad.jit(ad.vmap(lambda a: optimize.minimize(f, np.zeros(2), a).value[0]))(
+        np.array([2.0, -1.0])), [2.0, -1.0], atol=1e-7)  # fmt: skip
+
+
+def test_functions_that_draw_or_write_are_refused_or_harmless():
+    def writes(x):
+        x = x.copy()
+        x[0] = x[0] - 1
+        return np.sum(x**2)
+
+    np.testing.assert_allclose(optimize.minimize(writes, np.zeros(2)).value, [1.0, 0.0], atol=1e-7)
+    start = np.zeros(2)
+
+    def writes_to_its_argument(x):
+        x[0] = x[0] - 1
+        return np.sum(x**2)
+
+    with contextlib.suppress(ad.AdjointError):
+        optimize.minimize(writes_to_its_argument, start)
+    np.testing.assert_array_equal(start, np.zeros(2))

@@ -16,6 +16,7 @@ from adjoint.optimize.least_squares.fitting import curve_fit, least_squares
 from adjoint.optimize.least_squares.gauss_newton import GaussNewton
 from adjoint.optimize.least_squares.marquardt import LevenbergMarquardt
 from adjoint.optimize.minimizing import minimize
+from adjoint.optimize.multistart import best_of, multistart
 from adjoint.optimize.optimum import Optimum
 from adjoint.optimize.roots.anderson import Anderson, Picard
 from adjoint.optimize.roots.newton import Broyden, NewtonRoot
@@ -68,12 +69,14 @@ __all__ = [
     "Secant",
     "StrongWolfe",
     "TrustRegion",
+    "best_of",
     "curve_fit",
     "fixed_point",
     "is_descent_direction",
     "least_squares",
     "minimize",
     "minimize_scalar",
+    "multistart",
     "root",
     "root_scalar",
 ]

@@ -95,6 +95,8 @@ class Problem(Counter):
     ) -> None:
         super().__init__(names)
         self.title, self.unknowns, self.tol = title, unknowns, tol
+        self.dtype, self.size = unknowns.dtype, unknowns.size
+        self.eps = float(np.finfo(unknowns.dtype).eps)
         self.lower, self.upper = lower, upper
         self.reject = reject
         self.last: Any = None  # the last state of a plain loop, for whoever interrupts it
@@ -106,18 +108,6 @@ class Problem(Counter):
     def has_own_gradient(self) -> bool:
         """Whether the gradient is one that the user gave."""
         return self._own_gradient is not None
-
-    @property
-    def dtype(self) -> Any:
-        return self.unknowns.dtype
-
-    @property
-    def size(self) -> int:
-        return self.unknowns.size
-
-    @property
-    def eps(self) -> float:
-        return float(np.finfo(self.dtype).eps)
 
     @property
     def bounded(self) -> bool:

@@ -39,23 +39,13 @@ class Residuals(Counter):
     ) -> None:
         super().__init__(("residual", "jacobian"))
         self.title, self.unknowns, self.tol = title, unknowns, tol
+        self.dtype, self.size = unknowns.dtype, unknowns.size
+        self.eps = float(np.finfo(unknowns.dtype).eps)
         self.lower, self.upper = lower, upper
         self.loss, self.loss_scale = loss, loss_scale
         self.is_square = is_square  # as many equations as unknowns
         self.last: Any = None
         self._function, self._jacobian = function, jacobian
-
-    @property
-    def dtype(self) -> Any:
-        return self.unknowns.dtype
-
-    @property
-    def size(self) -> int:
-        return self.unknowns.size
-
-    @property
-    def eps(self) -> float:
-        return float(np.finfo(self.dtype).eps)
 
     @property
     def bounded(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from adjoint.linear.solvers.iteration import both, either, no
+from adjoint.linear.solvers.iteration import TRACED, both, either, no
 from adjoint.optimize.problem import Problem
 from adjoint.optimize.searches.search import Found, Line, minimize_cubic
 from adjoint.program.types import Value
@@ -71,6 +71,8 @@ class StrongWolfe:
             flat = np.abs(here) <= -self.curvature * derivative
             level = both(both(finite, value <= f0 + blur), here <= (2 * self.sufficient - 1) * derivative)
             good = both(np.logical_or(falls, level), flat)
+            if not isinstance(good, TRACED) and good:
+                return s._replace(low=a, low_value=value, low_derivative=here, low_gradient=gradient, done=good)
             too_far = no(both(falls, value < either(s.low > 0, s.low_value, np.inf + 0 * f0)))
             # a point that falls enough becomes the lower end; where φ rises beyond it the old one is the other end
             turned = both(no(too_far), here * either(s.bracketed, s.high - a, 1.0 + 0 * a) >= 0)

@@ -31,13 +31,13 @@ class _State(NamedTuple):
     code: Value
 
 
-def update_inverse(B: Value, s: Value, y: Value, sy: Value) -> Value:
-    """B⁺, by products with vectors only."""
+def update_inverse(B: Value, s: Value, y: Value, sy: Value, scale: Any = 1.0) -> Value:
+    """B⁺ of `scale` · B, by products with vectors only."""
     rho = 1.0 / sy
-    By = B @ y
+    By = scale * (B @ y)
     yBy = np.vdot(y, By)
     w = (0.5 * rho * (1.0 + rho * yBy)) * s - rho * By
-    return B + np.outer(s, w) + np.outer(w, s)
+    return scale * B + (np.outer(s, w) + np.outer(w, s))
 
 
 @final
@@ -71,8 +71,11 @@ class BFGS:
         safe = either(good, sy, 1.0 + 0 * sy)
         yy = np.vdot(y, y)
         scale = either(both(good, state.fresh), safe / either(yy > 0, yy, 1.0 + 0 * yy), 1.0 + 0 * sy)
-        updated = update_inverse(scale * state.inverse, s, y, safe)
-        inverse = either(good, updated, either(found.success, state.inverse, identity))
+        # a pair that is no good changes nothing, without a second matrix to choose from
+        s, y = either(good, s, 0 * s), either(good, y, 0 * y)
+        inverse = problem.when(
+            found.success, lambda: update_inverse(state.inverse, s, y, safe, scale), lambda: identity
+        )
         fresh = np.logical_or(no(found.success), both(state.fresh, no(good)))
         code = judge_search(problem, found, state.value, derivative, state.fresh)
         return found.x, _State(found.value, found.gradient, inverse, fresh, code)
