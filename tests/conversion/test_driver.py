@@ -270,3 +270,21 @@ def test_containers_that_ask() -> None:
     np.testing.assert_allclose(value, containers(X), rtol=1e-14)
     np.testing.assert_allclose(gradient, differences(containers), rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(ad.jit(ad.grad(containers))(X), gradient, rtol=1e-12)
+
+
+def test_ranges_with_ends_that_differ_from_item_to_item() -> None:
+    """The end of the inner loop is an entry of a plain array, and not known while the outer one is traced once."""
+    counts = np.array([3, 9, 0, 14, 1, 2, 7, 5, 11, 4])
+
+    def f(x: Any) -> Any:
+        total = 0.0
+        for i in range(len(counts)):
+            y = x
+            for k in range(counts[i]):
+                y = math.sin(y) + 0.1 * k
+            total += y
+        return total
+
+    compiled = ad.jit(ad.value_and_grad(f))
+    np.testing.assert_allclose(compiled(0.7), ad.value_and_grad(f)(0.7), rtol=1e-12)
+    assert "unrolled" not in str(compiled.report())

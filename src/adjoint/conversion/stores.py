@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.base.errors import ControlFlowError
 from adjoint.conversion.calls import call
+from adjoint.conversion.iterables import Items
 from adjoint.conversion.lifting import any_traced, maker_of, refuse_or_lift
 from adjoint.conversion.log import CONTAINERS, Attribute, Elements, active_log, note, note_container
 from adjoint.conversion.questions import is_undecided
@@ -182,6 +183,8 @@ def get_attribute(owner: Any, name: str) -> Any:
 
 def iterate(value: Any) -> Any:
     """What a loop goes through; an iterator of the user's is converted."""
+    if isinstance(value, Items):
+        return value
     return call(value.__iter__)() if _is_written_in_python(value, "__iter__") else value
 
 
