@@ -5,14 +5,18 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from logging import Logger
 from typing import Any
 
 import numpy as np
 
 import adjoint.numpy as ours
 import adjoint.scipy as our_scipy
+from adjoint.conversion.builtins import defer_texts
 from adjoint.conversion.calls import FINDERS, METHODS, call, instead_of
 from adjoint.conversion.lifting import any_traced, made_here
+from adjoint.conversion.questions import in_program
+from adjoint.conversion.scipy_objects import adapt_method, adapter_of, call_adapted
 from adjoint.conversion.stores import prepare_array
 from adjoint.numpy.dispatch import is_traced
 from adjoint.ops.operators import FUNCTIONS
@@ -88,6 +92,20 @@ def call_into(function: Any) -> Any:
     return write
 
 
+def _find_object(made: Any) -> Any:
+    """An object of SciPy that can be called."""
+    adapter = adapter_of(made)
+    return None if adapter is None else call_adapted(made, adapter)
+
+
+def _find_method(method: Any) -> Any:
+    """A method of such an object, or of a logger while a program is written."""
+    if isinstance(method.__self__, Logger) and in_program():
+        return functools.partial(defer_texts, method)
+    return adapt_method(method)
+
+
+METHODS["object"], METHODS["method"] = _find_object, _find_method
 METHODS["ufunc.at"] = _ufunc_at
 METHODS["array.write"] = lambda owner: prepare_array(owner, "a method of a plain array")
 

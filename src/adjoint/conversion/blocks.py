@@ -29,7 +29,7 @@ from adjoint.conversion.names import (
     shared_across_blocks,
     walk_scope,
 )
-from adjoint.conversion.rewriting import ExpressionRewriter, cell_name, helper
+from adjoint.conversion.rewriting import ExpressionRewriter, cell_name, clone_expression, helper
 from adjoint.conversion.source import FunctionNode
 
 _GENERATOR = (ast.Yield, ast.YieldFrom, ast.Await)
@@ -195,7 +195,8 @@ class FunctionRewriter(ExpressionRewriter):
             statement.body, statement.orelse = [at(guarded, statement)], inner(statement.orelse)
             statement.finalbody = inner(statement.finalbody)
             for handler in statement.handlers:
-                handler.body = inner(handler.body)
+                kinds = clone_expression(handler.type) if handler.type is not None else ast.Constant(None)
+                handler.body = [at(ast.Expr(helper("caught", kinds, like=handler)), handler), *inner(handler.body)]
         return statement
 
     def _made(self, statement: ast.If | ast.While | ast.For, live: set[str]) -> tuple[list[ast.stmt], set[str]]:

@@ -158,15 +158,20 @@ def format_(value: Any, spec: str = "") -> Any:
 @instead_of(print)
 def print_(*values: Any, **kwargs: Any) -> None:
     """print(…): when the program runs, where one is written."""
+    if in_program():
+        defer_texts(print, *values, **kwargs)
+    else:
+        print(*[plain_number(v) for v in values], **kwargs)
+
+
+def defer_texts(function: Any, *values: Any, **kwargs: Any) -> None:
+    """Call a function when the program runs, with the numbers that traced values and texts have then."""
     plain = [plain_number(v) for v in values]
-    if not in_program():
-        print(*plain, **kwargs)
-        return
     operands = [v for p in plain if isinstance(p, TracedText) for v in p.operands]
 
     def show(*given: Any) -> None:
         rest = iter(given)
-        print(*[p.filled(rest) if isinstance(p, TracedText) else p for p in plain], **kwargs)
+        function(*[p.filled(rest) if isinstance(p, TracedText) else p for p in plain], **kwargs)
 
     arguments, leaves = EffectArguments.of(tuple(operands), {})
     Callback(show, arguments)(*leaves)

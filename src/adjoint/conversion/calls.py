@@ -22,9 +22,6 @@ from adjoint.program.trace import Tracer, live_trace
 TABLE: dict[int, tuple[Any, Any]] = {}
 # Functions of a kind, that find what is called instead when one is met for the first time; None: itself.
 FINDERS: list[Callable[[Any], Any]] = []
-# What objects of other libraries do when they are called or asked for a method with traced values, by class.
-OBJECTS: dict[type, Callable[[Any], Any]] = {}
-
 _UFUNC = np.ufunc
 _DISPATCHER: Any = type(np.sum)
 # methods of ndarray that give a new array
@@ -58,6 +55,8 @@ def call(function: Any) -> Any:
         inner = function.__func__
         if type(inner) is FunctionType:
             converted = convert_function(inner)
+            if converted is inner and (deferred := METHODS["method"](function)) is not None:
+                return deferred
             return function if converted is inner else MethodType(converted, function.__self__)
         return function
     if kind is BuiltinFunctionType or kind.__name__ == "method-wrapper":
@@ -179,18 +178,16 @@ def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _call_object(function: Any, kind: Any) -> Any:
     """An object that can be called."""
-    adapter = OBJECTS.get(kind)
-    if adapter is not None:
-        return adapter(function)
     method = getattr(kind, "__call__", None)  # noqa: B004 (its class's, as Python calls it)
     if type(method) is FunctionType and (is_converted(method.__code__) or is_convertible(method)):
         return MethodType(convert_function(method), function)
     if kind is _CACHED and live_trace() is not None:
         return functools.partial(_call_cached, function)
-    for finder in FINDERS if kind.__module__.startswith("scipy") else ():
-        found = finder(function)
-        if found is not None:
-            return found
+    if kind.__module__.startswith("scipy"):
+        for finder in (*FINDERS, METHODS["object"]):
+            found = finder(function)
+            if found is not None:
+                return found
     return function
 
 

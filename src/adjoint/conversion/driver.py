@@ -19,7 +19,7 @@ from adjoint.conversion import runtime  # noqa: F401  # pyright: ignore[reportUn
 from adjoint.conversion.calls import call, is_convertible
 from adjoint.conversion.forms import explicit, is_converted
 from adjoint.conversion.joining import NoBlock
-from adjoint.conversion.lifting import StartOver, remember_lifted
+from adjoint.conversion.lifting import StartOver, Swallowed, remember_lifted
 from adjoint.conversion.log import Log, logging
 from adjoint.conversion.suspicion import is_suspicious
 from adjoint.program.trace import live_trace
@@ -146,6 +146,8 @@ def run_again(run: Callable[[Any], R], function: Any) -> R:
                 raise
             seen.add(again.key)
             remember_lifted(again.key[1])
+        except Swallowed as refused:
+            raise refused.error from None
         except NoBlock as reason:
             raise ControlFlowError(str(reason)) from None
     raise ControlFlowError("a function had to start over too often")

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from adjoint.base.errors import TraceError
+from adjoint.base.errors import AdjointError, TraceError, UnsupportedError
 from adjoint.base.source import describe, here
 from adjoint.numpy.dispatch import constant, is_traced
 from adjoint.program.trace import Tracer, live_trace
@@ -117,3 +117,22 @@ def remember_lifted(position: Position) -> None:
 def any_traced(*values: Any) -> bool:
     """Whether a value, or something in a list or tuple, is traced."""
     return any(isinstance(v, Tracer) or (isinstance(v, list | tuple) and is_traced(v)) for v in values)
+
+
+class Swallowed(BaseException):
+    """A refusal that user code has caught. Not an Exception: it goes on to the end of the transformation."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def caught(kinds: Any) -> None:
+    """A handler of the user's begins: one that does not name our errors does not catch them."""
+    error = sys.exc_info()[1]
+    error = error if isinstance(error, TraceError | UnsupportedError) else getattr(error, "__cause__", None)
+    if not isinstance(error, TraceError | UnsupportedError):
+        return
+    named = kinds if isinstance(kinds, tuple) else (kinds,)
+    if not any(isinstance(kind, type) and issubclass(kind, AdjointError) for kind in named):
+        raise Swallowed(error)

@@ -190,6 +190,13 @@ class ExpressionRewriter(ast.NodeTransformer):
         """What a loop goes through."""
         return helper("iterate", iterable, like=iterable) if self.explicit else iterable
 
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
+        """A handler for any error does not swallow a refusal: the derivative would be lost in silence."""
+        self.generic_visit(node)
+        kinds = clone_expression(node.type) if node.type is not None else ast.Constant(None)
+        node.body.insert(0, at(ast.Expr(helper("caught", kinds, like=node)), node))
+        return node
+
     # ------------------------------------------------------------------ stores
 
     def visit_Assign(self, node: ast.Assign) -> Any:
@@ -294,6 +301,11 @@ class ExpressionRewriter(ast.NodeTransformer):
             names.append(ast.Starred(stored, ast.Store()) if isinstance(part, ast.Starred) else stored)
             rest += self._spread(inner, read(name), like)
         return [at(ast.Assign([ast.Tuple(names, ast.Store())], value), like), *rest]
+
+
+def clone_expression(node: ast.expr) -> ast.expr:
+    """The same names once more."""
+    return ast.parse(ast.unparse(node), mode="eval").body
 
 
 def as_key(index: ast.expr) -> ast.expr:

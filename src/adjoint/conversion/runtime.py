@@ -19,6 +19,7 @@ from adjoint.conversion.branches import (
 )
 from adjoint.conversion.calls import call
 from adjoint.conversion.forms import HELPERS
+from adjoint.conversion.lifting import caught
 from adjoint.conversion.log import Variable
 from adjoint.conversion.loops import run_for, run_while
 from adjoint.conversion.stores import (
@@ -65,6 +66,7 @@ HELPERS.update(
             "returned_value": returned_value,
             "surely": surely,
             "trying": trying,
+            "caught": caught,
             "if": choose_block,
             "while": run_while,
             "for": run_for,

@@ -80,6 +80,8 @@ def asks_or_writes(code: CodeType) -> bool:
         return True
     if any(instruction.opname in _WRITES for instruction in dis.get_instructions(code)):
         return True
+    if code.co_exceptiontable:  # a handler may catch a refusal, and a `with` has effects
+        return True
     free = set(code.co_freevars)
     if free and any(i.opname == "STORE_DEREF" and i.argval in free for i in dis.get_instructions(code)):
         return True

@@ -1,0 +1,68 @@
+"""Texts with traced numbers: now where values are known, when the program runs where they are not."""
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+
+def shown(x: Any) -> Any:
+    print(f"{x:.2f}", "%d and %.1f" % (3, x), f"{x:.3f}", str(x)[:3])  # noqa: UP031 (as people write it)
+    return x * 2.0
+
+
+def test_prints_happen_when_the_program_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    expected = "1.50 3 and 1.5 1.500 1.5\n"
+    assert ad.grad(shown)(1.5) == 2.0
+    assert capsys.readouterr().out == expected
+    fast = ad.jit(shown)
+    for _ in range(2):
+        assert fast(1.5) == 3.0
+    ran = capsys.readouterr().out
+    assert ran.count("1.50 3 and 1.5") == 2
+
+
+def test_logs(caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("tests.conversion")
+
+    def f(x: Any) -> Any:
+        log.info(f"x is {x:.1f}")
+        return x + 1.0
+
+    fast = ad.jit(f)
+    with caplog.at_level(logging.INFO):
+        for x in (1.0, 2.0):
+            fast(x)
+    assert [r.getMessage() for r in caplog.records] == ["x is 1.0", "x is 2.0"]
+
+
+def test_messages_of_exceptions_have_the_numbers() -> None:
+    def f(x: Any) -> Any:
+        y = x
+        for _ in range(12):
+            y = y * 1.5
+            if y > 100.0:
+                raise ValueError(f"{y:.1f} is too much")
+        return y
+
+    fast = ad.jit(f, branches="native")
+    np.testing.assert_allclose(fast(0.1), f(0.1), rtol=1e-14)
+    with pytest.raises(ValueError, match=r"^\d+\.\d is too much"):
+        fast(50.0)
+
+
+def test_a_refusal_is_not_swallowed() -> None:
+    import scipy.optimize
+
+    def f(x: Any) -> Any:
+        try:
+            y = scipy.optimize.linear_sum_assignment(np.ones((2, 2)) * x)[0].sum()
+        except Exception:
+            y = 0.0
+        return x * y
+
+    with pytest.raises(TypeError):
+        ad.grad(f)(1.0)
