@@ -50,9 +50,10 @@ def do_not_convert(function: F) -> F:
 
 
 def _mark(name: str, function: F, *, wanted: bool) -> F:
-    if not isinstance(function, FunctionType):
+    marked: Any = function
+    if not isinstance(marked, FunctionType):
         raise TypeError(f"{name} marks functions that are written in Python, not {type(function).__name__}.")
-    function.__adjoint_convert__ = wanted  # type: ignore[attr-defined]
+    vars(marked)["__adjoint_convert__"] = wanted
     return function
 
 

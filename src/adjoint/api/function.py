@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MethodType
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from adjoint import tree
 from adjoint.base.source import by_name, user_facing
@@ -29,8 +29,8 @@ def transformation(function: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         if args and callable(args[0]):
-            rest: Any = args[1:]
-            result = start_over(lambda first: function(first, *rest, **kwargs), args[0], (rest, kwargs))
+            rest, run = args[1:], cast(Any, function)
+            result = start_over(lambda first: run(first, *rest, **kwargs), args[0], (rest, kwargs))
         else:
             result = function(*args, **kwargs)
         return result if active_watch() is None else settle_result(result, (args, kwargs))

@@ -3,6 +3,9 @@
 # The slots of traced values are private to users, not to the engine.
 # pyright: reportPrivateUsage=false
 
+# Values are of any kind here, and traced ones pass through NumPy's functions.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import builtins

@@ -166,7 +166,7 @@ class JumpLowering:
                 leave = at(
                     ast.If(ast.UnaryOp(ast.Not(), test), [assign(broke, ast.Constant(value=True), test)], body), test
                 )
-                body, test = [leave], at(ast.Constant(value=True), test)
+                body, test = list[ast.stmt]([leave]), at(ast.Constant(value=True), test)
             made = at(ast.While(test, body, []), statement)
         else:
             made = at(ast.For(statement.target, statement.iter, body, []), statement)

@@ -1,5 +1,8 @@
 """Functions of `math`, `cmath`, `statistics`, `operator` and `heapq` in converted code, for traced numbers."""
 
+# Values are of any kind here, and traced ones pass through NumPy's functions.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import bisect

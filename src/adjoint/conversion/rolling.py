@@ -8,6 +8,9 @@ otherwise. Python numbers stay weak: `h` in `x * h` gives way to the dtype of x 
 # The slots of traced values are private to users, not to the engine.
 # pyright: reportPrivateUsage=false
 
+# Values are of any kind here, and traced ones pass through NumPy's functions.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,5 +1,8 @@
 """Stores of converted code: items, attributes and variables, with NumPy's and Python's meaning, and a log."""
 
+# Values are of any kind here, and traced ones pass through NumPy's functions.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import operator

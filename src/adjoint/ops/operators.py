@@ -139,9 +139,8 @@ _KNOWN: Any = (Tracer, np.ndarray, np.generic, bool, int, float, complex, list, 
 def _has_operator(cls: type) -> bool:
     """Whether a class of the user's has operators with itself on the right side, or comparisons."""
     names = ("__radd__", "__rsub__", "__rmul__", "__rtruediv__", "__rpow__", "__rmatmul__", "__lt__", "__eq__")
-    methods = [getattr(cls, name, None) for name in names]
-    codes = [method.__code__ for method in methods if hasattr(method, "__code__")]
-    return any(not is_library(code.co_filename) for code in codes)
+    codes = [getattr(getattr(cls, name, None), "__code__", None) for name in names]
+    return any(code is not None and not is_library(code.co_filename) for code in codes)
 
 
 def is_sparse(other: Any) -> bool:
