@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def choose_block(predicate: Any, then: Block, other: Block, state: tuple[Any, ..
     if not becomes_branch(predicate):
         return (then if predicate else other)(*state)
     try:
-        return Branch(as_truth(predicate), then, other, state, names).result()
+        with entering(then.__code__):  # type: ignore[attr-defined]
+            return Branch(as_truth(predicate), then, other, state, names).result()
     except (NoBlock, ControlFlowError) as reason:
         remark(f"an if is a guard: {first_sentence(reason)}")
     return (then if predicate else other)(*state)
@@ -56,6 +58,25 @@ def trying() -> Generator[None]:
         yield
     finally:
         _trying.reset(token)
+
+
+_entered: ContextVar[tuple[CodeType, ...]] = ContextVar("adjoint_entered_branches", default=())
+_recursive: set[CodeType] = set()  # branches in which the function that they stand in is called again
+
+
+@contextmanager
+def entering(code: CodeType) -> Generator[None]:
+    """A branch that is traced on both sides; one that stands in itself would be traced without end."""
+    entered = _entered.get()
+    if code in entered:
+        _recursive.add(code)
+    if code in _recursive:
+        raise NoBlock("a function calls itself on one side of it")
+    token = _entered.set((*entered, code))
+    try:
+        yield
+    finally:
+        _entered.reset(token)
 
 
 class Side:
