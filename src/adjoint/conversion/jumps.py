@@ -173,6 +173,8 @@ class JumpLowering:
         made.stops = stops  # type: ignore[union-attr]
         out: list[ast.stmt] = [assign(broke, ast.Constant(value=False), statement)] if breaks else []
         out.append(made)
+        if returns and not breaks and isinstance(test, ast.Constant) and test.value:
+            return [*out, *_known_value(statement)], True  # it ends by a return alone
         if statement.orelse:
             orelse = self._some(statement.orelse, loop, statement.orelse[0])
             guard = [*stops]
@@ -187,8 +189,7 @@ class JumpLowering:
         """The rest, where none of the flags is set; where the function has returned, its value is known to be there."""
         known: list[ast.stmt] = []
         if flags == [RETURNED]:
-            value = ast.Call(read("ad·surely"), [read(VALUE)], [])
-            known = [assign(VALUE, value, rest[0]), assign(RETURNED, ast.Constant(value=True), rest[0])]
+            known = _known_value(rest[0])
         return at(ast.If(_none_of(flags), self._some(rest, loop, rest[0]), known), rest[0])
 
     def _lower_inside(self, statement: ast.stmt, loop: tuple[str, str] | None) -> ast.stmt:
@@ -204,6 +205,12 @@ class JumpLowering:
         for case in getattr(statement, "cases", ()):
             case.body = self.lower(case.body, loop) or [at(ast.Pass(), statement)]
         return statement
+
+
+def _known_value(like: ast.AST) -> list[ast.stmt]:
+    """The function has returned here."""
+    value = ast.Call(read("ad·surely"), [read(VALUE)], [])
+    return [assign(VALUE, value, like), assign(RETURNED, ast.Constant(value=True), like)]
 
 
 def _none_of(flags: Sequence[str]) -> ast.expr:

@@ -166,7 +166,8 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
-        if not self.explicit or not isinstance(node.ctx, ast.Load):
+        joins = isinstance(node.value, ast.Attribute) and node.value.attr in ("r_", "c_")
+        if not isinstance(node.ctx, ast.Load) or not (self.explicit or joins):
             return node
         return helper("item", node.value, as_key(node.slice), like=node)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import adjoint.numpy as numpy
 from adjoint.base.errors import ControlFlowError
 from adjoint.conversion.calls import call
 from adjoint.conversion.iterables import Items
@@ -128,6 +129,8 @@ def get_item(owner: Any, key: Any) -> Any:
         return _read_at_traced(owner, key)
     if type(owner) is np.ndarray and any_traced(key):
         return np.asarray(owner)[key] if live_trace() is None else _traced_array(owner)[key]
+    if owner is np.r_ or owner is np.c_:
+        return (numpy.r_ if owner is np.r_ else numpy.c_)[key] if any_traced(key) else owner[key]
     if _is_written_in_python(owner, "__getitem__"):
         return call(owner.__getitem__)(key)
     return owner[key]
