@@ -358,8 +358,8 @@ def _raise(problem: Exception) -> tuple[Any, ...]:
 
 def returned_value(value: Any) -> Any:
     """What a function returns whose return statements stand in blocks; None where none was reached."""
-    if isinstance(value, Maybe):
-        raise NoBlock("the function returns nothing on some path")
+    if isinstance(value, Maybe):  # no program gives a number or None: the function is specialized on which it is
+        return value.value if value.defined else None
     return None if value is UNDEFINED else value
 
 

@@ -128,7 +128,8 @@ def run_for(
     """for item in iterable: state = body(item, *state); it also ends when one of the flags at `stops` is set."""
     items = items_of(iterable) if in_program() else None
     if items is None or (items.length is not None and items.length <= SHORT) or not is_kept(body):
-        return _unroll(iterable if items is None else items.plain(), body, state, names, stops)
+        sized = items is not None or hasattr(iterable, "__len__")
+        return _unroll(iterable if items is None else items.plain(), body, state, names, stops, sized=sized)
     return _run_items(items, body, state, names, stops)
 
 
@@ -174,12 +175,22 @@ def _stopped(state: tuple[Any, ...], stops: Sequence[int]) -> Any:
 
 
 def _unroll(
-    iterable: Any, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
+    iterable: Any,
+    body: Block,
+    state: tuple[Any, ...],
+    names: Sequence[str],
+    stops: Sequence[int],
+    *,
+    sized: bool = True,
 ) -> tuple[Any, ...]:
-    """Iteration by iteration; behind a flag that is not known, each one is a branch."""
-    from_here = iter(iterable)
-    for item in from_here:
+    """Iteration by iteration; behind a flag that is not known, each one is a branch.
+
+    What may go on without end (a generator, not `sized`) is asked whether it ends.
+    """
+    for item in iterable:
         stopped = _stopped(state, stops)
+        if isinstance(stopped, Tracer) and not sized:
+            stopped = bool(stopped)
         if isinstance(stopped, Tracer):
             state = _masked(item, body, state, names, stops)
         elif stopped:

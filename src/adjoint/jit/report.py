@@ -24,6 +24,7 @@ class SpecializationReport:
     arguments: dict[str, str]  # name of each input and fixed argument -> its type, or its value
     why: str  # it was traced
     guards: list[str]  # what it holds for: "bool is True at model.py:3, in f: if x > 0:"
+    remarks: list[str]  # loops and branches that could not be kept, and why
     how: str  # it runs: "compiled", or why not
     equations: tuple[int, int]  # as traced, and simplified
     kernels: list[str]  # the steps of the machine code
@@ -95,6 +96,8 @@ def rows(one: SpecializationReport) -> Iterator[tuple[str, str]]:
     yield "made for", one.why
     for guard in shorten(count_repeats(one.guards)):
         yield "holds when", guard
+    for remark in shorten(one.remarks):
+        yield "note", remark
     yield "runs", one.how + {True: ", loaded from the cache", False: " in this process", None: ""}[one.cached]
     yield "equations", f"{one.equations[0]} traced, {one.equations[1]} after simplification"
     for step in shorten(one.kernels):
@@ -136,6 +139,7 @@ def report_specialization(guarded: GuardedProgram, calls: int) -> Specialization
     return SpecializationReport(
         arguments=dict(guarded.arguments),
         why=guarded.why,
+        remarks=list(guarded.remarks),
         guards=[f"{guard.label} at {guard.where}" for guard in guarded.guards],
         how="; ".join(dict.fromkeys(one.how for one in runs)) or "nothing has run yet",
         equations=(len(guarded.program.equations), sum(len(one.program.equations) for one in runs)),
