@@ -57,3 +57,15 @@ def test_two_phases_of_a_damped_method():
     assert moved[-1] < moved[0]
     with pytest.raises(ValueError, match="Did you mean absolute"):
         optimize.Newton("absolut")
+
+
+@pytest.mark.parametrize("curvature", ["regularize", "absolute", "floor"])
+def test_a_badly_conditioned_hessian_is_left_as_it_is(curvature):
+    """With eigenvalues from 1 to 1e-11 of each other a ridge would make steps crawl along the flat directions."""
+    A = np.vander(np.linspace(0, 1, 20), 8)
+    f = lambda x: 0.5 * np.sum((A @ (x - 1)) ** 2)
+    values = np.linalg.eigvalsh(A.T @ A)
+    assert values[0] < 1e-10 * values[-1]
+    found = optimize.minimize(f, np.zeros(8), method=optimize.Newton(curvature))
+    assert found.iterations <= 3
+    np.testing.assert_allclose(found.value, 1.0, atol=1e-3)

@@ -74,22 +74,22 @@ class Newton:
         value, gradient = problem.value_and_gradient(x)
         return _State(value, gradient, *decompose_hessian(problem, x), as_code(RUNNING))
 
-    def modify(self, values: Value, eps: float) -> Value:
-        """The eigenvalues that stand for those of the Hessian."""
+    def modify(self, values: Value, eps: float, size: Any = 1.0) -> Value:
+        """The eigenvalues that stand for those of the Hessian, where the gradient has this size."""
         span = np.maximum(np.max(np.abs(values)), 1e-30)
-        least = eps**0.5 * span
+        least = 10.0 * eps * span  # a badly conditioned Hessian is still one
         if self.curvature == "absolute":
             return np.maximum(np.abs(values), least)
         if self.curvature == "floor":
             return np.maximum(values, least)
-        shift = np.maximum(1e-3 * span - values[0], 0.0)  # where H is safely definite there is none
+        shift = np.maximum(np.minimum(1e-3 * span, size) + least - values[0], 0.0)  # less and less near a minimum
         return values + either(values[0] > least, 0 * shift, shift)
 
     def step(self, problem: Problem, x: Value, state: _State) -> tuple[Value, _State]:
         """One search along Newton's direction."""
         g, Q = state.gradient, state.vectors
         definite = state.values[0] > 0
-        d = -(Q @ ((Q.T @ g) / self.modify(state.values, problem.eps)))
+        d = -(Q @ ((Q.T @ g) / self.modify(state.values, problem.eps, norm(g))))
         derivative = np.vdot(g, d)
         found = self.search.search(problem, Line(x, d, state.value, g, derivative, 1.0 + 0 * derivative))
         # below the rounding of f a whole step that makes the gradient smaller is believed
