@@ -23,6 +23,7 @@ from adjoint.conversion.names import (
     bound_names,
     has_jumps,
     live_before,
+    live_behind_each,
     mark_comprehensions,
     mark_unsure,
     names_of_inner_functions,
@@ -140,8 +141,7 @@ class FunctionRewriter(ExpressionRewriter):
         """Statements of a function or block; `after` is live behind them, `known` names need no first value."""
         out: list[ast.stmt] = []
         passed: set[str] = set()
-        for number, statement in enumerate(body):
-            live = live_before(body[number + 1 :], after)
+        for statement, live in zip(body, live_behind_each(body, after), strict=True):
             if isinstance(statement, ast.If | ast.While | ast.For) and can_be_block(statement):
                 made, names = self._made(statement, live)
                 passed |= names
@@ -151,7 +151,8 @@ class FunctionRewriter(ExpressionRewriter):
             else:
                 visited: Any = self.visit(statement)
                 out += visited if isinstance(visited, list) else [visited]
-        first = sorted((passed & set(bound_names(body))) - set(known) - self.cells)
+        passed -= {*known, *self.cells}
+        first = sorted(passed & set(bound_names(body))) if passed else []
         return [*[assign(name, read(UNDEFINED), body[0]) for name in first], *out]
 
     def visit_For(self, node: ast.For) -> Any:

@@ -17,7 +17,7 @@ import ast
 from collections.abc import Sequence
 from typing import TypeVar
 
-from adjoint.conversion.names import JUMPS, LOOPS, always_jumps, has_jumps, walk_scope
+from adjoint.conversion.names import JUMPS, LOOPS, always_jumps, children, has_jumps, walk_scope
 from adjoint.conversion.source import SCOPES
 
 VALUE, RETURNED, UNDEFINED = "ad·value", "ad·returned", "ad·undefined"
@@ -26,10 +26,15 @@ _REFUSED = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith, as
 
 
 def at(made: N, like: ast.AST) -> N:
-    """A new node at the position of another one, with all that is inside it and has none."""
-    for node in ast.walk(made):
+    """A new node at the position of another one, with all new ones inside it; what has a position is left alone."""
+    waiting: list[ast.AST] = [made]
+    while waiting:
+        node = waiting.pop()
         if "lineno" in node._attributes and not hasattr(node, "lineno"):
             ast.copy_location(node, like)
+        elif hasattr(node, "lineno") and node is not made:
+            continue
+        waiting += children(node)
     return made
 
 

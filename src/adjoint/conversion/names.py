@@ -16,6 +16,18 @@ LOOPS = (ast.For, ast.While)
 _MATCH_NAMES = ("name", "rest")  # where the patterns of `match` hold the names that they bind
 
 
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly inside one; without those that have nothing inside: contexts and operators."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if value.__class__ is list:
+            found += [part for part in value if isinstance(part, ast.AST)]  # pyright: ignore[reportOptionalIterable]
+        elif isinstance(value, ast.AST) and value._fields:
+            found.append(value)
+    return found
+
+
 def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """All nodes that belong to the same scope; of a function or class inside, only itself."""
     waiting = list(nodes)
@@ -27,7 +39,7 @@ def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             arguments = getattr(node, "args", None)
             waiting += [] if arguments is None else [d for d in (*arguments.defaults, *arguments.kw_defaults) if d]
         else:
-            waiting += ast.iter_child_nodes(node)
+            waiting += children(node)
 
 
 def bound_names(nodes: Iterable[ast.AST]) -> list[str]:
@@ -68,10 +80,18 @@ def mark_comprehensions(node: ast.AST) -> None:
 
 def read_names(node: ast.AST) -> set[str]:
     """Names that are read anywhere inside, also by functions inside."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load | ast.Del)}
-    return names | {
-        n.target.id for n in ast.walk(node) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
-    }
+    names: set[str] = set()
+    waiting = [node]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, ast.Name):
+            if not isinstance(inner.ctx, ast.Store):
+                names.add(inner.id)
+            continue
+        if isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
+            names.add(inner.target.id)
+        waiting += children(inner)
+    return names
 
 
 def names_of_inner_functions(body: Sequence[ast.stmt]) -> set[str]:
@@ -162,28 +182,61 @@ def live_before(body: Sequence[ast.stmt], after: set[str]) -> set[str]:
     """Names whose values are read from the beginning of statements on; `after`: from their end on."""
     live = set(after)
     for statement in reversed(body):
-        live = _live_before_one(statement, live)
+        read, written = _effect(statement)
+        live = (live - written) | read
     return live
 
 
-def _live_before_one(statement: ast.stmt, after: set[str]) -> set[str]:
+def live_behind_each(body: Sequence[ast.stmt], after: set[str]) -> list[set[str]]:
+    """The names that are live behind each of some statements."""
+    lives: list[set[str]] = []
+    live = set(after)
+    for statement in reversed(body):
+        lives.append(live)
+        read, written = _effect(statement)
+        live = (live - written) | read
+    return lives[::-1]
+
+
+Effect = tuple[frozenset[str], frozenset[str]]
+_NOTHING: frozenset[str] = frozenset()
+
+
+def _effect(statement: ast.stmt) -> Effect:
+    """(names that are read before they are written, names that are surely written): (live - written) | read before it.
+
+    It is computed once for each statement, before it is rewritten, and remembered in the node.
+    """
+    known: Effect | None = getattr(statement, "effect", None)
+    if known is None:
+        known = _effect_of(statement)
+        statement.effect = known  # type: ignore[attr-defined]
+    return known
+
+
+def _effect_of(statement: ast.stmt) -> Effect:
     if isinstance(statement, ast.If):
-        return read_names(statement.test) | live_before(statement.body, after) | live_before(statement.orelse, after)
-    if isinstance(statement, ast.While):
-        around = after | read_names(statement.test)
-        around |= live_before(statement.body, around)
-        return around | live_before(statement.body, around)
+        then, other = _effect_of_all(statement.body), _effect_of_all(statement.orelse)
+        return then[0] | other[0] | read_names(statement.test), then[1] & other[1]
+    if isinstance(statement, ast.While):  # what an iteration writes may not be written, and the next one reads
+        return _effect_of_all(statement.body)[0] | read_names(statement.test), _NOTHING
     if isinstance(statement, ast.For):
-        targets = set(bound_names([statement.target]))
-        once = live_before(statement.body, set(after)) - targets
-        again = live_before(statement.body, after | once) - targets
-        return after | read_names(statement.iter) | read_names(statement.target) | again
+        inside = _effect_of_all(statement.body)[0] - set(bound_names([statement.target]))
+        return inside | read_names(statement.iter) | read_names(statement.target), _NOTHING
+    sure: Iterable[str] = ()
     if isinstance(statement, ast.Assign):
-        sure = {n.id for target in statement.targets for n in _plain_targets(target)}
-        return (after - sure) | read_names(statement)
-    if isinstance(statement, ast.FunctionDef):
-        return (after - {statement.name}) | read_names(statement)
-    return after | read_names(statement)
+        sure = [n.id for target in statement.targets for n in _plain_targets(target)]
+    elif isinstance(statement, ast.FunctionDef):
+        sure = [statement.name]
+    return frozenset(read_names(statement)), frozenset(sure)
+
+
+def _effect_of_all(body: Sequence[ast.stmt]) -> Effect:
+    read, written = _NOTHING, _NOTHING
+    for statement in reversed(body):
+        first, sure = _effect(statement)
+        read, written = (read - sure) | first, written | sure
+    return read, written
 
 
 def _plain_targets(target: ast.expr) -> Iterator[ast.Name]:

@@ -150,10 +150,11 @@ def compile_node(node: FunctionNode, owner: str | None, free: Any, like: CodeTyp
         owner = f"___{owner.lstrip('_')}"
         body = ast.copy_location(ast.ClassDef(owner, [], [], [body], []), node)
     names = [name for name in dict.fromkeys([*free, *added]) if owner is None or name != "__class__"]
-    outer = ast.FunctionDef(
-        FACTORY, ast.arguments([], [*map(ast.arg, names)], None, [], [], None, []), [body], [], None
-    )
-    module = ast.fix_missing_locations(ast.Module([ast.copy_location(outer, node)], []))
+    given = [ast.copy_location(ast.arg(name), node) for name in names]
+    outer = ast.FunctionDef(FACTORY, ast.arguments([], given, None, [], [], None, []), [body], [], None)
+    module = ast.Module([ast.copy_location(outer, node)], [])
+    if added:  # rewritten, with new nodes inside
+        ast.fix_missing_locations(module)
     made = compile(module, like.co_filename, "exec", like.co_flags & 0x1FF0000, dont_inherit=True)
     path = [
         FACTORY,
