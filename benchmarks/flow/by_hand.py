@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba
+import numba  # pyright: ignore[reportMissingImports] (of the environment of `make bench`)
 import numpy as np
 
 from benchmarks.flow.plain import CHILDREN, COUPONS, ECCENTRICITY, LONG, STEPS, TOLERANCE, YEARS, H
