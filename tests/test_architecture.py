@@ -88,6 +88,7 @@ LAZY = {
 DOORS = {"__init__.py", "jit/__init__.py", "command/main.py", "coverage/__init__.py", "scipy/__init__.py"}
 DOORS |= {"compile/families.py"}  # the rules of primitives that a program has
 DOORS |= {"scipy/sparse/linalg/__init__.py"}  # its iterative solvers are those of linear
+DOORS |= {"scipy/optimize.py"}  # its solvers have the derivatives of implicit, and stand in optimize
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> list[str]:

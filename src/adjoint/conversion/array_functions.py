@@ -20,7 +20,7 @@ from adjoint.conversion.scipy_objects import adapt_method, adapter_of, call_adap
 from adjoint.conversion.stores import prepare_array
 from adjoint.numpy.dispatch import is_traced
 from adjoint.ops.operators import FUNCTIONS
-from adjoint.program.trace import Tracer
+from adjoint.program.trace import Tracer, live_trace
 from adjoint.tree import leaves
 
 _WRITING = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis")
@@ -131,12 +131,14 @@ def _find_in_numpy(function: Any) -> Any:
     return pick if function in FUNCTIONS else None
 
 
+# Modules whose functions call yours: what yours reads may be traced though no argument is.
+_CALLING = frozenset({"optimize"})
 _known_modules: set[str] = set()
 _scipy: dict[int, tuple[Any, str, str]] = {}  # by identity: the function, the module and its name there
 
 
 def _find_in_scipy(function: Any) -> Any:
-    """A function or class of SciPy that has a counterpart here, for traced arguments."""
+    """A function or class of SciPy that has a counterpart here, for traced arguments or functions that may read some."""
     module = getattr(function, "__module__", None) or type(function).__module__
     if not module.startswith("scipy"):
         return None
@@ -145,9 +147,12 @@ def _find_in_scipy(function: Any) -> Any:
     if known is None:
         return None
     counterpart = _attribute(known[1], known[2])
+    is_calling = known[1] in _CALLING
 
     @functools.wraps(function, updated=())
     def pick(*args: Any, **kwargs: Any) -> Any:
+        if is_calling and live_trace() is not None:
+            return counterpart(*args, **kwargs)
         if any_traced(*args, *kwargs.values()) or any(isinstance(v, Tracer) for v in leaves((args, kwargs))):
             return counterpart(*args, **kwargs)
         return function(*args, **kwargs)

@@ -15,6 +15,7 @@ __all__ = [
     "interpolate",
     "linalg",
     "ndimage",
+    "optimize",
     "signal",
     "sparse",
     "spatial",
