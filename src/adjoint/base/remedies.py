@@ -9,13 +9,9 @@ import functools
 RULE = "Give it a rule: @ad.custom_rule(jvp=…, vjp=…) around a function that calls it."
 
 _SOLVER = (
-    "Its steps are not what is to be differentiated, but the equation that it solves: adjoint.implicit.root(F, solver) "
-    "and implicit.argmin(f, solver) give its solution derivatives (the page “Implicit derivatives”)."
+    "Use the function of this name in adjoint.scipy.optimize: SciPy solves with plain numbers, and its solution has a "
+    "derivative. For what is not there, adjoint.implicit.root(F, solver) and implicit.argmin(f, solver) do it."
 )
-_OUTSIDE = "Where nothing around it is differentiated, give it the derivatives that it asks for:"
-_MINIMUM = f"{_SOLVER} {_OUTSIDE} jac=ad.grad(f), hess=ad.hessian(f)."
-_ROOT = f"{_SOLVER} {_OUTSIDE} jac=ad.jacobian(f)."
-_ROOT_OF_ONE = f"{_SOLVER} {_OUTSIDE} fprime=ad.grad(f)."
 _EQUATION = (
     "adjoint.compat.autograd.scipy.integrate.odeint(func, y0, t, args) has derivatives in y0, t and args; or write the "
     "steps with ad.scan."
@@ -50,10 +46,7 @@ _ESTIMATOR = (
 
 # package, names in it (none: all that have no line of their own), what to write instead
 _SAID: list[tuple[str, str, str]] = [
-    ("scipy.optimize", "", _MINIMUM),
-    ("scipy.optimize", "root fsolve least_squares leastsq curve_fit fixed_point newton_krylov broyden1", _ROOT),
-    ("scipy.optimize", "root_scalar brentq brenth bisect ridder toms748 newton", _ROOT_OF_ONE),
-    ("scipy.optimize", "linprog milp nnls lsq_linear quadratic_assignment", _SOLVER),
+    ("scipy.optimize", "", _SOLVER),
     ("scipy.integrate", "", RULE),
     ("scipy.integrate", "solve_ivp odeint ode complex_ode RK45 RK23 DOP853 LSODA BDF Radau", _EQUATION),
     ("scipy.integrate", "quad quad_vec dblquad tplquad nquad cubature tanhsinh qmc_quad", _QUADRATURE),

@@ -138,7 +138,7 @@ _scipy: dict[int, tuple[Any, str, str]] = {}  # by identity: the function, the m
 
 
 def _find_in_scipy(function: Any) -> Any:
-    """A function or class of SciPy that has a counterpart here, for traced arguments or functions that may read some."""
+    """A function or class of SciPy that has a counterpart here, for traced arguments and functions that read some."""
     module = getattr(function, "__module__", None) or type(function).__module__
     if not module.startswith("scipy"):
         return None

@@ -32,6 +32,7 @@ _WHERE = {
     "scipy.fft": ("scipy_fft", "SCIPY_FFT"),
     "scipy.signal": ("signal", "SIGNAL"),
     "scipy.integrate": ("scipy_integrate", "SCIPY_INTEGRATE"),
+    "scipy.optimize": ("scipy_optimize", "SCIPY_OPTIMIZE"),
     "scipy.stats": ("scipy_stats", "SCIPY_STATS"),
     "scipy.interpolate": ("scipy_interpolate", "SCIPY_INTERPOLATE"),
     "scipy.spatial.distance": ("scipy_distance", "SCIPY_DISTANCE"),

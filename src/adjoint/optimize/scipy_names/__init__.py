@@ -63,6 +63,7 @@ from adjoint.optimize.scipy_names.roots import (
     root_scalar,
     toms748,
 )
+from adjoint.optimize.scipy_names.rosenbrock import rosen, rosen_der, rosen_hess, rosen_hess_prod
 from adjoint.scipy.passing import passed
 
 __all__ = [
@@ -107,6 +108,10 @@ __all__ = [
     "ridder",
     "root",
     "root_scalar",
+    "rosen",
+    "rosen_der",
+    "rosen_hess",
+    "rosen_hess_prod",
     "shgo",
     "toms748",
 ]

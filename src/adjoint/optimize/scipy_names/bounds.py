@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.optimize as theirs
+import scipy.optimize
 
 from adjoint import tree
 from adjoint.conversion.driver import prepare
@@ -15,15 +15,16 @@ from adjoint.implicit.constraints import Constraints
 from adjoint.implicit.diagnosis import Watch
 from adjoint.implicit.equation import LinearizedEquation
 from adjoint.implicit.kkt import KKTEquation, make_constrained
-from adjoint.numpy import array, stack
 from adjoint.optimize.scipy_names.solutions import Unknowns
 from adjoint.optimize.scipy_names.written import Written
 from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
+from adjoint.scipy.arguments import array
 
 __all__ = ["bounded", "constrained_equation", "is_traced_in", "kkt_condition", "kkt_unknowns", "pairs_of",
            "parts_of_constraints", "places_of", "plain_constraints", "projected", "split_rows"]  # fmt: skip
 
+theirs: Any = scipy.optimize
 Function = Callable[..., Any]
 
 
@@ -34,13 +35,13 @@ def pairs_of(bounds: Any, count: int) -> tuple[Any, Any] | None:
     if isinstance(bounds, theirs.Bounds):
         low, high = bounds.lb, bounds.ub
         return np.broadcast_to(array(low), (count,)), np.broadcast_to(array(high), (count,))
-    if isinstance(bounds, Tracer) or isinstance(bounds, np.ndarray):
+    if hasattr(bounds, "dtype"):
         return bounds[:, 0], bounds[:, 1]
     if not len(bounds):
         return None
     lower = [-np.inf if low is None else low for low, _ in bounds]
     upper = [np.inf if high is None else high for _, high in bounds]
-    return stack([array(v) for v in lower]) * 1.0, stack([array(v) for v in upper]) * 1.0
+    return array(lower) * 1.0, array(upper) * 1.0
 
 
 def bounded(pair: tuple[Any, Any] | None) -> dict[str, Any]:

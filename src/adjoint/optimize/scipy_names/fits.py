@@ -11,14 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.optimize as theirs
+import scipy.optimize
 
 from adjoint.api.jacobians import jacobian
 from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import user_facing
 from adjoint.conversion.driver import prepare
 from adjoint.implicit.roots import equation_for
-from adjoint.numpy import array
 from adjoint.optimize.scipy_names.bounds import bounded, is_traced_in, projected
 from adjoint.optimize.scipy_names.minima import value_at
 from adjoint.optimize.scipy_names.results import DifferentiableResult
@@ -28,15 +27,19 @@ from adjoint.optimize.scipy_names.solutions import (
     INTEGER,
     Found,
     arguments_of,
+    call_plain,
     find,
+    ignoring_arguments,
     objective_of,
     type_of_start,
 )
 from adjoint.program.types import ArrayType
+from adjoint.scipy.arguments import array
 from adjoint.scipy.linalg import solve_triangular
 
 __all__ = ["curve_fit", "least_squares", "leastsq", "lsq_linear", "nnls"]
 
+theirs: Any = scipy.optimize
 Function = Callable[[Any], Any]
 REPORTS = [FLOAT, BOOL, INTEGER, INTEGER]  # cost, success, status, evaluations
 
@@ -124,7 +127,8 @@ def least_squares(*args: Any, **kwargs: Any) -> Any:
 
     found = _find_fit(title, residual, _cost(loss, scale), pair, kind, given, run, REPORTS)
     if found is None:
-        return theirs.least_squares(*args, **kwargs)
+        filled = {"jac": lambda plain: lambda x, *args, **named: plain.jacobian(x)}
+        return call_plain(theirs.least_squares, args, kwargs, lambda x: np.atleast_1d(residual(x)), kind, filled)
     cost, success, status, calls = found.reports
     made = DifferentiableResult(
         x=found.x, cost=value_at(found, cost, is_traced_in(pair)), fun=np.atleast_1d(found.at_solution("residual")),
@@ -163,7 +167,8 @@ def leastsq(*args: Any, **kwargs: Any) -> Any:
         "scipy.optimize.leastsq", residual, _cost("linear", 1.0), None, kind, given, run, [INTEGER, INTEGER]
     )
     if found is None:
-        return theirs.leastsq(*args, **kwargs)
+        filled = {"Dfun": lambda plain: ignoring_arguments(plain.jacobian)} if "col_deriv" not in kwargs else {}
+        return call_plain(theirs.leastsq, args, kwargs, lambda x: np.atleast_1d(residual(x)), kind, filled)
     code, calls = found.reports
     if not wanted:
         return found.x, code
@@ -230,7 +235,9 @@ def curve_fit(*args: Any, **kwargs: Any) -> Any:
     kind = ArrayType((count,), np.dtype(float))
     found = _find_fit(title, residual, _cost("linear", 1.0), pair, kind, given, run, [INTEGER, INTEGER])
     if found is None:
-        return theirs.curve_fit(*args, **kwargs)
+        curve = lambda p: np.atleast_1d(model(t, *[p[i] for i in range(count)]))
+        filled = {"jac": lambda plain: lambda t, *p: plain.jacobian(np.array(p))}
+        return call_plain(theirs.curve_fit, args, kwargs, curve, kind, filled)
     J, r = _jacobian_at(found), found.at_solution("residual")
     covariance = _covariance(J)
     m, n = J.shape

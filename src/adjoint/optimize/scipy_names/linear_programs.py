@@ -14,7 +14,6 @@ import scipy.optimize as theirs
 
 from adjoint.base.errors import SolveError, UnsupportedError
 from adjoint.base.source import user_facing
-from adjoint.numpy import array
 from adjoint.optimize.scipy_names.bounds import (
     constrained_equation,
     kkt_condition,
@@ -26,6 +25,7 @@ from adjoint.optimize.scipy_names.bounds import (
 from adjoint.optimize.scipy_names.results import DifferentiableResult
 from adjoint.optimize.scipy_names.solutions import INTEGER, Found, arguments_of, find
 from adjoint.program.types import ArrayType
+from adjoint.scipy.arguments import array
 
 __all__ = ["linprog"]
 
@@ -51,7 +51,7 @@ def linprog(*args: Any, **kwargs: Any) -> Any:
     data = {name: _dense(given.pop(name)) for name in names if given.get(name) is not None}
     count = data["c"].shape[0]
     if given.get("integrality") is not None and np.any(given["integrality"]):
-        raise UnsupportedError(f"{_TITLE}: whole unknowns do not move with the data, so integrality= is not taken here. "
+        raise UnsupportedError(f"{_TITLE}: whole unknowns do not move with the data, so integrality= is not taken. "
                                "Call it outside of the transformation.")  # fmt: skip
     low, high = _limits(given.pop("bounds", None), count)
 

@@ -1,4 +1,4 @@
-"""The minimizers of scipy.optimize that give an `OptimizeResult`: whoever found a minimum, its conditions are the same."""
+"""The minimizers of scipy.optimize with an `OptimizeResult`: whoever found a minimum, its conditions are the same."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ from adjoint.optimize.scipy_names.solutions import (
     INTEGER,
     Found,
     arguments_of,
+    call_plain,
     find,
+    ignoring_arguments,
     objective_of,
     type_of_start,
 )
@@ -105,6 +107,7 @@ def minimize(*args: Any, **kwargs: Any) -> Any:
     title = "scipy.optimize.minimize"
     method = given.get("method")
     name = "" if callable(method) or method is None else method.lower()
+    original = dict(given)
     function = objective_of(given.pop("fun"), given.pop("args", ()), given.get("jac") is True)
     kind = type_of_start(given["x0"], flat=True)
     for derivative in ("jac", "hess", "hessp"):
@@ -125,8 +128,18 @@ def minimize(*args: Any, **kwargs: Any) -> Any:
 
     found = minimum(title, function, kind, given, run, REPORTS, pair, parts)
     if found is None:
-        return theirs.minimize(*args, **kwargs)
+        return call_plain(theirs.minimize, args, kwargs, function, kind, _missing(name, original))
     return _result(found, parts is not None or is_traced_in(pair))
+
+
+def _missing(name: str, given: dict[str, Any]) -> dict[str, Callable[[Any], Any]]:
+    """The derivatives that a method takes, where SciPy would take differences."""
+    made: dict[str, Callable[[Any], Any]] = {}
+    if name not in _GRADIENT_FREE:
+        made["jac"] = lambda plain: ignoring_arguments(plain.gradient)
+    if name in _HESSIAN and given.get("hessp") is None:
+        made["hess"] = lambda plain: ignoring_arguments(plain.hessian)
+    return made
 
 
 def _fill_derivatives(name: str, plain: Any, settings: dict[str, Any]) -> None:

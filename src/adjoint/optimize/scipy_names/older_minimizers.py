@@ -13,7 +13,15 @@ from adjoint.base.errors import UnsupportedError
 from adjoint.base.source import user_facing
 from adjoint.optimize.scipy_names.bounds import is_traced_in, pairs_of, parts_of_constraints
 from adjoint.optimize.scipy_names.minima import minimum, value_at
-from adjoint.optimize.scipy_names.solutions import FLOAT, Found, arguments_of, objective_of, type_of_start
+from adjoint.optimize.scipy_names.solutions import (
+    FLOAT,
+    Found,
+    arguments_of,
+    call_plain,
+    ignoring_arguments,
+    objective_of,
+    type_of_start,
+)
 
 __all__ = [
     "brent",
@@ -42,10 +50,10 @@ def _answer(title: str, found: Found, wanted: bool, moves: bool = False) -> Any:
         return found.x
     if found.raw is None:
         raise UnsupportedError(
-            f"{title}: full_output tells what is not known while a program is written or of many batch elements. Use "
-            "adjoint.scipy.optimize.minimize or minimize_scalar, whose result has the counts."
+            f"{title}: the tuple that it returns tells what is not known while a program is written, or of many batch "
+            "elements. Use adjoint.scipy.optimize.minimize or minimize_scalar, whose result has the counts."
         )
-    x, fun, *rest = found.raw
+    fun, rest = found.raw[1], found.raw[2:]
     return (found.x, value_at(found, np.float64(fun), moves), *rest)
 
 
@@ -99,7 +107,10 @@ def _of_many(name: str, f: str, derivatives: tuple[str, ...] = ()) -> Callable[.
             return answer, [answer[0]]
 
         found = minimum(title, function, kind, given, run, [])
-        return solver(*args, **kwargs) if found is None else _answer(title, found, wanted)
+        if found is None:
+            filled = {"fprime": lambda plain: ignoring_arguments(plain.gradient)} if "fprime" in derivatives else {}
+            return call_plain(solver, args, kwargs, function, kind, filled)
+        return _answer(title, found, wanted)
 
     return search
 
@@ -136,9 +147,8 @@ def _within_bounds(name: str) -> Callable[..., Any]:
             return solver(*args, **kwargs)
         if name == "fmin_l_bfgs_b":
             return _answer(title, found, True, is_traced_in(pair))
-        if found.raw is None:
-            _answer(title, found, True)
-        return (found.x, *found.raw[1:])
+        _answer(title, found, True)  # refused where SciPy's answer is not known
+        return (found.x, *tuple(found.raw or ())[1:])
 
     return search
 

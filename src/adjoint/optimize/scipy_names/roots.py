@@ -19,7 +19,9 @@ from adjoint.optimize.scipy_names.solutions import (
     INTEGER,
     Found,
     arguments_of,
+    call_plain,
     find,
+    ignoring_arguments,
     objective_of,
     type_of_start,
 )
@@ -171,6 +173,7 @@ def root_scalar(*args: Any, **kwargs: Any) -> Any:
 @functools.wraps(theirs.root)
 def root(*args: Any, **kwargs: Any) -> Any:
     given = arguments_of(theirs.root, args, kwargs)
+    original = dict(given)
     method = str(given.get("method", "hybr")).lower()
     has_derivative = given.get("jac") is True
     given.pop("jac", None)
@@ -186,7 +189,9 @@ def root(*args: Any, **kwargs: Any) -> Any:
     reports = [BOOL, INTEGER, INTEGER]
     found = _find_root("scipy.optimize.root", given, "fun", kind, run, reports, has_derivative)
     if found is None:
-        return theirs.root(*args, **kwargs)
+        function = objective_of(original["fun"], original.get("args", ()), has_derivative)
+        filled = {"jac": lambda plain: ignoring_arguments(plain.jacobian)} if method in {"hybr", "lm"} else {}
+        return call_plain(theirs.root, args, kwargs, function, kind, filled)
     success, status, calls = found.reports
     message = "" if found.raw is None else found.raw.message
     return DifferentiableResult(
@@ -210,7 +215,9 @@ def fsolve(*args: Any, **kwargs: Any) -> Any:
     kind = type_of_start(given["x0"], flat=True)
     found = _find_root("scipy.optimize.fsolve", given, "func", kind, run, [INTEGER, INTEGER])
     if found is None:
-        return theirs.fsolve(*args, **kwargs)
+        function = objective_of(given["func"], given.get("args", ()))
+        filled = {} if "col_deriv" in kwargs else {"fprime": lambda plain: ignoring_arguments(plain.jacobian)}
+        return call_plain(theirs.fsolve, args, kwargs, function, kind, filled)
     if not wanted:
         return found.x
     code, calls = found.reports

@@ -14,7 +14,6 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.conversion.driver import prepare
-from adjoint.numpy import array
 from adjoint.ops.custom import OpaqueCall
 from adjoint.ops.implicit_solve import ImplicitSolve
 from adjoint.optimize.scipy_names.written import Plain, Written, is_concrete, strip, write_down, write_down_at
@@ -22,9 +21,22 @@ from adjoint.program.program import Equation, Program, Var
 from adjoint.program.record import Record
 from adjoint.program.trace import Tracer, live_trace, primal
 from adjoint.program.types import ArrayType, Value, type_of
+from adjoint.scipy.arguments import array
 from adjoint.transform.record_function import record_function
 
-__all__ = ["BOOL", "FLOAT", "INTEGER", "Found", "Unknowns", "arguments_of", "find", "objective_of", "type_of_start"]
+__all__ = [
+    "BOOL",
+    "FLOAT",
+    "INTEGER",
+    "Found",
+    "Unknowns",
+    "arguments_of",
+    "call_plain",
+    "find",
+    "ignoring_arguments",
+    "objective_of",
+    "type_of_start",
+]
 
 FLOAT, INTEGER, BOOL = (ArrayType((), np.dtype(t)) for t in (np.float64, np.int64, np.bool_))
 Function = Callable[[Any], Any]
@@ -75,6 +87,29 @@ def objective_of(function: Any, args: Any, has_derivative: bool = False) -> Call
         return array(value) if isinstance(value, list | tuple) else value
 
     return objective
+
+
+def call_plain(
+    solver: Any, args: Any, kwargs: Any, function: Function, kind: ArrayType, filled: dict[str, Callable[[Plain], Any]]
+) -> Any:
+    """SciPy's own function on plain values, with exact derivatives for those arguments that are not given."""
+    given = arguments_of(solver, args, kwargs)
+    missing = {name: make for name, make in filled.items() if given.get(name) is None}
+    if not missing:
+        return solver(*args, **kwargs)
+    try:
+        written = write_down(f"scipy.optimize.{solver.__name__}", lambda x: {"fun": function(x)}, kind)
+    except Exception:  # it is not for us to say what is wrong: SciPy calls it next
+        written = None
+    if written is None or written.theta:
+        return solver(*args, **kwargs)
+    plain = Plain(written, [])
+    return solver(*args, **kwargs, **{name: make(plain) for name, make in missing.items() if name not in kwargs})
+
+
+def ignoring_arguments(derivative: Callable[[Any], Any]) -> Callable[..., Any]:
+    """SciPy passes `args` to derivatives; ours have them already."""
+    return lambda x, *args: derivative(x)
 
 
 def type_of_start(x0: Any, flat: bool = False) -> ArrayType:
@@ -159,10 +194,15 @@ def find(
         plain = _Stripped(title, function)
         raw, found = run(plain, settings.put_back([strip(title, v) for v in settings.traced]))
         found = _as_types(found, (kind, *reports))
+        if not settings.traced and not any(isinstance(v, Tracer) for v in tree.leaves(function(found[0]))):
+            return None
         written = write_down_at(title, function, kind, found[0])
-        known = found
         last.append(raw)
-        solve: Callable[..., list[Any]] = lambda *values: known
+        known = found
+
+        def solve(*values: Value) -> list[Any]:
+            return known
+
     else:
         asked, count = written, len(written.theta)
 

@@ -1,0 +1,91 @@
+"""Unchanged code that calls scipy.optimize in its middle, and the door to the solvers."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.optimize as so
+
+import adjoint as ad
+import adjoint.scipy.optimize
+from adjoint.base.config import config
+from adjoint.scipy import optimize
+
+
+def implied(a):
+    b = np.exp(a) * 0.5
+    x = so.brentq(lambda x: x**3 - b, 0.0, 2.0)
+    if x > 1:
+        return np.sin(x) * a
+    return np.cos(x) * b
+
+
+def slope(a):
+    """With x = b^(1/3) and b' = b, in closed form."""
+    b = np.exp(a) * 0.5
+    x, dx = b ** (1 / 3), b ** (1 / 3) / 3
+    return np.cos(x) * dx * a + np.sin(x) if x > 1 else -np.sin(x) * dx * b + np.cos(x) * b
+
+
+@pytest.mark.parametrize("a", [0.0, 1.0])
+def test_a_root_in_the_middle(a):
+    for derivative in (ad.grad(implied), ad.jit(ad.grad(implied)), lambda a: ad.jvp(implied, (a,), (1.0,))[1]):
+        assert derivative(a) == pytest.approx(slope(a), rel=1e-9)
+    assert ad.jit(implied)(a) == pytest.approx(implied(a), rel=1e-12)
+
+
+def test_in_batches():
+    points = np.array([0.0, 1.0])
+    want = [slope(0.0), slope(1.0)]
+    np.testing.assert_allclose(ad.vmap(ad.grad(implied))(points), want, rtol=1e-9)
+    np.testing.assert_allclose(ad.jit(ad.vmap(ad.grad(implied)))(points), want, rtol=1e-9)
+
+
+def test_searches_whose_comparisons_have_no_derivative():
+    golden = lambda a: so.golden(lambda x: np.cosh(x - a) + 0.3 * x * x)
+    assert ad.grad(golden)(1.3) == pytest.approx(0.650249107, rel=1e-7)
+    secant = lambda a: so.root_scalar(lambda x: x**3 - a, x0=0.5, x1=1.0, method="secant").root
+    assert ad.grad(secant)(1.0) == pytest.approx(1 / 3)
+    newton = lambda a: so.newton(lambda x: x**3 - a, 1.0, fprime=lambda x: 3 * x * x)
+    assert ad.grad(newton)(1.0) == pytest.approx(1 / 3)
+
+
+def test_a_solver_inside_a_solver():
+    """min over x of (x - y)² + x², where y³ = a x + 1: both by SciPy, in code that knows nothing of derivatives."""
+
+    def total(a):
+        inner = lambda x: so.brentq(lambda y: y**3 - a * x - 1.0, 0.0, 4.0, xtol=1e-14)
+        return so.fminbound(lambda x: (x - inner(x)) ** 2 + x**2, 0.0, 2.0, xtol=1e-10)
+
+    h = 1e-2
+    assert ad.grad(total)(0.8) == pytest.approx((total(0.8 + h) - total(0.8 - h)) / (2 * h), rel=1e-4)
+
+
+def test_classes_with_state():
+    class Market:
+        def __init__(self):
+            self.asked = 0
+
+        def clear(self, demand):
+            self.asked += 1
+            return so.fsolve(lambda p: p**2 + p - demand, 1.0)[0]
+
+    market = Market()
+    assert ad.grad(market.clear)(6.0) == pytest.approx(1 / 5)
+
+
+def test_the_refusal_names_the_remedy():
+    with config.override(convert=False), pytest.raises(TypeError, match=r"Use adjoint\.scipy\.optimize\.brentq"):
+        ad.grad(lambda a: so.brentq(lambda x: x**3 - a, 0.0, 3.0))(1.0)
+
+
+def test_the_door():
+    assert adjoint.scipy.optimize.brentq is optimize.brentq
+    assert optimize.Bounds is so.Bounds
+    assert {"brentq", "line_search", "OptimizeResult"} <= set(dir(optimize))
+    with pytest.raises(AttributeError, match="neither has"):
+        optimize.no_such_solver
+    code = "import adjoint, sys; from adjoint import scipy; print('scipy.optimize' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False"]
