@@ -19,6 +19,7 @@ from sklearn.metrics import mean_squared_error
 from sklearn.preprocessing import StandardScaler
 
 import adjoint as ad
+from adjoint.base.config import config
 from adjoint.base.errors import DtypeError, TraceError
 
 X = np.linspace(0.1, 1.0, 6)
@@ -162,9 +163,10 @@ def test_solvers_decide_by_what_has_no_derivative_and_quadrature_sums_what_has_o
 @pytest.mark.parametrize("title", CALLS)
 @pytest.mark.filterwarnings("ignore")  # of the libraries, about what they were given
 def test_the_error_names_the_function_the_line_and_a_remedy(title) -> None:
+    """In code that is not converted: where it is, many of these are served by their counterparts."""
     for call in CALLS[title]:
         for transform in (ad.grad, ad.jit, pushed, mapped):
-            with pytest.raises(TraceError) as caught:
+            with config.override(convert=False), pytest.raises(TraceError) as caught:
                 transform(lambda v, call=call: np.sum(call(v)))(X)
             message = str(caught.value)
             assert message.startswith(f"{title} was "), message

@@ -21,8 +21,19 @@ from adjoint.program.trace import Tracer
 from adjoint.program.types import ArrayType, Value
 from adjoint.scipy.arguments import array
 
-__all__ = ["bounded", "constrained_equation", "is_traced_in", "kkt_condition", "kkt_unknowns", "pairs_of",
-           "parts_of_constraints", "places_of", "plain_constraints", "projected", "split_rows"]  # fmt: skip
+__all__ = [
+    "bounded",
+    "constrained_equation",
+    "is_traced_in",
+    "kkt_condition",
+    "kkt_unknowns",
+    "pairs_of",
+    "parts_of_constraints",
+    "plain_constraints",
+    "positions_of",
+    "projected",
+    "split_rows",
+]  # fmt: skip
 
 theirs: Any = scipy.optimize
 Function = Callable[..., Any]
@@ -103,17 +114,17 @@ def split_rows(rows: Sequence[tuple[Any, Any, Any]]) -> dict[str, Any]:
     found: dict[str, list[Any]] = {"equality": [], "inequality": []}
     for value, low, high in rows:
         value = np.reshape(value, (-1,))
-        fixed, above, below = places_of(low, high, len(value))
-        for places, sign, limit, name in (
+        fixed, above, below = positions_of(low, high, len(value))
+        for positions, sign, limit, name in (
             (fixed, 1.0, low, "equality"), (above, -1.0, low, "inequality"), (below, 1.0, high, "inequality"),
         ):  # fmt: skip
-            if len(places):
+            if len(positions):
                 limits = np.broadcast_to(array(limit), value.shape)
-                found[name].append(sign * (value[places] - limits[places]))
+                found[name].append(sign * (value[positions] - limits[positions]))
     return {name: np.concatenate(parts) if parts else np.zeros(0) for name, parts in found.items()}
 
 
-def places_of(low: Any, high: Any, count: int) -> tuple[Any, Any, Any]:
+def positions_of(low: Any, high: Any, count: int) -> tuple[Any, Any, Any]:
     """Where limits are equal, where there is a lower one, and where an upper one."""
     plain = [None if is_traced_in(v) else np.broadcast_to(np.asarray(v, float), (count,)) for v in (low, high)]
     a, b = plain

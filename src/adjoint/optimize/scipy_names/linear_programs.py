@@ -19,7 +19,7 @@ from adjoint.optimize.scipy_names.bounds import (
     kkt_condition,
     kkt_unknowns,
     pairs_of,
-    places_of,
+    positions_of,
     split_rows,
 )
 from adjoint.optimize.scipy_names.results import DifferentiableResult
@@ -51,7 +51,7 @@ def linprog(*args: Any, **kwargs: Any) -> Any:
     data = {name: _dense(given.pop(name)) for name in names if given.get(name) is not None}
     count = data["c"].shape[0]
     if given.get("integrality") is not None and np.any(given["integrality"]):
-        raise UnsupportedError(f"{_TITLE}: whole unknowns do not move with the data, so integrality= is not taken. "
+        raise UnsupportedError(f"{_TITLE}: whole unknowns have no derivative, so integrality= is not taken. "
                                "Call it outside of the transformation.")  # fmt: skip
     low, high = _limits(given.pop("bounds", None), count)
 
@@ -86,7 +86,7 @@ def _result(found: Found, data: dict[str, Any], low: Any, high: Any) -> Any:
     x, count = found.x, len(found.x)
     price, equal = found.unknowns["inequality"]["given"], found.unknowns["equality"]
     rows, lines = (len(data[name]) if name in data else 0 for name in ("b_ub", "b_eq"))
-    fixed, above, below = places_of(low, high, count)
+    fixed, above, below = positions_of(low, high, count)
     m = rows + len(above)
     slack = data["b_ub"] - data["A_ub"] @ x if rows else np.zeros(0)
     con = data["b_eq"] - data["A_eq"] @ x if lines else np.zeros(0)

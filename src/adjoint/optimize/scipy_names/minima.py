@@ -76,17 +76,17 @@ def minimum(
     )
 
 
-def value_at(found: Found, fun: Any, moves: bool) -> Any:
+def value_at(found: Found, fun: Any, is_moving: bool) -> Any:
     """The smallest value: by the envelope theorem, unless bounds or constraints move with θ."""
-    if moves:
+    if is_moving:
         return np.reshape(found.at_solution("fun"), ())
     f = lambda x, theta: np.reshape(found.written.at(x, theta)["fun"], ())
     return attach_envelope(f, found.x, fun, (found.theta,))
 
 
-def _result(found: Found, moves: bool) -> Any:
+def _result(found: Found, is_moving: bool) -> Any:
     fun, success, *counts = found.reports
-    made = DifferentiableResult(x=found.x, fun=value_at(found, fun, moves), success=success)
+    made = DifferentiableResult(x=found.x, fun=value_at(found, fun, is_moving), success=success)
     made |= dict(zip(COUNTS, counts, strict=True))
     made["message"] = "" if found.raw is None else found.raw.get("message", "")
     return made

@@ -44,7 +44,7 @@ def _scalar(plain: Any) -> Callable[[Any], float]:
     return lambda x: float(np.reshape(plain.value(x), ()))
 
 
-def _answer(title: str, found: Found, wanted: bool, moves: bool = False) -> Any:
+def _answer(title: str, found: Found, wanted: bool, is_moving: bool = False) -> Any:
     """x, or SciPy's tuple (x, f(x), …)."""
     if not wanted:
         return found.x
@@ -54,7 +54,7 @@ def _answer(title: str, found: Found, wanted: bool, moves: bool = False) -> Any:
             "elements. Use adjoint.scipy.optimize.minimize or minimize_scalar, whose result has the counts."
         )
     fun, rest = found.raw[1], found.raw[2:]
-    return (found.x, value_at(found, np.float64(fun), moves), *rest)
+    return (found.x, value_at(found, np.float64(fun), is_moving), *rest)
 
 
 def _of_one(name: str) -> Callable[..., Any]:

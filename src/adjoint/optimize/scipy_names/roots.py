@@ -102,9 +102,9 @@ bisect, brenth, brentq = _bracketing("bisect"), _bracketing("brenth"), _bracketi
 ridder, toms748 = _bracketing("ridder"), _bracketing("toms748")
 
 
-def _exact_slopes(plain: Any, settings: dict[str, Any], wanted: bool = False) -> None:
+def _exact_derivatives(plain: Any, settings: dict[str, Any], wanted: bool = False) -> None:
     """Our derivatives in the places of those that are given, or wanted."""
-    for name, derivative in (("fprime", "slope"), ("fprime2", "bend")):
+    for name, derivative in (("fprime", "derivative"), ("fprime2", "bend")):
         has_own = callable(settings.get(name))
         if hasattr(plain, derivative) and (has_own or (wanted and name == "fprime")):
             settings[name] = getattr(plain, derivative)
@@ -126,7 +126,7 @@ def newton(*args: Any, **kwargs: Any) -> Any:
 
     def run(plain: Any, settings: dict[str, Any]) -> Any:
         settings = dict(settings)
-        _exact_slopes(plain, settings)
+        _exact_derivatives(plain, settings)
         answer = theirs.newton(plain.value, **settings, full_output=True)
         if kind.shape:
             return answer, [answer[0], 0, 0, np.all(answer[1])]
@@ -155,7 +155,7 @@ def root_scalar(*args: Any, **kwargs: Any) -> Any:
 
     def run(plain: Any, settings: dict[str, Any]) -> Any:
         settings = dict(settings)
-        _exact_slopes(plain, settings, has_derivative or method in {"newton", "halley"})
+        _exact_derivatives(plain, settings, has_derivative or method in {"newton", "halley"})
         if method == "halley" and hasattr(plain, "bend"):
             settings["fprime2"] = plain.bend
         report = theirs.root_scalar(plain.value, **settings)

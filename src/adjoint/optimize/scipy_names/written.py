@@ -83,13 +83,13 @@ class Plain:
     def jacobian(self, x: Any, part: str = "fun") -> Any:
         return self._derived("jacobian", jacobian, part, x)
 
-    def slope(self, x: Any) -> Any:
+    def derivative(self, x: Any) -> Any:
         """The derivative of a function of one number, element by element."""
-        return self._derived("slope", _slope, "fun", x)
+        return self._derived("derivative", _derivative, "fun", x)
 
     def bend(self, x: Any) -> Any:
         """The second derivative of a function of one number, element by element."""
-        return self._derived("bend", lambda f: _slope(_slope(f)), "fun", x)
+        return self._derived("bend", lambda f: _derivative(_derivative(f)), "fun", x)
 
     def _derived(self, name: str, derive: Callable[[Function], Function], part: str, x: Any) -> Any:
         chosen = lambda f: derive(lambda x: f(x)[part])
@@ -100,7 +100,7 @@ class Plain:
         return np.reshape(np.asarray(x, kind.dtype), kind.shape)[()]
 
 
-def _slope(f: Function) -> Function:
+def _derivative(f: Function) -> Function:
     return lambda x: jvp(f, (x,), (np.ones(np.shape(x), x.dtype)[()],))[1]
 
 
