@@ -1,4 +1,4 @@
-"""The holes of NumPy's dispatch: none gives a wrong number or drops a derivative; each names the call and a remedy."""
+"""The holes of NumPy's dispatch: a function is converted from its source, or the error names the call and a remedy."""
 
 import math
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.base.config import config
 from adjoint.base.errors import AdjointError, TraceError, UnsupportedError
 from adjoint.coverage import REFUSED
 from adjoint.coverage.numpy import NUMPY
@@ -113,11 +114,55 @@ TRANSFORMATIONS = {
 @pytest.mark.parametrize("hole", HOLES)
 def test_holes(hole, transformation) -> None:
     f, call, remedy = HOLES[hole]
-    with pytest.raises(TraceError, match=f"(?s){call}") as caught:
+    with config.override(convert=False), pytest.raises(TraceError, match=f"(?s){call}") as caught:
         TRANSFORMATIONS[transformation](f)
     assert caught.match(f"(?s){remedy}")
     assert caught.match("test_dispatch.py:"), "the message shows the user's line"
     np.testing.assert_array_equal(PLAIN, [0.0, 1.0, 2.0])
+
+
+REFUSED_STILL = {"r_", "operand list", "np.vectorize", "fromiter", "item", "tolist", "copyto"}
+INVALID = {"plain[x]", "plain.take"}  # for NumPy too: an index that is no whole number
+GRADIENTS = {
+    "grad": lambda f: ad.grad(f)(X),
+    "vjp": lambda f: ad.vjp(f, X)[1](1.0)[0],
+    "jvp": lambda f: [ad.jvp(f, (X,), (e,))[1] for e in np.eye(3)],
+    "linearize": lambda f: [ad.linearize(f, X)[1](e) for e in np.eye(3)],
+    "jet": lambda f: [ad.jet(f, (X,), [[e]])[1][0] for e in np.eye(3)],
+    "jacobian": lambda f: ad.jacobian(f)(X),
+    "vmap of grad": lambda f: ad.vmap(ad.grad(f))(np.stack([X + 1, X]))[1],
+    "grad of vmap": lambda f: ad.grad(lambda x: np.sum(ad.vmap(f)(x)))(np.stack([X + 1, X]))[1],
+    "scan": lambda f: ad.grad(lambda x: ad.scan(lambda c, x: (c + f(x), None), 0.0, np.stack([x, x]))[0])(X) / 2,
+    "cond": lambda f: ad.grad(lambda x: ad.cond(x[0] > 0, f, f, x))(X),
+    "switch": lambda f: ad.grad(lambda x: ad.switch(1, [np.sum, f], x))(X),
+    "checkpoint": lambda f: ad.grad(ad.checkpoint(f))(X),
+    "jit": lambda f: ad.jit(ad.grad(f))(X),
+}
+
+
+@pytest.mark.parametrize("transformation", GRADIENTS)
+@pytest.mark.parametrize("hole", [hole for hole in HOLES if hole not in REFUSED_STILL | INVALID])
+def test_converted_functions_have_no_holes(hole, transformation) -> None:
+    f = HOLES[hole][0]
+    differences = [(f(X + h) - f(X - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(GRADIENTS[transformation](f), differences, rtol=1e-8, atol=1e-8)
+    np.testing.assert_array_equal(PLAIN, [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize("hole", sorted(REFUSED_STILL))
+def test_no_source_helps(hole, transformation) -> None:
+    f, call, _ = HOLES[hole]
+    with pytest.raises(TraceError, match=f"(?s){call}"):
+        TRANSFORMATIONS[transformation](f)
+    np.testing.assert_array_equal(PLAIN, [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize("hole", sorted(INVALID))
+def test_invalid_indices(hole, transformation) -> None:
+    with pytest.raises((TraceError, IndexError), match=r"index|indices|plain value"):
+        TRANSFORMATIONS[transformation](HOLES[hole][0])
 
 
 def test_truncation_into_whole_numbers_is_numpys() -> None:

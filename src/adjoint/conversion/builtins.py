@@ -22,7 +22,7 @@ from adjoint.conversion.calls import METHODS, call, instead_of
 from adjoint.conversion.iterables import Backwards, Counted, Lazy, TracedRange, Zipped, items_of
 from adjoint.conversion.lifting import made_here
 from adjoint.conversion.questions import in_program, is_undecided
-from adjoint.conversion.texts import TracedText, plain_number
+from adjoint.conversion.texts import TracedText, formatted, plain_number
 from adjoint.ops.effects import Arguments as EffectArguments
 from adjoint.ops.effects import Callback
 from adjoint.program.record import RecordTracer
@@ -104,7 +104,7 @@ def stand_in(x: Tracer) -> Any:
 
 @instead_of(isinstance)
 def isinstance_(value: Any, classes: Any) -> bool:
-    """isinstance(x, cls), as the value that a traced one stands for answers."""
+    """isinstance(x, cls), as the value that a traced one stands for answers; who asks for traced values finds them."""
     return isinstance(value, classes) or (isinstance(value, Tracer) and isinstance(stand_in(value), classes))
 
 
@@ -140,14 +140,24 @@ def iterable(y: Any) -> bool:
     return np.iterable(stand_in(y)) if isinstance(y, Tracer) else np.iterable(y)
 
 
-@instead_of(repr, str, ascii)
+@instead_of(str)
 def str_(*args: Any, **kwargs: Any) -> Any:
     """str(x): of the number."""
-    return str(*[plain_number(a) for a in args], **kwargs) if not _is_deferred(args) else plain_number(args[0])
+    plain = [plain_number(a) for a in args]
+    return plain[0] if len(plain) == 1 and isinstance(plain[0], TracedText) else str(*plain, **kwargs)
 
 
-def _is_deferred(args: tuple[Any, ...]) -> bool:
-    return len(args) == 1 and isinstance(plain_number(args[0]), TracedText)
+def _shown_by(function: Callable[[Any], str]) -> None:
+    """repr(x), ascii(x): of the number."""
+
+    def shown(value: Any, /) -> Any:
+        return formatted(value, ord(function.__name__[0]), "")
+
+    instead_of(function)(shown)
+
+
+_shown_by(repr)
+_shown_by(ascii)
 
 
 @instead_of(format)
@@ -277,7 +287,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
     """sum(…): of a whole array at once."""
     if isinstance(iterable, Tracer) and iterable.ndim == 1 and in_program():
         return start + np.sum(iterable)
-    return functools.reduce(operator.add, iterable, start)
+    return sum(iterable, start)
 
 
 @instead_of(abs)

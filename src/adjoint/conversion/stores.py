@@ -19,12 +19,15 @@ from adjoint.conversion.log import CONTAINERS, Attribute, Elements, active_log, 
 from adjoint.conversion.questions import is_undecided
 from adjoint.conversion.regions import live_region
 from adjoint.program.trace import Tracer, live_trace
+from adjoint.tree import leaves
 
 
 def set_item(value: Any, owner: Any, key: Any) -> None:
     """owner[key] = value."""
     kind = type(owner)
     if kind is np.ndarray:
+        if isinstance(value, Tracer) and owner.dtype.kind in "biu":
+            value = value.astype(owner.dtype)  # as NumPy does: no derivative is lost
         prepare_array(owner, "z[i] = x", value, key)
     elif isinstance(owner, CONTAINERS):
         note_container(owner)
@@ -41,11 +44,16 @@ def prepare_array(owner: Any, what: str, *values: Any) -> None:
     """A plain array is about to be written to: as it is, or as a traced one in another run."""
     if live_trace() is None:
         return
-    if any_traced(*values) or _is_older(owner):
+    if (any_traced(*values) and not _is_cut_off(owner, values)) or _is_older(owner):
         refuse_or_lift(owner, what)
     log = active_log()
     if log is not None and maker_of(owner) is None:
         log.note(Elements(owner))
+
+
+def _is_cut_off(owner: Any, values: Any) -> bool:
+    """Whether known numbers are written into an array of whole ones: NumPy asks for int(x), and no derivative is lost."""
+    return owner.dtype.kind in "biu" and not any(is_undecided(v) for v in leaves(values))
 
 
 def _is_older(array: Any) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint.program.record import record_program
+from adjoint.program.trace import Tracer
 from adjoint.program.types import type_of
 from tests.numpy.checking import Case, check_first_order, check_lanes, check_second_order, check_taylor, close, floats
 
@@ -62,5 +63,5 @@ def same_in_every_form(ours, theirs, *arrays, **options) -> None:
 def split(result, kept):
     """The traced parts of a result; the plain ones (frequencies, times) are kept."""
     parts = list(result) if isinstance(result, tuple) else [result]
-    kept += [np.asarray(p) for p in parts if isinstance(p, np.ndarray | np.generic)]
-    return [p for p in parts if not isinstance(p, np.ndarray | np.generic)]
+    kept += [np.asarray(p) for p in parts if not isinstance(p, Tracer)]
+    return [p for p in parts if isinstance(p, Tracer)]

@@ -16,6 +16,7 @@ from adjoint.api.control_flow.bodies import Body, check_functions, flatten_value
 from adjoint.base.errors import DtypeError, ShapeError, TreeError
 from adjoint.base.numpy_warnings import with_lines_of_users
 from adjoint.base.source import user_facing
+from adjoint.conversion.driver import prepare
 from adjoint.ops.control.cond import Cond
 from adjoint.program.program import Program
 from adjoint.program.record import record_program
@@ -53,7 +54,7 @@ def cond(
             "by element."
         )
     if not isinstance(predicate, Tracer) or predicate._trace.counts:
-        return (true_branch if predicate else false_branch)(*operands)
+        return prepare(true_branch if predicate else false_branch)(*operands)
     holds: Any = predicate
     index = np.where(holds if holds.dtype.kind == "b" else np.not_equal(holds, 0), 0, 1)
     return _choose("cond", index, [true_branch, false_branch], operands)
@@ -76,7 +77,7 @@ def switch(index: tree.Tree, branches: Sequence[Callable[..., tree.Tree]], *oper
         )
     if not isinstance(index, Tracer) or index._trace.counts:
         chosen: Any = index
-        return branches[min(max(operator.index(chosen), 0), len(branches) - 1)](*operands)
+        return prepare(branches[min(max(operator.index(chosen), 0), len(branches) - 1)])(*operands)
     if index.dtype.kind not in "iu":
         raise DtypeError(f"switch: the index must be an integer, not {index.type}.")
     return _choose("switch", index, branches, operands)

@@ -1,0 +1,37 @@
+"""Stores of converted code: what NumPy's own assignment does to plain arrays."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+X = np.array([1.0, 2.7])
+
+
+def element(x):
+    k = np.zeros(2, int)
+    k[0] = x[1]
+    return np.sum(x) * k[0]
+
+
+def whole(x):
+    k = np.zeros(2, int)
+    k[:] = x
+    return np.sum(x) * k[1]
+
+
+def in_a_list(x):
+    k = np.zeros(2, int)
+    k[[1]] = [x[1]]
+    k[0] += int(x[1])
+    return np.sum(x) * k[0] * k[1] / 2
+
+
+@pytest.mark.parametrize("f", [element, whole, in_a_list])
+def test_an_array_of_whole_numbers_takes_whole_parts(f) -> None:
+    """k[i] = x cuts x off, as NumPy does: k has no slope, and f is 2 Σ x around here."""
+    assert f(X) == pytest.approx(2 * 3.7)
+    for found in (ad.grad(f)(X), ad.jit(ad.grad(f))(X), ad.vmap(ad.grad(f))(np.stack([X, X]))[0]):
+        np.testing.assert_array_equal(found, [2.0, 2.0])
+    assert ad.jvp(f, (X,), (X,))[1] == pytest.approx(2 * 3.7)
+    assert ad.scan(lambda c, x: (c + f(x), None), 0.0, np.stack([X, X]))[0] == pytest.approx(4 * 3.7)
