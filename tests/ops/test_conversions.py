@@ -9,6 +9,7 @@ import pytest
 
 import adjoint as ad
 import adjoint.numpy as anp
+from adjoint.base.config import config
 from adjoint.base.errors import TraceError
 
 table = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -58,8 +59,12 @@ def test_answers_are_guards() -> None:
 def test_a_derivative_is_not_dropped() -> None:
     for ask in (float, complex, math.sin, lambda v: v.item(), lambda v: v.tolist()):
         for transform in (ad.grad, ad.jit, ad.vmap, ad.jacfwd):
-            with pytest.raises(TraceError, match="was asked for the plain value"):
+            with config.override(convert=False), pytest.raises(TraceError, match="was asked for the plain value"):
                 transform(lambda x, ask=ask: x * np.real(ask(x)))(np.ones(2) if transform is ad.vmap else 1.3)
+    for ask, slope in ((float, 2.6), (complex, 2.6), (math.sin, math.sin(1.3) + 1.3 * math.cos(1.3))):
+        f = lambda x, ask=ask: x * np.real(ask(x))
+        for g in (ad.grad(f), ad.jacfwd(f), ad.jit(ad.grad(f)), lambda x, f=f: ad.vmap(ad.grad(f))(np.full(2, x))[0]):
+            assert g(1.3) == pytest.approx(slope, rel=1e-14)
     assert ad.grad(lambda x: x * ad.stop_gradient(x).item())(1.3) == 1.3
     with pytest.raises(TypeError):
         ad.grad(lambda x: np.sum(x) * float(ad.stop_gradient(x)))(np.ones(2))
@@ -76,7 +81,12 @@ def test_classes_of_whole_numbers(kind: Any) -> None:
 
 def test_classes_of_floats_name_the_conversion() -> None:
     for kind in (np.float32, np.complex128):
-        with pytest.raises(TraceError, match=rf"x\.astype\(np\.{np.dtype(kind)}\)"):
-            ad.grad(lambda x, kind=kind: np.real(kind(x)))(1.3)
-    with pytest.raises(TraceError, match=r"np\.ascontiguousarray and their like"):
-        ad.grad(lambda x: np.sum(np.ascontiguousarray(x)))(np.ones(2))
+        f = lambda x, kind=kind: np.real(kind(x)) ** 2
+        with config.override(convert=False), pytest.raises(TraceError, match=rf"x\.astype\(np\.{np.dtype(kind)}\)"):
+            ad.grad(f)(1.3)
+        assert ad.grad(f)(1.3) == pytest.approx(2.6, rel=1e-7)
+        assert ad.jit(f)(1.3).dtype == f(1.3).dtype
+    f = lambda x: np.sum(np.ascontiguousarray(x) ** 2)
+    with config.override(convert=False), pytest.raises(TraceError, match=r"np\.ascontiguousarray and their like"):
+        ad.grad(f)(np.ones(2))
+    np.testing.assert_array_equal(ad.grad(f)(np.ones(2)), [2.0, 2.0])
