@@ -107,8 +107,8 @@ MISSING: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: ad.jvp(f, (), ()), TypeError, "write jvp(f, (x,), …)."),
     (lambda: ad.hessian(lambda x: np.argmax(x))(X), TypeError, "hessian: the function returned int64[]"),
     (lambda: ad.hessian(f, chunk_size=0), ValueError, "hessian: chunk_size is an integer above zero"),
-    (lambda: ad.vmap(lambda x: float(x))(X), TypeError, "It may differ between the elements of a batch."),
-    (lambda: ad.vmap(ad.grad(lambda x: float(x)))(X), TypeError, "Its derivative would be lost."),
+    (lambda: ad.vmap(lambda x: x.item())(X), TypeError, "It may differ between the elements of a batch."),
+    (lambda: ad.vmap(ad.grad(lambda x: x.item()))(X), TypeError, "Its derivative would be lost."),
 ]
 
 B = np.ones(2)

@@ -175,6 +175,34 @@ def test_the_error_names_the_function_the_line_and_a_remedy(title) -> None:
             assert len(message) < 900
 
 
+COUNTERPARTS = [
+    "scipy.integrate.simpson",
+    "scipy.interpolate.CubicSpline",
+    "scipy.interpolate.interp1d",
+    "scipy.interpolate.RBFInterpolator",
+    "scipy.sparse.linalg.spsolve",
+    "scipy.sparse.csr_array",
+    "scipy.stats.pearsonr",
+    "scipy.ndimage.gaussian_filter",
+    "scipy.ndimage.map_coordinates",
+    "scipy.spatial.distance.cdist",
+]
+
+
+@pytest.mark.parametrize("title", COUNTERPARTS)
+@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
+def test_converted_functions_call_the_counterpart(title) -> None:
+    inside = np.linspace(0.15, 0.93, 6)  # no point is at an end
+    for call in CALLS[title][:1]:
+        f = lambda v, call=call: np.sum(call(v) ** 2)
+        step = 1e-6 * np.cos(np.arange(6.0))
+        slope = (f(inside + step) - f(inside - step)) / 2
+        np.testing.assert_allclose(ad.grad(f)(inside) @ step, slope, rtol=1e-4)
+        np.testing.assert_allclose(ad.jvp(f, (inside,), (step,))[1], slope, rtol=1e-4)
+        np.testing.assert_allclose(ad.jit(f)(inside), f(inside), rtol=1e-4)
+        np.testing.assert_allclose(ad.vmap(f)(np.stack([X, inside]))[1], f(inside), rtol=1e-4)
+
+
 def test_compiled_functions_and_operands() -> None:
     with pytest.raises(TraceError, match=r"not written in Python was given a traced value, at test_refusals\.py"):
         ad.grad(lambda v: np.sum(scipy.sparse.linalg.splu(sparse.csc_array(A)).solve(v)))(X)

@@ -34,13 +34,13 @@ _MAKING = (
 
 def _making(name: str) -> Callable[..., Any]:
     """A function of NumPy that makes an array: plain and noted, or of traced values."""
-    theirs, traced = getattr(np, name), getattr(ours, name)
+    func, traced = getattr(np, name), getattr(ours, name)  # errors about shapes name what a frame calls `func`
 
-    @functools.wraps(theirs)
+    @functools.wraps(func)
     def make(*args: Any, **kwargs: Any) -> Any:
         if any(map(is_traced, args)) or (kwargs and any(map(is_traced, kwargs.values()))):
             return traced(*args, **kwargs)
-        made = theirs(*args, **kwargs)
+        made = func(*args, **kwargs)
         return made_here(made) if type(made) is np.ndarray and made.base is None and not _is_among(made, args) else made
 
     return make
@@ -110,25 +110,25 @@ METHODS["ufunc.at"] = _ufunc_at
 METHODS["array.write"] = lambda owner: prepare_array(owner, "a method of a plain array")
 
 
-def _find_in_numpy(function: Any) -> Any:
+def _find_in_numpy(func: Any) -> Any:
     """A function of NumPy that finds traced values in every argument, and in lists."""
-    module = getattr(function, "__module__", None) or ""
-    if not module.startswith("numpy") or isinstance(function, type) or not hasattr(function, "_implementation"):
+    module = getattr(func, "__module__", None) or ""
+    if not module.startswith("numpy") or isinstance(func, type) or not hasattr(func, "_implementation"):
         return None
-    name = function.__name__
+    name = func.__name__
     space = {"numpy.linalg": ours.linalg, "numpy.fft": ours.fft}.get(module, ours)
     found = getattr(space, name, None)
-    if found is None or getattr(found, "__wrapped__", function) is not function:
+    if found is None or getattr(found, "__wrapped__", func) is not func:
         return None
 
-    @functools.wraps(function)
+    @functools.wraps(func)
     def pick(*args: Any, **kwargs: Any) -> Any:
         if any(map(is_traced, args)) or (kwargs and any(map(is_traced, kwargs.values()))):
             return found(*args, **kwargs)
-        made = function(*args, **kwargs)
+        made = func(*args, **kwargs)
         return made_here(made) if type(made) is np.ndarray and made.base is None and not _is_among(made, args) else made
 
-    return pick if function in FUNCTIONS else None
+    return pick if func in FUNCTIONS else None
 
 
 # Modules whose functions call yours: what yours reads may be traced though no argument is.

@@ -44,16 +44,17 @@ def prepare_array(owner: Any, what: str, *values: Any) -> None:
     """A plain array is about to be written to: as it is, or as a traced one in another run."""
     if live_trace() is None:
         return
-    if (any_traced(*values) and not _is_cut_off(owner, values)) or _is_older(owner):
+    if (any_traced(*values) and not _is_served(owner, values)) or _is_older(owner):
         refuse_or_lift(owner, what)
     log = active_log()
     if log is not None and maker_of(owner) is None:
         log.note(Elements(owner))
 
 
-def _is_cut_off(owner: Any, values: Any) -> bool:
-    """Whether known numbers are written into an array of whole ones: NumPy asks for int(x), and no derivative is lost."""
-    return owner.dtype.kind in "biu" and not any(is_undecided(v) for v in leaves(values))
+def _is_served(owner: Any, values: Any) -> bool:
+    """Whether NumPy's own assignment loses nothing: objects are kept, and of known numbers whole parts are taken."""
+    kind = owner.dtype.kind
+    return kind == "O" or (kind in "biu" and not any(is_undecided(v) for v in leaves(values)))
 
 
 def _is_older(array: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint import tree
 from adjoint.base.errors import ShapeError, TreeError
-from adjoint.conversion.driver import prepare, run_again
+from adjoint.conversion.driver import Converted, prepare, run_again
 from adjoint.ops.elementwise.weak_types import strengthened
 from adjoint.program.program import Program
 from adjoint.program.record import Record
@@ -68,8 +68,10 @@ def call_checked(call: str, purpose: str, function: Callable[..., Any], *args: A
     try:
         return function(*args)
     except TypeError as problem:
-        entered = problem.__traceback__ is None or problem.__traceback__.tb_next is not None
-        if entered or "argument" not in str(problem):
+        step = problem.__traceback__ and problem.__traceback__.tb_next
+        while step is not None and step.tb_frame.f_code is Converted.__call__.__code__:
+            step = step.tb_next
+        if step is not None or "argument" not in str(problem):
             raise
         raise TypeError(f"{purpose} is called as {call}: {problem}.") from None
 
