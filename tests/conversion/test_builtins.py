@@ -43,3 +43,13 @@ def test_sum_is_pythons_own() -> None:
 def test_who_asks_for_traced_values_finds_them() -> None:
     f = lambda x: x * (2.0 if isinstance(x, Tracer) else 3.0) if isinstance(x, float) else x
     assert ad.grad(f)(1.0) == 2.0
+
+
+def test_a_function_of_the_same_name_elsewhere_is_another_one() -> None:
+    """np.emath.sqrt is not np.sqrt, and np.histogramdd takes a tuple of columns."""
+    f = lambda x: float(x) * np.real(np.emath.sqrt(x) * 1j)
+    assert f(-4.0) == 8.0
+    assert ad.value_and_grad(f)(-4.0)[0] == 8.0
+    counts = lambda x: np.sum(np.histogramdd((np.asarray(x), x**2), bins=2, density=True)[0] ** 2)
+    x = np.linspace(0.1, 1.2, 7)
+    assert ad.value_and_grad(counts)(x)[0] == pytest.approx(counts(x))

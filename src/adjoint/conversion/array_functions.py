@@ -116,8 +116,8 @@ def _find_in_numpy(func: Any) -> Any:
     if not module.startswith("numpy") or isinstance(func, type) or not hasattr(func, "_implementation"):
         return None
     name = func.__name__
-    space = {"numpy.linalg": ours.linalg, "numpy.fft": ours.fft}.get(module, ours)
-    found = getattr(space, name, None)
+    theirs, space = {"numpy.linalg": (np.linalg, ours.linalg), "numpy.fft": (np.fft, ours.fft)}.get(module, (np, ours))
+    found = getattr(space, name, None) if getattr(theirs, name, None) is func else None  # np.emath.sqrt is no np.sqrt
     if found is None or getattr(found, "__wrapped__", func) is not func:
         return None
 

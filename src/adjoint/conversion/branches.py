@@ -7,7 +7,7 @@ they leave in variables, cells and arrays is chosen by `Cond`. A side that raise
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import CodeType
@@ -20,8 +20,9 @@ from adjoint.conversion.joining import NoBlock, fit, join_types, strong, weak_ty
 from adjoint.conversion.questions import as_truth, becomes_branch
 from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
 from adjoint.conversion.remarks import first_sentence, remark
+from adjoint.conversion.sharing import answer, declare, is_array, stays_python
 from adjoint.conversion.values import NOT_DEFINED, NUMBERS, UNDEFINED, Maybe, Skeleton, put_together, same, take_apart
-from adjoint.numpy.inplace import settle
+from adjoint.numpy.inplace import roots, settle
 from adjoint.ops.control.cond import Cond
 from adjoint.ops.effects import Raise, has_effects
 from adjoint.ops.elementwise.weak_types import strengthened
@@ -35,13 +36,24 @@ Block = Callable[..., tuple[Any, ...]]
 Apart = tuple[Skeleton, list[Value]]
 
 
-def choose_block(predicate: Any, then: Block, other: Block, state: tuple[Any, ...], names: Sequence[str]) -> Any:
-    """if predicate: then(*state) else: other(*state); both return what the variables of these names are afterwards."""
-    if not becomes_branch(predicate):
-        return (then if predicate else other)(*state)
+def choose_block(
+    predicate: Any,
+    then: Block,
+    other: Block,
+    state: tuple[Any, ...],
+    names: Sequence[str],
+    place: CodeType | None = None,
+) -> Any:
+    """if predicate: then(*state) else: other(*state); both return what the variables of these names are afterwards.
+
+    `place` is code of the user's by which the branch is known: that of `then`, if it is not given.
+    """
+    place = place or then.__code__  # type: ignore[attr-defined]
+    if stays_python(place) or not becomes_branch(predicate):
+        return (then if answer(predicate, place) else other)(*state)
     try:
-        with entering(then.__code__):  # type: ignore[attr-defined]
-            return Branch(as_truth(predicate), then, other, state, names).result()
+        with entering(place):
+            return Branch(as_truth(predicate), then, other, state, names).result(place)
     except (NoBlock, ControlFlowError) as reason:
         remark(f"an if is a guard: {first_sentence(reason)}")
     return (then if predicate else other)(*state)
@@ -100,7 +112,7 @@ class Side:
 
     def _keep(self, traced: Traced) -> None:
         """Note the results; the record closes with every number that a variable holds among its outputs."""
-        self.values = list(traced.values)
+        self.region, self.values = traced.region, list(traced.values)
         self.cells = {} if self.raises else traced.cells
         self.arrays = {} if self.raises else dict(traced.arrays)
         outputs: list[Value] = []
@@ -129,7 +141,7 @@ class Branch:
         self.columns: list[tuple[Any, Any]] = []  # numbers of both sides that Cond chooses between
         self.kinds: list[Any] = []
 
-    def result(self) -> tuple[Any, ...]:
+    def result(self, place: CodeType) -> tuple[Any, ...]:
         """What the variables are afterwards."""
         first, second = self.sides
         if first.raises and second.raises:
@@ -137,14 +149,23 @@ class Branch:
         pairs = [self._pair(number) for number in range(len(self.names))]
         makers = [self._join(a, b, name) for (a, b), name in zip(pairs, self.names, strict=True)]
         cells = {key: self._join_cell(key) for key in {**first.cells, **second.cells}}
+        named = len(self.columns)  # the arrays behind keep their names
         arrays = {key: self._join_array(key) for key in {**first.arrays, **second.arrays}}
         chosen = self._choose()
+        results = [(r, *self._origins(column)) for r, column in zip(chosen, self.columns[:named], strict=False)]
+        declare(results, place, "an if")
         values = tuple(make(chosen) for make in makers)
         for cell, make in cells.values():
             keep_write(cell, make(chosen))
         for array, make in arrays.values():
             settle(array, make(chosen))
         return values
+
+    def _origins(self, column: tuple[Value, Value]) -> tuple[set[Hashable], list[Value]]:
+        """What a number that is chosen may be: arrays made on a side, by identity, and outer ones."""
+        found = [(side.region, root) for side, v in zip(self.sides, column, strict=True) if is_array(v) for root in roots(v)]
+        outer = [root for region, root in found if not isinstance(root, Tracer) or root._trace is not region]
+        return {id(root) for _, root in found}, outer
 
     def _pair(self, number: int) -> tuple[Apart, Apart]:
         """What both sides leave in a variable; a side that raises leaves what the other one does."""
@@ -179,7 +200,18 @@ class Branch:
             return lambda chosen: UNDEFINED
         if not left.agrees(right):
             return self._join_unsure(a, b, name)
-        return self._numbers(left, xs, ys, name)
+        return self._numbers(self._joined(left, right, name), xs, ys, name)
+
+    def _joined(self, left: Skeleton, right: Skeleton, name: str) -> Skeleton:
+        """The skeleton behind the branch: an object stays itself, or each side has made its own."""
+        if left.kind == "object":
+            if left.owner is right.owner:
+                return Skeleton("kept", left.owner, left.parts)
+            made = [side.region.has_made(one.owner) for side, one in zip(self.sides, (left, right), strict=True)]
+            if not all(made):
+                raise NoBlock(f"{name} is another object on each side")
+        parts = tuple(self._joined(x, y, name) for x, y in zip(left.parts, right.parts, strict=True))
+        return Skeleton(left.kind, left.what, parts)
 
     def _join_unsure(self, a: Apart, b: Apart, name: str) -> Any:
         """A variable that is assigned on one side alone, or perhaps."""
@@ -199,6 +231,9 @@ class Branch:
         if raises:
             zero = _zero(x)
             x, y = (zero, x) if self.sides[0].raises else (x, zero)
+        known = next((i for i, (v, w) in enumerate(self.columns) if v is x and w is y and is_array(x)), None)
+        if known is not None:  # another name of it, on both sides
+            return lambda chosen: chosen[known]
         kind = join_types(self._type(x, 0), self._type(y, 1), name)
         number = len(self.columns)
         self.columns.append((x, y))
@@ -285,11 +320,12 @@ def _zero(value: Value) -> Value:
     return {"i": 0, "f": 0.0, "c": 0j}[kind.dtype.kind] if kind.weak else strong(kind).zeros()
 
 
-def choose(predicate: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
+def choose(predicate: Any, then: Callable[[], Any], other: Callable[[], Any], place: CodeType | None = None) -> Any:
     """then() if predicate else other()."""
     if not becomes_branch(predicate):
         return then() if predicate else other()
-    return choose_block(predicate, lambda: (then(),), lambda: (other(),), (), ("the result of a ternary",))[0]
+    place = place or then.__code__  # type: ignore[attr-defined]
+    return choose_block(predicate, lambda: (then(),), lambda: (other(),), (), ("the result of a ternary",), place)[0]
 
 
 def all_of(*parts: Callable[[], Any]) -> Any:
@@ -311,7 +347,8 @@ def _chain(parts: Sequence[Callable[[], Any]], *, stop: bool) -> Any:
         if becomes_branch(value):
             rest = lambda left=parts[number + 1 :]: _chain(left, stop=stop)
             kept = lambda value=value: value
-            return choose(value, kept, rest) if stop else choose(value, rest, kept)
+            sides = (kept, rest) if stop else (rest, kept)
+            return choose(value, *sides, part.__code__)  # type: ignore[attr-defined]
         if bool(value) is stop:
             break
     return value

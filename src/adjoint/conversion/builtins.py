@@ -118,8 +118,9 @@ def type_(*args: Any, **kwargs: Any) -> Any:
 
 @instead_of(hasattr)
 def hasattr_(value: Any, name: str) -> bool:
-    """hasattr(x, name), as the value that a traced one stands for answers."""
-    return hasattr(stand_in(value) if isinstance(value, Tracer) else value, name)
+    """hasattr(x, name), as the value that a traced one stands for answers; private names are its own."""
+    is_private = name.startswith("_") and not name.startswith("__")
+    return hasattr(stand_in(value) if isinstance(value, Tracer) and not is_private else value, name)
 
 
 @instead_of(callable)

@@ -164,6 +164,11 @@ def _construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
     if cls.__new__ is not object.__new__ or type(initialize) is not FunctionType:
         return cls(*args, **kwargs)
     made = object.__new__(cls)
+    region = live_trace()
+    while region is not None and not region.shades:
+        region = region.outer
+    if region is not None:
+        region.note_made(made)  # type: ignore[attr-defined]
     finish = getattr(cls, "__post_init__", None)
     if initialize.__code__.co_filename == "<string>" and type(finish) is FunctionType and hasattr(made, "__dict__"):
         made.__dict__["__post_init__"] = MethodType(convert_function(finish), made)  # what dataclasses call at the end

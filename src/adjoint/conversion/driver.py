@@ -21,6 +21,7 @@ from adjoint.conversion.forms import explicit, is_converted
 from adjoint.conversion.joining import NoBlock
 from adjoint.conversion.lifting import StartOver, Swallowed, remember_lifted
 from adjoint.conversion.log import Log, logging
+from adjoint.conversion.sharing import keep_python
 from adjoint.conversion.suspicion import is_suspicious
 from adjoint.program.trace import live_trace
 
@@ -145,7 +146,8 @@ def run_again(run: Callable[[Any], R], function: Any) -> R:
                     raise again.error from None
                 raise
             seen.add(again.key)
-            remember_lifted(again.key[1])
+            kind, place = again.key
+            remember_lifted(place) if kind == "array" else keep_python(place, again.error)
         except Swallowed as refused:
             raise refused.error from None
         except NoBlock as reason:

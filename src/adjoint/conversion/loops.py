@@ -17,10 +17,12 @@ from typing import Any
 from adjoint.conversion.branches import all_of, choose_block, negate
 from adjoint.conversion.iterables import Items, items_of
 from adjoint.conversion.joining import NoBlock
+from adjoint.conversion.lifting import StartOver
 from adjoint.conversion.log import Log, logging
 from adjoint.conversion.questions import becomes_loop, in_program, is_undecided, without_guards
 from adjoint.conversion.regions import Region
 from adjoint.conversion.remarks import remark
+from adjoint.conversion.sharing import answer, stays_python
 from adjoint.conversion.rolling import roll_counted, roll_while
 from adjoint.program.journal import noting_arrays, pass_on_array
 from adjoint.program.record import Record
@@ -30,6 +32,7 @@ from adjoint.transform.batch_branches import TooManyPaths
 Block = Callable[..., tuple[Any, ...]]
 MOST_GUARDED = 100  # iterations of a loop that is specialized on their number
 SHORT = 8  # iterations that are written out
+_TWO_NAMES = "an array has two names behind it, and is written to"
 _unrolled: dict[CodeType, str] = {}  # bodies that could not be kept, and why
 
 
@@ -60,12 +63,14 @@ def run_while(
             break
         mark.keep()
     try:
-        return roll_while(goes_on, body, state, names, sure=not isinstance(going, Tracer))
+        if stays_python(body.__code__):  # type: ignore[attr-defined]
+            raise NoBlock(_TWO_NAMES)
+        return roll_while(goes_on, body, state, names, sure=not isinstance(going, Tracer), place=body.__code__)  # type: ignore[attr-defined]
     except NoBlock as reason:
         remark(f"a while is unrolled: {reason}")
         _unrolled.setdefault(body.__code__, str(reason))  # type: ignore[attr-defined]
     iterations = 0
-    while going:
+    while answer(going, body.__code__):  # type: ignore[attr-defined]
         iterations += 1
         if iterations > MOST_GUARDED:
             raise TooManyPaths(
@@ -79,6 +84,8 @@ def run_while(
 
 def is_kept(body: Block) -> bool:
     """Whether nothing is known that keeps a body from being traced once."""
+    if stays_python(body.__code__):  # type: ignore[attr-defined]
+        _unrolled.setdefault(body.__code__, _TWO_NAMES)  # type: ignore[attr-defined]
     return body.__code__ not in _unrolled  # type: ignore[attr-defined]
 
 
@@ -147,7 +154,11 @@ def _run_items(
                 return state
             before, mark = state, Mark()
             item = items.at(begin)
-            state = mark.run(lambda *s: body(item, *s), state)  # noqa: B023 (it runs at once)
+            try:
+                state = mark.run(lambda *s: body(item, *s), state)  # noqa: B023 (it runs at once)
+            except StartOver as again:  # the names of arrays before the loop are alive here, and no part of the body
+                if again.key[0] != "block" or limit - begin <= SHORT:
+                    raise
             if mark.traced and limit - begin > SHORT:
                 mark.undo()
                 state = before
@@ -202,4 +213,4 @@ def _unroll(
 
 def _masked(item: Any, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]) -> Any:
     going = all_of(*[lambda i=i: negate(state[i]) for i in stops])
-    return choose_block(going, lambda *s: body(item, *s), lambda *s: s, state, names)
+    return choose_block(going, lambda *s: body(item, *s), lambda *s: s, state, names, body.__code__)  # type: ignore[attr-defined]

@@ -228,6 +228,10 @@ def _effect_of(statement: ast.stmt) -> Effect:
         sure = [n.id for target in statement.targets for n in _plain_targets(target)]
     elif isinstance(statement, ast.FunctionDef):
         sure = [statement.name]
+    elif isinstance(statement, ast.Try):  # Python deletes what `except … as` names at the end of the handler
+        plain = [*statement.body, *statement.orelse, *statement.finalbody]
+        caught = [read_names(h) - {h.name} for h in statement.handlers]
+        return frozenset[str]().union(*map(read_names, plain), *caught), _NOTHING
     return frozenset(read_names(statement)), frozenset(sure)
 
 

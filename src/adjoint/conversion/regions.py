@@ -60,6 +60,7 @@ class Region(Record):
         self.begun = moment()
         self.shadows: dict[int, tuple[Tracer, Tracer]] = {}  # by identity: an outer array, and what it holds here
         self._atoms: dict[int, tuple[Tracer, Atom]] = {}
+        self._made: dict[int, Any] = {}  # objects of the user's classes
 
     def atom(self, value: Value) -> Atom:
         if not isinstance(value, Tracer) or value._trace is self:
@@ -80,6 +81,18 @@ class Region(Record):
                 return outer.shadows[id(value)][1]
             outer = outer.outer
         return value
+
+    def note_made(self, thing: Any) -> None:
+        """An object is made inside."""
+        self._made[id(thing)] = thing
+
+    def has_made(self, thing: Any) -> bool:
+        """Whether an object was made inside: nobody outside has it, and it may be another one afterwards."""
+        return id(thing) in self._made
+
+    def forget(self) -> None:
+        """Hold outer arrays no longer: whether one is still alive elsewhere is asked."""
+        self._atoms.clear()
 
     def shade(self, array: Tracer, value: Value) -> None:
         """From now on an outer array holds this value, inside."""
@@ -141,10 +154,13 @@ def trace_region(
             finally:
                 for holder, state in draws.changed():
                     log.cells[id(holder), "generator"] = (GeneratorState(holder), state)
+                log.cells = {k: c for k, c in log.cells.items() if not region.has_made(c[0].held)}
                 after = {key: cell.get() for key, (cell, _) in log.cells.items()}
                 log.restore()
         traced.cells = {key: (cell, old, after[key]) for key, (cell, old) in log.cells.items()}
-        return finish(traced)
+        result = finish(traced)
+        region.forget()
+        return result
 
 
 def keep_write(cell: Cell, value: Any) -> None:

@@ -13,8 +13,10 @@ otherwise. Python numbers stay weak: `h` in `x * h` gives way to the dtype of x 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from adjoint.conversion.log import Cell
 from adjoint.conversion.questions import as_truth
 from adjoint.conversion.regions import Region, Traced, keep_write, trace_region
 from adjoint.conversion.remarks import first_sentence
+from adjoint.conversion.sharing import Origins, declare, handed_over
 from adjoint.conversion.values import NUMBER, NUMBERS, UNDEFINED, Maybe, Skeleton, put_together, same, take_apart
 from adjoint.numpy.inplace import settle
 from adjoint.ops.control.scan import Scan
@@ -50,6 +53,8 @@ class Slot:
 
     first: Value
     kind: ArrayType | None
+    entered: Any = None  # a weak reference to what it is in an iteration
+    left: Value = None  # what it is at the end of one
 
 
 class Carried:
@@ -69,6 +74,8 @@ class Carried:
     def inside(self, inputs: Iterator[Value]) -> Any:
         """What it is in an iteration, from the inputs of the body."""
         numbers = [s.first if s.kind is None else weaken(next(inputs), s.kind) for s in self.slots]
+        for slot, number in zip(self.slots, numbers, strict=True):
+            slot.entered = weakref.ref(number) if isinstance(number, Tracer) else None
         return put_together(self.skeleton, iter(numbers))
 
     def types(self) -> list[ArrayType]:
@@ -97,6 +104,8 @@ class Carried:
         if changed:
             raise Again
         self.is_set = self.skeleton.kind == "maybe" and numbers[0] is True
+        for slot, number in zip(self.slots, numbers, strict=True):
+            slot.left = number
         return [fit(n, s.kind) for n, s in zip(numbers, self.slots, strict=True) if s.kind is not None]
 
     def _become(self, skeleton: Skeleton, numbers: list[Value]) -> None:
@@ -135,6 +144,7 @@ class Rolled:
         self.variables = [Carried(name, value) for name, value in zip(names, state, strict=True)]
         self.cells: dict[Any, tuple[Cell, Carried]] = {}
         self.arrays: dict[int, tuple[Tracer, Carried]] = {}
+        self.origins: list[Origins] = []
 
     @property
     def carried(self) -> list[Carried]:
@@ -177,10 +187,25 @@ class Rolled:
                 again = True
         if again:
             raise Again
+        self._note_origins()
         return out
 
-    def finish(self, results: Sequence[Value]) -> tuple[Any, ...]:
+    def _note_origins(self) -> None:
+        """Which results may be one array: what an iteration leaves may be what another variable was before."""
+        named = [*self.variables, *[c for _, c in self.cells.values()]]  # the arrays behind keep their names
+        slots = [s for one in named for s in one.slots if s.kind is not None]
+        self.origins = [Origins.of(slot, slots) for slot in slots]
+        for _ in slots:
+            for one in self.origins:
+                for before in [self.origins[i] for i in one.before]:
+                    one.keys |= {(key, True) for key, _ in before.keys}  # made in an iteration before
+                    one.outer += [a for a in before.outer if not any(a is b for b in one.outer)]
+        for slot in slots:
+            slot.left = None
+
+    def finish(self, results: Sequence[Value], place: CodeType) -> tuple[Any, ...]:
         """What the variables are behind the loop; cells and arrays are written."""
+        declare([(r, one.keys, one.outer) for r, one in zip(results, self.origins, strict=False)], place, "a loop")
         rest = iter(results)
         values = tuple(one.outside(rest) for one in self.variables)
         cells = [(cell, one.outside(rest)) for cell, one in self.cells.values()]
@@ -218,9 +243,11 @@ def _traced_body(
 
     def enter(region: Region, inputs: list[Any]) -> tuple[Any, ...]:
         count = len(inputs) - len(kinds)
-        state = rolled.enter(region, inputs[:count])
+        rows = inputs[count:]
+        state = [*rolled.enter(region, inputs[:count])]
+        inputs.clear()
         try:
-            return run(inputs[count:], state)
+            return run(rows, state)
         except (AdjointError, NoBlock, Again, RecursionError):
             raise
         except Exception as problem:
@@ -240,31 +267,31 @@ def _captured_first(program: Program, own: int) -> Program:
 
 
 def roll_while(
-    test: Callable[..., Any], body: Block, state: tuple[Any, ...], names: Sequence[str], *, sure: bool
+    test: Callable[..., Any],
+    body: Block,
+    state: tuple[Any, ...],
+    names: Sequence[str],
+    *,
+    sure: bool,
+    place: CodeType,
 ) -> tuple[Any, ...]:
     """A `While`; `sure` when at least one iteration runs."""
     rolled = Rolled(state, names)
 
     def trace() -> Any:
-        made = _traced_body(rolled, [], lambda _, state: body(*state))
+        made = _traced_body(rolled, [], lambda _, state: handed_over(body, state))
         return made, _traced_test(rolled, test)
 
     (step, captured), (condition, read) = _settled(trace)
-    return _run_while(rolled, step, captured, condition, read, sure=sure)
-
-
-def _run_while(
-    rolled: Rolled, step: Program, captured: list[Any], condition: Program, read: list[Any], *, sure: bool
-) -> tuple[Any, ...]:
     firsts = [v for one in rolled.carried for v in one.firsts()]
     own = len(firsts)
     loop = While(_captured_first(condition, own), _captured_first(step, own), len(read), len(captured))
-    return _finished(rolled, loop(*read, *captured, *firsts), sure=sure)
+    return _finished(rolled, loop(*read, *captured, *firsts), place, sure=sure)
 
 
-def _finished(rolled: Rolled, results: Sequence[Value], *, sure: bool) -> tuple[Any, ...]:
+def _finished(rolled: Rolled, results: Sequence[Value], place: CodeType, *, sure: bool) -> tuple[Any, ...]:
     """The variables; where an iteration surely runs, what every iteration assigns is assigned."""
-    values = zip(rolled.variables, rolled.finish(results), strict=True)
+    values = zip(rolled.variables, rolled.finish(results, place), strict=True)
     return tuple(v.value if sure and isinstance(v, Maybe) and one.is_set else v for one, v in values)
 
 
@@ -294,7 +321,7 @@ def roll_counted(
     arrays = items.arrays(begin)
     kinds = [ArrayType(np.shape(a)[1:], type_of(a).dtype) for a in arrays]
     program, captured = _settled(
-        lambda: _traced_body(rolled, kinds, lambda rows, state: body(items.item(iter(rows)), *state))
+        lambda: _traced_body(rolled, kinds, lambda rows, state: handed_over(body, state, items.item(iter(rows))))
     )
     if any(_varies(rolled.variables[i]) for i in stops):
         return _roll_breaking(items, arrays, body, state, names, stops)
@@ -303,7 +330,7 @@ def roll_counted(
     length = (items.length or 0) - begin
     scan = Scan(_captured_first(program, own), len(captured), len(firsts), length)
     results = scan(*captured, *firsts, *arrays)
-    return _finished(rolled, results[: len(firsts)], sure=length > 0)
+    return _finished(rolled, results[: len(firsts)], body.__code__, sure=length > 0)  # type: ignore[attr-defined]
 
 
 def _varies(one: Carried) -> bool:
@@ -314,12 +341,13 @@ def _roll_breaking(
     items: Items, arrays: list[Value], body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
 ) -> tuple[Any, ...]:
     """The items by number, until a flag is set."""
-    length = np.shape(arrays[0])[0]
+    length, place = np.shape(arrays[0])[0], body.__code__  # type: ignore[attr-defined]
     held = [a if isinstance(a, Tracer) else np.asarray(a) for a in arrays]
 
-    def step(number: Any, *state: Any) -> tuple[Any, ...]:
-        rows = [_row(a, number) for a in held]
-        return (number + 1, *body(items.item(iter(rows)), *state))
+    def step(number: Any, *given: Any) -> tuple[Any, ...]:
+        rows, state = [_row(a, number) for a in held], [*given]
+        del given
+        return (number + 1, *handed_over(body, state, items.item(iter(rows))))
 
     def test(number: Any, *state: Any) -> Any:
         going = np.less(number, length)
@@ -328,7 +356,7 @@ def _roll_breaking(
             going = np.logical_and(going, np.logical_not(as_truth(flag) if isinstance(flag, Tracer) else bool(flag)))
         return going
 
-    return roll_while(test, step, (np.int64(0), *state), ("a counter", *names), sure=length > 0)[1:]
+    return roll_while(test, step, (np.int64(0), *state), ("a counter", *names), sure=length > 0, place=place)[1:]
 
 
 def _row(array: Value, number: Any) -> Value:
@@ -342,12 +370,14 @@ def _constant_like(number: Any, array: Value) -> Value:
 def _roll_range(
     items: TracedRange, body: Block, state: tuple[Any, ...], names: Sequence[str], stops: Sequence[int]
 ) -> tuple[Any, ...]:
-    step = items.step
+    step, place = items.step, body.__code__  # type: ignore[attr-defined]
     if isinstance(step, Tracer):
         raise NoBlock("the step of a range is traced")
 
-    def one(number: Any, *state: Any) -> tuple[Any, ...]:
-        return (number + step, *body(number, *state))
+    def one(number: Any, *given: Any) -> tuple[Any, ...]:
+        state = [*given]
+        del given
+        return (number + step, *handed_over(body, state, number))
 
     def test(number: Any, *state: Any) -> Any:
         going = np.less(number, items.stop) if step > 0 else np.greater(number, items.stop)
@@ -356,7 +386,7 @@ def _roll_range(
             going = np.logical_and(going, np.logical_not(as_truth(flag) if isinstance(flag, Tracer) else bool(flag)))
         return going
 
-    return roll_while(test, one, (items.start, *state), ("a counter", *names), sure=False)[1:]
+    return roll_while(test, one, (items.start, *state), ("a counter", *names), sure=False, place=place)[1:]
 
 
 __all__ = ["Raise", "Rolled", "roll_counted", "roll_while"]

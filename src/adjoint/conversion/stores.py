@@ -18,6 +18,7 @@ from adjoint.conversion.lifting import any_traced, maker_of, refuse_or_lift
 from adjoint.conversion.log import CONTAINERS, Attribute, Elements, active_log, note, note_container
 from adjoint.conversion.questions import is_undecided
 from adjoint.conversion.regions import live_region
+from adjoint.conversion.sharing import refuse_shared
 from adjoint.program.trace import Tracer, live_trace
 from adjoint.tree import leaves
 
@@ -44,6 +45,7 @@ def prepare_array(owner: Any, what: str, *values: Any) -> None:
     """A plain array is about to be written to: as it is, or as a traced one in another run."""
     if live_trace() is None:
         return
+    refuse_shared(owner)
     if (any_traced(*values) and not _is_served(owner, values)) or _is_older(owner):
         refuse_or_lift(owner, what)
     log = active_log()

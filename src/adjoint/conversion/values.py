@@ -48,9 +48,10 @@ class Maybe:
 class Skeleton:
     """A value without its numbers: a kind, what must agree, and the parts."""
 
-    kind: str  # "number", "static", "undefined", "maybe", "container", "object"
+    kind: str  # "number", "static", "undefined", "maybe", "container", "object", "kept" (an object that stays itself)
     what: Any = None
     parts: tuple[Skeleton, ...] = ()
+    owner: Any = None  # the object
 
     def agrees(self, other: Skeleton) -> bool:
         """Whether two values differ in their numbers alone."""
@@ -104,7 +105,7 @@ def _take_apart(value: Any, numbers: list[Value], seen: set[int]) -> Skeleton:
         names = attribute_names(value)
         parts = tuple(_take_apart(getattr(value, name), numbers, inner) for name in names)
         if any(_has_numbers(part) for part in parts):
-            return Skeleton("object", (type(value), names), parts)
+            return Skeleton("object", (type(value), names), parts, value)
     return Skeleton("static", value)
 
 
@@ -122,6 +123,8 @@ def put_together(skeleton: Skeleton, numbers: Iterator[Value]) -> Any:
     if kind == "static":
         return skeleton.what
     parts = [put_together(part, numbers) for part in skeleton.parts]
+    if kind == "kept":
+        return skeleton.what
     if kind == "maybe":
         return Maybe(*parts)
     if kind == "container":

@@ -32,6 +32,7 @@ class View(NamedTuple):
     key: Any = None  # of a slice: so that `x[key] += v` writes once
     layout: Callable[[ArrayType, Strides], Strides] | None = None  # from that of the base; None: `read` is a primitive
     reason: str = ""  # why it cannot be written to
+    refusal: Callable[[], BaseException] | None = None  # what is raised where it is written to; None: an error of ours
 
 
 def viewed(
@@ -71,6 +72,42 @@ def doubtful(z: Value, a: Tracer, reason: str) -> Value:
         z._base = (owner, View(None, None, reason=reason))  # type: ignore[assignment]
         alive._views = [*getattr(alive, "_views", ()), weakref.ref(z)]
     return z
+
+
+class Owners:
+    """Arrays that another one may share memory with, held weakly: one of those that are alive, when it is called."""
+
+    def __init__(self, arrays: Sequence[Value]) -> None:
+        self.references = [weakref.ref(a) for a in arrays]
+
+    def __call__(self) -> Value:
+        return next(iter(self.alive()), None)
+
+    def alive(self) -> list[Value]:
+        """Those that are alive."""
+        return [a for reference in self.references if (a := reference()) is not None]
+
+
+def roots(a: Value) -> list[Value]:
+    """The arrays whose memory an array may have: what it is a view of, and what that may be."""
+    if not isinstance(a, Tracer):
+        while isinstance(getattr(a, "base", None), np.ndarray):
+            a = a.base
+        return [a]
+    while (base := getattr(a, "_base", None)) is not None and base[1].read is not None:
+        a = base[0]
+    if base is None:
+        return [a]
+    owners = base[0].alive() if isinstance(base[0], Owners) else [base[0]()]
+    return [a, *[root for owner in owners if owner is not None for root in roots(owner)]]
+
+
+def may_share(z: Tracer, others: Sequence[Value], reason: str, refusal: Callable[[], BaseException]) -> None:
+    """Declare that z may be each of these arrays or a view of it: while one is alive, neither may be written to."""
+    z._base = (Owners(others), View(None, None, reason=reason, refusal=refusal))  # type: ignore[assignment]
+    for other in others:
+        if isinstance(other, Tracer):
+            other._views = [*getattr(other, "_views", ()), weakref.ref(z)]
 
 
 def layout(x: Value) -> Strides | None:
@@ -171,6 +208,8 @@ def settle(x: Tracer, new: Value) -> None:
         if base[1].read is None and base[0]() is None:
             break
         if base[1].put is None:
+            if base[1].refusal is not None:
+                raise base[1].refusal()
             raise ReadOnlyError(
                 f"assignment destination is read-only: {base[1].reason}, at {describe(here())}. Take a copy first: "
                 "y = x.copy()."
@@ -184,6 +223,9 @@ def settle(x: Tracer, new: Value) -> None:
             "adjoint.numpy.array(x)), and return it."
         )
     root = chain[-1]
+    for view in living_views(root):
+        if view is not chain[0] and view._base[1].refusal is not None:
+            raise view._base[1].refusal()
     before = layout(root) if root.shape and _shading(root) is None else ()
     _become(x, new)
     for view, owner in pairwise(chain):

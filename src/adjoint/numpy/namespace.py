@@ -46,6 +46,7 @@ TAKES_LISTS = frozenset(
         np.einsum,
         np.choose,
         np.piecewise,
+        np.histogramdd,
         np.linalg.multi_dot,
     )
 )

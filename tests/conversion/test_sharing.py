@@ -1,0 +1,241 @@
+"""Several names of one array: programs do with them what NumPy does, or say that they cannot."""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.base.errors import ControlFlowError
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+def view_in_a_loop(x):
+    y = x * 1.0
+    v = y
+    for _ in range(41):
+        v = v[::-1]
+    v[0] = 10.0
+    return np.sum(y * np.arange(3.0))
+
+
+def view_of_the_last_iteration(x):
+    y = x * 1.0
+    total = 0.0
+    for _ in range(41):
+        v = y[1:]
+        v[0] = v[0] * 1.1
+        total = total + y[1]
+    v[1] = 0.0
+    return total + np.sum(y)
+
+
+def exchanged(x):
+    a, b = x * 1.0, x * 2.0
+    c = a
+    for _ in range(41):
+        a, b = b, a
+    a[0] = 10.0
+    b[1] = 20.0
+    return np.sum(a * a) + np.sum(b) + np.sum(c)
+
+
+def view_in_a_while(x):
+    y = x * 1.0
+    v, s = y, np.abs(x[0])
+    while s < 100:
+        v, s = v[::-1], 2 * s
+    v[0] = 10.0
+    return np.sum(y * np.arange(3.0))
+
+
+def chosen(x):
+    y, z = x * 1.0, x * 2.0
+    v = y if x[0] > 0 else z
+    v[0] = 10.0
+    return np.sum(y) + 3 * np.sum(z)
+
+
+def chosen_by_or(x):
+    y, z = x[:1] * 1.0, x[:1] * 2.0
+    v = y or z
+    v[0] = 10.0
+    return np.sum(y) + 3 * np.sum(z)
+
+
+def chosen_view(x):
+    y = x * 1.0
+    if x[0] > 0:
+        v = y[1:]
+    else:
+        v = y[:2]
+    v[0] = 10.0
+    return np.sum(y * np.arange(3.0))
+
+
+def view_of_what_is_written(x):
+    y = x * 1.0
+    if x[0] > 0:
+        v = y[1:]
+    else:
+        v = y[:2]
+    y[1] = 10.0
+    return np.sum(v)
+
+
+def two_names_on_one_side(x):
+    if x[0] > 0:
+        a = x * 2
+        b = a
+    else:
+        a, b = x * 3, x * 4
+    a[0] = 10.0
+    return np.sum(b)
+
+
+def two_names_on_both_sides(x):
+    if x[0] > 0:
+        a = x * 2
+        b = a
+    else:
+        a = x * 3
+        b = a
+    a[0] = 10.0
+    return np.sum(b)
+
+
+def returned(x):
+    def doubled(a):
+        if a[0] > 0:
+            return a
+        return 2 * a
+
+    y = x * 1.0
+    v = doubled(y)
+    v[0] = 7.0
+    return np.sum(y)
+
+
+def plain_arrays(x):
+    a, b = np.zeros(3), np.ones(3)
+    v = a if x[0] > 0 else b
+    v[0] = 5.0
+    return np.sum(a * x) + 2 * np.sum(b * x)
+
+
+def written_plain_array(x):
+    a, b = np.zeros(3), np.ones(3)
+    v = a if x[0] > 0 else b
+    a[0] = 5.0
+    return np.sum(v * x)
+
+
+def given_up(x):
+    u = x * 1.0
+    for _ in range(41):
+        if np.sum(u) > 3.0:
+            u = 0.5 * u
+        u[0] = 0.1
+        u[1] += 0.01
+    return np.sum(u)
+
+
+def given_up_with_a_break(x):
+    u = x * 1.0
+    for _ in range(50):
+        if np.sum(u) > 3.0:
+            u = 0.5 * u
+        u[0] = 0.1
+        if u[1] > 1.7:
+            break
+        u[1] += 0.05
+    return np.sum(u)
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+
+def objects(x):
+    p, q = Box(x[0]), Box(x[1])
+    o = p if x[0] > 0 else q
+    o.value = 5.0 * x[2]
+    return p.value + 2 * q.value
+
+
+def made_objects(x):
+    if x[0] > 0:
+        o = Box(x[0])
+    else:
+        o = Box(x[1])
+    o.value = o.value * 2
+    return o.value
+
+
+def one_object(x):
+    a = Box(x[0])
+    if x[0] > 0:
+        o = a
+        a.value = a.value * 2
+    else:
+        o = a
+    o.value = o.value * 3
+    return a.value + o.value
+
+
+def objects_of_a_loop(x):
+    box = Box(x)
+    for _ in range(41):
+        box = Box(0.9 * box.value)
+    return np.sum(box.value)
+
+
+SERVED = [
+    view_in_a_loop, view_of_the_last_iteration, exchanged, two_names_on_both_sides, given_up, given_up_with_a_break,
+    made_objects, one_object, objects_of_a_loop,
+]  # fmt: skip
+ASKED = [
+    view_in_a_while, chosen, chosen_by_or, chosen_view, view_of_what_is_written, two_names_on_one_side, returned,
+    plain_arrays, written_plain_array, objects,
+]  # fmt: skip
+PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
+    "trace": lambda f, x: ad.trace(f)(x)(x),
+    "scan": lambda f, x: ad.scan(lambda c, x: (c + f(x), None), 0.0, np.stack([x, x]))[0] / 2,
+}
+COMPILED: dict[str, Callable[[Any, Any], Any]] = {
+    "jit": lambda f, x: ad.jit(f)(x),
+    "jit of vmap": lambda f, x: ad.jit(ad.vmap(f))(np.stack([-x, x]))[1],
+    "slope": lambda f, x: f(x) + ad.jit(ad.jvp, static_argnums=0)(f, (x,), (x,))[1] - ad.jvp(f, (x,), (x,))[1],
+}
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("f", [*SERVED, *ASKED], ids=lambda f: f.__name__)
+def test_compiled_functions_see_every_name(f, sign) -> None:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "jit of")  # the batch elements may take too many paths
+        for run in COMPILED.values():
+            np.testing.assert_allclose(run(f, sign * X), f(sign * X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("f", SERVED, ids=lambda f: f.__name__)
+def test_programs_see_every_name(f, program) -> None:
+    for x in (X, -X):
+        np.testing.assert_allclose(PROGRAMS[program](f, x), f(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("f", ASKED, ids=lambda f: f.__name__)
+def test_a_name_that_is_not_known_is_not_guessed(f, program) -> None:
+    with pytest.raises(ControlFlowError, match=r"two names since an if|two names since a loop|bool\(\) of a traced"):
+        PROGRAMS[program](f, X)
+
+
+def test_an_array_that_a_loop_gives_up_is_no_second_name() -> None:
+    """The loop stays one: with a branch inside, and not forty iterations."""
+    assert len(str(ad.trace(given_up)(X)).splitlines()) < 40
